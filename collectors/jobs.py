@@ -49,25 +49,29 @@ def notes_job(
 
     Args:
         workspace, quarter, source, settings, kind, workdir, pending: as the names say.
-        task: `x-notes`, or `x-notes-media` for the notes on posts with media.
+        task: `x-notes`, `x-notes-media` for the notes on posts with media, or `x-posts` for posts with two notes.
         pictures: where the posts' pictures are fetched to; None where they are not fetched.
     """
     kept = workspace.raw(task, str(quarter))
     aside, name = (kept, workspace.portable(kept)) if workdir is None else (workdir, "")
 
     def collect(progress: Callable[[str], None]) -> Collection:
-        found = notes.collect(
-            quarter, source, settings, workdir=aside, workdir_name=name, progress=progress, pending=pending,
-            illustrated=task == "x-notes-media",
-        )  # fmt: skip
+        if task == "x-posts":
+            found = notes.collect_posts(quarter, source, settings, workdir=aside, workdir_name=name, progress=progress)
+        else:
+            found = notes.collect(
+                quarter, source, settings, workdir=aside, workdir_name=name, progress=progress, pending=pending,
+                illustrated=task == "x-notes-media",
+            )  # fmt: skip
         return found if pictures is None else notes.with_pictures(found, pictures, progress)
 
     fetched = {} if pictures is None else {"pictures": True}
+    scores = notes.scores_file(source.dump) if task == "x-posts" else None
     return CollectionJob(
         task=TASKS[task],
         quarter=quarter,
         source=kind,
-        files=source.files(),
+        files=[*source.files(), *([scores] if scores else [])],
         parameters=asdict(settings) | source.as_parameters() | _PENDING[pending] | fetched,
         collect=collect,
     )

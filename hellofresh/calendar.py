@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import date, datetime, timedelta
 from typing import Self
 
 from hellofresh.errors import ReleaseError
 from hellofresh.quarters import Quarter, parse_utc, utc_text
 
 __all__ = ["Calendar", "CalendarRule"]
+
+
+_READ_BEFORE_DAYS = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +28,12 @@ class CalendarRule:
 
     opens_after_days: int = 21
     deadline_before_reveal_days: int = 7
+
+    def settles(self, quarter: Quarter) -> date:
+        """The last day on which sources are read before the opening: all is decided, and a dump may still be late."""
+        return (quarter.end + timedelta(days=self.opens_after_days)).date() - timedelta(
+            days=min(_READ_BEFORE_DAYS, self.opens_after_days - 1)
+        )
 
     def of(self, quarter: Quarter, deadline: datetime | None = None) -> Calendar:
         """The days of a quarter: it is revealed when the next one opens, a quarter after its own opening.

@@ -7,6 +7,7 @@ misspelt one cannot be passed over in silence.
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import Literal
@@ -31,11 +32,15 @@ __all__ = [
     "ProspectiveSettings",
     "ReleaseSettings",
     "Settings",
+    "SiteSettings",
     "SourceSettings",
     "WebProviderSettings",
     "WebSettings",
     "WikiSourceSettings",
 ]
+
+
+_ADDRESS = r"^(https?://[^\s<>\"']+)?$"
 
 
 class _Strict(BaseModel):
@@ -98,7 +103,7 @@ class ReleaseSettings(_Strict):
 
     def texts(self, task: str) -> bool:
         """Whether a release of the task may hold texts that are withheld by default."""
-        return task in ("x-notes", "x-notes-media") and self.x_notes_texts
+        return task in ("x-notes", "x-notes-media", "x-posts") and self.x_notes_texts
 
     @field_validator("caps", mode="after")
     @classmethod
@@ -125,6 +130,12 @@ class DailySettings(_Strict):
 
     archive_days: int = Field(default=7, ge=1, le=90)
     """After how many days another snapshot of a source is taken that keeps its dumps only for days."""
+    hydrate_days: int = Field(default=30, ge=1, le=366)
+    """After how many days the posts of public quarters whose texts are withheld are looked at again."""
+    analyses: bool = True
+    """Whether analyses are made of revealed quarters."""
+    hub: str | None = Field(default=None, min_length=3, pattern=r"^[^/\s]+/[^/\s]+$")
+    """Data set repository of the Hugging Face hub that the publication goes to, too: OWNER/NAME."""
     export: str | None = Field(default=None, min_length=1)
     """Folder of the static copy of the board; none where nothing is said."""
     hook_variable: str | None = Field(default=None, pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")
@@ -142,6 +153,8 @@ class NotesSourceSettings(_Strict):
     """Services that are asked for posts, in order."""
     base_url: str | None = Field(default=None, pattern=r"^https?://[^\s?#]+$")
     """Where dumps are downloaded from; the public address where nothing is said."""
+    also: list[Literal["x-notes-media", "x-posts"]] = []
+    """Further tasks that are collected from the same dump."""
 
     @model_validator(mode="after")
     def _says_something(self) -> NotesSourceSettings:
@@ -209,6 +222,11 @@ class SourceSettings(_Strict):
     wikipedia_edits: WikiSourceSettings | None = Field(default=None, alias="wikipedia-edits")
 
     @property
+    def further_tasks(self) -> Sequence[str]:
+        """Tasks that are collected beside others, where the source has samples of theirs."""
+        return () if self.x_notes is None else self.x_notes.also
+
+    @property
     def any(self) -> bool:
         """Whether any source is configured."""
         return self.x_notes is not None or self.wikipedia_edits is not None
@@ -244,11 +262,24 @@ class WebSettings(_Strict):
     """An address of mail or of a page, told to every site that is read."""
     excluded: list[str] = []
     """Domains that are not read, besides those that never are."""
+    images: Literal["off", "serpapi", "bing"] = "off"
+    """Which service is asked for the pages on which a picture stands."""
+    serpapi: WebProviderSettings = WebProviderSettings()
+    bing: WebProviderSettings = WebProviderSettings()
     brave: WebProviderSettings = WebProviderSettings()
     serper: WebProviderSettings = WebProviderSettings()
     tavily: WebProviderSettings = WebProviderSettings()
     searxng: WebProviderSettings = WebProviderSettings()
     google: GoogleSettings = GoogleSettings()
+
+
+class SiteSettings(_Strict):
+    """Where the project lives, for the links of the site and of its static copy; what is empty is not shown."""
+
+    repository: str = Field(default="", pattern=_ADDRESS)
+    issues: str = Field(default="", pattern=_ADDRESS)
+    dataset: str = Field(default="", pattern=r"^([\w.-]+/[\w.-]+)?$")
+    """The data set on the Hugging Face hub that `release publish` fills, as `OWNER/NAME`."""
 
 
 class Settings(_Strict):
@@ -264,6 +295,7 @@ class Settings(_Strict):
     models: dict[Name, ModelTable] = Field(default_factory=dict)
     """Models of one's own, or in place of those of the catalogue."""
     web: WebSettings = WebSettings()
+    site: SiteSettings = SiteSettings()
 
     @classmethod
     def load(cls, path: Path | None = None) -> Settings:
@@ -289,7 +321,7 @@ class Settings(_Strict):
             raise ConfigError(
                 f"{field}: {first['msg'].lower()}",
                 where=str(file),
-                fix="docs/sources.md and docs/models.md list every key.",
+                fix="docs/sources.md, docs/models.md and docs/site.md list every key.",
                 code="config",
             ) from None
         except ValueError as error:

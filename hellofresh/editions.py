@@ -32,6 +32,7 @@ __all__ = [
     "parse_edition",
     "quarter_of",
     "quarters_of",
+    "split_name",
 ]
 
 ALL_ROWS = "all-rows"
@@ -155,3 +156,8 @@ def quarter_of(edition: Edition, what: str) -> Quarter:
 def quarters_of(editions: Iterable[Edition]) -> list[Quarter]:
     """The quarters among editions, in the same order."""
     return [edition for edition in editions if isinstance(edition, Quarter)]
+
+
+def split_name(edition: str) -> str:
+    """What the split of an edition is called in published data: its name in word characters, as the hub wants."""
+    return edition.replace("-", "_").replace("@", "_v_").replace(".", "_dot_")

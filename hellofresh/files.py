@@ -9,11 +9,13 @@ import hashlib
 import json
 import os
 import re
+import shutil
 import tempfile
 import tomllib
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -38,6 +40,8 @@ __all__ = [
     "sha256_file",
     "sha256_text",
     "strict_json",
+    "sweep_leftovers",
+    "temporary_prefix",
     "write_bytes",
     "write_json",
     "write_jsonl",
@@ -51,6 +55,7 @@ _BRACKETS = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"?|[\[\]{}]')
 """Strings, also unfinished ones, and brackets; nothing is ever read twice, whatever the text."""
 
 
+_TEMPORARY = re.compile(r"\..+\.([0-9a-f]{6})-([0-9]{1,10})-[A-Za-z0-9_]{8}")
 _Kind = TypeVar("_Kind")
 _ADAPTERS: dict[type, TypeAdapter[Any]] = {}
 _CANONICAL = json.JSONEncoder(ensure_ascii=False, sort_keys=True, separators=(",", ":"), allow_nan=False)
@@ -83,7 +88,7 @@ def atomic_path(path: Path, *, mode: int = 0o644) -> Iterator[Path]:
     """
     try:
         _make_folder(path.parent, 0o777 if mode & 0o077 else 0o700)
-        descriptor, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+        descriptor, name = tempfile.mkstemp(prefix=temporary_prefix(path.name), dir=path.parent)
         os.close(descriptor)
     except OSError as error:
         raise _unwritable(path, error) from error
@@ -100,6 +105,49 @@ def atomic_path(path: Path, *, mode: int = 0o644) -> Iterator[Path]:
     finally:
         with suppress(OSError):
             temporary.unlink()
+
+
+def temporary_prefix(name: str) -> str:
+    """How the name of a temporary file or folder begins: of what it is, and which process of which machine made it."""
+    return f".{name}.{_machine()}-{os.getpid()}-"
+
+
+@cache
+def _machine() -> str:
+    return sha256_text(os.uname().nodename if hasattr(os, "uname") else "")[:6]
+
+
+def sweep_leftovers(folder: Path, *, deep: bool = True) -> int:
+    """Delete what processes of this machine were writing when they were killed; returns how much there was.
+
+    Args:
+        folder: where to look.
+        deep: whether to look into folders below it, too.
+    """
+    if os.name != "posix":  # elsewhere nothing tells gently whether a process lives
+        return 0
+    gone = 0
+    for place, folders, names in os.walk(folder):
+        for name in (*folders, *names):
+            found = _TEMPORARY.fullmatch(name)
+            if found is not None and found[1] == _machine() and not _lives(int(found[2])):
+                gone += 1
+                path = Path(place, name)
+                with suppress(OSError):
+                    shutil.rmtree(path) if path.is_dir() and not path.is_symlink() else path.unlink()
+        if not deep:
+            break
+    return gone
+
+
+def _lives(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except OSError:
+        return True
+    return True
 
 
 def _make_folder(folder: Path, mode: int) -> None:

@@ -10,7 +10,7 @@ import csv
 import io
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -39,6 +39,7 @@ Priority = Literal["high", "medium", "low"]
 PRIORITIES: tuple[Priority, ...] = get_args(Priority)
 COLUMNS = ("domain", "bias", "factuality", "quality", "category")
 _MOST_BYTES = 100_000_000
+_MOST_STEPS = 8
 _BIASES = {
     "extreme left": -3, "far left": -3, "left": -2, "left center": -1, "lean left": -1, "center": 0, "centre": 0,
     "least biased": 0, "pro science": 0, "right center": 1, "lean right": 1, "right": 2, "far right": 3,
@@ -107,10 +108,19 @@ class Publishers:
     left_out: tuple[str, ...] = field(default=(), compare=False)
 
     def of(self, url: str) -> Publisher | None:
-        """The rating of the domain that an address belongs to, the nearest one; None if it is not rated."""
+        """The rating of the domain that an address belongs to, the nearest one; None if it is not rated.
+
+        A rating of a part of a site, such as `one.example/news`, holds for that part only, and goes before the site's.
+        """
         labels = site_of(url).split(".")
         names = (".".join(labels[start:]) for start in range(len(labels) - 1))
-        return next((self.rated[name] for name in names if name in self.rated), None)
+        parts = _parts(url) if self._of_parts else ("",)
+        return next((self.rated[name + part] for name in names for part in parts if name + part in self.rated), None)
+
+    @cached_property
+    def _of_parts(self) -> bool:
+        """Whether any rating is of a part of a site."""
+        return any("/" in name for name in self.rated)
 
     @cached_property
     def sha256(self) -> str:
@@ -124,6 +134,16 @@ def site_of(url: str) -> str:
         return PageAddress.parse(url).host.removeprefix("www.")
     except AddressError:
         return ""
+
+
+def _parts(url: str) -> Sequence[str]:
+    """The beginnings of an address's path, the longest first, nothing at last."""
+    try:
+        path = PageAddress.parse(url).target.partition("?")[0].lower()
+    except AddressError:
+        return ("",)
+    steps = [step for step in path.split("/") if step]
+    return ["".join(f"/{step}" for step in steps[:end]) for end in range(min(len(steps), _MOST_STEPS), -1, -1)]
 
 
 def read_publishers(path: Path, columns: Mapping[str, str] | None = None) -> Publishers:
@@ -163,7 +183,7 @@ def read_publishers(path: Path, columns: Mapping[str, str] | None = None) -> Pub
 
 
 def read_lists(lists: Mapping[Priority, Path], ratings: Publishers | None = None) -> Publishers:
-    """Read lists of publishers, a domain a line, each of one priority; of a domain in several the highest counts.
+    """Read lists of publishers, a domain or a part of a site a line; of one in several lists the highest counts.
 
     Args:
         lists: a file for each priority.
@@ -177,7 +197,7 @@ def read_lists(lists: Mapping[Priority, Path], ratings: Publishers | None = None
     listed: dict[str, Priority] = {}
     for priority in PRIORITIES:
         for line in _read(lists[priority]).splitlines() if priority in lists else ():
-            name = "" if line.lstrip().startswith("#") else _domain(line)
+            name = "" if line.lstrip().startswith("#") else _place(line)
             if name:
                 listed.setdefault(name, priority)
             elif line.strip() and not line.lstrip().startswith("#"):
@@ -278,6 +298,14 @@ def _domain(value: object) -> str:
         return host_name(text.split("://")[-1].split("/")[0]).removeprefix("www.")
     except AddressError:
         return ""
+
+
+def _place(line: str) -> str:
+    """A domain, or a part of a site such as `one.example/news`; empty if it is none."""
+    host, _, path = line.strip().lower().split("://")[-1].partition("/")
+    domain = _domain(host)
+    steps = [step for step in path.partition("?")[0].split("/") if step]
+    return domain and "/".join([domain, *steps])
 
 
 def _words(value: object) -> str:

@@ -12,7 +12,7 @@ from pydantic import Field as JsonField
 
 from hellofresh.quarters import utc_text
 
-__all__ = ["MAIN", "PROSPECTIVE", "Candidate", "EditionName", "Label", "Sample", "to_json"]
+__all__ = ["MAIN", "PROSPECTIVE", "Candidate", "EditionName", "Fact", "Label", "Sample", "to_json"]
 
 MAIN, PROSPECTIVE = "main", "prospective"
 """The splits of a release: the balanced samples that systems are ranked on, and those that nobody had decided."""

@@ -8,7 +8,7 @@ import json
 import shutil
 import subprocess
 import sys
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from pathlib import Path
 
 import polars as pl
@@ -16,11 +16,18 @@ import pytest
 from rich.console import Console
 
 import hellofresh as hf
+from hellofresh.candidates.evidence import evidence_candidates
 from hellofresh.cli import main
+from hellofresh.editions import Frozen
 from hellofresh.errors import ReleaseError, UsageError
 from hellofresh.models import Answer, Finish, ModelSpec, Request
 from hellofresh.models.catalogue import CATALOGUE, CatalogueEntry
+from hellofresh.releases.build.frozen import DatasetSource, freeze
 from hellofresh.results.score import SCORES
+from hellofresh.retrieval.corpora import FoundDocument, open_corpus, write_corpus
+from hellofresh.retrieval.documents import CorpusDocument
+from hellofresh.retrieval.judgements import Judgement, Query
+from hellofresh.tasks import get_task
 from hellofresh.workspace import Workspace
 
 
@@ -54,7 +61,6 @@ def revealed(make, monkeypatch, tmp_path: Path) -> Workspace:
     monkeypatch.chdir(tmp_path)
     from hellofresh.quarters import Quarter
     from hellofresh.releases import reveal
-    from hellofresh.tasks import get_task
 
     assert reveal(make.workspace(), Quarter(2023, 2), get_task("x-notes"), datetime(2024, 1, 1, tzinfo=UTC))
     return make.workspace()
@@ -231,3 +237,30 @@ def test_importing_it_loads_next_to_nothing() -> None:
 def test_the_module_is_the_command() -> None:
     done = subprocess.run([sys.executable, "-m", "hellofresh", "--help"], capture_output=True, text=True, check=True)
     assert "evaluate" in done.stdout
+
+
+def test_queries_of_retrieval_are_loaded_scored_and_saved_as_rankings(tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.setenv("HELLOFRESH_DATA", str(tmp_path / "data"))
+    workspace, task = Workspace(tmp_path / "data"), get_task("scifact-retrieval")
+    write_corpus(
+        workspace.corpora / "ponds",
+        source="jsonl",
+        license="MIT",
+        documents=[FoundDocument(CorpusDocument(f"d{k}", f"Pond {k}", "Deep and cold."), "ponds") for k in range(3)],
+        queries=[Query(id=f"q{k}", text=f"Is pond {k} cold?", split="dev", group=f"g{k}") for k in range(3)],
+        judgements=[Judgement(f"q{k}", f"d{k}", 1) for k in range(3)],
+    )
+    found = evidence_candidates(open_corpus(workspace, "ponds"), "dev", task, date(2020, 5, 1))
+    source = DatasetSource("Made", "https://example.org", date(2020, 5, 1), "MIT")
+    freeze(workspace, Frozen(task.name, "dev-3"), task, found, source)
+    edition = hf.load(f"{task.name}@dev-3", task.name)
+    assert edition.labels is not None and edition.labels["relevance"].to_list() == ['{"d0":1}', '{"d1":1}', '{"d2":1}']
+    best = {f"{task.id_prefix}q{k}": hf.Ranking(documents=(f"d{k}", f"d{(k + 1) % 3}"), scores=(2.0, 1.0))
+            for k in range(3)}  # fmt: skip
+    scored = hf.score(edition, best, name="oracle").table
+    assert scored.filter(metric="ndcg@3")["value"].to_list() == [1.0]
+    path = hf.save(edition, best, tmp_path / "predictions.jsonl")
+    assert hf.score(edition, path, name="oracle").table.equals(scored)
+    with pytest.raises(UsageError) as caught:
+        hf.score(edition, {f"{task.id_prefix}q0": 1})
+    assert caught.value.code == "bad-answer" and "hf.Ranking" in str(caught.value)

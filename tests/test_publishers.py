@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from hellofresh.errors import SourceError
-from hellofresh.publishers import Publisher, import_publishers, load_publishers, read_publishers
+from hellofresh.publishers import Publisher, import_publishers, load_publishers, read_lists, read_publishers
 
 RATINGS = Path(__file__).parents[1].parent / "shared/data/ratings"
 GOOD = "domain,bias,factuality,quality\nwww.One.example,-2,high,0.9\ntwo.example,right-center,,\nhttps://three.example/x,,0.4,\n"
@@ -102,3 +102,84 @@ def test_public_ratings_can_be_imported(file, name: str, columns, at_least: int)
         pytest.skip("no ratings")
     publishers = read_publishers(file(gzip.decompress(path.read_bytes())), columns)
     assert len(publishers.rated) >= at_least
+
+
+@pytest.mark.parametrize(
+    ("bias", "factuality", "priority"),
+    [
+        ("least biased", "very high", "high"),
+        ("Pro-Science", "VERY HIGH", "high"),
+        ("left-center", "very high", "medium"),
+        ("right-center bias", "high", "medium"),
+        ("least biased", "mostly factual", "low"),
+        ("", "very high", "medium"),
+        ("", "mostly factual", "low"),
+        ("left", "very high", None),
+        ("least biased", "mixed", None),
+        ("least biased", "", None),
+        ("satire", "very high", None),
+        ("questionable source", "high", None),
+        ("conspiracy-pseudoscience", "", None),
+    ],
+)
+def test_the_priority_of_a_source_follows_from_its_rating(file, bias: str, factuality: str, priority) -> None:
+    publishers = read_publishers(file(f"domain,bias,factuality\na.example,{bias},{factuality}\n"))
+    assert publishers.of("https://a.example/").priority == priority
+
+
+def test_a_category_forbids_a_source_whatever_list_it_stands_in(file, tmp_path: Path) -> None:
+    ratings = read_publishers(file("domain,category\na.example,satire\nb.example,reliable\nc.example,fake\n"))
+    listed = tmp_path / "high.txt"
+    listed.write_text("# the best\na.example\nb.example\nhttps://www.c.example\n\nno domain!\n")
+    found = read_lists({"high": listed}, ratings)
+    assert [found.of(f"https://{name}.example/").priority for name in "abc"] == [None, "high", None]
+    assert found.left_out == ("no domain!",)
+
+
+def test_of_a_domain_in_several_lists_the_highest_counts_and_ratings_are_kept(file, make, tmp_path: Path) -> None:
+    for name, text in (("high", "a.example"), ("medium", "a.example\nb.example"), ("low", "b.example\nc.example")):
+        (tmp_path / name).write_text(text)
+    workspace = make.workspace()
+    lists = {name: tmp_path / name for name in ("high", "medium", "low")}
+    found = import_publishers(workspace, file("domain,quality\nc.example,0.5\nd.example,0.1\n"), None, lists)
+    assert load_publishers(workspace) == found
+    assert {name: item.priority for name, item in found.rated.items()} == {
+        "a.example": "high", "b.example": "medium", "c.example": "low", "d.example": None,
+    }  # fmt: skip
+    assert found.rated["c.example"].quality == 0.5
+
+
+def test_lists_without_a_domain_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "empty").write_text("# nothing\n")
+    with pytest.raises(SourceError, match="no domains"):
+        read_lists({"low": tmp_path / "empty"})
+
+
+@pytest.mark.integration
+def test_the_lists_of_the_released_study_are_read_whole(shared_data: Path, tmp_path: Path) -> None:
+    sizes = {"high": 118, "medium": 2_123, "low": 204}
+    for name in sizes:
+        packed = (shared_data / "muse" / f"publisher_priority_{name}.txt.gz").read_bytes()
+        (tmp_path / name).write_bytes(gzip.decompress(packed))
+    found = read_lists({name: tmp_path / name for name in sizes})
+    assert len(found.left_out) == 1  # one line is a name, not a domain
+    for name, size in sizes.items():
+        alone = read_lists({name: tmp_path / name}).rated
+        assert size - 1 <= len(alone) <= size
+        assert {item.priority for item in alone.values()} == {name}
+    assert found.of("https://www.reuters.com/x").priority == "high" and found.of("https://facebook.com/y") is None
+
+
+def test_a_part_of_a_site_is_listed_alone(tmp_path: Path) -> None:
+    listed = tmp_path / "low.txt"
+    listed.write_text("one.example/news\nwww.two.example/A/b/\n")
+    found = read_lists({"low": listed})
+    for url in ("https://one.example/news", "http://www.one.example/news/2023?x=1", "https://two.example/a/B/c"):
+        assert found.of(url).priority == "low"
+    for url in (
+        "https://one.example/",
+        "https://one.example/newsroom",
+        "https://two.example/a",
+        "https://one.example/x/news",
+    ):
+        assert found.of(url) is None

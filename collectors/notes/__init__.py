@@ -1,9 +1,10 @@
-"""Community Notes: from the public dump and the posts to candidates of the tasks x-notes and x-notes-media."""
+"""Community Notes: from the public dump and the posts to candidates of the tasks x-notes, x-notes-media and x-posts."""
 
 from __future__ import annotations
 
 from collectors.notes.collect import NotesSettings, NotesSource, collect
-from collectors.notes.hydrate import fill_notes
+from collectors.notes.hydrate import fill_notes, fill_posts
+from collectors.notes.noted_posts import collect_posts, scores_file
 from collectors.notes.pictures import with_pictures
 from collectors.notes.posts import SERVICES, FoundPost, LocalPosts, Online, PostSource, PostStatus
 from collectors.notes.rules.labels import LabelSource
@@ -19,6 +20,9 @@ __all__ = [
     "PostSource",
     "PostStatus",
     "collect",
+    "collect_posts",
     "fill_notes",
+    "fill_posts",
+    "scores_file",
     "with_pictures",
 ]

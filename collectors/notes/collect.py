@@ -30,7 +30,7 @@ from hellofresh.quarters import PeriodKind, Quarter, utc_text
 from hellofresh.samples import Candidate, Label
 from hellofresh.tasks import x_notes, x_notes_media
 
-__all__ = ["NotesSettings", "NotesSource", "collect"]
+__all__ = ["REASONS", "Gathering", "NoteRow", "NotesSettings", "NotesSource", "collect", "second_of", "time_text"]
 
 _ROWS_AT_ONCE = 50_000
 _EPOCH = datetime.fromtimestamp(0, UTC)
@@ -160,7 +160,7 @@ class NotesSettings:
 
 
 _ONLY_IF_ANY = frozenset({PostStatus.NOT_ASKED, PostStatus.NO_MEDIA, PostStatus.UNKNOWN_MEDIA})
-_REASONS: Mapping[str, str] = {
+REASONS: Mapping[str, str] = {
     "other-quarter": "written outside the quarter (UTC)",
     NoteState.NO_STATUS: "no row in the status history",
     NoteState.NOT_LOCKED: "status not locked yet, or, with current statuses, note too young",
@@ -189,12 +189,14 @@ _REASONS: Mapping[str, str] = {
 }
 
 
-class _NoteRow(NamedTuple):
+class NoteRow(NamedTuple):
+    """A note with its label and what is known of it; times are in ms."""
+
     note_id: int
     created_ms: int
     post_id: int | None
     text: str
-    label: int
+    label: int | None
     locked_ms: int | None
     shown_ms: int | None
     ai_writer: bool | None
@@ -233,7 +235,7 @@ def collect(
     reader = TableReader(
         source.dump, workdir, settings.allow_missing_columns, progress, workdir_name, open_file=hashes.open
     )
-    gathering = _Gathering(quarter, settings, reader, posts, pending=pending, illustrated=illustrated)
+    gathering = Gathering(quarter, settings, reader, posts, pending=pending, illustrated=illustrated)
     gathering.run()
     candidates = gathering.candidates()
     return Collection(
@@ -246,7 +248,7 @@ def collect(
     )
 
 
-class _Gathering:
+class Gathering:
     """One collection on its way: each step narrows the notes and counts what it drops."""
 
     def __init__(
@@ -264,7 +266,7 @@ class _Gathering:
         self.drops: Counter[str] = Counter()
         self.context: dict[str, int] = {}
         self.notes_in = 0
-        self.kept: list[tuple[_NoteRow, FoundPost]] = []
+        self.kept: list[tuple[NoteRow, FoundPost]] = []
         self.votes: Mapping[int, int] | None = None
         self.waiting: list[x_notes.Note] | None = [] if pending else None
 
@@ -274,15 +276,23 @@ class _Gathering:
         self._match(self._readable(self._by_people(decided)))
         self._count_votes()
 
+    @property
+    def inside(self) -> pl.Expr:
+        """Which notes are of the quarter: those that were written in it."""
+        return self.within(pl.col("createdAtMillis"))
+
+    def within(self, column: pl.Expr) -> pl.Expr:
+        """Whether a time (ms) is in the quarter."""
+        start, end = (_epoch_ms(moment) for moment in (self.quarter.start, self.quarter.end))
+        return (column >= start) & (column < end)
+
     def _quarter_notes(self) -> tuple[pl.DataFrame, int]:
         """The quarter's notes, and the creation time of the dump's newest note (ms)."""
-        start, end = (_epoch_ms(moment) for moment in (self.quarter.start, self.quarter.end))
-        created = pl.col("createdAtMillis")
         ids, inside = [_NO_KEYS.select("noteId")], [pl.DataFrame(schema=_NOTE_COLUMNS.schema)]
         newest = 0
         for frame in self.reader.frames(NOTES, _NOTE_COLUMNS):
             ids.append(frame.select("noteId"))
-            inside.append(frame.filter((created >= start) & (created < end)))
+            inside.append(frame.filter(self.inside))
             newest = max([newest, *frame["createdAtMillis"].top_k(1)])  # a frame may be empty
         keys = pl.concat(ids)
         if keys["noteId"].n_unique() < keys.height:  # rare: worth reading twice, so that contents need not be hashed
@@ -317,6 +327,13 @@ class _Gathering:
         return different
 
     def _decided(self, notes: pl.DataFrame, newest_ms: int) -> pl.DataFrame:
+        states = self._states(notes, newest_ms)
+        decided = pl.col("state") == NoteState.DECIDED.value
+        self.drops.update(states.filter(~decided)["state"].to_list())
+        return states.filter(decided)
+
+    def _states(self, notes: pl.DataFrame, newest_ms: int) -> pl.DataFrame:
+        """The notes with what the status history says of them."""
         columns = history_columns(self.settings.label_source, pending=self.waiting is not None)
         ids = notes.select("noteId")
         rows = [pl.DataFrame(schema=columns.schema)]
@@ -328,14 +345,12 @@ class _Gathering:
         states = settle(notes, history, self.settings.label_source, youngest)
         if self.waiting is not None:
             self.waiting = self._waiting(still_open(history, states))
-        decided = pl.col("state") == NoteState.DECIDED.value
-        self.drops.update(states.filter(~decided)["state"].to_list())
-        return states.filter(decided)
+        return states
 
     def _waiting(self, undecided: pl.DataFrame) -> list[x_notes.Note]:
         """The undecided notes that would be kept once they are decided; what is dropped here is not counted."""
         reader = replace(self.reader, warnings=[], files=[], rows={}, rejected={})
-        aside = _Gathering(self.quarter, self.settings, reader, self.posts, illustrated=self.illustrated)
+        aside = Gathering(self.quarter, self.settings, reader, self.posts, illustrated=self.illustrated)
         aside._match(aside._readable(aside._by_people(undecided)))
         return [aside._sample(note, post) for note, post in sorted(aside.kept, key=lambda pair: pair[0].note_id)]
 
@@ -351,7 +366,7 @@ class _Gathering:
         self.drops["ai-writer"] = flagged.height - people.height
         return people
 
-    def _readable(self, decided: pl.DataFrame) -> list[_NoteRow]:
+    def _readable(self, decided: pl.DataFrame) -> list[NoteRow]:
         columns = (
             "noteId",
             "createdAtMillis",
@@ -363,7 +378,7 @@ class _Gathering:
             "ai_writer",
             "collaborative",
         )
-        rows = [_NoteRow(*row) for row in decided.select(columns).iter_rows()]
+        rows = [NoteRow(*row) for row in decided.select(columns).iter_rows()]
         rows = [row._replace(text=html.unescape(row.text)) for row in rows]
         kept = [row for row in rows if row.text.strip()]
         self.drops["empty-text"] = len(rows) - len(kept)
@@ -371,7 +386,7 @@ class _Gathering:
         self.drops["no-post"] = len(kept) - len(on_posts)
         return on_posts
 
-    def _match(self, notes: list[_NoteRow]) -> None:
+    def _match(self, notes: list[NoteRow]) -> None:
         found = self.posts.find({str(note.post_id) for note in notes})
         for note in notes:
             post = found[str(note.post_id)]
@@ -381,7 +396,7 @@ class _Gathering:
             else:
                 self.drops[reason] += 1
 
-    def _fault(self, note: _NoteRow, post: FoundPost) -> str | None:
+    def _fault(self, note: NoteRow, post: FoundPost) -> str | None:
         """Why a note on that post is dropped, if it is."""
         settings = self.settings
         status = post.status(settings.languages, illustrated=self.illustrated)
@@ -391,12 +406,16 @@ class _Gathering:
             return "post-language"
         if is_foreign(note.text, settings.languages):
             return "note-language"
-        if post.silent and not settings.keep_incomplete:
-            if has_page_leftovers(post.text):
-                return "page-leftovers"
-            if speaks_of_media(post.text):
-                return "missing-media"
-        return "too-long" if len(post.text) + len(note.text) > settings.max_characters else None
+        too_long = "too-long" if len(post.text) + len(note.text) > settings.max_characters else None
+        return self._missing_part(post) or too_long
+
+    def _missing_part(self, post: FoundPost) -> str | None:
+        """What shows that a post from a source that says nothing of media is not whole, if anything does."""
+        if not post.silent or self.settings.keep_incomplete:
+            return None
+        if has_page_leftovers(post.text):
+            return "page-leftovers"
+        return "missing-media" if speaks_of_media(post.text) else None
 
     def _count_votes(self) -> None:
         """Distinct raters of each kept note; only their hashes are held, and only for kept notes."""
@@ -416,8 +435,8 @@ class _Gathering:
         """The kept notes, sorted by note id."""
         return [self._candidate(note, post) for note, post in sorted(self.kept, key=lambda pair: pair[0].note_id)]
 
-    def _sample(self, note: _NoteRow, post: FoundPost) -> x_notes.Note:
-        created = _second(note.created_ms)
+    def _sample(self, note: NoteRow, post: FoundPost) -> x_notes.Note:
+        created = second_of(note.created_ms)
         if post.date is None:
             raise SourceError("a post with text and without date", where=f"post {post.id}", code="bad-post")
         task = x_notes_media.TASK if self.illustrated else x_notes.TASK
@@ -434,15 +453,17 @@ class _Gathering:
             note=x_notes.NoteText(str(note.note_id), created, note.text),
         )
 
-    def _candidate(self, note: _NoteRow, post: FoundPost) -> Candidate:
+    def _candidate(self, note: NoteRow, post: FoundPost) -> Candidate:
         sample = self._sample(note, post)
         facts = {
             "ratings": None if self.votes is None else self.votes.get(note.note_id, 0),
-            "status_locked_at": _time_text(note.locked_ms),
+            "status_locked_at": time_text(note.locked_ms),
             "ai_writer": note.ai_writer,
             "collaborative": note.collaborative,
         }
-        extras = {} if note.shown_ms is None else {"first_shown_at": _time_text(note.shown_ms)}
+        extras = {} if note.shown_ms is None else {"first_shown_at": time_text(note.shown_ms)}
+        if note.label is None:
+            raise ValueError(f"{sample.id} has no label")
         return Candidate(sample, Label(sample.id, note.label, facts), extras)
 
     def remarks(self) -> list[str]:
@@ -463,7 +484,7 @@ class _Gathering:
             rows_in=self.notes_in,
             drops=tuple(
                 Drop(str(reason), meaning, self.drops[reason])
-                for reason, meaning in _REASONS.items()
+                for reason, meaning in REASONS.items()
                 if reason not in _ONLY_IF_ANY or self.drops[reason]
             ),
             kept=Funnel.count_kept(candidates),
@@ -494,12 +515,12 @@ def _epoch_ms(moment: datetime) -> int:
     return (moment - _EPOCH) // timedelta(milliseconds=1)
 
 
-def _second(epoch_ms: int) -> datetime:
+def second_of(epoch_ms: int) -> datetime:
     """The second that contains the time: samples are written to the second, and must read back the same."""
     return _EPOCH + timedelta(seconds=epoch_ms // 1000)
 
 
-def _time_text(locked_ms: int | None) -> str | None:
+def time_text(locked_ms: int | None) -> str | None:
     if locked_ms is None or locked_ms < 0:
         return None
-    return utc_text(_second(locked_ms))
+    return utc_text(second_of(locked_ms))

@@ -17,6 +17,7 @@ from hellofresh.files import sha256_text
 from hellofresh.images import Media
 from hellofresh.samples import Sample
 from hellofresh.tasks import x_notes, x_notes_media
+from hellofresh.tasks.x_posts import NotedPost, PublicNotedPost
 
 __all__ = ["fill_notes"]
 
@@ -58,6 +59,28 @@ def fill_notes(
     return filled | {item.id: _filled(item, notes[int(item.note.id)], posts[item.post.id]) for item in on_notes}
 
 
+def fill_posts(
+    samples: Sequence[Sample],
+    source: NotesSource,
+    *,
+    progress: Callable[[str], None] | None = None,
+    warn: Callable[[str], None] | None = None,
+) -> Mapping[str, Sample | str]:
+    """Each released sample of x-posts with the text and pictures of its post, or why they are not to be had.
+
+    Raises:
+        SourceError: if the posts cannot be read.
+        DataError: if a sample's id is none.
+    """
+    public = [sample for sample in samples if isinstance(sample, PublicNotedPost)]
+    found = source.open_posts(progress)
+    posts = found.find({str(_id(item, item.post.id)) for item in public})
+    for warning in found.warnings:
+        if warn is not None:
+            warn(warning)
+    return {item.id: _filled_post(item, posts[item.post.id]) for item in public}
+
+
 def _id(sample: Sample, text: str) -> int:
     if text.isascii() and text.isdigit() and not text.startswith("0") and len(text) < 20 and int(text) <= _LARGEST_ID:
         return int(text)
@@ -72,23 +95,38 @@ def _note_texts(reader: TableReader, ids: Collection[int]) -> Mapping[int, str]:
     return {note_id: html.unescape(text) for note_id, text in texts.items()}
 
 
-def _filled(sample: x_notes.PublicNote, note: str, post: FoundPost) -> Sample | str:
+def _lacks(post: FoundPost, released: x_notes.WithheldText) -> str:
+    """Why a post is not to be had, empty if it is."""
     if post.gone is not None:
         return f"post: {post.gone}"
-    if post.truncated and sha256_text(post.text) != sample.post.text_sha256:
+    if post.truncated and sha256_text(post.text) != released.text_sha256:
         return "post: only its beginning"
+    return ""
+
+
+def _filled_post(sample: PublicNotedPost, post: FoundPost) -> Sample | str:
+    if lacks := _lacks(post, sample.post):
+        return lacks
+    common = {field.name: getattr(sample, field.name) for field in fields(Sample)}
+    text, media = x_notes.Post(sample.post.id, sample.post.date, post.text), _identified(sample.media, post)
+    return NotedPost(**common, post=text, media=media, modality=sample.modality)
+
+
+def _filled(sample: x_notes.PublicNote, note: str, post: FoundPost) -> Sample | str:
+    if lacks := _lacks(post, sample.post):
+        return lacks
     common = {field.name: getattr(sample, field.name) for field in fields(Sample)}
     post_text = x_notes.Post(sample.post.id, sample.post.date, post.text)
     note_text = x_notes.NoteText(sample.note.id, sample.note.date, note)
     if not isinstance(sample, x_notes_media.PublicIllustratedNote):
         return x_notes.Note(**common, post=post_text, note=note_text)
-    media = _identified(sample, post)
+    media = _identified(sample.media, post)
     return x_notes_media.IllustratedNote(**common, post=post_text, note=note_text, media=media)
 
 
-def _identified(sample: x_notes_media.PublicIllustratedNote, post: FoundPost) -> tuple[Media, ...]:
+def _identified(released: Sequence[x_notes_media.WithheldMedia], post: FoundPost) -> tuple[Media, ...]:
     """The post's media, with the hash and size that were released of each."""
-    if len(post.pictures) != len(sample.media):
+    if len(post.pictures) != len(released):
         return post.pictures
-    pairs = zip(post.pictures, sample.media, strict=True)
+    pairs = zip(post.pictures, released, strict=True)
     return tuple(replace(now, sha256=then.sha256, bytes=then.bytes) for now, then in pairs)

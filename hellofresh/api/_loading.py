@@ -44,10 +44,13 @@ class LoadedEdition:
 
     @property
     def labels(self) -> pl.DataFrame | None:
-        """Id and label of each sample, None while labels are not public."""
+        """Id and label of each sample, or judged documents of each query; None while labels are not public."""
         if self.public_labels is None:
             return None
-        rows = [(key, label.label) for key, label in sorted(self.public_labels.items())]
+        known = sorted(self.public_labels.items())
+        if not self.task.classes:
+            return pl.DataFrame([{"id": key, **label.facts} for key, label in known])
+        rows = [(key, label.label) for key, label in known]
         return pl.DataFrame(rows, schema={"id": pl.String, "label": pl.Int64}, orient="row")
 
     def need_labels(self) -> Mapping[str, Label]:

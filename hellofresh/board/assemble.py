@@ -21,6 +21,7 @@ import polars as pl
 from hellofresh.board.rows import BoardRows
 from hellofresh.board.schema import OverQuartersRow, SampleRow, TranscriptStep
 from hellofresh.board.splits import BoardSplit, open_split, places
+from hellofresh.board.tables import conduct as board_conduct
 from hellofresh.board.tables import data as board_data
 from hellofresh.board.tables import participants as board_participants
 from hellofresh.board.tables import ratings as board_ratings
@@ -53,8 +54,10 @@ from hellofresh.workspace import Workspace
 
 __all__ = ["add_splits", "split_inputs"]
 
-VERSION = 4
+VERSION = 6
 """Raised whenever the same inputs would give other tables."""
+_OF_PICTURES = ("number", "image", "source", "unsure", "problem")
+"""What may be known of a post's picture."""
 
 
 def split_inputs(workspace: Workspace, moment: datetime) -> object:
@@ -131,6 +134,7 @@ def _add_split(rows: BoardRows, split: BoardSplit) -> None:
         ("receipts", board_systems.receipts),
         ("mistakes", board_systems.mistakes),
         ("confusion", board_systems.confusion),
+        ("conduct", board_conduct.conduct),
         ("samples", _samples),
         ("ratings", board_ratings.rated),
         ("judges", board_ratings.judges),
@@ -217,6 +221,10 @@ def _step(sample: str, origin: str, place: int, event: Event) -> TranscriptStep:
         case QuotedEvent():
             return replace(step, text="\n".join([*event.refuting, *event.context]), url=event.url,
                            problem=event.problem)  # fmt: skip
+        case NotedEvent(name="picture"):
+            # What stands in a post's picture is the post's, and who is in it is nobody's business.
+            shown = {name: event.values[name] for name in _OF_PICTURES if name in event.values}
+            return replace(step, name=event.name, text=canonical_json(shown))
         case NotedEvent():
             return replace(step, name=event.name, text=canonical_json(dict(event.values)))
 

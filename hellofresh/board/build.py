@@ -2,7 +2,8 @@
 
 `board/` holds `scores.parquet` (all scores of all quarters and splits), `periods.parquet` (what each period offered and
 gave), `funnels.parquet` (what each filter dropped), the tables of `hellofresh.board.assemble` and
-`hellofresh.board.tables.due`, `analyses/` (see `hellofresh.board.tables.analyses`) and `manifest.json` (size and hash
+`hellofresh.board.tables.due`, `analyses/` (see `hellofresh.board.tables.analyses`), `released/` (see
+`hellofresh.board.released`) and `manifest.json` (size and hash
 of each, rows of tables).
 
 Of a split whose labels are not public it holds only what does not depend on labels, not even by a hash or the order of
@@ -20,13 +21,22 @@ import polars as pl
 
 from hellofresh import __version__
 from hellofresh.board.assemble import add_splits, split_inputs
-from hellofresh.board.manifest import FORMAT, BoardFile, BoardManifest, describe_file, read_board_manifest
+from hellofresh.board.manifest import (
+    FORMAT,
+    BoardAddresses,
+    BoardFile,
+    BoardManifest,
+    describe_file,
+    read_board_manifest,
+)
+from hellofresh.board.released import opened_places, put_released, released_inputs
 from hellofresh.board.rows import BoardRows
 from hellofresh.board.schema import TABLES, FunnelStep, PeriodBalance
 from hellofresh.board.scores import read_scores, score_files
 from hellofresh.board.tables.analyses import analyses_to_show
 from hellofresh.board.tables.due import add_due, due_inputs
 from hellofresh.clock import now
+from hellofresh.config import Settings
 from hellofresh.editions import parse_edition
 from hellofresh.errors import DataError
 from hellofresh.files import sha256_file
@@ -68,11 +78,14 @@ def build_board(workspace: Workspace, *, private: bool = False) -> BoardBuilt:
     quarters = sorted(set(scored["edition"].to_list()))
     analyses = analyses_to_show(workspace, [parse_edition(name) for name in quarters], private=private)
     used = [*(path for _, path in score_files(workspace)), *(release / MANIFEST for release in released)]
+    opened, addresses = opened_places(workspace, moment), Settings.load().site
     inputs: list[object] = [[path.relative_to(workspace.root).as_posix(), sha256_file(path)] for path in used]
     inputs += [
         FORMAT,
         [[name, str(table.schema)] for name, table in TABLES.items()],
         *(one.inputs for one in analyses),
+        released_inputs(workspace, opened),
+        addresses.model_dump(mode="json"),
         split_inputs(workspace, moment),
         due_inputs(workspace, moment),
     ]
@@ -86,15 +99,18 @@ def build_board(workspace: Workspace, *, private: bool = False) -> BoardBuilt:
     files = [_written(folder, name, table, mode) for name, table in rows.tables().items()]
     shown = [path for one in analyses for path in one.copy_to(folder, mode)]
     _drop_others(folder / "analyses", shown)
+    released = put_released(workspace, opened, folder, mode)
     manifest = BoardManifest(
         format=FORMAT,
         code=f"hellofresh {__version__}",
         quarters=tuple(quarters),
         files=tuple(files),
         analyses=tuple(describe_file(folder, path) for path in shown),
+        released=tuple(describe_file(folder, path) for path in released),
+        addresses=BoardAddresses(**addresses.model_dump()),
         private=private,
     )
-    stage.record([*(folder / entry.path for entry in files), *shown, manifest.write(folder, mode)])
+    stage.record([*(folder / entry.path for entry in files), *shown, *released, manifest.write(folder, mode)])
     return BoardBuilt(folder, manifest.rows, quarters, skipped=False)
 
 

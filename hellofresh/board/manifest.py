@@ -11,10 +11,21 @@ from pydantic import BaseModel, ConfigDict, NonNegativeInt, ValidationError
 from hellofresh.errors import DataError
 from hellofresh.files import BadJsonError, sha256_file, strict_json, write_json
 
-__all__ = ["FORMAT", "BoardFile", "BoardManifest", "damaged", "describe_file", "read_board_manifest"]
+__all__ = [
+    "FORMAT",
+    "RELEASED",
+    "BoardAddresses",
+    "BoardFile",
+    "BoardManifest",
+    "damaged",
+    "describe_file",
+    "read_board_manifest",
+]
 
 FORMAT: Literal[1] = 1
 """The one that is written; a board of another is refused."""
+RELEASED = "released"
+"""The folder of copies of released files, below the board's."""
 _MANIFEST = "manifest.json"
 
 
@@ -31,6 +42,19 @@ class BoardFile(_Part):
     rows: NonNegativeInt | None = None
 
 
+class BoardAddresses(_Part):
+    """Where the project lives; empty where that is not configured.
+
+    Attributes:
+        repository, issues: web addresses.
+        dataset: on the Hugging Face hub, `OWNER/NAME`.
+    """
+
+    repository: str = ""
+    issues: str = ""
+    dataset: str = ""
+
+
 class BoardManifest(_Part):
     """What a board says of itself.
 
@@ -40,6 +64,8 @@ class BoardManifest(_Part):
         quarters: those that are scored, in order.
         files: its tables.
         analyses: files of analyses.
+        released: copies of released files, for visitors to take away.
+        addresses: where the project lives.
         private: whether it is the maintainers' own, with the figures of quarters that are not revealed.
     """
 
@@ -48,6 +74,8 @@ class BoardManifest(_Part):
     quarters: tuple[str, ...]
     files: tuple[BoardFile, ...]
     analyses: tuple[BoardFile, ...]
+    released: tuple[BoardFile, ...] = ()
+    addresses: BoardAddresses = BoardAddresses()
     private: bool = False
 
     @property
@@ -58,7 +86,7 @@ class BoardManifest(_Part):
     @property
     def hashes(self) -> Mapping[str, str]:
         """SHA-256 of each file, by its place."""
-        return {entry.path: entry.sha256 for entry in (*self.files, *self.analyses)}
+        return {entry.path: entry.sha256 for entry in (*self.files, *self.analyses, *self.released)}
 
     def write(self, folder: Path, mode: int) -> Path:
         """Write it into the board's folder."""

@@ -19,6 +19,7 @@ __all__ = [
     "AgreementRow",
     "AnswerShare",
     "CalibrationRow",
+    "ConductRow",
     "ConfusionCell",
     "DatasetRow",
     "Dates",
@@ -288,6 +289,30 @@ class Mistakes:
     wrong: int
     compared: int
     others_right: int
+
+
+@dataclass(frozen=True, slots=True)
+class ConductRow:
+    """What an entry did that it should not, as far as it can be seen.
+
+    Attributes:
+        origin: the entry's.
+        kind: `blocked-page`, an agent asked for pages of blocked sources, which were withheld; `later-page`, it was
+            given pages that say they are from after the day before which it searched; `cited-blocked`, its answers rest
+            on blocked sources; `copied-labels`, it is right where no other ranked system is.
+        samples: on how many samples.
+        of: of how many that it judged; for copied labels, of those that no other system is right on.
+        times: how often.
+        examples, urls: ids of some of the samples, and an address for each, empty where there is none.
+    """
+
+    origin: str
+    kind: str
+    samples: int
+    of: int
+    times: int
+    examples: tuple[str, ...]
+    urls: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -619,6 +644,7 @@ TABLES: Mapping[str, Table[Any]] = {
     "reliability": Table(ReliabilityBin, _SPLIT),
     "mistakes": Table(Mistakes, _SPLIT),
     "confusion": Table(ConfusionCell, _SPLIT),
+    "conduct": Table(ConductRow, _SPLIT),
     "samples": SAMPLES,
     "answers": Table(AnswerRow, _SPLIT),
     "transcripts": Table(TranscriptStep, _SPLIT),

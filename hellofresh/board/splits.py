@@ -27,7 +27,7 @@ from hellofresh.releases import (
 )
 from hellofresh.releases.life.load import load_public
 from hellofresh.releases.life.manifest import Manifest, calendar_of, read_manifest
-from hellofresh.results.build import panel_of
+from hellofresh.results.build import arranged_outputs, panel_of
 from hellofresh.results.entries import DESCRIBED, Entry
 from hellofresh.results.judgements import (
     entry_numbers,
@@ -224,19 +224,31 @@ def _filled(
 
 def _panel(split: BoardSplit) -> Panel:
     """All systems' outputs as arrays, from the scores' rows and the judgements."""
-    outputs = split.said.partition_by("origin", as_dict=True)
-    entries = [_entry(row, found, split.numbers.filter(pl.col("origin") == row["origin"])) for row in split.systems
-               if (found := outputs.get((row["origin"],))) is not None]  # fmt: skip
-    bundled = any(row["bundled"] for row in split.systems)
     task = get_task(split.place.task)
-    return panel_of(task, split.place.edition, split.samples, split.labels, entries, split=split.place.split,
-                    bundled=bundled)  # fmt: skip
+    bundled = any(row["bundled"] for row in split.systems)
+    place = split.place
+    if not task.classes:
+        return panel_of(task, place.edition, split.samples, split.labels, _measured_entries(split), split=place.split,
+                        bundled=bundled)  # fmt: skip
+    given = set(split.said["origin"].unique())
+    known = (row for row in split.systems if row["origin"] in given)
+    entries = [Entry(**{name: row[name] for name in DESCRIBED}, outputs={}) for row in known]
+    said = arranged_outputs(split.said, [sample.id for sample in split.samples if sample.id in split.labels],
+                            len(task.classes))  # fmt: skip
+    return panel_of(task, place.edition, split.samples, split.labels, entries, split=place.split, bundled=bundled,
+                    said=said)  # fmt: skip
 
 
-def _entry(row: Mapping[str, Any], said: pl.DataFrame, numbers: pl.DataFrame) -> Entry:
-    """An entry again, from the row that stands for it and its judgements."""
-    return Entry(**{name: row[name] for name in DESCRIBED}, outputs=entry_outputs(said),
-                 numbers=entry_numbers(numbers))  # fmt: skip
+def _measured_entries(split: BoardSplit) -> list[Entry]:
+    """Entries whose outputs are no choices, from the rows that stand for them and their judgements."""
+    outputs = split.said.partition_by("origin", as_dict=True)
+    numbers = {str(origin): entry_numbers(rows) for (origin,), rows in split.numbers.group_by("origin")}
+    return [
+        Entry(**{name: row[name] for name in DESCRIBED}, outputs=entry_outputs(found),
+              numbers=numbers.get(row["origin"], {}))
+        for row in split.systems
+        if (found := outputs.get((row["origin"],))) is not None
+    ]  # fmt: skip
 
 
 def _ids(samples: Iterable[Sample]) -> list[str]:

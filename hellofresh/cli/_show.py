@@ -32,7 +32,7 @@ def show_collected(output: CommandOutput, collected: CollectionReport, *, writte
     rows += [(f"- {drop.reason}", drop.meaning, drop.count) for drop in funnel.drops]
     rows += [("= candidates", "kept", funnel.total_kept)]
     output.table(f"{collected.task} {collected.quarter}: collected{state}", ("", "what", funnel.unit), rows)
-    names = tuple(reversed(task.classes))
+    names = tuple(reversed(task.classes)) or (funnel.unit,)
     order = range(len(names) - 1, -1, -1)
     kept = [(period, *(labels.get(label, 0) for label in order)) for period, labels in funnel.kept.items()]
     output.table("Candidates by period", (str(task.period_kind), *names), kept)

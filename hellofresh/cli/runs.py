@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -20,7 +20,9 @@ from hellofresh.regimes import MAIN
 from hellofresh.runs import JournalEntry, find_run, is_running, read_plan, snapshot
 from hellofresh.runs.evaluate import planned
 from hellofresh.runs.record import PredictionRow, RunRecord, read_predictions, read_record
+from hellofresh.runs.steps import StepUsage, usage_by_step
 from hellofresh.runs.web_access import with_web
+from hellofresh.samples import to_json
 from hellofresh.transcripts import Event, Transcript, parse_event, read_transcripts
 from hellofresh.workspace import Workspace
 
@@ -134,11 +136,32 @@ def _show_run(folder: Path, output: CommandOutput) -> None:
     with snapshot(folder) as journal:
         answers = len(journal)
     whole = {"run": folder.name, "state": _state(folder), "answers": answers, **_numbers(record)}
-    output.result({**whole, "identity": identity, "arguments": said})
+    steps, samples = usage_by_step(folder)
+    output.result({**whole, "identity": identity, "arguments": said, "steps": to_json(steps)})
     # What both name is shown as the run knows it: with parameters and hashes.
     facts = {**whole, **said, "prompt_set_file": said.get("prompt_set"), **identity}
     rows = [(name, _plain(value)) for name, value in facts.items() if value is not None]
     output.table(folder.name, ("", ""), rows)
+    if len(steps) > 1:
+        _show_steps(steps, samples, output)
+
+
+def _show_steps(steps: Sequence[StepUsage], samples: int, output: CommandOutput) -> None:
+    """What a sample takes on average, step by step."""
+    rows = [
+        (
+            item.step,
+            item.role,
+            f"{item.requests / samples:.2f}",
+            f"{item.tokens_in / samples:,.0f}",
+            f"{item.tokens_out / samples:,.0f}",
+            f"{item.seconds / samples:.1f}",
+            "unknown" if item.cost_usd is None else f"{item.cost_usd / samples:.5f}",
+        )
+        for item in steps
+    ]
+    heads = ("step", "role", "requests", "tokens in", "tokens out", "seconds", "cost (USD)")
+    output.table(f"A sample takes on average ({samples:,} asked about)", heads, rows)
 
 
 def _plain(value: object) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from importlib.resources import files
 from pathlib import Path
 
@@ -345,6 +346,7 @@ class _CatalogueFile(BaseModel):
     models: dict[Name, ModelTable]
 
 
+@cache
 def _bundled() -> _CatalogueFile:
     content = files("hellofresh.models").joinpath("catalogue.toml").read_bytes()
     try:

@@ -1,21 +1,51 @@
-"""Submitted responses that repeat what others wrote: the notes and responses of a rated study."""
+"""What people wrote for samples: rated beside responses, and not to be handed in as one's own."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
+from hellofresh.candidates.rows import read_candidates
 from hellofresh.editions import Edition
 from hellofresh.outputs import Response
+from hellofresh.ratings.people import SystemResponse
 from hellofresh.ratings.study import read_responses
 from hellofresh.ratings.table import StudyFiles
+from hellofresh.releases import load_release
 from hellofresh.releases.build.duplicates import METHOD, near_duplicates
 from hellofresh.submissions import Fault
 from hellofresh.submissions.intake.predictions import Prediction
-from hellofresh.tasks import get_task
+from hellofresh.tasks import Task, get_task
 from hellofresh.workspace import Workspace
 
-__all__ = ["about_copied_responses"]
+__all__ = ["about_copied_responses", "reference_responses"]
+
+_LINK = re.compile(r"https?://[^\s<>\"'()]+")
+
+
+def reference_responses(workspace: Workspace, edition: Edition, task: Task) -> list[SystemResponse]:
+    """What people wrote for the released samples, as responses of systems such as `human-high`.
+
+    It lies with the candidates, on the machine where these were collected; a task without such texts has none.
+
+    Raises:
+        DataError: if the candidates or the release are damaged.
+    """
+    candidates = workspace.candidates(task.name, edition)
+    if task.references is None or not candidates.is_file():
+        return []
+    released = {sample.id for sample in load_release(workspace, edition, task).samples}
+    return [
+        SystemResponse(item.sample.id, system, text, tuple(dict.fromkeys(_links(text))))
+        for item in read_candidates(candidates, task)
+        if item.sample.id in released
+        for system, text in task.references(item).items()
+    ]
+
+
+def _links(text: str) -> Iterator[str]:
+    return (link.rstrip(".,;:!?") for link in _LINK.findall(text))
 
 
 def about_copied_responses(
@@ -25,24 +55,33 @@ def about_copied_responses(
     predictions: Sequence[Prediction],
     path: Path,
 ) -> Iterator[Fault]:
-    """A warning for each task whose submitted responses are near-duplicates of those of its rated study.
+    """A warning for each task whose submitted responses are near-duplicates of rated ones, or of what people wrote.
 
     Args:
-        workspace: where studies are.
+        workspace: where studies and candidates are.
         edition: what is submitted to.
         samples: ids of the released samples, by task.
         predictions: what is submitted.
         path: its file, for messages.
     """
     for task, ids in samples.items():
-        files = StudyFiles(workspace, edition, task)
-        if get_task(task).output is not Response or not files.responses.is_file():
+        if get_task(task).output is not Response:
             continue
         known = set(ids)
         texts = {item.id: item.text for item in predictions if item.id in known and item.text and item.repetition == 1}
-        references = {item.id: item for item in read_responses(files)}
-        found = near_duplicates(texts, {name: item.text for name, item in references.items()})
-        same = [name for name, item in found.items() if references[item.earlier].sample == name]
+        references = _references(workspace, edition, get_task(task))
+        found = near_duplicates(texts, {name: text for name, (_, text) in references.items()}) if references else {}
+        same = [name for name, item in found.items() if references[item.earlier][0] == name]
         if same:
-            what = f"{len(same)} responses repeat ones that were rated already, the first is that to {same[0]}"
+            what = f"{len(same)} responses repeat ones by others, the first is that to {same[0]}"
             yield Fault("copied-response", str(path), what, f"Found by {METHOD}. Responses must be the system's own.")
+
+
+def _references(workspace: Workspace, edition: Edition, task: Task) -> dict[str, tuple[str, str]]:
+    """Sample and text of what others wrote: of a rated study, and of the candidates."""
+    files = StudyFiles(workspace, edition, task.name)
+    rated = read_responses(files) if files.responses.is_file() else []
+    people = reference_responses(workspace, edition, task)
+    return {item.id: (item.sample, item.text) for item in rated} | {
+        f"{item.system}/{item.sample}": (item.sample, item.text) for item in people
+    }

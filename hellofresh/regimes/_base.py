@@ -13,7 +13,7 @@ from hellofresh.images import Image
 from hellofresh.models import Answer, Message, Request
 from hellofresh.outputs import Choice, Output
 from hellofresh.prompts import Prompt, PromptSet
-from hellofresh.samples import Sample
+from hellofresh.samples import Fact, Sample
 from hellofresh.transcripts import Event
 from hellofresh.web import Web
 
@@ -29,6 +29,7 @@ class Need(StrEnum):
 
     WEB = "web"
     IMAGES = "images"
+    FACTS = "facts"
 
 
 class RegimeSettings(BaseModel):
@@ -64,6 +65,7 @@ class Case:
         ask: the way to the models; everything that goes through it is kept.
         web: the way to the outside world, None for a regime that does not need it.
         images: the sample's pictures that are at hand, for a regime that needs them, in the order of its media.
+        facts: what is known of the sample's label, for a regime that needs it; empty where labels are not public.
         at_once: whether each answer that is waited for takes long (a batch), so that questions that do not depend on
             one another should be asked together.
     """
@@ -76,6 +78,7 @@ class Case:
     web: Web | None = None
     images: Sequence[Image] = ()
     at_once: bool = False
+    facts: Mapping[str, Fact] = field(default_factory=dict)
 
     def question(self, prompt: Prompt, **more: str) -> Message:
         """The deciding prompt, filled from the sample and from what the regime found out."""

@@ -9,9 +9,9 @@ from hellofresh.errors import HelloFreshError, RunError
 from hellofresh.net.addresses import AddressError, PageAddress
 from hellofresh.regimes._base import Case
 from hellofresh.regimes._texts import one_line
-from hellofresh.web import Found, PageStatus, SearchResult, Web, WebPage
+from hellofresh.web import Found, ImageSearch, PageStatus, SearchResult, Web, WebPage
 
-__all__ = ["address", "first_places", "host_of", "read_safely", "search_safely", "web_of"]
+__all__ = ["address", "first_places", "host_of", "read_safely", "search_image_safely", "search_safely", "web_of"]
 
 _LONGEST_ADDRESS = 2000
 
@@ -31,6 +31,16 @@ async def search_safely(web: Web, query: str, before: date | None) -> Found:
     """Search; whatever a provider's answer does to its reader is a problem of the search."""
     try:
         return await web.search(query, before=before)
+    except HelloFreshError:
+        raise
+    except Exception as error:
+        return Found((), f"the search failed ({type(error).__name__})")
+
+
+async def search_image_safely(web: Web, picture: str) -> Found:
+    """Search for the pages on which a picture stands; nothing where the web cannot."""
+    try:
+        return await web.search_image(picture) if isinstance(web, ImageSearch) else Found(())
     except HelloFreshError:
         raise
     except Exception as error:

@@ -9,6 +9,7 @@ two other steps stand by length, as conversations grow.
 from __future__ import annotations
 
 import asyncio
+import threading
 from collections import Counter
 from collections.abc import Coroutine, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -48,7 +49,8 @@ class AgentSettings(RegimeSettings):
         requests: most requests for one sample.
         searches: most searches for one sample.
         pages: most pages for one sample.
-        before: `sample` to search only for what was there before the sample's date, where the provider can.
+        before: `sample` to search only for what was there before the sample's date, where the provider can; so it is in
+            any case where later pages tell the answer (`Task.dated`).
         on_error: what an exception in the agent does: `stop` ends the run; `silence` counts as no answer.
     """
 
@@ -81,6 +83,7 @@ class AgentTools:
     _failure: Exception | None = field(default=None, repr=False)
     _limit: RunError | None = field(default=None, repr=False)
     _loop: asyncio.AbstractEventLoop = field(default_factory=asyncio.get_running_loop, repr=False)
+    _thread: int = field(default_factory=threading.get_ident, repr=False)
     _opening: asyncio.Lock = field(default_factory=asyncio.Lock, repr=False)
     _session: AgentSession | None = field(default=None, repr=False)
     _server: EndpointServer | None = field(default=None, repr=False)
@@ -127,7 +130,14 @@ class AgentTools:
         return replace(self._server.address(self._case.sample.id), model=role)
 
     def wait(self, work: Coroutine[Any, Any, _T]) -> _T:
-        """Wait for `ask`, `search` or `read` in a thread, where nothing can be awaited."""
+        """Wait for `ask`, `search` or `read` in a thread, where nothing can be awaited.
+
+        Raises:
+            UsageError: if it is called where it would wait for itself.
+        """
+        if threading.get_ident() == self._thread:
+            work.close()
+            raise UsageError("tools.wait is for threads", fix="Await it instead.", code="no-thread")
         return asyncio.run_coroutine_threadsafe(work, self._loop).result()
 
     async def close(self) -> None:
@@ -147,7 +157,8 @@ class AgentTools:
             RunError: if the sample has used up its searches.
         """
         self._spend("searches", self.settings.searches)
-        before = self._case.sample.date.date() if self.settings.before else None
+        sample = self._case.sample
+        before = sample.date.date() if self.settings.before or get_task(sample.task).dated else None
         number = self._spent["searches"]
         asked = one_line(query, 300)
         place = len(self._events)
@@ -182,6 +193,7 @@ class AgentTools:
             place=number,
             url=asked,
             title=one_line(page.title, 300),
+            date=one_line(page.date, 40) or None,
             dropped="" if page.status is PageStatus.OK else str(page.status),
             status=str(page.status),
             detail=one_line(page.detail, 300),

@@ -66,7 +66,7 @@ class AgentRegime:
     """
 
     name: ClassVar[str] = AGENT
-    version: ClassVar[int] = 1
+    version: ClassVar[int] = 2
     one_prompt: ClassVar[bool] = True
     gives: ClassVar[type[Output]] = Output
 
@@ -181,7 +181,7 @@ def proxy_regime(name: str, roles: Iterable[str]) -> str:
             expected="at most 60 letters, digits, spaces, dots, underscores and hyphens",
             code="bad-name",
         )
-    return f"{PROXY}:{name}:{','.join(sorted(roles))}"
+    return ":".join([PROXY, name, *filter(None, [",".join(sorted(roles))])])
 
 
 def load_agent(place: str) -> AgentRegime:

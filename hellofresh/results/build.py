@@ -8,8 +8,11 @@ from collections.abc import Set as AbstractSet
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+import polars as pl
+from numpy.typing import NDArray
 
 from hellofresh.clock import now
 from hellofresh.editions import Edition
@@ -18,7 +21,7 @@ from hellofresh.metrics import NO_ANSWER
 from hellofresh.outputs import Choice, Output, Status
 from hellofresh.quarters import utc_text
 from hellofresh.releases import Release, labels_are_public, load_labels, load_release
-from hellofresh.results.entries import Entry, entries_of_runs, entries_of_submissions
+from hellofresh.results.entries import Entry, entries_of_runs, entries_of_submissions, measured_entry
 from hellofresh.results.names import SystemName, clean_name, short_names
 from hellofresh.results.over_quarters import quarter_scores
 from hellofresh.results.panel import BLOCKED, NOT_ASKED, Panel, PromptOutputs, QuarterScore, System
@@ -28,7 +31,7 @@ from hellofresh.submissions.intake.released import due_in
 from hellofresh.tasks import Task
 from hellofresh.workspace import Workspace
 
-__all__ = ["build_panel", "name_of", "panel_of"]
+__all__ = ["arranged_outputs", "build_panel", "name_of", "panel_of"]
 
 
 def build_panel(
@@ -102,8 +105,15 @@ def panel_of(
     bundled: bool = False,
     without_texts: AbstractSet[str] = frozenset(),
     notes: Sequence[str] = (),
+    said: Mapping[str, Sequence[PromptOutputs]] | None = None,
 ) -> Panel:
-    """Arrange samples, their labels and entries as arrays; samples without a label are left out."""
+    """Arrange samples, their labels and entries as arrays; samples without a label are left out.
+
+    Outputs that nobody has measured yet, such as submitted rankings, are measured here. `said` has each entry's outputs
+    by origin where they are arrays already, in the order of the samples with labels.
+    """
+    if task.measured is not None and said is None:
+        entries = [entry if entry.numbers else measured_entry(entry, labels, task.measured) for entry in entries]
     known = [sample for sample in samples if sample.id in labels]
     place = {sample.id: number for number, sample in enumerate(known)}
     return Panel(
@@ -117,18 +127,24 @@ def panel_of(
         facts=[labels[sample.id].facts for sample in known],
         periods=np.array([sample.period for sample in known], dtype=np.str_),
         groups=np.unique([sample.group for sample in known], return_inverse=True)[1].astype(np.int64),
-        systems=_systems(entries, place, len(task.classes)),
+        systems=_systems(entries, place, len(task.classes), said),
         notes=tuple(clean_name(note, 400) for note in notes),
     )
 
 
-def _systems(entries: Sequence[Entry], place: Mapping[str, int], classes: int) -> tuple[System, ...]:
+def _systems(
+    entries: Sequence[Entry],
+    place: Mapping[str, int],
+    classes: int,
+    arranged: Mapping[str, Sequence[PromptOutputs]] | None,
+) -> tuple[System, ...]:
     """Systems in the order of their labels."""
     names = short_names([name_of(entry) for entry in entries])
     labels = _labels(entries)
     found = []
     for entry, name in zip(entries, names, strict=True):
-        said = [_repeated(entry, prompt, place, classes) for prompt in entry.outputs]
+        prompts = (_repeated(entry, prompt, place, classes) for prompt in entry.outputs)
+        said = list(prompts if arranged is None else arranged[entry.origin])
         found.append(_system(entry, name, labels[entry.origin], said))
     return tuple(sorted(found, key=lambda system: (system.label, system.regime, system.origin)))
 
@@ -157,6 +173,57 @@ def _repeated(entry: Entry, prompt: str, place: Mapping[str, int], classes: int)
     again = (replace(entry, outputs=outputs) for outputs in entry.repeated if prompt in outputs)
     repeated = tuple(_outputs(one, prompt, place, classes) for one in again)
     return replace(_outputs(entry, prompt, place, classes), repeated=repeated)
+
+
+def arranged_outputs(said: pl.DataFrame, ids: Sequence[str], classes: int) -> dict[str, list[PromptOutputs]]:
+    """The choices of many entries as arrays, by origin, the prompt that stands for an entry first.
+
+    Millions of judgements, so without an object for each.
+
+    Args:
+        said: judgements.
+        ids: of the samples, in the order of the arrays; judgements of others are left out.
+        classes: how many the task has.
+    """
+    place = pl.DataFrame({"id": list(ids), "where": range(len(ids))}, schema={"id": pl.String, "where": pl.UInt32})
+    known = pl.col("where").is_not_null()
+    stated = known & (pl.col("probabilities").list.len() > 0)
+    outputs = (
+        said.lazy()
+        .join(place.lazy(), on="id", how="left", maintain_order="left")
+        .group_by("origin", "headline", "prompt", maintain_order=True)
+        .agg(pl.col("where").filter(known), _SAID.filter(known), pl.col("certainty").filter(known),
+             pl.col("where").filter(stated).alias("stated"), pl.col("probabilities").filter(stated).explode())
+        .sort("headline", descending=True, maintain_order=True)
+        .collect()
+    )  # fmt: skip
+    columns = ("where", "said", "certainty", "stated", "probabilities")
+    found: dict[str, list[PromptOutputs]] = {}
+    for origin, prompt, *parts in outputs.select("origin", "prompt", *columns).iter_rows():
+        one = _arranged(prompt, [np.asarray(part) for part in parts], len(ids), classes)
+        found.setdefault(origin, []).append(one)
+    return found
+
+
+_SAID = (
+    pl.when(pl.col("status") == str(Status.BLOCKED)).then(BLOCKED)
+    .when(pl.col("status") == str(Status.NONE)).then(NO_ANSWER)
+    .otherwise(pl.col("label").fill_null(NO_ANSWER)).cast(pl.Int8).alias("said")
+)  # fmt: skip
+"""See `_answer`."""
+
+
+def _arranged(prompt: str, parts: Sequence[NDArray[Any]], n: int, classes: int) -> PromptOutputs:
+    """One entry's choices with one prompt, from the columns of `arranged_outputs`."""
+    where, said, sure, stated, chances = parts
+    where, stated = where.astype(np.intp), stated.astype(np.intp)
+    answers = np.full(n, NOT_ASKED, dtype=np.int8)
+    probabilities, certainty = np.full((n, classes), np.nan), np.full(n, np.nan)
+    answers[where] = said
+    certainty[where] = sure.astype(np.float64)
+    if stated.size:
+        probabilities[stated] = chances.reshape(-1, classes)
+    return PromptOutputs(clean_name(prompt), answers, probabilities, certainty)
 
 
 def _outputs(entry: Entry, prompt: str, place: Mapping[str, int], classes: int) -> PromptOutputs:

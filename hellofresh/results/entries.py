@@ -32,6 +32,7 @@ __all__ = [
     "entries_of_runs",
     "entries_of_submissions",
     "entry_of_run",
+    "measured_entry",
     "of_submission",
     "plurality",
     "run_records",
@@ -147,10 +148,10 @@ def entries_of_runs(workspace: Workspace, release: Release, *, split: str = "mai
     if release.task.measured is None or not labels_are_public(workspace, release.edition, release.task.name):
         return entries, notes
     labels = load_labels(workspace, release.edition, release.task)
-    return [_with_numbers(entry, labels, release.task.measured) for entry in entries], notes
+    return [measured_entry(entry, labels, release.task.measured) for entry in entries], notes
 
 
-def _with_numbers(
+def measured_entry(
     entry: Entry, labels: Mapping[str, Label], measured: Callable[[Label, Output], Mapping[str, float]]
 ) -> Entry:
     """The entry with the value of each metric for each output, where the task knows how to measure one."""
@@ -203,7 +204,7 @@ def _of_run(folder: Path, record: RunRecord) -> Entry:
 
 
 def _settings(record: RunRecord) -> str:
-    """What was chosen besides the model and the regime: the search, settings that are not usual, roles, domains."""
+    """What was chosen besides the model and the regime: agent, search, settings that are not usual, roles, domains."""
     regime = REGIMES.get(record.regime.name)
     usual = {} if regime is None else regime.settings.model_dump()
     chosen = [f"{name}={value}" for name, value in sorted(record.settings.items()) if usual.get(name, value) != value]
@@ -211,7 +212,8 @@ def _settings(record: RunRecord) -> str:
     blocked = [f"without {domain}" for domain in record.blocked] + [f"with {group}" for group in record.allowed]
     heat = "" if record.temperature is None else f"temperature {record.temperature:g}"
     vote = f"vote of {record.repeat - len(record.copies)} repetitions" if record.vote else ""
-    return ", ".join(filter(None, [record.search_provider, *chosen, *roles, *blocked, heat, vote]))
+    agent = str(record.regime.parameters.get("agent", ""))
+    return ", ".join(filter(None, [agent, record.search_provider, *chosen, *roles, *blocked, heat, vote]))
 
 
 def _read_outputs(folder: Path, record: RunRecord) -> list[dict[str, dict[str, Output]]]:

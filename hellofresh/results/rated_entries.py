@@ -7,6 +7,7 @@ links, and the response weighs as much as it has links. A skipped criterion coun
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import polars as pl
 
@@ -17,12 +18,12 @@ from hellofresh.ratings.rubric import Criterion
 from hellofresh.ratings.study import RatedStudy, read_responses, read_study
 from hellofresh.ratings.table import JudgeKind, StudyFiles
 from hellofresh.releases import Release
-from hellofresh.results.entries import Entry
+from hellofresh.results.entries import Entry, entries_of_runs
 from hellofresh.results.panel import SINGLE
 from hellofresh.tasks import Task
 from hellofresh.workspace import Workspace
 
-__all__ = ["entries_of_ratings", "rated_entries", "scorable"]
+__all__ = ["entries_of_ratings", "rated_entries", "rated_names", "scorable"]
 
 _Numbers = Mapping[str, Mapping[str, tuple[float, float]]]
 """By system and sample: the mean rating, and its weight."""
@@ -38,7 +39,18 @@ def entries_of_ratings(workspace: Workspace, release: Release) -> list[Entry]:
     if not (files.key.is_file() and files.ratings.is_file()):
         return []
     study = read_study(workspace, release.edition, release.task.name)
-    return rated_entries(study, release.task, JudgeKind.PERSON, study.rubric.criterion(study.rubric.overall))
+    rated = rated_entries(study, release.task, JudgeKind.PERSON, study.rubric.criterion(study.rubric.overall))
+    cutoffs: dict[str, str] = {}
+    for run in entries_of_runs(workspace, release)[0]:
+        for name in rated_names(run):
+            cutoffs.setdefault(name, run.knowledge_cutoff)
+    return [replace(entry, knowledge_cutoff=cutoffs.get(entry.system, entry.knowledge_cutoff)) for entry in rated]
+
+
+def rated_names(run: Entry) -> tuple[str, str]:
+    """The name under which a run's responses are rated, and the one where several runs would have this name."""
+    name = f"{run.system} {run.regime}"
+    return name, f"{name} ({run.settings})" if run.settings else name
 
 
 def scorable(task: Task, entries: Sequence[Entry]) -> tuple[list[Entry], list[str]]:

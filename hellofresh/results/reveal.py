@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 
 from hellofresh.editions import Edition
@@ -25,7 +25,7 @@ from hellofresh.releases import labels_are_public
 from hellofresh.releases.build.prospective import OUTCOMES, PROSPECTIVE
 from hellofresh.releases.life.manifest import amend_manifest, file_entry, read_manifest
 from hellofresh.results.entries import Entry
-from hellofresh.results.score import OVER_REPETITIONS
+from hellofresh.results.score import OVER_REPETITIONS, Score
 from hellofresh.results.scores import ScoredSplit
 from hellofresh.stages import Stage
 from hellofresh.tasks import Task, get_task
@@ -116,8 +116,8 @@ def _score_rows(scored: ScoredSplit, task: Task) -> list[dict[str, object]]:
     order = {metric.name: number for number, metric in enumerate(task.metrics)}
     mine = [score for score in scored.scores if score.task == task.name]
     mine.sort(key=lambda score: (score.origin, score.prompt, score.period, order[score.metric]))
-    rows = map(asdict, mine)
-    return [{name: value for name, value in row.items() if name not in OVER_REPETITIONS} for row in rows]
+    names = [item.name for item in fields(Score) if item.name not in OVER_REPETITIONS]
+    return [{name: getattr(score, name) for name in names} for score in mine]
 
 
 def _write(

@@ -3,10 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from hellofresh.results.panel import Panel
-from hellofresh.transcripts import NotedEvent, ReadEvent, SearchedEvent, Transcript, read_transcripts
+from hellofresh.transcripts import (
+    Event,
+    NotedEvent,
+    QuotedEvent,
+    ReadEvent,
+    SearchedEvent,
+    Transcript,
+    read_transcripts,
+)
 from hellofresh.workspace import Workspace
 
 __all__ = ["LEANING", "SampleTrace", "Traces", "read_traces"]
@@ -24,12 +32,15 @@ class SampleTrace:
         failed: searches that brought nothing because they failed.
         sources: addresses of pages that were used, in order, each once.
         leaning: of the sample's text, as a model rated it; None where none did.
+        counts: of a response that was written: its words, its links, the links that were removed since they were not
+            given, and the pages that refute the sample.
     """
 
     queries: tuple[str, ...] = ()
     failed: int = 0
     sources: tuple[str, ...] = ()
     leaning: float | None = None
+    counts: Mapping[str, float] = field(default_factory=dict)
 
 
 Traces = Mapping[str, Sequence[SampleTrace | None]]
@@ -68,4 +79,19 @@ def _trace(transcript: Transcript, prompt: str) -> SampleTrace:
         failed=sum(bool(event.problem) for event in searches),
         sources=tuple(dict.fromkeys(used)),
         leaning=numbers[0] if numbers else None,
+        counts=_counts(events),
     )
+
+
+def _counts(events: Sequence[Event]) -> Mapping[str, float]:
+    """What is noted of a response; nothing where none was written."""
+    noted = [event.values for event in events if isinstance(event, NotedEvent) and event.name == "response"]
+    if not noted:
+        return {}
+    words, links, removed = (noted[0].get(name) for name in ("words", "links", "hallucinated"))
+    return {
+        "words": float(words) if isinstance(words, int) else float("nan"),
+        "links": float(len(links)) if isinstance(links, list) else float("nan"),
+        "hallucinated_links": float(len(removed)) if isinstance(removed, list) else float("nan"),
+        "refuting_pages": float(sum(bool(event.refuting) for event in events if isinstance(event, QuotedEvent))),
+    }

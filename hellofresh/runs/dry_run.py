@@ -9,7 +9,6 @@ its cap, and every character of a page is a token, as in scripts without spaces.
 from __future__ import annotations
 
 import asyncio
-import re
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
@@ -25,6 +24,7 @@ from hellofresh.runs.journal import Journal, JournalKey, Scope, read_request
 from hellofresh.runs.ledger import Ledger, Ledgers
 from hellofresh.runs.pace import Estimate
 from hellofresh.runs.runner import Assignment, Item
+from hellofresh.runs.steps import kind_of_step
 from hellofresh.samples import Sample
 from hellofresh.web import Found, PageStatus, SearchResult, WebPage
 from hellofresh.web.pictures import MOST_PICTURES
@@ -43,7 +43,6 @@ _ASCII_A_TOKEN = 2.5
 _MOST_A_MESSAGE = 8
 _ENOUGH = 20
 """So many answers tell what the next ones will take."""
-_NUMBERS = re.compile(r"(?:-\d+)+$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,11 +204,6 @@ def _most_tokens(text: str) -> int:
     return ceil(ascii_characters / _ASCII_A_TOKEN) + len(text) - ascii_characters
 
 
-def _kind(step: str) -> str:
-    """A step without its number: all turns of a conversation are of one kind."""
-    return _NUMBERS.sub("", step)
-
-
 @dataclass(slots=True)
 class _Taken:
     """What answers of one role and kind of step took, and what was estimated for their requests."""
@@ -250,7 +244,7 @@ class _Past:
             answers[entry.sample, entry.repetition] += 1
             if entry.answer.tokens_in is None or entry.answer.tokens_out is None:
                 continue
-            taken = past.taken[entry.role, _kind(entry.step)]
+            taken = past.taken[entry.role, kind_of_step(entry.step)]
             taken.answers += 1
             taken.tokens_in += entry.answer.tokens_in
             taken.tokens_out += entry.answer.tokens_out
@@ -341,7 +335,18 @@ class _Rehearsal:
 
         slots = chosen.slots(item.sample)
         images = self._images(item.sample)
-        await chosen.regime.solve(Case(item.sample, chosen.prompts, chosen.prompt_set, slots, ask, web, images))
+        await chosen.regime.solve(
+            Case(
+                item.sample,
+                chosen.prompts,
+                chosen.prompt_set,
+                slots,
+                ask,
+                web,
+                images,
+                facts=chosen.facts.get(item.sample.id, {}),
+            )
+        )
         if self.longest:
             self._add_missing(chosen.regime.ceiling(len(chosen.prompts)) - seen)
 
@@ -384,7 +389,7 @@ class _Rehearsal:
 
     def _usual(self, role: str, step: str, request: Request, reply: str) -> Estimate:
         tokens_in = self.ledgers.of(role).estimate(request).tokens_in
-        taken = self.past.taken.get((role, _kind(step)))
+        taken = self.past.taken.get((role, kind_of_step(step)))
         if taken is not None and taken.answers >= _ENOUGH:
             ratio = taken.tokens_in / max(1, taken.estimated_in)
             return Estimate(round(tokens_in * ratio), round(taken.tokens_out / taken.answers))

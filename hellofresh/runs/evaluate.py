@@ -59,7 +59,7 @@ from hellofresh.runs.repetitions import check_repetitions, copies, sampling_note
 from hellofresh.runs.sharing import SharedAnswers, SharedModel
 from hellofresh.runs.transcribe import transcribe
 from hellofresh.runs.waves import run_batch
-from hellofresh.samples import Sample, to_json
+from hellofresh.samples import Fact, Sample, to_json
 from hellofresh.tasks import Task, get_task
 from hellofresh.transcripts import TRANSCRIPTS, Event, SearchedEvent
 from hellofresh.web import Web
@@ -245,6 +245,14 @@ class _Plan:
         web = self.evaluation.web if Need.WEB in self.regime.needs else None
         return open_pictures(workspace.pictures, user_agent="" if web is None else web.user_agent)
 
+    def facts(self, workspace: Workspace) -> Mapping[str, Mapping[str, Fact]]:
+        """What is known of each label, for a regime that needs it; nothing where labels are not public."""
+        release = self.release
+        is_open = labels_are_public(workspace, release.edition, release.task.name)
+        if Need.FACTS not in self.regime.needs or not is_open or self.evaluation.split != "main":
+            return {}
+        return {name: label.facts for name, label in load_labels(workspace, release.edition, release.task).items()}
+
     def assignment(self, arguments: Arguments, web: Web | None, pictures: MediaPictures | None = None) -> Assignment:
         """What the runner gets."""
         return Assignment(
@@ -307,7 +315,7 @@ def evaluate(
             tell(f"up to {spec.limits.in_flight} requests to {spec.name} are in flight at once")
         record = _record_plan(workspace, folder, plan, arguments)
         samples = plan.release.first(arguments.samples)
-        assignment = plan.assignment(arguments, web, plan.pictures(workspace))
+        assignment = replace(plan.assignment(arguments, web, plan.pictures(workspace)), facts=plan.facts(workspace))
         result = _ask(folder, assignment, samples, journal, progress, batches=plan.batches)
         return _export(folder, plan, record, result, journal)
 
@@ -334,6 +342,23 @@ def _ask(
     return run(assignment, samples, journal, progress)
 
 
+def is_finished(workspace: Workspace, evaluation: Evaluation) -> bool:
+    """Whether this very evaluation was finished without a failed sample; nothing is asked, and no key is needed.
+
+    Raises:
+        UsageError, DataError: as `evaluate`, if it could not begin.
+    """
+    plan = _plan(workspace, evaluation, only_known=True)
+    folder = workspace.runs / plan.run_id
+    done = _finished(folder)
+    if done is None or done.failed or not (folder / "predictions.jsonl").is_file():
+        return False
+    # What is asked for is taken together with what was done: equal only where nothing is added.
+    wanted = plan.arguments(folder)
+    same = (wanted.samples, wanted.repeat, wanted.prompts) == (done.samples, done.repeat, done.prompts)
+    return same and len(plan.release.first(wanted.samples)) == done.judged
+
+
 def foresee(workspace: Workspace, evaluation: Evaluation) -> Forecast:
     """What `evaluate` would ask; nothing is asked, fetched or written, and no key is needed.
 
@@ -346,7 +371,8 @@ def foresee(workspace: Workspace, evaluation: Evaluation) -> Forecast:
     samples: Sequence[Sample] = plan.release.first(arguments.samples)
     with snapshot(folder) as journal:
         pictures = plan.pictures(workspace)
-        found = forecast(plan.assignment(arguments, None, pictures), samples, journal, batch=evaluation.batch)
+        assignment = replace(plan.assignment(arguments, None, pictures), facts=plan.facts(workspace))
+        found = forecast(assignment, samples, journal, batch=evaluation.batch)
     if pictures is not None:
         asyncio.run(pictures.close())
     return found

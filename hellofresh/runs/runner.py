@@ -25,7 +25,7 @@ from hellofresh.regimes import MAIN, Case, Need, Regime
 from hellofresh.runs.journal import Journal, JournalKey, Scope, recount, request_text
 from hellofresh.runs.ledger import Ledger, Ledgers
 from hellofresh.runs.pace import Estimate, Pace, PaceClosed, Patience
-from hellofresh.samples import Sample
+from hellofresh.samples import Fact, Sample
 from hellofresh.web import Web
 from hellofresh.web.pictures import MediaPictures
 
@@ -74,6 +74,8 @@ class Assignment:
         others: models of further roles, by role; a role without one is the model's own part.
         web: the way to the outside world, for a regime that needs it.
         pictures: gives the pictures that samples name, for a regime that needs them.
+        facts: by sample, what is known of its label, for a regime that needs it; empty where labels are not public.
+        watch: told the step of each question before it is asked, or its answer recalled.
         repetitions: how often everything is asked, each time with another seed.
         temperature: of all requests, None for what the regime asks for (0).
         budget_usd: most that the whole run may cost, None for no bound.
@@ -92,6 +94,8 @@ class Assignment:
     patience: Patience = field(default_factory=Patience)
     others: Mapping[str, Model] = field(default_factory=dict)
     pictures: MediaPictures | None = None
+    facts: Mapping[str, Mapping[str, Fact]] = field(default_factory=dict)
+    watch: Callable[[str], None] = lambda step: None
 
     @property
     def models(self) -> Mapping[str, Model]:
@@ -366,11 +370,21 @@ class _Runner:
 
         async def ask(step: str, prompt: str, request: Request, *, role: str = MAIN) -> Answer:
             named = role if role in self.lanes else MAIN
+            chosen.watch(step)
             asked = chosen.sampled(request, item.repetition, named)
             return await self._ask(item.order, JournalKey(sample.id, step, prompt, asked, item.repetition, named))
 
         images = await chosen.images(sample)
-        case = Case(sample, chosen.prompts, chosen.prompt_set, chosen.slots(sample), ask, chosen.web, images)
+        case = Case(
+            sample,
+            chosen.prompts,
+            chosen.prompt_set,
+            chosen.slots(sample),
+            ask,
+            chosen.web,
+            images,
+            facts=chosen.facts.get(sample.id, {}),
+        )
         try:
             outcome = await chosen.regime.solve(case)
         except ExceptionGroup as group:  # a regime may ask several questions at once

@@ -157,7 +157,17 @@ class _Waves:
         web = None if chosen.web is None else _WatchedWeb(chosen.web, play)
         slots = chosen.slots(sample)
         images = await chosen.images(sample)
-        case = Case(sample, chosen.prompts, chosen.prompt_set, slots, play.ask, web, images, at_once=True)
+        case = Case(
+            sample,
+            chosen.prompts,
+            chosen.prompt_set,
+            slots,
+            play.ask,
+            web,
+            images,
+            at_once=True,
+            facts=chosen.facts.get(sample.id, {}),
+        )
         try:
             outcome = await play.until_stuck(chosen.regime, case)
         except GivenUpError as given_up:

@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hellofresh.metrics import Metric
-from hellofresh.stats._tails import t_quantile, t_two_sided
+from hellofresh.stats._tails import t_quantile, t_two_sided_each
 from hellofresh.stats.clusters import effective_clusters
 from hellofresh.stats.intervals import Interval, Method, jackknife_variance
 from hellofresh.stats.paired import SAME, difference_error, minimum_detectable_difference, pair_sizes
@@ -214,7 +214,7 @@ def all_differences(
     _, member, sizes = np.unique(family, return_inverse=True, return_counts=True)
     quantile = np.array([t_quantile(1 - (1 - level) / (2 * size), df) for size in sizes.tolist()])
     difference = values[upper[0]] - values[upper[1]]
-    p_value = np.array([t_two_sided(value, df) for value in (difference / error[upper]).tolist()])
+    p_value = t_two_sided_each(difference / error[upper], df)
     adjusted = np.minimum(1.0, p_value * sizes[member])
     low, high = (difference + side * quantile[member] * error[upper] for side in (-1, 1))
     # Where a limit is 0 but for rounding, the p-value decides on which side of it.

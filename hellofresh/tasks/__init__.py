@@ -28,6 +28,7 @@ from hellofresh.tasks import (
     x_fact,
     x_notes,
     x_notes_media,
+    x_posts,
 )
 from hellofresh.tasks._base import MOST_CLASSES, SamplePage, Task, TextPart, Track
 from hellofresh.tasks._evidence import EvidenceQuery, evidence_task, relevance_of
@@ -58,6 +59,7 @@ _ALL = (
     wikipedia_edits.TASK,
     *(module.TASK for module in _STATEMENTS),
     corrections.TASK,
+    x_posts.TASK,
     claim_responses.TASK,
     check_covid_retrieval.TASK,
     scifact_retrieval.TASK,

@@ -15,7 +15,7 @@ from hellofresh.errors import DataError, UnknownNameError
 from hellofresh.metrics import Metric, class_metrics, two_class_metrics
 from hellofresh.outputs import Choice, Output
 from hellofresh.quarters import PeriodKind
-from hellofresh.samples import Label, Sample
+from hellofresh.samples import Candidate, Label, Sample
 
 __all__ = ["MOST_CLASSES", "SamplePage", "Task", "TextPart", "Track"]
 
@@ -81,6 +81,7 @@ class Task:
             of a file, for a task from outside.
         measured: gives the value of each metric for one output, where metrics are means of numbers.
         subgroups: names of facts, or of fields of samples, by whose values analyses divide the samples.
+        references: gives, by the name of a system, what people wrote for a candidate, to be rated beside responses.
         is_living: whether new samples come every quarter; else there are frozen editions only.
     """
 
@@ -109,6 +110,7 @@ class Task:
     prompts: str | Path = ""
     measured: Callable[[Label, Output], Mapping[str, float]] | None = None
     subgroups: tuple[str, ...] = ()
+    references: Callable[[Candidate], Mapping[str, str]] | None = None
     is_living: bool = True
     page: Callable[[Any], SamplePage] | None = None
 

@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from enum import StrEnum
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
-__all__ = ["Found", "PageStatus", "SearchResult", "Web", "WebPage"]
+__all__ = ["Found", "ImageSearch", "PageStatus", "SearchResult", "Web", "WebPage"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,3 +108,15 @@ class Web(Protocol):
 
     async def close(self) -> None:
         """Let go of connections and files."""
+
+
+@runtime_checkable
+class ImageSearch(Protocol):
+    """A way to the outside world that may also find the pages on which a picture stands."""
+
+    @property
+    def searches_images(self) -> bool:
+        """Whether a service for it is configured."""
+
+    async def search_image(self, address: str) -> Found:
+        """The pages on which the picture at an address stands; what goes wrong is in what it gives."""

@@ -34,6 +34,7 @@ from hellofresh.web.documents import Corpus, CorpusReader
 from hellofresh.web.excluded import ExcludedSources
 from hellofresh.web.fetch import FetchResult, PageFetcher
 from hellofresh.web.search import ProviderAnswer, SearchProvider, load_corpus, named_corpus, open_provider
+from hellofresh.web.search.images import MOST_LINKS, open_image_provider
 from hellofresh.web.text import Extractor
 
 __all__ = ["TEXTS_ALREADY", "PageReader", "StoredSearch", "StoredWeb", "WebStore", "open_web", "user_agent"]
@@ -250,6 +251,7 @@ class StoredWeb:
         count: results of one search.
         others: memories of other runs; what they have of the same searches and pages is taken from them. Pages that
             lead elsewhere are not, since what lay on the way may be excluded here.
+        images: finds the pages on which a picture stands, None for nobody.
     """
 
     def __init__(
@@ -262,8 +264,9 @@ class StoredWeb:
         extractor: Extractor,
         count: int,
         others: Sequence[WebStore] = (),
+        images: SearchProvider | None = None,
     ) -> None:
-        self._store, self._provider, self._reader = store, provider, reader
+        self._store, self._provider, self._reader, self._images = store, provider, reader, images
         self._excluded, self._count, self._others = excluded, count, others
         self._extraction = Extraction(extractor)
         self._search_once = Once(self._search)
@@ -273,6 +276,7 @@ class StoredWeb:
             "count": count,
             "excluded": excluded.sha256,
             "code": __version__,
+            **({} if images is None else {f"images_{name}": value for name, value in images.parameters.items()}),
             # A corpus's pages are texts already: nothing is taken out of them.
             **({} if provider.name in TEXTS_ALREADY else {"extractor": f"{extractor} {_extractor_version(extractor)}"}),
         }
@@ -295,17 +299,30 @@ class StoredWeb:
         """Search, or remember."""
         return await self._search_once((query, before))
 
+    @property
+    def searches_images(self) -> bool:
+        """Whether there is a provider of reverse image search."""
+        return self._images is not None
+
+    async def search_image(self, address: str) -> Found:
+        """The pages on which a picture stands, or what was found of them before."""
+        if self._images is None:
+            return Found((), "no service for reverse image search is configured")
+        return await self._ask(self._images, MOST_LINKS, address, None)
+
     async def _search(self, asked: tuple[str, date | None]) -> Found:
-        query, before = asked
-        parts = [dict(self._provider.parameters), self._count, _writable(query), before.isoformat() if before else ""]
+        return await self._ask(self._provider, self._count, *asked)
+
+    async def _ask(self, provider: SearchProvider, count: int, query: str, before: date | None) -> Found:
+        parts = [dict(provider.parameters), count, _writable(query), before.isoformat() if before else ""]
         key = sha256_text(canonical_json(parts))
         kept = await self._store.search(key) or await self._store.take_search(key, self._others)
         if kept is not None:
             return kept
         if self._reader is None:
             raise self._not_recorded(f"the search for {query!r}")
-        searched = await self._provider.search(_writable(query), self._count, before)
-        return await self._store.keep_search(key, self._provider, query, before, searched)
+        searched = await provider.search(_writable(query), count, before)
+        return await self._store.keep_search(key, provider, query, before, searched)
 
     async def read(self, url: str) -> WebPage:
         """Read a page, or remember it."""
@@ -353,8 +370,7 @@ class StoredWeb:
         closings: list[Callable[[], Awaitable[None]]] = [
             self._search_once.close, self._read_once.close, self._provider.close, self._extraction.close,
         ]  # fmt: skip
-        if self._reader is not None:
-            closings.append(self._reader.close)
+        closings += [part.close for part in (self._reader, self._images) if part is not None]
         for closing in closings:
             await closing()
         for store in (self._store, *self._others):
@@ -402,6 +418,7 @@ def open_web(
         extractor=settings.extractor,
         count=settings.count,
         others=stores,
+        images=open_image_provider(settings, replay=replay),
     )
 
 

@@ -7,10 +7,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Self
 
-from hellofresh.board.schema import CalibrationRow, ConfusionCell, Mistakes, ReliabilityBin, SystemFacts
+from hellofresh.board.schema import CalibrationRow, ConductRow, ConfusionCell, Mistakes, ReliabilityBin, SystemFacts
 from hellofresh.results.standings import Standing
 from hellofresh.results.tables import AnswerRow, ReceiptRow
 from leaderboard.components.calibration import calibration_section
+from leaderboard.components.conduct import conduct_section
 from leaderboard.components.labels import is_frozen, money
 from leaderboard.components.links import Links
 from leaderboard.components.markup import DASH, Html, el, join, named, visible
@@ -55,6 +56,7 @@ class EntryRecord:
         facts, receipt: of its run or its submission.
         mistakes, calibrations: where it was wrong, and how true its probabilities are; empty before the reveal.
         confusion: what it said, by the class that samples have.
+        conduct: what it did that it should not.
         reasons: some answers with what it said of them.
         revealed: whether labels are public.
         bundled: whether the quarter ranks nobody.
@@ -69,6 +71,7 @@ class EntryRecord:
     receipt: ReceiptRow | None = None
     mistakes: Mistakes | None = None
     confusion: Sequence[ConfusionCell] = ()
+    conduct: Sequence[ConductRow] = ()
     reasons: Sequence[AnswerRow] = ()
     calibrations: Sequence[tuple[CalibrationRow, Sequence[ReliabilityBin]]] = ()
     revealed: bool = False
@@ -89,6 +92,7 @@ class EntryRecord:
             receipt=records.receipt(split, origin),
             mistakes=records.mistakes(split, origin),
             confusion=records.confusion(split, origin),
+            conduct=records.conduct(split, origin),
             reasons=records.reasons(split, origin),
             calibrations=[(one, records.bins(split, one)) for one in records.calibrations(split, origin)],
             revealed=release is not None and release.revealed,
@@ -113,6 +117,7 @@ def entry_page(result: ScoreCell, record: EntryRecord, links: Links) -> Html:
                              links=links, scale=record.scale, revealed=record.revealed)
             if record.scale.classes or record.mistakes
             else None,
+            conduct_section(record.conduct, record.split, links),
             reasons_of_system(record.reasons, record.split, links),
             *(() if is_frozen(record.split.edition) else _by_period(record)),
             heading("By prompt", "The first row is the system's row on the leaderboard."),

@@ -55,6 +55,10 @@ class SiteLinks:
         """See `Links`."""
         return _address("samples", split, sample=sample)
 
+    def data(self, split: SplitKey) -> str:
+        """Where a split's samples come from, and its files."""
+        return _address("data", split)
+
     def analysis(self, split: SplitKey, name: str) -> str:
         """One of the analyses."""
         return _address("analyses", split, analysis=name)

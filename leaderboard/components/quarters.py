@@ -50,7 +50,9 @@ def introduction(board: Board, split: SplitKey) -> Html:
     task, names = TASKS.get(split.task), class_names(split.task)[::-1]
     two = f"half of them {names[0]}, half {names[-1]}"
     shares = two if len(names) == 2 else f"as many of each class: {', '.join(names)}"
-    question = (el("strong", task.question), f" {samples:,} samples, {shares}.") if task else (f"{samples:,} samples.",)
+    has_classes = task is not None and bool(task.classes)
+    number = f"{samples:,} samples, {shares}." if has_classes else f"{samples:,} samples."
+    question = (el("strong", task.question), f" {number}") if task else (f"{samples:,} samples.",)
     bundled = notice(
         "Bundled sample.",
         "This quarter was written for the project, so that everything can be tried. It ranks nobody.",

@@ -67,6 +67,8 @@ def balance_of(split: SplitKey, balances: Sequence[PeriodBalance]) -> Html:
     if not balances:
         return el("p", "The board has no periods for this task and quarter. Run: ", el("code", "make release"))
     names = [class_name(split.task, label) for label in reversed(range(balances[0].classes))]
+    if task is not None and not task.classes:
+        names = ["samples"]
     most = max(max(balance.offered) for balance in balances)
     given = sum(balance.taken for balance in balances)
     if not most:
@@ -75,6 +77,8 @@ def balance_of(split: SplitKey, balances: Sequence[PeriodBalance]) -> Html:
             f"{given:,} samples, in each period {each}. What each period had to offer of the "
             f"{'two' if len(names) == 2 else 'classes'} is public after the reveal."
         )
+        if len(names) == 1:
+            text = f"{given:,} samples. What each period had to offer is public after the reveal."
         return el("section", heading("Balance of each period", text))
     rows = (_balance_row(balance, most, names) for balance in balances)
     taken = sum(balance.taken_per_class for balance in balances)
@@ -93,6 +97,8 @@ def balance_of(split: SplitKey, balances: Sequence[PeriodBalance]) -> Html:
     if len(names) == 2:
         each = f"as many {names[0]} as {names[1]} samples: {given:,} in all"
         bars = f"Upper bars are {names[0]}, lower bars {names[1]}"
+    if len(names) == 1:
+        each, bars = f"as many samples as the cap allows: {given:,} in all", "Bars are what there was"
     explained = f"Each {unit} gives {each}. {bars}; the dark part was taken, by a hash that nobody can steer."
     body = el("tbody", *rows, total, role="rowgroup")
     return el("section", heading("Balance of each period", explained),

@@ -16,6 +16,7 @@ from hellofresh.board.schema import (
     AgreementRow,
     AnswerShare,
     CalibrationRow,
+    ConductRow,
     ConfusionCell,
     DatasetRow,
     Dates,
@@ -134,6 +135,10 @@ class Records:
     def confusion(self, split: SplitKey, origin: str) -> list[ConfusionCell]:
         """What an entry said, by the class that samples have; empty before the reveal."""
         return self._rows(ConfusionCell, split, pl.col("origin") == origin)
+
+    def conduct(self, split: SplitKey, origin: str) -> list[ConductRow]:
+        """What an entry did that it should not; empty before the reveal."""
+        return self._rows(ConductRow, split, pl.col("origin") == origin)
 
     def reasons(self, split: SplitKey, origin: str, most: int = 5) -> list[AnswerRow]:
         """The first of an entry's answers that come with a text, a ranking, a rationale or sources."""

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any, NamedTuple
 
 import polars as pl
 
+from hellofresh.board.manifest import RELEASED, BoardAddresses, BoardManifest
 from hellofresh.board.read import BoardFiles
 from hellofresh.board.schema import TABLES, FunnelStep, PeriodBalance
 from hellofresh.editions import is_edition, parse_edition
@@ -125,6 +126,7 @@ class Board:
         splits: the main splits on it, the latest quarter first, then by task.
         code: the version of the code that built it.
         private: whether it is the maintainers' own, with figures of quarters that are not revealed.
+        addresses: where the project lives.
         known: see `leaderboard.data.keeping`.
     """
 
@@ -136,6 +138,8 @@ class Board:
     _periods: pl.DataFrame = field(repr=False)
     _funnels: pl.DataFrame = field(repr=False)
     private: bool = False
+    addresses: BoardAddresses = field(default_factory=BoardAddresses)
+    _released: Mapping[str, Sequence[Path]] = field(default_factory=dict, repr=False)
     known: dict[Hashable, Any] = field(default_factory=dict, repr=False, compare=False)
 
     def is_bundled(self, split: SplitKey) -> bool:
@@ -155,6 +159,12 @@ class Board:
         """The task's newest revealed quarter with scores; where there is none the newest of all."""
         ours = [split for split in self.splits if split.task == task]
         return next((split for split in ours if not self.is_open(split) and self.has_scores(split)), ours[0])
+
+    def released(self, split: SplitKey) -> Mapping[str, Path]:
+        """Copies of the split's released files by name, samples first."""
+        config = split.task if split.kind == MAIN else f"{split.task}-{split.kind}"
+        found = {path.name: path for path in self._released.get(f"{split.edition}/{config}", ())}
+        return {name: found[name] for name in sorted(found, key=_samples_first)}
 
     def has_scores(self, split: SplitKey) -> bool:
         """Whether anybody has been scored on the split."""
@@ -232,7 +242,22 @@ def load_board(folder: Path) -> Board:
         tables["periods"],
         tables["funnels"],
         files.manifest.private,
+        files.manifest.addresses,
+        _copies(folder, files.manifest),
     )
+
+
+def _copies(folder: Path, manifest: BoardManifest) -> Mapping[str, Sequence[Path]]:
+    """By edition and configuration."""
+    found: dict[str, list[Path]] = {}
+    for entry in manifest.released:
+        _, edition, config, *names = PurePosixPath(entry.path).parts
+        found.setdefault(f"{edition}/{config}", []).append(folder.joinpath(RELEASED, edition, config, *names))
+    return found
+
+
+def _samples_first(name: str) -> tuple[bool, bool, str]:
+    return name != "samples.jsonl", name not in ("labels.jsonl", "outcomes.jsonl"), name
 
 
 def _cells(scores: pl.DataFrame) -> pl.DataFrame:

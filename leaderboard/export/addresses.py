@@ -122,6 +122,10 @@ class CopyLayout:
         """The page of a split's analyses, or a file beside it."""
         return f"{folder_of(split)}/analyses/{name}"
 
+    def released(self, split: SplitKey, name: str) -> str:
+        """A released file."""
+        return f"{folder_of(split)}/released/{name}"
+
     def download(self, split: SplitKey, ending: str) -> str:
         """A table as a file."""
         return f"{folder_of(split)}/leaderboard.{ending}"

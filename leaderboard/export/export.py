@@ -92,6 +92,21 @@ def export_board(
     return ExportReport(folder, pages, len(listed.files), sum(one.size for one in listed.files), skipped=same)
 
 
+def is_exported(board: Path, folder: Path) -> bool:
+    """Whether a folder holds a whole copy of this very board.
+
+    Raises:
+        WorkspaceError: if the folder holds anything else (`foreign-folder`).
+    """
+    folder = folder.resolve()
+    before = earlier_copy(folder)
+    return before is not None and before.board == _fingerprint(board) and before.is_whole(folder)
+
+
+def _fingerprint(board: Path) -> str:
+    return sha256_file(board / "manifest.json")[:12]
+
+
 def _site(folder: Path) -> Site:
     board, records, analyses = load_board(folder), load_records(folder), load_analyses(folder)
     if board.private:
@@ -109,7 +124,7 @@ def _site(folder: Path) -> Site:
     home = min(newest, key=lambda one: (not systems[one], board.is_bundled(one), not records.standings(one)))
     shown = {split: analyses[split] for split in board.splits if analyses.get(split)}
     layout = CopyLayout(systems, leads, tuple(shown))
-    return Site(board, records, layout, shown, home, sha256_file(folder / "manifest.json")[:12])
+    return Site(board, records, layout, shown, home, _fingerprint(folder))
 
 
 def _quarter(split: SplitKey) -> str:
@@ -138,6 +153,9 @@ def _files(site: Site, *, space: bool) -> Iterator[tuple[str, str | bytes]]:
         yield from _tables(
             site, SplitKey(EVERY, task), [] if too_few(rows) else [plain_fixed(row, task) for row in rows]
         )
+    for split in site.layout.splits:
+        for name, path in site.board.released(split).items():
+            yield site.layout.released(split, name), path.read_bytes()
     for split, analyses in site.analyses.items():
         yield from (part for one in analyses for part in _analysis(site, split, one))
     columns = {

@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from hellofresh.errors import DataError, WorkspaceError
-from hellofresh.files import read_as, read_json, sha256_file, write_json
+from hellofresh.files import read_as, read_json, sha256_file, temporary_prefix, write_json
 
 __all__ = ["MARKER", "CopyFile", "CopyListing", "earlier_copy", "put_in_place", "written_beside"]
 
@@ -119,7 +119,7 @@ def written_beside(folder: Path) -> Iterator[Path]:
     new = None
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
-        new = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", dir=folder.parent))
+        new = Path(tempfile.mkdtemp(prefix=temporary_prefix(folder.name), dir=folder.parent))
         yield new
     except OSError as error:
         raise WorkspaceError(
@@ -143,7 +143,7 @@ def put_in_place(new: Path, folder: Path) -> None:
     if not folder.exists():
         new.rename(folder)
         return
-    old = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", dir=folder.parent))
+    old = Path(tempfile.mkdtemp(prefix=temporary_prefix(folder.name), dir=folder.parent))
     folder.rename(old)
     try:
         new.rename(folder)

@@ -8,6 +8,7 @@ from datetime import timedelta
 from pathlib import Path
 
 from hellofresh.editions import is_edition, parse_edition, quarters_of
+from leaderboard.components.getting import project_links
 from leaderboard.components.labels import EVERY, day, is_frozen, quarter_title, task_order, task_title, track_title
 from leaderboard.components.markup import Html, el, visible
 from leaderboard.components.pieces import preview_tags
@@ -214,7 +215,7 @@ def _footer(site: Site) -> Html:
         f"A static copy of the board of {_span(site.board)}, built by {site.board.code}. "
         f"Fingerprint of the board: {site.fingerprint}."
     )
-    return el("footer", el("p", said), class_="hf hf-foot")
+    return el("footer", project_links(site.board), el("p", said), class_="hf hf-foot")
 
 
 def _span(board: Board) -> str:

@@ -9,6 +9,7 @@ from leaderboard.components.analyses import analysis_section, picture, questions
 from leaderboard.components.comparison import comparison
 from leaderboard.components.dataset import contamination_notice, dataset_introduction, dataset_section
 from leaderboard.components.entry import EntryRecord, entry_page
+from leaderboard.components.getting import get_samples
 from leaderboard.components.labels import EVERY, entry_label, is_frozen, task_title
 from leaderboard.components.markup import Html, el, join, named, visible
 from leaderboard.components.open_quarter import open_quarter
@@ -238,6 +239,8 @@ def _analysis(analysis: BoardAnalysis) -> Html:
 
 def _data(site: Site, split: SplitKey) -> StaticPage:
     board, path = site.board, site.layout.data(split)
+    links = StaticLinks(site.layout, path)
+    files = {name: links.to(site.layout.released(split, name)) for name in board.released(split)}
     bundled = notice("Bundled sample.", "These rows were written for the project. They show the machinery only.")
     body = [
         page_header("Data", _DATA),
@@ -250,6 +253,7 @@ def _data(site: Site, split: SplitKey) -> StaticPage:
             if split.kind == MAIN
             else []
         ),
+        get_samples(board, split, files),
         release_sections(site.records, split),
     ]
     return StaticPage(path, f"Data of {_title(site, split)} · HelloFresh", _DATA, "Data", split, join(body))

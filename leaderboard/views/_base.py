@@ -8,9 +8,10 @@ from dataclasses import dataclass
 import streamlit as st
 
 from hellofresh.errors import HelloFreshError
+from leaderboard.components.getting import project_links
 from leaderboard.components.markup import Html, el
 from leaderboard.components.pieces import page_header, problem
-from leaderboard.views.session import note_link
+from leaderboard.views.session import current_board, note_link
 from leaderboard.views.titles import page_title
 
 __all__ = ["SitePage", "header", "show"]
@@ -37,6 +38,7 @@ class SitePage:
         note_link()
         try:
             self.render()
+            show(project_links(current_board()))
             st.set_page_config(page_title=page_title(self.title, st.query_params.to_dict()))
         except HelloFreshError as error:
             st.html(str(problem(error)))
@@ -49,4 +51,5 @@ def header(title: str, lede: str) -> None:
 
 def show(*parts: Html | str | None) -> None:
     """Show parts of a page, strings escaped, None left out."""
-    st.html(str(el("div", *parts, class_="hf")))
+    if any(part is not None for part in parts):
+        st.html(str(el("div", *parts, class_="hf")))

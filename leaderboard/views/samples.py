@@ -11,7 +11,8 @@ import streamlit as st
 from hellofresh.board.schema import SAMPLES
 from hellofresh.results.tables import JUDGEMENTS
 from leaderboard.components.labels import day, entry_label
-from leaderboard.components.markup import DASH, Html, el, join, visible
+from leaderboard.components.links import SiteLinks
+from leaderboard.components.markup import DASH, Html, el, inner_link, join, visible
 from leaderboard.components.pieces import notice
 from leaderboard.components.sample import opened_sample, sample_list
 from leaderboard.components.scale import class_names
@@ -40,7 +41,9 @@ def _render() -> None:
         show(el("p", "The board has no samples of this task and quarter. Run: ", el("code", "make release")))
         return
     revealed = bool(rows["revealed"].all())
-    show(_standing_of(rows, split, records, revealed=revealed))
+    files = inner_link(SiteLinks().data(split), "as files")
+    taken = el("p", "All of them ", files, ", on the page Data.") if board.released(split) else None
+    show(_standing_of(rows, split, records, revealed=revealed), taken)
     entries = {result.entry.origin: result.entry for result in board.headlines(split)}
     found = _filtered(rows, split, records, entries, revealed=revealed)
     opened = st.query_params.get("sample")

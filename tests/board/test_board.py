@@ -66,13 +66,13 @@ def test_periods_and_funnels_say_what_was_offered_and_taken(scored) -> None:
 
 def test_it_is_skipped_when_nothing_changed_and_the_same_bytes_when_made_again(scored) -> None:
     first = build_board(scored)
-    before = {path.name: sha256_file(path) for path in first.folder.iterdir()}
+    before = {path.name: sha256_file(path) for path in first.folder.iterdir() if path.is_file()}
     again = build_board(scored)
     assert again.skipped and not first.skipped
     assert (dict(again.rows), list(again.quarters)) == (dict(first.rows), list(first.quarters))
     (first.folder / "scores.parquet").write_bytes(b"changed by hand")
     assert not build_board(scored).skipped
-    assert {path.name: sha256_file(path) for path in first.folder.iterdir()} == before
+    assert {path.name: sha256_file(path) for path in first.folder.iterdir() if path.is_file()} == before
 
 
 def test_before_the_reveal_the_board_knows_no_label_and_no_answer(scored) -> None:
@@ -125,3 +125,13 @@ def test_scores_of_an_earlier_version_are_named_with_the_command_that_makes_them
     pl.read_parquet(path).drop("settings").write_parquet(path)
     with pytest.raises(DataError, match=r"hellofresh score --edition 2023Q2"):
         build_board(scored)
+
+
+def test_what_stands_in_a_posts_picture_and_who_is_in_it_stay_off_the_board() -> None:
+    from hellofresh.board.assemble import _step
+    from hellofresh.transcripts import NotedEvent
+
+    values = {"number": 1, "source": "merged", "caption": "SEEN", "people": ["SEEN"], "lines": ["SEEN"],
+              "description": "SEEN", "image": "0" * 64}  # fmt: skip
+    step = _step("s", "o", 0, NotedEvent(name="picture", values=values))
+    assert "SEEN" not in repr(step) and "merged" in step.text

@@ -18,7 +18,19 @@ from hellofresh.submissions import SPLITS
 from hellofresh.submissions.inbox.arrivals import VARIABLE
 from hellofresh.submissions.intake.system import REGIMES
 
-HEAVY = ("numpy", "polars", "pydantic", "rich", "aiohttp", "lxml", "sklearn", "vl_convert", "collectors", "leaderboard")
+HEAVY = (
+    "numpy",
+    "polars",
+    "pydantic",
+    "rich",
+    "aiohttp",
+    "lxml",
+    "sklearn",
+    "vl_convert",
+    "collectors",
+    "leaderboard",
+    "inspect_ai",
+)
 LOADED = "import sys; print(*sys.modules)"
 
 

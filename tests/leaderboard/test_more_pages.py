@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from html import unescape
+from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, parse_qsl
 
@@ -81,6 +82,29 @@ def test_a_link_to_a_system_a_comparison_or_a_sample_names_it_for_good() -> None
     assert opened("system", **NOTES).query_params["system"] == "team-good/good"
     assert {"one", "two"} <= set(opened("compare", **NOTES).query_params)
     assert opened("samples", **NOTES).query_params["sample"] == "xn-100"
+
+
+def test_samples_can_be_taken_away_with_the_lines_that_load_them() -> None:
+    test = opened("data", **NOTES)
+    offered = [button.proto.label for button in test.get("download_button")]
+    assert offered[:2] == ["Download samples.jsonl", "Download labels.jsonl"]
+    assert 'load_dataset("data/published", "x-notes", split="2024Q1")' in text(test)
+
+
+def test_where_the_project_lives_stands_on_every_page_if_it_is_configured(
+    make_board: Callable[..., Any], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    assert "Report an issue" not in text(opened("about"))
+    addresses = (
+        'repository = "https://git.example.org/x"\nissues = "https://git.example.org/x/issues"\ndataset = "a/b"\n'
+    )
+    (tmp_path / "own.toml").write_text(f"[site]\n{addresses}")
+    monkeypatch.setenv("HELLOFRESH_CONFIG", str(tmp_path / "own.toml"))
+    monkeypatch.setenv("HELLOFRESH_DATA", str(make_board(bundled=None).root))
+    for page in ("leaderboard", "data", "about"):
+        shown = html(opened(page, task="x-notes", edition="2023Q2"))
+        links = ("git.example.org/x", "git.example.org/x/issues", "huggingface.co/datasets/a/b")
+        assert all(f'href="https://{address}"' in shown for address in links)
 
 
 def test_a_sample_in_the_list_leads_to_itself_and_keeps_every_choice() -> None:

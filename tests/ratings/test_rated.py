@@ -32,6 +32,25 @@ def imported(study: Path, folder: Path) -> tuple[Workspace, RatedStudy, Release]
     return workspace, kept, load_release(workspace, MUSE_EDITION, TASK)
 
 
+def test_variants_of_a_run_have_names_of_their_own_and_the_cutoff_of_their_model(
+    small_study: Path, tmp_path: Path, monkeypatch
+) -> None:
+    from hellofresh.results import rated_entries
+
+    workspace, _, release = imported(small_study, tmp_path)
+    rated = entries_of_ratings(workspace, release)[0]
+    assert rated.knowledge_cutoff == "unknown"
+    runs = [
+        replace(rated, system="a", regime="correction", settings=settings, knowledge_cutoff="2025-01")
+        for settings in ("", "bound=note-high")
+    ]
+    assert [rated_entries.rated_names(run)[1] for run in runs] == ["a correction", "a correction (bound=note-high)"]
+    named = replace(runs[0], system=rated.system.removesuffix(" x"), regime="")
+    monkeypatch.setattr(rated_entries, "rated_names", lambda run: (run.system, run.system))
+    monkeypatch.setattr(rated_entries, "entries_of_runs", lambda *_: ([named], []))
+    assert {entry.knowledge_cutoff for entry in entries_of_ratings(workspace, release)} == {"unknown", "2025-01"}
+
+
 def test_the_headline_is_the_rubrics_overall_criterion() -> None:
     rubric = load_rubric(corrections.RUBRIC)
     overall = rubric.criterion(rubric.overall)

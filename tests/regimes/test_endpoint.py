@@ -14,12 +14,15 @@ from typing import Any
 import aiohttp
 import openai
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from hellofresh.cli import main
 from hellofresh.cli import proxy as proxy_command
 from hellofresh.errors import RunError, UsageError
 from hellofresh.files import read_jsonl
-from hellofresh.models import Answer, Finish, Request, ToolCall
+from hellofresh.models import Answer, Finish, ModelSpec, Price, Request, ToolCall
+from hellofresh.models.catalogue import CATALOGUE, CatalogueEntry
 from hellofresh.outputs import Choice, Status
 from hellofresh.prompts import load_prompt_set
 from hellofresh.regimes.agents import AgentRegime, AgentSettings, AgentTools
@@ -198,6 +201,41 @@ def test_what_cannot_be_passed_on_is_refused_by_name(change: dict[str, Any], say
     assert says in str(caught.value) and caught.value.code == "bad-question"
 
 
+ANY = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=9), inner, max_size=3),
+    max_leaves=8,
+)
+CALL = {"id": "c", "type": "function", "function": {"name": "look", "arguments": "{}"}}
+BODY: dict[str, Any] = {
+    "model": "main",
+    "input": [{"role": "user", "content": "x"}, {"type": "function_call", "call_id": "c", "name": "look"}],
+    "messages": [{"role": "assistant", "tool_calls": [CALL]}, {"role": "tool", "tool_call_id": "c", "content": "y"}],
+    "tools": [{"type": "function", "name": "look", "function": {"name": "look"}}],
+    "text": {"format": {"type": "text"}},
+}
+
+
+@given(st.data())
+def test_whatever_comes_is_a_question_or_refused_by_name(data: st.DataObject) -> None:
+    body = json.loads(json.dumps(BODY))
+    place: Any = body
+    while True:  # somewhere in it, something else
+        keys = list(place) if isinstance(place, dict) else list(range(len(place)))
+        key = data.draw(st.sampled_from(keys))
+        if not isinstance(place[key], dict | list) or not place[key] or data.draw(st.booleans()):
+            break
+        place = place[key]
+    place[key] = data.draw(ANY)
+    for form in ("chat", "responses"):
+        try:
+            request = read_question(json.dumps(body).encode(), form).request
+        except UsageError as error:
+            assert error.code == "bad-question"
+        else:
+            assert read_request(request_text(request)) == request and digest(request)
+
+
 def test_only_who_holds_the_key_and_names_this_machine_gets_in(stage, make) -> None:
     seen: list[int] = []
 
@@ -326,6 +364,60 @@ def test_a_program_of_its_own_ends_as_a_run_that_can_be_resumed(
     assert rows == {key: int(key == "xn-4001") for key in rows} and len(rows) == 12
     assert "a-token" not in "".join(path.read_text() for path in Path(said["folder"]).glob("*.json*"))
     assert main(["runs", "resume", said["run_id"]]) == 2
+
+
+def test_waiting_is_for_threads(stage, make) -> None:
+    async def solve(sample: Any, tools: AgentTools) -> Choice:
+        with pytest.raises(UsageError) as caught:
+            tools.wait(tools.ask("Is it so?"))
+        assert caught.value.code == "no-thread"
+        said = await asyncio.to_thread(lambda: tools.wait(tools.ask("Is it so?")))
+        return Choice(label=int(said == "yes"))
+
+    outcome, world = solved(stage, make, solve)
+    assert [output.label for output in outcome.outputs] == [1] and len(world.asked) == 1
+
+
+class Priced:
+    """A model that costs a dollar a token."""
+
+    spec = ModelSpec("priced", "language-model", "A fake.", {}, price=Price(1e6, 1e6, "2026-01-01", "invented"))
+
+    async def ask(self, request: Request) -> Answer:
+        raise AssertionError("nobody pays for it")
+
+    async def close(self) -> None:
+        """Nothing to let go of."""
+
+
+def test_a_budget_ends_a_program_of_its_own_and_the_samples_that_wait(
+    make, monkeypatch, tmp_path: Path, capsys
+) -> None:
+    make.release(make.notes(2, 2))
+    monkeypatch.setenv("HELLOFRESH_DATA", str(make.workspace().root))
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setitem(CATALOGUE, "priced", CatalogueEntry("A fake.", lambda _: Priced()))
+    monkeypatch.setattr(proxy_command, "_DRAIN_S", 0.05)
+    seen: list[Any] = []
+
+    def ask(server: Any) -> None:
+        with openai.OpenAI(base_url=f"{server.origin}/s/xn-4000/v1", api_key=server.token) as api:
+            try:
+                api.chat.completions.create(model="main", messages=turn())
+            except openai.APIStatusError as error:
+                seen.append(error.code)
+
+    threads = []
+
+    def begin(_: object, server: Any) -> None:
+        threads.append(threading.Thread(target=ask, args=(server,)))
+        threads[-1].start()
+
+    monkeypatch.setattr(proxy_command, "_announce", begin)
+    where = ["--edition", "2023Q2", "--task", "x-notes", "--model", "priced", "--name", "Spender", "--budget", "0.01"]
+    assert main(["proxy", *where]) == 1
+    threads[-1].join()
+    assert seen == ["given-up"] and "budget-spent" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

@@ -30,7 +30,7 @@ def test_every_period_is_balanced_and_capped(make, sizes: tuple[int, int], cap: 
     for month in ("2023-04", "2023-05", "2023-06"):
         assert found[month, 0] == found[month, 1] == min(cap, *sizes)
     for period in selection.periods.values():
-        assert (period.positives, period.negatives) == sizes
+        assert period.offered[::-1] == sizes
         assert period.taken_per_class == min(cap, *sizes)
 
 

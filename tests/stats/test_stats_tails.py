@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from hellofresh.stats._tails import chi2_upper, f_upper, normal_cdf, normal_quantile, t_quantile, t_two_sided
+from hellofresh.stats._tails import (
+    chi2_upper,
+    f_upper,
+    normal_cdf,
+    normal_quantile,
+    t_quantile,
+    t_two_sided,
+    t_two_sided_each,
+)
 
 
 @given(st.floats(0.0005, 0.9995), st.floats(1, 1e5))
@@ -40,3 +49,12 @@ def test_nothing_lies_beyond_the_infinite() -> None:
     assert t_two_sided(float("inf"), 5) == 0
     assert t_two_sided(0.0, 5) == 1
     assert t_quantile(0.5, 3) == 0
+
+
+_FAR = st.sampled_from([float("inf"), 1e-200, 1e200])
+
+
+@given(st.lists(st.floats(-1e9, 1e9) | _FAR, max_size=30), st.floats(0.5, 1e6))
+def test_many_tails_at_once_are_each_of_them_to_the_last_bit(values: list[float], df: float) -> None:
+    at_once = t_two_sided_each(np.array(values, dtype=np.float64), df)
+    assert at_once.tolist() == [t_two_sided(value, df) for value in values]

@@ -189,6 +189,18 @@ def test_a_picture_lying_on_its_side_is_turned_and_the_note_of_it_dropped() -> N
     assert (shown.width, shown.height) == (40, 60)
 
 
+@pytest.mark.parametrize("broken", [b"MM\0*\0\0\0\x08\xff\xff", b"II*\0\xff\xff\xff\x7f", b"??", b"MM\0*" + bytes(30)])
+def test_a_photo_whose_metadata_are_broken_is_a_photo(broken: bytes) -> None:
+    shown = decode(drawn(60, 40, exif=b"Exif\0\0" + broken))
+    assert (shown.width, shown.height) == (60, 40)
+
+
+def test_a_palette_with_clear_colours_is_decoded() -> None:
+    sink = BytesIO()
+    pillow.new("P", (9, 9), 1).save(sink, "PNG", transparency=bytes([0, 128, 255]))
+    assert decode(sink.getvalue()).width == 9
+
+
 def test_broken_bytes_are_refused_or_decoded_and_nothing_else() -> None:
     draw = random.Random("pictures")
     whole = [drawn(kind=kind, **({"exif": b"Exif\0\0MM\0*" + bytes(40)} if kind == "JPEG" else {}))

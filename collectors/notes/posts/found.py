@@ -10,9 +10,9 @@ from typing import Protocol
 
 from hellofresh.images import Media
 
-__all__ = ["FoundPost", "PostSource", "PostStatus", "snowflake_time"]
+__all__ = ["SNOWFLAKE_EPOCH_MS", "FoundPost", "PostSource", "PostStatus", "snowflake_time"]
 
-_SNOWFLAKE_EPOCH_MS = 1_288_834_974_657
+SNOWFLAKE_EPOCH_MS = 1_288_834_974_657
 _FIRST_SNOWFLAKE = 29_700_859_247
 
 
@@ -110,4 +110,4 @@ def snowflake_time(post_id: int) -> datetime:
     """
     if post_id < _FIRST_SNOWFLAKE:
         raise ValueError(f"{post_id} holds no time")
-    return datetime.fromtimestamp(0, UTC) + timedelta(milliseconds=(post_id >> 22) + _SNOWFLAKE_EPOCH_MS)
+    return datetime.fromtimestamp(0, UTC) + timedelta(milliseconds=(post_id >> 22) + SNOWFLAKE_EPOCH_MS)

@@ -6,17 +6,21 @@ import re
 from collections.abc import Mapping, Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hellofresh.analyses._base import AnalysisResult, Cell, Row, missing, table_of
 from hellofresh.analyses._measures import few_note, measure
 from hellofresh.analyses._pairs import compare_said
 from hellofresh.analyses.agents._base import AgentPanel, mean_cells
+from hellofresh.outputs import Response
 from hellofresh.results.panel import System
+from hellofresh.results.traces import SampleTrace
 from hellofresh.stats import Comparison
 
 __all__ = ["compare_variants"]
 
 _MOST_SEARCHES = 50.0
+_COUNTS = {"words": 2000.0, "links": 100.0, "hallucinated_links": 100.0, "refuting_pages": 100.0}
 _NUMBER = re.compile(r"(?:^|, )(\w+)=(-?\d+(?:\.\d+)?)(?=,|$)")
 
 
@@ -32,18 +36,26 @@ def compare_variants(given: AgentPanel, names: Mapping[str, str]) -> AnalysisRes
     rows: list[Row] = []
     intervals = []
     for system in systems:
-        found = measure(given.panel, system.headline)
-        if found is None:
+        is_scored = all(_is_scored(given, one) for one in (system, systems[0]))
+        found = measure(given.panel, system.headline) if is_scored else None
+        if found is None and is_scored:
             continue
-        intervals.append(found.interval)
-        rows.append({
-            "variant": names[system.origin], "n": int(system.headline.asked.sum()), "metric": found.metric.name,
-            "value": found.value, "low": found.interval.low, "high": found.interval.high,
-            **_against(given, systems[0], system, len(systems) - 1), **_behaviour(given, system),
-        })  # fmt: skip
+        row: dict[str, Cell] = {"variant": names[system.origin], "n": int(system.headline.asked.sum())}
+        if found is not None:
+            intervals.append(found.interval)
+            row |= {"metric": found.metric.name, "value": found.value, "low": found.interval.low,
+                    "high": found.interval.high, **_against(given, systems[0], system, len(systems) - 1)}  # fmt: skip
+        rows.append(row | _behaviour(given, system))
     if not rows:
         return missing("No variant has a score: too few samples, or all of one class.")
+    if not intervals:
+        return AnalysisResult(table_of(rows), notes=["Nobody has rated these responses, so they have no scores yet."])
     return AnalysisResult(table_of(rows), notes=[*few_note(intervals), *_monotone(rows)])
+
+
+def _is_scored(given: AgentPanel, system: System) -> bool:
+    """Whether a system has what its metric is computed from: responses are scored once they were rated."""
+    return given.panel.task.output is not Response or given.panel.task.headline.name in system.headline.numbers
 
 
 def _against(given: AgentPanel, first: System, system: System, together: int) -> dict[str, Cell]:
@@ -68,8 +80,18 @@ def _behaviour(given: AgentPanel, system: System) -> dict[str, Cell]:
         **mean_cells("searches", made, groups, (0.0, _MOST_SEARCHES)),
         "failed_searches": sum(trace.failed for trace in traces),
         "sources": sum(len(trace.sources) for trace in traces),
+        **_written(given, traces, groups),
         "cost_usd": system.cost_usd,
     }
+
+
+def _written(given: AgentPanel, traces: Sequence[SampleTrace], groups: NDArray[np.int64]) -> dict[str, Cell]:
+    """Of responses: mean words, links, links that were not given, and pages that refute."""
+    cells: dict[str, Cell] = {}
+    for name, most in _COUNTS.items() if given.panel.task.output is Response and traces else ():
+        values = np.array([trace.counts.get(name, float("nan")) for trace in traces])
+        cells |= mean_cells(name, values, groups, (0.0, most))
+    return cells
 
 
 def _monotone(rows: Sequence[Row]) -> list[str]:

@@ -28,7 +28,17 @@ from hellofresh.runs.record import RunRecord, read_record
 from hellofresh.stats import Calibration
 from hellofresh.tasks import get_task
 
-__all__ = ["ANSWER", "calibrations", "confusion", "facts", "mistakes", "receipts", "tallies"]
+__all__ = [
+    "ANSWER",
+    "calibrations",
+    "confusion",
+    "facts",
+    "has_classes",
+    "judged_answers",
+    "mistakes",
+    "receipts",
+    "tallies",
+]
 
 ANSWER = (
     pl.when(pl.col("status") == str(Status.BLOCKED)).then(pl.lit(REFUSED))
@@ -103,9 +113,9 @@ def _limits(found: Calibration | None) -> dict[str, Any]:
 
 def mistakes(split: BoardSplit) -> Iterator[Mistakes]:
     """How often each system was wrong; nothing before the reveal, and where no class is chosen."""
-    if not _has_classes(split):
+    if not has_classes(split):
         return
-    judged = _judged(split)
+    judged = judged_answers(split)
     counted = judged.group_by("origin").agg(pl.len().alias("n"), (~pl.col("right")).sum().alias("wrong"))
     counts = {origin: (n, wrong) for origin, n, wrong in counted.select("origin", "n", "wrong").iter_rows()}
     others = {origin: (compared, right) for origin, compared, right in _compared(judged).iter_rows()}
@@ -115,16 +125,17 @@ def mistakes(split: BoardSplit) -> Iterator[Mistakes]:
 
 def confusion(split: BoardSplit) -> Iterator[ConfusionCell]:
     """What each system said, by the class that samples have; only what was said at all."""
-    if _has_classes(split):
-        counted = _judged(split).group_by("origin", "label", "said").len()
+    if has_classes(split):
+        counted = judged_answers(split).group_by("origin", "label", "said").len()
         yield from (ConfusionCell(*row) for row in sorted(counted.iter_rows()))
 
 
-def _has_classes(split: BoardSplit) -> bool:
+def has_classes(split: BoardSplit) -> bool:
+    """Whether classes are chosen, and labels shown."""
     return split.shown and bool(get_task(split.place.task).classes)
 
 
-def _judged(split: BoardSplit) -> pl.DataFrame:
+def judged_answers(split: BoardSplit) -> pl.DataFrame:
     """Every system's answer to every sample, with the label, and whether it is right and the system ranked."""
     labels = {"id": list(split.labels), "label": [item.label for item in split.labels.values()]}
     known = pl.DataFrame(labels, schema={"id": pl.String, "label": pl.Int64})
@@ -151,7 +162,7 @@ def tallies(split: BoardSplit) -> Mapping[str, tuple[int, int]]:
     """By sample, how many of the systems that are ranked judged it, and how many were right."""
     nobody = {sample.id: (0, 0) for sample in split.samples}
     if split.shown:
-        rows = _tally(_judged(split)).select("id", "judged", "rights").iter_rows()
+        rows = _tally(judged_answers(split)).select("id", "judged", "rights").iter_rows()
         return nobody | {key: (judged, right) for key, judged, right in rows if key in nobody}
     ranked = [origin for origin, is_ranked in split.ranked.items() if is_ranked]
     said = split.said.filter("headline", pl.col("origin").is_in(ranked)).group_by("id").len()

@@ -45,6 +45,7 @@ def command_line() -> argparse.ArgumentParser:
     sources.add_hydrate(commands)
     models.add_evaluate(commands)
     models.add_runs(commands)
+    models.add_respond(commands)
     results.add_score(commands)
     results.add_analyse(commands)
     results.add_report(commands)

@@ -81,7 +81,7 @@ def add_sweep(nouns: Subparsers) -> None:
     about = "Run variants of an evaluation, share what is equal between them, and compare them in one table."
     parser = add_command(nouns, "sweep", about, "sweep:run", timed=True)
     add_edition(parser)
-    parser.add_argument("--task", required=True, metavar="T", help="a task with classes")
+    parser.add_argument("--task", required=True, metavar="T", help="a task with classes, or of responses")
     parser.add_argument("--model", required=True, metavar="M[,M]", help="main models")
     parser.add_argument("--regime", default="search-agent", metavar="R", help="the regime (default: search-agent)")
     parser.add_argument(

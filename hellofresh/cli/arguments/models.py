@@ -7,7 +7,7 @@ from pathlib import Path
 
 from hellofresh.cli.arguments.shared import Subparsers, add_command, add_edition, add_group, edition_option, parse_day
 
-__all__ = ["QUESTION", "add_evaluate", "add_models", "add_prompts", "add_runs", "add_web"]
+__all__ = ["QUESTION", "add_evaluate", "add_models", "add_prompts", "add_respond", "add_runs", "add_web"]
 
 QUESTION = "Is water wet? Answer with 'yes' or 'no'."
 """What `models check` asks."""
@@ -111,6 +111,48 @@ def add_runs(nouns: Subparsers) -> None:
     form.add_argument("--inspect", action="store_true", help="one log that Inspect View shows (extra inspect)")
     about = "output folder, or file of a log (default: named after the run)"
     export.add_argument("--to", type=Path, metavar="PATH", help=about)
+
+
+def add_respond(nouns: Subparsers) -> None:
+    """Add `respond`."""
+    about = "Respond to one post: what in it misleads and why, with evidence, links, transcript and cost."
+    parser = add_command(nouns, "respond", about, "respond:run")
+    parser.add_argument("--text", default="", metavar="TEXT", help="the post's text")
+    parser.add_argument(
+        "--image",
+        type=Path,
+        action="append",
+        default=[],
+        metavar="FILE",
+        help="a picture of it (repeat it for each)",
+    )
+    parser.add_argument(
+        "--date",
+        metavar="D",
+        help="when it was posted, such as 2023-04-03 or 2023-04-03T14:05Z",
+    )
+    parser.add_argument(
+        "--model", default="smollm2-135m-text", metavar="M",
+        help="a name from: hellofresh models list (default: the embedded one, for a smoke test)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--role", action="append", default=[], metavar="ROLE=MODEL",
+        help="another model for describer, querier or extractor",
+    )  # fmt: skip
+    parser.add_argument(
+        "--set", action="append", default=[], metavar="NAME=VALUE", help="a setting of the regime correction"
+    )
+    parser.add_argument(
+        "--provider",
+        default="",
+        metavar="P",
+        help="search provider (default: as configured, or one whose key is set)",
+    )
+    parser.add_argument("--prompt", default="manual", metavar="ID", help="the wording (default: manual)")
+    parser.add_argument("--budget", type=float, metavar="USD", help="stop before it costs more than this")
+    parser.add_argument("--serve", action="store_true", help="open the page Try on this machine instead")
+    parser.add_argument("--port", type=int, default=8502, metavar="N", help="with --serve: its port (8502)")
+    parser.epilog = 'Example: hellofresh respond --text "The abacus is named after A, B and C." --date 2026-03-01'
 
 
 def _add_run(parser: argparse.ArgumentParser) -> None:

@@ -21,6 +21,7 @@ def add_rate(nouns: Subparsers) -> None:
     _add_agreement(verbs)
     _add_report(verbs)
     _add_standings(verbs)
+    _add_prepare(verbs)
     _add_assign(verbs)
     _add_serve(verbs)
     _add_close(verbs)
@@ -71,6 +72,21 @@ def _add_standings(verbs: Subparsers) -> None:
     about = "Rank the systems of a rated study, with intervals and tie groups: overall, by part and by criterion."
     parser = add_command(verbs, "standings", about, "rate.report:run_standings")
     add_study(parser)
+
+
+def _add_prepare(verbs: Subparsers) -> None:
+    about = "Write the files that 'rate assign' takes: samples of a release, what people wrote for them, and runs."
+    parser = add_command(verbs, "prepare", about, "rate.people:run_prepare")
+    _add_new_study(parser)
+    parser.add_argument(
+        "--run",
+        dest="runs",
+        action="append",
+        default=[],
+        metavar="RUN",
+        help="a run whose responses are rated (repeat it for each)",
+    )
+    parser.add_argument("folder", type=Path, metavar="DIR", help="where samples.jsonl and responses.jsonl are written")
 
 
 def _add_assign(verbs: Subparsers) -> None:

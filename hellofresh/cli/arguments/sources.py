@@ -10,7 +10,7 @@ from hellofresh.cli.arguments.shared import Subparsers, add_command, add_group, 
 
 __all__ = ["add_archive", "add_collect", "add_hydrate", "add_posts", "add_sample"]
 
-NOTES_TASKS = ("x-notes", "x-notes-media")
+NOTES_TASKS = ("x-notes", "x-notes-media", "x-posts")
 LABEL_SOURCES = ("locked", "current")
 KINDS = ("prose", "list", "table", "template", "file", "reference", "quote", "comment", "links")
 DEFAULT_KINDS = ("prose", "list")
@@ -26,9 +26,13 @@ def add_collect(nouns: Subparsers) -> None:
     about = "Collect Community Notes on posts with photos or videos, which x-notes leaves out."
     illustrated = _collect_command(verbs, "x-notes-media", about, "collect.commands:collect_illustrated_notes")
     _notes_arguments(illustrated)
-    illustrated.add_argument(
-        "--pictures", action="store_true", help="fetch the posts' pictures into the workspace, where they stay private"
-    )
+    about = "Collect posts that got a helpful note and a second one, to be responded to."
+    posts = _collect_command(verbs, "x-posts", about, "collect.commands:collect_noted_posts")
+    _notes_arguments(posts)
+    for parser in (illustrated, posts):
+        parser.add_argument(
+            "--pictures", action="store_true", help="fetch the pictures of posts; they stay private in the workspace"
+        )
     about = "Collect paragraph edits from dumps or an API."
     _edits_arguments(_collect_command(verbs, "wikipedia-edits", about, "collect.commands:collect_edits"))
     about = "Collect claims that fact-checkers reviewed, from feeds of ClaimReview or the Fact Check Tools API."
@@ -201,10 +205,10 @@ def _snapshot_arguments(parser: argparse.ArgumentParser) -> None:
 
 def add_hydrate(nouns: Subparsers) -> None:
     """Add `hydrate`."""
-    about = "Fill in the texts of released notes from a dump and a source of posts, and check them."
+    about = "Fill in the texts of released notes or posts from a dump and a source of posts, and check them."
     parser = add_command(nouns, "hydrate", about, "hydrate:run")
     add_quarter(parser)
-    parser.add_argument("--task", choices=NOTES_TASKS, default=NOTES_TASKS[0], help="which notes (x-notes)")
+    parser.add_argument("--task", choices=NOTES_TASKS, default=NOTES_TASKS[0], help="whose texts (x-notes)")
     parser.add_argument(
         "--dump", type=Path, required=True, metavar="DIR", help="folder of the dump's TSV files, plain or zipped"
     )

@@ -22,7 +22,7 @@ from hellofresh.web.pictures import open_pictures
 from hellofresh.web.store import user_agent
 from hellofresh.workspace import Workspace
 
-__all__ = ["collect_edits", "collect_illustrated_notes", "collect_notes", "finish", "run_job"]
+__all__ = ["collect_edits", "collect_illustrated_notes", "collect_noted_posts", "collect_notes", "finish", "run_job"]
 
 
 def collect_notes(options: argparse.Namespace, output: CommandOutput) -> int:
@@ -31,6 +31,15 @@ def collect_notes(options: argparse.Namespace, output: CommandOutput) -> int:
 
 def collect_illustrated_notes(options: argparse.Namespace, output: CommandOutput) -> int:
     return _collect_notes(options, output, "x-notes-media", pictures=options.pictures and not options.explain)
+
+
+def collect_noted_posts(options: argparse.Namespace, output: CommandOutput) -> int:
+    if options.pending:
+        raise UsageError(
+            "x-posts has no undecided samples", fix="Leave out --pending.", expected="--pending with other tasks",
+            code="no-pending",
+        )  # fmt: skip
+    return _collect_notes(options, output, "x-posts", pictures=options.pictures and not options.explain)
 
 
 def _collect_notes(options: argparse.Namespace, output: CommandOutput, task: str, *, pictures: bool = False) -> int:

@@ -7,33 +7,52 @@ keeps no quarter from being revealed.
 from __future__ import annotations
 
 import argparse
+import os
+import sys
+import traceback
+from collections import Counter
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import date
 from enum import StrEnum
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 
+from collectors import notes
 from collectors.notes.dump.download import PUBLIC_URL, DumpRequest, download
 from collectors.notes.dump.snapshot import newest_snapshot
 from hellofresh.board.build import build_board
 from hellofresh.cli._analyses import analyse_scored
 from hellofresh.cli._output import CommandOutput
 from hellofresh.cli.evaluate import run_evaluation
+from hellofresh.cli.quarter.due import (
+    DAYS_WAITED,
+    current_quarters,
+    due_evaluations,
+    due_hydrations,
+    is_reveal_due,
+    record_hydration,
+    snapshot_day,
+)
 from hellofresh.cli.quarter.hook import post_summary
 from hellofresh.cli.release import pipeline
 from hellofresh.cli.release.prospective import run_lane
-from hellofresh.cli.score import run_score
 from hellofresh.clock import now
 from hellofresh.config import Settings
 from hellofresh.editions import Edition
-from hellofresh.errors import HelloFreshError
-from hellofresh.files import write_bytes
+from hellofresh.errors import HelloFreshError, RunError
+from hellofresh.files import sweep_leftovers, write_bytes
 from hellofresh.net.lock import locked
 from hellofresh.quarters import Quarter, utc_text
-from hellofresh.releases import Phase, reveal, state_of
-from hellofresh.runs.evaluate import Evaluation, foresee
-from hellofresh.runs.record import read_record
+from hellofresh.releases import hydrate, reveal, state_of
+from hellofresh.releases.publish import Hub, publish_to_hub
+from hellofresh.results.reveal import publish_results
+from hellofresh.results.scores import score_quarter
+from hellofresh.runs.evaluate import Evaluation, foresee, is_finished
+from hellofresh.runs.web_access import with_web
+from hellofresh.submissions.inbox.accept import collect_inbox
+from hellofresh.submissions.inbox.arrivals import VARIABLE, Inbox
+from hellofresh.submissions.intake.released import due_in
 from hellofresh.tasks import get_task
 from hellofresh.workspace import Workspace
 
@@ -76,23 +95,27 @@ class _Day:
     output: CommandOutput
     results: list[StepResult] = field(default_factory=list)
 
-    def attempt(self, name: str, work: Callable[[], object], *, after: bool = True) -> bool:
+    def attempt(self, name: str, work: Callable[[], str | object], *, after: bool = True) -> bool:
         """Do one step; whether it is done.
 
         Args:
             name: what the step is called.
-            work: does it.
+            work: does it; a text that it gives back is told in the summary.
             after: whether what it rests on is done.
         """
         if not after:
             self._record(StepResult(name, StepState.LEFT_OUT, "what it rests on failed"))
             return False
         try:
-            work()
+            said = work()
         except (HelloFreshError, OSError) as error:
             self._record(StepResult(name, StepState.FAILED, str(error)))
             return False
-        self._record(StepResult(name, StepState.DONE))
+        except Exception as error:  # a fault of one step keeps no other quarter from its day
+            traceback.print_exc(file=sys.stderr)
+            self._record(StepResult(name, StepState.FAILED, f"a fault of the program, {type(error).__name__}: {error}"))
+            return False
+        self._record(StepResult(name, StepState.DONE, said if isinstance(said, str) else ""))
         return True
 
     def _record(self, result: StepResult) -> None:
@@ -104,20 +127,28 @@ class _Day:
         """Everything that is due, in order."""
         sources = self._archive() if self._archives else True
         self._releases(after=sources)
+        for quarter in due_hydrations(self.workspace, self.settings):
+            self.attempt(f"hydrate x-notes {quarter}", partial(self._hydrate, quarter))
+        # What came in before the deadline counts, and after the reveal nothing is taken.
+        if os.environ.get(VARIABLE):
+            self.attempt("collect the inbox", self._inbox)
         self._reveals()
         self.attempt("take down samples whose posts are gone", lambda: pipeline.drop_gone(self.workspace, self.output))
         for evaluation in due_evaluations(self.workspace, self.settings):
-            name = f"evaluate {evaluation.model} on {evaluation.task.name} {evaluation.edition}, {evaluation.regime}"
-            self.attempt(name, partial(self._evaluate, evaluation))
+            self.attempt(_named(evaluation), partial(self._evaluate, evaluation))
         editions = sorted({edition for edition, _ in self.workspace.released()})
         for edition in editions:
             self.attempt(f"score {edition}", partial(self._score, edition))
         models = tuple(self.settings.evaluate.models)
         self.attempt("prospective splits", lambda: run_lane(self.workspace, models, self.submissions, self.output))
-        self.attempt("analyses", lambda: analyse_scored(self.workspace, self.submissions, self.output))
-        board = self.attempt("board", lambda: build_board(self.workspace))
-        self.attempt("publish", lambda: pipeline.publish_opened(self.workspace, self.output))
-        if self.settings.daily.export is not None:
+        if self.settings.daily.analyses:
+            self.attempt("analyses", lambda: analyse_scored(self.workspace, self.submissions, self.output))
+        scored = any(self.workspace.is_scored(edition) for edition in editions)
+        board = scored and self.attempt("board", lambda: build_board(self.workspace))
+        published = self.attempt("publish", lambda: pipeline.publish_opened(self.workspace, self.output))
+        if self.settings.daily.hub is not None:
+            self.attempt(f"publish to hub:{self.settings.daily.hub}", self._publish_to_hub, after=published)
+        if scored and self.settings.daily.export is not None:
             self.attempt("export", self._export, after=board)
 
     @property
@@ -131,19 +162,20 @@ class _Day:
         url = (notes.base_url if notes else None) or PUBLIC_URL
         folder, today = self.workspace.snapshots("x-notes"), now().date()
 
+        wanted = snapshot_day(today, self.settings.release.calendar.rule, self.settings.daily.archive_days)
+
         def take() -> None:
             newest = newest_snapshot(folder, url)
-            days = self.settings.daily.archive_days
-            if newest is None or (today - _day(newest)).days >= days:
+            if newest is None or _day(newest) < wanted:
+                day = wanted if (today - wanted).days <= DAYS_WAITED else None
                 with self.output.progress("download x-notes") as bar:
-                    download(folder, DumpRequest(None, False, url), today=today, progress=bar.line)
+                    download(folder, DumpRequest(day, False, url), today=today, progress=bar.line)
 
         return self.attempt("archive x-notes", take) or newest_snapshot(folder, url) is not None
 
     def _releases(self, *, after: bool) -> None:
-        request = pipeline.PathRequest((), None, None, (), (), (), None, self.submissions)
         try:
-            jobs = pipeline.collection_jobs(self.workspace, self.settings, request) if after else []
+            jobs = pipeline.collection_jobs(self.workspace, self.settings, self._request) if after else []
         except HelloFreshError as error:
             self._record(StepResult("collect", StepState.FAILED, str(error)))
             return
@@ -153,9 +185,44 @@ class _Day:
                 partial(pipeline.collect_and_build, self.workspace, self.settings, job, self.output, named=False),
             )
 
+    @property
+    def _request(self) -> pipeline.PathRequest:
+        """Nothing named: all that is configured."""
+        return pipeline.PathRequest((), None, None, (), (), (), None, self.submissions, settled=True)
+
+    def _hydrate(self, quarter: Quarter) -> str:
+        """Fill in texts that the release withholds, and learn which posts are gone."""
+        source, _ = pipeline.sources_of(self.workspace, self.settings, self._request)
+        assert source is not None  # else it were not due
+        task, workdir = get_task("x-notes"), self.workspace.raw("x-notes", "hydrate")
+        done = hydrate(
+            self.workspace,
+            quarter,
+            task,
+            lambda samples: notes.fill_notes(
+                samples, source, workdir=workdir, progress=lambda _: None, warn=self.output.say
+            ),
+        )
+        record_hydration(self.workspace, quarter)
+        return f"{len(done.gone)} posts are gone, {len(done.changed)} changed" if done.gone or done.changed else ""
+
+    def _inbox(self) -> str:
+        """Accept what came in by the site; what is refused is for a person to look at, and stays in the inbox."""
+        found, faults = collect_inbox(
+            Inbox(Path(os.environ[VARIABLE])), cache(partial(due_in, self.workspace)), self.submissions
+        )
+        counts = Counter(item.state for item in found)
+        said = [f"{counts[state]} {state}" for state in ("added", "replaced", "refused") if counts[state]]
+        said += [f"{len(faults)} cannot be read"] if faults else []
+        return f"{', '.join(said)}; see hellofresh submission collect --list" if said else ""
+
+    def _publish_to_hub(self) -> None:
+        assert self.settings.daily.hub is not None
+        publish_to_hub(self.workspace, Hub.from_environment(self.settings.daily.hub), now())
+
     def _reveals(self) -> None:
         for quarter, name in pipeline.living(self.workspace):
-            if _is_due(self.workspace, quarter, name):
+            if is_reveal_due(self.workspace, quarter, name):
                 task = get_task(name)
                 self.attempt(
                     f"reveal {name} {quarter}",
@@ -164,7 +231,12 @@ class _Day:
 
     def _evaluate(self, evaluation: Evaluation) -> None:
         try:
-            run_evaluation(self.output, self.workspace, evaluation)
+            if is_finished(self.workspace, with_web(evaluation)):
+                return
+            report = run_evaluation(self.output, self.workspace, evaluation)
+            if report.failed:
+                what = f"{report.failed} of {report.judged + report.failed} samples could not be judged"
+                raise RunError(what, where=str(report.folder / "errors.jsonl"), code="failed-samples")
         except HelloFreshError as error:
             if error.code not in pipeline.LEAVES_OUT:
                 raise
@@ -172,17 +244,22 @@ class _Day:
 
     def _score(self, edition: Edition) -> None:
         try:
-            run_score(self.output, self.workspace, edition, self.submissions)
+            scored = score_quarter(self.workspace, edition, self.submissions)
+            for note in scored.notes:
+                self.output.say(f"note: {note}")
+            publish_results(self.workspace, scored)
         except HelloFreshError as error:
             if error.code != "nothing-to-score":
                 raise
 
     def _export(self) -> None:
         # Only this step needs the site's parts.
-        from leaderboard.export import export_board
+        from leaderboard.export import export_board, is_exported
 
         assert self.settings.daily.export is not None
-        export_board(self.workspace.board, Path(self.settings.daily.export), space=False, progress=lambda _: None)
+        folder = Path(self.settings.daily.export)
+        if not is_exported(self.workspace.board, folder):
+            export_board(self.workspace.board, folder)
 
 
 def run(options: argparse.Namespace, output: CommandOutput) -> int:
@@ -193,6 +270,9 @@ def run(options: argparse.Namespace, output: CommandOutput) -> int:
     # Results of the steps are of no use here: each says in a line what it did.
     day = _Day(workspace, settings, options.submissions, CommandOutput(as_json=True))
     with locked(workspace.root / "locks" / "quarter-run.lock", what="running 'hellofresh quarter run'"):
+        sweep_leftovers(workspace.root)
+        if settings.daily.export is not None:
+            sweep_leftovers(Path(settings.daily.export).resolve().parent, deep=False)
         day.all_steps()
     failed = [result for result in day.results if result.state is not StepState.DONE]
     summary = _summary(workspace, day.results)
@@ -206,55 +286,13 @@ def run(options: argparse.Namespace, output: CommandOutput) -> int:
     return 1 if failed else 0
 
 
-def due_evaluations(workspace: Workspace, settings: Settings) -> Iterator[Evaluation]:
-    """Every configured model and regime, on the quarters that are open or closed and the newest that is revealed.
-
-    With a budget, a run may cost what the other runs on its quarter have left of it.
-    """
-    for quarter, name in _current(workspace):
-        for regime in settings.evaluate.regimes:
-            for model in settings.evaluate.models:
-                evaluation = Evaluation(quarter, get_task(name), model, regime, limit=settings.evaluate.limit)
-                budget = settings.evaluate.budget_usd
-                left = None if budget is None else max(0.0, budget - _spent(workspace, evaluation))
-                yield replace(evaluation, budget_usd=left)
-
-
-def _current(workspace: Workspace) -> list[tuple[Quarter, str]]:
-    """Released quarters that have opened, without those before the newest that is revealed."""
-    moment, found = now(), pipeline.living(workspace)
-    phases = {which: state_of(workspace, which[0], get_task(which[1]), moment).phase for which in found}
-    revealed = max((quarter for (quarter, _), phase in phases.items() if phase is Phase.REVEALED), default=None)
-    opened = [which for which, phase in phases.items() if phase is not Phase.COLLECTING]
-    return sorted(which for which in opened if revealed is None or which[0] >= revealed)
-
-
-def _spent(workspace: Workspace, evaluation: Evaluation) -> float:
-    """What the other runs on the quarter have cost, in USD."""
-    total = 0.0
-    for folder in workspace.runs.glob("*"):
-        record = read_record(folder)
-        if record is None or record.edition != str(evaluation.edition):
-            continue
-        same = (evaluation.task.name, evaluation.model, evaluation.regime)
-        if (record.task, record.model.name, record.regime.name) != same:
-            total += record.cost_usd or 0.0
-    return total
-
-
-def _is_due(workspace: Workspace, quarter: Quarter, task: str) -> bool:
-    state = state_of(workspace, quarter, get_task(task), now())
-    return state.phase is Phase.CLOSED and state.calendar.reveals <= now()
-
-
 def _show_plan(workspace: Workspace, settings: Settings, output: CommandOutput) -> None:
     """What is due, and what it may cost; nothing is written."""
-    due = [(f"reveal {name} {quarter}", "", "") for quarter, name in pipeline.living(workspace)
-           if _is_due(workspace, quarter, name)]  # fmt: skip
+    due = [(step, "", "") for step in _steps_due(workspace, settings)]
     for evaluation in due_evaluations(workspace, settings):
-        name = f"evaluate {evaluation.model} on {evaluation.task.name} {evaluation.edition}, {evaluation.regime}"
+        name = _named(evaluation)
         try:
-            ahead = foresee(workspace, evaluation)
+            ahead = foresee(workspace, with_web(evaluation))
         except HelloFreshError as error:
             due.append((name, f"cannot begin: {error.what}", ""))
             continue
@@ -265,6 +303,32 @@ def _show_plan(workspace: Workspace, settings: Settings, output: CommandOutput) 
     output.text("Collecting, scoring, board and publishing are repeated where their inputs have changed.")
 
 
+def _steps_due(workspace: Workspace, settings: Settings) -> Iterator[str]:
+    """The steps that are due for the calendar's sake, in order."""
+    notes_source = settings.sources.x_notes
+    if notes_source is not None and notes_source.dump is None:
+        newest = newest_snapshot(workspace.snapshots("x-notes"), notes_source.base_url or PUBLIC_URL)
+        wanted = snapshot_day(now().date(), settings.release.calendar.rule, settings.daily.archive_days)
+        if newest is None or _day(newest) < wanted:
+            yield f"archive x-notes of {wanted}"
+    released = set(pipeline.living(workspace))
+    for quarter in (Quarter.containing(now()).previous(), Quarter.containing(now())):
+        for name in ("x-notes", "wikipedia-edits") if settings.sources.any else ():
+            if (quarter, name) not in released:
+                yield f"collect and build {name} {quarter}"
+    yield from (f"hydrate x-notes {quarter}" for quarter in due_hydrations(workspace, settings))
+    if os.environ.get(VARIABLE):
+        arrivals, _ = Inbox(Path(os.environ[VARIABLE])).arrivals()
+        yield f"collect the inbox: {len(arrivals)} arrivals"
+    for quarter, name in pipeline.living(workspace):
+        if is_reveal_due(workspace, quarter, name):
+            yield f"reveal {name} {quarter}"
+
+
+def _named(evaluation: Evaluation) -> str:
+    return f"evaluate {evaluation.model} on {evaluation.task.name} {evaluation.edition}, {evaluation.regime}"
+
+
 def _usd(amount: float | None) -> str:
     return "unknown" if amount is None else f"{amount:.2f} USD"
 
@@ -272,10 +336,11 @@ def _usd(amount: float | None) -> str:
 def _summary(workspace: Workspace, results: list[StepResult]) -> str:
     """A few lines for a mail or a chat: what failed first, then where each quarter stands."""
     failed = [str(result) for result in results if result.state is not StepState.DONE]
+    told = [f"{result.name}: {result.detail}" for result in results if result.state is StepState.DONE and result.detail]
     done = len(results) - len(failed)
     head = f"HelloFresh, {utc_text(now())}: {done} of {len(results)} steps done."
-    states = (state_of(workspace, quarter, get_task(name), now()) for quarter, name in _current(workspace))
-    return "\n".join([head, *failed, *(f"{state.task} {state.quarter} {state.next_step}" for state in states)])
+    states = (state_of(workspace, quarter, get_task(name), now()) for quarter, name in current_quarters(workspace))
+    return "\n".join([head, *failed, *told, *(f"{state.task} {state.quarter} {state.next_step}" for state in states)])
 
 
 def _day(snapshot: Path) -> date:

@@ -5,10 +5,14 @@ from __future__ import annotations
 import argparse
 import subprocess
 import sys
+from collections import Counter
 
 from hellofresh.cli._output import CommandOutput
 from hellofresh.errors import UsageError
-from hellofresh.files import read_rows
+from hellofresh.files import read_rows, write_jsonl
+from hellofresh.images import media_of
+from hellofresh.outputs import Response
+from hellofresh.quarters import utc_text
 from hellofresh.ratings.people import (
     SystemResponse,
     assign,
@@ -18,11 +22,18 @@ from hellofresh.ratings.people import (
     page_folder,
     progress,
 )
+from hellofresh.ratings.references import reference_responses
 from hellofresh.ratings.study import StudySample
 from hellofresh.ratings.table import StudyFiles
+from hellofresh.releases import load_release
+from hellofresh.results.entries import Entry, entry_of_run
+from hellofresh.results.rated_entries import rated_names
+from hellofresh.runs import find_run
+from hellofresh.samples import Sample, to_json
+from hellofresh.tasks import Task, get_task
 from hellofresh.workspace import Workspace
 
-__all__ = ["run_assign", "run_close", "run_export", "run_serve"]
+__all__ = ["run_assign", "run_close", "run_export", "run_prepare", "run_serve"]
 
 _KEY_IN_REACH = 3
 """What the page's process ends with where it could read the key."""
@@ -30,6 +41,59 @@ _KEY_IN_REACH = 3
 
 def _files(options: argparse.Namespace) -> StudyFiles:
     return StudyFiles(Workspace.from_environment(), options.edition, options.task)
+
+
+def run_prepare(options: argparse.Namespace, output: CommandOutput) -> int:
+    """Write what is to be rated: samples, what people wrote for them, and what runs answered."""
+    workspace, task = Workspace.from_environment(), get_task(options.task)
+    if task.output is not Response:
+        raise UsageError(
+            f"{task.name} has no responses", expected="a task of responses, such as x-posts", code="no-responses"
+        )
+    release = load_release(workspace, options.edition, task)
+    samples = release.with_texts()
+    known = {sample.id for sample in samples}
+    responses = reference_responses(workspace, options.edition, task)
+    runs = [entry_of_run(find_run(workspace.runs, name)) for name in options.runs]
+    often = Counter(rated_names(run)[0] for run in runs)
+    for run in runs:
+        short, long = rated_names(run)
+        responses += _of_run(run, long if often[short] > 1 else short)
+    responses = [item for item in responses if item.sample in known]
+    write_jsonl(options.folder / "samples.jsonl", (to_json(_study_sample(task, item)) for item in samples), mode=0o600)
+    write_jsonl(options.folder / "responses.jsonl", map(to_json, responses), mode=0o600)
+    counts = Counter(item.system for item in responses)
+    output.result({"samples": len(samples), "responses": dict(sorted(counts.items()))})
+    output.table("To be rated", ("system", "responses"), sorted(counts.items()))
+    output.say(
+        f"{options.folder}: responses.jsonl says who wrote what; keep it private. Next: hellofresh rate assign "
+        f"--edition {options.edition} --task {task.name} --samples {options.folder / 'samples.jsonl'} "
+        f"--responses {options.folder / 'responses.jsonl'} --rater NAME --rater NAME"
+    )
+    return 0
+
+
+def _of_run(run: Entry, name: str) -> list[SystemResponse]:
+    """The responses of a run to its first prompt, as those of a system."""
+    outputs = next(iter(run.outputs.values()))
+    return [
+        SystemResponse(sample, name, output.text, output.sources)
+        for sample, output in sorted(outputs.items())
+        if isinstance(output, Response) and output.text.strip()
+    ]
+
+
+def _study_sample(task: Task, sample: Sample) -> StudySample:
+    page = task.page_of(sample)
+    facts = {name: str(getattr(sample, name)) for name in task.subgroups if hasattr(sample, name)}
+    return StudySample(
+        id=sample.id,
+        text="\n\n".join(part.text for part in page.parts),
+        address=page.link,
+        date=utc_text(sample.date),
+        media=tuple(item.address for item in media_of(sample)),
+        facts=facts,
+    )
 
 
 def run_assign(options: argparse.Namespace, output: CommandOutput) -> int:

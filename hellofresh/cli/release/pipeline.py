@@ -6,7 +6,7 @@ import time
 from collections import defaultdict
 from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from collectors import notes, wikipedia
@@ -47,6 +47,7 @@ __all__ = [
     "living",
     "publish_opened",
     "run_path",
+    "sources_of",
 ]
 
 LEAVES_OUT = {"no-training-labels", "no-texts", "baseline-regime", "no-such-class"}
@@ -66,6 +67,8 @@ class PathRequest:
         submissions: folder of what others handed in.
         analyses: whether to make the analyses of scored quarters.
         datasets: imported data sets to evaluate and score too, by name or by edition.
+        settled: whether a wiki is asked about a quarter once all of it is decided, and afresh; else whenever it is run,
+            and what was asked before is not asked again.
     """
 
     quarters: tuple[Quarter, ...]
@@ -78,6 +81,7 @@ class PathRequest:
     submissions: Path
     analyses: bool = True
     datasets: tuple[str, ...] = ()
+    settled: bool = False
 
 
 def run_path(workspace: Workspace, settings: Settings, request: PathRequest, output: CommandOutput) -> int:
@@ -146,6 +150,8 @@ def drop_gone(workspace: Workspace, output: CommandOutput) -> None:
     for quarter, name in living(workspace):
         if workspace.gone(quarter, name).is_file():
             gone = gone_samples(workspace, quarter, get_task(name))
+            if not gone:
+                continue
             forget_pictures(workspace, quarter, get_task(name), gone)
             done = take_down(workspace, quarter, get_task(name), gone, now())
             if done.ids:
@@ -180,7 +186,13 @@ def _collect_and_build(
     workspace: Workspace, settings: Settings, request: PathRequest, output: CommandOutput
 ) -> list[Built]:
     jobs = collection_jobs(workspace, settings, request)
-    found = [collect_and_build(workspace, settings, job, output, named=bool(request.quarters)) for job in jobs]
+    further = settings.sources.further_tasks
+    found = [
+        collect_and_build(
+            workspace, settings, job, output, named=bool(request.quarters) and job.task.name not in further
+        )
+        for job in jobs
+    ]
     releases = [built for built in found if built is not None]
     if not releases:
         raise DataError("no quarter could be released", fix="Name one that the sources cover.", code="no-candidates")
@@ -223,7 +235,7 @@ def _draw_prospective(workspace: Workspace, settings: Settings, job: CollectionJ
 
 
 def collection_jobs(workspace: Workspace, settings: Settings, request: PathRequest) -> list[CollectionJob]:
-    source, dumps = _sources(workspace, settings, request)
+    source, dumps = sources_of(workspace, settings, request)
     wiki = _live_source(settings, request)
     if source is None and not dumps and wiki is None:
         jobs = bundled_jobs(workspace)
@@ -243,14 +255,23 @@ def collection_jobs(workspace: Workspace, settings: Settings, request: PathReque
     for quarter in request.quarters or (current.previous(), current):
         if source is not None:
             jobs.append(notes_job(workspace, quarter, source, notes.NotesSettings(), pending=pending))
+            for task in settings.sources.further_tasks if request.notes_dump is None else ():
+                undecided = pending and task != "x-posts"  # a post without two notes is no sample
+                jobs.append(notes_job(workspace, quarter, source, notes.NotesSettings(), pending=undecided, task=task))
         if dumps:
             jobs.append(edits_job(quarter, dumps, wikipedia.EditsSettings(), pending=pending))
-        if wiki is not None:
-            jobs.append(live_edits_job(workspace, quarter, wiki, wikipedia.EditsSettings(), pending=pending))
+        settled = now().date() >= settings.release.calendar.rule.settles(quarter)
+        if wiki is not None and (settled or pending or not request.settled):
+            job = live_edits_job(
+                workspace, quarter, wiki, wikipedia.EditsSettings(), refresh=request.settled, pending=pending
+            )
+            # What was collected before all was decided is collected again.
+            more = {"settled": settled} if request.settled else {}
+            jobs.append(replace(job, parameters={**job.parameters, **more}))
     return jobs
 
 
-def _sources(
+def sources_of(
     workspace: Workspace, settings: Settings, request: PathRequest
 ) -> tuple[notes.NotesSource | None, list[Path]]:
     """The sources of the command line, or, where it names none, the configured ones."""

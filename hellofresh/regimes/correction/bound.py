@@ -5,34 +5,41 @@ from __future__ import annotations
 from datetime import date, datetime, timedelta
 
 from hellofresh.errors import RunError
+from hellofresh.regimes._base import Case
 from hellofresh.regimes.correction.settings import CorrectionSettings
-from hellofresh.samples import Sample
 from hellofresh.web import WebPage, end_of
 
 __all__ = ["bound_of", "lateness"]
 
-_NOTES = {"note-high": "note_high", "note-average": "note_average"}
-"""The field of a sample with the time of each note."""
+_NOTES = {"note-high": ("note_high", "high_note_at"), "note-average": ("note_average", "second_note_at")}
+"""The field of a sample with the time of each note, and the fact of its label."""
 
 
-def bound_of(sample: Sample, settings: CorrectionSettings) -> datetime:
+def bound_of(case: Case, settings: CorrectionSettings) -> datetime:
     """The last moment that a page may be from.
 
     Raises:
-        RunError: if it hangs on a note and the sample does not have its time: the time of the helpful note tells which
-            one that is, so that samples hold it only where labels are public.
+        RunError: if it hangs on a note whose time is not known: the time of the helpful note tells which one that is,
+            so that nobody has it before labels are public.
     """
+    sample = case.sample
     if settings.bound == "post":
         return sample.date
-    written = getattr(sample, _NOTES[settings.bound], None)
+    field, fact = _NOTES[settings.bound]
+    written = getattr(sample, field, None) or _moment(case.facts.get(fact))
     if not isinstance(written, datetime):
         raise RunError(
             f"the sample has no time of a note for bound={settings.bound}",
             where=sample.id,
-            fix="Leave out --set bound, or choose samples whose notes are public.",
+            fix="Leave out --set bound, or choose an edition whose labels are public.",
             code="no-note-time",
         )
     return written - timedelta(minutes=settings.note_minutes)
+
+
+def _moment(fact: object) -> datetime | None:
+    """A time in a fact; None where there is none."""
+    return end_of(fact) if isinstance(fact, str) and len(fact) > len("2023-04-01") else None
 
 
 def lateness(page: WebPage, found: str | None, bound: datetime) -> str:

@@ -13,11 +13,12 @@ from datetime import datetime
 from typing import ClassVar
 
 from hellofresh.errors import UsageError
-from hellofresh.outputs import Output, Response
+from hellofresh.images import media_of
+from hellofresh.outputs import Output, Response, Status
 from hellofresh.publishers import PRIORITIES, Publishers, load_publishers
 from hellofresh.quarters import utc_text
 from hellofresh.regimes._base import BaseRegime, Case, Need, Outcome, Parameters
-from hellofresh.regimes._outside import web_of
+from hellofresh.regimes._outside import search_image_safely, web_of
 from hellofresh.regimes.correction.bound import bound_of
 from hellofresh.regimes.correction.describe import (
     DESCRIBER,
@@ -36,7 +37,7 @@ from hellofresh.regimes.correction.search import PageSearch
 from hellofresh.regimes.correction.settings import CorrectionSettings
 from hellofresh.retrieval.encoders import Encoder
 from hellofresh.transcripts import Event, NotedEvent
-from hellofresh.web import Web
+from hellofresh.web import Found, ImageSearch, Web
 from hellofresh.workspace import Workspace
 
 __all__ = ["Correction"]
@@ -72,8 +73,9 @@ class Correction(BaseRegime):
 
     @property
     def needs(self) -> frozenset[Need]:
-        """The web for retrieval, pictures for vision."""
-        chosen = {Need.WEB: self.settings.retrieval, Need.IMAGES: self.settings.vision}
+        """The web for retrieval, pictures for vision, times of notes where they are the bound."""
+        by_note = self.settings.retrieval and self.settings.bound != "post"
+        chosen = {Need.WEB: self.settings.retrieval, Need.IMAGES: self.settings.vision, Need.FACTS: by_note}
         return frozenset(need for need, wanted in chosen.items() if wanted)
 
     @property
@@ -129,9 +131,13 @@ class Correction(BaseRegime):
         """
         settings = self.settings
         case.prompt_set.require(slots=("found",), steps=_STEPS)
-        search = self._search(web_of(case), bound_of(case.sample, settings)) if settings.retrieval else None
+        search = self._search(web_of(case), bound_of(case, settings)) if settings.retrieval else None
         pictures = await describe(case, settings, self.tools)
         events: list[Event] = [self._set_up(search), *pictures.events]
+        if not (case.slots.get("post", "").strip() or pictures.texts):
+            # The text is not at hand: whatever a model wrote, it would be about nothing.
+            silent = [Response(prompt=prompt.id, status=Status.NONE, text="") for prompt in case.prompts]
+            return Outcome(silent, [*events, NotedEvent(name="no-post")])
         evidence = None
         if search is not None:
             evidence, happened = await _gather(case, settings, search, pictures)
@@ -168,10 +174,26 @@ async def _gather(
     case: Case, settings: CorrectionSettings, search: PageSearch, pictures: DescribedPictures
 ) -> tuple[Evidence, list[Event]]:
     """Queries, pages and evidence."""
-    queries = await write_queries(case, settings, pictures)
-    found = await search.find(queries.texts, plain_text(case, pictures), with_pictures=pictures.count > 0)
+    queries, pictured = await asyncio.gather(
+        write_queries(case, settings, pictures), _search_pictures(case, settings, search.web)
+    )
+    post = plain_text(case, pictures)
+    found = await search.find(queries.texts, post, with_pictures=pictures.count > 0, pictured=pictured)
     evidence = await extract(case, settings, found.used, pictures)
     return evidence, [*queries.events, *found.events(), *evidence.events()]
+
+
+async def _search_pictures(case: Case, settings: CorrectionSettings, web: Web) -> list[Found]:
+    """What a search by each picture finds; nothing where no service for it is configured.
+
+    Only pictures with an address on the web are searched for: the service has to fetch them.
+    """
+    if not (settings.vision and settings.image_links and isinstance(web, ImageSearch) and web.searches_images):
+        return []
+    media = media_of(case.sample)[: settings.pictures]
+    addresses = [item.address for item in media if item.address.startswith(("https://", "http://"))]
+    answers = await asyncio.gather(*(search_image_safely(web, address) for address in addresses))
+    return [Found(found.results[: settings.image_links], found.problem) for found in answers]
 
 
 @dataclass(frozen=True, slots=True)

@@ -36,6 +36,7 @@ class Link:
             `not-needed`, the page's status, `undated`, `after`, `irrelevant`; empty if it was.
         page: what was read.
         relevance: to the post, None where it was not asked for.
+        by_picture: whether it was found by a picture of the post, and not by a query.
     """
 
     number: int
@@ -45,6 +46,7 @@ class Link:
     dropped: str = ""
     page: WebPage | None = None
     relevance: float | None = None
+    by_picture: bool = False
 
     @property
     def text(self) -> str:
@@ -85,8 +87,8 @@ class FoundPages:
 
     Attributes:
         used: links that evidence is looked for in, the best first: by priority, then by relevance.
-        searches: an event a query.
-        links: every link of every query.
+        searches: an event a query, and a picture that was looked for.
+        links: every link of every search.
     """
 
     used: Sequence[Link]
@@ -128,14 +130,25 @@ class PageSearch:
     all_sites: bool = False
     is_rehearsal: bool = False
 
-    async def find(self, queries: Sequence[str], post: str, *, with_pictures: bool) -> FoundPages:
-        """Search for all queries at once, read what may be used, and choose by relevance."""
+    async def find(
+        self, queries: Sequence[str], post: str, *, with_pictures: bool, pictured: Sequence[Found] = ()
+    ) -> FoundPages:
+        """Search for all queries at once, read what may be used, and choose by relevance.
+
+        Args:
+            queries: what is searched for.
+            post: the text that pages are compared with.
+            with_pictures: whether the post has pictures.
+            pictured: pages that show the post's pictures, as a search by each picture found them.
+        """
         # A page of the bound's own day may be from before it: its date decides, not the search's.
         before = self.bound.date() + timedelta(days=1)
-        answers = await asyncio.gather(*(search_safely(self.web, query, before) for query in queries))
-        searches = [self._searched(*item) for item in zip(range(1, len(queries) + 1), queries, answers, strict=True)]
+        said = await asyncio.gather(*(search_safely(self.web, query, before) for query in queries))
+        answers = [*said, *pictured]
+        asked = [*queries, *(f"(picture {number})" for number in range(1, len(pictured) + 1))]
+        searches = [self._searched(*item) for item in zip(range(1, len(asked) + 1), asked, answers, strict=True)]
         links = [
-            Link(number, place, result)
+            Link(number, place, result, by_picture=number > len(queries))
             for number, found in enumerate(answers, start=1)
             for place, result in enumerate(found.results, start=1)
         ]
@@ -206,20 +219,25 @@ class PageSearch:
             seen.add(name)
 
     async def _relevant(self, links: Sequence[Link], post: str, *, with_pictures: bool) -> list[Link]:
-        """The most relevant pages of each priority, in order."""
+        """The most relevant pages of each priority, in order: by the text, and those that show a picture of the post.
+
+        A page that a search by a picture found shows it, so that its text is compared for the order alone.
+        """
         settings = self.settings
         least = settings.relevance_images if with_pictures else settings.relevance
         most = settings.pages_text if with_pictures else settings.pages
         texts = [" ".join(link.text.split()[:_WORDS_COMPARED]) for link in links]
         for link, value in zip(links, await self.relevance.of(post, texts), strict=True):
             link.relevance = value
-            link.dropped = "" if value >= least or self.is_rehearsal else "irrelevant"
+            link.dropped = "" if value >= least or link.by_picture or self.is_rehearsal else "irrelevant"
         used: list[Link] = []
         for priority in PRIORITIES:
             near = sorted((link for link in links if link.priority == priority and not link.dropped), key=_nearest)
-            used += near[:most]
-            for link in near[most:]:
-                link.dropped = "not-needed"
+            showing = [link for link in near if link.by_picture][: settings.pages_image]
+            chosen = [*[link for link in near if not link.by_picture][:most], *showing]
+            used += sorted(chosen, key=_nearest)
+            for link in near:
+                link.dropped = "" if link in chosen else "not-needed"
         return used
 
 

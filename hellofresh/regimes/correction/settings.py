@@ -36,6 +36,7 @@ class CorrectionSettings(RegimeSettings):
         query_words: most words of a query.
         results: results that are asked for with each query, before publishers are looked at.
         links: most links of one priority that are read.
+        image_links: links of each reverse image search that are looked at, before publishers are.
         sites: `rated`: only publishers with a priority; on a corpus of this machine, all. `any`: all, those without a
             rating as of low priority. Satire, questionable sources and conspiracy sites never.
         undated: whether a page that names no date may be used.
@@ -66,6 +67,7 @@ class CorrectionSettings(RegimeSettings):
     query_words: int = Field(default=20, ge=1, le=100)
     results: int = Field(default=50, ge=1, le=50)
     links: int = Field(default=10, ge=1, le=50)
+    image_links: int = Field(default=50, ge=0, le=50)
     sites: Literal["rated", "any"] = "rated"
     undated: Literal["leave-out", "use"] = "leave-out"
     pages: int = Field(default=3, ge=1, le=50)

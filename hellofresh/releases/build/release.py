@@ -233,16 +233,22 @@ def _choose(plan: _Plan) -> tuple[Selection, EarlierComparison]:
     before = plan.earlier.read()
     candidates = [item for item in read_candidates(plan.candidates, plan.task) if item.sample.id not in plan.asked]
     fresh, repeated = without_earlier(candidates, before)
-    selection = select(fresh, seed=plan.recipe.draw_key, cap=plan.recipe.cap, classes=len(plan.task.classes))
+    selection = select(fresh, seed=plan.recipe.draw_key, cap=plan.recipe.cap, classes=_labels(plan.task))
     if not selection.chosen:
         raise ReleaseError(
             f"no period of {plan.quarter} has candidates of every label",
             where=str(plan.candidates),
-            expected=f"at least one {' and one '.join(reversed(plan.task.classes))} in a {plan.task.period_kind}",
+            expected=f"at least one {' and one '.join(reversed(plan.task.classes)) or 'sample'} in a "
+            f"{plan.task.period_kind}",
             fix="Look at the collection's funnel for what was dropped.",
             code="empty-release",
         )
     return selection, compare(plan.task, [item.sample for item in selection.chosen], before, repeated)
+
+
+def _labels(task: Task) -> int:
+    """How many labels are balanced: a task that chooses no class has one."""
+    return max(1, len(task.classes))
 
 
 def _asked_before(folder: Path) -> frozenset[str]:
@@ -285,12 +291,7 @@ def _write_private(
     write_jsonl(labels, rows, mode=0o600)
     write_bytes(draw, f"{recipe.draw_key}\n".encode(), mode=0o600)
     counts = folder / COUNTS
-    offered = {
-        name: {"positives": p.positives, "negatives": p.negatives}
-        | ({"others": p.offered[2:]} if len(p.offered) > 2 else {})
-        for name, p in selection.periods.items()
-    }
-    write_json(counts, offered, mode=0o600)
+    write_json(counts, {name: period.by_name for name, period in selection.periods.items()}, mode=0o600)
     if not recipe.withheld:
         samples.unlink(missing_ok=True)
         return [labels, draw, counts]
@@ -348,7 +349,7 @@ def _manifest(
             periods={
                 name: PeriodCounts(taken_per_class=period.taken_per_class) for name, period in selection.periods.items()
             },
-            **({"classes": len(plan.task.classes)} if len(plan.task.classes) > 2 else {}),
+            **({"classes": _labels(plan.task)} if _labels(plan.task) != 2 else {}),
         ),
         draw=Draw(commitment=sha256_text(recipe.draw_key)),
         commitments="SHA-256 of the canonical JSON (sorted keys, no spaces) of {id, label, salt}",

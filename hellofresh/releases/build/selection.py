@@ -35,14 +35,12 @@ class PeriodSelection:
     taken_per_class: int
 
     @property
-    def positives(self) -> int:
-        """Candidates of label 1."""
-        return self.offered[1]
-
-    @property
-    def negatives(self) -> int:
-        """Candidates of label 0."""
-        return self.offered[0]
+    def by_name(self) -> dict[str, int | tuple[int, ...]]:
+        """What was offered, as `LabelCounts` names it; a task without classes has one label."""
+        counts: dict[str, int | tuple[int, ...]] = {"negatives": self.offered[0]}
+        if len(self.offered) > 1:
+            counts["positives"] = self.offered[1]
+        return counts | ({"others": self.offered[2:]} if len(self.offered) > 2 else {})
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ manifest says beyond the fields here is kept through all versions. `hellofresh.r
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from pathlib import Path
 from typing import Literal
 
@@ -120,15 +121,16 @@ class PeriodCounts(_Part):
 class LabelCounts(_Part):
     """Candidates of each label in a period; private until the reveal."""
 
-    positives: NonNegativeInt
     negatives: NonNegativeInt
+    positives: NonNegativeInt | None = None
+    """None where the task chooses no class, so that there is one label."""
     others: tuple[NonNegativeInt, ...] = ()
     """Of labels from 2, where there are such."""
 
     @property
     def by_label(self) -> tuple[int, ...]:
         """From label 0."""
-        return self.negatives, self.positives, *self.others
+        return (self.negatives,) if self.positives is None else (self.negatives, self.positives, *self.others)
 
 
 _COUNTS: TypeAdapter[dict[str, LabelCounts]] = TypeAdapter(dict[str, LabelCounts])
@@ -143,7 +145,7 @@ class SelectionFacts(_Part):
     rule: str
     periods: dict[str, PeriodCounts]
     classes: PositiveInt = 2
-    """How many labels there are; only said where these are more than two."""
+    """How many labels there are; only said where these are not two."""
 
     @property
     def samples(self) -> int:
@@ -335,9 +337,15 @@ def read_version(path: Path) -> Manifest:
     """One version of a manifest; raises as `read_manifest`."""
     try:
         content = path.read_bytes()
-        said = strict_json(content, most_depth=_MAX_DEPTH)
     except FileNotFoundError:
         raise DataError("no such file", where=str(path), code="missing-file") from None
+    return _parsed(content, path)
+
+
+@lru_cache(maxsize=64)  # a day of the pipeline reads each manifest a dozen times; nobody changes one in place
+def _parsed(content: bytes, path: Path) -> Manifest:
+    try:
+        said = strict_json(content, most_depth=_MAX_DEPTH)
     except BadJsonError as error:
         raise DataError(f"not JSON ({error})", where=str(path), code="bad-json") from None
     if isinstance(said, dict) and said.get("format", FORMAT) not in _FORMATS:

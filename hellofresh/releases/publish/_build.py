@@ -16,7 +16,7 @@ from hellofresh.releases.publish._parts import ACCOUNT, PublishedAccount, Publis
 from hellofresh.releases.publish._tables import write_table
 from hellofresh.stages import input_key
 
-__all__ = ["FORMAT", "build", "key_of"]
+__all__ = ["FORMAT", "build", "copy_file", "key_of"]
 
 FORMAT = 2
 """The file that names all others with size and SHA-256."""
@@ -44,10 +44,10 @@ def build(
     rows = {}
     for one in corpora:
         if one.corpus is not None and one.is_published:
-            _copy_file(one.corpus.path, one.corpus.manifest.files[one.corpus.path.name], folder / one.table)
+            copy_file(one.corpus.path, one.corpus.manifest.files[one.corpus.path.name], folder / one.table)
     for part in parts:
         for name, sha256 in part.files():
-            _copy_file(part.folder / name, sha256, folder / part.place / name)
+            copy_file(part.folder / name, sha256, folder / part.place / name)
         rows[part.place] = write_table(folder / part.table, part.columns, part.rows())
     passed_on = [one for one in corpora if one.is_published]
     tables = [*(part.table for part in parts), *(one.table for one in passed_on)]
@@ -64,7 +64,12 @@ def _entry(folder: Path, path: Path) -> PublishedFile:
     return PublishedFile(path.relative_to(folder).as_posix(), path.stat().st_size, sha256_file(path))
 
 
-def _copy_file(source: Path, sha256: str, copy: Path) -> None:
+def copy_file(source: Path, sha256: str, copy: Path) -> None:
+    """Copy a released file, if it is the one that its manifest names.
+
+    Raises:
+        ReleaseError: if it is another or missing (`bad-hash`).
+    """
     copy.parent.mkdir(parents=True, exist_ok=True)
     if source.is_file() and not source.is_symlink():
         shutil.copyfile(source, copy)

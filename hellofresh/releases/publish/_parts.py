@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path, PurePosixPath
 
-from hellofresh.editions import Edition
+from hellofresh.editions import Edition, split_name
 from hellofresh.errors import ReleaseError
 from hellofresh.files import read_jsonl, sha256_file
 from hellofresh.outputs import Ranking
@@ -86,7 +86,7 @@ class PublishedPart:
     @property
     def split(self) -> str:
         """Name of the split: the quarter; of a data set its name and version, in word characters as the hub wants."""
-        return str(self.edition).replace("-", "_").replace("@", "_v_").replace(".", "_dot_")
+        return split_name(str(self.edition))
 
     @property
     def opened(self) -> datetime:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields, is_dataclass, replace
 from datetime import datetime
 from pathlib import Path
-from typing import Any, Union, get_args, get_origin, get_type_hints
+from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 import polars as pl
 
@@ -63,6 +63,8 @@ def _columns(kind: type) -> tuple[Column, ...]:
 def _column(name: str, kind: Any) -> Column:
     if get_origin(kind) in (Union, types.UnionType):
         kind = next(arg for arg in get_args(kind) if arg is not type(None))
+    if get_origin(kind) is Literal:
+        return Column(name, "string")
     if get_origin(kind) is tuple and get_args(kind) == (str, ...):
         return Column(name, "strings")
     if get_origin(kind) is tuple and is_dataclass(get_args(kind)[0]):

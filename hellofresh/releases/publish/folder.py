@@ -12,7 +12,7 @@ from pathlib import Path
 
 from hellofresh.editions import Edition
 from hellofresh.errors import DataError, ReleaseError, UsageError, WorkspaceError
-from hellofresh.files import read_as, read_json, sha256_file
+from hellofresh.files import read_as, read_json, sha256_file, temporary_prefix
 from hellofresh.releases.publish._build import build, key_of
 from hellofresh.releases.publish._corpora import searched_corpora
 from hellofresh.releases.publish._parts import ACCOUNT, PublishedAccount, PublishedFile, PublishedPart, opened_parts
@@ -72,7 +72,7 @@ def publish_to_folder(
         if known and _is_current(target, known, key_of(parts, corpora)):
             return _outcome(target, parts, known, skipped=True)
         target.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(prefix=f".{target.name}.", dir=target.parent) as name:
+        with tempfile.TemporaryDirectory(prefix=temporary_prefix(target.name), dir=target.parent) as name:
             new = Path(name) / target.name
             files = build(parts, corpora, new)
             _swap(new, target)

@@ -253,7 +253,7 @@ def read_content(folder: Path, manifest: CheckedManifest) -> Content:
     if task is None:
         content.of("samples.jsonl").append(f"{manifest.task[:80]!r} is no task that is known here")
         return content
-    content.classes = len(task.classes)
+    content.classes = max(1, len(task.classes))  # a task that chooses no class has one label
     if TOMBSTONES in listed or manifest.takedowns:
         content.tombstones = dict(_by_id(folder / TOMBSTONES, _Tombstone, content.of(TOMBSTONES)))
     _read_samples(folder, manifest, task, content)

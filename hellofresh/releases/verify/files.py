@@ -68,7 +68,7 @@ class _Extensible(_Strict):
 
 
 class _Counts(_Extensible):
-    positives: int = Field(ge=0)
+    positives: int | None = Field(default=None, ge=0)
     negatives: int = Field(ge=0)
     others: list[int] = []
 
@@ -83,7 +83,7 @@ class _Period(_Extensible):
 class _Selection(_Extensible):
     cap_per_class_and_period: int = Field(ge=1)
     periods: dict[str, _Period]
-    classes: int = Field(default=2, ge=2, le=127)
+    classes: int = Field(default=2, ge=1, le=127)
 
 
 class _Pending(_Extensible):
@@ -210,11 +210,11 @@ class CheckedManifest(_Extensible):
             yield "the counts by label are not of the periods that were drawn from"
         for period, item in selection.periods.items():
             found = (self.counts or {}).get(period, item)
-            if found.positives is None or found.negatives is None:
+            if found.negatives is None or (found.positives is None and selection.classes > 1):
                 if self.revealed:
                     yield f"{period[:20]} does not say how many candidates of each label there were"
                 continue
-            offered = [found.positives, found.negatives, *found.others]
+            offered = [count for count in (found.positives, found.negatives, *found.others) if count is not None]
             if len(offered) != selection.classes:
                 yield f"{period[:20]} has counts of {len(offered)} labels, and there are {selection.classes}"
             if item.taken_per_class != min(selection.cap_per_class_and_period, *offered):

@@ -6,6 +6,7 @@ them. Its type is told by its first bytes, never by a name or a header. Only the
 
 from __future__ import annotations
 
+import struct
 import warnings
 from dataclasses import dataclass
 from io import BytesIO
@@ -47,11 +48,12 @@ def decode(content: bytes) -> DecodedPicture:
     kind = _kind(content)
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("error")
+            warnings.simplefilter("ignore")  # of odd metadata, which is dropped anyway
+            warnings.simplefilter("error", Image.DecompressionBombWarning)
             return _decoded(content, kind)
     except (Image.DecompressionBombError, Image.DecompressionBombWarning):
         raise _too_many_pixels() from None
-    except (OSError, ValueError, SyntaxError, EOFError, MemoryError, OverflowError, Warning) as error:
+    except (OSError, ValueError, SyntaxError, EOFError, MemoryError, OverflowError) as error:
         raise UnfitPictureError(f"no whole {kind} ({type(error).__name__})") from None
 
 
@@ -76,11 +78,19 @@ def _decoded(content: bytes, kind: str) -> DecodedPicture:
         if kind == "JPEG":
             picture.draft("RGB", (_LONGEST_SIDE, _LONGEST_SIDE))  # most of what would be thrown away is not computed
         picture.load()
-        shown = _plain(ImageOps.exif_transpose(picture))
+        shown = _plain(_upright(picture))
     shown.thumbnail((_LONGEST_SIDE, _LONGEST_SIDE), Image.Resampling.LANCZOS)
     written = BytesIO()
     shown.save(written, "JPEG", quality=_QUALITY)
     return DecodedPicture(shown.width, shown.height, written.getvalue())
+
+
+def _upright(picture: Image.Image) -> Image.Image:
+    """The picture turned as its metadata say; as it is, where they are broken."""
+    try:
+        return ImageOps.exif_transpose(picture)
+    except (OSError, ValueError, SyntaxError, LookupError, TypeError, struct.error):
+        return picture
 
 
 def _plain(picture: Image.Image) -> Image.Image:

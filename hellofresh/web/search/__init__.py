@@ -1,6 +1,14 @@
 """Search providers, one file each."""
 
 from hellofresh.web.search._base import ProviderAnswer, SearchProvider
-from hellofresh.web.search.providers import KEYLESS, load_corpus, named_corpus, open_provider
+from hellofresh.web.search.providers import KEYLESS, load_corpus, named_corpus, open_provider, provider_with_key
 
-__all__ = ["KEYLESS", "ProviderAnswer", "SearchProvider", "load_corpus", "named_corpus", "open_provider"]
+__all__ = [
+    "KEYLESS",
+    "ProviderAnswer",
+    "SearchProvider",
+    "load_corpus",
+    "named_corpus",
+    "open_provider",
+    "provider_with_key",
+]

@@ -37,10 +37,11 @@ A = TypeVar("A", bound=ProviderReply)
 
 @dataclass(frozen=True, slots=True)
 class SearchRequest:
-    """One request: a GET with `query`, or a POST of `json` where that is given."""
+    """One request: a GET with `query`, or a POST of `json`, or of the fields of a `form`, where that is given."""
 
     query: Mapping[str, str] = field(default_factory=dict)
     json: Mapping[str, Any] | None = None
+    form: Mapping[str, str] = field(default_factory=dict)
 
 
 SEARCH_RETRIES: RetryPolicy = RetryPolicy(attempts=4, timeout_s=15.0, deadline_s=60.0, retry_after_s=60.0)
@@ -127,9 +128,10 @@ class HttpProvider(Generic[A]):
 
     async def _try(self, ask: SearchRequest) -> bytes | str | TryAgain:
         """The body, or why not to try again, or why to."""
-        method, body = ("GET", None) if ask.json is None else ("POST", json.dumps(ask.json).encode())
+        body = _form(ask.form) if ask.form else None if ask.json is None else json.dumps(ask.json).encode()
+        method = "GET" if body is None else "POST"
         query = {**ask.query, **self._secret_query}
-        headers = {"Content-Type": "application/json"} if body else None
+        headers = {"Content-Type": "application/json"} if isinstance(body, bytes) else None
         try:
             reply = await self._client.send(
                 method, self._url, body, query=query, headers=headers, most_bytes=_MOST_BYTES
@@ -163,3 +165,11 @@ class HttpProvider(Generic[A]):
     async def close(self) -> None:
         """Close all connections."""
         await self._client.close()
+
+
+def _form(fields: Mapping[str, str]) -> aiohttp.FormData:
+    """A form in parts, each a text."""
+    form = aiohttp.FormData(default_to_multipart=True)
+    for name, value in fields.items():
+        form.add_field(name, value)
+    return form

@@ -22,7 +22,7 @@ from hellofresh.workspace import Workspace
 if TYPE_CHECKING:
     from hellofresh.retrieval.corpora import RetrievalCorpus
 
-__all__ = ["KEYLESS", "load_corpus", "named_corpus", "open_provider"]
+__all__ = ["KEYLESS", "load_corpus", "named_corpus", "open_provider", "provider_with_key"]
 
 KEYLESS = frozenset({"offline", "corpus", "ddgs", "searxng"})
 """Providers that need no key."""
@@ -41,6 +41,12 @@ _SERVICES = {
     "tavily": _Service(tavily.tavily, tavily.BASE_URL, "TAVILY_API_KEY"),
     "searxng": _Service(searxng.searxng, "", ""),
 }
+
+
+def provider_with_key() -> str:
+    """The first provider whose key stands in its usual environment variable, empty if there is none."""
+    keyed = (name for name, service in _SERVICES.items() if service.key_variable)
+    return next((name for name in keyed if os.environ.get(_SERVICES[name].key_variable, "").strip()), "")
 
 
 def load_corpus(settings: WebSettings) -> Corpus:

@@ -234,6 +234,7 @@ def test_a_release_publishes_hashes_only_and_who_has_the_posts_has_the_samples_a
     }  # fmt: skip
     files = [path for path in owner.rglob("*") if path.is_file() and "pictures" not in path.parts]
     assert not [path for path in files if sink.getvalue() in path.read_bytes()]
+    assert main(["release", "publish"]) == 0
     shutil.copytree(owner / "releases", reader / "releases")
     monkeypatch.setenv("HELLOFRESH_DATA", str(reader))
     assert main(["hydrate", "--quarter", "2023Q2", "--dump", str(folder), "--task", "x-notes-media"]) == 0

@@ -127,6 +127,11 @@ def test_a_note_bounds_the_search_half_an_hour_before_it_or_as_set(desk) -> None
     ):
         outcome = desk.solved(desk.World(answers={"queries": "q"}), sample, *settings)
         assert noted(outcome, "settings")["until"] == until
+    known = {"facts": {"high_note_at": "2023-05-10T20:00:00Z", "second_note_at": None}}
+    outcome = desk.solved(desk.World(answers={"queries": "q"}), desk.post(), "bound=note-high", **known)
+    assert noted(outcome, "settings")["until"] == "2023-05-10T19:30:00Z"
+    with pytest.raises(RunError, match="no time of a note"):
+        desk.solved(desk.World(), desk.post(), "bound=note-average", **known)
     with pytest.raises(RunError, match="no time of a note"):
         desk.solved(desk.World(), desk.post(), "bound=note-high")
 
@@ -219,6 +224,13 @@ def test_the_web_is_not_searched_without_ratings_unless_every_site_is_wanted(des
         assert dropped(outcome) == {url: ""}
 
 
+def test_of_a_post_without_text_and_pictures_nothing_is_asked(desk) -> None:
+    world = desk.World(answers={"respond": "Something."})
+    outcome = desk.solved(world, desk.post(" "), prompts=2)
+    assert [output.status for output in outcome.outputs] == [Status.NONE] * 2
+    assert not world.asked and not world.searched and noted(outcome, "no-post") == {}
+
+
 def test_silence_and_refusals_are_no_response(desk) -> None:
     for said, status in (
         ("", Status.NONE),
@@ -278,3 +290,23 @@ def test_links_within_links_are_found_too() -> None:
 def test_the_regime_fits_tasks_whose_output_is_a_response() -> None:
     assert "correction" in regimes_for(get_task("corrections"))
     assert "correction" not in regimes_for(get_task("x-notes"))
+
+
+def test_of_a_post_with_pictures_one_page_is_chosen_by_its_text_and_one_by_a_picture(desk) -> None:
+    import asyncio
+
+    from hellofresh.regimes.correction.relevance import TextRelevance
+    from hellofresh.regimes.correction.search import PageSearch
+    from hellofresh.web import Found, SearchResult
+
+    urls = [f"https://atlas.example/{n}" for n in range(6)]
+    near = desk.LetterEncoder({f"page {n}": value for n, value in enumerate((0.6, 0.7, 0.8, 0.1, 0.2, 0.3))})
+    world = desk.World({url: desk.page(url, f"page {n}") for n, url in enumerate(urls)}, urls[:3])
+    settings = configure(REGIMES["correction"], ()).settings
+    search = PageSearch(world, settings, desk.ratings(), TextRelevance(near), desk.posted)
+    pictured = Found([SearchResult(url, "", "", None, n) for n, url in enumerate([urls[0], *urls[3:]], start=1)])
+    found = asyncio.run(search.find(["q"], "post", with_pictures=True, pictured=[pictured]))
+    assert [link.url for link in found.used] == [urls[2], urls[5]]
+    assert [event.query for event in found.searches] == ["q", "(picture 1)"]
+    alone = asyncio.run(search.find([], "post", with_pictures=True, pictured=[pictured]))
+    assert [link.url for link in alone.used] == [urls[0]]

@@ -100,6 +100,7 @@ def test_bound_publishers_and_stop_hold_in_every_world(desk, monkeypatch) -> Non
             case = Case(sample, prompts.prompts[:1], prompts, slots, world.ask, world)
             outcome = await regime.solve(case)
             seen.update(_check(world, outcome, bound, numbers))
+            assert len(world.asked) <= regime.ceiling(1)
             if seed % 10 == 0:  # the same whether pages are asked one by one or at once
                 again = await regime.solve(replace(case, at_once=True))
                 assert list(again.events) == list(outcome.events)

@@ -1,0 +1,250 @@
+"""Posts that readers gave notes to: from a dump and its posts to the candidates of x-posts.
+
+A post of the quarter is kept if it has two notes by people that its readers have done with. Where the scorer's output
+lies beside the dump (`scored_notes.tsv`), one must be helpful with a score of at least 0.35, and one have a score of
+0.05 to 0.25; else one must be helpful and one not. Both are kept on the side of the label: they are what responses are
+rated beside, and say nothing of the post while the quarter is open.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import polars as pl
+
+from collectors.notes.collect import REASONS, Gathering, NoteRow, NotesSettings, NotesSource, second_of, time_text
+from collectors.notes.dump.hashing import FileHashes
+from collectors.notes.dump.snapshot import known_hashes
+from collectors.notes.dump.tables import TableReader
+from collectors.notes.posts import FoundPost, PostStatus
+from collectors.notes.posts.found import SNOWFLAKE_EPOCH_MS
+from collectors.notes.rules.labels import NoteState
+from collectors.notes.rules.language import is_foreign
+from hellofresh.candidates.funnel import Drop, Funnel
+from hellofresh.candidates.rows import Collection
+from hellofresh.errors import SourceError
+from hellofresh.quarters import PeriodKind, Quarter
+from hellofresh.samples import Candidate, Label
+from hellofresh.tasks.x_notes import LICENSE, Post
+from hellofresh.tasks.x_posts import TASK, NotedPost
+
+__all__ = ["SCORES", "collect_posts", "scores_file"]
+
+SCORES = "scored_notes.tsv"
+"""What the open-source scorer of Community Notes writes; its column of scores:"""
+_SCORE = "coreNoteIntercept"
+_HIGH, _SECOND = 0.35, (0.05, 0.25)
+_OF_POSTS = (
+    PostStatus.UNAVAILABLE,
+    PostStatus.DELETED,
+    PostStatus.SUSPENDED,
+    PostStatus.PROTECTED,
+    PostStatus.AGE_RESTRICTED,
+    PostStatus.ERROR,
+    PostStatus.NOT_ASKED,
+    PostStatus.NOT_ENGLISH,
+    PostStatus.UNKNOWN_MEDIA,
+    PostStatus.QUOTED_MEDIA,
+    PostStatus.TRUNCATED,
+)
+_REASONS: Mapping[str, str] = {
+    "one-note": "fewer than two notes by people, with text, that readers have done with",
+    "no-pair": "no helpful note, or no second one beside it",
+    **{status: REASONS[status] for status in _OF_POSTS},
+    "post-language": REASONS["post-language"],
+    "note-language": "a note in a language that is not asked for",
+    "page-leftovers": REASONS["page-leftovers"],
+    "missing-media": REASONS["missing-media"],
+    "too-long": "post and a note together too long",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class _Pair:
+    """The two notes of a post."""
+
+    high: NoteRow
+    second: NoteRow
+
+
+def scores_file(dump: Path) -> Path | None:
+    """The scorer's output beside a dump, None where there is none."""
+    path = dump / SCORES
+    return path if path.is_file() else None
+
+
+def collect_posts(
+    quarter: Quarter,
+    source: NotesSource,
+    settings: NotesSettings,
+    *,
+    workdir: Path,
+    workdir_name: str | None = None,
+    progress: Callable[[str], None] | None = None,
+) -> Collection:
+    """Collect the quarter's posts with two notes; a post is of the quarter in which it was made.
+
+    Args:
+        quarter, source, settings, workdir, workdir_name, progress: as for the notes.
+
+    Raises:
+        SourceError, WorkspaceError: as for the notes, or if the scores cannot be read.
+    """
+    posts = source.open_posts(progress)
+    scored = scores_file(source.dump)
+    hashes = FileHashes([*source.files(), *([scored] if scored else [])], known_hashes(source.dump))
+    reader = TableReader(
+        source.dump, workdir, settings.allow_missing_columns, progress, workdir_name, open_file=hashes.open
+    )
+    gathering = _PostGathering(quarter, settings, reader, posts)
+    gathering.scores = None if scored is None else _read_scores(scored)
+    gathering.run()
+    candidates = gathering.candidates()
+    return Collection(
+        candidates=candidates,
+        funnel=gathering.funnel(candidates),
+        parameters=settings.as_parameters() | source.as_parameters() | {"notes_by": gathering.chosen_by},
+        sources=hashes.results(),
+        warnings=[*reader.warnings, *posts.warnings],
+    )
+
+
+def _read_scores(path: Path) -> Mapping[int, float]:
+    """Scores by note."""
+    schema = {"noteId": pl.Int64, _SCORE: pl.Float64}
+    try:
+        rows = pl.read_csv(
+            path, separator="\t", quote_char=None, columns=list(schema), schema_overrides=schema, null_values=["NA", ""]
+        ).drop_nulls()
+    except (pl.exceptions.PolarsError, OSError) as error:
+        raise SourceError(
+            f"the scores cannot be read ({type(error).__name__})",
+            where=str(path),
+            expected=f"tab-separated, with the columns noteId and {_SCORE}",
+            fix="Take the file that the scorer wrote, or remove it: statuses are used then.",
+            code="bad-scores",
+        ) from None
+    return dict(rows.select(list(schema)).iter_rows())
+
+
+class _PostGathering(Gathering):
+    """As of notes, with the posts in the end."""
+
+    scores: Mapping[int, float] | None = None
+
+    @property
+    def chosen_by(self) -> str:
+        """What the notes of a post are chosen by."""
+        return "status" if self.scores is None else "scores"
+
+    @property
+    def inside(self) -> pl.Expr:
+        """Notes on posts that were made in the quarter, as their ids say."""
+        made = pl.col("tweetId") // 2**22 + SNOWFLAKE_EPOCH_MS
+        return self.within(made) & (pl.col("tweetId") > 0)
+
+    def run(self) -> None:
+        """Read, label, pair, match with posts."""
+        notes, newest = self._quarter_notes()
+        self.posts_in = notes["tweetId"].n_unique()
+        states = self._states(notes, newest)
+        wanted = [NoteState.DECIDED.value, *([NoteState.UNDECIDED.value] if self.scores is not None else [])]
+        people = ~pl.any_horizontal(pl.col("ai_writer", "collaborative").fill_null(False))
+        usable = self._by_people(states.filter(pl.col("state").is_in(wanted))).filter(people)
+        rows = self._readable(usable)
+        self.drops.clear()  # from here on, posts are counted
+        pairs = self._pairs(rows)
+        self.drops["one-note"] += self.posts_in - len({row.post_id for row in rows})
+        self._keep(pairs)
+
+    def _pairs(self, rows: Sequence[NoteRow]) -> dict[int, _Pair]:
+        by_post: dict[int, list[NoteRow]] = defaultdict(list)
+        for row in rows:
+            by_post[row.post_id or 0].append(row)
+        pairs: dict[int, _Pair] = {}
+        for post, notes in by_post.items():
+            pair = self._pair(notes)
+            if pair is not None:
+                pairs[post] = pair
+            else:
+                self.drops["no-pair" if len(notes) > 1 else "one-note"] += 1
+        return pairs
+
+    def _pair(self, notes: Sequence[NoteRow]) -> _Pair | None:
+        """The best helpful note, and the best of those that may stand beside it; of equal ones the first written."""
+        high = [note for note in notes if note.label == 1 and (self.scores is None or self._score(note) >= _HIGH)]
+        if self.scores is None:
+            second = [note for note in notes if note.label == 0]
+        else:
+            second = [note for note in notes if _SECOND[0] <= self._score(note) <= _SECOND[1]]
+        order = lambda note: (-self._score(note) if self.scores else 0.0, note.created_ms, note.note_id)  # noqa: E731
+        return _Pair(min(high, key=order), min(second, key=order)) if high and second else None
+
+    def _score(self, note: NoteRow) -> float:
+        return (self.scores or {}).get(note.note_id, float("-inf"))
+
+    def _keep(self, pairs: Mapping[int, _Pair]) -> None:
+        found = self.posts.find({str(post) for post in pairs})
+        self.paired: list[tuple[FoundPost, _Pair]] = []
+        for post_id, pair in sorted(pairs.items()):
+            post = found[str(post_id)]
+            reason = self._post_fault(post, pair)
+            if reason is None:
+                self.paired.append((post, pair))
+            else:
+                self.drops[reason] += 1
+
+    def _post_fault(self, post: FoundPost, pair: _Pair) -> str | None:
+        """Why a post is dropped, if it is; with media or without, it may stand."""
+        settings = self.settings
+        status = post.status(settings.languages, illustrated=post.media)
+        if status is not PostStatus.OK:
+            return status
+        if is_foreign(post.text, settings.languages):
+            return "post-language"
+        if any(is_foreign(note.text, settings.languages) for note in (pair.high, pair.second)):
+            return "note-language"
+        longest = max(len(pair.high.text), len(pair.second.text))
+        too_long = "too-long" if len(post.text) + longest > settings.max_characters else None
+        return self._missing_part(post) or too_long
+
+    def candidates(self) -> list[Candidate]:
+        """The kept posts, sorted by id."""
+        return [self._post_candidate(post, pair) for post, pair in self.paired]
+
+    def _post_candidate(self, post: FoundPost, pair: _Pair) -> Candidate:
+        if post.date is None:
+            raise SourceError("a post with text and without date", where=f"post {post.id}", code="bad-post")
+        made = second_of((int(post.id) >> 22) + SNOWFLAKE_EPOCH_MS)
+        sample = NotedPost(
+            id=f"{TASK.id_prefix}{post.id}",
+            task=TASK.name,
+            edition=str(self.quarter),
+            period=PeriodKind.MONTH.of(made),
+            date=made,
+            group=f"x-{post.id}",
+            license=LICENSE,
+            post=Post(post.id, post.date.replace(microsecond=0), post.text),
+            media=post.pictures,
+            modality="multimodal" if post.pictures else "unimodal",
+        )
+        facts: dict[str, str | int | None] = {"chosen_by": self.chosen_by}
+        for name, note in (("high", pair.high), ("second", pair.second)):
+            facts |= {f"{name}_note": str(note.note_id), f"{name}_note_at": time_text(note.created_ms)}
+            facts[f"{name}_score"] = None if self.scores is None else f"{self._score(note):.4f}"
+        return Candidate(
+            sample, Label(sample.id, 0, facts), {"high_text": pair.high.text, "second_text": pair.second.text}
+        )
+
+    def funnel(self, candidates: Iterable[Candidate]) -> Funnel:
+        """Every post of the quarter that has a note, dropped or kept."""
+        kept = Funnel.count_kept(candidates)
+        drops = tuple(
+            Drop(str(reason), meaning, self.drops[reason])
+            for reason, meaning in _REASONS.items()
+            if reason != PostStatus.NOT_ASKED or self.drops[reason]
+        )
+        return Funnel("posts", self.posts_in, drops, kept, {"notes of the dump": self.notes_in, **self.context})

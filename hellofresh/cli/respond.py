@@ -1,0 +1,143 @@
+"""`hellofresh respond`: a response to one post, as a fact-checker would want it."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+import sys
+from dataclasses import asdict
+from datetime import UTC, datetime, timedelta
+from importlib.util import find_spec
+from pathlib import Path
+from typing import NoReturn
+
+from hellofresh.cli._output import CommandOutput, duration
+from hellofresh.clock import now
+from hellofresh.errors import DataError, UsageError
+from hellofresh.runs.respond import Inquiry, respond
+from hellofresh.runs.responded import RespondedPost
+from hellofresh.workspace import Workspace
+
+__all__ = ["run"]
+
+_LOCAL = "127.0.0.1"
+_DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
+_MOST_BYTES = 20_000_000
+
+
+def run(options: argparse.Namespace, output: CommandOutput) -> int:
+    """Respond to a post, or open the page."""
+    if options.serve:
+        _serve(options.port, output)
+    inquiry = Inquiry(
+        text=options.text,
+        at=_moment(options.date),
+        images=tuple(map(_content, options.image)),
+        model=options.model,
+        roles=dict(map(_role, options.role)),
+        settings=tuple(options.set),
+        provider=options.provider,
+        prompt=options.prompt,
+        budget_usd=options.budget,
+    )
+    with output.progress("respond") as bar:
+        told = bar.line if sys.stderr.isatty() else lambda step: output.say(f"step: {step}")
+        found = respond(Workspace.from_environment(), inquiry, told)
+    output.result({**asdict(found), "folder": str(found.folder)})
+    _print(found, output)
+    return 0
+
+
+def _moment(text: str | None) -> datetime:
+    """When a post was written: a day counts from its beginning, and without one it is the end of today.
+
+    So the same command on the same day goes on with the same work.
+    """
+    if text is None:
+        today = now().replace(hour=0, minute=0, second=0, microsecond=0)
+        return today + timedelta(days=1, seconds=-1)
+    try:
+        found = datetime.fromisoformat(text)
+    except ValueError:
+        raise UsageError(
+            f"{text[:40]!r} is no date", expected="such as 2023-04-03 or 2023-04-03T14:05Z", code="bad-date"
+        ) from None
+    if found.tzinfo is None and not _DAY.fullmatch(text):
+        raise UsageError(f"{text[:40]!r} has no time zone", expected="such as 2023-04-03T14:05Z", code="bad-date")
+    return found.replace(tzinfo=UTC) if found.tzinfo is None else found.astimezone(UTC)
+
+
+def _content(path: Path) -> bytes:
+    try:
+        with path.open("rb") as file:
+            return file.read(_MOST_BYTES + 1)
+    except OSError as error:
+        raise DataError(f"cannot be read ({error.strerror})", where=str(path), code="missing-file") from None
+
+
+def _role(text: str) -> tuple[str, str]:
+    role, equals, model = text.partition("=")
+    if not (role and equals and model):
+        raise UsageError(f"the role {text!r} names no model", expected="ROLE=MODEL", code="bad-role")
+    return role, model
+
+
+def _print(found: RespondedPost, output: CommandOutput) -> None:
+    for note in found.notes:
+        output.text(f"note: {note}")
+    output.text("")
+    output.text(found.text or f"(no response: {found.status})")
+    output.text("")
+    _print_evidence(found, output)
+    if found.pictures:
+        output.table("Pictures", ("", "what it shows"), list(enumerate(found.pictures, start=1)))
+    output.table("Searches", ("", "query"), list(enumerate(found.queries, start=1)))
+    left_out = ", ".join(f"{number} {reason}" for reason, number in sorted(found.left_out.items()))
+    output.text(f"Nothing after {found.until or 'any date'} was used. Results left out: {left_out or 'none'}.")
+    if found.searches_failed:
+        output.text(f"{found.searches_failed} of {len(found.queries)} searches failed.")
+    if found.invented_links:
+        output.text(f"{len(found.invented_links)} links that the model invented were removed.")
+    output.text("")
+    rows = [
+        (use.step, use.role, use.model, use.requests, f"{use.seconds:.1f}", _told(use.tokens_in), _told(use.tokens_out),
+         _cost(use.cost_usd))
+        for use in found.steps
+    ]  # fmt: skip
+    heads = ("step", "role", "model", "requests", "seconds", "tokens in", "tokens out", "USD")
+    output.table("Time and cost by step", heads, rows)
+    output.text(f"{duration(found.seconds)}, {_cost(found.cost_usd)} USD. Everything is kept in {found.folder}")
+
+
+def _print_evidence(found: RespondedPost, output: CommandOutput) -> None:
+    if not found.evidence:
+        output.text("No page that may be used said anything about it.")
+        output.text("")
+    for number, item in enumerate(found.evidence, start=1):
+        output.text(f"[{number}] {item.title or item.url}")
+        output.text(f"    {item.url}")
+        linked = "linked" if item.linked else "not linked"
+        output.text(f"    {item.published or 'undated'}, publisher of {item.priority or 'unknown'} priority, {linked}")
+        for kind, quotes in (("against", item.refuting), ("context", item.context)):
+            for quote in quotes:
+                output.text(f"    {kind}: {quote}")
+        output.text("")
+
+
+def _told(number: int | None) -> str:
+    return "-" if number is None else f"{number:,}"
+
+
+def _cost(cost_usd: float | None) -> str:
+    return "unknown" if cost_usd is None else f"{cost_usd:.4f}"
+
+
+def _serve(port: int, output: CommandOutput) -> NoReturn:
+    """Become the page, until it is stopped; it can be reached from this machine only."""
+    if find_spec("streamlit") is None:
+        raise UsageError("the page needs Streamlit", fix="Install hellofresh[site].", code="missing-extra")
+    command = [sys.executable, "-m", "leaderboard.trying.start", str(Workspace.from_environment().root), str(port)]
+    output.say(f"The page Try is at http://{_LOCAL}:{port}/ until you press Ctrl+C. It asks models with your keys.")
+    sys.stderr.flush()
+    os.execv(sys.executable, command)  # noqa: S606 - our own module; a process between would leave the page behind

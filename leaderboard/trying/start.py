@@ -1,0 +1,37 @@
+"""Starts the page Try for this machine only: `python -m leaderboard.trying.start DATA PORT`."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+__all__ = ["main"]
+
+_OPTIONS = (
+    "--server.address=127.0.0.1",
+    "--server.headless=true",
+    "--server.fileWatcherType=none",
+    "--server.maxUploadSize=20",
+    "--browser.gatherUsageStats=false",
+    "--client.toolbarMode=minimal",
+    "--client.showErrorDetails=none",
+)
+
+
+def main(arguments: list[str]) -> None:
+    """Run the page.
+
+    Args:
+        arguments: the workspace and the port.
+    """
+    from streamlit.web import cli
+
+    os.environ["HELLOFRESH_DATA"] = str(Path(arguments[0]).resolve())
+    app = Path(__file__).with_name("app.py")
+    sys.argv = ["streamlit", "run", str(app), *_OPTIONS, f"--server.port={int(arguments[1])}"]
+    cli.main()
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,182 @@
+"""Posts with two notes become samples of x-posts, and nothing public says of which notes, or what they say."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from collectors.notes import NotesSettings, NotesSource, collect_posts
+from hellofresh.candidates.rows import Collection, read_candidates, write_candidates
+from hellofresh.cli import main
+from hellofresh.clock import now
+from hellofresh.errors import SourceError
+from hellofresh.files import read_jsonl
+from hellofresh.images import Media
+from hellofresh.quarters import Quarter
+from hellofresh.releases import reveal
+from hellofresh.tasks import get_task
+from hellofresh.tasks.x_posts import NotedPost
+from hellofresh.workspace import Workspace
+
+QUARTER = Quarter(2023, 2)
+TASK = get_task("x-posts")
+EPOCH_MS = 1_288_834_974_657
+HELPFUL, NOT_HELPFUL, UNDECIDED = "CURRENTLY_RATED_HELPFUL", "CURRENTLY_RATED_NOT_HELPFUL", "NEEDS_MORE_RATINGS"
+APRIL, JULY = 1_680_350_400_000, 1_688_300_000_000
+"""Moments of the quarter and after it, in ms."""
+
+
+def post_id(number: int, at: int = APRIL) -> int:
+    """The id of a post that was made then."""
+    return ((at + 1000 * number - EPOCH_MS) << 22) + number
+
+
+def noted(
+    dump: Any, number: int, *statuses: str, at: int = APRIL, note_at: str = "2023-05-01T12:00:00", **post: Any
+) -> int:
+    """A post with a note of each status; notes are numbered from 100 times the post's number."""
+    made = post_id(number, at)
+    for place, status in enumerate(statuses):
+        dump.note(100 * number + place, at=note_at, status=status, post=made, text=f"Note {number}-{place} refutes it.")
+    dump.post(made, created_at=None, text=f"Post {number} claims a lot about the old bridge of the town.", **post)
+    return made
+
+
+def run(dump: Any, **more: Any) -> Collection:
+    folder = dump.write()
+    return collect_posts(QUARTER, NotesSource(folder), NotesSettings(**more), workdir=folder.parent / "work")
+
+
+def facts(found: Collection) -> dict[int, tuple[Any, Any]]:
+    """The notes of each post, by the post's number."""
+    return {
+        int(item.label.facts["high_note"]) // 100: (item.label.facts["high_note"], item.label.facts["second_note"])  # type: ignore[arg-type]
+        for item in found.candidates
+    }
+
+
+def scored(dump: Any, scores: dict[int, float | str]) -> None:
+    """Put the scorer's output beside the dump."""
+    folder = dump.write()
+    rows = [f"{note}\t0.5\t{score}\tx" for note, score in scores.items()]
+    head = "noteId\tcoreNoteFactor1\tcoreNoteIntercept\tmore"
+    (folder / "scored_notes.tsv").write_text("\n".join([head, *rows]) + "\n")
+
+
+def test_by_status_a_post_needs_a_helpful_note_and_one_that_is_not(dump: Any) -> None:
+    noted(dump, 1, HELPFUL, NOT_HELPFUL)
+    noted(dump, 2, NOT_HELPFUL, HELPFUL, HELPFUL, NOT_HELPFUL)
+    noted(dump, 3, HELPFUL)
+    noted(dump, 4, HELPFUL, HELPFUL)
+    noted(dump, 5, HELPFUL, UNDECIDED)
+    noted(dump, 6, HELPFUL, NOT_HELPFUL, at=JULY)  # a post of the next quarter
+    noted(dump, 7, HELPFUL, NOT_HELPFUL, note_at="2023-07-03T12:00:00")  # noted after the quarter
+    found = run(dump)
+    assert facts(found) == {1: ("100", "101"), 2: ("201", "200"), 7: ("700", "701")}
+    dropped = {drop.reason: drop.count for drop in found.funnel.drops if drop.count}
+    assert dropped == {"one-note": 2, "no-pair": 1}
+    assert found.funnel.rows_in == 6
+    assert {item.label.facts["chosen_by"] for item in found.candidates} == {"status"}
+    assert {item.label.label for item in found.candidates} == {0}
+
+
+def test_with_the_scorers_output_scores_decide_and_the_best_of_each_kind_is_taken(dump: Any) -> None:
+    noted(dump, 1, HELPFUL, HELPFUL, UNDECIDED, UNDECIDED)
+    noted(dump, 2, HELPFUL, NOT_HELPFUL)
+    noted(dump, 3, HELPFUL, UNDECIDED)
+    noted(dump, 4, UNDECIDED, UNDECIDED)
+    noted(dump, 5, HELPFUL, UNDECIDED)
+    scores = {100: 0.41, 101: 0.52, 102: 0.05, 103: 0.25, 200: 0.45, 201: -0.2, 300: 0.34, 301: 0.2, 400: 0.4, 401: 0.1}
+    scored(dump, {**scores, 500: 0.35, 501: "NA"})
+    found = run(dump)
+    assert facts(found) == {1: ("101", "103")}
+    (only,) = found.candidates
+    assert (only.label.facts["high_score"], only.label.facts["second_score"]) == ("0.5200", "0.2500")
+    assert only.label.facts["chosen_by"] == "scores" and found.parameters["notes_by"] == "scores"
+    assert "scored_notes.tsv" in {item.name for item in found.sources}
+
+
+@pytest.mark.parametrize("content", ["noteId\tother\n1\t2\n", "", "noteId\tcoreNoteIntercept\nx\ty\n"])
+def test_scores_that_cannot_be_read_are_named_and_not_passed_over(dump: Any, content: str) -> None:
+    noted(dump, 1, HELPFUL, NOT_HELPFUL)
+    (dump.write() / "scored_notes.tsv").write_text(content)
+    with pytest.raises(SourceError, match="scores cannot be read"):
+        run(dump)
+
+
+def test_posts_with_and_without_pictures_stand_side_by_side_with_what_they_show(dump: Any) -> None:
+    photo = {"type": "photo", "media_url_https": "https://pbs.example/1.jpg", "ext_alt_text": "A bridge"}
+    noted(dump, 1, HELPFUL, NOT_HELPFUL)
+    noted(dump, 2, HELPFUL, NOT_HELPFUL, mediaDetails=[photo])
+    noted(dump, 3, HELPFUL, NOT_HELPFUL, quoted_tweet={"mediaDetails": [photo]})
+    noted(dump, 4, HELPFUL, NOT_HELPFUL, lang="fr")
+    found = run(dump)
+    shown = {item.sample.modality: item.sample.media for item in found.candidates if isinstance(item.sample, NotedPost)}
+    media = (Media("photo", "https://pbs.example/1.jpg", description="A bridge"),)
+    assert shown == {"unimodal": (), "multimodal": media}
+    assert {drop.reason: drop.count for drop in found.funnel.drops if drop.count} == {
+        "quoted-media": 1,
+        "not-english": 1,
+    }
+
+
+def test_notes_of_machines_are_no_references(dump: Any) -> None:
+    noted(dump, 1, HELPFUL, NOT_HELPFUL)
+    noted(dump, 2, HELPFUL, NOT_HELPFUL)
+    for row in dump.rows["notes"]:
+        row["isCollaborativeNote"] = "1" if row["noteId"] == 201 else "0"
+    assert facts(run(dump)).keys() == {1}
+
+
+def test_candidates_read_back_the_same_and_do_not_hang_on_the_order_of_rows(dump: Any, tmp_path: Path) -> None:
+    for number in range(1, 6):
+        noted(dump, number, HELPFUL, NOT_HELPFUL, HELPFUL)
+    found = run(dump)
+    write_candidates(tmp_path / "c.parquet", TASK, found.candidates)
+    assert read_candidates(tmp_path / "c.parquet", TASK) == list(found.candidates)
+    for table in dump.rows.values():
+        table.reverse()
+    assert list(run(dump).candidates) == list(found.candidates)
+
+
+def test_a_quarter_from_its_opening_to_its_reveal_shows_the_notes_to_nobody(
+    dump: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for number in range(1, 8):
+        noted(dump, number, HELPFUL, NOT_HELPFUL, at=APRIL + number * 86_400_000)
+    folder, data = dump.write(), tmp_path / "data"
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HELLOFRESH_DATA", str(data))
+    monkeypatch.setenv("HELLOFRESH_NOW", "2023-07-25T00:00:00Z")
+    assert main(["collect", "x-posts", "--quarter", "2023Q2", "--dump", str(folder)]) == 0
+    assert main(["release", "build", "--quarter", "2023Q2"]) == 0
+    release = data / "releases" / "2023Q2" / "x-posts"
+    rows = list(read_jsonl(release / "samples.jsonl"))
+    assert len(rows) == 7
+    notes = [str(100 * number + place) for number in range(1, 8) for place in (0, 1)]
+    public = "".join(path.read_text() for path in release.rglob("*") if path.is_file())
+    assert "refutes" not in public and "bridge" not in public
+    values = {value for row in rows for value in row.values() if isinstance(value, str)}
+    assert not {note for note in notes if note in values or f'"{note}"' in public}
+    assert main(["release", "verify", str(release.parent)]) == 0
+    assert main(["hydrate", "--quarter", "2023Q2", "--dump", str(folder), "--task", "x-posts"]) == 0
+    private = data / "private" / "2023Q2" / "x-posts" / "samples.jsonl"
+    assert (data / "hydrated" / "2023Q2" / "x-posts" / "samples.jsonl").read_bytes() == private.read_bytes()
+    monkeypatch.setenv("HELLOFRESH_NOW", "2024-06-01T00:00:00Z")
+    assert reveal(Workspace(data), QUARTER, TASK, now())
+    assert main(["release", "verify", str(release.parent)]) == 0
+    assert main(["release", "publish"]) == 0
+    published = [path.read_bytes() for path in (data / "published").rglob("*") if path.is_file()]
+    assert not [content for content in published if b"refutes" in content or b"old bridge" in content]
+    labels = list(read_jsonl(release / "labels.jsonl"))
+    assert {row["high_note"] for row in labels} == {str(100 * number) for number in range(1, 8)}
+    assert "refutes" not in (release / "labels.jsonl").read_text()
+    capsys.readouterr()
+
+
+def test_undecided_posts_are_refused_in_words(dump: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = str(dump.write())
+    assert main(["collect", "x-posts", "--quarter", "2023Q2", "--dump", folder, "--pending"]) == 2
+    assert "no undecided samples" in capsys.readouterr().err

@@ -1,0 +1,128 @@
+"""A living task of responses from its dump to its scores: what people wrote is rated beside runs, and stands there."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import sys
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+from hellofresh.cli import main
+from hellofresh.cli._output import CommandOutput
+from hellofresh.cli.quarter.due import due_evaluations
+from hellofresh.cli.release.pipeline import PathRequest, collection_jobs
+from hellofresh.clock import now
+from hellofresh.config import Settings
+from hellofresh.files import read_jsonl
+from hellofresh.quarters import Quarter
+from hellofresh.ratings.people import close_study, open_study, page_folder
+from hellofresh.ratings.references import about_copied_responses, reference_responses
+from hellofresh.ratings.table import StudyFiles
+from hellofresh.releases import reveal
+from hellofresh.submissions.intake.predictions import Prediction
+from hellofresh.tasks import get_task
+from hellofresh.workspace import Workspace
+
+QUARTER, TASK = Quarter(2023, 2), get_task("x-posts")
+TESTS = Path(__file__).parents[2]
+
+
+def helper(path: str) -> ModuleType:
+    """A module of another folder of tests."""
+    name = Path(path).stem
+    spec = importlib.util.spec_from_file_location(name, TESTS / path)
+    assert spec is not None and spec.loader is not None
+    module = sys.modules[name] = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture
+def released(dump: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Workspace:
+    """A workspace with an open quarter of six posts."""
+    posts = helper("collectors/notes/test_noted_posts.py")
+    for number in range(1, 7):
+        posts.noted(dump, number, posts.HELPFUL, posts.NOT_HELPFUL, at=posts.APRIL + number * 86_400_000)
+    for row in dump.rows["notes"]:
+        row["summary"] = f"In note {row['noteId']} the office says otherwise: https://office.example/{row['noteId']}."
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HELLOFRESH_DATA", str(tmp_path / "data"))
+    monkeypatch.setenv("HELLOFRESH_NOW", "2023-07-25T00:00:00Z")
+    assert main(["collect", "x-posts", "--quarter", "2023Q2", "--dump", str(dump.write())]) == 0
+    assert main(["release", "build", "--quarter", "2023Q2"]) == 0
+    return Workspace(tmp_path / "data")
+
+
+def test_people_and_runs_are_rated_side_by_side_and_scored_at_the_reveal(
+    released: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rating = helper("ratings/rating.py")
+    edition = ["--edition", "2023Q2", "--task", "x-posts"]
+    evaluated = [*edition, "--model", "scripted", "--regime", "correction", "--set", "retrieval=false"]
+    assert main(["evaluate", *evaluated, "--set", "vision=false"]) == 0
+    (run,) = released.runs.iterdir()
+    said = [
+        {**row, "text": f"The office denies this, {row['id']}.", "status": "answered"}  # the script itself says nothing
+        for row in read_jsonl(run / "predictions.jsonl")
+    ]
+    (run / "predictions.jsonl").write_text("".join(json.dumps(row, sort_keys=True) + "\n" for row in said))
+    folder = tmp_path / "study"
+    assert main(["rate", "prepare", *edition, "--run", run.name, str(folder)]) == 0
+    rows = list(read_jsonl(folder / "responses.jsonl"))
+    assert {row["system"] for row in rows} == {"human-high", "human-low", "scripted correction"} and len(rows) == 18
+    assert rows[0]["sources"] == ["https://office.example/100"]
+    assert {(path.stat().st_mode & 0o777) for path in folder.iterdir()} == {0o600}
+    files = [f"--samples={folder}/samples.jsonl", f"--responses={folder}/responses.jsonl"]
+    assert main(["rate", "assign", *edition, *files, "--rater", "A", "--rater", "B"]) == 0
+    study_files = StudyFiles(released, QUARTER, "x-posts")
+    study = open_study(page_folder(study_files))
+    texts = {row["text"]: row["system"] for row in rows}
+    best = {"human-high": 9, "scripted correction": 5, "human-low": 2}
+    for plan in study.assignments.raters:
+        for _, response in plan.responses:
+            said = study.responses[response]
+            answers = rating.full_answers(study.rubric, said.sources, overall=best[texts[said.text]], comment="so")
+            study.sheet(plan).append(rating.submission(response, answers))
+    close_study(study_files)
+    monkeypatch.setenv("HELLOFRESH_NOW", "2024-06-01T00:00:00Z")
+    assert reveal(released, QUARTER, TASK, now())
+    assert main(["score", "--edition", "2023Q2"]) == 0
+    scores = list(read_jsonl(released.release(QUARTER, "x-posts") / "scores.jsonl"))
+    overall = {row["system"]: row["value"] for row in scores if (row["metric"], row["period"]) == ("overall", "all")}
+    assert main(["release", "verify", str(released.release(QUARTER, "x-posts").parent)]) == 0
+    assert overall == {"human-high": 9.0, "scripted correction": 5.0, "human-low": 2.0}
+
+
+def test_a_response_that_repeats_a_note_on_the_post_is_named(released: Workspace, tmp_path: Path) -> None:
+    notes = reference_responses(released, QUARTER, TASK)
+    assert len(notes) == 12 and {item.system for item in notes} == {"human-high", "human-low"}
+    samples = {"x-posts": tuple({item.sample for item in notes})}
+
+    def warned(*rows: Prediction) -> list[str]:
+        return [f.what for f in about_copied_responses(released, QUARTER, samples, rows, tmp_path / "p.jsonl")]
+
+    copy = Prediction(id=notes[0].sample, text=f"{notes[0].text} Really.")
+    assert len(warned(copy)) == 1 and notes[0].sample in warned(copy)[0]
+    assert warned(Prediction(id=notes[0].sample, text="My own words about what the post says of the town.")) == []
+
+
+def test_further_tasks_are_collected_from_the_same_dump_and_evaluated_only_by_regimes_that_fit(
+    released: Workspace, tmp_path: Path
+) -> None:
+    config = tmp_path / "hellofresh.toml"
+    config.write_text(
+        f'[sources.x-notes]\ndump = "{tmp_path / "dump"}"\nalso = ["x-notes-media", "x-posts"]\n\n'
+        '[evaluate]\nmodels = ["scripted"]\nregimes = ["zero-shot", "correction"]\n'
+    )
+    settings = Settings.load(config)
+    request = PathRequest((QUARTER,), None, None, (), (), (), None, tmp_path)
+    jobs = collection_jobs(released, settings, request)
+    assert [job.task.name for job in jobs] == ["x-notes", "x-notes-media", "x-posts"]
+    with CommandOutput(as_json=True).progress("x") as bar:
+        assert [len(job.collect(bar.line).candidates) for job in jobs] == [12, 0, 6]
+    due = [(item.task.name, item.regime) for item in due_evaluations(released, settings)]
+    assert due == [("x-posts", "correction")]

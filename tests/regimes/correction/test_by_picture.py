@@ -1,0 +1,101 @@
+"""Pages found by a picture: the same publishers and the same bound hold for them as for those found by words."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from hellofresh.regimes.correction.response import OPENINGS
+from hellofresh.transcripts import ReadEvent, SearchedEvent
+from hellofresh.web import Found, SearchResult
+
+TEXT = "The picture is from a film set, and the bridge stands as it did before."
+PICTURE = "https://pics.example/0.jpg"
+
+
+def world(desk, by_picture: Mapping[str, Sequence[str]], pages: Mapping, **more):
+    """A web that finds pages by pictures too; where an address has none, its search breaks."""
+
+    @dataclass
+    class PictureWorld(desk.World):
+        searched_pictures: list[str] = field(default_factory=list)
+        searches_images: bool = True
+
+        async def search_image(self, address: str) -> Found:
+            self.searched_pictures.append(address)
+            await asyncio.sleep(0)
+            if address not in by_picture:
+                raise ValueError("broken")
+            urls = by_picture[address]
+            return Found([SearchResult(url, "A title", "", None, n) for n, url in enumerate(urls, start=1)])
+
+    answers = {"queries": "one query", "evidence-": f"REFUTES: {TEXT}", "respond": f"{OPENINGS[0]}: no."}
+    return PictureWorld(pages=pages, answers=answers, **more)
+
+
+def dropped(outcome) -> dict[str, str]:
+    return {event.url: event.dropped for event in outcome.events if isinstance(event, ReadEvent)}
+
+
+def test_publishers_and_bound_hold_for_pages_found_by_a_picture(desk) -> None:
+    good, late = (f"https://{name}.example/p" for name in ("atlas", "herald"))
+    found = [good, late, "https://nobody.example/p", "https://satire.example/p", "https://x.com/p", good]
+    pages = {
+        good: desk.page(good, TEXT),
+        late: desk.page(late, TEXT, "2023-05-11"),
+    }
+    there = world(desk, {PICTURE: found}, pages)
+    outcome = desk.solved(there, desk.post("Look!", "a bridge"))
+    assert dropped(outcome) == {
+        good: "twice", late: "after", "https://nobody.example/p": "unrated",
+        "https://satire.example/p": "satire", "https://x.com/p": "excluded",
+    }  # fmt: skip
+    assert there.read_urls == [good, late]
+    searches = [event for event in outcome.events if isinstance(event, SearchedEvent)]
+    assert [(event.query, event.results) for event in searches] == [("one query", 0), ("(picture 1)", 6)]
+
+
+def test_one_page_by_words_and_one_by_picture_are_used_of_each_priority(desk) -> None:
+    words = [f"https://atlas.example/w{n}" for n in range(3)]
+    pictured = [f"https://atlas.example/p{n}" for n in range(3)]
+    pages = {url: desk.page(url, f"{TEXT} {url[-2:]}") for url in words + pictured}
+    there = world(desk, {PICTURE: pictured}, pages, results=words)
+    outcome = desk.solved(there, desk.post("Look!", "a bridge"))
+    assert [url for url, why in dropped(outcome).items() if not why] == [words[0], pictured[0]]
+    more = desk.solved(
+        world(desk, {PICTURE: pictured}, pages, results=words), desk.post("Look!", "a bridge"), "pages_image=0"
+    )
+    assert [url for url, why in dropped(more).items() if not why] == [words[0]]
+
+
+def test_no_more_links_of_a_picture_are_looked_at_than_the_setting_says(desk) -> None:
+    pictured = [f"https://atlas.example/p{n}" for n in range(60)]
+    there = world(desk, {PICTURE: pictured}, {})
+    outcome = desk.solved(there, desk.post("Look!", "a bridge"), "image_links=7")
+    assert len(dropped(outcome)) == 7
+
+
+def test_a_search_that_breaks_or_is_not_configured_changes_nothing_else(desk) -> None:
+    url = "https://atlas.example/w"
+    pages = {url: desk.page(url, TEXT)}
+    post = desk.post("Look!", "a bridge", "a river")
+    broken = desk.solved(world(desk, {PICTURE: []}, pages, results=[url]), post)
+    problems = [event.problem for event in broken.events if isinstance(event, SearchedEvent)]
+    assert problems == ["", "", "the search failed (ValueError)"]
+    without = desk.solved(world(desk, {}, pages, results=[url], searches_images=False), post)
+    assert [event.query for event in without.events if isinstance(event, SearchedEvent)] == ["one query"]
+    assert broken.outputs == without.outputs
+
+
+def test_only_pictures_with_an_address_are_searched_for_and_only_with_vision(desk) -> None:
+    from dataclasses import replace
+
+    post = desk.post("Look!", "a", "b")
+    local = replace(post, media=(replace(post.media[0], address="attached-1"), post.media[1]))
+    there = world(desk, {}, {})
+    desk.solved(there, local)
+    assert there.searched_pictures == ["https://pics.example/1.jpg"]
+    blind = world(desk, {}, {})
+    desk.solved(blind, post, "vision=false")
+    assert blind.searched_pictures == []

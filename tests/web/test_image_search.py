@@ -1,0 +1,173 @@
+"""Reverse image search: asked as documented, in pages, and whatever a service does wrong ends no run."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from hellofresh.config import WebSettings
+from hellofresh.errors import ConfigError, RunError
+from hellofresh.net.retry import RetryPolicy
+from hellofresh.web import ImageSearch
+from hellofresh.web.excluded import ExcludedSources
+from hellofresh.web.search import ProviderAnswer
+from hellofresh.web.search.images import MOST_LINKS, PagedImageSearch, open_image_provider
+from hellofresh.web.store import StoredWeb, WebStore
+
+KEY = "key-of-mine"
+PICTURE = "https://pics.example/a b.jpg?x=1&y"
+QUICK = RetryPolicy(attempts=2, timeout_s=20, deadline_s=60, first_s=0.01)
+
+
+@pytest.fixture(autouse=True)
+def keys(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("SERPAPI_API_KEY", "BING_API_KEY"):
+        monkeypatch.setenv(name, KEY)
+
+
+def settings(name: str, base_url: str | None = None) -> WebSettings:
+    return WebSettings.model_validate({"images": name, name: {} if base_url is None else {"base_url": base_url}})
+
+
+def opened(name: str, base_url: str) -> PagedImageSearch:
+    provider = open_image_provider(settings(name, base_url), retries=QUICK)
+    assert provider is not None
+    return provider
+
+
+def serp(*links: str, **more: Any) -> dict[str, Any]:
+    rows = [{"position": n, "title": f"T {link}", "link": link, "snippet": "s"} for n, link in enumerate(links, 1)]
+    return {"search_metadata": {"id": "x"}, "image_results": rows, **more}
+
+
+def pages(first: int, count: int = 10) -> list[str]:
+    return [f"https://a.example/{number}" for number in range(first, first + count)]
+
+
+def search(net: SimpleNamespace, name: str, answers: Any, count: int = MOST_LINKS) -> tuple[ProviderAnswer, Any]:
+    async def run() -> tuple[ProviderAnswer, Any]:
+        async with net.Site({"/s": answers}).serving() as site:
+            provider = opened(name, f"{site.base}/s")
+            try:
+                return await provider.search(PICTURE, count, None), site
+            finally:
+                await provider.close()
+
+    return asyncio.run(run())
+
+
+def as_json(net: SimpleNamespace, value: Any, **more: Any) -> Any:
+    return net.reply(json.dumps(value).encode(), kind="application/json", **more)
+
+
+def urls(searched: ProviderAnswer) -> list[str]:
+    return [result.url for result in searched.found.results]
+
+
+def test_pages_are_asked_for_until_there_are_enough_links(net: SimpleNamespace) -> None:
+    answers = [as_json(net, serp(*pages(10 * page))) for page in range(7)]
+    searched, site = search(net, "serpapi", answers)
+    assert urls(searched) == pages(0, 50)
+    assert [result.rank for result in searched.found.results] == list(range(1, 51))
+    targets = [request.target for request in site.requests]
+    asked = "/s?engine=google_reverse_image&image_url=https://pics.example/a+b.jpg?x%3D1%26y"
+    assert targets == [
+        f"{asked}{start}&api_key={KEY}" for start in ("", "&start=10", "&start=20", "&start=30", "&start=40")
+    ]
+    assert len(json.loads(searched.raw)) == 5 and KEY not in searched.raw.decode()
+
+
+@pytest.mark.parametrize("last", [[], pages(0), ["ftp://a.example/x", "javascript:alert(1)", ""]])
+def test_a_page_that_brings_nothing_new_is_the_last_one(net: SimpleNamespace, last: list[str]) -> None:
+    answers = [as_json(net, serp(*pages(0))), as_json(net, serp(*last)), as_json(net, serp(*pages(90)))]
+    searched, site = search(net, "serpapi", answers)
+    assert urls(searched) == pages(0) and len(site.requests) == 2 and searched.found.problem == ""
+
+
+def test_what_was_found_before_a_failure_counts(net: SimpleNamespace) -> None:
+    searched, site = search(net, "serpapi", [as_json(net, serp(*pages(0))), net.reply(b"", status=500)])
+    assert urls(searched) == pages(0) and searched.found.problem == ""
+    assert len(site.requests) == 3
+
+
+@pytest.mark.parametrize(
+    ("body", "problem"),
+    [
+        (b"<html>busy</html>", "not the provider's format"),
+        (b'{"image_results": "none"}', "not the provider's format"),
+        (b'{"image_results": [{"link": 5}]}', "not the provider's format"),
+        (b'{"error": "no results for this picture"}', ""),
+        (b'{"image_results": [{}]}', ""),
+    ],
+)
+def test_a_strange_answer_is_a_problem_and_no_error(net: SimpleNamespace, body: bytes, problem: str) -> None:
+    searched, _ = search(net, "serpapi", net.reply(body, kind="application/json"))
+    assert searched.found.results == () and searched.found.problem.startswith(problem)
+    assert bool(searched.found.problem) == bool(problem)
+
+
+def test_bings_pages_that_include_the_picture_are_read_and_nothing_else(net: SimpleNamespace) -> None:
+    page = {"name": "One", "hostPageUrl": "https://a.example/1", "datePublished": "2023-04-03T10:00:00.0000000Z"}
+    actions = [
+        {
+            "actionType": "VisualSearch",
+            "data": {"value": [{"hostPageUrl": "https://shop.example/"}]},
+        },
+        {"actionType": "PagesIncluding", "data": {"value": [page, {"name": "no address"}, page]}},
+        {"actionType": "MoreSizes"},
+    ]
+    answer = {"_type": "ImageKnowledge", "tags": [{"displayName": "", "actions": actions}, {"displayName": "x"}]}
+    searched, site = search(net, "bing", as_json(net, answer))
+    assert urls(searched) == ["https://a.example/1"]
+    assert searched.found.results[0].date == "2023-04-03"
+    request = site.requests[0]
+    assert request.method == "POST" and request.headers["ocp-apim-subscription-key"] == KEY
+    assert request.headers["content-type"].startswith("multipart/form-data")
+    assert b'name="knowledgeRequest"' in request.body
+    assert json.dumps({"imageInfo": {"url": PICTURE}}).encode() in request.body
+
+
+@pytest.mark.parametrize("status", [401, 402, 403])
+def test_a_refused_key_ends_the_run_without_showing_it(net: SimpleNamespace, status: int) -> None:
+    with pytest.raises(RunError, match=f"HTTP {status}") as caught:
+        search(net, "serpapi", net.reply(b"", status=status))
+    assert KEY not in str(caught.value)
+
+
+def test_a_key_is_needed_and_goes_over_encrypted_connections_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert open_image_provider(WebSettings()) is None
+    with pytest.raises(ConfigError, match="unencrypted"):
+        open_image_provider(settings("bing", "http://search.example/x"))
+    monkeypatch.delenv("SERPAPI_API_KEY")
+    with pytest.raises(ConfigError, match="needs a key"):
+        open_image_provider(settings("serpapi"))
+    assert open_image_provider(settings("serpapi"), replay=True) is not None
+    assert KEY not in str(opened("bing", "https://search.example/x").parameters)
+
+
+def test_a_picture_is_searched_for_once_and_replayed_without_a_network(net: SimpleNamespace, tmp_path: Path) -> None:
+    def web(images: PagedImageSearch, reader: Any) -> StoredWeb:
+        return StoredWeb(
+            WebStore(tmp_path), images, reader, excluded=ExcludedSources.load(), extractor="trafilatura", count=3,
+            images=images,
+        )  # fmt: skip
+
+    async def run() -> None:
+        async with net.Site({"/s": [as_json(net, serp(*pages(0, 3))), as_json(net, serp())]}).serving() as site:
+            first = web(opened("serpapi", f"{site.base}/s"), net.fetcher(site))
+            found = await first.search_image(PICTURE)
+            assert await first.search_image(PICTURE) == found
+            await first.close()
+            assert len(site.requests) == 2 and isinstance(first, ImageSearch) and first.searches_images
+            again = web(opened("serpapi", f"{site.base}/s"), None)
+            assert await again.search_image(PICTURE) == found
+            with pytest.raises(RunError, match="not stored"):
+                await again.search_image("https://pics.example/other.jpg")
+            await again.close()
+
+    asyncio.run(run())
