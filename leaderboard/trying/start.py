@@ -10,6 +10,9 @@ __all__ = ["main"]
 
 _OPTIONS = (
     "--server.address=127.0.0.1",
+    # A page of the web that has its own name lead to this machine would else pass for this one (DNS rebinding).
+    "--server.allowedHosts=127.0.0.1",
+    "--server.allowedHosts=localhost",
     "--server.headless=true",
     "--server.fileWatcherType=none",
     "--server.maxUploadSize=20",

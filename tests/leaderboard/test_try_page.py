@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from leaderboard.trying import asking
+from leaderboard.trying import asking, start
 from leaderboard.trying.asking import Answered, TriedPost, ask
 
 APP = Path(asking.__file__).with_name("app.py")
@@ -85,6 +85,27 @@ def test_hostile_texts_stay_text(monkeypatch: pytest.MonkeyPatch) -> None:
     assert links == ["https://atlas.example/a"]
     assert [warning.value for warning in shown.warning] == ["A smoke test\\."]
     assert json.dumps(RESULT)  # is what the command prints
+
+
+def test_a_page_of_the_web_whose_name_leads_here_does_not_get_in(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    from streamlit import config
+    from streamlit.web import cli
+    from streamlit.web.server.starlette.starlette_websocket import _is_origin_allowed
+
+    monkeypatch.setattr(sys, "argv", [])
+    monkeypatch.setenv("HELLOFRESH_DATA", "")
+    monkeypatch.setattr(cli, "main", lambda: None)
+    start.main([str(tmp_path), "8502"])
+    options = [argument.removeprefix("--").split("=", 1) for argument in sys.argv[3:]]
+    assert ["server.address", "127.0.0.1"] in options
+    known, hosts = config.get_option, [value for name, value in options if name == "server.allowedHosts"]
+    monkeypatch.setattr(config, "get_option", lambda name: hosts if name == "server.allowedHosts" else known(name))
+    for host in ("127.0.0.1:8502", "localhost:8502"):
+        assert _is_origin_allowed(f"http://{host}", host)
+    for host in ("page.example:8502", "127.0.0.1.page.example:8502", "localhost.page.example:8502"):
+        assert not _is_origin_allowed(f"http://{host}", host)
 
 
 def test_an_empty_form_asks_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
