@@ -24,6 +24,8 @@ __all__ = ["run"]
 _LOCAL = "127.0.0.1"
 _DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
 _MOST_BYTES = 20_000_000
+_FIRST_YEAR, _LAST_YEAR = 1900, 2199
+_HIGHEST_PORT = 65_535
 
 
 def run(options: argparse.Namespace, output: CommandOutput) -> int:
@@ -65,6 +67,9 @@ def _moment(text: str | None) -> datetime:
         ) from None
     if found.tzinfo is None and not _DAY.fullmatch(text):
         raise UsageError(f"{text[:40]!r} has no time zone", expected="such as 2023-04-03T14:05Z", code="bad-date")
+    if not _FIRST_YEAR <= found.year <= _LAST_YEAR:
+        expected = f"a year from {_FIRST_YEAR} to {_LAST_YEAR}"
+        raise UsageError(f"{text[:40]!r} is no date of a post", expected=expected, code="bad-date")
     return found.replace(tzinfo=UTC) if found.tzinfo is None else found.astimezone(UTC)
 
 
@@ -135,6 +140,8 @@ def _cost(cost_usd: float | None) -> str:
 
 def _serve(port: int, output: CommandOutput) -> NoReturn:
     """Become the page, until it is stopped; it can be reached from this machine only."""
+    if not 0 < port <= _HIGHEST_PORT:
+        raise UsageError(f"no port {port}", expected=f"a number from 1 to {_HIGHEST_PORT}", code="bad-port")
     if find_spec("streamlit") is None:
         raise UsageError("the page needs Streamlit", fix="Install hellofresh[site].", code="missing-extra")
     command = [sys.executable, "-m", "leaderboard.trying.start", str(Workspace.from_environment().root), str(port)]

@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import date, datetime
 from pathlib import Path
+from typing import get_args
 
 from hellofresh.config import Settings, WebSettings
 from hellofresh.errors import RunError, UnknownNameError, UsageError
@@ -155,6 +156,9 @@ def respond(workspace: Workspace, inquiry: Inquiry, watch: Watch = lambda step: 
 def _prepare(workspace: Workspace, inquiry: Inquiry) -> _Prepared:
     if not inquiry.text.strip() and not inquiry.images:
         raise UsageError("a post without text and pictures", expected="--text, --image or both", code="no-post")
+    budget = inquiry.budget_usd
+    if budget is not None and not 0 <= budget < float("inf"):
+        raise UsageError(f"a budget of {budget} USD", expected="0 or more", code="bad-budget")
     task = get_task(_TASK)
     regime = get_regime(REGIME, inquiry.settings)
     context = ModelContext(task.name, lambda: (), workspace=workspace)
@@ -180,6 +184,8 @@ def _web_settings(inquiry: Inquiry, model: Model, results: int) -> tuple[WebSett
         chosen = provider_with_key()
         notes += [f"Searched with {chosen}, whose key is set."] if chosen else []
     provider = chosen or settings.provider
+    if provider not in (known := get_args(WebSettings.model_fields["provider"].annotation)):
+        raise UnknownNameError("search provider", provider, known)
     if provider == "offline":
         notes.append("Searched only the pages that come with the package, not the web.")
     said = {**settings.model_dump(), "provider": provider, "count": max(settings.count, results)}

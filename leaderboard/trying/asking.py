@@ -53,7 +53,7 @@ def ask(post: TriedPost, tell: Callable[[str], None], *, command: Sequence[str] 
     """
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        arguments = _arguments(post, folder)
+        arguments = [_passable(argument) for argument in _arguments(post, folder)]
         program = command or (sys.executable, "-m", "hellofresh", "respond")
         with (folder / "out").open("w+b") as out:
             process = subprocess.Popen(  # noqa: S603 - our own module; what was typed stands behind `=`
@@ -78,6 +78,11 @@ def _arguments(post: TriedPost, folder: Path) -> list[str]:
         path.write_bytes(content)
         arguments.append(f"--image={path}")
     return arguments + [f"--set={setting}" for setting in post.settings]
+
+
+def _passable(argument: str) -> str:
+    """An argument without what no program can be told: zero characters, and halves of surrogate pairs."""
+    return argument.replace("\0", "").encode("utf-8", "replace").decode()
 
 
 def _follow(process: subprocess.Popen[bytes], tell: Callable[[str], None]) -> list[str]:

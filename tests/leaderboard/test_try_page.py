@@ -51,6 +51,12 @@ def test_what_is_typed_reaches_the_command_as_arguments_only(tmp_path: Path) -> 
     assert told == ["one"]
 
 
+def test_what_no_argument_can_hold_is_left_out(tmp_path: Path) -> None:
+    body = "import json, sys; print(json.dumps({'arguments': sys.argv[1:]}))"
+    found = ask(TriedPost("a\0b \ud800", model="m\0"), print, command=program(tmp_path, body)).result
+    assert found is not None and found["arguments"] == ["--json", "--text=ab ?", "--model=m"]
+
+
 @pytest.mark.parametrize(
     "body",
     [

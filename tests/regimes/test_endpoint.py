@@ -27,6 +27,7 @@ from hellofresh.outputs import Choice, Status
 from hellofresh.prompts import load_prompt_set
 from hellofresh.regimes.agents import AgentRegime, AgentSettings, AgentTools
 from hellofresh.regimes.endpoint.questions import digest, read_question
+from hellofresh.regimes.endpoint.server import EndpointServer
 from hellofresh.runs.journal import read_request, request_text
 from hellofresh.transcripts import AskedEvent
 
@@ -247,6 +248,9 @@ def test_only_who_holds_the_key_and_names_this_machine_gets_in(stage, make) -> N
         tries: list[tuple[str, dict[str, str], Any]] = [
             (url, {}, body),
             (url, {"Authorization": "Bearer wrong"}, body),
+            (url, {"Authorization": "Bearer wr\N{LATIN SMALL LETTER O WITH DIAERESIS}ng"}, body),
+            (url, {"Authorization": "Bearer \udcff"}, body),
+            (url, {**good, "Content-Encoding": "gzip"}, body),
             (url, {**good, "Host": "rebound.example"}, body),
             (url, {**good, "Host": f"rebound.example:{port}"}, body),
             (url, {**good, "Origin": "https://page.example"}, body),
@@ -267,8 +271,14 @@ def test_only_who_holds_the_key_and_names_this_machine_gets_in(stage, make) -> N
         return Choice(label=1)
 
     _, world = solved(stage, make, solve)
-    assert seen == [401, 401, 403, 403, 403, 404, 413, 404, 400, 404, 400, 200, 200]
+    assert seen == [401, 401, 401, 401, 400, 403, 403, 403, 404, 413, 404, 400, 404, 400, 200, 200]
     assert len(world.asked) == 2
+
+
+@pytest.mark.parametrize("port", [-1, 65_536])
+def test_a_port_that_is_none_is_refused(port: int) -> None:
+    with pytest.raises(UsageError, match=f"port {port} cannot be opened"):
+        asyncio.run(EndpointServer(port).start())
 
 
 def test_a_question_that_a_client_repeats_is_asked_once_and_one_that_an_agent_repeats_twice(stage, make) -> None:

@@ -176,6 +176,28 @@ def test_wrong_inquiries_are_refused(workspace: Workspace, script: str) -> None:
         respond(workspace, Inquiry(TEXT, AT, model=script, roles={"cook": script}))
 
 
+@pytest.mark.parametrize("budget", [float("nan"), float("inf"), -1.0])
+def test_a_budget_that_bounds_nothing_is_refused(workspace: Workspace, script: str, budget: float) -> None:
+    with pytest.raises(UsageError, match="a budget of"):
+        respond(workspace, Inquiry(TEXT, AT, model=script, budget_usd=budget))
+
+
+def test_an_unknown_search_provider_is_refused_by_name(workspace: Workspace, script: str) -> None:
+    with pytest.raises(UnknownNameError, match="search provider 'nope'"):
+        respond(workspace, Inquiry(TEXT, AT, model=script, provider="nope"))
+
+
+@pytest.mark.parametrize("text", ["9999-12-31", "9999-12-31T23:59:59-14:00", "0001-01-01T00:00+14:00"])
+def test_a_date_at_the_end_of_the_calendar_is_refused(text: str) -> None:
+    with pytest.raises(UsageError, match="no date of a post"):
+        _moment(text)
+
+
+@pytest.mark.parametrize("port", ["0", "65536"])
+def test_a_port_that_is_none_is_refused_before_the_page_starts(workspace: Workspace, port: str) -> None:
+    assert main(["respond", "--serve", "--port", port]) == 2
+
+
 def test_a_day_counts_from_its_beginning_and_today_until_its_end() -> None:
     assert _moment("2023-04-03") == datetime(2023, 4, 3, tzinfo=UTC)
     assert _moment("2023-04-03T14:05+02:00") == datetime(2023, 4, 3, 12, 5, tzinfo=UTC)

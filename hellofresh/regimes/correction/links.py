@@ -15,13 +15,15 @@ _SUFFIXES = (
     "com|org|net|edu|gov|mil|int|info|biz|io|co|me|tv|news|online|site|xyz|top|club|shop|store|app|dev|live|link|click|"
     "example|invalid|test|eu|uk|us|ca|au|de|fr|ru|cn|in|br|jp|nl|it|es|ch|at|be|se|no|fi|dk|pl|ie|nz|za|ng|ke|mx|tk|ly|gl"
 )
+_REST = r"""[^\s<>"'`\u201c\u201d|\\^{}\[\]]*"""
 _LINK = re.compile(
     rf"""
     !?\[(?P<said>[^\[\]\n]{{0,300}})\]\(\s*<?(?P<target>[^()\s<>]+(?:\([^()\s]*\)[^()\s<>]*)?)>?[^()\n]{{0,200}}\)
     | <?(?P<address>\b(?:[a-z][a-z0-9+.-]{{1,20}}://|www{_DOT})[^\s<>"'`\u201c\u201d\u00ab\u00bb|\\^{{}}\[\]]+)>?
     | \b(?P<scheme>(?:javascript|data|mailto|vbscript|magnet|tel):[^\s<>"']+)
-    | (?<![\w@./-])(?P<bare>(?:[^\W_](?:[\w-]{{0,62}}[^\W_])?{_DOT})+(?:{_SUFFIXES}|xn--[a-z0-9-]+)\b
-      (?:[:/?\#][^\s<>"'`\u201c\u201d|\\^{{}}\[\]]*)?)
+    | (?<![\w@./-])(?P<bare>(?:[^\W_](?:[\w-]{{0,62}}[^\W_])?{_DOT})+
+      (?:(?:{_SUFFIXES}|xn--[a-z0-9-]+)\b(?:[:/?\#]{_REST})? | [a-z]{{2,24}}(?::\d{{2,5}}\b|/[^\W_]){_REST}))
+    | (?<![\w@./-])(?P<number>\d{{1,3}}(?:\.\d{{1,3}}){{3}}(?::\d{{2,5}}\b|/[^\W_]){_REST})
     """,
     re.VERBOSE | re.IGNORECASE,
 )
@@ -50,7 +52,7 @@ def without_links(text: str, *, spare: Callable[[str], bool] = lambda _: False) 
         if match["target"] is not None:
             found[match["target"][:_MOST]] = None
             return f"{without(match['said'])} "
-        whole = match["address"] or match["scheme"] or match["bare"]
+        whole = match["address"] or match["scheme"] or match["bare"] or match["number"]
         address = whole.rstrip(_TRAILING)
         if address.count("(") > address.count(")") and whole[len(address) :].startswith(")"):
             address += ")"

@@ -106,10 +106,11 @@ class EndpointServer:
         await self._runner.setup()
         try:
             await web.TCPSite(self._runner, _LOOPBACK, self.port).start()
-        except OSError as error:
+        except (OSError, OverflowError) as error:
             await self.close()
+            reason = error.strerror if isinstance(error, OSError) else "no port"
             raise UsageError(
-                f"port {self.port} cannot be opened ({error.strerror})", fix="Choose another: --port N", code="bad-port"
+                f"port {self.port} cannot be opened ({reason})", fix="Choose another: --port N", code="bad-port"
             ) from None
         self.port = int(self._runner.addresses[0][1])
 
@@ -140,6 +141,8 @@ class EndpointServer:
             response = _failed(_status(error), error.code, str(error))
         except web.HTTPException as error:
             response = _failed(error.status, "bad-request", error.reason)
+        except web.RequestPayloadError:
+            response = _failed(400, "bad-request", "the body is not in the encoding that it names")
         response.force_close()  # so that clients that nobody closes hold no connection when the run ends
         return response
 
@@ -148,7 +151,7 @@ class EndpointServer:
         if host not in (f"{_LOOPBACK}:{self.port}", f"localhost:{self.port}") or "Origin" in request.headers:
             raise web.HTTPForbidden(reason="only programs of this machine may ask, by its loopback address")
         given = request.headers.get("Authorization", "").removeprefix("Bearer ")
-        if not hmac.compare_digest(given.encode(), self.token.encode()):
+        if not hmac.compare_digest(given.encode("utf-8", "surrogateescape"), self.token.encode()):
             raise web.HTTPUnauthorized(reason="a wrong key")
 
     def _session(self, request: web.Request) -> EndpointSession:

@@ -249,6 +249,7 @@ def test_silence_and_refusals_are_no_response(desk) -> None:
         ("None.", ((), "none")),
         ("none of them broke", (("none of them broke",), "")),
         ("a b c d e f", (("a b c d",), "")),
+        ("[200713f748e9 text 1]\none two\n[200713f748e9 end]", (("one two",), "")),
         ("", ((), "empty")),
     ],
 )
@@ -274,10 +275,27 @@ def test_links_that_were_given_go_to_the_end_and_no_other_stays() -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["No links. At 3.5 p.m. Mr.Smith paid e.g. 5.com", "a.b.c", "U.S.A. v. U.K.", "end.The start"]
+    "text",
+    [
+        "No links. At 3.5 p.m. Mr.Smith paid e.g. 5.com",
+        "a.b.c",
+        "U.S.A. v. U.K.",
+        "end.The start",
+        "3.5/10",
+        "1.2.3.4",
+        "e.g./i.e.",
+    ],
 )
 def test_what_is_no_address_stays(text) -> None:
     assert without_links(text.replace("5.com", "five")).text == text.replace("5.com", "five")
+
+
+@pytest.mark.parametrize(
+    "address", ["evil.ai/x", "EVIL.page/login?a=b", "evil.co.zm/x", "evil.com.ai/x", "evil.ai:8080", "10.0.0.1/x"]
+)
+def test_a_site_with_a_path_or_a_port_is_an_address_whatever_its_name_ends_in(address: str) -> None:
+    found = without_links(f"See {address} now.")
+    assert found.links == (address,) and found.text.split() == ["See", "now."]
 
 
 def test_links_within_links_are_found_too() -> None:
