@@ -5,6 +5,7 @@ Recipes of the project are in `recipes/`, a folder a kind, one file each; a user
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from importlib.resources import files
 from pathlib import Path
 from typing import ClassVar, TypeVar
@@ -23,6 +24,7 @@ __all__ = [
     "SampledRecipe",
     "SftRecipe",
     "TuningRecipe",
+    "change_recipe",
     "load_recipe",
 ]
 
@@ -162,11 +164,26 @@ def load_recipe(name: str, kind: type[_Recipe]) -> _Recipe:
         raise UnknownNameError("recipe", name, known, fix="Name one of these, or a file.")
     content = bundled.joinpath(f"{name}.toml").read_bytes() if name in known else own.read_bytes()
     try:
-        return kind.model_validate(parse_toml(content))
+        values = parse_toml(content)
+    except ValueError as error:
+        raise ConfigError(f"not TOML ({error})", where=f"recipe {name}", code="bad-toml") from None
+    return _validated(kind, values, f"recipe {name}")
+
+
+def change_recipe(recipe: _Recipe, values: Mapping[str, object]) -> _Recipe:
+    """A recipe with other values of some fields, such as those of the command line.
+
+    Raises:
+        ConfigError: if one of them is out of its range.
+    """
+    return _validated(type(recipe), {**recipe.model_dump(), **values}, "the command line")
+
+
+def _validated(kind: type[_Recipe], values: Mapping[str, object], where: str) -> _Recipe:
+    try:
+        return kind.model_validate(values)
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         field = ".".join(str(part) for part in first["loc"])
         what = f"{field}: {first['msg'].lower()}" if field else first["msg"].removeprefix("Value error, ")
-        raise ConfigError(what, where=f"recipe {name}", code="bad-recipe") from None
-    except ValueError as error:
-        raise ConfigError(f"not TOML ({error})", where=f"recipe {name}", code="bad-toml") from None
+        raise ConfigError(what, where=where, code="bad-recipe") from None

@@ -59,6 +59,8 @@ def test_a_sweep_trains_once_for_each_value_and_draws_its_curve(
         (("--test", "nowhere"), "unknown-split"),
         (("--lambda", "0,x"), "bad-number"),
         (("--recipe", "nothing"), "unknown-name"),
+        (("--seed", "-1"), "bad-recipe"),
+        (("--rate", "nan"), "bad-recipe"),
     ],
 )
 def test_what_cannot_be_trained_is_a_plain_error(

@@ -21,7 +21,7 @@ from hellofresh.retrieval.retrievers import Opening, dense_scorer, open_retrieve
 from hellofresh.retrieval.sparse import Bm25, SparseRetriever
 from hellofresh.training.encoders import EncoderTraining, train_encoder
 from hellofresh.training.heads import HeadTraining, TrainedHead, TrainingProgress, train_head
-from hellofresh.training.recipe import Recipe, load_recipe
+from hellofresh.training.recipe import Recipe, change_recipe, load_recipe
 from hellofresh.workspace import Workspace
 
 __all__ = ["run"]
@@ -80,10 +80,7 @@ def _recipes(options: argparse.Namespace) -> list[Recipe]:
     chosen = {name: getattr(options, name) for name in ("seed", "rate") if getattr(options, name) is not None}
     weights = _numbers(options.weights, "--lambda") or [recipe.weight]
     taus = _numbers(options.taus, "--tau") or [recipe.tau]
-    return [
-        Recipe.model_validate({**recipe.model_dump(), **chosen, "weight": weight, "tau": tau})
-        for weight, tau in product(weights, taus)
-    ]
+    return [change_recipe(recipe, {**chosen, "weight": weight, "tau": tau}) for weight, tau in product(weights, taus)]
 
 
 def _numbers(text: str, option: str) -> list[float]:

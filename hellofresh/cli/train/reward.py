@@ -13,7 +13,7 @@ from hellofresh.errors import UnknownNameError, UsageError
 from hellofresh.retrieval.encoders import MINILM, open_encoder
 from hellofresh.rewards.base import Beside
 from hellofresh.training.heads import TrainingProgress
-from hellofresh.training.recipe import RewardRecipe, load_recipe
+from hellofresh.training.recipe import RewardRecipe, change_recipe, load_recipe
 from hellofresh.training.rewards import RewardTraining, TrainedReward, train_reward
 from hellofresh.workspace import Workspace
 
@@ -70,9 +70,7 @@ def _source(text: str) -> tuple[str, str]:
 def _recipe(options: argparse.Namespace) -> RewardRecipe:
     name = options.recipe or ("head" if options.model == MINILM else "encoder")
     recipe = load_recipe(name, RewardRecipe)
-    return (
-        recipe if options.seed is None else RewardRecipe.model_validate({**recipe.model_dump(), "seed": options.seed})
-    )
+    return recipe if options.seed is None else change_recipe(recipe, {"seed": options.seed})
 
 
 def _beside(criterion: str, files: Sequence[JudgedFile]) -> Beside:

@@ -11,7 +11,14 @@ from typing import TypeVar
 from hellofresh.cli._output import CommandOutput, duration
 from hellofresh.models.local import LOCAL_FOLDER
 from hellofresh.net.lock import locked
-from hellofresh.training.recipe import PreferenceRecipe, RewardedRecipe, SftRecipe, TuningRecipe, load_recipe
+from hellofresh.training.recipe import (
+    PreferenceRecipe,
+    RewardedRecipe,
+    SftRecipe,
+    TuningRecipe,
+    change_recipe,
+    load_recipe,
+)
 from hellofresh.training.tuning.base_models import HUB, find_base
 from hellofresh.training.tuning.curves import LogRow, known_values
 from hellofresh.training.tuning.libraries import chosen_device, need_libraries
@@ -71,7 +78,7 @@ def _begin(
 ) -> tuple[_Recipe, Tuning]:
     recipe = load_recipe(options.recipe, kind)
     chosen = {name: getattr(options, name) for name in ("seed", "rate", "steps") if getattr(options, name) is not None}
-    recipe = kind.model_validate({**recipe.model_dump(), **chosen})
+    recipe = change_recipe(recipe, chosen)
     need_libraries(f"train {method}", online=options.model.startswith(HUB))
     _hush()
     workspace = Workspace.from_environment()
