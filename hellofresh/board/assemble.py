@@ -55,8 +55,10 @@ from hellofresh.workspace import Workspace
 
 __all__ = ["add_splits", "split_inputs"]
 
-VERSION = 5
+VERSION = 6
 """Raised whenever the same inputs would give other tables."""
+_OF_PICTURES = ("number", "image", "source", "unsure", "problem")
+"""What may be known of a post's picture."""
 
 
 def split_inputs(workspace: Workspace, moment: datetime) -> object:
@@ -221,6 +223,10 @@ def _step(sample: str, origin: str, place: int, event: Event) -> TranscriptStep:
         case QuotedEvent():
             return replace(step, text="\n".join([*event.refuting, *event.context]), url=event.url,
                            problem=event.problem)  # fmt: skip
+        case NotedEvent(name="picture"):
+            # What stands in a post's picture is the post's, and who is in it is nobody's business.
+            shown = {name: event.values[name] for name in _OF_PICTURES if name in event.values}
+            return replace(step, name=event.name, text=canonical_json(shown))
         case NotedEvent():
             return replace(step, name=event.name, text=canonical_json(dict(event.values)))
 

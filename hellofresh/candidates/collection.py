@@ -82,13 +82,15 @@ def _collect_alone(
     if not force and stage.is_current():
         stored = read_account_file(account)
         return CollectionReport(job.task.name, job.quarter, stored.funnel, stored.warnings, skipped=True)
+    # Reading a dump again that had none may take hours; what an API says is not known by its files.
+    without = Stage(workspace, f"{stage.name}/none", stage.key)
+    if job.files and not force and without.is_current():
+        raise _no_candidates(job, "as when this source was last read")
     found = job.collect(progress)
     if not found.candidates and not found.pending:
-        raise SourceError(
-            f"no candidates of {job.task.name} for {job.quarter}: {_where_they_went(found.funnel)}",
-            fix="Check that the source covers the quarter.",
-            code="no-candidates",
-        )
+        if job.files:
+            without.record([])
+        raise _no_candidates(job, _where_they_went(found.funnel))
     _check_kept(found)
     table = workspace.candidates(job.task.name, job.quarter)
     write_candidates(table, job.task, found.candidates)
@@ -102,6 +104,14 @@ def _collect_alone(
     _account(job, found, outputs).write(account)
     stage.record([*outputs, account])
     return CollectionReport(job.task.name, job.quarter, found.funnel, found.warnings, skipped=False)
+
+
+def _no_candidates(job: CollectionJob, why: str) -> SourceError:
+    return SourceError(
+        f"no candidates of {job.task.name} for {job.quarter}: {why}",
+        fix="Check that the source covers the quarter.",
+        code="no-candidates",
+    )
 
 
 def explain_quarter(job: CollectionJob, *, progress: Progress) -> CollectionReport:

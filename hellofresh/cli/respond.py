@@ -118,7 +118,7 @@ def _print_evidence(found: RespondedPost, output: CommandOutput) -> None:
         output.text(f"[{number}] {item.title or item.url}")
         output.text(f"    {item.url}")
         linked = "linked" if item.linked else "not linked"
-        output.text(f"    {item.published or 'no date'}, publisher of {item.priority or 'no'} priority, {linked}")
+        output.text(f"    {item.published or 'undated'}, publisher of {item.priority or 'unknown'} priority, {linked}")
         for kind, quotes in (("against", item.refuting), ("context", item.context)):
             for quote in quotes:
                 output.text(f"    {kind}: {quote}")

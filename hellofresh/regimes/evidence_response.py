@@ -18,9 +18,9 @@ from typing import TYPE_CHECKING, ClassVar
 from pydantic import Field, model_validator
 
 from hellofresh.errors import RunError
-from hellofresh.models import Answer, Request
+from hellofresh.models import Answer, Message, Request
 from hellofresh.outputs import Output, Response, Status
-from hellofresh.prompts import Prompt
+from hellofresh.prompts import Prompt, PromptSet
 from hellofresh.regimes._base import BaseRegime, Case, Outcome, Parameters, RegimeSettings
 from hellofresh.regimes._reading import is_refusal
 from hellofresh.regimes._texts import clean, cut_words, fence, one_line
@@ -33,11 +33,33 @@ from hellofresh.workspace import Workspace
 if TYPE_CHECKING:
     from hellofresh.retrieval.evidence import FoundEvidence
 
-__all__ = ["EvidenceResponse", "EvidenceResponseSettings"]
+__all__ = ["EvidenceResponse", "EvidenceResponseSettings", "response_question"]
 
 _TOKENS_A_WORD = 3
 _CITED = re.compile(r"\s*\[((?:\d{1,2})(?:\s*[,;]\s*\d{1,2})*)\]")
 _LABEL = re.compile(r"\A\W*response\W*:\s*", re.IGNORECASE)
+
+
+def response_question(
+    prompt_set: PromptSet, prompt: Prompt, slots: Mapping[str, str], texts: Sequence[str], *, words: int
+) -> Message:
+    """What a model is asked about a claim; a model is tuned on the very same.
+
+    Args:
+        prompt_set: of the regime.
+        prompt: the wording.
+        slots: of the sample.
+        texts: the evidence; may be empty.
+        words: most words of the response.
+
+    Raises:
+        PromptError: if the set lacks a step or a slot.
+    """
+    block = fence(texts)
+    found = {**slots, "evidence": block.text, "mark": block.mark, "words": str(words)}
+    given = prompt_set.step("evidence" if texts else "no-evidence", found)
+    question = prompt_set.message(prompt, {**slots, "found": given.text})
+    return replace(question, parts=(*question.parts, *prompt_set.step("claim", found).parts))
 
 
 class EvidenceResponseSettings(RegimeSettings):
@@ -131,10 +153,7 @@ class EvidenceResponse(BaseRegime):
     ) -> tuple[Response, Sequence[Event]]:
         settings = self.settings
         texts = [_shown(item, settings.evidence_words) for item in found]
-        block = fence(texts)
-        given = case.step("evidence", evidence=block.text, mark=block.mark) if texts else case.step("no-evidence")
-        question, claim = case.question(prompt, found=given.text), case.step("claim", words=str(settings.words))
-        message = replace(question, parts=(*question.parts, *claim.parts))
+        message = response_question(case.prompt_set, prompt, case.slots, texts, words=settings.words)
         request = Request((message,), _TOKENS_A_WORD * settings.words, sample=case.sample)
         if settings.n == 1:
             answer = await case.ask("respond", prompt.id, request)

@@ -15,7 +15,7 @@ from typing import Literal
 
 from hellofresh.editions import Edition
 from hellofresh.errors import RunError
-from hellofresh.outputs import Choice, Output, Status
+from hellofresh.outputs import Choice, Output, Response, Status
 from hellofresh.regimes import REGIMES
 from hellofresh.releases import Release, labels_are_public, load_labels, load_release
 from hellofresh.results.panel import MAJORITY, SINGLE
@@ -120,7 +120,7 @@ def run_records(workspace: Workspace, release: Release, split: str) -> tuple[lis
 
 
 def unscored_runs(workspace: Workspace, edition: Edition, scored: Collection[str]) -> list[str]:
-    """Finished runs on the main split of an edition that would be scored now.
+    """Finished runs on the main split of an edition that would be scored now; responses are rated, not scored.
 
     Args:
         workspace: where runs and releases are.
@@ -130,9 +130,8 @@ def unscored_runs(workspace: Workspace, edition: Edition, scored: Collection[str
     Raises:
         ReleaseError: if a release is damaged.
     """
-    releases = [
-        load_release(workspace, edition, get_task(task)) for named, task in workspace.released() if named == edition
-    ]
+    tasks = [get_task(task) for named, task in workspace.released() if named == edition]
+    releases = [load_release(workspace, edition, task) for task in tasks if task.output is not Response]
     folders = [folder.name for release in releases for folder, _ in run_records(workspace, release, MAIN)[0]]
     return sorted(set(folders) - set(scored))
 

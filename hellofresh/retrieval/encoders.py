@@ -8,6 +8,7 @@ batch, and a vector is to be a function of its text alone. On a processor a batc
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -18,6 +19,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from hellofresh.files import sha256_file, sha256_text
 from hellofresh.retrieval.base import Parameters, missing_extra, packaged_file
 
 if TYPE_CHECKING:
@@ -133,8 +135,10 @@ _PREFIXES = (("e5", "query: ", "passage: "), ("bge", "Represent this sentence fo
 
 
 def prefixes_of(model: str) -> tuple[str, str]:
-    """What the model was trained to see before a query and before a passage, by its name or its folder's."""
-    return next(((query, text) for part, query, text in _PREFIXES if part in model.lower()), ("", ""))
+    """What the model was trained to see before a query and before a passage, by its name or its folders'."""
+    names = "/".join(Path(model.lower()).parts[-2:])
+    known = (one for one in _PREFIXES if re.search(rf"(?<![a-z0-9]){one[0]}(?![a-z0-9])", names))
+    return next(((query, text) for _, query, text in known), ("", ""))
 
 
 @dataclass
@@ -160,9 +164,16 @@ class SentenceEncoder:
 
     @property
     def parameters(self) -> Parameters:
-        """The model, its revision and its prefixes."""
+        """The model, its revision and its prefixes; of a folder the weights too, since it may be trained again."""
         query, passage = self.prefixes
-        return {"encoder": self.model, "revision": self.revision, "query": query, "passage": passage}
+        named: Parameters = {"encoder": self.model, "revision": self.revision, "query": query, "passage": passage}
+        return {**named, "weights_sha256": self._weights_sha256} if self._weights_sha256 else named
+
+    @cached_property
+    def _weights_sha256(self) -> str:
+        """Of the weights in a folder; empty for a model on the hub."""
+        found = [sha256_file(path) for path in sorted(Path(self.model).glob("*.safetensors"))]
+        return sha256_text("".join(found)) if found else ""
 
     @cached_property
     def _loaded(self) -> Any:
@@ -173,7 +184,8 @@ class SentenceEncoder:
     @property
     def dimensions(self) -> int:
         """As the model says."""
-        return int(self._loaded.get_sentence_embedding_dimension())
+        ask = getattr(self._loaded, "get_embedding_dimension", None)  # its name since 6
+        return int((ask or self._loaded.get_sentence_embedding_dimension)())
 
     def queries(self, texts: Sequence[str]) -> Vectors:
         """With the prefix of queries."""

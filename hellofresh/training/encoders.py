@@ -8,7 +8,7 @@ and every `_EVERY` steps the state is written, and an interrupted training goes 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -36,6 +36,7 @@ __all__ = ["EncoderTraining", "torch_loss", "train_encoder"]
 
 _EVERY = 50
 _TOKENS = 128
+_AT_ONCE = 32
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,16 +211,30 @@ class _Run:
         self.model.eval()
         corpus, values = self.training.corpus, []
         qrels = corpus.qrels()
-        for query, found in zip(self.selection, rank_queries(self.training.first, self.selection), strict=True):
-            ids = found.documents[:FIRST_STAGE]
+        found = [one.documents[:FIRST_STAGE] for one in rank_queries(self.training.first, self.selection)]
+        vectors = self._vectors({name: corpus.rows[name] for ids in found for name in ids})
+        for query, ids in zip(self.selection, found, strict=True):
             if not ids:
                 values.append(0.0)
                 continue
             with torch.no_grad():
                 asked = self.encoded([query.text], query=True)[0]
-                fits = self.encoded([self._text(corpus.rows[name]) for name in ids], query=False) @ asked
+            fits = torch.stack([vectors[name] for name in ids]) @ asked
             values.append(measures(ids, fits.tolist(), qrels[query.id])["ndcg@10"])
         return float(np.mean(values))
+
+    def _vectors(self, rows: Mapping[str, int]) -> dict[str, Tensor]:
+        """A vector for each document, which several queries may have found."""
+        import torch
+
+        names = list(rows)
+        found: dict[str, Tensor] = {}
+        for start in range(0, len(names), _AT_ONCE):
+            part = names[start : start + _AT_ONCE]
+            with torch.no_grad():
+                encoded = self.encoded([self._text(rows[name]) for name in part], query=False)
+            found |= dict(zip(part, encoded, strict=True))
+        return found
 
     def close_epoch(self) -> None:
         """Measure the epoch, and keep the model if it is the best yet."""

@@ -97,6 +97,7 @@ class TuningRecipe(BaseRecipe):
     warm_up: float = Field(default=0.03, ge=0, le=1)
     evidence: int = Field(default=3, ge=0, le=20)
     evidence_words: int = Field(default=150, ge=1, le=5000)
+    words: int = Field(default=80, ge=1, le=1000)
     response_tokens: int = Field(default=128, ge=1, le=8192)
     prompt_tokens: int = Field(default=1024, ge=16, le=131_072)
     save_every: int = Field(default=10, ge=1, le=1_000_000)

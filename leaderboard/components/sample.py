@@ -194,10 +194,14 @@ def _step(step: TranscriptStep) -> Html:
             problem = f" ({visible(step.problem, 80)})" if step.problem else ""
             return el("li", el("strong", "Searched for: "), text or DASH, problem)
         case "read":
-            fate = f"not used: {visible(step.problem, 60)}" if step.problem else "summarised: "
+            used = "summarised: " if step.text else "used"
+            fate = f"not used: {visible(step.problem, 60)}" if step.problem else used
             title = visible(step.title, 160) or visible(step.url, 160)
             address = el("small", f" {visible(step.url, 120)} ")
             return el("li", link(step.url, title), address, el("p", fate, text))
+        case "quoted":
+            source = link(step.url, visible(step.url, 160))
+            return el("li", el("strong", "Quoted from "), source, el("p", text or DASH))
     return el("li", el("strong", visible(step.name, 60)), el("p", text or DASH))
 
 

@@ -12,7 +12,7 @@ from leaderboard.components.markup import Html, el, inner_link, join, named
 from leaderboard.components.scale import Scale
 from leaderboard.components.standings import Line, by_rank, group_of
 from leaderboard.data.records import Records
-from leaderboard.data.tables import ALL_PERIODS, BoardEntry, SplitKey
+from leaderboard.data.tables import BoardEntry, SplitKey
 
 __all__ = ["APART", "Lead", "contenders", "lead_of", "limits_text", "p_text", "signed", "verdict"]
 
@@ -66,7 +66,8 @@ def verdict(
         return None
     best, *rivals = systems or baselines
     others = [*rivals, *(baselines if systems else ())]
-    pairs = {line.result.entry: _pair(records, split, best, line) for line in others}
+    against = records.against(split, best.result.entry.origin)
+    pairs = {line.result.entry: against.get(line.result.entry.origin) for line in others}
     entry, score = best.result.entry, best.result.headline
     name = el("strong", inner_link(links.system(split, entry.origin), named(entry.name)))
     where = None if systems else "No system is ranked here. Of the baselines, "
@@ -99,11 +100,6 @@ def _of(lines: Sequence[Line], kind: str, scale: Scale) -> list[Line]:
     order = by_rank(scale)
     return sorted((line for line in lines if group_of(line.result) == kind),
                   key=lambda line: (order(line), line.result.entry))  # fmt: skip
-
-
-def _pair(records: Records, split: SplitKey, one: Line, two: Line) -> Pair | None:
-    both = records.pairs(split, one.result.entry.origin, two.result.entry.origin)
-    return next((pair for pair in both if pair.period == ALL_PERIODS), None)
 
 
 def _over(rival: Line, pairs: Mapping[BoardEntry, Pair | None], scale: Scale) -> Html:

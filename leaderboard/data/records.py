@@ -90,6 +90,13 @@ class Records:
         ordered = sorted(found, key=lambda pair: (pair.period != ALL_PERIODS, pair.period))
         return [pair if pair.one == one else pair.turned() for pair in ordered]
 
+    @kept
+    def against(self, split: SplitKey, origin: str) -> Mapping[str, Pair]:
+        """One system compared with each of the others over the whole quarter, by the other's origin."""
+        mine = (pl.col("one") == origin) | (pl.col("two") == origin)
+        found = self._rows(Pair, split, pl.col("period") == ALL_PERIODS, mine)
+        return {pair.two: pair for pair in (pair if pair.one == origin else pair.turned() for pair in found)}
+
     def fixed(self, task: str, *, bundled: bool) -> list[OverQuartersRow]:
         """Systems over all quarters, the best first; those without a score last."""
         rows = self._tables["fixed"].lazy().filter(pl.col("task") == task, pl.col("bundled") == bundled).collect()

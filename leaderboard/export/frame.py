@@ -9,7 +9,16 @@ from pathlib import Path
 
 from hellofresh.editions import is_edition, parse_edition, quarters_of
 from leaderboard.components.getting import project_links
-from leaderboard.components.labels import EVERY, day, is_frozen, quarter_title, task_order, task_title, track_title
+from leaderboard.components.labels import (
+    EVERY,
+    day,
+    edition_choice,
+    is_frozen,
+    quarter_title,
+    task_order,
+    task_title,
+    track_title,
+)
 from leaderboard.components.markup import Html, el, visible
 from leaderboard.components.pieces import preview_tags
 from leaderboard.components.retrieval import retrieval_metrics
@@ -186,7 +195,7 @@ def chooser(path: str, site: Site, split: SplitKey, pages: Iterable[tuple[SplitK
           if track_title(task) == track])
         for track in tracks
     ]  # fmt: skip
-    editions = [(split_title(site.board, one), there, one) for one, there in by_task[split.task]]
+    editions = [(edition_choice(site.board, one) + _kind(one), there, one) for one, there in by_task[split.task]]
     for title, frozen in (("Quarter", False), ("Frozen data set", True)):
         mine = [(text, there, one == split) for text, there, one in editions if is_frozen(one.edition) is frozen]
         rows += [(title, mine)] if mine else []
@@ -201,7 +210,11 @@ def _like(pages: list[tuple[SplitKey, str]], split: SplitKey) -> str:
 
 def split_title(board: Board, split: SplitKey) -> str:
     """The quarter, and which of its samples if they are not the main ones."""
-    return quarter_title(board, split) + ("" if split.kind == MAIN else f", {visible(split.kind, 30)}")
+    return quarter_title(board, split) + _kind(split)
+
+
+def _kind(split: SplitKey) -> str:
+    return "" if split.kind == MAIN else f", {visible(split.kind, 30)}"
 
 
 def _choice(path: str, title: str, options: list[tuple[str, str, bool]]) -> Html:

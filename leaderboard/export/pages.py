@@ -79,7 +79,8 @@ def _title(site: Site, split: SplitKey) -> str:
 def _choices(site: Site, path: str, split: SplitKey) -> Html:
     """Leaderboards of the other tasks and quarters; all quarters come last."""
     tasks = dict.fromkeys(one.task for one in site.board.splits)
-    splits = [*site.layout.splits, *(SplitKey(EVERY, task) for task in tasks if site.board.has_quarters(task))]
+    over = [task for task in tasks if site.board.has_quarters(task) and not too_few(fixed_rows(site.records, task))]
+    splits = [*site.layout.splits, *(SplitKey(EVERY, task) for task in over)]
     return chooser(path, site, split, [(one, site.layout.board(one)) for one in splits])
 
 

@@ -104,7 +104,7 @@ def _show_evidence(evidence: Sequence[Mapping[str, object]]) -> None:
     if not evidence:
         st.write("No page that may be used said anything about it.")
     for item in evidence:
-        about = f"{item.get('published') or 'no date'}, publisher of {item.get('priority') or 'no'} priority"
+        about = f"{item.get('published') or 'undated'}, publisher of {item.get('priority') or 'unknown'} priority"
         st.html(str(el("div", el("strong", str(item.get("title") or item.get("url"))))))
         st.html(str(el("div", f"{item.get('url')} ({about})", class_="try-small")))
         for kind, heading in (("refuting", "Against the post"), ("context", "Context")):

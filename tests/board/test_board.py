@@ -125,3 +125,13 @@ def test_scores_of_an_earlier_version_are_named_with_the_command_that_makes_them
     pl.read_parquet(path).drop("settings").write_parquet(path)
     with pytest.raises(DataError, match=r"hellofresh score --edition 2023Q2"):
         build_board(scored)
+
+
+def test_what_stands_in_a_posts_picture_and_who_is_in_it_stay_off_the_board() -> None:
+    from hellofresh.board.assemble import _step
+    from hellofresh.transcripts import NotedEvent
+
+    values = {"number": 1, "source": "merged", "caption": "SEEN", "people": ["SEEN"], "lines": ["SEEN"],
+              "description": "SEEN", "image": "0" * 64}  # fmt: skip
+    step = _step("s", "o", 0, NotedEvent(name="picture", values=values))
+    assert "SEEN" not in repr(step) and "merged" in step.text

@@ -81,6 +81,26 @@ def test_no_candidates_is_an_error_that_says_where_they_went_and_writes_nothing(
     assert [path.name for path in make.workspace().root.rglob("*") if path.is_file()] == ["2023Q2.lock"]
 
 
+def test_files_without_candidates_are_not_read_again_until_they_change(make, tmp_path) -> None:
+    source = tmp_path / "dump.tsv"
+    source.write_text("nothing")
+    runs = []
+    empty = Collection((), Funnel("notes", 0, (), {}), {}, ())
+
+    def collect(*, force: bool = False) -> str:
+        job = replace(make.job([], files=[source]), collect=lambda _: runs.append(1) or empty)
+        with pytest.raises(SourceError) as caught:
+            collect_quarter(make.workspace(), job, force=force, progress=silent)
+        assert caught.value.code == "no-candidates"
+        return caught.value.what
+
+    assert "the source has no notes" in collect() and "when this source was last read" in collect() and len(runs) == 1
+    collect(force=True)
+    source.write_text("still nothing")
+    collect()
+    assert len(runs) == 3
+
+
 def test_an_empty_source_is_said_to_be_empty(make) -> None:
     empty = Collection((), Funnel("notes", 0, (), {}), {}, ())
     with pytest.raises(SourceError, match="the source has no notes"):

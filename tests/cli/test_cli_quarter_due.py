@@ -40,10 +40,18 @@ RULES = st.builds(CalendarRule, opens_after_days=st.integers(1, 90), deadline_be
 @given(DAYS, RULES, st.integers(1, 30))
 def test_a_snapshot_is_wanted_every_so_many_days_and_shortly_before_each_opening(today, rule, every: int) -> None:
     wanted = snapshot_day(today, rule, every)
-    assert timedelta(0) <= today - wanted < timedelta(days=every)
+    assert timedelta(0) <= today - wanted < timedelta(days=every + 5)
     assert snapshot_day(wanted, rule, every) == wanted
     last = rule.settles(Quarter(today.year, (today.month - 1) // 3 + 1))
     assert snapshot_day(last, rule, every) == last
+
+
+@given(DAYS, RULES, st.integers(1, 30))
+def test_a_release_is_made_of_one_dump_however_late_it_is(today, rule, every: int) -> None:
+    quarter = Quarter(today.year, (today.month - 1) // 3 + 1)
+    last, opens = rule.settles(quarter), rule.of(quarter).opens.date()
+    between = [last + timedelta(days=number) for number in range((opens - last).days)]
+    assert {snapshot_day(day, rule, every) for day in between} <= {last}
 
 
 @given(DAYS, RULES, st.integers(1, 30))

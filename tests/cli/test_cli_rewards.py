@@ -8,9 +8,12 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+from hellofresh.board.read import BoardFiles
 from hellofresh.cli import main
 from hellofresh.cli.train import reward as train_reward
-from hellofresh.ratings.table import JudgeKind
+from hellofresh.editions import parse_edition
+from hellofresh.ratings.study import read_study
+from hellofresh.ratings.table import RATINGS, JudgeKind, Rating, RatingPhase, write_table
 from hellofresh.regimes import evidence_response
 from hellofresh.retrieval import evidence
 from hellofresh.retrieval.encoders import Encoder
@@ -146,3 +149,19 @@ def test_systems_that_respond_to_claims_are_judged_and_the_ratings_kept(
     assert ratings.height == 4 * 3 * 16
     assert set(ratings["kind"]) == {str(JudgeKind.CLASSIFIER)}
     assert ratings["value"].is_between(1, 5).all()
+    rate_by_a_person(Workspace(workspace), edition)
+    run(capsys, *rated)
+    run(capsys, "score", "--edition", edition)
+    run(capsys, "board", "build")
+    board = BoardFiles.at(workspace / "board")
+    assert set(board.read("ratings").filter(pl.col("judges") == "classifier")["system"]) == set(systems)
+
+
+def rate_by_a_person(workspace: Workspace, edition: str) -> None:
+    """Everything is refuted well."""
+    study = read_study(workspace, parse_edition(edition), "claim-responses")
+    ratings = [
+        Rating(sample, response, "", "1", JudgeKind.PERSON, "refutation", 4.0, 1.0, RatingPhase.MAIN, "", "")
+        for response, sample in study.key.select("response", "sample").iter_rows()
+    ]
+    write_table(study.files.ratings, RATINGS, RATINGS.frame(ratings))

@@ -354,3 +354,13 @@ def test_forecasts_alone_make_a_board_too(prospective_board: Workspace, tmp_path
     assert board.headlines(MAIN) == []
     assert [result.entry.system for result in board.headlines(FORECASTS)] == ["seer", "guesser", "always-yes"]
     assert load_records(workspace.board).fixed(MAIN.task, bundled=False) == []
+
+
+def test_what_was_quoted_from_a_page_is_shown_with_its_address() -> None:
+    from hellofresh.board.schema import TranscriptStep
+    from leaderboard.components.sample import _step
+
+    step = TranscriptStep("s", "o", 1, "quoted", url="https://a.example/b", text="It <b>did</b> not happen.")
+    shown = str(_step(step))
+    assert "Quoted from" in shown and 'href="https://a.example/b"' in shown
+    assert "It &lt;b&gt;did&lt;/b&gt; not happen." in shown

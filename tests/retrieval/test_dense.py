@@ -112,6 +112,8 @@ def test_models_get_the_prefixes_that_they_were_trained_with(monkeypatch: pytest
     assert SentenceEncoder("intfloat/e5-base-v2").prefixes == ("query: ", "passage: ")
     assert SentenceEncoder("BAAI/bge-small-en-v1.5").prefixes[1] == ""
     assert SentenceEncoder("sentence-transformers/all-MiniLM-L6-v2").prefixes == ("", "")
+    assert SentenceEncoder("training/check-covid-e5-base-v2-rarg/model").prefixes == ("query: ", "passage: ")
+    assert SentenceEncoder("/e5/x9e5f/model").prefixes == ("", "")
 
 
 @pytest.mark.integration

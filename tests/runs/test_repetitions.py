@@ -9,7 +9,7 @@ import pytest
 
 from hellofresh.cli import main
 from hellofresh.errors import UsageError
-from hellofresh.models import Answer, Finish, Limits, ModelSpec, Request, Sampling
+from hellofresh.models import Answer, Finish, Limits, Message, ModelSpec, Request, Sampling
 from hellofresh.models._endpoint import Abilities
 from hellofresh.models.catalogue import CATALOGUE, CatalogueEntry
 from hellofresh.regimes import MAIN
@@ -17,6 +17,7 @@ from hellofresh.runs import Journal
 from hellofresh.runs.evaluate import Evaluation, evaluate, planned
 from hellofresh.runs.record import read_record
 from hellofresh.runs.repetitions import check_repetitions, sampling_notes
+from hellofresh.runs.runner import _seed
 
 
 def spec(name: str, sampling: Sampling) -> ModelSpec:
@@ -159,3 +160,10 @@ def test_the_command_line_refuses_copies_and_says_what_to_do(sampler, capsys) ->
     assert main([*arguments, "sampler"]) == 2
     assert "[no-temperature]" in capsys.readouterr().err
     assert not sampler.asked
+
+
+def test_answers_that_a_regime_draws_itself_differ_in_every_repetition() -> None:
+    question = Request((Message("user", ("?",)),), 10, temperature=0.8)
+    seeds = {_seed(replace(question, seed=own), repetition) for own in range(1, 65) for repetition in range(1, 101)}
+    assert len(seeds) == 64 * 100
+    assert [_seed(question, repetition) for repetition in (1, 2)] == [1, 2]

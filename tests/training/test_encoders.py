@@ -37,6 +37,7 @@ def weights(folder: Path) -> bytes:
     return (folder / "model" / "model.safetensors").read_bytes()
 
 
+@pytest.mark.torch
 @pytest.mark.filterwarnings("ignore")  # torch's own, of its next versions
 def test_a_killed_training_goes_on_to_the_same_bytes(
     training: EncoderTraining, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

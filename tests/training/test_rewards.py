@@ -207,6 +207,7 @@ def tiny(folder: Path) -> str:
     return str(folder)
 
 
+@pytest.mark.torch
 @pytest.mark.filterwarnings("ignore")  # torch's own, of its next versions
 def test_a_killed_training_of_an_encoder_goes_on_to_the_same_bytes(
     training: RewardTraining, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -164,11 +164,11 @@ def wiki(request, root: Path, needed, tmp_path: Path) -> Iterator[str]:
 
 def test_a_quarter_that_was_disturbed_ends_as_one_that_was_not(tmp_path: Path, root: Path, wiki: str) -> None:
     opens = CalendarRule().of(QUARTERS[0]).opens.date()
-    days = days_between(opens - timedelta(days=7), opens + timedelta(days=9))
-    down = frozenset(days_between(opens - timedelta(days=1), opens + timedelta(days=6)))
+    days = days_between(opens - timedelta(days=6), opens + timedelta(days=7))
+    down = frozenset(days_between(opens - timedelta(days=1), opens + timedelta(days=5)))
     late = {opens - timedelta(days=5): 2}
     calm, rough = lived_twice(tmp_path, root, QUARTERS, days, Trouble(5, down, late), each=1, wiki=wiki)
-    assert calm.said == {"0": len(days)} and rough.said["killed"] >= 2 and rough.said["1"] >= 6
+    assert calm.said == {"0": len(days)} and rough.said["killed"] >= 2 and rough.said["1"] >= 5
     assert {"data/published/publication.json", "site/index.html"} <= calm.files().keys()
     assert len(list((rough.folder / "data/releases/2024Q1").glob("*/manifest.json"))) == 2
     assert differences(calm, rough) == []
@@ -178,14 +178,14 @@ def test_a_quarter_that_was_disturbed_ends_as_one_that_was_not(tmp_path: Path, r
 @pytest.mark.timeout(3600)
 def test_two_years_that_were_disturbed_end_as_two_that_were_not(tmp_path: Path, root: Path) -> None:
     quarters = [Quarter(2024, 1)]
-    while len(quarters) < 8:
+    while len(quarters) < int(os.environ.get("HELLOFRESH_QUARTERS", "8")):
         quarters.append(quarters[-1].next())
     opens = [CalendarRule().of(quarter).opens.date() for quarter in quarters]
     days = days_between(date(2024, 1, 1), opens[-1] + timedelta(days=3))
     down = frozenset(days_between(opens[1] - timedelta(days=1), opens[1] + timedelta(days=6)))
-    late = {opens[0] - timedelta(days=12): 3, opens[1] - timedelta(days=5): 2, opens[4] - timedelta(days=5): 1}
+    late = {opens[0] - timedelta(days=12): 3, opens[1] - timedelta(days=5): 2, opens[-1] - timedelta(days=5): 1}
     calm, rough = lived_twice(tmp_path, root, tuple(quarters), days, Trouble(5, down, late), each=1)
-    assert calm.said == {"0": len(days)} and rough.said["killed"] >= 50
-    assert len(list((rough.folder / "data/releases").glob("*/*/manifest.json"))) == 16
+    assert calm.said == {"0": len(days)} and rough.said["killed"] >= 6 * len(quarters)
+    assert len(list((rough.folder / "data/releases").glob("*/*/manifest.json"))) == 2 * len(quarters)
     assert differences(calm, rough) == []
     assert main(["release", "verify", str(rough.folder / "data/releases")]) == 0

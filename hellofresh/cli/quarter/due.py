@@ -38,8 +38,9 @@ DAYS_WAITED = 3
 def snapshot_day(today: date, rule: CalendarRule, every: int) -> date:
     """The newest day up to today whose dump is wanted.
 
-    Days are counted back from the last one before each opening, so that the dumps that releases are made of follow from
-    the calendar alone, and not from which day the machine was down or the source late.
+    Days are counted back from the last one before each opening, and none follows until the quarter has opened. So the
+    dumps that releases are made of follow from the calendar alone, and not from which day the machine was down or the
+    source late.
 
     Args:
         today: the day.
@@ -48,14 +49,16 @@ def snapshot_day(today: date, rule: CalendarRule, every: int) -> date:
     """
     quarter = Quarter.containing(datetime.combine(today, time(), UTC))
     nearby = (quarter.previous().previous().previous(), quarter.previous().previous(), quarter.previous(), quarter)
-    before, following = date.min, date.max
-    for last in map(rule.settles, nearby):
+    before, opened, following = date.min, date.min, date.max
+    for one in nearby:
+        last = rule.settles(one)
         if last >= today:
             following = min(following, last)
         else:
-            before = last
+            before, opened = last, rule.of(one).opens.date()
     periods = -(-(following - today).days // every)
-    return max(following - timedelta(days=periods * every), before)
+    wanted = following - timedelta(days=periods * every)
+    return wanted if wanted >= opened else before
 
 
 @dataclass(frozen=True, slots=True)

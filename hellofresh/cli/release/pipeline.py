@@ -150,6 +150,8 @@ def drop_gone(workspace: Workspace, output: CommandOutput) -> None:
     for quarter, name in living(workspace):
         if workspace.gone(quarter, name).is_file():
             gone = gone_samples(workspace, quarter, get_task(name))
+            if not gone:
+                continue
             forget_pictures(workspace, quarter, get_task(name), gone)
             done = take_down(workspace, quarter, get_task(name), gone, now())
             if done.ids:

@@ -108,5 +108,7 @@ def _print(found: TrainedReward, output: CommandOutput) -> None:
     ]  # fmt: skip
     columns = ("metric", "value", "95% interval", "usual class", "difference", "95% interval, paired")
     output.table(f"{card.criterion}: {card.rows['test']:,} held-out responses", columns, rows)
+    if not card.epoch:
+        output.say("note: no epoch was better than the untrained model on the part for selection: do not use it")
     output.text(f"epoch {card.epoch} of {card.training['epochs']}: {found.folder}")
     output.result({**card.model_dump(mode="json"), "folder": str(found.folder), "seconds": found.seconds})

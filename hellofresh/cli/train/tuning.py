@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import argparse
 import re
+from collections.abc import Callable
 from dataclasses import asdict, replace
 from typing import TypeVar
 
 from hellofresh.cli._output import CommandOutput, duration
 from hellofresh.models.local import LOCAL_FOLDER
+from hellofresh.net.lock import locked
 from hellofresh.training.recipe import PreferenceRecipe, RewardedRecipe, SftRecipe, TuningRecipe, load_recipe
 from hellofresh.training.tuning.base_models import HUB, find_base
-from hellofresh.training.tuning.curves import LogRow
+from hellofresh.training.tuning.curves import LogRow, known_values
 from hellofresh.training.tuning.libraries import chosen_device, need_libraries
 from hellofresh.training.tuning.runs import FinishedTuning, Tuning
 from hellofresh.workspace import Workspace
@@ -25,7 +27,7 @@ def sft(options: argparse.Namespace, output: CommandOutput) -> int:
     recipe, tuning = _begin(options, "sft", SftRecipe, output)
     from hellofresh.training.tuning.supervised import tune_supervised
 
-    return _finished(tune_supervised(tuning, recipe), output)
+    return _run(tuning, lambda: tune_supervised(tuning, recipe), output)
 
 
 def rloo(options: argparse.Namespace, output: CommandOutput) -> int:
@@ -50,7 +52,8 @@ def _by_rewards(options: argparse.Namespace, method: str, output: CommandOutput)
     from hellofresh.training.tuning.rewarded import tune_by_rewards
 
     found = rewards.open_rewards(options.rewards, options.judge, recipe)
-    return _finished(tune_by_rewards(replace(tuning, rewards=found.identity), recipe, found), output)
+    tuning = replace(tuning, rewards=found.identity)
+    return _run(tuning, lambda: tune_by_rewards(tuning, recipe, found), output)
 
 
 def dpo(options: argparse.Namespace, output: CommandOutput) -> int:
@@ -59,7 +62,8 @@ def dpo(options: argparse.Namespace, output: CommandOutput) -> int:
     from hellofresh.training.tuning.preferences import tune_by_preferences
 
     found = rewards.open_rewards(options.rewards, rewards.RULES, recipe)
-    return _finished(tune_by_preferences(replace(tuning, rewards=found.identity), recipe, found), output)
+    tuning = replace(tuning, rewards=found.identity)
+    return _run(tuning, lambda: tune_by_preferences(tuning, recipe, found), output)
 
 
 def _begin(
@@ -99,13 +103,20 @@ def _tell(row: LogRow, output: CommandOutput) -> None:
     output.say(f"step {row.step}: " + ", ".join(f"{name.replace('_', ' ')} {value:.4g}" for name, value in known))
 
 
+def _run(tuning: Tuning, tune: Callable[[], FinishedTuning], output: CommandOutput) -> int:
+    """Tune, with the folder to itself."""
+    with locked(tuning.folder / ".lock", what=f"tuning {tuning.folder.name}"):
+        return _finished(tune(), output)
+
+
 def _finished(found: FinishedTuning, output: CommandOutput) -> int:
     card = found.card
-    rows: list[tuple[str, object, object]] = []
-    if card.losses is not None:
-        rows.append(("held-out loss", *card.losses))
-    rows += [(name, trend.first, trend.last) for name, trend in card.trends.items()]
-    output.table(f"{card.method}: {card.steps} steps, {duration(card.seconds)}", ("", "before", "after"), rows)
+    rows = [
+        (name.replace("_", " "), values[0][1], values[-1][1])
+        for name in ("held_out_loss", "reward", "judge", "kl", "length", "entropy")
+        if (values := known_values(card.log, name))
+    ]
+    output.table(f"{card.method}: {card.steps} steps, {duration(card.seconds)}", ("", "first", "last"), rows)
     for flag in card.flags:
         output.text(f"note: {flag}")
     output.text(f"model: {LOCAL_FOLDER}{found.model}")

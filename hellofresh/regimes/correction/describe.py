@@ -217,6 +217,7 @@ class _Describer:
         slots = {"found": block.text, "mark": block.mark}
         asked, said = await _ask(self.case, f"describe-{number}", "merge", _DESCRIPTION_TOKENS, None, **slots)
         found.events.append(asked)
+        said = "" if block.mark in said else said  # an echo of the question says nothing of the picture
         return DescribedPicture(media.address, said or found.together, _MERGED if said else _UNMERGED)
 
 

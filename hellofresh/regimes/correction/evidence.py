@@ -139,7 +139,8 @@ def read_evidence(link: Link, text: str, said: str, settings: CorrectionSettings
         if not found:
             missing += 1
         elif found not in kept["refutes"]:
-            kept[kind][without_links(cut_words(found, settings.quote_most).text).text] = None
+            plain = without_links(cut_words(found, settings.quote_most).text).text
+            kept[kind][" ".join(plain.split())] = None
     return PageEvidence(
         link,
         tuple(kept["refutes"])[: settings.refuting],

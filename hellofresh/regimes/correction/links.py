@@ -26,7 +26,7 @@ _LINK = re.compile(
     re.VERBOSE | re.IGNORECASE,
 )
 _TRAILING = ".,;:!?'\")]}*_\u2019\u201d\u3002"
-_MOST = 2000
+_MOST, _MOST_NESTED = 2000, 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +38,7 @@ class Unlinked:
 
 
 def without_links(text: str, *, spare: Callable[[str], bool] = lambda _: False) -> Unlinked:
-    """Take every address out of a text; of a Markdown link its words stay.
+    """Take every address out of a text; of a Markdown link its words stay, of any other a space.
 
     Args:
         text: any text.
@@ -49,7 +49,7 @@ def without_links(text: str, *, spare: Callable[[str], bool] = lambda _: False) 
     def taken(match: re.Match[str]) -> str:
         if match["target"] is not None:
             found[match["target"][:_MOST]] = None
-            return without(match["said"])
+            return f"{without(match['said'])} "
         whole = match["address"] or match["scheme"] or match["bare"]
         address = whole.rstrip(_TRAILING)
         if address.count("(") > address.count(")") and whole[len(address) :].startswith(")"):
@@ -57,14 +57,18 @@ def without_links(text: str, *, spare: Callable[[str], bool] = lambda _: False) 
         if match["bare"] and not re.search(r"[:/?#]", address) and spare(address):
             return match[0]
         found[address[:_MOST]] = None
-        return whole[len(address) :].lstrip("/")
+        return f" {whole[len(address) :].lstrip('/')}"
 
     def without(part: str) -> str:
         return _LINK.sub(taken, part)
 
     plain = without(text)
-    while (again := without(plain)) != plain:  # what was cut out may have held an address apart
-        plain = again
+    for _ in range(_MOST_NESTED):  # a link may stand in the words of another
+        plain, before = without(plain), plain
+        if plain == before:
+            break
+    else:
+        plain = without(plain.replace("](", "] ("))
     return Unlinked(plain, tuple(found))
 
 

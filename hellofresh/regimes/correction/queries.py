@@ -24,6 +24,8 @@ _LABEL = re.compile(r"^(?:[-*\u2022]\s*|\(?\d{1,2}[.):]\s*)?(?:(?:search )?query
 _AROUND = " \"'`*\u201c\u201d\u2018\u2019\u00ab\u00bb"
 _NONE = re.compile(r"none\W*$", re.IGNORECASE)
 _WORD = re.compile(r"[^\W_]")
+_MARK = re.compile(r"^\[?[0-9a-f]{12} (?:text \d+|end)\b")
+"""A line around a text in the question, which small models repeat."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +76,6 @@ def read_queries(text: str, most: int, words: int) -> tuple[tuple[str, ...], str
         line = one_line(_LABEL.sub("", raw.strip(_AROUND)).strip(_AROUND), _CHARACTERS)
         if not found and _NONE.match(line):
             return (), "none"
-        if _WORD.search(line) and not line.endswith(":"):
+        if _WORD.search(line) and not line.endswith(":") and not _MARK.match(line):
             found.setdefault(line.casefold(), cut_words(line, words).text)
     return tuple(found.values())[:most], "" if found else "empty"

@@ -7,6 +7,7 @@ manifest says beyond the fields here is kept through all versions. `hellofresh.r
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from pathlib import Path
 from typing import Literal
 
@@ -336,9 +337,15 @@ def read_version(path: Path) -> Manifest:
     """One version of a manifest; raises as `read_manifest`."""
     try:
         content = path.read_bytes()
-        said = strict_json(content, most_depth=_MAX_DEPTH)
     except FileNotFoundError:
         raise DataError("no such file", where=str(path), code="missing-file") from None
+    return _parsed(content, path)
+
+
+@lru_cache(maxsize=64)  # a day of the pipeline reads each manifest a dozen times; nobody changes one in place
+def _parsed(content: bytes, path: Path) -> Manifest:
+    try:
+        said = strict_json(content, most_depth=_MAX_DEPTH)
     except BadJsonError as error:
         raise DataError(f"not JSON ({error})", where=str(path), code="bad-json") from None
     if isinstance(said, dict) and said.get("format", FORMAT) not in _FORMATS:

@@ -23,6 +23,7 @@ class TuningCard:
         method: `sft`, `rloo`, `grpo` or `dpo`.
         model, model_sha256: what it began with, as the user named it, and a hash of its files.
         data, data_sha256: name and hash of the file of exchanges.
+        prompt_sha256: of the wordings that the model was shown.
         learnt_from, held_out, left_out: exchanges by what became of them; those left out are too long.
         recipe: every setting.
         rewards: what identifies each reward model, by name; `judge` is the untrained one.
@@ -43,6 +44,7 @@ class TuningCard:
     model_sha256: str
     data: str
     data_sha256: str
+    prompt_sha256: str
     learnt_from: int
     held_out: int
     left_out: int
@@ -85,6 +87,7 @@ def _text(card: TuningCard) -> str:
     about: Mapping[str, object] = {
         "Begins with": f"{card.model} (SHA-256 {card.model_sha256[:16]})",
         "Data": f"{card.data} (SHA-256 {card.data_sha256[:16]})",
+        "Wordings": f"evidence-response (SHA-256 {card.prompt_sha256[:16]})",
         "Exchanges": f"{card.learnt_from} to learn from, {card.held_out} held out, {card.left_out} too long",
         **{f"Reward {name}": identity for name, identity in card.rewards.items()},
         "Steps": card.steps,

@@ -28,6 +28,7 @@ from hellofresh.training.tuning.base_models import BaseModel, load_base
 from hellofresh.training.tuning.card import TuningCard, read_card, write_card
 from hellofresh.training.tuning.curves import LogRow, draw_curves
 from hellofresh.training.tuning.libraries import library_versions
+from hellofresh.training.tuning.prompting import prompt_set
 from hellofresh.training.tuning.watch import is_over_optimised, trend_of
 
 if TYPE_CHECKING:
@@ -73,6 +74,7 @@ class Tuning:
             "method": self.method,
             "model_sha256": self.base.sha256,
             "data_sha256": sha256_file(self.data),
+            "prompt_sha256": prompt_set().sha256,
             "rewards": dict(self.rewards),
             "recipe": self.recipe.model_dump(),
         }
@@ -240,7 +242,7 @@ def finish(
     card = TuningCard(
         method=tuning.method, model=tuning.base.name, model_sha256=tuning.base.sha256,
         data=tuning.data.name, data_sha256=sha256_file(tuning.data),
-        learnt_from=data.learnt_from, held_out=data.held_out, left_out=data.left_out,
+        prompt_sha256=prompt_set().sha256, learnt_from=data.learnt_from, held_out=data.held_out, left_out=data.left_out,
         recipe=tuning.recipe.model_dump(), rewards=dict(tuning.rewards), versions=library_versions(),
         device=_device(tuning.device), parameters=parameters, steps=steps, seconds=time.monotonic() - began,
         peak_mib=_peak_mib(tuning.device), flags=flags, log=list(watcher.rows),

