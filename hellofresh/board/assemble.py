@@ -25,6 +25,7 @@ from hellofresh.board.tables import conduct as board_conduct
 from hellofresh.board.tables import data as board_data
 from hellofresh.board.tables import participants as board_participants
 from hellofresh.board.tables import ratings as board_ratings
+from hellofresh.board.tables import retrieval as board_retrieval
 from hellofresh.board.tables import systems as board_systems
 from hellofresh.editions import Edition
 from hellofresh.files import canonical_json, sha256_file
@@ -139,6 +140,7 @@ def _add_split(rows: BoardRows, split: BoardSplit) -> None:
         ("ratings", board_ratings.rated),
         ("judges", board_ratings.judges),
         ("responses", board_ratings.responses),
+        ("documents", board_retrieval.documents),
     ):
         rows.add(table, keys, of_split(split))
     for calibrated, bins in board_systems.calibrations(split):

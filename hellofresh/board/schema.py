@@ -25,6 +25,7 @@ __all__ = [
     "Dates",
     "Distribution",
     "DueId",
+    "FoundDocument",
     "FunnelStep",
     "JudgeRow",
     "LabelCount",
@@ -626,6 +627,20 @@ class RatedResponse:
     raters: int
 
 
+@dataclass(frozen=True, slots=True)
+class FoundDocument:
+    """A document that is relevant to a query, or that a system ranked among the first; only if its text may be shown.
+
+    Attributes:
+        id: in the corpus that is searched.
+        title, text: of it; long texts are cut.
+    """
+
+    id: str
+    title: str
+    text: str
+
+
 TABLES: Mapping[str, Table[Any]] = {
     "scores": Table(Score, {"split": str}),
     "periods": Table(PeriodBalance, _RELEASE),
@@ -660,5 +675,6 @@ TABLES: Mapping[str, Table[Any]] = {
     "ratings": Table(RatedRow, _SPLIT),
     "judges": Table(JudgeRow, _SPLIT),
     "responses": Table(RatedResponse, _SPLIT),
+    "documents": Table(FoundDocument, _SPLIT),
 }
 """Every table of the board, by the name of its file; each has rows of its own."""

@@ -21,6 +21,7 @@ from hellofresh.board.schema import (
     DatasetRow,
     Dates,
     Distribution,
+    FoundDocument,
     JudgeRow,
     LabelCount,
     License,
@@ -48,7 +49,7 @@ from leaderboard.data.tables import ALL_PERIODS, PROSPECTIVE, SplitKey
 
 __all__ = ["CHOSEN", "Days", "Records", "load_records"]
 
-_LARGE = {"pairs", "samples", "answers", "transcripts", "responses"}
+_LARGE = {"pairs", "samples", "answers", "transcripts", "responses", "documents"}
 """A row for each pair of systems, for each sample with its texts, for each answer: too many to keep in memory."""
 CHOSEN = "chosen"
 """Where calibration is about the chosen class, whichever that is."""
@@ -118,6 +119,10 @@ class Records:
     def responses(self, split: SplitKey, systems: Sequence[str]) -> list[RatedResponse]:
         """The responses of these systems, in the order of samples."""
         return self._rows(RatedResponse, split, pl.col("system").is_in(list(systems)))
+
+    def documents(self, split: SplitKey, ids: Sequence[str]) -> Mapping[str, FoundDocument]:
+        """The texts of these documents, as far as they may be shown, by id."""
+        return {row.id: row for row in self._rows(FoundDocument, split, pl.col("id").is_in(list(ids)))}
 
     def participants(self, split: SplitKey) -> list[Participant]:
         """Who takes part in a split whose labels are not revealed; empty for others."""

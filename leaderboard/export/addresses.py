@@ -118,6 +118,10 @@ class CopyLayout:
         """The page on those who judged a split's responses."""
         return f"{folder_of(split)}/judges.html"
 
+    def retrieval(self, split: SplitKey) -> str:
+        """The page on who found a split's evidence."""
+        return f"{folder_of(split)}/retrieval.html"
+
     def analysis(self, split: SplitKey, name: str = "index.html") -> str:
         """The page of a split's analyses, or a file beside it."""
         return f"{folder_of(split)}/analyses/{name}"

@@ -21,6 +21,7 @@ from leaderboard.components.labels import (
 )
 from leaderboard.components.markup import Html, el, visible
 from leaderboard.components.pieces import preview_tags
+from leaderboard.components.retrieval import retrieval_metrics
 from leaderboard.data.analyses_table import BoardAnalysis
 from leaderboard.data.records import Records
 from leaderboard.data.tables import MAIN, Board, SplitKey
@@ -162,6 +163,8 @@ def _banner(page: StaticPage, site: Site) -> Html:
     pages += [("Analyses", site.layout.analysis(main))] if main in site.layout.analyses else []
     if site.records.ratings(main):
         pages += [("Responses", site.layout.responses(main)), ("Judges", site.layout.judges(main))]
+    if retrieval_metrics(main.task) and site.layout.systems.get(main):
+        pages.append(("Retrieval", site.layout.retrieval(main)))
     pages += [("Data", site.layout.data(newest)), ("About", ABOUT)]
     items = (el("li", _way(page, path, title, current=title == page.section)) for title, path in pages)
     brand = el("a", "HelloFresh", href=relative(page.path, HOME), class_="hf-brand")

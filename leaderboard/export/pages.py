@@ -39,6 +39,7 @@ from leaderboard.export.addresses import ABOUT, HOME, StaticLinks, folder_of
 from leaderboard.export.columns import columns_class
 from leaderboard.export.frame import Site, StaticPage, chooser, split_title
 from leaderboard.export.rated import rated_pages
+from leaderboard.export.retrieval import retrieval_pages
 
 __all__ = ["all_lines", "pages_of"]
 
@@ -56,6 +57,7 @@ def pages_of(site: Site) -> Iterator[StaticPage]:
         yield _leaderboard(site, split, site.layout.board(split))
         yield _data(site, split)
         yield from rated_pages(site, split)
+        yield from retrieval_pages(site, split)
         yield from _lead(site, split)
         yield from _systems(site, split)
     for split in site.layout.analyses:

@@ -6,7 +6,19 @@ and never run `app.py`.
 
 from __future__ import annotations
 
-from leaderboard.views import about, analyses, compare, data, judges, leaderboard, responses, samples, submit, system
+from leaderboard.views import (
+    about,
+    analyses,
+    compare,
+    data,
+    judges,
+    leaderboard,
+    responses,
+    retrieval,
+    samples,
+    submit,
+    system,
+)
 from leaderboard.views._base import SitePage
 
 __all__ = ["PAGES", "SitePage"]
@@ -18,6 +30,7 @@ PAGES: tuple[SitePage, ...] = (
     samples.PAGE,
     responses.PAGE,
     judges.PAGE,
+    retrieval.PAGE,
     analyses.PAGE,
     data.PAGE,
     submit.PAGE,

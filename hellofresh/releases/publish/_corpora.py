@@ -15,7 +15,7 @@ from hellofresh.releases.publish._tables import Column
 from hellofresh.retrieval.corpora import RetrievalCorpus, open_corpus
 from hellofresh.workspace import Workspace
 
-__all__ = ["CORPUS_COLUMNS", "SearchedCorpus", "licences_in", "searched_corpora"]
+__all__ = ["CORPUS_COLUMNS", "SearchedCorpus", "licences_in", "searched_corpora", "searched_corpus"]
 
 CORPUS_COLUMNS = (
     Column("id", "string"), Column("title", "string"), Column("text", "string"), Column("date", "date32"),
@@ -71,10 +71,11 @@ def searched_corpora(workspace: Workspace, parts: Iterable[PublishedPart]) -> li
         if part.task.output is Ranking
         for row in read_jsonl(part.folder / "samples.jsonl")
     }
-    return [_found(workspace, name, sha256) for name, sha256 in sorted(named)]
+    return [searched_corpus(workspace, name, sha256) for name, sha256 in sorted(named)]
 
 
-def _found(workspace: Workspace, name: str, sha256: str) -> SearchedCorpus:
+def searched_corpus(workspace: Workspace, name: str, sha256: str) -> SearchedCorpus:
+    """A corpus that queries name."""
     try:
         corpus = open_corpus(workspace, name)
     except HelloFreshError:
