@@ -12,7 +12,7 @@ from hellofresh.outputs import Response
 from hellofresh.ratings.people import SystemResponse
 from hellofresh.ratings.study import read_responses
 from hellofresh.ratings.table import StudyFiles
-from hellofresh.releases import load_release
+from hellofresh.releases import labels_are_public, load_release
 from hellofresh.releases.build.duplicates import METHOD, near_duplicates
 from hellofresh.submissions import Fault
 from hellofresh.submissions.intake.predictions import Prediction
@@ -67,6 +67,8 @@ def about_copied_responses(
     for task, ids in samples.items():
         if get_task(task).output is not Response:
             continue
+        if edition.is_living and not labels_are_public(workspace, edition, task):
+            continue  # a warning would tell which notes are rated beside responses
         known = set(ids)
         texts = {item.id: item.text for item in predictions if item.id in known and item.text and item.repetition == 1}
         references = _references(workspace, edition, get_task(task))

@@ -32,6 +32,7 @@ from hellofresh.files import (
     write_jsonl,
 )
 from hellofresh.quarters import Quarter, parse_utc, utc_text
+from hellofresh.releases.build.apart import groups_told_of
 from hellofresh.releases.life.load import Release, facts_of
 from hellofresh.releases.life.manifest import (
     BUNDLED,
@@ -215,7 +216,12 @@ def _pending(workspace: Workspace, quarter: Quarter, task: Task, deadline: datet
     asked = set(read_ids(main)) if main.is_file() else set()
     rows = (task.parse_sample(canonical_json(row), where=str(path)) for row in read_jsonl(path))
     wait = task.decides_after
-    found = {s.id: s for s in rows if s.id not in asked and (wait is None or s.date + wait > deadline)}
+    told = groups_told_of(workspace, task, before=quarter.next())
+    found = {
+        s.id: s
+        for s in rows
+        if s.id not in asked and s.group not in told and (wait is None or s.date + wait > deadline)
+    }
     if not found:
         raise ReleaseError(
             f"every undecided sample of {task.name} for {quarter} may be decided before {utc_text(deadline)}",

@@ -24,6 +24,7 @@ from hellofresh.files import (
     write_jsonl,
 )
 from hellofresh.quarters import Quarter
+from hellofresh.releases.build.apart import groups_apart
 from hellofresh.releases.build.earlier import Earlier, EarlierComparison, compare, without_earlier
 from hellofresh.releases.build.escrow import SAMPLE_KEY, Escrow
 from hellofresh.releases.build.selection import Selection, select
@@ -146,6 +147,7 @@ class _Plan:
         recipe: what decides the release besides its candidates.
         earlier: the releases that were there before.
         asked: ids of the prospective split: no sample is asked about twice.
+        apart: groups that releases of other tasks have, of whose labels samples of these groups would tell.
     """
 
     workspace: Workspace
@@ -156,6 +158,7 @@ class _Plan:
     recipe: _Recipe
     earlier: Earlier
     asked: frozenset[str]
+    apart: frozenset[str]
 
     @property
     def folder(self) -> Path:
@@ -182,7 +185,8 @@ class _Plan:
             "escrow": self.escrow.salt("which key is this?"), "calendar": recipe.calendar.to_json(),
             "draw": sha256_text(recipe.draw_key), "earlier": self.earlier.key(),
         }  # fmt: skip
-        return found | ({"asked before": sorted(self.asked)} if self.asked else {})
+        rare = {"asked before": sorted(self.asked), "apart": sorted(self.apart)}
+        return found | {name: value for name, value in rare.items() if value}
 
 
 def _planned(
@@ -205,7 +209,8 @@ def _planned(
     recipe = _Recipe(seed, cap, task.public_type is not None and not texts and not bundled, calendar, draw_key)
     earlier = Earlier.of(workspace, quarter, task, bundled=bundled)
     asked = _asked_before(workspace.release(quarter, task.name))
-    return _Plan(workspace, quarter, task, collection, escrow, recipe, earlier, asked)
+    apart = groups_apart(workspace, quarter, task)
+    return _Plan(workspace, quarter, task, collection, escrow, recipe, earlier, asked, apart)
 
 
 def _write(plan: _Plan) -> list[Path]:
@@ -231,7 +236,11 @@ def _choose(plan: _Plan) -> tuple[Selection, EarlierComparison]:
     """The balanced choice of what no earlier quarter has, and how it compares with those; raises ReleaseError."""
     read_account(plan.workspace, plan.task, plan.quarter)
     before = plan.earlier.read()
-    candidates = [item for item in read_candidates(plan.candidates, plan.task) if item.sample.id not in plan.asked]
+    candidates = [
+        item
+        for item in read_candidates(plan.candidates, plan.task)
+        if item.sample.id not in plan.asked and item.sample.group not in plan.apart
+    ]
     fresh, repeated = without_earlier(candidates, before)
     selection = select(fresh, seed=plan.recipe.draw_key, cap=plan.recipe.cap, classes=_labels(plan.task))
     if not selection.chosen:

@@ -97,7 +97,9 @@ def test_people_and_runs_are_rated_side_by_side_and_scored_at_the_reveal(
     assert overall == {"human-high": 9.0, "scripted correction": 5.0, "human-low": 2.0}
 
 
-def test_a_response_that_repeats_a_note_on_the_post_is_named(released: Workspace, tmp_path: Path) -> None:
+def test_a_response_that_repeats_a_note_on_the_post_is_named_once_that_tells_nothing(
+    released: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     notes = reference_responses(released, QUARTER, TASK)
     assert len(notes) == 12 and {item.system for item in notes} == {"human-high", "human-low"}
     samples = {"x-posts": tuple({item.sample for item in notes})}
@@ -106,6 +108,9 @@ def test_a_response_that_repeats_a_note_on_the_post_is_named(released: Workspace
         return [f.what for f in about_copied_responses(released, QUARTER, samples, rows, tmp_path / "p.jsonl")]
 
     copy = Prediction(id=notes[0].sample, text=f"{notes[0].text} Really.")
+    assert warned(copy) == []  # while the quarter is open, it would tell which notes there are
+    monkeypatch.setenv("HELLOFRESH_NOW", "2024-06-01T00:00:00Z")
+    assert reveal(released, QUARTER, TASK, now())
     assert len(warned(copy)) == 1 and notes[0].sample in warned(copy)[0]
     assert warned(Prediction(id=notes[0].sample, text="My own words about what the post says of the town.")) == []
 
