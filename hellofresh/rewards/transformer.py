@@ -61,8 +61,8 @@ class TransformerReward:
         if not weights.is_file() or sha256_file(weights) != card.sha256:
             raise DataError("not the weights of the card", where=str(weights), fix="Train again.", code="changed-file")
         # Local files only: nothing is fetched, whatever the folder's files name.
-        tokenizer = AutoTokenizer.from_pretrained(path, local_files_only=True)
-        model = AutoModelForSequenceClassification.from_pretrained(path, local_files_only=True)
+        tokenizer = AutoTokenizer.from_pretrained(path, local_files_only=True, trust_remote_code=False)
+        model = AutoModelForSequenceClassification.from_pretrained(path, local_files_only=True, trust_remote_code=False)
         return cls(card, tokenizer, model.eval())
 
     @property

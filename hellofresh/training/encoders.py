@@ -19,7 +19,7 @@ from hellofresh.files import atomic_path, canonical_json, remove_file, sha256_te
 from hellofresh.retrieval.base import missing_extra
 from hellofresh.retrieval.comparison import rank_queries
 from hellofresh.retrieval.corpora import RetrievalCorpus
-from hellofresh.retrieval.encoders import prefixes_of
+from hellofresh.retrieval.encoders import loading_of, not_at_hand, prefixes_of
 from hellofresh.retrieval.judgements import Query
 from hellofresh.retrieval.rerank import FIRST_STAGE
 from hellofresh.retrieval.sparse import SparseRetriever
@@ -136,11 +136,16 @@ class _Run:
             raise missing_extra("training an encoder", error.name or "torch", "train") from None
         torch.manual_seed(training.recipe.seed)
         device = "cuda" if torch.cuda.is_available() else "cpu"
-        model = AutoModel.from_pretrained(training.model).to(device)
+        name, loading = loading_of(training.model)
+        try:
+            model = AutoModel.from_pretrained(name, **loading).to(device)
+            tokenizer = AutoTokenizer.from_pretrained(name, **loading)
+        except OSError:
+            raise not_at_hand(training.model) from None
         recipe = training.recipe
         kept, chosen = split_for_selection(training.corpus.queries(training.split), recipe.selection, recipe.seed)
         run = cls(
-            training, folder, AutoTokenizer.from_pretrained(training.model), model,
+            training, folder, tokenizer, model,
             torch.optim.AdamW(model.parameters(), lr=recipe.rate, weight_decay=recipe.decay),
             device, make_examples(training.corpus, kept, training.first, recipe), chosen, 0, [], [],
         )  # fmt: skip

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from hellofresh.files import atomic_path, remove_file, sha256_file
 from hellofresh.retrieval.base import missing_extra
+from hellofresh.retrieval.encoders import loading_of, not_at_hand
 from hellofresh.rewards.base import LabelledResponse
 from hellofresh.rewards.card import RewardCard, write_card
 from hellofresh.rewards.heads import chances
@@ -96,10 +97,15 @@ class _Run:
         recipe = training.recipe
         torch.manual_seed(recipe.seed)
         device = "cuda" if torch.cuda.is_available() else "cpu"
-        loaded = AutoModelForSequenceClassification.from_pretrained(model, num_labels=1).to(device)
+        name, loading = loading_of(model)
+        try:
+            loaded = AutoModelForSequenceClassification.from_pretrained(name, num_labels=1, **loading).to(device)
+            tokenizer = AutoTokenizer.from_pretrained(name, **loading)
+        except OSError:
+            raise not_at_hand(model) from None
         run = cls(
             training, divide(training.examples, recipe), folder, training.identity({"encoder": model}),
-            AutoTokenizer.from_pretrained(model), loaded,
+            tokenizer, loaded,
             torch.optim.AdamW(loaded.parameters(), lr=recipe.rate, weight_decay=recipe.decay), device, 0, [],
         )  # fmt: skip
         run.read_state()

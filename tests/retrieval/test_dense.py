@@ -17,7 +17,7 @@ from hellofresh.retrieval import dense
 from hellofresh.retrieval.base import DocumentKeys, best
 from hellofresh.retrieval.corpora import RetrievalCorpus
 from hellofresh.retrieval.dense import DenseRetriever, corpus_vectors
-from hellofresh.retrieval.encoders import MiniLm, SentenceEncoder, open_encoder
+from hellofresh.retrieval.encoders import MiniLm, SentenceEncoder, loading_of, open_encoder, prefixes_of
 
 DIMENSIONS = 32
 
@@ -128,3 +128,11 @@ def test_minilm_puts_like_texts_together_and_a_vector_is_of_its_text_alone(
     assert np.allclose(np.linalg.norm(vectors, axis=1), 1, atol=1e-5)
     assert vectors[0] @ vectors[1] > vectors[0] @ vectors[2] + 0.3
     assert np.array_equal(encoder.passages(texts[1:2])[0], vectors[1])
+
+
+def test_only_what_is_named_so_is_downloaded() -> None:
+    assert loading_of("hub:intfloat/e5-base-v2") == (
+        "intfloat/e5-base-v2", {"local_files_only": False, "trust_remote_code": False}
+    )  # fmt: skip
+    assert loading_of("tuned/modle") == ("tuned/modle", {"local_files_only": True, "trust_remote_code": False})
+    assert prefixes_of("hub:intfloat/e5-base-v2") == ("query: ", "passage: ")

@@ -11,6 +11,7 @@ from typing import TypeVar
 from hellofresh.cli._output import CommandOutput, duration
 from hellofresh.models.local import LOCAL_FOLDER
 from hellofresh.net.lock import locked
+from hellofresh.retrieval.encoders import HUB
 from hellofresh.training.recipe import (
     PreferenceRecipe,
     RewardedRecipe,
@@ -19,7 +20,7 @@ from hellofresh.training.recipe import (
     change_recipe,
     load_recipe,
 )
-from hellofresh.training.tuning.base_models import HUB, find_base
+from hellofresh.training.tuning.base_models import find_base
 from hellofresh.training.tuning.curves import LogRow, known_values
 from hellofresh.training.tuning.libraries import chosen_device, need_libraries
 from hellofresh.training.tuning.runs import FinishedTuning, Tuning

@@ -202,8 +202,10 @@ def _load(folder: Path) -> _Loaded:
     device = "cuda" if torch.cuda.is_available() else "cpu"
     precision = torch.bfloat16 if device == "cuda" else torch.float32
     try:
-        model = AutoModelForCausalLM.from_pretrained(str(base or folder), dtype=precision, local_files_only=True)
-        tokenizer = AutoTokenizer.from_pretrained(str(folder), local_files_only=True)
+        model = AutoModelForCausalLM.from_pretrained(
+            str(base or folder), dtype=precision, local_files_only=True, trust_remote_code=False
+        )
+        tokenizer = AutoTokenizer.from_pretrained(str(folder), local_files_only=True, trust_remote_code=False)
         if base is not None:
             from peft import PeftModel
 

@@ -19,16 +19,16 @@ from hellofresh.files import sha256_file
 from hellofresh.models.local.converted import WEIGHTS_SHA256, find_weights
 from hellofresh.models.local.folders import adapter_base, folder_sha256
 from hellofresh.retrieval.base import missing_extra
+from hellofresh.retrieval.encoders import HUB
 from hellofresh.training.recipe import TuningRecipe
 from hellofresh.workspace import Workspace
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
-__all__ = ["EMBEDDED", "HUB", "BaseModel", "find_base", "load_base", "load_tokenizer"]
+__all__ = ["EMBEDDED", "BaseModel", "find_base", "load_base", "load_tokenizer"]
 
 EMBEDDED = "smollm2-135m"
-HUB = "hub:"
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +120,7 @@ def load_tokenizer(base: BaseModel) -> PreTrainedTokenizerBase:
     from transformers import AutoTokenizer
 
     try:
-        tokenizer = AutoTokenizer.from_pretrained(base.place, local_files_only=not base.on_hub)
+        tokenizer = AutoTokenizer.from_pretrained(base.place, local_files_only=not base.on_hub, trust_remote_code=False)
     except (OSError, ValueError, KeyError) as error:
         raise _unreadable(base, error) from None
     if tokenizer.eos_token is None:
@@ -151,7 +151,7 @@ def load_base(base: BaseModel, recipe: TuningRecipe, device: str, *, exact: bool
     whole = None if base.on_hub else adapter_base(Path(base.place))
     try:
         model = AutoModelForCausalLM.from_pretrained(
-            str(whole or base.place), local_files_only=not base.on_hub,
+            str(whole or base.place), local_files_only=not base.on_hub, trust_remote_code=False,
             dtype=torch.bfloat16 if device == "cuda" else torch.float32, **own,
         )  # fmt: skip
         if whole is not None:
