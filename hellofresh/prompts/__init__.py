@@ -10,7 +10,16 @@ A table has a `frame` and `prompts`, or takes the prompts of another table by `p
 The texts of a regime's other steps stand in `steps`.
 """
 
-from hellofresh.prompts._files import load_prompt_set, parse_prompt_set, prompt_set_toml
+from hellofresh.prompts._files import has_prompts, load_prompt_set, parse_prompt_set, prompt_set_toml
 from hellofresh.prompts._sets import MANUAL, YES_OR_NO, Prompt, PromptSet
 
-__all__ = ["MANUAL", "YES_OR_NO", "Prompt", "PromptSet", "load_prompt_set", "parse_prompt_set", "prompt_set_toml"]
+__all__ = [
+    "MANUAL",
+    "YES_OR_NO",
+    "Prompt",
+    "PromptSet",
+    "has_prompts",
+    "load_prompt_set",
+    "parse_prompt_set",
+    "prompt_set_toml",
+]

@@ -68,6 +68,21 @@ class _SharedFile(BaseModel):
     steps: dict[str, str]
 
 
+def has_prompts(task: str, regime: str) -> bool:
+    """Whether the project has prompts for a task and regime, or the task brings some of its own.
+
+    Raises:
+        PromptError: if they are malformed.
+    """
+    try:
+        load_prompt_set(task, regime)
+    except PromptError as error:
+        if error.code in ("missing-regime", "no-prompts"):
+            return False
+        raise
+    return True
+
+
 def load_prompt_set(task: str, regime: str, file: Path | None = None) -> PromptSet:
     """The project's own prompt set for a task and regime, or the one in a file.
 

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from pydantic import ValidationError
 
 from hellofresh.errors import UnknownNameError, UsageError
+from hellofresh.prompts import has_prompts
 from hellofresh.regimes._base import MAIN, Ask, BaseRegime, Case, Need, Outcome, Regime, RegimeSettings
 from hellofresh.regimes._reading import is_refusal, read_choice
 from hellofresh.regimes.agents import AGENT, PROXY, agent_regime, load_agent, proxy_regime
@@ -58,8 +59,9 @@ REGIMES: dict[str, Regime] = {regime.name: regime for regime in _ALL}
 
 
 def regimes_for(task: Task) -> list[str]:
-    """Names of the regimes that hand back what a task asks for."""
-    return [name for name, regime in REGIMES.items() if regime.gives is task.output]
+    """Names of the regimes that hand back what a task asks for, and have prompts for it."""
+    fitting = (regime for regime in REGIMES.values() if regime.gives is task.output)
+    return [regime.name for regime in fitting if has_prompts(task.name, regime.prompts_from)]
 
 
 def get_regime(name: str, settings: Sequence[str] = ()) -> Regime:

@@ -31,7 +31,7 @@ __all__ = ["Review", "SystemForm", "Upload", "UploadFinding", "fingerprint", "kn
 
 _PLACE = re.compile(
     r"(?P<file>predictions\.(?:jsonl|csv)|prospective\.(?:jsonl|csv)|system\.toml)"
-    r"(?: line (?P<line>\d+))?(?:, (?P<field>.*))?",
+    r"(?: lines? (?P<line>\d+)(?:, \d+)*)?(?:, (?P<field>.*))?",
     re.DOTALL,
 )
 _NO_NAME = "-"

@@ -13,7 +13,7 @@ from hellofresh.files import sha256_file
 from leaderboard.components.analyses import plain_rows
 from leaderboard.components.formats import Row, as_csv, as_json
 from leaderboard.components.labels import EVERY, task_order
-from leaderboard.components.quarters import fixed_rows, plain_fixed, too_few
+from leaderboard.components.quarters import fixed_rows, plain_fixed
 from leaderboard.components.scale import plain_scale
 from leaderboard.components.standings import lines_of, plain_row
 from leaderboard.components.verdict import contenders
@@ -24,7 +24,7 @@ from leaderboard.export.addresses import CopyLayout, file_names
 from leaderboard.export.columns import columns_class, columns_css
 from leaderboard.export.folder import CopyFile, CopyListing, earlier_copy, put_in_place, written_beside
 from leaderboard.export.frame import ICON, SCRIPT, STYLE, Site, framed, style
-from leaderboard.export.pages import all_lines, pages_of
+from leaderboard.export.pages import all_lines, over_quarters, pages_of
 
 __all__ = ["ExportReport", "export_board"]
 
@@ -148,11 +148,9 @@ def _files(site: Site, *, space: bool) -> Iterator[tuple[str, str | bytes]]:
         yield page.path, _lean(whole) if page.lean else whole
     for split in site.layout.splits:
         yield from _tables(site, split, [plain_row(line, split) for line in all_lines(site, split)])
-    for task in sorted({split.task for split in site.board.splits if site.board.has_quarters(split.task)}):
-        rows = fixed_rows(site.records, task)
-        yield from _tables(
-            site, SplitKey(EVERY, task), [] if too_few(rows) else [plain_fixed(row, task) for row in rows]
-        )
+    for task in over_quarters(site):
+        rows = [plain_fixed(row, task) for row in fixed_rows(site.records, task)]
+        yield from _tables(site, SplitKey(EVERY, task), rows)
     for split in site.layout.splits:
         for name, path in site.board.released(split).items():
             yield site.layout.released(split, name), path.read_bytes()

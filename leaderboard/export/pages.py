@@ -62,8 +62,14 @@ def pages_of(site: Site) -> Iterator[StaticPage]:
         yield from _systems(site, split)
     for split in site.layout.analyses:
         yield _analyses(site, split)
-    for task in sorted({split.task for split in site.board.splits if site.board.has_quarters(split.task)}):
+    for task in over_quarters(site):
         yield _every(site, task)
+
+
+def over_quarters(site: Site) -> list[str]:
+    """The tasks with enough quarters for one scale."""
+    tasks = sorted({split.task for split in site.board.splits if site.board.has_quarters(split.task)})
+    return [task for task in tasks if not too_few(fixed_rows(site.records, task))]
 
 
 def all_lines(site: Site, split: SplitKey) -> list[Line]:
@@ -78,9 +84,7 @@ def _title(site: Site, split: SplitKey) -> str:
 
 def _choices(site: Site, path: str, split: SplitKey) -> Html:
     """Leaderboards of the other tasks and quarters; all quarters come last."""
-    tasks = dict.fromkeys(one.task for one in site.board.splits)
-    over = [task for task in tasks if site.board.has_quarters(task) and not too_few(fixed_rows(site.records, task))]
-    splits = [*site.layout.splits, *(SplitKey(EVERY, task) for task in over)]
+    splits = [*site.layout.splits, *(SplitKey(EVERY, task) for task in over_quarters(site))]
     return chooser(path, site, split, [(one, site.layout.board(one)) for one in splits])
 
 

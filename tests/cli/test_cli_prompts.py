@@ -9,7 +9,7 @@ import pytest
 from hellofresh.cli import main
 from hellofresh.models import Answer, Finish, ModelSpec, Request
 from hellofresh.models.catalogue import CATALOGUE, CatalogueEntry
-from hellofresh.outputs import Ranking
+from hellofresh.outputs import Choice, Ranking, Response
 from hellofresh.prompts import load_prompt_set
 from hellofresh.regimes import REGIMES, regimes_for
 from hellofresh.tasks import TASKS
@@ -52,9 +52,9 @@ def run(capsys, *arguments: str):
 def test_list_names_every_prompt_of_every_task_and_regime(capsys) -> None:
     code, rows, _ = run(capsys, "prompts", "list")
     assert code == 0
-    assert len(rows) == sum(bool(task.classes) for task in TASKS.values()) * (
-        5 * (len(regimes_for(TASKS["x-notes"])) - 1) + 1
-    ) + sum(task.output is Ranking for task in TASKS.values())  # the agent has one wording, and so has a retriever
+    choosing = 5 * (len(regimes_for(TASKS["x-notes"])) - 1) + 1  # the agent has one wording
+    wordings = {Choice: choosing, Response: 5, Ranking: 1}  # each task of responses has a regime of its own
+    assert len(rows) == sum(wordings[task.output] for task in TASKS.values())
     assert {row["regime"] for row in rows} == set(REGIMES)
 
 

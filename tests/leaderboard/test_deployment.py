@@ -16,6 +16,7 @@ from pathlib import Path
 from urllib.error import URLError
 from urllib.request import urlopen
 
+import polars as pl
 import pytest
 
 INSTRUCTION = re.compile(r"^([A-Z]+)\s+(.*)$")
@@ -67,7 +68,13 @@ def test_the_space_holds_the_board_and_no_labels(space: Path) -> None:
     files = [path.relative_to(space).as_posix() for path in space.rglob("*") if path.is_file()]
     assert "data/board/manifest.json" in files
     assert [name for name in files if name.startswith("data/") and not name.startswith("data/board/")] == []
-    assert [name for name in files if any(secret in name for secret in SECRETS) and name.startswith("data/")] == []
+    releases = pl.read_parquet(space / "data/board/releases.parquet").filter(pl.col("revealed"))
+    revealed = {  # their labels are public files of the release, which the page Data hands out
+        f"data/board/released/{edition}/{task}/labels.jsonl"
+        for edition, task in releases.select("edition", "task").iter_rows()
+    }
+    secret = [name for name in files if name.startswith("data/") and any(part in name for part in SECRETS)]
+    assert secret and set(secret) <= revealed
 
 
 def test_everything_that_is_copied_is_there_and_nothing_else_of_data_reaches_the_image(space: Path) -> None:

@@ -214,7 +214,7 @@ def test_hostile_samples_never_become_markup(split: dict[str, str]) -> None:
     for number in range(100, 110):
         key = f"xn-{number}" if split is NOTES else f"we-{number}-0"
         shown = html(opened("samples", **split, sample=key))
-        assert not re.search(r'<(script|img|b|code)\b|href="(?!\./samples\?task=)|\u202e|\u0301{4}', shown)
+        assert not re.search(r'<(script|img|b|code)\b|href="(?!\./(?:samples|data)\?task=)|\u202e|\u0301{4}', shown)
 
 
 def test_before_the_reveal_neither_labels_nor_answers_are_shown(

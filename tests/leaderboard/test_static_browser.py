@@ -31,7 +31,6 @@ HOME = "x-notes/2023Q2/index.html"
 PAGES = {
     "leaderboard": HOME,
     "ties": "x-notes/2024Q1/index.html",
-    "every-quarter": "wikipedia-edits/all/index.html",
     "lead": "x-notes/2024Q1/lead.html",
     "data": "wikipedia-edits/2024Q1/data.html",
     "about": "about.html",
@@ -71,7 +70,7 @@ class Visit:
 
     def names(self) -> list[str]:
         """The systems shown, in their order."""
-        return self.page.locator(f"{SHOWN} td.hf-name > a").all_inner_texts()
+        return self.page.locator(f"{SHOWN} td.hf-name > a").all_text_contents()
 
     @property
     def fragment(self) -> str:

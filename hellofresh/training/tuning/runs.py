@@ -10,12 +10,12 @@ from __future__ import annotations
 import math
 import os
 import platform
-import resource
 import shutil
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -289,5 +289,9 @@ def _peak_mib(device: str) -> int:
 
     if device == "cuda":
         return int(torch.cuda.max_memory_allocated() / _MIB)
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    try:
+        resource = import_module("resource")  # not on Windows
+    except ImportError:
+        return 0
+    peak: int = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return peak // (_MIB if sys.platform == "darwin" else 1024)
