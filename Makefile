@@ -27,7 +27,7 @@ test: $(READY) ## run all tests, on all cores
 	$(BIN)/python -m pytest --numprocesses auto --dist worksteal
 
 soak: $(READY) ## run the tests that take minutes each, then fuzz all readers of other people's files; MINUTES=60
-	$(BIN)/python -m pytest -m soak
+	$(BIN)/python -m pytest -m soak --numprocesses auto --dist worksteal
 	$(BIN)/python benchmarks/fuzz.py --minutes $(or $(MINUTES),60)
 
 check: $(READY) ## ruff, mypy --strict and import-linter
