@@ -91,7 +91,13 @@ def test_readme_has_the_three_paths() -> None:
     assert PLAN.keys() <= commands().keys()
 
 
-def test_browse(newcomer: Newcomer) -> None:
+def test_the_three_paths_word_by_word(newcomer: Newcomer, endpoint: str) -> None:
+    browse(newcomer)
+    evaluate(newcomer, endpoint)
+    submit(newcomer)
+
+
+def browse(newcomer: Newcomer) -> None:
     listed = commands()["Two commands"]
     assert "make test" in listed  # which is what runs this
     newcomer.types(next(command for command in listed if command == "make release"))
@@ -120,14 +126,14 @@ def test_browse(newcomer: Newcomer) -> None:
         site.wait(60)
 
 
-def test_evaluate(newcomer: Newcomer, endpoint: str) -> None:
+def evaluate(newcomer: Newcomer, endpoint: str) -> None:
     assert endpoint
     printed = [newcomer.types(command) for command in commands()["Evaluate a model"]]
     assert "F1 beside the baselines" in printed[-1]
     assert printed[-1].endswith("next: make leaderboard\n")
 
 
-def test_submit(newcomer: Newcomer) -> None:
+def submit(newcomer: Newcomer) -> None:
     new, check, add = commands()["Submit a system"]
     assert new.endswith("submission new --edition 2026Q3")
     drafts = Path(newcomer.environment["HELLOFRESH_DATA"]).parent / "drafts"
