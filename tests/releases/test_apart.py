@@ -69,3 +69,12 @@ def test_the_wrong_order_is_refused(make: Maker) -> None:
     with pytest.raises(ReleaseError, match="x-notes must be released before x-posts") as raised:
         make.release(notes(make, FIRST, range(10)), quarter=FIRST)
     assert raised.value.code == "wrong-order"
+
+
+def test_posts_wait_for_the_notes_of_their_quarter_where_notes_are_released(make: Maker) -> None:
+    make.release(notes(make, FIRST, range(10)), quarter=FIRST)
+    with pytest.raises(ReleaseError, match="x-notes must be released before x-posts"):
+        make.release([noted_post(n, SECOND) for n in range(40, 45)], quarter=SECOND)
+    make.release(notes(make, SECOND, range(20, 30), first=100), quarter=SECOND)
+    make.release([noted_post(n, SECOND) for n in range(40, 45)], quarter=SECOND)
+    assert len(groups(make, SECOND, "x-posts")) == 5

@@ -30,8 +30,11 @@ def groups_apart(workspace: Workspace, quarter: Quarter, task: Task) -> frozense
     if not _is_released(workspace, quarter, task.name):
         for name in filter(lambda name: _is_released(workspace, quarter, name), telling):
             raise _wrong_order(workspace, quarter, first=task.name, second=name)
+    released = {name for _, name in workspace.released()}
     for name in task.tells_of:
-        if workspace.candidates(name, quarter).is_file() and not _is_released(workspace, quarter, name):
+        # Where the other task is released at all, its release of this quarter comes first, however late its source is.
+        expected = name in released or workspace.candidates(name, quarter).is_file()
+        if expected and not _is_released(workspace, quarter, name):
             raise _wrong_order(workspace, quarter, first=name, second=task.name)
     asked = frozenset(group for name in task.tells_of for group in _recent(workspace, quarter, name))
     return asked | groups_told_of(workspace, task, before=quarter)
