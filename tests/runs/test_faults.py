@@ -459,7 +459,7 @@ BASIC: Evaluation
 
 def test_a_full_disk_ends_the_run_and_room_lets_it_go_on(evaluating, workspace, chat, loopback) -> None:
     chat.behave = sensible(loopback)
-    size = 64_000
+    size = 40_000
     assert evaluating.whole(workspace, chat.base_url, most_bytes=size) == 1
     assert evaluating.told.read_text().startswith("journal-write: ")
     kept = journalled(workspace)
