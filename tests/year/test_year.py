@@ -178,7 +178,7 @@ def test_a_quarter_that_was_disturbed_ends_as_one_that_was_not(tmp_path: Path, r
 @pytest.mark.timeout(3600)
 def test_two_years_that_were_disturbed_end_as_two_that_were_not(tmp_path: Path, root: Path) -> None:
     quarters = [Quarter(2024, 1)]
-    while len(quarters) < int(os.environ.get("HELLOFRESH_QUARTERS", "8")):
+    while len(quarters) < max(3, int(os.environ.get("HELLOFRESH_QUARTERS", "8"))):  # the provider fails in the second
         quarters.append(quarters[-1].next())
     opens = [CalendarRule().of(quarter).opens.date() for quarter in quarters]
     days = days_between(date(2024, 1, 1), opens[-1] + timedelta(days=3))
