@@ -19,23 +19,24 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from hellofresh.errors import DataError, WorkspaceError
+from hellofresh.errors import DataError, HelloFreshError, WorkspaceError
 
 if TYPE_CHECKING:
-    from pydantic import TypeAdapter
+    from pydantic import TypeAdapter, ValidationError
 
 __all__ = [
     "MAX_DEPTH",
     "BadJsonError",
-    "as_type",
+    "as_model",
     "atomic_path",
     "canonical_json",
+    "model_fault",
     "parse_toml",
-    "read_as",
     "read_ids",
     "read_json",
     "read_jsonl",
-    "read_rows",
+    "read_model",
+    "read_models",
     "remove_file",
     "sha256_file",
     "sha256_text",
@@ -252,40 +253,55 @@ def parse_toml(content: bytes) -> dict[str, object]:
         raise ValueError("nested too deeply") from None
 
 
-def read_as(path: Path, kind: type[_Kind]) -> _Kind:
-    """Read a file of our own making that holds one JSON object, as a type of ours.
+def read_model(
+    path: Path, kind: type[_Kind], *, error: type[HelloFreshError] = DataError, fix: str = "", code: str = "bad-json"
+) -> _Kind:
+    """Read a file that holds one JSON object, as a dataclass, typed dictionary or pydantic model.
+
+    Args:
+        path: the file.
+        kind: the type of its content.
+        error, fix, code: what is raised if the content is not of that type: its class, the advice and the code.
 
     Raises:
-        DataError: if the file is missing, or does not hold what the type says.
+        DataError: if the file is missing or not JSON.
+        HelloFreshError: of the class `error`, if it holds something else than the type says.
     """
-    return as_type(kind, read_json(path), where=str(path))
+    return as_model(kind, read_json(path), where=str(path), error=error, fix=fix, code=code)
 
 
-def read_rows(path: Path, kind: type[_Kind]) -> Iterator[_Kind]:
-    """Read a JSONL file of our own making, each line as a type of ours.
-
-    Raises:
-        DataError: if the file is missing, or a line does not hold what the type says.
-    """
+def read_models(
+    path: Path, kind: type[_Kind], *, error: type[HelloFreshError] = DataError, fix: str = "", code: str = "bad-json"
+) -> Iterator[_Kind]:
+    """Read a JSONL file, each line as `read_model` reads a file; the error names the line."""
     for number, row in enumerate(read_jsonl(path), start=1):
-        yield as_type(kind, row, where=f"{path} line {number}")
+        yield as_model(kind, row, where=f"{path} line {number}", error=error, fix=fix, code=code)
 
 
-def as_type(kind: type[_Kind], value: object, *, where: str) -> _Kind:
-    """A JSON value as a type of ours: a dataclass, a typed dictionary or a pydantic model. Unknown names are ignored.
-
-    Raises:
-        DataError: if it is none.
-    """
+def as_model(
+    kind: type[_Kind],
+    value: object,
+    *,
+    where: str,
+    error: type[HelloFreshError] = DataError,
+    fix: str = "",
+    code: str = "bad-json",
+) -> _Kind:
+    """A JSON or TOML value as a dataclass, typed dictionary or pydantic model; `read_model` says what is raised."""
     from pydantic import ValidationError
 
     try:
         return _adapter(kind).validate_python(value)
-    except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        place = ".".join(str(part) for part in first["loc"])
-        what = f"{place}: {first['msg']}" if place else str(first["msg"])
-        raise DataError(what, where=where, code="bad-json") from None
+    except ValidationError as fault:
+        raise error(model_fault(fault), where=where, fix=fix, code=code) from None
+
+
+def model_fault(error: ValidationError) -> str:
+    """The first fault that a validation found, as `field: message`; a long name from outside is cut."""
+    first = error.errors(include_url=False, include_input=False)[0]
+    place = ".".join(str(part) for part in first["loc"])[:200]
+    what = str(first["msg"]).removeprefix("Value error, ")
+    return f"{place}: {what[:1].lower()}{what[1:]}" if place else what
 
 
 def _adapter(kind: type[_Kind]) -> TypeAdapter[_Kind]:

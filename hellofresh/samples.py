@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, is_dataclass
 from datetime import datetime
+from enum import StrEnum
 from typing import Annotated, Any
 
 from pydantic import AliasChoices
@@ -12,10 +13,31 @@ from pydantic import Field as JsonField
 
 from hellofresh.quarters import utc_text
 
-__all__ = ["MAIN", "PROSPECTIVE", "Candidate", "EditionName", "Fact", "Label", "Sample", "to_json"]
+__all__ = [
+    "MAIN",
+    "PROSPECTIVE",
+    "Candidate",
+    "EditionName",
+    "Fact",
+    "Label",
+    "Sample",
+    "Split",
+    "SplitName",
+    "to_json",
+]
 
-MAIN, PROSPECTIVE = "main", "prospective"
-"""The splits of a release: the balanced samples that systems are ranked on, and those that nobody had decided."""
+
+class Split(StrEnum):
+    """The splits of an edition: the samples that systems are ranked on, and those that were undecided when drawn."""
+
+    MAIN = "main"
+    PROSPECTIVE = "prospective"
+
+
+SplitName = Annotated[Split, JsonField(strict=False)]
+"""The field of a file that names a split; a strict model takes its text."""
+
+MAIN, PROSPECTIVE = Split.MAIN, Split.PROSPECTIVE
 
 EditionName = Annotated[str, JsonField(validation_alias=AliasChoices("edition", "quarter"))]
 """The field of a file that names an edition; files of earlier versions call it `quarter`."""

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from hellofresh import __version__
 from hellofresh.errors import DataError
-from hellofresh.files import canonical_json, read_as, sha256_file, sha256_text, write_json
+from hellofresh.files import canonical_json, read_model, sha256_file, sha256_text, write_json
 from hellofresh.workspace import Workspace
 
 __all__ = ["Stage", "input_key"]
@@ -63,7 +63,7 @@ class Stage:
     def _read(self) -> _StageReceipt | None:
         """What is remembered, None where it was never done."""
         path = self._receipt if self._receipt.is_file() else self._earlier
-        return read_as(path, _StageReceipt) if path.is_file() else None
+        return read_model(path, _StageReceipt) if path.is_file() else None
 
     def is_current(self) -> bool:
         """Whether the outputs are there as made from these very inputs."""
@@ -102,7 +102,7 @@ class Stage:
         changed = {path.relative_to(workspace.root).as_posix(): path for path in paths}
         for folder in (workspace.root / "private" / "receipts", workspace.root / "receipts"):
             for receipt in sorted(folder.rglob("*.json")):
-                mine = [changed[name] for name in read_as(receipt, _StageReceipt).outputs if name in changed]
+                mine = [changed[name] for name in read_model(receipt, _StageReceipt).outputs if name in changed]
                 if mine:
                     cls.amend(workspace, receipt.relative_to(folder).with_suffix("").as_posix(), mine)
 

@@ -22,7 +22,7 @@ from hellofresh.files import (
     read_ids,
     read_json,
     read_jsonl,
-    read_rows,
+    read_models,
     sha256_file,
     sha256_text,
     write_bytes,
@@ -95,14 +95,14 @@ def test_rows_are_read_as_the_type_that_they_hold(tmp_path: Path) -> None:
     path = tmp_path / "rows.jsonl"
     rows = [{"id": "a", "count": 1, "more": []}, {"id": "b", "count": None}]
     write_jsonl(path, rows)
-    assert list(read_rows(path, _Row)) == [_Row("a", 1), _Row("b", None)]
+    assert list(read_models(path, _Row)) == [_Row("a", 1), _Row("b", None)]
     assert list(read_ids(path)) == ["a", "b"]
 
 
 def test_a_row_of_another_type_is_named(tmp_path: Path) -> None:
     write_jsonl(tmp_path / "rows.jsonl", [{"id": "a", "count": 1}, {"id": "b", "count": "many"}, {"id": 3}])
     with pytest.raises(DataError) as caught:
-        list(read_rows(tmp_path / "rows.jsonl", _Row))
+        list(read_models(tmp_path / "rows.jsonl", _Row))
     assert "rows.jsonl line 2" in str(caught.value) and "count" in caught.value.what
     with pytest.raises(DataError) as caught:
         list(read_ids(tmp_path / "rows.jsonl"))

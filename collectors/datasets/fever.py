@@ -9,7 +9,7 @@ from pathlib import Path
 from collectors.datasets._files import FileRow, json_rows, known_label, required_text
 from collectors.datasets._rows import DataSet, OriginalFile, StatementRow
 from hellofresh.errors import DataError
-from hellofresh.files import as_type
+from hellofresh.files import as_model
 
 __all__ = ["DATASET", "LABELS", "evidence_pages"]
 
@@ -20,7 +20,7 @@ _MOST_PAGES = 20
 def evidence_pages(row: FileRow) -> str:
     """The titles of Wikipedia pages that the annotators took as evidence, `; ` between them."""
     try:
-        items = as_type(list[list[tuple[object, object, str | None, object]]], row["evidence"], where=row.where)
+        items = as_model(list[list[tuple[object, object, str | None, object]]], row["evidence"], where=row.where)
     except DataError:
         raise row.fault("the evidence has another form", "bad-field", "[[[annotation, id, page, sentence]]]") from None
     titles = {title for group in items for _, _, title, _ in group if title is not None}

@@ -14,7 +14,7 @@ import aiohttp
 
 from hellofresh import __version__
 from hellofresh.errors import DataError, SourceError, WorkspaceError
-from hellofresh.files import read_as, write_json
+from hellofresh.files import read_model, write_json
 from hellofresh.net.retry import PASSING, RetryPolicy
 from hellofresh.net.retry_after import retry_after_s
 
@@ -205,7 +205,7 @@ class Transfer:
 def _read_note(note: Path, url: str | None) -> _Known | None:
     """What is known of the part, or None if that is not known or it is of another URL."""
     try:
-        known = read_as(note, _Known)
+        known = read_model(note, _Known)
     except DataError:
         return None
     return known if url in (None, known.url) else None

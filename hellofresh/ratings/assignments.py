@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from hellofresh.errors import UsageError, WorkspaceError
-from hellofresh.files import read_as, sha256_text, write_json
+from hellofresh.files import read_model, sha256_text, write_json
 from hellofresh.ratings.table import RatingPhase
 from hellofresh.samples import to_json
 
@@ -165,4 +165,4 @@ def read_assignments(folder: Path) -> Assignments:
     if not path.is_file():
         fix = "Run 'hellofresh rate assign' first."
         raise WorkspaceError("nobody is assigned here", where=str(folder), fix=fix, code="no-assignments")
-    return read_as(path, Assignments)
+    return read_model(path, Assignments)

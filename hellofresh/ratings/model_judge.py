@@ -16,7 +16,7 @@ from pathlib import Path
 import polars as pl
 
 from hellofresh.errors import DataError, RunError, UsageError
-from hellofresh.files import canonical_json, read_rows, sha256_text, write_jsonl
+from hellofresh.files import canonical_json, read_models, sha256_text, write_jsonl
 from hellofresh.models.catalogue import ModelContext, open_model
 from hellofresh.outputs import Response
 from hellofresh.quarters import parse_utc
@@ -252,4 +252,4 @@ def read_pairs(folder: Path) -> list[PairChoice]:
     Raises:
         DataError: if the file is missing or damaged.
     """
-    return list(read_rows(folder / _PAIRS, PairChoice))
+    return list(read_models(folder / _PAIRS, PairChoice))

@@ -12,7 +12,7 @@ from statistics import median
 import polars as pl
 
 from hellofresh.errors import DataError, UsageError, WorkspaceError
-from hellofresh.files import read_as, read_rows, write_bytes, write_json, write_jsonl
+from hellofresh.files import read_model, read_models, write_bytes, write_json, write_jsonl
 from hellofresh.ratings.assignments import (
     Assignments,
     RaterPlan,
@@ -223,8 +223,8 @@ def open_study(folder: Path) -> OpenStudy:
         folder,
         assignments,
         rubric,
-        {item.id: item for item in read_rows(folder / "samples.jsonl", StudySample)},
-        {item.id: item for item in read_rows(folder / "responses.jsonl", BlindedResponse)},
+        {item.id: item for item in read_models(folder / "samples.jsonl", StudySample)},
+        {item.id: item for item in read_models(folder / "responses.jsonl", BlindedResponse)},
     )
 
 
@@ -319,4 +319,4 @@ def read_access(files: StudyFiles) -> Sequence[RaterAccess]:
     path = files.private / "raters.json"
     if not path.is_file():
         raise WorkspaceError("nobody is assigned", where=str(files.edition), code="no-assignments")
-    return read_as(path, _Raters).raters
+    return read_model(path, _Raters).raters

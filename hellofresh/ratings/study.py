@@ -14,7 +14,7 @@ import polars as pl
 
 from hellofresh.editions import Edition
 from hellofresh.errors import DataError
-from hellofresh.files import read_rows, write_bytes, write_jsonl
+from hellofresh.files import read_models, write_bytes, write_jsonl
 from hellofresh.ratings.rubric import Rubric, parse_rubric
 from hellofresh.ratings.table import KEY, RATINGS, StudyFiles, check_ratings, read_table
 from hellofresh.samples import to_json
@@ -140,7 +140,7 @@ def read_samples(files: StudyFiles) -> list[StudySample]:
     Raises:
         DataError: if the file is missing or damaged.
     """
-    return list(read_rows(_beside(files, "samples.jsonl"), StudySample))
+    return list(read_models(_beside(files, "samples.jsonl"), StudySample))
 
 
 def write_responses(files: StudyFiles, responses: Iterable[BlindedResponse]) -> None:
@@ -155,4 +155,4 @@ def read_responses(files: StudyFiles) -> list[BlindedResponse]:
     Raises:
         DataError: if the file is missing or damaged.
     """
-    return list(read_rows(files.responses, BlindedResponse))
+    return list(read_models(files.responses, BlindedResponse))

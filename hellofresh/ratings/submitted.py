@@ -14,7 +14,7 @@ from enum import StrEnum
 from pathlib import Path
 
 from hellofresh.errors import SubmissionError, WorkspaceError
-from hellofresh.files import BadJsonError, as_type, canonical_json, strict_json
+from hellofresh.files import BadJsonError, as_model, canonical_json, strict_json
 from hellofresh.net.lock import locked
 from hellofresh.ratings.rubric import Rubric
 from hellofresh.ratings.table import RatingPhase
@@ -154,7 +154,7 @@ class RaterSheet:
                 value = strict_json(line[:_MOST_LINE])
             except BadJsonError:
                 continue  # half a line of a process that was killed
-            yield as_type(SubmittedRating, value, where=f"{self._path.name} line {number}")
+            yield as_model(SubmittedRating, value, where=f"{self._path.name} line {number}")
 
     def state(self) -> SheetState:
         """What the lines come to."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from hellofresh.errors import ReleaseError
-from hellofresh.files import read_ids, read_rows
+from hellofresh.files import read_ids, read_models
 from hellofresh.outputs import Choice, Output, Ranking, Response
 from hellofresh.results.entries import Entry
 
@@ -77,7 +77,7 @@ def _differences(folder: Path, path: Path, entries: Sequence[Entry]) -> Iterator
     ids = set(read_ids(folder / "samples.jsonl"))
     before: dict[str, dict[tuple[str, str], _Answer]] = defaultdict(dict)
     systems: dict[str, _System] = {}
-    for row in read_rows(path, _PublishedPrediction):
+    for row in read_models(path, _PublishedPrediction):
         systems[row.entry] = row.system, row.regime, row.lane
         if row.id in ids:
             before[row.entry][row.prompt, row.id] = row.answer

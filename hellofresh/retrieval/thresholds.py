@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field
 
 from hellofresh.errors import DataError, UsageError
-from hellofresh.files import read_rows, sha256_text
+from hellofresh.files import read_models, sha256_text
 from hellofresh.retrieval.base import Retriever
 from hellofresh.retrieval.corpora import RetrievalCorpus
 from hellofresh.stats import Interval, area_under_curve, share_interval
@@ -160,7 +160,7 @@ def read_pairs(path: Path) -> list[LabelledPair]:
     Raises:
         DataError: if the file is missing or a line is no pair.
     """
-    return list(read_rows(path, LabelledPair))
+    return list(read_models(path, LabelledPair))
 
 
 async def corpus_pairs(

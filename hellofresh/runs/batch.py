@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from hellofresh.errors import DataError, RunError
-from hellofresh.files import as_type, read_json, write_json
+from hellofresh.files import as_model, read_json, write_json
 from hellofresh.models import CallError, ModelSpec
 from hellofresh.models.batches.base import Batches, BatchQuestion, BatchResult, BatchState, BatchStatus, sorted_out
 from hellofresh.net.retry import RetryPolicy
@@ -93,7 +93,7 @@ def _read(path: Path) -> list[_Batch]:
     if not path.is_file():
         return []
     try:
-        return as_type(list[_Batch], read_json(path).get("batches"), where=str(path))
+        return as_model(list[_Batch], read_json(path).get("batches"), where=str(path))
     except DataError as error:
         raise DataError(f"cannot be read ({error.what})", where=str(path), code="bad-batches") from None
 

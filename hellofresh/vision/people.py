@@ -19,7 +19,7 @@ import aiohttp
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from hellofresh.errors import ConfigError, DataError, RunError
-from hellofresh.files import read_rows, sha256_file
+from hellofresh.files import read_models, sha256_file
 from hellofresh.images import Image, Media
 from hellofresh.net.database import open_database
 from hellofresh.net.http import HttpClient, UnusableReplyError
@@ -75,7 +75,7 @@ class PeopleFile:
 
     @cached_property
     def _known(self) -> dict[str, list[str]]:
-        return {line.image: line.people for line in read_rows(self.path, _Line)}
+        return {line.image: line.people for line in read_models(self.path, _Line)}
 
     async def names(self, media: Media, image: Image | None) -> Sequence[str]:
         """Those of the first of address, hash as it came, and hash as it was written again."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hellofresh.files import as_type
+from hellofresh.files import as_model
 from hellofresh.web._workers import WorkerError, Workers
 from hellofresh.web.text import Extractor, MainText
 
@@ -35,7 +35,7 @@ class Extraction:
             found = await self.workers.ask(body, content_type)
         except WorkerError as error:
             raise ExtractionError(f"no text could be extracted ({error})") from None
-        return as_type(MainText, found, where="the extractor")
+        return as_model(MainText, found, where="the extractor")
 
     async def close(self) -> None:
         """Stop the workers."""

@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from hellofresh.errors import DataError, WorkspaceError
-from hellofresh.files import read_as, read_json, sha256_file, temporary_prefix, write_json
+from hellofresh.files import read_json, read_model, sha256_file, temporary_prefix, write_json
 
 __all__ = ["MARKER", "CopyFile", "CopyListing", "earlier_copy", "put_in_place", "written_beside"]
 
@@ -97,7 +97,7 @@ def _read(folder: Path) -> CopyListing:
     try:
         if read_json(folder / MARKER).get("format") != _FORMAT:
             raise _foreign(folder, f"its {MARKER} has another format")
-        return read_as(folder / MARKER, CopyListing)
+        return read_model(folder / MARKER, CopyListing)
     except DataError as error:
         raise _foreign(folder, f"its {MARKER} cannot be read") from error
 

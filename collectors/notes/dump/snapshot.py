@@ -19,7 +19,7 @@ from collectors.notes.dump.shards import UNFINISHED
 from collectors.notes.dump.tables import RATINGS
 from hellofresh.candidates.rows import SourceFile
 from hellofresh.errors import DataError
-from hellofresh.files import read_as, sha256_file, write_json
+from hellofresh.files import read_model, sha256_file, write_json
 
 __all__ = ["MANIFEST", "SnapshotManifest", "known_hashes", "newest_snapshot", "read_manifest", "write_manifest"]
 
@@ -73,7 +73,7 @@ def write_manifest(place: Path, day: date, base_url: str, progress: Callable[[st
 def read_manifest(place: Path) -> SnapshotManifest | None:
     """The folder's manifest, or None if there is none, or it is none of ours."""
     try:
-        stored = read_as(place / MANIFEST, _StoredManifest)
+        stored = read_model(place / MANIFEST, _StoredManifest)
     except (DataError, OSError):
         return None
     changed = [stored.changed_ns.get(item.name, 0) for item in stored.files]

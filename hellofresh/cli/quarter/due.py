@@ -11,7 +11,7 @@ from hellofresh.calendar import CalendarRule
 from hellofresh.cli.release import pipeline
 from hellofresh.clock import now
 from hellofresh.config import Settings
-from hellofresh.files import read_as, write_json
+from hellofresh.files import read_model, write_json
 from hellofresh.quarters import Quarter, parse_utc, utc_text
 from hellofresh.regimes import REGIMES, regimes_for
 from hellofresh.releases import Phase, state_of
@@ -76,7 +76,7 @@ def due_hydrations(workspace: Workspace, settings: Settings) -> Iterator[Quarter
     for quarter, name in current_quarters(workspace):
         if name == "x-notes" and read_manifest(workspace.release(quarter, name)).withheld:
             record = _record_of(workspace, quarter)
-            if not record.is_file() or parse_utc(read_as(record, _Hydrated).at) + wait <= now():
+            if not record.is_file() or parse_utc(read_model(record, _Hydrated).at) + wait <= now():
                 yield quarter
 
 

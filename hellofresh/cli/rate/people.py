@@ -9,7 +9,7 @@ from collections import Counter
 
 from hellofresh.cli._output import CommandOutput
 from hellofresh.errors import UsageError
-from hellofresh.files import read_rows, write_jsonl
+from hellofresh.files import read_models, write_jsonl
 from hellofresh.images import media_of
 from hellofresh.outputs import Response
 from hellofresh.quarters import utc_text
@@ -101,8 +101,8 @@ def run_assign(options: argparse.Namespace, output: CommandOutput) -> int:
     files = _files(options)
     access = assign(
         files,
-        list(read_rows(options.samples, StudySample)),
-        list(read_rows(options.responses, SystemResponse)),
+        list(read_models(options.samples, StudySample)),
+        list(read_models(options.responses, SystemResponse)),
         options.rater,
         rubric=options.rubric,
         share=options.share,

@@ -11,7 +11,7 @@ import polars as pl
 from collectors.datasets.judged import read_responses_column
 from hellofresh.cli._output import CommandOutput
 from hellofresh.errors import UsageError
-from hellofresh.files import read_rows
+from hellofresh.files import read_models
 from hellofresh.ratings.model_judge import keep_ratings
 from hellofresh.ratings.people import SystemResponse
 from hellofresh.ratings.reward_judges import JudgedSystems, judge_by_rewards, judge_name, reward_ratings
@@ -63,7 +63,7 @@ def run(options: argparse.Namespace, output: CommandOutput) -> int:
 def _responses(options: argparse.Namespace, workspace: Workspace, release: Release) -> list[SystemResponse]:
     entries, _ = entries_of_runs(workspace, release)
     found = list(responses_of(entries))
-    return found + (list(read_rows(options.responses, SystemResponse)) if options.responses is not None else [])
+    return found + (list(read_models(options.responses, SystemResponse)) if options.responses is not None else [])
 
 
 def _evidence(

@@ -29,7 +29,7 @@ from pathlib import Path
 from typing import Any
 
 from hellofresh.errors import DataError, UsageError, WorkspaceError
-from hellofresh.files import read_as, sha256_file, write_json
+from hellofresh.files import read_model, sha256_file, write_json
 
 __all__ = [
     "DETOKENIZER",
@@ -134,7 +134,7 @@ def _cache() -> Path:
 
 def _whole(folder: Path) -> bool:
     try:
-        listing = read_as(folder / _LISTING, dict[str, str])
+        listing = read_model(folder / _LISTING, dict[str, str])
         return bool(listing) and all(sha256_file(folder / name) == sha256 for name, sha256 in listing.items())
     except (DataError, OSError, AttributeError, TypeError):
         return False

@@ -23,7 +23,7 @@ from hellofresh.candidates.rows import read_candidates
 from hellofresh.editions import Edition, quarter_of
 from hellofresh.errors import ReleaseError, UsageError
 from hellofresh.files import (
-    as_type,
+    as_model,
     canonical_json,
     read_ids,
     read_jsonl,
@@ -400,7 +400,7 @@ def prospective_outcomes(workspace: Workspace, quarter: Edition, task: Task) -> 
     """The labels of a resolved split with their facts, by sample id; none before it is resolved."""
     path = _folder(workspace, quarter, task) / OUTCOMES
     rows = read_jsonl(path) if path.is_file() else ()
-    found = [(as_type(_Outcome, row, where=str(path)), facts_of(row, task)) for row in rows]
+    found = [(as_model(_Outcome, row, where=str(path)), facts_of(row, task)) for row in rows]
     return {row.id: Label(row.id, row.label, facts) for row, facts in found if row.label is not None}
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from hellofresh.editions import Edition, is_edition, parse_edition
 from hellofresh.errors import ReleaseError, UsageError
-from hellofresh.files import read_ids, read_jsonl, read_rows, write_jsonl
+from hellofresh.files import read_ids, read_jsonl, read_models, write_jsonl
 from hellofresh.quarters import utc_text
 from hellofresh.releases.life.manifest import Manifest, amend_manifest, file_entry, read_manifest
 from hellofresh.releases.life.tombstones import TOMBSTONES, Tombstone, read_tombstones, to_rows
@@ -185,4 +185,4 @@ def gone_samples(workspace: Workspace, edition: Edition, task: Task) -> dict[str
             fix=f"Run: hellofresh hydrate --quarter {edition} --dump DIR --posts-from ...",
             code="not-hydrated",
         )
-    return {row.id: row.why for row in read_rows(path, _Look) if row.why in _GONE}
+    return {row.id: row.why for row in read_models(path, _Look) if row.why in _GONE}

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from hellofresh.editions import Edition
 from hellofresh.errors import DataError, ReleaseError, UsageError, WorkspaceError
-from hellofresh.files import read_as, read_json, sha256_file, temporary_prefix
+from hellofresh.files import read_json, read_model, sha256_file, temporary_prefix
 from hellofresh.releases.publish._build import build, key_of
 from hellofresh.releases.publish._corpora import searched_corpora
 from hellofresh.releases.publish._parts import ACCOUNT, PublishedAccount, PublishedFile, PublishedPart, opened_parts
@@ -105,7 +105,7 @@ def _published(target: Path) -> Mapping[str, PublishedFile]:
     if not target.exists() or (target.is_dir() and not any(target.iterdir())):
         return {}
     try:
-        known = {entry.path: entry for entry in read_as(target / ACCOUNT, PublishedAccount).files}
+        known = {entry.path: entry for entry in read_model(target / ACCOUNT, PublishedAccount).files}
     except (DataError, NotADirectoryError):
         known = {}
     found = {path.relative_to(target).as_posix() for path in target.rglob("*") if not path.is_dir()}

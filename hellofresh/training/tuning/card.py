@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from hellofresh.files import read_as, write_bytes, write_json
+from hellofresh.files import read_model, write_bytes, write_json
 from hellofresh.training.tuning.curves import LogRow
 from hellofresh.training.tuning.watch import Trend
 
@@ -80,7 +80,7 @@ def read_card(folder: Path) -> TuningCard:
     Raises:
         DataError: if it is missing or malformed.
     """
-    return read_as(folder / "card.json", TuningCard)
+    return read_model(folder / "card.json", TuningCard)
 
 
 def _text(card: TuningCard) -> str:

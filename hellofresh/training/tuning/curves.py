@@ -9,7 +9,7 @@ from pathlib import Path
 
 from hellofresh.figures.charts import Axis, Chart, Figure, Mark, Series
 from hellofresh.figures.image import render
-from hellofresh.files import read_rows, write_bytes, write_jsonl
+from hellofresh.files import read_models, write_bytes, write_jsonl
 
 __all__ = ["LogRow", "draw_curves", "known_values", "read_log", "row_of", "write_log"]
 
@@ -92,7 +92,7 @@ def read_log(path: Path) -> list[LogRow]:
     Raises:
         DataError: if it is missing or malformed.
     """
-    return list(read_rows(path, LogRow))
+    return list(read_models(path, LogRow))
 
 
 def known_values(rows: Sequence[LogRow], name: str) -> list[tuple[int, float]]:

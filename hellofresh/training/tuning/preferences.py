@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
 
-from hellofresh.files import read_rows, sha256_text, write_jsonl
+from hellofresh.files import read_models, sha256_text, write_jsonl
 from hellofresh.rewards.base import RewardCase
 from hellofresh.training.recipe import PreferenceRecipe
 from hellofresh.training.tuning.base_models import load_base, load_tokenizer
@@ -112,7 +112,7 @@ def _pairs(
     path = tuning.folder / f"pairs-{tuning.key[:12]}.jsonl"
     if not path.is_file():
         write_jsonl(path, (asdict(pair) for pair in _drawn(recipe, rewards, exchanges, model, tokenizer)))
-    return {pair.id: pair for pair in read_rows(path, PreferencePair)}
+    return {pair.id: pair for pair in read_models(path, PreferencePair)}
 
 
 def _drawn(

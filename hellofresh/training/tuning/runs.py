@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 
 from hellofresh.errors import DataError, UsageError
 from hellofresh.figures.image import need_converter
-from hellofresh.files import as_type, canonical_json, read_json, remove_file, sha256_file, sha256_text, write_json
+from hellofresh.files import as_model, canonical_json, read_json, remove_file, sha256_file, sha256_text, write_json
 from hellofresh.models.local.folders import adapter_base
 from hellofresh.training.recipe import TuningRecipe
 from hellofresh.training.tuning.base_models import BaseModel, load_base
@@ -117,7 +117,7 @@ class Tuning:
         path = self.folder / "before.json"
         if not path.is_file():
             write_json(path, {"step": 0, "held_out_loss": measure()})
-        return as_type(LogRow, read_json(path), where=str(path))
+        return as_model(LogRow, read_json(path), where=str(path))
 
     def checkpoint(self) -> Path | None:
         """The newest whole checkpoint; half ones are removed."""
