@@ -20,7 +20,6 @@ from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
 from hellofresh import __version__
-from hellofresh.config import WebSettings
 from hellofresh.core.errors import RunError, UsageError
 from hellofresh.core.files import canonical_json, sha256_text
 from hellofresh.core.net.addresses import AddressError, PageAddress
@@ -35,6 +34,7 @@ from hellofresh.evidence.web.excluded import ExcludedSources
 from hellofresh.evidence.web.fetch import FetchResult, PageFetcher
 from hellofresh.evidence.web.search import ProviderAnswer, SearchProvider, load_corpus, named_corpus, open_provider
 from hellofresh.evidence.web.search.images import MOST_LINKS, open_image_provider
+from hellofresh.evidence.web.settings import WebSettings
 from hellofresh.evidence.web.text import Extractor
 
 __all__ = ["TEXTS_ALREADY", "PageReader", "StoredSearch", "StoredWeb", "WebStore", "open_web", "user_agent"]

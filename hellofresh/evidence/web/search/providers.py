@@ -7,7 +7,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from hellofresh.config import WebProviderSettings, WebSettings
 from hellofresh.core.errors import ConfigError
 from hellofresh.core.net.keys import may_carry_key
 from hellofresh.core.net.retry import RetryPolicy
@@ -18,6 +17,7 @@ from hellofresh.evidence.web.search._base import SearchProvider
 from hellofresh.evidence.web.search._http import SEARCH_RETRIES, HttpProvider
 from hellofresh.evidence.web.search.ddgs import Ddgs
 from hellofresh.evidence.web.search.offline import Offline
+from hellofresh.evidence.web.settings import WebProviderSettings, WebSettings
 
 if TYPE_CHECKING:
     from hellofresh.evidence.retrieval.corpora import RetrievalCorpus
