@@ -16,7 +16,7 @@ from pydantic import Field, model_validator
 from hellofresh.core.errors import ConfigError
 from hellofresh.core.files import as_model, parse_toml
 from hellofresh.core.strict import Strict
-from hellofresh.evidence.web.settings import WebSettings
+from hellofresh.evidence.settings import WebSettings
 from hellofresh.models.tables import ModelTable, Name, ProviderTable
 from hellofresh.releases.settings import ReleaseSettings
 

@@ -19,10 +19,10 @@ from hellofresh.core.errors import RunError, UnknownNameError, UsageError
 from hellofresh.core.files import canonical_json, sha256_text, write_json, write_jsonl
 from hellofresh.core.workspace import Workspace
 from hellofresh.evidence.publishers import load_publishers
+from hellofresh.evidence.settings import WebSettings
 from hellofresh.evidence.web import Found, ImageSearch, Web, WebPage, open_web
 from hellofresh.evidence.web.pictures import MediaPictures, PictureCache, PictureError, decode_now
 from hellofresh.evidence.web.search import provider_with_key
-from hellofresh.evidence.web.settings import WebSettings
 from hellofresh.evidence.web.store import TEXTS_ALREADY
 from hellofresh.models import Model
 from hellofresh.models.catalogue import ModelContext, open_model

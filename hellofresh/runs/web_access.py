@@ -10,8 +10,8 @@ from pathlib import Path
 
 from hellofresh.config import Settings
 from hellofresh.core.errors import UnknownNameError
+from hellofresh.evidence.settings import WebSettings
 from hellofresh.evidence.web import Web, open_web
-from hellofresh.evidence.web.settings import WebSettings
 from hellofresh.evidence.web.store import TEXTS_ALREADY, user_agent
 from hellofresh.runs.evaluate import Evaluation, WebAccess
 from hellofresh.runs.regimes import Need, get_regime

@@ -12,11 +12,11 @@ import pytest
 
 from hellofresh.core.errors import ConfigError, RunError
 from hellofresh.core.net.retry import RetryPolicy
+from hellofresh.evidence.settings import WebSettings
 from hellofresh.evidence.web import ImageSearch
 from hellofresh.evidence.web.excluded import ExcludedSources
 from hellofresh.evidence.web.search import ProviderAnswer
 from hellofresh.evidence.web.search.images import MOST_LINKS, PagedImageSearch, open_image_provider
-from hellofresh.evidence.web.settings import WebSettings
 from hellofresh.evidence.web.store import StoredWeb, WebStore
 
 KEY = "key-of-mine"

@@ -19,12 +19,12 @@ from typing import Any, TypeVar
 import pytest
 
 from hellofresh.core.errors import HelloFreshError, RunError
+from hellofresh.evidence.settings import WebSettings
 from hellofresh.evidence.web import Found, PageStatus, SearchResult, Web, WebPage, open_web
 from hellofresh.evidence.web import store as store_module
 from hellofresh.evidence.web.documents import Corpus, CorpusReader
 from hellofresh.evidence.web.excluded import ExcludedSources
 from hellofresh.evidence.web.search import ProviderAnswer
-from hellofresh.evidence.web.settings import WebSettings
 from hellofresh.evidence.web.store import StoredWeb, WebStore, user_agent
 
 T = TypeVar("T")

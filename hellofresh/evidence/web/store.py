@@ -25,6 +25,7 @@ from hellofresh.core.files import canonical_json, sha256_text
 from hellofresh.core.net.addresses import AddressError, PageAddress
 from hellofresh.core.net.database import open_database
 from hellofresh.core.net.public import PublicHttp
+from hellofresh.evidence.settings import WebSettings
 from hellofresh.evidence.web._base import Found, PageStatus, SearchResult, Web, WebPage
 from hellofresh.evidence.web._dates import url_date, youngest
 from hellofresh.evidence.web._extraction import Extraction, ExtractionError
@@ -34,7 +35,6 @@ from hellofresh.evidence.web.excluded import ExcludedSources
 from hellofresh.evidence.web.fetch import FetchResult, PageFetcher
 from hellofresh.evidence.web.search import ProviderAnswer, SearchProvider, load_corpus, named_corpus, open_provider
 from hellofresh.evidence.web.search.images import MOST_LINKS, open_image_provider
-from hellofresh.evidence.web.settings import WebSettings
 from hellofresh.evidence.web.text import Extractor
 
 __all__ = ["TEXTS_ALREADY", "PageReader", "StoredSearch", "StoredWeb", "WebStore", "open_web", "user_agent"]

@@ -16,10 +16,10 @@ from datetime import date
 from hellofresh.core.errors import ConfigError
 from hellofresh.core.net.keys import may_carry_key
 from hellofresh.core.net.retry import RetryPolicy
+from hellofresh.evidence.settings import WebProviderSettings, WebSettings
 from hellofresh.evidence.web._base import Found, SearchResult
 from hellofresh.evidence.web.search._base import Hit, ProviderAnswer, SearchProvider
 from hellofresh.evidence.web.search._http import SEARCH_RETRIES, HttpProvider, ProviderReply, SearchRequest
-from hellofresh.evidence.web.settings import WebProviderSettings, WebSettings
 
 __all__ = ["BING_URL", "MOST_LINKS", "SERPAPI_URL", "PagedImageSearch", "bing", "open_image_provider", "serpapi"]
 

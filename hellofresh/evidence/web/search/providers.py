@@ -11,13 +11,13 @@ from hellofresh.core.errors import ConfigError
 from hellofresh.core.net.keys import may_carry_key
 from hellofresh.core.net.retry import RetryPolicy
 from hellofresh.core.workspace import Workspace
+from hellofresh.evidence.settings import WebProviderSettings, WebSettings
 from hellofresh.evidence.web.documents import BUNDLED, Corpus
 from hellofresh.evidence.web.search import brave, google, searxng, serper, tavily
 from hellofresh.evidence.web.search._base import SearchProvider
 from hellofresh.evidence.web.search._http import SEARCH_RETRIES, HttpProvider
 from hellofresh.evidence.web.search.ddgs import Ddgs
 from hellofresh.evidence.web.search.offline import Offline
-from hellofresh.evidence.web.settings import WebProviderSettings, WebSettings
 
 if TYPE_CHECKING:
     from hellofresh.evidence.retrieval.corpora import RetrievalCorpus
