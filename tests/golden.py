@@ -173,8 +173,9 @@ UNSTEADY: list[tuple[str, tuple[str, ...], str]] = [
     ("*/journal.sqlite", ("number", "latency_s", "sha256"), "order and time of answers; the hash covers both"),
     ("*/web.sqlite", ("at", "sha256"), "when a page was read, by the real clock; the hash covers it"),
     ("data/private/receipts/*board.json", ("key",), "a hash over the journals, which hold times"),
+    ("shown/*.json", ("seconds",), "how long the steps of a run took"),
 ]
-"""Files by pattern, what is left out of them (fields of JSON, at any depth; columns of tables), and why."""
+"""Files by pattern, what is left out of them (fields of JSON with a line of their own; columns of databases), and why."""
 
 MAKERS = """
 import sys
@@ -395,14 +396,13 @@ def comparable(root: Path, name: str) -> bytes:
         if fnmatch(name, pattern):
             if name.endswith(".sqlite"):
                 return "\n".join(database_rows(path, without)).encode()
-            return json.dumps(stripped(json.loads(path.read_text()), without), indent=1).encode()
-    return path.read_bytes().replace(str(root).encode(), b"WORKSPACE")
-
-
-def stripped(value: object, without: Sequence[str]) -> object:
-    if isinstance(value, dict):
-        return {key: stripped(item, without) for key, item in value.items() if key not in without}
-    return [stripped(item, without) for item in value] if isinstance(value, list) else value
+            lines = path.read_text().splitlines()
+            left_out = tuple(f'"{field}":' for field in without)
+            content = "\n".join(line for line in lines if not line.lstrip().startswith(left_out)).encode()
+            break
+    else:
+        content = path.read_bytes()
+    return content.replace(str(root).encode(), b"WORKSPACE")
 
 
 def database_rows(path: Path, without: Sequence[str]) -> Iterator[str]:
