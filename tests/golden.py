@@ -175,7 +175,7 @@ UNSTEADY: list[tuple[str, tuple[str, ...], str]] = [
     ("data/private/receipts/*board.json", ("key",), "a hash over the journals, which hold times"),
     ("shown/*.json", ("seconds",), "how long the steps of a run took"),
 ]
-"""Files by pattern, what is left out of them (fields of JSON with a line of their own; columns of databases), and why."""
+"""Files by pattern, what is left out of them (fields of JSON with a line of their own; columns of databases), why."""
 
 MAKERS = """
 import sys
