@@ -48,7 +48,11 @@ TASKS = ("x-notes", "x-notes-media", "wikipedia-edits", "claims")
 Step = tuple[str, str | Callable[[Path], None]]
 """When, and a command as it was spelled when the golden workspace was made, or what else is done to the workspace."""
 
-RENAMED: dict[str, str] = {}
+RENAMED: dict[str, str] = {
+    "agents analyse": "analyse agents",
+    "dataset list": "dataset show",
+    "report": "analyse all --html",
+}
 """How commands are spelled today: the beginning of a command of STEPS or REREAD (or all of it), and what replaces it.
 
 The longest beginning counts. As in {"rate report": "judge report", "corpus check small": "corpus show small --check"}.

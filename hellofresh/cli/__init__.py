@@ -7,20 +7,22 @@ import sys
 from collections.abc import Callable, Sequence
 from importlib import import_module
 
-from hellofresh.cli.arguments import command_line
+from hellofresh.cli.arguments import command_line, typed_noun
+from hellofresh.cli.renamed import new_name
 from hellofresh.core.errors import HelloFreshError, WorkspaceError
-
-__all__ = ["main"]
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; returns the exit code."""
-    parser = command_line()
     if "_ARGCOMPLETE" in os.environ:  # a shell asks what could come next
         from hellofresh.cli.completion import answer_shell
 
-        answer_shell(parser)
-    options = parser.parse_args(arguments)
+        answer_shell(command_line(typed_noun(os.environ.get("COMP_LINE", "").split()[1:])))
+    words = sys.argv[1:] if arguments is None else arguments
+    parser = command_line(typed_noun(words))
+    if renamed := new_name(words):
+        parser.exit(2, f"hellofresh: error: {renamed}\n")
+    options = parser.parse_args(words)
     if "run" not in options:  # a noun without its verb
         options.lists.print_help()
         return 0

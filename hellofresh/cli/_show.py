@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from operator import attrgetter
+from typing import TYPE_CHECKING
 
 from hellofresh.cli._output import CommandOutput
 from hellofresh.core.workspace import Workspace
@@ -15,9 +16,13 @@ from hellofresh.stats.metrics import Metric
 from hellofresh.tasks import get_task
 from hellofresh.tasks.samples import to_json
 
-__all__ = ["show_built", "show_collected", "show_scored", "summarise_collected"]
+if TYPE_CHECKING:
+    import polars as pl
+
+    from hellofresh.results.analyses import AnalysisResult
 
 _WIDE = 140
+_HIDDEN_COLUMNS = frozenset({"team", "kind", "smoke_test", "prompt"})
 _SHOWN = 4
 """Metrics of a task that a table shows, the headline first."""
 
@@ -172,3 +177,36 @@ def _row(score: Score, metrics: Sequence[Score], *, wide: bool) -> tuple[object,
     if not wide:
         return (name, *values, score.none + score.blocked, judged)
     return (name, score.regime, score.prompt, *values, score.none, score.blocked, judged)
+
+
+def show_table(output: CommandOutput, title: str, result: AnalysisResult) -> None:
+    """Print a table with values and their limits in one column, or why there is none."""
+    if result.missing:
+        output.text(f"{title} {result.missing}\n")
+        return
+    columns, shown = _shown_table(result.table)
+    output.table(title, columns, shown)
+    for note in result.notes:
+        output.text(f"note: {note}")
+
+
+def _shown_table(table: pl.DataFrame) -> tuple[Sequence[str], list[list[str]]]:
+    """Columns and cells for people: a value and its limits in one column."""
+    names = [name for name in table.columns if name not in _HIDDEN_COLUMNS]
+    limits = {f"{name}_{end}" for name in names for end in ("low", "high") if f"{name}_low" in names}
+    limits |= {"low", "high"} if {"value", "low", "high"} <= set(names) else set()
+    kept = [name for name in names if name not in limits]
+    rows = [[_table_cell(row, name) for name in kept] for row in table.iter_rows(named=True)]
+    return [name.replace("_", " ") for name in kept], rows
+
+
+def _table_cell(row: dict[str, object], name: str) -> str:
+    value = row[name]
+    prefix = "" if name == "value" else f"{name}_"
+    low, high = row.get(f"{prefix}low"), row.get(f"{prefix}high")
+    if value is None:
+        return ""
+    if isinstance(value, float):
+        shown = f"{value:.3f}"
+        return f"{shown} [{low:.3f}, {high:.3f}]" if isinstance(low, float) and isinstance(high, float) else shown
+    return str(value)

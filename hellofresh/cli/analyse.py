@@ -1,36 +1,48 @@
-"""`hellofresh analyse`: tables and figures of what systems said about a quarter."""
+"""`hellofresh analyse`: tables, figures and one page of what systems answered in an edition."""
 
 from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from hellofresh.cli._output import CommandOutput
-from hellofresh.core.errors import ReleaseError
+from hellofresh.cli._show import show_table
+from hellofresh.core.errors import ReleaseError, UsageError
+from hellofresh.core.files import write_bytes
 from hellofresh.core.workspace import Workspace
+from hellofresh.evidence.publishers import load_publishers, read_publishers
+from hellofresh.results.analyses import ANALYSES, Panel, WrittenAnalysis, build_panel, get_analyses, make_analyses
+from hellofresh.results.analyses.agents import AGENT_ANALYSES, AgentPanel
+from hellofresh.results.figures.image import need_converter
+from hellofresh.results.traces import read_traces
 from hellofresh.tasks import get_task
 from hellofresh.tasks.samples import to_json
 
-if TYPE_CHECKING:
-    from hellofresh.results.analyses import Panel
-
-__all__ = ["panels_of", "run"]
+_AGENTS = "agents"
 
 
 def run(options: argparse.Namespace, output: CommandOutput) -> int:
-    from hellofresh.results.analyses import ANALYSES, get_analyses, make_analyses
-    from hellofresh.results.figures.image import need_converter
-
     if options.name == "list":
         output.result([{"name": one.name, "title": one.title, "question": one.question} for one in ANALYSES.values()])
         output.table("Analyses", ("name", "question"), [(one.name, one.question) for one in ANALYSES.values()])
         return 0
-    need_converter()
+    if options.edition is None:
+        raise UsageError("no edition", expected="--edition, such as 2023Q2", code="no-edition")
+    for option, name in (("html", "all"), ("ratings", _AGENTS)):
+        if getattr(options, option) and options.name != name:
+            raise UsageError(
+                f"--{option} with {options.name!r}", fix=f"hellofresh analyse {name} --{option}", code="other-analysis"
+            )
+    if options.name == _AGENTS:
+        return _analyse_agents(options, output)
     analyses = get_analyses(options.name)
-    workspace = Workspace.from_environment()
+    need_converter()
+    if options.html:
+        return _write_page(options, output)
     results = []
-    for panel in panels_of(workspace, options):
+    workspace = Workspace.from_environment()
+    for panel in _panels(workspace, options):
         made = make_analyses(workspace, panel, analyses, systems=options.system)
         results += [
             {**to_json(one), "folder": str(one.folder), "task": panel.task.name, "edition": str(panel.edition)}
@@ -47,14 +59,12 @@ def run(options: argparse.Namespace, output: CommandOutput) -> int:
     return 0
 
 
-def panels_of(workspace: Workspace, options: argparse.Namespace) -> Sequence[Panel]:
-    """The panels of a quarter: of the named task, or of all that are released.
+def _panels(workspace: Workspace, options: argparse.Namespace) -> Sequence[Panel]:
+    """The panels of an edition: of the named task, or of all that are released.
 
     Raises:
-        ReleaseError: if there is none.
+        ReleaseError: if nothing is released.
     """
-    from hellofresh.results.analyses import build_panel
-
     released = [name for edition, name in workspace.released() if edition == options.edition]
     names = [options.task] if options.task else released
     if not names:
@@ -68,3 +78,62 @@ def panels_of(workspace: Workspace, options: argparse.Namespace) -> Sequence[Pan
         build_panel(workspace, options.edition, get_task(name), options.submissions, private=options.private)
         for name in names
     ]
+
+
+def _analyse_agents(options: argparse.Namespace, output: CommandOutput) -> int:
+    """Print what agents did: every table, of every task of the edition or of one."""
+    workspace = Workspace.from_environment()
+    publishers = load_publishers(workspace) if options.ratings is None else read_publishers(options.ratings)
+    for panel in _panels(workspace, options):
+        chosen = panel.only(options.system) if options.system else panel
+        given = AgentPanel(chosen, read_traces(workspace, chosen), publishers)
+        task, certainty = panel.task.name, ANALYSES["certainty"]
+        results = [(one.name, one.title, one.question, one.run(given)) for one in AGENT_ANALYSES]
+        results.append((certainty.name, certainty.title, certainty.question, certainty.run(chosen)))
+        for name, title, question, result in results:
+            rows = result.table.to_dicts()
+            output.result(
+                {"task": task, "analysis": name, "question": question, "rows": rows, "missing": result.missing}
+            )
+            show_table(output, f"{title}. {question}", result)
+    return 0
+
+
+def _write_page(options: argparse.Namespace, output: CommandOutput) -> int:
+    """Make all analyses and write them as one page."""
+    workspace = Workspace.from_environment()
+    analyses = list(ANALYSES.values())
+    made = [(panel, make_analyses(workspace, panel, analyses)) for panel in _panels(workspace, options)]
+    private = any(panel.private for panel, _ in made)
+    own = workspace.side(private=private) / "analyses" / str(options.edition) / "report.html"
+    path: Path = own if options.html is True else options.html
+    page = _page(str(options.edition), made)
+    skipped = path.is_file() and path.read_bytes() == page
+    if not skipped:
+        write_bytes(path, page, mode=0o600 if private else 0o644)
+    count = sum(len(several) for _, several in made)
+    missing = [f"{panel.task.name}: {one.name}" for panel, several in made for one in several if one.missing]
+    output.result({"path": str(path), "analyses": count, "missing": missing, "skipped": skipped})
+    state = "unchanged, skipped" if skipped else "written"
+    output.text(f"{path}: {state}; {count - len(missing)} of {count} analyses have a figure.")
+    for name in missing:
+        output.say(f"not made: {name}")
+    return 0
+
+
+def _page(edition: str, made: Sequence[tuple[Panel, Sequence[WrittenAnalysis]]]) -> bytes:
+    # Only this needs the site's parts.
+    from leaderboard.data.analyses_table import analyses_in
+    from leaderboard.export.report import ReportTask, report_page
+
+    tasks = [
+        ReportTask(panel.task.name, panel.task.title, panel.task.question, _size(panel), analyses_in(several[0].folder))
+        for panel, several in made
+    ]
+    return report_page(edition, tasks).encode()
+
+
+def _size(panel: Panel) -> str:
+    groups = len(set(panel.groups.tolist()))
+    periods = f"{len(panel.period_names)} {panel.task.period_kind}s, " if panel.edition.is_living else ""
+    return f"{len(panel.samples):,} samples in {groups:,} groups, {periods}{len(panel.systems)} systems and regimes."

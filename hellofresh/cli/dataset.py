@@ -1,4 +1,4 @@
-"""`hellofresh dataset`: import frozen data sets of statements, and list them."""
+"""`hellofresh dataset`: import frozen data sets and ratings of publishers, and show them."""
 
 from __future__ import annotations
 
@@ -13,10 +13,9 @@ from hellofresh.cli._output import CommandOutput
 from hellofresh.core.editions import Frozen
 from hellofresh.core.errors import UsageError
 from hellofresh.core.workspace import Workspace
+from hellofresh.evidence.publishers import COLUMNS, PRIORITIES, import_publishers
 from hellofresh.releases import FrozenRelease
 from hellofresh.tasks import get_task
-
-__all__ = ["import_one", "imported_editions", "run_import", "show", "show_all"]
 
 
 def imported_editions(workspace: Workspace, dataset: DataSet) -> list[tuple[Frozen, str]]:
@@ -28,7 +27,7 @@ def imported_editions(workspace: Workspace, dataset: DataSet) -> list[tuple[Froz
     ]
 
 
-def show_all(_: argparse.Namespace, output: CommandOutput) -> int:
+def _show_all(output: CommandOutput) -> int:
     workspace = Workspace.from_environment()
     rows = []
     for dataset in DATASETS.values():
@@ -42,6 +41,8 @@ def show_all(_: argparse.Namespace, output: CommandOutput) -> int:
 
 
 def show(options: argparse.Namespace, output: CommandOutput) -> int:
+    if options.name is None:
+        return _show_all(output)
     dataset = get_dataset(options.name)
     versions = [(str(edition), task) for edition, task in imported_editions(Workspace.from_environment(), dataset)]
     files = [(file.name, file.rows, file.url, file.sha256) for file in dataset.files]
@@ -67,6 +68,11 @@ def show(options: argparse.Namespace, output: CommandOutput) -> int:
 
 
 def import_one(options: argparse.Namespace, output: CommandOutput) -> int:
+    if options.name == "publishers":
+        return _import_ratings(options, output)
+    lists = [f"--{name}" for name in (*PRIORITIES, "column") if getattr(options, name)]
+    if lists:
+        raise UsageError(f"{lists[0]} with {options.name!r}", expected="it with publishers", code="other-option")
     request = ImportRequest(
         labels=_labels(options.set),
         language=options.language,
@@ -117,3 +123,36 @@ def _labels(settings: Sequence[str]) -> str:
         if name != "labels" or not value:
             raise UsageError(f"the setting {text!r}", expected="labels=binary or labels=full", code="bad-setting")
     return value
+
+
+def _import_ratings(options: argparse.Namespace, output: CommandOutput) -> int:
+    """Import ratings of publishers, in place of those imported before."""
+    if options.set or options.language or options.sample is not None or options.part or options.version:
+        what = "an option of data sets of statements with publishers"
+        raise UsageError(what, expected="FILE, --column, --high, --medium, --low", code="other-option")
+    columns = dict(map(_column, options.column))
+    lists = {name: path for name in PRIORITIES if (path := getattr(options, name)) is not None}
+    if options.path is None and not lists:
+        fix = "Name a file of ratings, or a list of domains after --high, --medium or --low."
+        raise UsageError("nothing to import", where="publishers", fix=fix, code="no-file")
+    publishers = import_publishers(Workspace.from_environment(), options.path, columns, lists)
+    rated = publishers.rated.values()
+    counts = {name: sum(getattr(item, name) not in (None, "") for item in rated) for name in COLUMNS[1:]}
+    priorities = {name: sum(item.priority == name for item in rated) for name in PRIORITIES}
+    found = {"domains": len(publishers.rated), **counts, "priorities": priorities}
+    output.result({**found, "left_out": list(publishers.left_out)})
+    listed = ", ".join(f"{count:,} with {name}" for name, count in counts.items())
+    sources = ", ".join(f"{count:,} {name}" for name, count in priorities.items())
+    output.say(f"{len(publishers.rated):,} domains: {listed}. Priority as a source: {sources}.")
+    if publishers.left_out:
+        first = ", ".join(publishers.left_out[:3])
+        output.say(f"note: {len(publishers.left_out)} rows name no domain and are left out, such as {first}.")
+    return 0
+
+
+def _column(text: str) -> tuple[str, str]:
+    name, equals, column = text.partition("=")
+    if name not in COLUMNS or not equals or not column:
+        expected = f"NAME=COLUMN, NAME among {', '.join(COLUMNS)}"
+        raise UsageError(f"{text!r} names no column", expected=expected, code="bad-column")
+    return name, column

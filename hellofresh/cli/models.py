@@ -8,19 +8,24 @@ import time
 from dataclasses import asdict
 
 from hellofresh.cli._output import CommandOutput
-from hellofresh.cli.arguments.models import QUESTION
+from hellofresh.cli.arguments.asking import QUESTION
 from hellofresh.core.errors import UnknownNameError, UsageError
 from hellofresh.models import Answer, Message, Model, Request
 from hellofresh.models.catalogue import CatalogueEntry, ModelContext, known_models
 from hellofresh.runs import Ledger
 
-__all__ = ["check", "list_models"]
-
 _VISIBLE_TOKENS = 15
 
 
-def list_models(_: argparse.Namespace, output: CommandOutput) -> int:
+def run(options: argparse.Namespace, output: CommandOutput) -> int:
+    """List the models, or one of them; or ask that one a question."""
     known = known_models()
+    if options.check is not None:
+        return _check(options, output)
+    if options.name is not None:
+        if options.name not in known:
+            raise UnknownNameError("model", options.name, known)
+        known = {options.name: known[options.name]}
     output.result([_facts(name, entry) for name, entry in known.items()])
     columns = ("name", "provider", "kind", "cutoff", "USD per million tokens", "ready")
     rows = [
@@ -57,10 +62,13 @@ def _ready(entry: CatalogueEntry) -> str:
     return "yes" if entry.has_key else f"needs {entry.key_variable}"
 
 
-def check(options: argparse.Namespace, output: CommandOutput) -> int:
+def _check(options: argparse.Namespace, output: CommandOutput) -> int:
+    if options.name is None:
+        what, fix = "no model to check", "Name it before --check: hellofresh models NAME --check"
+        raise UsageError(what, fix=fix, code="no-model")
     model = _open(options.name)
-    choices = ("yes", "no") if options.question == QUESTION else ()
-    request = Request((Message("user", (options.question,)),), _VISIBLE_TOKENS, choices=choices)
+    choices = ("yes", "no") if options.check == QUESTION else ()
+    request = Request((Message("user", (options.check,)),), _VISIBLE_TOKENS, choices=choices)
     answer, seconds = asyncio.run(_ask(model, request))
     ledger = Ledger(model.spec)
     ledger.add(answer)

@@ -22,11 +22,34 @@ from hellofresh.runs.regimes.preview import OutsideCall, Question, preview
 from hellofresh.tasks import TASKS, Task, get_task
 from hellofresh.tasks.samples import Sample
 
-__all__ = ["list_prompts", "show", "write_rephrasings"]
+
+def run(options: argparse.Namespace, output: CommandOutput) -> int:
+    """List prompts, show those of a task and regime, or have them rephrased."""
+    if options.rephrase is not None:
+        return _write_rephrasings(options, output)
+    if options.out is not None:
+        raise UsageError("--out without --rephrase", fix="Name the models after --rephrase.", code="no-rephrasing")
+    if (options.sample is None) != (options.edition is None):
+        raise UsageError(
+            "only one of --sample and --edition is given", expected="both or neither", code="half-a-sample"
+        )
+    if options.regime is None:
+        return _list_prompts(options, output)
+    task, regime = get_task(options.task), get_regime(options.regime)
+    prompt_set = load_prompt_set(task.name, regime.name, options.prompt_set)
+    if options.sample is None:
+        _print_set(prompt_set, output)
+    else:
+        _print_filled(regime, _sample(task, options.edition, options.sample), prompt_set, output)
+    return 0
 
 
-def list_prompts(_: argparse.Namespace, output: CommandOutput) -> int:
-    sets = [load_prompt_set(task, regime) for task in TASKS for regime in regimes_for(TASKS[task])]
+def _list_prompts(options: argparse.Namespace, output: CommandOutput) -> int:
+    if options.sample is not None or options.prompt_set is not None:
+        what, fix = "no regime", "Name it: hellofresh prompts TASK REGIME"
+        raise UsageError(what, expected="a task and a regime", fix=fix, code="no-regime")
+    tasks = TASKS if options.task is None else {options.task: get_task(options.task)}
+    sets = [load_prompt_set(name, regime) for name, task in tasks.items() for regime in regimes_for(task)]
     rows = [
         (item.task, item.regime, prompt.id, prompt.author, len(prompt.instruction.split()))
         for item in sets
@@ -34,20 +57,6 @@ def list_prompts(_: argparse.Namespace, output: CommandOutput) -> int:
     ]
     output.result([dict(zip(("task", "regime", "prompt", "author", "words"), row, strict=True)) for row in rows])
     output.table("Prompts", ("task", "regime", "prompt", "author", "words"), rows)
-    return 0
-
-
-def show(options: argparse.Namespace, output: CommandOutput) -> int:
-    task, regime = get_task(options.task), get_regime(options.regime)
-    prompt_set = load_prompt_set(task.name, regime.name, options.prompt_set)
-    if (options.sample is None) != (options.edition is None):
-        raise UsageError(
-            "only one of --sample and --edition is given", expected="both or neither", code="half-a-sample"
-        )
-    if options.sample is None:
-        _print_set(prompt_set, output)
-    else:
-        _print_filled(regime, _sample(task, options.edition, options.sample), prompt_set, output)
     return 0
 
 
@@ -122,8 +131,13 @@ def _print_parts(parts: Sequence[tuple[str, str]], output: CommandOutput) -> Non
         output.text(f"{text.strip()}\n")
 
 
-def write_rephrasings(options: argparse.Namespace, output: CommandOutput) -> int:
-    task, regime = get_task(options.task), get_regime(options.regime)
+def _write_rephrasings(options: argparse.Namespace, output: CommandOutput) -> int:
+    if options.task is None or options.out is None:
+        fix = "hellofresh prompts TASK [REGIME] --rephrase MODEL --out FILE"
+        raise UsageError("no task or no file to write", fix=fix, code="half-a-rephrasing")
+    if options.sample is not None or options.edition is not None:
+        raise UsageError("--sample with --rephrase", fix="Leave --sample and --edition out.", code="half-a-sample")
+    task, regime = get_task(options.task), get_regime(options.regime or "zero-shot")
     prompt_set = load_prompt_set(task.name, regime.name, options.prompt_set)
     for name, value in (("--each", options.each), ("--attempts", options.attempts)):
         if value < 1:
@@ -132,7 +146,7 @@ def write_rephrasings(options: argparse.Namespace, output: CommandOutput) -> int
         raise UsageError("already exists", where=str(options.out), fix="Name another file.", code="file-exists")
     how = Rephrasing(options.each, options.attempts, options.name, output.say)
     _written(replace(prompt_set, name=options.name), options)  # a bad name must not cost any answers
-    models = [open_model(name.strip(), ModelContext(task.name, tuple)) for name in options.models.split(",")]
+    models = [open_model(name.strip(), ModelContext(task.name, tuple)) for name in options.rephrase.split(",")]
     made = asyncio.run(_closing(prompt_set, models, how))
     write_bytes(options.out, _written(made, options))
     output.result({"file": str(options.out), "prompts": [prompt.id for prompt in made.prompts]})
@@ -142,7 +156,7 @@ def write_rephrasings(options: argparse.Namespace, output: CommandOutput) -> int
 
 def _written(prompt_set: PromptSet, options: argparse.Namespace) -> bytes:
     """The file's content, which reads back as a valid set."""
-    about = f"Instructions of {prompt_set.task}, {prompt_set.regime}, rephrased by {options.models}; read before use."
+    about = f"Instructions of {prompt_set.task}, {prompt_set.regime}, rephrased by {options.rephrase}; read before use."
     content = prompt_set_toml(prompt_set, about=about).encode()
     parse_prompt_set(content, prompt_set.task, prompt_set.regime, str(options.out))
     return content

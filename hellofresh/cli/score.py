@@ -13,8 +13,6 @@ from hellofresh.core.workspace import Workspace
 from hellofresh.results.reveal import publish_results
 from hellofresh.results.scores import ScoredSplit, score_quarter
 
-__all__ = ["run", "run_score", "run_score_prospective"]
-
 
 def run(options: argparse.Namespace, output: CommandOutput) -> int:
     workspace = Workspace.from_environment()

@@ -118,7 +118,7 @@ def _compare(
     *,
     private: bool,
 ) -> None:
-    from hellofresh.cli.agents import show_table
+    from hellofresh.cli._show import show_table
     from hellofresh.evidence.publishers import load_publishers
     from hellofresh.results.analyses.agents import AgentPanel, compare_variants
     from hellofresh.results.build import panel_of

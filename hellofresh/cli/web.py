@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import re
 import tempfile
 from collections.abc import Awaitable, Callable
 from contextlib import ExitStack
@@ -13,11 +14,11 @@ from typing import TypeVar
 
 from hellofresh.cli._output import CommandOutput
 from hellofresh.config import Settings
+from hellofresh.core.errors import UsageError
 from hellofresh.evidence.web import Found, PageStatus, Web, WebPage, first_words, open_web
 
-__all__ = ["read", "search"]
-
 _SHOWN_WORDS = 300
+_ADDRESS = re.compile("[A-Za-z][A-Za-z0-9+.-]*://")
 T = TypeVar("T")
 
 
@@ -36,9 +37,18 @@ def _with_web(options: argparse.Namespace, use: Callable[[Web], Awaitable[T]]) -
         return asyncio.run(run())
 
 
-def search(options: argparse.Namespace, output: CommandOutput) -> int:
+def run(options: argparse.Namespace, output: CommandOutput) -> int:
+    """Search, or read a page if an address is given."""
+    if not _ADDRESS.match(options.what):
+        return _search(options, output)
+    if options.before is not None:
+        raise UsageError("--before with an address", where=options.what, expected="a query", code="no-query")
+    return _read(options, output)
+
+
+def _search(options: argparse.Namespace, output: CommandOutput) -> int:
     async def use(web: Web) -> Found:
-        return await web.search(options.query, before=options.before)
+        return await web.search(options.what, before=options.before)
 
     found = _with_web(options, use)
     output.result({"results": [asdict(result) for result in found.results], "problem": found.problem})
@@ -49,9 +59,9 @@ def search(options: argparse.Namespace, output: CommandOutput) -> int:
     return 1 if found.problem else 0
 
 
-def read(options: argparse.Namespace, output: CommandOutput) -> int:
+def _read(options: argparse.Namespace, output: CommandOutput) -> int:
     async def use(web: Web) -> WebPage:
-        return await web.read(options.url)
+        return await web.read(options.what)
 
     page = _with_web(options, use)
     output.result(asdict(page))

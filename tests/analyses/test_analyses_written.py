@@ -12,7 +12,7 @@ import polars as pl
 import pytest
 
 from hellofresh.cli import main
-from hellofresh.cli.report import _page
+from hellofresh.cli.analyse import _page
 from hellofresh.core.clock import now
 from hellofresh.core.files import read_json, sha256_file
 from hellofresh.releases import reveal
@@ -234,11 +234,11 @@ def test_the_commands_write_and_then_skip(workspace, capsys) -> None:
     assert (one["name"], one["task"], one["skipped"], one["rows"]) == ("agreement", "x-notes", False, 1)
     assert main(["analyse", "agreement", "--quarter", "2023Q2", "--system", "coin", "--system", "always-yes"]) == 0
     assert "written" in capsys.readouterr().out
-    assert main(["report", "--quarter", "2023Q2", "--json"]) == 0
+    assert main(["analyse", "all", "--html", "--quarter", "2023Q2", "--json"]) == 0
     report = json.loads(capsys.readouterr().out)
     assert report["analyses"] == len(ANALYSES)
     assert not report["skipped"]
-    assert main(["report", "--quarter", "2023Q2"]) == 0
+    assert main(["analyse", "all", "--html", "--quarter", "2023Q2"]) == 0
     assert "unchanged, skipped" in capsys.readouterr().out
 
 
@@ -248,7 +248,7 @@ def test_the_commands_write_and_then_skip(workspace, capsys) -> None:
         (["analyse", "nothing", "--quarter", "2023Q2"], "unknown-name"),
         (["analyse", "cost", "--quarter", "2023Q2", "--system", "nobody"], "unknown-name"),
         (["analyse", "cost", "--quarter", "2019Q1"], "no-release"),
-        (["report", "--quarter", "2023Q2", "--task", "nothing"], "unknown-name"),
+        (["analyse", "all", "--html", "--quarter", "2023Q2", "--task", "nothing"], "unknown-name"),
     ],
 )
 def test_wrong_use_is_named_in_one_line(workspace, capsys, arguments, code) -> None:

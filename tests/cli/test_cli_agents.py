@@ -31,16 +31,25 @@ def place(make, monkeypatch, tmp_path):
 def test_ratings_are_imported_and_rows_that_name_no_domain_are_counted(capsys, place) -> None:
     ratings = place / "mine.csv"
     ratings.write_text("site,score\none.example,0.5\nno domain,0.1\n")
-    arguments = ("publishers", "import", str(ratings), "--column", "domain=site", "--column", "quality=score")
+    arguments = (
+        "dataset",
+        "import",
+        "publishers",
+        str(ratings),
+        "--column",
+        "domain=site",
+        "--column",
+        "quality=score",
+    )
     code, found, said = run(capsys, *arguments)
     assert (code, found["domains"], found["quality"], found["left_out"]) == (0, 1, 1, ["no domain"])
     assert "1 rows name no domain" in said
-    code, _, said = run(capsys, "publishers", "import", str(ratings), "--column", "score")
+    code, _, said = run(capsys, "dataset", "import", "publishers", str(ratings), "--column", "score")
     assert (code, "bad-column" in said) == (2, True)
 
 
 def test_without_a_release_there_is_nothing_to_analyse(capsys) -> None:
-    code, _, said = run(capsys, "agents", "analyse", "--edition", "2023Q2")
+    code, _, said = run(capsys, "analyse", "agents", "--edition", "2023Q2")
     assert (code, "no-release" in said) == (1, True)
 
 
@@ -56,13 +65,13 @@ def test_every_table_comes_from_one_command_on_real_statements_and_a_script(caps
     assert run(capsys, "dataset", "import", "liar-new", str(rows), "--part", "--version", "t")[0] == 0
     ratings = place / "ratings.csv"
     ratings.write_text("domain,bias,quality\ncounty-gazette.example,1,0.9\nquizhelp.example,-2,0.2\n")
-    assert run(capsys, "publishers", "import", str(ratings))[0] == 0
+    assert run(capsys, "dataset", "import", "publishers", str(ratings))[0] == 0
     settings = ("--set", "mode=agent,offline", "--set", "certainty=true", "--set", "leaning=true", "--set", "k=2")
     where = ("--edition", "liar-new@t", "--task", "liar-new")
     code, done, _ = run(capsys, "sweep", *where, "--model", "scripted", *settings, "--limit", "24")
     assert code == 0
     assert [row["variant"] for row in done[-1]["comparison"]] == ["mode=agent", "mode=offline"]
-    code, tables, _ = run(capsys, "agents", "analyse", *where)
+    code, tables, _ = run(capsys, "analyse", "agents", *where)
     assert code == 0
     assert {table["analysis"]: bool(table["rows"]) for table in tables} == dict.fromkeys(
         ("sources", "domains", "leaning", "gain", "searches", "queries", "certainty"), True

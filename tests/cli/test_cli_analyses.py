@@ -68,7 +68,7 @@ def test_all_are_made_once_without_png_and_stand_on_the_board(workspace: Workspa
     assert {one["name"] for one in index["analyses"]} == set(ANALYSES)
 
 
-@pytest.mark.parametrize("command", [["analyse", "all"], ["report"]])
+@pytest.mark.parametrize("command", [["analyse", "all"], ["analyse", "all", "--html"]])
 def test_a_workspace_that_cannot_be_written_is_named_in_a_clear_error(
     workspace: Workspace, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], command: list[str]
 ) -> None:
@@ -132,11 +132,11 @@ def test_a_quarter_that_is_not_revealed_has_none_but_in_private(
     (place.root / "analyses/2023Q2/x-notes").mkdir(parents=True)  # as an earlier version left it
     analyse_scored(place, tmp_path / "none", CommandOutput(as_json=False))
     assert "note: no analyses of x-notes 2023Q2 yet" in capsys.readouterr().err
-    for command in (["analyse", "cost"], ["report"]):
+    for command in (["analyse", "cost"], ["analyse", "all", "--html"]):
         assert main([*command, "--quarter", "2023Q2"]) == 1
         assert "[not-revealed]" in capsys.readouterr().err
     assert main(["analyse", "cost", "--quarter", "2023Q2", "--private"]) == 0
-    assert main(["report", "--quarter", "2023Q2", "--private"]) == 0
+    assert main(["analyse", "all", "--html", "--quarter", "2023Q2", "--private"]) == 0
     assert not list((place.root / "analyses").glob("*/*"))
     assert (place.root / "private/analyses/2023Q2/report.html").is_file()
     assert not (build_board(place).folder / "analyses").exists()

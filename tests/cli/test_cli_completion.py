@@ -57,7 +57,7 @@ def contents(folder: Path) -> set[Path]:
 
 def test_bash_completes_commands_options_quarters_tasks_models_regimes_and_runs(workspace: Path) -> None:
     before = contents(workspace)
-    assert completed("hellofresh r", workspace) == ["rate", "release", "report", "respond", "runs"]
+    assert completed("hellofresh r", workspace) == ["rate", "release", "respond", "runs"]
     assert completed("hellofresh release ver", workspace) == ["verify"]
     assert completed("hellofresh release run --no", workspace) == [
         "--no-analyses", "--notes-dump", "--notes-posts", "--notes-posts-from"

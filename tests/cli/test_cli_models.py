@@ -93,19 +93,19 @@ def result(capsys: pytest.CaptureFixture[str], *arguments: str) -> Any:
 
 
 def test_the_list_says_what_is_known_and_what_is_not(chat: Any, capsys: pytest.CaptureFixture[str]) -> None:
-    rows = {row["name"]: row for row in result(capsys, "models", "list")}
+    rows = {row["name"]: row for row in result(capsys, "models")}
     assert rows["lab-model"]["price"]["as_of"] == "2026-10-14"
     assert (rows["lab-model"]["knowledge_cutoff"], rows["lab-model"]["has_key"]) == ("2026-01-31", True)
     assert (rows["unpriced"]["price"], rows["unpriced"]["free"]) == (None, False)
     assert rows["gpt-4.1-mini"]["has_key"] is False
-    lines = {line.split()[0]: line for line in shown(capsys, "models", "list").splitlines() if line}
+    lines = {line.split()[0]: line for line in shown(capsys, "models").splitlines() if line}
     assert "unknown" in lines["unpriced"] and "yes" in lines["lab-model"]
     assert "needs OPENAI_API_KEY" in lines["gpt-4.1-mini"]
     assert not chat.bodies
 
 
 def test_a_check_asks_once_and_shows_all(chat: Any, capsys: pytest.CaptureFixture[str]) -> None:
-    facts = result(capsys, "models", "check", "lab-model", "--question", "Is it?")
+    facts = result(capsys, "models", "lab-model", "--check", "Is it?")
     assert [body["messages"] for body in chat.bodies] == [[{"role": "user", "content": "Is it?"}]]
     assert chat.bodies[0]["max_completion_tokens"] == 115
     assert facts["answer"] == "Yes." and facts["finish"] == "stop"
@@ -115,7 +115,7 @@ def test_a_check_asks_once_and_shows_all(chat: Any, capsys: pytest.CaptureFixtur
 
 
 def test_an_unknown_price_is_shown_as_an_unknown_cost(chat: Any, capsys: pytest.CaptureFixture[str]) -> None:
-    text = shown(capsys, "models", "check", "unpriced")
+    text = shown(capsys, "models", "unpriced", "--check")
     (line,) = [line for line in text.splitlines() if line.startswith("cost")]
     assert line.split()[-1] == "unknown"
 
@@ -123,7 +123,7 @@ def test_an_unknown_price_is_shown_as_an_unknown_cost(chat: Any, capsys: pytest.
 def test_a_check_that_fails_says_why(chat: Any, capsys: pytest.CaptureFixture[str]) -> None:
     reply = module("loopback").Reply
     chat.behave = lambda _n, _body: reply(json.dumps({"error": {"message": f"bad key {KEY}"}}).encode(), 401)
-    text = shown(capsys, "models", "check", "lab-model", code=1)
+    text = shown(capsys, "models", "lab-model", "--check", code=1)
     assert "Check the key." in text and "not-authorised" in text
 
 
@@ -133,7 +133,7 @@ def test_a_check_that_fails_says_why(chat: Any, capsys: pytest.CaptureFixture[st
 def test_what_cannot_be_checked_is_refused(
     chat: Any, capsys: pytest.CaptureFixture[str], name: str, words: str
 ) -> None:
-    assert words in shown(capsys, "models", "check", name, code=2)
+    assert words in shown(capsys, "models", name, "--check", code=2)
     assert not chat.bodies
 
 

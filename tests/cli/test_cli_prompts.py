@@ -50,7 +50,7 @@ def run(capsys, *arguments: str):
 
 
 def test_list_names_every_prompt_of_every_task_and_regime(capsys) -> None:
-    code, rows, _ = run(capsys, "prompts", "list")
+    code, rows, _ = run(capsys, "prompts")
     assert code == 0
     choosing = 5 * (len(regimes_for(TASKS["x-notes"])) - 1) + 1  # the agent has one wording
     wordings = {Choice: choosing, Response: 5, Ranking: 1}  # each task of responses has a regime of its own
@@ -61,29 +61,27 @@ def test_list_names_every_prompt_of_every_task_and_regime(capsys) -> None:
 def test_show_prints_a_set_as_it_is_and_filled_from_a_sample(capsys, make, monkeypatch) -> None:
     released = make.release(make.notes(2, 2))
     monkeypatch.setenv("HELLOFRESH_DATA", str(make.workspace().root))
-    code, shown, _ = run(capsys, "prompts", "show", "x-notes", "web-search")
+    code, shown, _ = run(capsys, "prompts", "x-notes", "web-search")
     assert code == 0
     assert "{summaries}" in shown["frame"] and set(shown["steps"]) == {"query", "query-fallback", "summary"}
     assert released.quarter
-    code, filled, _ = run(
-        capsys, "prompts", "show", "x-notes", "web-search", "--sample", "xn-4000", "--quarter", "2023Q2"
-    )
+    code, filled, _ = run(capsys, "prompts", "x-notes", "web-search", "--sample", "xn-4000", "--quarter", "2023Q2")
     assert code == 0
     assert ["question" in item for item in filled[:4]] == [True, False, False, True]
     asked = [item for item in filled if "question" in item]
     assert [item["question"] for item in asked[:2]] == ["query", "summarise-1"]
     assert len(asked) == 7
     assert all("Note 4000:" in item["text"] for item in asked)
-    code, _, error = run(capsys, "prompts", "show", "x-notes", "zero-shot", "--sample", "xn-1", "--quarter", "2023Q2")
+    code, _, error = run(capsys, "prompts", "x-notes", "zero-shot", "--sample", "xn-1", "--quarter", "2023Q2")
     assert (code, "unknown-sample" in error) == (2, True)
-    code, _, error = run(capsys, "prompts", "show", "x-notes", "zero-shot", "--sample", "xn-1")
+    code, _, error = run(capsys, "prompts", "x-notes", "zero-shot", "--sample", "xn-1")
     assert (code, "half-a-sample" in error) == (2, True)
 
 
 def test_show_walks_through_an_agents_whole_conversation_with_its_searches(capsys, make, monkeypatch) -> None:
     make.release(make.notes(2, 2))
     monkeypatch.setenv("HELLOFRESH_DATA", str(make.workspace().root))
-    arguments = ("prompts", "show", "x-notes", "search-agent", "--sample", "xn-4000", "--quarter", "2023Q2")
+    arguments = ("prompts", "x-notes", "search-agent", "--sample", "xn-4000", "--quarter", "2023Q2")
     code, steps, _ = run(capsys, *arguments)
     assert code == 0
     names = [item.get("question", "").partition(" ")[0] or next(iter(item)) for item in steps]
@@ -99,7 +97,7 @@ def test_show_walks_through_an_agents_whole_conversation_with_its_searches(capsy
 
 def test_rephrase_writes_a_set_that_evaluate_takes(capsys, make, monkeypatch, tmp_path, writer) -> None:
     out = tmp_path / "own.toml"
-    arguments = ("prompts", "rephrase", "--task", "x-notes", "--with", "writer", "--out", str(out))
+    arguments = ("prompts", "x-notes", "--rephrase", "writer", "--out", str(out))
     code, done, error = run(capsys, *arguments)
     assert (code, done["prompts"], writer.closed) == (0, ["manual", "rephrased-1"], 1)
     assert "attempt 1: taken" in error
@@ -118,7 +116,7 @@ def test_rephrase_writes_a_set_that_evaluate_takes(capsys, make, monkeypatch, tm
 
 def test_rephrase_leaves_nothing_where_it_fails_and_asks_nobody_for_a_bad_name(capsys, tmp_path, writer) -> None:
     out = tmp_path / "own.toml"
-    arguments = ("prompts", "rephrase", "--task", "x-notes", "--with", "writer", "--out", str(out))
+    arguments = ("prompts", "x-notes", "--rephrase", "writer", "--out", str(out))
     for more, code in (("--name", "my set"), "bad-prompt-set"), (("--attempts", "0"), "bad-number"):
         assert code in run(capsys, *arguments, *more)[2]
     assert writer.asked == 0
@@ -151,7 +149,7 @@ def test_placebo_runs_from_the_command_line_without_a_web(capsys, make, monkeypa
 @pytest.mark.integration
 def test_the_embedded_model_rephrases_well_or_is_refused_clearly(capsys, tmp_path) -> None:
     out = tmp_path / "own.toml"
-    arguments = ("prompts", "rephrase", "--task", "x-notes", "--with", "smollm2-135m", "--out", str(out))
+    arguments = ("prompts", "x-notes", "--rephrase", "smollm2-135m", "--out", str(out))
     code, done, error = run(capsys, *arguments, "--attempts", "1")
     if code == 0:
         assert [prompt.id for prompt in load_prompt_set("x-notes", "zero-shot", out).prompts] == done["prompts"]

@@ -26,15 +26,15 @@ def corpus(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_a_search_prints_its_results(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["web", "search", "silt", "--json"]) == 0
+    assert main(["web", "silt", "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert found["problem"] == "" and [r["url"] for r in found["results"]] == ["https://delta.example/silt"]
-    assert main(["web", "search", "silt", "--before", "2023-03-01"]) == 0
+    assert main(["web", "silt", "--before", "2023-03-01"]) == 0
     assert "delta.example" not in capsys.readouterr().out
 
 
 def test_a_page_is_read_kept_and_replayed(capsys: pytest.CaptureFixture[str], corpus: Path, tmp_path: Path) -> None:
-    arguments = ["web", "read", "https://delta.example/silt", "--keep", "kept", "--json"]
+    arguments = ["web", "https://delta.example/silt", "--keep", "kept", "--json"]
     assert main(arguments) == 0
     first = capsys.readouterr().out
     assert json.loads(first)["text"] == "A river carries silt."
@@ -46,12 +46,12 @@ def test_a_page_is_read_kept_and_replayed(capsys: pytest.CaptureFixture[str], co
 @pytest.mark.parametrize(
     ("arguments", "code", "words"),
     [
-        (["read", "https://x.com/a"], 1, "excluded"),
-        (["read", "https://delta.example/other"], 1, "dead"),
-        (["read", "file:///etc/passwd"], 1, "unsafe"),
-        (["read", "https://delta.example/silt", "--replay"], 1, "not-recorded"),
-        (["search", "silt", "--replay"], 1, "not-recorded"),
-        (["search", "silt", "--before", "soon"], 2, "2023-04-03"),
+        (["https://x.com/a"], 1, "excluded"),
+        (["https://delta.example/other"], 1, "dead"),
+        (["file:///etc/passwd"], 1, "unsafe"),
+        (["https://delta.example/silt", "--replay"], 1, "not-recorded"),
+        (["silt", "--replay"], 1, "not-recorded"),
+        (["silt", "--before", "soon"], 2, "2023-04-03"),
     ],
 )
 def test_what_went_wrong_is_said(
@@ -70,5 +70,5 @@ def test_settings_of_the_web_are_checked(capsys: pytest.CaptureFixture[str], tmp
     for line in ('provider = "bing"', "count = 0", 'extractor = "x"', 'contact = "a b"', 'brave = { key = "secret" }',
                  'excluded = ["https://a/"]', 'corpus = "nowhere"', 'provider = "searxng"'):  # fmt: skip
         (tmp_path / "hellofresh.toml").write_text(f"[web]\n{line}\n")
-        assert main(["web", "search", "silt"]) == 2
+        assert main(["web", "silt"]) == 2
         assert "error:" in capsys.readouterr().err

@@ -1,68 +1,102 @@
-"""What every command can be told: names, options and help texts, without what carries the commands out.
+"""What every command accepts: names, options and help texts, without what carries the commands out.
 
-A new command is a call of `add_command` here and a handler in a module of its own, which is imported when the command
-runs. Nothing here imports more than the standard library, quarters and errors: help and completion come at once.
+A new command is a line in `NOUNS`, a function that declares its options, and a handler in a module of its own. Both are
+imported on use: the list of commands needs this table alone, and `hellofresh NOUN --help` the declarations of one noun.
 """
 
 from __future__ import annotations
 
-import argparse
+from collections.abc import Sequence
+from importlib import import_module
+from itertools import groupby
+from shutil import get_terminal_size
+from textwrap import wrap
+from typing import NamedTuple
 
 from hellofresh import __version__
-from hellofresh.cli.arguments import (
-    agents,
-    datasets,
-    models,
-    ratings,
-    releases,
-    results,
-    retrieval,
-    sources,
-    submissions,
-    training,
-)
 from hellofresh.cli.arguments.parser import CommandParser
-from hellofresh.cli.arguments.shared import add_completion
-
-__all__ = ["command_line"]
 
 
-def command_line() -> argparse.ArgumentParser:
-    """The whole command line; a parsed command has its handler's name in `run`."""
-    parser = CommandParser(
-        prog="hellofresh",
-        description="A living benchmark: language models predict fresh, real human decisions.",
-        epilog="Files live in ./data, or where HELLOFRESH_DATA says. Settings: hellofresh.toml, or HELLOFRESH_CONFIG.",
-    )
+class Noun(NamedTuple):
+    """The first word of a command: who needs it, what it is for, and `module:function` that declares its options."""
+
+    group: str
+    about: str
+    declared: str
+
+
+NOUNS = {
+    "evaluate": Noun("evaluate", "evaluate a model on a released edition", "models:add_evaluate"),
+    "sweep": Noun("evaluate", "evaluate variants of a system and compare them", "agents:add_sweep"),
+    "respond": Noun("evaluate", "respond to one post", "models:add_respond"),
+    "proxy": Noun("evaluate", "evaluate your own program through an endpoint", "agents:add_proxy"),
+    "runs": Noun("evaluate", "list, show, resume and export runs", "models:add_runs"),
+    "score": Noun("evaluate", "score the runs and submissions of an edition", "results:add_score"),
+    "analyse": Noun("evaluate", "make tables and figures of a scored edition", "results:add_analyse"),
+    "board": Noun("evaluate", "build or export the leaderboard", "results:add_board"),
+    "models": Noun("evaluate", "list models, or try one", "asking:add_models"),
+    "prompts": Noun("evaluate", "show or rephrase prompts", "asking:add_prompts"),
+    "web": Noun("evaluate", "search the web or read a page as regimes do", "asking:add_web"),
+    "submission": Noun("submit", "create, check, add and list submissions", "submissions:add_submission"),
+    "hydrate": Noun("submit", "fill in texts that a release must leave out", "sources:add_hydrate"),
+    "judge": Noun("judge", "have a model judge responses", "ratings:add_judge"),
+    "rate": Noun("judge", "have people rate responses; report on ratings", "ratings:add_rate"),
+    "corpus": Noun("retrieve and train", "import, show and compare corpora for retrieval", "retrieval:add_corpus"),
+    "calibrate": Noun("retrieve and train", "set the thresholds of relevance", "retrieval:add_calibrate"),
+    "train": Noun("retrieve and train", "train rerankers, reward models and responders", "training:add_train"),
+    "collect": Noun("maintain", "collect a quarter's candidates from a source", "sources:add_collect"),
+    "archive": Noun("maintain", "download what a source keeps only for days", "sources:add_archive"),
+    "dataset": Noun("maintain", "show and import frozen data sets", "datasets:add_dataset"),
+    "release": Noun("maintain", "build, publish, verify and correct releases", "releases:add_release"),
+    "quarter": Noun("maintain", "show the state of quarters, do what is due", "releases:add_quarter_status"),
+    "sample": Noun("maintain", "write the bundled sample sources", "sources:add_sample"),
+    "completion": Noun("maintain", "print the completion script of a shell", "shared:add_completion"),
+}
+"""Every noun, by name. The order is that of the help."""
+
+
+def command_line(typed: str | None = None) -> CommandParser:
+    """The command line; a parsed command has its handler's name in `run`.
+
+    Args:
+        typed: the noun whose commands are declared; of the others only the names are known. None declares all.
+    """
+    parser = _Root(prog="hellofresh")
     parser.add_argument("--version", action="version", version=f"hellofresh {__version__}")
-    commands = parser.add_subparsers(title="commands", metavar="COMMAND")
+    commands = parser.add_subparsers(metavar="COMMAND", parser_class=CommandParser)
     parser.set_defaults(lists=parser)
-    sources.add_collect(commands)
-    sources.add_archive(commands)
-    datasets.add_dataset(commands)
-    releases.add_release(commands)
-    releases.add_quarter_status(commands)
-    sources.add_hydrate(commands)
-    models.add_evaluate(commands)
-    models.add_runs(commands)
-    models.add_respond(commands)
-    results.add_score(commands)
-    results.add_analyse(commands)
-    results.add_report(commands)
-    agents.add_sweep(commands)
-    agents.add_agents(commands)
-    agents.add_proxy(commands)
-    agents.add_publishers(commands)
-    results.add_board(commands)
-    submissions.add_submission(commands)
-    ratings.add_rate(commands)
-    ratings.add_judge(commands)
-    retrieval.add_corpus(commands)
-    retrieval.add_calibrate(commands)
-    training.add_train(commands)
-    models.add_models(commands)
-    models.add_prompts(commands)
-    sources.add_sample(commands)
-    models.add_web(commands)
-    add_completion(commands)
+    for name, noun in NOUNS.items():
+        if typed in (None, name):
+            module, _, function = noun.declared.partition(":")
+            getattr(import_module(f"hellofresh.cli.arguments.{module}"), function)(commands)
+        else:
+            commands.add_parser(name)
     return parser
+
+
+def typed_noun(words: Sequence[str]) -> str:
+    """The noun among what somebody typed: the first word that is not an option, empty without one."""
+    return next((word for word in words if not word.startswith("-")), "")
+
+
+class _Root(CommandParser):
+    """The parser of the first word; its help shows the nouns by those who need them, on one screen."""
+
+    def format_help(self) -> str:
+        """All nouns, with the group before the first of each."""
+        width = min(get_terminal_size().columns - 2, 100)
+        lines = [
+            "usage: hellofresh [--version] COMMAND ...   (COMMAND --help: what it accepts)",
+            "A living benchmark: language models predict fresh, real human decisions.",
+            "",
+        ]
+        for group, nouns in groupby(NOUNS.items(), lambda item: item[1].group):
+            for number, (name, noun) in enumerate(nouns):
+                lines += wrap(
+                    noun.about,
+                    width,
+                    initial_indent=f"{'' if number else group:20}{name:12}",
+                    subsequent_indent=" " * 32,
+                )
+        epilog = "Files live in ./data, or HELLOFRESH_DATA. Settings: hellofresh.toml, or HELLOFRESH_CONFIG."
+        return "\n".join([*lines, "", *wrap(epilog, width), ""])

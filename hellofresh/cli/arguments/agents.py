@@ -1,4 +1,4 @@
-"""Commands about agents: `agents`, `proxy`, `publishers` and `sweep`."""
+"""Commands about agents: `proxy` and `sweep`."""
 
 from __future__ import annotations
 
@@ -8,25 +8,8 @@ from hellofresh.cli.arguments.shared import (
     Subparsers,
     add_command,
     add_edition,
-    add_group,
     add_private,
-    add_submissions,
 )
-
-__all__ = ["add_agents", "add_proxy", "add_publishers", "add_sweep"]
-
-
-def add_agents(nouns: Subparsers) -> None:
-    """Add `agents`."""
-    verbs = add_group(nouns, "agents", "Show what agents did: sources, searches, queries, certainty.")
-    about = "Print tables of an edition's agents: sources, where search helped and hurt, searches, queries, certainty."
-    parser = add_command(verbs, "analyse", about, "agents:analyse")
-    add_edition(parser)
-    parser.add_argument("--task", metavar="T", help="one task (default: all tasks that are released)")
-    parser.add_argument("--system", action="append", default=[], metavar="NAME", help="only this system (repeatable)")
-    parser.add_argument("--ratings", type=Path, metavar="FILE", help="ratings of publishers, instead of imported ones")
-    add_private(parser)
-    add_submissions(parser)
 
 
 def add_proxy(nouns: Subparsers) -> None:
@@ -52,27 +35,6 @@ def add_proxy(nouns: Subparsers) -> None:
     parser.epilog = (
         "A client needs the base URL of a sample, http://127.0.0.1:PORT/s/SAMPLE/v1, and the token that is printed, or "
         "set in HELLOFRESH_PROXY_TOKEN, as key. The program ends a sample with POST .../v1/output."
-    )
-
-
-def add_publishers(nouns: Subparsers) -> None:
-    """Add `publishers`."""
-    verbs = add_group(nouns, "publishers", "Import ratings of publishers.")
-    about = (
-        "Import ratings of publishers by domain from a CSV file, JSON lines or lists of domains, in place of those "
-        "imported before."
-    )
-    parser = add_command(verbs, "import", about, "agents:import_ratings")
-    columns = "columns domain, bias, factuality, quality, category"
-    parser.add_argument("file", type=Path, nargs="?", metavar="FILE", help=columns)
-    for name in ("high", "medium", "low"):
-        parser.add_argument(f"--{name}", type=Path, metavar="FILE", help=f"domains of {name} priority, one a line")
-    parser.add_argument(
-        "--column",
-        action="append",
-        default=[],
-        metavar="NAME=COLUMN",
-        help="what the file calls a column, such as quality=pc1 (repeatable)",
     )
 
 

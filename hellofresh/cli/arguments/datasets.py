@@ -7,24 +7,26 @@ from pathlib import Path
 
 from hellofresh.cli.arguments.shared import Subparsers, add_command, add_group
 
-__all__ = ["add_dataset"]
-
 
 def add_dataset(nouns: Subparsers) -> None:
     """Add `dataset`."""
-    verbs = add_group(nouns, "dataset", "Import frozen data sets of statements, and list them.")
-    add_command(
-        verbs, "list", "List the data sets that can be imported, and the imported versions.", "dataset:show_all"
+    verbs = add_group(
+        nouns, "dataset", "Import frozen data sets of statements and ratings of publishers, or show them."
     )
-    shown = add_command(verbs, "show", "Show a data set: files, licence, tasks and imported versions.", "dataset:show")
-    shown.add_argument("name", metavar="NAME", help="name of the data set, such as liar-new")
-    about = "Import a data set from a copy of its files, or download it where a public copy with a known hash exists."
+    about = "List the data sets that can be imported; or show one: files, licence, tasks and imported versions."
+    shown = add_command(verbs, "show", about, "dataset:show")
+    shown.add_argument("name", nargs="?", metavar="NAME", help="name of the data set, such as liar-new (default: list)")
+    about = (
+        "Import a data set from a copy of its files, or download it where a public copy with a known hash exists; or "
+        "import ratings of publishers by domain, in place of those imported before."
+    )
     _import_arguments(add_command(verbs, "import", about, "dataset:import_one"))
 
 
 def _import_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("name", metavar="NAME", help="name of the data set, such as liar-new")
-    parser.add_argument("path", type=Path, nargs="?", metavar="PATH", help="a file or folder of the authors' files")
+    parser.add_argument("name", metavar="NAME", help="name of the data set, such as liar-new; or publishers")
+    about = "a file or folder of the authors' files; for publishers, a CSV file or JSON lines"
+    parser.add_argument("path", type=Path, nargs="?", metavar="PATH", help=about)
     parser.add_argument(
         "--set",
         action="append",
@@ -41,3 +43,8 @@ def _import_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--version", default="", metavar="TEXT", help="name of the version (default: the number of samples)"
     )
+    group = parser.add_argument_group("publishers")
+    about = "what the file calls domain, bias, factuality, quality or category, as in quality=pc1 (repeat it for each)"
+    group.add_argument("--column", action="append", default=[], metavar="NAME=COLUMN", help=about)
+    for name in ("high", "medium", "low"):
+        group.add_argument(f"--{name}", type=Path, metavar="FILE", help=f"domains of {name} priority, one a line")

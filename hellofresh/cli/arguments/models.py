@@ -1,16 +1,11 @@
-"""Commands about asking models: `evaluate`, `runs`, `models`, `prompts` and `web`."""
+"""Commands about asking models: `evaluate`, `runs` and `respond`."""
 
 from __future__ import annotations
 
 import argparse
 from pathlib import Path
 
-from hellofresh.cli.arguments.shared import Subparsers, add_command, add_edition, add_group, edition_option, parse_day
-
-__all__ = ["QUESTION", "add_evaluate", "add_models", "add_prompts", "add_respond", "add_runs", "add_web"]
-
-QUESTION = "Is water wet? Answer with 'yes' or 'no'."
-"""What `models check` asks."""
+from hellofresh.cli.arguments.shared import Subparsers, add_command, add_edition, add_group
 
 
 def add_evaluate(nouns: Subparsers) -> None:
@@ -19,9 +14,7 @@ def add_evaluate(nouns: Subparsers) -> None:
     parser = add_command(nouns, "evaluate", about, "evaluate:run", timed=True)
     add_edition(parser)
     parser.add_argument("--task", required=True, metavar="T", help="x-notes or wikipedia-edits")
-    parser.add_argument(
-        "--model", required=True, metavar="M", help="a name from: hellofresh models list; or openai:NAME"
-    )
+    parser.add_argument("--model", required=True, metavar="M", help="a name from: hellofresh models; or openai:NAME")
     parser.add_argument("--base-url", metavar="URL", help="the endpoint of openai:NAME (default: OPENAI_BASE_URL)")
     parser.add_argument(
         "--regime", default="zero-shot", metavar="R", help="how the model is asked (default: zero-shot)"
@@ -133,7 +126,7 @@ def add_respond(nouns: Subparsers) -> None:
     )
     parser.add_argument(
         "--model", default="smollm2-135m-text", metavar="M",
-        help="a name from: hellofresh models list (default: the embedded one, for a smoke test)",
+        help="a name from: hellofresh models (default: the embedded one, for a smoke test)",
     )  # fmt: skip
     parser.add_argument(
         "--role", action="append", default=[], metavar="ROLE=MODEL",
@@ -157,62 +150,3 @@ def add_respond(nouns: Subparsers) -> None:
 
 def _add_run(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("run_id", metavar="RUN", help="run id, or an unambiguous prefix or suffix")
-
-
-def add_models(nouns: Subparsers) -> None:
-    """Add `models`."""
-    verbs = add_group(nouns, "models", "List models, or try one.")
-    add_command(verbs, "list", "List the models that can be evaluated.", "models:list_models")
-    check = add_command(verbs, "check", "Ask a model one question and show its answer.", "models:check")
-    check.add_argument("name", metavar="M", help="a name from: hellofresh models list")
-    check.add_argument("--question", default=QUESTION, metavar="TEXT", help=f"what to ask (default: {QUESTION})")
-
-
-def add_prompts(nouns: Subparsers) -> None:
-    """Add `prompts`."""
-    about = "Show or rephrase the prompts of every task and regime."
-    verbs = add_group(nouns, "prompts", about)
-    add_command(verbs, "list", "List the prompts of every task and regime.", "prompts:list_prompts")
-    about = "Show the prompts of a task and regime, as templates or filled from a sample."
-    show = add_command(verbs, "show", about, "prompts:show")
-    show.add_argument("task", metavar="TASK", help="x-notes or wikipedia-edits")
-    show.add_argument("regime", metavar="REGIME", help="such as zero-shot; 'hellofresh prompts list' names all")
-    show.add_argument("--sample", metavar="ID", help="fill them from this sample (with --edition)")
-    edition_option(show, "the sample's edition, such as 2023Q2")
-    _add_prompt_set(show)
-    _add_rephrase(verbs)
-
-
-def _add_rephrase(verbs: Subparsers) -> None:
-    about = "Have models rephrase the manual instruction, check the results, and write a prompt set."
-    parser = add_command(verbs, "rephrase", about, "prompts:write_rephrasings")
-    parser.add_argument("--task", required=True, metavar="T", help="x-notes or wikipedia-edits")
-    parser.add_argument(
-        "--regime", default="zero-shot", metavar="R", help="regime of the instruction (default: zero-shot)"
-    )
-    parser.add_argument("--with", required=True, dest="models", metavar="MODEL[,MODEL]", help="models that rephrase")
-    parser.add_argument("--out", required=True, type=Path, metavar="FILE", help="TOML file to write")
-    parser.add_argument("--each", type=int, default=1, metavar="N", help="rephrasings per model (default: 1)")
-    parser.add_argument(
-        "--attempts", type=int, default=4, metavar="N", help="maximum tries per rephrasing (default: 4)"
-    )
-    parser.add_argument(
-        "--name", default="rephrased", metavar="NAME", help="name of the prompt set (default: rephrased)"
-    )
-    _add_prompt_set(parser)
-
-
-def add_web(nouns: Subparsers) -> None:
-    """Add `web`."""
-    verbs = add_group(
-        nouns, "web", "Search and read web pages as regimes do, with the settings of [web] in hellofresh.toml."
-    )
-    search = add_command(verbs, "search", "Search with the configured provider.", "web:search")
-    search.add_argument("query", help="what to look for")
-    about = "only results from before this day, such as 2023-04-03"
-    search.add_argument("--before", type=parse_day, metavar="DAY", help=about)
-    read = add_command(verbs, "read", "Fetch a page and print its main text.", "web:read")
-    read.add_argument("url", help="address of the page")
-    for parser in (search, read):
-        parser.add_argument("--keep", type=Path, metavar="DIR", help="store results in DIR, as a run does")
-        parser.add_argument("--replay", action="store_true", help="use only stored results, without the network")

@@ -4,25 +4,32 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NoReturn
 
-__all__ = ["CommandParser"]
+REQUIRED = object()
+"""In place of a default: the option must be given."""
 
 
 class CommandParser(argparse.ArgumentParser):
     """A parser whose errors say what may have been meant."""
 
     _given: tuple[str, ...] = ()
+    variants: Variants | None = None
+    """What the first argument changes about the command, if it does."""
 
     def parse_known_args(  # type: ignore[override]  # argparse has overloads, all of which this is
         self, args: Sequence[str] | None = None, namespace: argparse.Namespace | None = None
     ) -> tuple[argparse.Namespace, list[str]]:
-        """Parse; an option that this command does not know is told here, where its other options are known."""
+        """Parse; an option that this command does not know is reported here, where its other options are known."""
         self._given = tuple(sys.argv[1:] if args is None else args)
         found, rest = super().parse_known_args(args, namespace)
         if rest:
             self.error(f"unrecognized arguments: {' '.join(rest)}")
+        if self.variants is not None:
+            fault = self.variants.settle(found)
+            if fault:
+                self.error(fault)
         return found, rest
 
     def error(self, message: str) -> NoReturn:
@@ -53,6 +60,54 @@ class CommandParser(argparse.ArgumentParser):
                 close = _close(name, known)
                 if close:
                     yield f"no option {name}. Did you mean {close}?"
+
+
+class Variants:
+    """A command whose first argument chooses the handler, and which of the options it accepts.
+
+    Args:
+        parser: the command's.
+        name: of the first argument.
+        handlers: `module:function` of each of its values.
+        about: what the first argument says.
+    """
+
+    def __init__(self, parser: argparse.ArgumentParser, name: str, handlers: Mapping[str, str], about: str) -> None:
+        self._parser, self._name, self.handlers = parser, name, handlers
+        self._defaults: dict[str, tuple[str, Mapping[str, object]]] = {}
+        parser.add_argument(name, metavar=name.upper(), choices=tuple(handlers), help=about)
+        assert isinstance(parser, CommandParser)
+        parser.variants = self
+
+    def add(
+        self, flag: str, of: Mapping[str, object], *, to: argparse._ActionsContainer | None = None, **words: object
+    ) -> None:
+        """Add an option.
+
+        Args:
+            flag: its name.
+            of: its default, or `REQUIRED`, for each value of the first argument that it goes with.
+            to: a group of options, if not the command itself.
+            words: as `add_argument` takes them.
+        """
+        add = (to or self._parser).add_argument
+        action = add(flag, default=argparse.SUPPRESS, **words)  # type: ignore[arg-type]  # passed on as they are
+        self._defaults[action.dest] = (flag, of)
+
+    def settle(self, found: argparse.Namespace) -> str:
+        """Fill in the handler and the defaults; returns what is wrong, empty if nothing is."""
+        chosen = getattr(found, self._name)
+        found.run = self.handlers[chosen]
+        missing = []
+        for name, (flag, of) in self._defaults.items():
+            given = hasattr(found, name)
+            if given and chosen not in of:
+                return f"{flag} goes with {', '.join(of)}; not with {chosen}"
+            if not given:
+                if of.get(chosen) is REQUIRED:
+                    missing.append(flag)
+                setattr(found, name, of.get(chosen))
+        return f"the following arguments are required with {chosen}: {', '.join(missing)}" if missing else ""
 
 
 def _close(word: str, known: Sequence[str]) -> str:

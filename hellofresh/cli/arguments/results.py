@@ -1,4 +1,4 @@
-"""Commands about results: `score`, `analyse`, `report` and `board`."""
+"""Commands about results: `score`, `analyse` and `board`."""
 
 from __future__ import annotations
 
@@ -11,9 +11,8 @@ from hellofresh.cli.arguments.shared import (
     add_group,
     add_private,
     add_submissions,
+    edition_option,
 )
-
-__all__ = ["add_analyse", "add_board", "add_report", "add_score"]
 
 
 def add_score(nouns: Subparsers) -> None:
@@ -41,22 +40,19 @@ def add_analyse(nouns: Subparsers) -> None:
     """Add `analyse`."""
     about = "Analyse a scored edition: a table and a figure for one question, or for all."
     parser = add_command(nouns, "analyse", about, "analyse:run")
-    parser.add_argument("name", metavar="NAME", help="an analysis, or all; 'list' names them")
-    add_edition(parser)
-    parser.add_argument("--task", metavar="T", help="only this task (default: all that are released)")
-    parser.add_argument(
-        "--system", metavar="S", action="append", default=[], help="only this system (repeat it for each)"
+    about = (
+        "an analysis; 'list' names them; all; or agents: print tables of what agents did, their sources, searches and "
+        "certainty"
     )
-    add_submissions(parser)
-    add_private(parser)
-
-
-def add_report(nouns: Subparsers) -> None:
-    """Add `report`."""
-    about = "Write one self-contained HTML page with all analyses of an edition."
-    parser = add_command(nouns, "report", about, "report:run")
-    add_edition(parser)
+    parser.add_argument("name", metavar="NAME", help=about)
+    edition_option(parser, "a quarter such as 2023Q2, or a data set such as liar-new@588")
     parser.add_argument("--task", metavar="T", help="only this task (default: all that are released)")
+    about = "only this system (repeat it for each)"
+    parser.add_argument("--system", metavar="S", action="append", default=[], help=about)
+    about = "with all: write one self-contained page (default: report.html beside the edition's analyses)"
+    parser.add_argument("--html", nargs="?", const=True, type=Path, metavar="FILE", help=about)
+    about = "with agents: ratings of publishers, instead of imported ones"
+    parser.add_argument("--ratings", type=Path, metavar="FILE", help=about)
     add_submissions(parser)
     add_private(parser)
 

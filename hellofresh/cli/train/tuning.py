@@ -9,6 +9,7 @@ from dataclasses import asdict, replace
 from typing import TypeVar
 
 from hellofresh.cli._output import CommandOutput, duration
+from hellofresh.core.errors import UsageError
 from hellofresh.core.net.lock import locked
 from hellofresh.core.workspace import Workspace
 from hellofresh.evidence.retrieval.encoders import HUB
@@ -25,8 +26,6 @@ from training.tuning.base_models import find_base
 from training.tuning.curves import LogRow, known_values
 from training.tuning.libraries import chosen_device, need_libraries
 from training.tuning.runs import FinishedTuning, Tuning
-
-__all__ = ["dpo", "grpo", "ppo", "rloo", "sft"]
 
 _Recipe = TypeVar("_Recipe", bound=TuningRecipe)
 
@@ -77,6 +76,9 @@ def dpo(options: argparse.Namespace, output: CommandOutput) -> int:
 def _begin(
     options: argparse.Namespace, method: str, kind: type[_Recipe], output: CommandOutput
 ) -> tuple[_Recipe, Tuning]:
+    if len(options.data) != 1:
+        raise UsageError("several --data", expected=f"one file with 'train {method}'", code="many-files")
+    (data,) = options.data
     recipe = load_recipe(options.recipe, kind)
     chosen = {name: getattr(options, name) for name in ("seed", "rate", "steps") if getattr(options, name) is not None}
     recipe = change_recipe(recipe, chosen)
@@ -84,10 +86,10 @@ def _begin(
     _hush()
     workspace = Workspace.from_environment()
     base = find_base(options.model, workspace)
-    name = options.name or f"{method}-{options.data.stem}-{base.short_name}-{recipe.name}-s{recipe.seed}"
+    name = options.name or f"{method}-{data.stem}-{base.short_name}-{recipe.name}-s{recipe.seed}"
     folder = workspace.root / "training" / re.sub(r"[^a-z0-9.@-]+", "-", name.lower()).strip("-.")[:120]
     return recipe, Tuning(
-        method, base, options.data, recipe, chosen_device(options.device), folder, told=lambda row: _tell(row, output)
+        method, base, data, recipe, chosen_device(options.device), folder, told=lambda row: _tell(row, output)
     )
 
 

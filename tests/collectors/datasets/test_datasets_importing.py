@@ -185,7 +185,7 @@ def test_the_commands_list_import_and_show(
     assert json.loads(out.out)["edition"] == "liar-new@12" and "Licence: MIT" in out.err
     assert run("dataset", "show", "liar-new", "--json") == 0
     assert json.loads(capsys.readouterr().out)["imported"] == [{"edition": "liar-new@12", "task": "liar-new"}]
-    assert run("dataset", "list", "--json") == 0
+    assert run("dataset", "show", "--json") == 0
     assert {row["name"] for row in json.loads(capsys.readouterr().out)} == set(DATASETS)
     assert run("dataset", "import", "liar-new") == 1 and run("dataset", "import", "nothing") == 2
     assert run("dataset", "import", "liar-new", path, "--set", "classes=2") == 2

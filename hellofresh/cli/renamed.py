@@ -1,0 +1,31 @@
+"""Commands of the version before that have another name now. The old name answers with the new one, for one version."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import takewhile
+
+RENAMED: Mapping[str, str] = {
+    "agents": "analyse agents",
+    "dataset list": "dataset show",
+    "models check": "models NAME --check",
+    "models list": "models",
+    "prompts list": "prompts",
+    "prompts rephrase": "prompts TASK REGIME --rephrase MODEL --out FILE",
+    "prompts show": "prompts TASK REGIME",
+    "publishers": "dataset import publishers FILE",
+    "report": "analyse all --html",
+    "web read": "web URL",
+    "web search": "web QUERY",
+}
+"""Words to words, without `hellofresh`."""
+
+
+def new_name(arguments: Sequence[str]) -> str:
+    """The sentence to answer with if the words before the first option are an old command; empty if they are not."""
+    words = list(takewhile(lambda word: not word.startswith("-"), arguments[:3]))
+    for count in range(1, len(words) + 1):
+        old = " ".join(words[:count])
+        if old in RENAMED:
+            return f"'hellofresh {old}' is now: hellofresh {RENAMED[old]}"
+    return ""
