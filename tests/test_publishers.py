@@ -55,7 +55,7 @@ def test_a_damaged_table_says_what_to_do(file, make) -> None:
     workspace = make.workspace()
     import_publishers(workspace, file(GOOD))
     (workspace.root / "publishers.parquet").write_bytes(b"PAR1")
-    with pytest.raises(SourceError, match="publishers import"):
+    with pytest.raises(SourceError, match="dataset import publishers"):
         load_publishers(workspace)
 
 

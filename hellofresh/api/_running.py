@@ -81,7 +81,7 @@ def evaluate(
 
     Args:
         edition: on what, from `load`.
-        model: a name from `hellofresh models list`.
+        model: a name from `hellofresh models`.
         regime: how the model is asked.
         agent: `FILE:FUNCTION` of an agent of one's own, instead of a regime.
         prompts: `all`, or ids.

@@ -251,7 +251,7 @@ def load_publishers(workspace: Workspace) -> Publishers:
     try:
         return Publishers({row.domain: row for row in table.rows(table.read(path))})
     except BadTableError as error:
-        fix = "Import the ratings again: hellofresh publishers import FILE"
+        fix = "Import the ratings again: hellofresh dataset import publishers FILE"
         raise SourceError(str(error), where=str(path), fix=fix, code="bad-publishers") from None
 
 

@@ -3,17 +3,26 @@
 from __future__ import annotations
 
 import argparse
+import ast
 import re
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from hellofresh.cli.arguments import command_line
+from hellofresh.cli.arguments.parser import CommandParser
+from hellofresh.cli.renamed import new_name
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCUMENTS = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"), ROOT / "submissions" / "README.md"])
 _FENCE = re.compile(r"^```(\w*)\n(.*?)^```", re.DOTALL | re.MULTILINE)
 _LINK = re.compile(r"\]\(([^)\s]+)\)")
+PARSER = command_line()
+PRODUCT = [path.name for path in sorted(ROOT.iterdir()) if (path / "__init__.py").is_file() and path.name != "tests"]
+NO_COMMANDS = ("as hf", "static copy", "sample participant")
+"""What follows `hellofresh` in constants of the product that are not commands."""
+_IN_TEXT = re.compile(r"(?<![\w./-])hellofresh ([a-z][^`'\"\n.;,():]*)")
 _COMMAND = re.compile(r"(?:^|[`\s/])hellofresh ([a-z][^`\n]*)")
 
 
@@ -60,15 +69,50 @@ def _commands(document: Path) -> list[str]:
     ids=lambda path: path.relative_to(ROOT).as_posix(),
 )
 def test_every_command_and_option_that_a_document_names_exists(document: Path) -> None:
-    parser, faults = command_line(), []
-    for command in _commands(document):
-        # `quarter status|run` names two commands; `...` and options in brackets stand for more.
-        words = re.sub(r"[\[\]]", " ", command).split()
-        for first in words[0].split("|"):
-            for second in words[1].split("|") if len(words) > 1 else [""]:
-                found, _ = _subcommand(parser, [word for word in (first, second) if word])
-                known = {option for action in found._actions for option in action.option_strings}
-                wanted = {option.split("=")[0] for option in re.findall(r"(?<!\S)--[a-z][a-z-]*", " ".join(words))}
-                if found is parser or not wanted <= known:
-                    faults.append((command, sorted(wanted - known)))
-    assert faults == []
+    faults = {command: wrong for command in _commands(document) if (wrong := _unknown(command))}
+    assert faults == {}
+
+
+def _unknown(command: str) -> list[str]:
+    """What in a command, as written after `hellofresh`, the command line does not know."""
+    # `quarter status|run` names two commands; `...` and options in brackets stand for more.
+    words = re.sub(r"[\[\],]", " ", command).split()
+    wanted = {option.split("=")[0] for option in re.findall(r"(?<!\S)--[a-z][a-z-]*", " ".join(words))}
+    unknown = []
+    for first in words[0].split("|"):
+        for second in words[1].split("|") if len(words) > 1 else [""]:
+            chosen = [word for word in (first, second) if word]
+            found, rest = _subcommand(PARSER, chosen)
+            verbs = [action for action in found._actions if isinstance(action, argparse._SubParsersAction)]
+            if found is PARSER or (verbs and rest and rest[0].islower()) or new_name(chosen):
+                unknown.append(" ".join(chosen))
+            several = [found, *verbs[0].choices.values()] if verbs and rest else [found]  # `collect TASK`
+            known = {option for one in several for action in one._actions for option in action.option_strings}
+            unknown += sorted(wanted - known)
+            if isinstance(found, CommandParser) and found.variants and rest and rest[0].islower():
+                unknown += sorted({rest[0]} - found.variants.handlers.keys())
+    return unknown
+
+
+def _texts(module: Path) -> Iterator[str]:
+    """The string constants of a module, with {} in place of what is filled in."""
+    tree = ast.parse(module.read_text(encoding="utf-8"))
+    parts = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.JoinedStr):
+            parts |= set(map(id, node.values))
+            yield "".join(str(part.value) if isinstance(part, ast.Constant) else "{}" for part in node.values)
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in parts:
+            yield node.value
+
+
+@pytest.mark.parametrize("package", PRODUCT)
+def test_every_command_and_option_that_a_message_names_exists(package: str) -> None:
+    modules = [path for path in (ROOT / package).rglob("*.py") if path.name != "renamed.py"]
+    named = [(path, command) for path in modules for text in _texts(path) for command in _IN_TEXT.findall(text)]
+    commands = [(path, command) for path, command in named if not command.startswith(NO_COMMANDS)]
+    faults = {
+        f"{path.relative_to(ROOT)}: {command}": wrong for path, command in commands if (wrong := _unknown(command))
+    }
+    assert faults == {}

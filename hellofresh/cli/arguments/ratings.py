@@ -195,7 +195,7 @@ def add_judge(nouns: Subparsers) -> None:
     )
     parser = add_command(nouns, "judge", about, "rate.judges:run_judge")
     add_study(parser)
-    parser.add_argument("--model", required=True, metavar="M", help="a name from: hellofresh models list")
+    parser.add_argument("--model", required=True, metavar="M", help="a name from: hellofresh models")
     parser.add_argument("--rubric", metavar="R", help="the study's rubric, by name or file; another one is refused")
     parser.add_argument(
         "--mode",

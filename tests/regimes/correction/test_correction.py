@@ -216,7 +216,7 @@ def test_what_is_switched_off_is_neither_needed_nor_asked(desk) -> None:
 def test_the_web_is_not_searched_without_ratings_unless_every_site_is_wanted(desk) -> None:
     url = "https://nobody.example/a"
     pages = {url: desk.page(url, "text")}
-    with pytest.raises(UsageError, match="publishers import"):
+    with pytest.raises(UsageError, match="dataset import publishers"):
         desk.solved(desk.World(pages, [url], {"queries": "q"}), publishers=Publishers({}))
     for provider, settings in (("offline", ()), ("brave", ("sites=any",))):
         world = desk.World(pages, [url], {"queries": "q"}, parameters={"provider": provider})

@@ -157,7 +157,7 @@ class Correction(BaseRegime):
             raise UsageError(
                 "no ratings of publishers, without which no page may be used",
                 where="correction",
-                fix="Import some: hellofresh publishers import FILE. Or take every site: --set sites=any.",
+                fix="Import some: hellofresh dataset import publishers FILE. Or take every site: --set sites=any.",
                 code="no-publishers",
             )
         all_sites = self.settings.sites == "any" or provider in _LOCAL or is_rehearsal
