@@ -22,9 +22,7 @@ from hellofresh.candidates.rows import Collection, SourceFile
 from hellofresh.files import sha256_file, sha256_text
 from hellofresh.quarters import PeriodKind, Quarter, utc_text
 from hellofresh.samples import Candidate, Label
-from hellofresh.tasks import claims
-
-__all__ = ["ClaimsSettings", "collect"]
+from hellofresh.tasks import Statement, claims
 
 _MOST_LISTED = 100
 _REASONS: Mapping[str, str] = {
@@ -151,7 +149,7 @@ class _Gathering:
             review = max(known, review, key=lambda item: (item.reviewed, item.rating.words, repr(item)))
         self._newest[key] = review
 
-    def outcome(self) -> tuple[list[Candidate], list[claims.Claim]]:
+    def outcome(self) -> tuple[list[Candidate], list[Statement]]:
         """The claims with a verdict, sorted by id, and those that are still being checked."""
         read = self._decided_or_checking()
         clusters = claim_clusters([item.review.claim for item in read])
@@ -159,7 +157,7 @@ class _Gathering:
         for item, cluster in zip(read, clusters, strict=True):
             by_cluster[cluster].append(item)
         candidates: list[Candidate] = []
-        waiting: list[claims.Claim] = []
+        waiting: list[Statement] = []
         for members in by_cluster.values():
             kept, open_claims = self._of_cluster(members)
             candidates += kept
@@ -180,7 +178,7 @@ class _Gathering:
         self._newest = {}
         return sorted(found, key=lambda item: item.order)
 
-    def _of_cluster(self, members: Sequence[_Read]) -> tuple[list[Candidate], list[claims.Claim]]:
+    def _of_cluster(self, members: Sequence[_Read]) -> tuple[list[Candidate], list[Statement]]:
         """Candidates and open claims of one cluster."""
         decided = [item for item in members if item.reading is not Reading.CHECKING]
         checking = [item for item in members if item.reading is Reading.CHECKING]
@@ -198,10 +196,10 @@ class _Gathering:
         self._drops["repeated-claim"] += sum(len(items) - 1 for items in agreed.values())
         return [self._candidate(items, group) for items in agreed.values()], []
 
-    def _sample(self, item: _Read, group: str) -> claims.Claim:
+    def _sample(self, item: _Read, group: str) -> Statement:
         review = item.review
         claimed = review.claimed or review.reviewed - timedelta(days=1)
-        return claims.Claim(
+        return Statement(
             id=f"{claims.TASK.id_prefix}{_short_hash(item.key)}",
             task=claims.TASK.name,
             edition=str(self._quarter),

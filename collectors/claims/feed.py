@@ -18,8 +18,6 @@ from typing import IO
 
 from hellofresh.errors import SourceError
 
-__all__ = ["feed_items"]
-
 _PIECE = 1 << 20
 _MOST_ELEMENT = 16 << 20
 _GZIP = b"\x1f\x8b"

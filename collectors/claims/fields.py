@@ -9,8 +9,6 @@ from urllib.parse import urlsplit
 
 from hellofresh.net.addresses import AddressError, host_name
 
-__all__ = ["as_moment", "as_number", "as_site", "as_text", "as_texts", "as_url", "first"]
-
 _TAG = re.compile(r"</?[a-zA-Z][^<>]{0,500}>")
 _SPACE = re.compile(r"\s")
 _NAMES = ("name", "@value", "text", "headline", "url", "@id")

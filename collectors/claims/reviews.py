@@ -9,8 +9,6 @@ from datetime import datetime
 
 from collectors.claims.fields import as_moment, as_number, as_site, as_text, as_texts, as_url, first
 
-__all__ = ["ClaimReview", "ReviewRating", "UnusableReviewError", "read_review", "review_fields", "review_moment"]
-
 ReviewFields = Mapping[str, object]
 _LANGUAGE = re.compile(r"([a-zA-Z]{2,3})(?:[-_].*)?")
 _MOST_CLAIM, _FEWEST_WORDS = 1_000, 3

@@ -17,8 +17,6 @@ from collectors.claims.reviews import ReviewRating
 from hellofresh.errors import ConfigError
 from hellofresh.files import parse_toml
 
-__all__ = ["CLASSES", "Reading", "VerdictTable"]
-
 CLASSES = ("false", "mixed", "true")
 _EDGES = " \t.,;:!?\"'()[]*\u201c\u201d\u2018\u2019\xab\xbb-\u2013\u2014"
 

@@ -15,20 +15,6 @@ from typing import IO
 from hellofresh.errors import SourceError
 from hellofresh.files import BadJsonError, strict_json
 
-__all__ = [
-    "FileRow",
-    "csv_rows",
-    "json_rows",
-    "known_label",
-    "listed",
-    "optional_text",
-    "plain_rows",
-    "read_day",
-    "required_text",
-    "table_rows",
-    "tsv_rows",
-]
-
 _MOST_BYTES = 2 * 2**30
 _MOST_LINE = 4 * 2**20
 _MOST_DEPTH = 12

@@ -9,8 +9,6 @@ from pathlib import Path
 
 from hellofresh.samples import Fact
 
-__all__ = ["DataSet", "OriginalFile", "StatementRow"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StatementRow:

@@ -11,8 +11,6 @@ from collectors.datasets._files import json_rows, known_label, listed, optional_
 from collectors.datasets._rows import DataSet, OriginalFile, StatementRow
 from hellofresh.files import sha256_text
 
-__all__ = ["DATASET"]
-
 _LABELS = ("Refuted", "Not Enough Evidence", "Conflicting Evidence/Cherrypicking", "Supported")
 _ARCHIVE = "https://web.archive.org/web/"
 

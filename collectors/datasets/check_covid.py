@@ -14,8 +14,6 @@ from collectors.datasets._files import FileRow, json_rows, known_label, required
 from collectors.datasets._rows import DataSet, OriginalFile, StatementRow
 from hellofresh.errors import SourceError
 
-__all__ = ["DATASET", "read_abstracts"]
-
 _LABELS = ("REFUTE", "NOTENOUGHINFO", "SUPPORT")
 _CORPORA = ("corpus.json", "corpus.jsonl", "corpus.json.gz", "corpus.jsonl.gz")
 _KINDS = ("composed", "extracted")

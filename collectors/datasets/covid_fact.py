@@ -13,8 +13,6 @@ from collectors.datasets._files import FileRow, json_rows, known_label, optional
 from collectors.datasets._rows import DataSet, OriginalFile, StatementRow
 from hellofresh.files import sha256_text
 
-__all__ = ["DATASET"]
-
 _LABELS = ("REFUTED", "SUPPORTED")
 
 

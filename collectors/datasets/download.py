@@ -12,8 +12,6 @@ from hellofresh.files import sha256_file
 from hellofresh.net.lock import locked
 from hellofresh.net.transfer import DownloadPolicy, Transfer, download_session
 
-__all__ = ["fetch_dataset"]
-
 
 def fetch_dataset(
     dataset: DataSet,

@@ -12,8 +12,6 @@ from pathlib import Path
 from collectors.datasets._files import json_rows, known_label, required_text
 from collectors.datasets._rows import DataSet, OriginalFile, StatementRow
 
-__all__ = ["DATASET"]
-
 _LABELS = ("REFUTES", "SUPPORTS")
 
 

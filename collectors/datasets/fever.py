@@ -11,8 +11,6 @@ from collectors.datasets._rows import DataSet, OriginalFile, StatementRow
 from hellofresh.errors import DataError
 from hellofresh.files import as_model
 
-__all__ = ["DATASET", "LABELS", "evidence_pages"]
-
 LABELS = ("REFUTES", "NOT ENOUGH INFO", "SUPPORTS")
 _MOST_PAGES = 20
 

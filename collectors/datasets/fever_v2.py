@@ -10,8 +10,6 @@ from collectors.datasets._files import json_rows, known_label, optional_text, re
 from collectors.datasets._rows import DataSet, OriginalFile, StatementRow
 from collectors.datasets.fever import LABELS, evidence_pages
 
-__all__ = ["DATASET"]
-
 
 def _read(path: Path, language: str) -> Iterator[StatementRow]:
     for row in json_rows(path):

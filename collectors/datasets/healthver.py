@@ -12,8 +12,6 @@ from pathlib import Path
 from collectors.datasets._files import csv_rows, known_label, optional_text, required_text
 from collectors.datasets._rows import DataSet, OriginalFile, StatementRow
 
-__all__ = ["DATASET"]
-
 _LABELS = ("Refutes", "Neutral", "Supports")
 _COLUMNS = ("id", "evidence", "claim", "label", "topic_ip", "question")
 _COPY = "https://raw.githubusercontent.com/sarrouti/HealthVer/b20ac99ceed62f5264a319fa25a854df1668d85b/data/"

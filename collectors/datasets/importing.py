@@ -21,8 +21,6 @@ from hellofresh.samples import Candidate, Label
 from hellofresh.tasks import CheckedStatement, Statement, Task, get_task, with_evidence
 from hellofresh.workspace import Workspace
 
-__all__ = ["ImportRequest", "import_dataset", "task_of"]
-
 _PLAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,59}")
 FULL, BINARY = "full", "binary"
 

@@ -34,8 +34,6 @@ from hellofresh.files import sha256_file, sha256_text
 from hellofresh.rewards.base import LabelledResponse, RewardCase
 from hellofresh.rewards.card import RewardData
 
-__all__ = ["IMPORTERS", "JudgedFile", "read_judged", "read_responses_column"]
-
 _YES = frozenset({"1", "true", "yes"})
 _NO = frozenset({"0", "false", "no"})
 _QUARTERS = (0.25, 0.75)

@@ -12,8 +12,6 @@ from pathlib import Path
 from collectors.datasets._files import known_label, optional_text, required_text, tsv_rows
 from collectors.datasets._rows import DataSet, OriginalFile, StatementRow
 
-__all__ = ["BINARY_LABELS", "DATASET", "LABELS"]
-
 LABELS = ("pants-fire", "false", "barely-true", "half-true", "mostly-true", "true")
 BINARY_LABELS = {"pants-fire": 0, "false": 0, "barely-true": 0, "half-true": 1, "mostly-true": 1, "true": 1}
 """Half true and what is truer counts as true."""

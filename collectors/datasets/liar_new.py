@@ -14,8 +14,6 @@ from collectors.datasets import liar
 from collectors.datasets._files import json_rows, known_label, optional_text, read_day, required_text
 from collectors.datasets._rows import DataSet, OriginalFile, StatementRow
 
-__all__ = ["DATASET"]
-
 _POSSIBILITY = {"p": "possible", "h": "hard", "i": "impossible"}
 _TEXTS = {"en": "statement", "fr": "french"}
 

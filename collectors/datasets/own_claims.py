@@ -10,8 +10,6 @@ from hellofresh.errors import SourceError
 from hellofresh.files import sha256_text
 from hellofresh.retrieval.judgements import Query
 
-__all__ = ["read_claims"]
-
 _SPLIT = "own"
 
 

@@ -12,8 +12,6 @@ from hellofresh.candidates.rows import SourceFile
 from hellofresh.errors import SourceError, UnknownNameError
 from hellofresh.files import sha256_file
 
-__all__ = ["ReadDataSet", "dataset_files", "read_dataset"]
-
 
 @dataclass(frozen=True, slots=True)
 class ReadDataSet:

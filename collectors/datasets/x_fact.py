@@ -14,8 +14,6 @@ from collectors.datasets._files import FileRow, optional_text, required_text, ts
 from collectors.datasets._rows import DataSet, OriginalFile, StatementRow
 from hellofresh.files import sha256_text
 
-__all__ = ["DATASET"]
-
 _LABELS = (
     "false",
     "mostly false",

@@ -13,16 +13,23 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
-from collectors.notes.dump.hashing import FileHashes
-from collectors.notes.dump.shards import find_shards
-from collectors.notes.dump.sieve import Sieve
+from collectors.notes.dump.files import FileHashes, find_shards
+from collectors.notes.dump.lines import Sieve
 from collectors.notes.dump.snapshot import known_hashes
 from collectors.notes.dump.tables import ENROLLMENT, HISTORY, NOTES, RATINGS, TableReader, WantedColumns
 from collectors.notes.posts import ChainedPosts, FoundPost, LocalPosts, Online, PostSource, PostStatus
-from collectors.notes.rules import writers
-from collectors.notes.rules.labels import DAY_MS, LabelSource, NoteState, history_columns, settle, still_open
-from collectors.notes.rules.language import is_foreign
-from collectors.notes.rules.leftovers import has_page_leftovers, speaks_of_media
+from collectors.notes.rules.labels import (
+    AUTHOR,
+    COLLABORATIVE,
+    DAY_MS,
+    LabelSource,
+    NoteState,
+    flag_writers,
+    history_columns,
+    settle,
+    still_open,
+)
+from collectors.notes.rules.texts import has_page_leftovers, is_foreign, speaks_of_media
 from hellofresh.candidates.funnel import Drop, Funnel
 from hellofresh.candidates.rows import Collection
 from hellofresh.errors import SourceError, UsageError
@@ -30,13 +37,9 @@ from hellofresh.quarters import PeriodKind, Quarter, utc_text
 from hellofresh.samples import Candidate, Label
 from hellofresh.tasks import x_notes, x_notes_media
 
-__all__ = ["REASONS", "Gathering", "NoteRow", "NotesSettings", "NotesSource", "collect", "second_of", "time_text"]
-
 _ROWS_AT_ONCE = 50_000
 _EPOCH = datetime.fromtimestamp(0, UTC)
-_NOTE_COLUMNS = WantedColumns(
-    ("noteId", "createdAtMillis"), ("tweetId",), ("summary",), extra=(writers.AUTHOR, writers.COLLABORATIVE)
-)
+_NOTE_COLUMNS = WantedColumns(("noteId", "createdAtMillis"), ("tweetId",), ("summary",), extra=(AUTHOR, COLLABORATIVE))
 _RATING_COLUMNS = WantedColumns(("noteId",), texts=("raterParticipantId",))
 
 
@@ -356,7 +359,7 @@ class Gathering:
 
     def _by_people(self, decided: pl.DataFrame) -> pl.DataFrame:
         """The notes with what is known of their writers; where only people's are asked for, without the others."""
-        flagged = writers.flag_writers(decided, self.reader, required=self.settings.human_only)
+        flagged = flag_writers(decided, self.reader, required=self.settings.human_only)
         for column, title in (("ai_writer", "notes by AI writers"), ("collaborative", "collaborative notes")):
             if flagged.height and flagged[column].null_count() < flagged.height:
                 self.context[f"decided {title}"] = int(flagged[column].fill_null(False).sum())

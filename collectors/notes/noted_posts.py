@@ -16,13 +16,13 @@ from pathlib import Path
 import polars as pl
 
 from collectors.notes.collect import REASONS, Gathering, NoteRow, NotesSettings, NotesSource, second_of, time_text
-from collectors.notes.dump.hashing import FileHashes
+from collectors.notes.dump.files import FileHashes
 from collectors.notes.dump.snapshot import known_hashes
 from collectors.notes.dump.tables import TableReader
 from collectors.notes.posts import FoundPost, PostStatus
-from collectors.notes.posts.found import SNOWFLAKE_EPOCH_MS
+from collectors.notes.posts.base import SNOWFLAKE_EPOCH_MS
 from collectors.notes.rules.labels import NoteState
-from collectors.notes.rules.language import is_foreign
+from collectors.notes.rules.texts import is_foreign
 from hellofresh.candidates.funnel import Drop, Funnel
 from hellofresh.candidates.rows import Collection
 from hellofresh.errors import SourceError
@@ -30,8 +30,6 @@ from hellofresh.quarters import PeriodKind, Quarter
 from hellofresh.samples import Candidate, Label
 from hellofresh.tasks.x_notes import LICENSE, Post
 from hellofresh.tasks.x_posts import TASK, NotedPost
-
-__all__ = ["SCORES", "collect_posts", "scores_file"]
 
 SCORES = "scored_notes.tsv"
 """What the open-source scorer of Community Notes writes; its column of scores:"""

@@ -24,8 +24,6 @@ from hellofresh.errors import SourceError
 from hellofresh.files import write_bytes
 from hellofresh.quarters import parse_utc, utc_text
 
-__all__ = ["Article", "ArticleState", "read_article", "states", "write_history"]
-
 FIRST_REVISION_ID = 90_000_001
 
 

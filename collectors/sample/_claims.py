@@ -11,8 +11,6 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from hellofresh.errors import SourceError
 from hellofresh.files import parse_toml, sha256_text, write_json
 
-__all__ = ["AuthoredClaim", "read_claims", "write_feed"]
-
 
 class AuthoredClaim(BaseModel):
     """A claim as written in the sample, with its review."""

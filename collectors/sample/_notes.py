@@ -23,8 +23,6 @@ from collectors.notes.dump.tables import ENROLLMENT, HISTORY, NOTES, RATINGS, Du
 from hellofresh.errors import SourceError
 from hellofresh.files import write_bytes, write_jsonl
 
-__all__ = ["AuthoredNote", "AuthoredPost", "read_sample", "write_dump"]
-
 _SNOWFLAKE_EPOCH = datetime.fromtimestamp(0, UTC) + timedelta(milliseconds=1_288_834_974_657)
 _EPOCH = datetime.fromtimestamp(0, UTC)
 _AUTHORS, _MACHINES, _RATERS = 37, 3, 401  # raters: a prime, so that every step visits all of them

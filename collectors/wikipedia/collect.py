@@ -25,8 +25,6 @@ from hellofresh.quarters import Quarter
 from hellofresh.samples import Candidate, Label, Sample
 from hellofresh.tasks.wikipedia_edits import LICENSE, TASK, Edit, EditRevision
 
-__all__ = ["EditsSettings", "collect"]
-
 Progress = Callable[[str], None]
 _BETWEEN_REPORTS_S = 2.0
 

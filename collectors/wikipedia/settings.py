@@ -7,8 +7,6 @@ from dataclasses import dataclass
 from collectors.wikipedia.rules.wikitext import Kind
 from hellofresh.errors import ConfigError
 
-__all__ = ["EditsSettings"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EditsSettings:

@@ -16,8 +16,6 @@ from hellofresh.releases import FrozenRelease
 from hellofresh.tasks import get_task
 from hellofresh.workspace import Workspace
 
-__all__ = ["import_one", "imported_editions", "run_import", "show", "show_all"]
-
 
 def imported_editions(workspace: Workspace, dataset: DataSet) -> list[tuple[Frozen, str]]:
     """Every version of a data set in the workspace with its task, in order."""

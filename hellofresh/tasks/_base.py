@@ -17,8 +17,6 @@ from hellofresh.outputs import Choice, Output
 from hellofresh.quarters import PeriodKind
 from hellofresh.samples import Candidate, Label, Sample
 
-__all__ = ["MOST_CLASSES", "SamplePage", "Task", "TextPart", "Track"]
-
 Track = Literal["decisions", "statements", "responses", "retrieval"]
 """Under which heading the site shows a task."""
 MOST_CLASSES = 7

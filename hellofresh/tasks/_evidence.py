@@ -12,8 +12,6 @@ from hellofresh.samples import Label, Sample
 from hellofresh.stats.retrieval import METRICS, measures
 from hellofresh.tasks._base import Task
 
-__all__ = ["EvidenceQuery", "evidence_task", "relevance_of"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EvidenceQuery(Sample):

@@ -11,15 +11,6 @@ from hellofresh.quarters import PeriodKind
 from hellofresh.samples import Sample
 from hellofresh.tasks._base import SamplePage, Task, TextPart
 
-__all__ = [
-    "CheckedStatement",
-    "PublicCheckedStatement",
-    "PublicStatement",
-    "Statement",
-    "statement_task",
-    "with_evidence",
-]
-
 _FACT_CHECKERS = ("fact-checkers",)
 """The group of sources that hold verdicts on statements."""
 _CAP = 250

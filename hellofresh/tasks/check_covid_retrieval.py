@@ -4,6 +4,4 @@ from __future__ import annotations
 
 from hellofresh.tasks._evidence import evidence_task
 
-__all__ = ["TASK"]
-
 TASK = evidence_task("check-covid-retrieval", "Check-COVID: evidence", prefix="cce-")

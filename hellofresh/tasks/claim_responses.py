@@ -10,8 +10,6 @@ from hellofresh.quarters import PeriodKind
 from hellofresh.tasks._base import Task
 from hellofresh.tasks._evidence import EvidenceQuery
 
-__all__ = ["RUBRIC", "TASK"]
-
 RUBRIC = "evidence-5"
 """The rubric whose overall criterion ranks systems."""
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from hellofresh.tasks._statements import statement_task
 
-__all__ = ["TASK"]
-
 TASK = statement_task(
     "faviq", "FaVIQ", prefix="fq-", classes=("refuted", "supported"), facts=("evidence_pages",), withheld=True
 )

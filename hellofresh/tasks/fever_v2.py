@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from hellofresh.tasks._statements import statement_task
 
-__all__ = ["BINARY", "TASK"]
-
 _FACTS = ("attack", "evidence_pages")
 
 TASK = statement_task(

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from hellofresh.tasks._statements import statement_task
 
-__all__ = ["TASK"]
-
 TASK = statement_task(
     "liar-new",
     "LIAR-New",

@@ -9,8 +9,6 @@ from hellofresh.quarters import PeriodKind
 from hellofresh.samples import Sample
 from hellofresh.tasks._base import SamplePage, Task, TextPart
 
-__all__ = ["TASK", "Edit", "EditRevision"]
-
 LICENSE = "CC-BY-SA-4.0"
 
 

@@ -11,8 +11,6 @@ from hellofresh.quarters import PeriodKind
 from hellofresh.samples import Sample
 from hellofresh.tasks._base import SamplePage, Task, TextPart
 
-__all__ = ["TASK", "Note", "NoteText", "Post", "PublicNote", "WithheldText"]
-
 LICENSE = "LicenseRef-X-content"
 
 

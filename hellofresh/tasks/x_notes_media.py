@@ -10,8 +10,6 @@ from hellofresh.images import Media, MediaKind
 from hellofresh.tasks import x_notes
 from hellofresh.tasks._base import SamplePage, TextPart
 
-__all__ = ["TASK", "IllustratedNote", "PublicIllustratedNote", "WithheldMedia", "described"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IllustratedNote(x_notes.Note):

@@ -15,8 +15,6 @@ from hellofresh.tasks._base import SamplePage, Task, TextPart
 from hellofresh.tasks.x_notes import Post, WithheldText
 from hellofresh.tasks.x_notes_media import WithheldMedia, withheld
 
-__all__ = ["TASK", "NotedPost", "PublicNotedPost"]
-
 _SECOND = {"scores": "human-average", "status": "human-low"}
 """The system under whose name a post's second note is rated, by what its two notes were chosen by."""
 

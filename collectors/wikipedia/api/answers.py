@@ -11,8 +11,6 @@ from typing import Self
 from hellofresh.errors import WorkspaceError
 from hellofresh.net.database import open_database
 
-__all__ = ["WikiAnswers"]
-
 _SCHEMA = "CREATE TABLE IF NOT EXISTS answers (question TEXT PRIMARY KEY, final INTEGER, body BLOB) WITHOUT ROWID"
 
 

@@ -29,8 +29,6 @@ from hellofresh.candidates.rows import Collection, SourceFile
 from hellofresh.errors import SourceError
 from hellofresh.quarters import Quarter, utc_text
 
-__all__ = ["collect_live"]
-
 Progress = Callable[[str], None]
 _BETWEEN_REPORTS_S = 2.0
 _RESTORING = frozenset({"mw-undo", "mw-rollback", "mw-manual-revert"})

@@ -23,8 +23,6 @@ from hellofresh.errors import SourceError
 from hellofresh.files import canonical_json
 from hellofresh.quarters import utc_text
 
-__all__ = ["REVERTED", "RecentChange", "WikiSite"]
-
 REVERTED = "mw-reverted"
 """The tag that MediaWiki itself gives to edits that were taken back (https://www.mediawiki.org/wiki/Manual:Reverts)."""
 

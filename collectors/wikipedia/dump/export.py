@@ -23,8 +23,6 @@ from collectors.wikipedia.dump.sevenzip import open_seven_zip
 from collectors.wikipedia.rules.history import Revision, WikiPage
 from hellofresh.errors import SourceError
 
-__all__ = ["ExportReader", "read_pages"]
-
 _CHUNK = 1 << 18
 _LONGEST_TEXT = 1 << 26  # characters; MediaWiki's own limit is 2 MiB
 _SCHEMAS = tuple(f"0.{minor}" for minor in range(3, 12))

@@ -11,8 +11,6 @@ from typing import Any, BinaryIO, cast
 
 from hellofresh.errors import SourceError, UsageError
 
-__all__ = ["THREAD", "open_seven_zip"]
-
 THREAD = "unpack-7z"
 
 

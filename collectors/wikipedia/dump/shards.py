@@ -12,8 +12,6 @@ from pathlib import Path
 
 from hellofresh.errors import SourceError, UsageError
 
-__all__ = ["published_sha256", "shards"]
-
 _ENDINGS = (".xml", ".xml.gz", ".xml.bz2", ".xml.xz", ".xml.7z", ".gz", ".bz2", ".xz", ".7z")
 _LISTS = ("SHA256SUMS", "sha256sums.txt")
 _LINE = re.compile(r"([0-9a-fA-F]{64})(?:\s+\*?(\S.*?))?\s*")

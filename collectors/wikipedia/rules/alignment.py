@@ -10,8 +10,6 @@ from typing import NamedTuple
 
 from cydifflib import SequenceMatcher
 
-__all__ = ["Block", "Gap", "common_ends", "gaps", "matching_blocks"]
-
 
 class Block(NamedTuple):
     """`old[old_start : old_start + size] == new[new_start : new_start + size]`."""

@@ -12,8 +12,6 @@ from mwparserfromhell.nodes import Comment, ExternalLink, HTMLEntity, Tag, Templ
 
 from collectors.wikipedia.rules.alignment import Gap, common_ends, gaps
 
-__all__ = ["Spans", "readable", "spans"]
-
 _JOIN = " [...] "
 _UNSEEN_TAGS = frozenset(
     {"ref", "references", "gallery", "math", "timeline", "imagemap", "templatestyles", "score", "graph"}

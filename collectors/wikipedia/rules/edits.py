@@ -10,16 +10,6 @@ from dataclasses import dataclass
 from collectors.wikipedia.rules.alignment import common_ends, gaps, matching_blocks
 from collectors.wikipedia.rules.wikitext import Kind, Snapshot, WikiSection
 
-__all__ = [
-    "ParagraphChange",
-    "changed_headings",
-    "changes_more_than",
-    "members",
-    "only_urls_differ",
-    "paragraph_changes",
-    "shares_with_others",
-]
-
 
 @dataclass(frozen=True, slots=True)
 class ParagraphChange:

@@ -34,8 +34,6 @@ from collectors.wikipedia.rules.wikitext import Snapshot, Splitter
 from collectors.wikipedia.settings import EditsSettings
 from hellofresh.quarters import Quarter
 
-__all__ = ["MEANINGS", "Decision", "Fate", "Follower", "decide"]
-
 
 class Fate(StrEnum):
     """What became of a paragraph edit; all but the first two are reasons to discard it."""

@@ -96,8 +96,8 @@ def test_the_command_collects_and_says_what_is_missing(
 def test_the_api_gives_reviews_in_the_form_of_a_feed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, api_server: Callable[[list[bytes]], str]
 ) -> None:
-    from collectors.claims.api import fetch_reviews
     from collectors.claims.collect import collect
+    from collectors.claims.fetch import fetch_reviews
     from hellofresh.errors import SourceError
 
     review = {

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from collectors.notes import LabelSource, NotesSettings, NotesSource, collect
-from collectors.notes.rules.language import is_foreign
+from collectors.notes.rules.texts import is_foreign
 from hellofresh.candidates.rows import Collection
 from hellofresh.quarters import Quarter
 

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from collectors.jobs import live_source
 from collectors.wikipedia.api.answers import WikiAnswers
 from collectors.wikipedia.api.live import _follow, _Target
 from collectors.wikipedia.api.source import EditSampling, LiveSource, check_contact, read_titles
@@ -20,7 +21,6 @@ from collectors.wikipedia.rules.history import Revision, WikiPage
 from collectors.wikipedia.settings import EditsSettings
 from hellofresh.candidates.rows import SourceFile
 from hellofresh.cli import main
-from hellofresh.cli.collect.wiki import live_source
 from hellofresh.cli.release.pipeline import PathRequest, collection_jobs
 from hellofresh.config import Settings as Configuration
 from hellofresh.config import WikiSourceSettings

@@ -3,25 +3,37 @@
 Whole posts and posts that are deleted, suspended, protected or age-restricted end the search. Where a source gives only
 the beginning of a post, does not know it or fails, the next one is asked. What was answered is not asked again; a post
 that was gone is asked for again after some time.
+
+Answers are kept in SQLite in WAL mode, on disk before anybody uses them. They are raw data: what a service sent
+(without the shown note), perhaps with user names, so that only their owner may read the file.
 """
 
 from __future__ import annotations
 
 import asyncio
+import os
+import sqlite3
+import time
 from collections import Counter, defaultdict
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from types import TracebackType
+from typing import NamedTuple, Self
 
-from collectors.notes.posts._answers import BadReply
-from collectors.notes.posts.cache import AnswerCache, StoredAnswer
-from collectors.notes.posts.fetch import GaveUp, ServiceClient, SetAside
-from collectors.notes.posts.found import FoundPost, PostSource, PostStatus
-from collectors.notes.posts.service import PostAnswer, Service
-from hellofresh.errors import SourceError
+import aiohttp
 
-__all__ = ["ChainedPosts", "Online"]
+from collectors.notes.posts.base import BadReply, FoundPost, PostAnswer, PostSource, PostStatus, Service, ServiceReply
+from hellofresh import __version__
+from hellofresh.errors import ConfigError, SourceError, WorkspaceError
+from hellofresh.net.database import open_database
+from hellofresh.net.http import HttpClient, HttpReply, LongReplyError, UnusableReplyError
+from hellofresh.net.keys import may_carry_key
+from hellofresh.net.rate import RateLimit
+from hellofresh.net.retry import TryAgain
+from hellofresh.quarters import parse_utc, utc_text
 
 _FINAL = frozenset({PostStatus.DELETED, PostStatus.SUSPENDED, PostStatus.PROTECTED, PostStatus.AGE_RESTRICTED})
 _MOST_FAILED = 0.01
@@ -282,3 +294,223 @@ class _Visit:
         self._in_a_row = 0
         self._done += len(batch)
         self._search.say(f"{self._fetcher.service.name}: {self._done:,} of {len(self._ids):,} posts")
+
+
+_SCHEMA = """
+CREATE TABLE IF NOT EXISTS answers (
+    post TEXT NOT NULL, service TEXT NOT NULL, asked_at TEXT NOT NULL,
+    http_status INTEGER NOT NULL, body BLOB NOT NULL,
+    PRIMARY KEY (post, service)
+) STRICT, WITHOUT ROWID
+"""
+_IDS_AT_ONCE = 500
+
+
+class StoredAnswer(NamedTuple):
+    """What a service answered on a post, and when (UTC, to the second)."""
+
+    post_id: str
+    service: str
+    asked_at: datetime
+    reply: ServiceReply
+
+
+class AnswerCache:
+    """All answers, one for each post and service. Use it as a context manager."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        try:
+            self._database = open_database(path, _SCHEMA, wait_s=30, private=True)
+        except OSError as error:
+            raise WorkspaceError(
+                f"cannot write: {error.strerror or error}",
+                where=str(path),
+                fix="Check the folder's permissions and free space.",
+                code="unwritable",
+            ) from error
+        except sqlite3.Error as error:
+            raise self._damaged(f"the cache of posts cannot be opened ({error})") from error
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._database.close()
+
+    def add(self, answer: StoredAnswer) -> None:
+        """Store an answer in place of an earlier one; it is on disk when this returns.
+
+        Raises:
+            WorkspaceError: if the disk is full or the file cannot be written.
+        """
+        row = (answer.post_id, answer.service, utc_text(answer.asked_at), answer.reply.status, answer.reply.body)
+        try:
+            self._database.execute("INSERT OR REPLACE INTO answers VALUES (?, ?, ?, ?, ?)", row)
+        except sqlite3.Error as error:
+            raise WorkspaceError(
+                f"an answer cannot be stored ({error})",
+                where=str(self._path),
+                fix="Nothing stored so far is lost. Make room and run the same command again.",
+                code="unwritable",
+            ) from error
+
+    def answers(self, ids: Collection[str]) -> Iterator[StoredAnswer]:
+        """Everything stored on these posts.
+
+        Raises:
+            SourceError: if the file is damaged.
+        """
+        ordered = sorted(ids)
+        for start in range(0, len(ordered), _IDS_AT_ONCE):
+            part = ordered[start : start + _IDS_AT_ONCE]
+            marks = ",".join("?" * len(part))
+            try:
+                with closing(
+                    self._database.execute(
+                        f"SELECT post, service, asked_at, http_status, body FROM answers WHERE post IN ({marks})",  # noqa: S608 - only question marks
+                        part,
+                    )
+                ) as rows:
+                    for post_id, service, asked_at, status, body in rows:
+                        yield StoredAnswer(post_id, service, parse_utc(asked_at), ServiceReply(status, body))
+            except (sqlite3.Error, ValueError) as error:
+                raise self._damaged(f"the cache of posts cannot be read ({error})") from error
+
+    def _damaged(self, what: str) -> SourceError:
+        fix = "Move the file away to ask for all posts again."
+        return SourceError(what, where=str(self._path), fix=fix, code="bad-cache")
+
+
+class GaveUp(Exception):  # noqa: N818 - the outcome of one request, not an error of ours
+    """A request that came to nothing within its tries and its time; says why."""
+
+
+class SetAside(Exception):  # noqa: N818 - likewise, of the service
+    """A service that asks for a longer wait than it is given."""
+
+
+class ServiceClient:
+    """Asks one service. Use it as an asynchronous context manager."""
+
+    def __init__(self, service: Service, say: Callable[[str], None]) -> None:
+        self.service = service
+        self._say = say
+        manners = service.manners
+        self._rate = RateLimit(manners.per_second, manners.burst)
+        headers = {"User-Agent": f"hellofresh/{__version__} (research benchmark)", "Accept": "application/json"}
+        self._client = HttpClient(
+            service.name, headers | _authorization(service), timeout_s=manners.timeout_s, at_once=manners.at_once
+        )
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self._client.close()
+
+    async def fetch(self, ids: Sequence[str]) -> Mapping[str, PostAnswer]:
+        """Ask for some posts, at most a batch; posts that the reply is silent about are left out.
+
+        Raises:
+            GaveUp: if no try succeeded.
+            SetAside: if the service asks for a wait beyond the deadline.
+            SourceError: if the service refuses the token.
+        """
+        manners = self.service.manners
+        now = asyncio.get_running_loop().time
+        await self._turn()
+        deadline = now() + manners.deadline_s
+        attempt = 1
+        while isinstance(outcome := await self._try(ids), TryAgain):
+            asked_s = outcome.wait_s
+            if asked_s is not None and asked_s > manners.deadline_s:
+                raise SetAside(f"{outcome.why}, and asks to wait {asked_s:.0f} s")
+            wait_s = manners.next_wait_s(attempt, asked_s, left_s=deadline - now())
+            if wait_s is None:
+                raise GaveUp(outcome.why)
+            if asked_s is None:
+                await asyncio.sleep(wait_s)
+            else:
+                self._rate.hold(now(), wait_s)
+                self._say(f"{self.service.name}: {outcome.why}, asks to wait {wait_s:.0f} s")
+            await self._turn()
+            attempt += 1
+        return outcome
+
+    async def _turn(self) -> None:
+        """Wait until a request may be sent."""
+        now = asyncio.get_running_loop().time
+        while (wait_s := self._rate.delay_s(now())) > 0:
+            await asyncio.sleep(wait_s)
+        self._rate.take(now())
+
+    async def _try(self, ids: Sequence[str]) -> Mapping[str, PostAnswer] | TryAgain:
+        request = self.service.request(ids)
+        url = self.service.base_url.rstrip("/") + request.path
+        try:
+            reply = await self._client.send(
+                "GET", url, query=request.query, most_bytes=self.service.manners.largest_body
+            )
+        except LongReplyError as error:
+            raise GaveUp(f"an answer of {error}") from None
+        except UnusableReplyError as error:
+            return TryAgain(f"an answer that cannot be read ({error})")
+        except (aiohttp.ClientError, TimeoutError, OSError) as error:
+            return TryAgain(type(error).__name__)
+        return self._read(ids, ServiceReply(reply.status, reply.body), _asked_wait_s(reply))
+
+    def _read(
+        self, ids: Sequence[str], reply: ServiceReply, wait_s: float | None
+    ) -> Mapping[str, PostAnswer] | TryAgain:
+        if reply.status == 429 or reply.status >= 500:
+            return TryAgain(f"HTTP status {reply.status}", wait_s)
+        if reply.status in (401, 403) and self.service.token_variable:
+            raise SourceError(
+                f"{self.service.name} refuses the token (HTTP status {reply.status})",
+                where=f"environment variable {self.service.token_variable}",
+                expected="a bearer token that may read posts",
+                code="token-refused",
+            )
+        try:
+            return self.service.read(ids, reply)
+        except BadReply as error:
+            # With status 200 it may be a body cut short; any other status is meant.
+            if reply.status == 200:
+                return TryAgain(f"an answer that cannot be read ({error})")
+            raise GaveUp(str(error)) from None
+
+
+def _authorization(service: Service) -> dict[str, str]:
+    if not service.token_variable:
+        return {}
+    token = os.environ.get(service.token_variable, "").strip()
+    if not token or not token.isascii() or not token.isprintable():
+        raise ConfigError(
+            f"{service.name} needs a token" if not token else "no bearer token",
+            where=f"environment variable {service.token_variable}",
+            expected="a bearer token of printable ASCII characters",
+            fix=f"Set {service.token_variable}, or leave {service.name} out of the sources of posts.",
+            code="missing-token",
+        )
+    if not may_carry_key(service.base_url):
+        raise ConfigError(
+            "a token is not sent over an unencrypted connection",
+            where=f"{service.name}, base_url",
+            expected="https://...",
+            code="insecure-url",
+        )
+    return {"Authorization": f"Bearer {token}"}
+
+
+def _asked_wait_s(reply: HttpReply) -> float | None:
+    """Seconds that the service asks to wait: Retry-After as seconds or date, else X's own time of the next window."""
+    headers = reply.headers
+    if headers.get("Retry-After", "").strip():
+        return reply.wait_s
+    reset = headers.get("x-rate-limit-reset", "").strip()
+    if headers.get("x-rate-limit-remaining", "").strip() == "0" and reset.isascii() and reset.isdigit():
+        return max(0.0, float(reset[:12]) - time.time())
+    return None

@@ -1,4 +1,4 @@
-"""Reviews from Google's Fact Check Tools API, written down in the form of a feed.
+"""Fetching reviews: a feed from an address, and, in the form of a feed, those of Google's Fact Check Tools API.
 
 The API (`claims:search`, v1alpha1) needs a key and gives the reviews of one publisher by age, newest first, in pages. A
 claim there may have several reviews; each becomes an object as a feed has it.
@@ -21,10 +21,10 @@ from hellofresh.errors import SourceError, UsageError
 from hellofresh.files import sha256_text, write_jsonl
 from hellofresh.net.http import HttpClient, HttpReply, UnusableReplyError, brief
 from hellofresh.net.keys import may_carry_key
+from hellofresh.net.lock import locked
 from hellofresh.net.retry import PASSING, RetryPolicy
+from hellofresh.net.transfer import DownloadPolicy, Transfer, download_session
 from hellofresh.quarters import Quarter
-
-__all__ = ["BASE_URL", "KEY_VARIABLE", "fetch_reviews"]
 
 BASE_URL = "https://factchecktools.googleapis.com/v1alpha1/claims:search"
 KEY_VARIABLE = "GOOGLE_FACT_CHECK_KEY"
@@ -165,3 +165,41 @@ async def _fetch(asking: _Asking, site: str, days: int) -> list[dict[str, object
         return await asking.reviews(site, days)
     finally:
         await asking.client.close()
+
+
+def fetch_feed(
+    place: str,
+    folder: Path,
+    *,
+    progress: Callable[[str], None],
+    policy: DownloadPolicy | None = None,
+    sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+) -> Path:
+    """The file of a feed: itself, or what an address gives, fetched once for each folder.
+
+    A feed changes from day to day. The first copy stays, so that a collection can be repeated; delete it to fetch anew.
+
+    Raises:
+        SourceError: if there is no such feed, or the server keeps failing.
+        WorkspaceError: if the file cannot be written, or another process is fetching it.
+    """
+    if not place.startswith(("http://", "https://")):
+        return Path(place)
+    target = folder / f"feed-{sha256_text(place)[:12]}.json"
+    if not target.is_file():
+        with locked(folder / ".lock", what=f"fetching {place}", code="busy"):
+            asyncio.run(_download(place, target, policy or DownloadPolicy(), sleep, progress))
+    return target
+
+
+async def _download(
+    url: str,
+    target: Path,
+    policy: DownloadPolicy,
+    sleep: Callable[[float], Awaitable[None]],
+    progress: Callable[[str], None],
+) -> None:
+    async with download_session(policy) as session:
+        transfer = Transfer(session, policy, sleep, progress, lambda _path, _name: None)
+        if not await transfer.fetch(url, target):
+            raise SourceError("no such feed", where=url, fix="Check the address.", code="missing-source")
