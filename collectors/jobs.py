@@ -166,7 +166,7 @@ def bundled_jobs(workspace: Workspace) -> list[CollectionJob]:
     """Both tasks for both quarters of the bundled sample sources, which are first written in the real formats."""
     dump = workspace.raw("x-notes", "sample")
     history = workspace.raw("wikipedia-edits", "sample") / "history.xml.bz2"
-    stage = Stage(workspace, "sample", input_key([sha256_file(path) for path in sample.texts()]))
+    stage = Stage(workspace, "sample", input_key([sha256_file(path) for path in sample.files()]))
     if not stage.is_current():
         sample.write_notes_dump(dump)
         sample.write_history(history)

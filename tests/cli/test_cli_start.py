@@ -28,7 +28,10 @@ HEAVY = (
     "lxml",
     "sklearn",
     "vl_convert",
-    "collectors",
+    "collectors.claims",
+    "collectors.jobs",
+    "collectors.notes",
+    "collectors.wikipedia",
     "leaderboard",
     "inspect_ai",
 )

@@ -12,7 +12,6 @@ import pytest
 from collectors import sample
 from collectors.claims import ClaimsSettings
 from collectors.jobs import claims_job
-from collectors.sample._claims import read_claims
 from hellofresh.candidates.collection import collect_quarter
 from hellofresh.cli import main
 from hellofresh.files import read_json, read_jsonl
@@ -37,7 +36,6 @@ def feed(tmp_path: Path) -> Path:
 def test_the_sample_has_80_claims_in_the_form_of_a_feed(feed: Path) -> None:
     elements = read_json(feed)["dataFeedElement"]
     assert len(elements) == 80 and any(isinstance(element["item"], list) for element in elements)
-    assert len(read_claims(Path(sample.__file__).parent / "claims" / "claims.toml")) == 80
 
 
 def test_a_quarter_is_balanced_over_three_classes_and_verified(
