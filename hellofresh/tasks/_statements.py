@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 
 from hellofresh.files import sha256_text
 from hellofresh.metrics import class_metrics
@@ -14,6 +14,7 @@ from hellofresh.tasks._base import SamplePage, Task, TextPart
 _FACT_CHECKERS = ("fact-checkers",)
 """The group of sources that hold verdicts on statements."""
 _CAP = 250
+_USUAL = "Is the statement true?"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -140,7 +141,7 @@ def statement_task(
         living: whether new statements come every quarter.
     """
     sample, public = (CheckedStatement, PublicCheckedStatement) if evidence else (Statement, PublicStatement)
-    usual = "Do these texts support or refute the statement?" if evidence else "Is the statement true?"
+    usual = "Do these texts support or refute the statement?" if evidence else _USUAL
     return Task(
         name=name,
         title=title,
@@ -165,6 +166,19 @@ def statement_task(
         metrics=class_metrics(classes),
         prompts="checked-statements" if evidence else "statements",
         subgroups=(*subgroups, "language"),
+    )
+
+
+def two_classes(task: Task, *, prefix: str, classes: tuple[str, str] = ("false", "true")) -> Task:
+    """The same task with two classes, into which those of the original labels are put."""
+    return replace(
+        task,
+        name=f"{task.name}-binary",
+        title=f"{task.title}, two classes",
+        question=_USUAL,
+        id_prefix=prefix,
+        classes=classes,
+        metrics=class_metrics(classes),
     )
 
 

@@ -8,7 +8,7 @@ from hellofresh.metrics import mean
 from hellofresh.outputs import Response
 from hellofresh.quarters import PeriodKind
 from hellofresh.tasks._base import Task
-from hellofresh.tasks._evidence import EvidenceQuery
+from hellofresh.tasks.evidence import EvidenceQuery
 
 RUBRIC = "evidence-5"
 """The rubric whose overall criterion ranks systems."""

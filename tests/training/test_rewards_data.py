@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from collectors.datasets.judged import read_judged
+from collectors.labelled import read_judged
 from hellofresh.files import sha256_text
 from hellofresh.retrieval.encoders import MiniLm
 from hellofresh.rewards.base import Beside

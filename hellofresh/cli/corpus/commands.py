@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from pathlib import Path
 
-from collectors.datasets.own_claims import read_claims
+from collectors.labelled import read_claims
 from hellofresh.candidates.evidence import claim_candidates, evidence_candidates
 from hellofresh.candidates.rows import Collection, SourceFile
 from hellofresh.cli._output import CommandOutput

@@ -72,3 +72,7 @@ def evidence_task(name: str, title: str, *, prefix: str) -> Task:
         prompts="evidence",
         is_living=False,
     )
+
+
+CHECK_COVID = evidence_task("check-covid-retrieval", "Check-COVID: evidence", prefix="cce-")
+SCIFACT = evidence_task("scifact-retrieval", "SciFact: evidence", prefix="sfe-")

@@ -18,21 +18,13 @@ from pathlib import Path
 
 import numpy as np
 
-from collectors.datasets._files import (
-    FileRow,
-    json_rows,
-    known_label,
-    listed,
-    optional_text,
-    plain_rows,
-    required_text,
-    table_rows,
-)
-from collectors.datasets.check_covid import read_abstracts
 from hellofresh.errors import SourceError, UsageError
 from hellofresh.files import sha256_file, sha256_text
+from hellofresh.retrieval.judgements import Query
 from hellofresh.rewards.base import LabelledResponse, RewardCase
 from hellofresh.rewards.card import RewardData
+from hellofresh.tasks._datasets import FileRow, json_rows, plain_rows, table_rows
+from hellofresh.tasks.check_covid import read_abstracts
 
 _YES = frozenset({"1", "true", "yes"})
 _NO = frozenset({"0", "false", "no"})
@@ -95,9 +87,9 @@ def read_judged(importer: str, path: Path, criterion: str, columns: Columns | No
 def _table(path: Path, columns: Columns) -> Iterator[LabelledResponse]:
     names = {name: columns.get(name, name) for name in ("claim", "response", "label", "evidence", "group")}
     for row in table_rows(path):
-        claim, evidence = optional_text(row, names["claim"]), optional_text(row, names["evidence"])
-        response = required_text(row, names["response"])
-        group = optional_text(row, names["group"]) or claim or response
+        claim, evidence = row.optional_text(names["claim"]), row.optional_text(names["evidence"])
+        response = row.text(names["response"])
+        group = row.optional_text(names["group"]) or claim or response
         case = RewardCase(claim, (evidence,) if evidence else (), response)
         yield LabelledResponse(case, _label(row, names["label"]), _group(group))
 
@@ -129,7 +121,7 @@ def _misinfocorrect(path: Path, criterion: str) -> Iterator[LabelledResponse]:
 
 def _strategies(path: Path, criterion: str) -> Iterator[LabelledResponse]:
     for row in table_rows(path):
-        response, strategies = required_text(row, "reply"), str(row["turn_strategy"])
+        response, strategies = row.text("reply"), str(row["turn_strategy"])
         labels = {"refutation": True, "factuality": _FACTS in strategies, "politeness": _HOSTILE not in strategies}
         yield LabelledResponse(RewardCase("", (), response), int(labels[criterion]), _group(str(row.get("id"))))
 
@@ -143,7 +135,7 @@ def _politeness(path: Path, criterion: str) -> Iterator[LabelledResponse]:
     low, high = np.quantile(scores, _QUARTERS)
     for row, value in zip(rows, scores.tolist(), strict=True):
         if value <= low or value >= high:
-            response = required_text(row, text)
+            response = row.text(text)
             yield LabelledResponse(RewardCase("", (), response), int(value >= high), _group(response))
 
 
@@ -157,30 +149,30 @@ def _number(row: FileRow, name: str) -> float:
 
 def _healthver(path: Path, criterion: str) -> Iterator[LabelledResponse]:
     for row in table_rows(path):
-        label = known_label(row, "label", sorted(_REFUTES | _SUPPORTS | _OTHERS))
-        claim, evidence = required_text(row, "claim"), required_text(row, "evidence")
-        yield _stands_in(criterion, claim, evidence, label, f"topic {required_text(row, 'topic_ip')}")
+        label = row.label("label", sorted(_REFUTES | _SUPPORTS | _OTHERS))
+        claim, evidence = row.text("claim"), row.text("evidence")
+        yield _stands_in(criterion, claim, evidence, label, f"topic {row.text('topic_ip')}")
 
 
 def _check_covid(path: Path, criterion: str) -> Iterator[LabelledResponse]:
     abstracts = read_abstracts(path.parent)
     for row in json_rows(path):
-        document, claim = required_text(row, "cord_id"), required_text(row, "claim")
+        document, claim = row.text("cord_id"), row.text("claim")
         sentences = abstracts.get(document)
         if not sentences:
             raise row.fault(f"no abstract {document}", "missing-evidence", "it in corpus.json, beside the claims")
-        places = [item.get("sent_index") for item in listed(row, "evidence_set") if isinstance(item, dict)]
+        places = [item.get("sent_index") for item in row.listed("evidence_set") if isinstance(item, dict)]
         chosen = [sentences[n] for n in places if isinstance(n, int) and 0 <= n < len(sentences)]
-        label = known_label(row, "label", sorted(_REFUTES | _SUPPORTS | _OTHERS))
+        label = row.label("label", sorted(_REFUTES | _SUPPORTS | _OTHERS))
         yield _stands_in(criterion, claim, " ".join(chosen or sentences), label, f"document {document}")
 
 
 def _covid_fact(path: Path, criterion: str) -> Iterator[LabelledResponse]:
     for row in json_rows(path):
-        claim, sentences = required_text(row, "claim"), [str(item) for item in listed(row, "evidence")]
+        claim, sentences = row.text("claim"), [str(item) for item in row.listed("evidence")]
         if not sentences:
             raise row.fault("no evidence", "missing-evidence", "a list of sentences")
-        label = known_label(row, "label", sorted(_REFUTES | _SUPPORTS | _OTHERS))
+        label = row.label("label", sorted(_REFUTES | _SUPPORTS | _OTHERS))
         evidence = " ".join(" ".join(sentences).split())
         yield _stands_in(criterion, claim, evidence, label, f"evidence {_group(evidence)}")
 
@@ -206,4 +198,35 @@ def read_responses_column(path: Path) -> list[str]:
     Raises:
         SourceError: if the file cannot be read or has no such column.
     """
-    return [required_text(row, "reply" if row.get("reply") is not None else "response") for row in table_rows(path)]
+    return [row.text("reply" if row.get("reply") is not None else "response") for row in table_rows(path)]
+
+
+_SPLIT = "own"
+
+
+def read_claims(
+    path: Path, columns: Mapping[str, str] | None = None, only: Mapping[str, str] | None = None
+) -> list[Query]:
+    """The claims of a table, each text once.
+
+    Args:
+        path: CSV or TSV with a header, or JSONL.
+        columns: other names of the columns `id` and `claim`.
+        only: values that other columns must have, such as `label=fake`.
+
+    Raises:
+        SourceError: if the file cannot be read, a column is missing, or no claim is left.
+    """
+    names = {"id": "id", "claim": "claim", **(columns or {})}
+    found: dict[str, Query] = {}
+    for row in table_rows(path):
+        if any(str(row[name]) != value for name, value in (only or {}).items()):
+            continue
+        name, claim = "-".join(row.text(names["id"]).split()), row.text(names["claim"])
+        key = sha256_text(claim.casefold())
+        found.setdefault(key, Query(id=name[:200], text=claim, split=_SPLIT, group=name[:200]))
+    if not found:
+        raise SourceError("no claim", where=str(path), expected="rows that fit --only", code="empty-source")
+    if len({query.id for query in found.values()}) < len(found):
+        raise SourceError("an id is there twice", where=str(path), expected="an id for each", code="duplicate-id")
+    return list(found.values())

@@ -1,4 +1,7 @@
-"""Reading other people's files line by line: plain or gzip, bounded, with errors that name file and line."""
+"""What a frozen data set is: where it is from, the rows it is read into, and reading other people's files.
+
+Files are read line by line: plain or gzip, bounded, with errors that name file and line.
+"""
 
 from __future__ import annotations
 
@@ -6,14 +9,101 @@ import csv
 import gzip
 import io
 import zlib
-from collections.abc import Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
+from dataclasses import dataclass, field
 from datetime import date, datetime
 from pathlib import Path
 from typing import IO
 
 from hellofresh.errors import SourceError
 from hellofresh.files import BadJsonError, strict_json
+from hellofresh.samples import Fact
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StatementRow:
+    """One statement of a data set with its label.
+
+    Attributes:
+        key: names the row within the data set; the same in a part of the data set as in the whole.
+        statement: the text that is true or false.
+        label: as the authors write it, one of `DataSet.labels`.
+        language: ISO 639-1 code of the statement.
+        speaker: who said it; empty where not known.
+        context: where or when it was said; empty where not known.
+        day: when it was said or checked; None where the authors give no date.
+        group: rows of one group are not independent; empty where the statement itself is the group.
+        evidence: texts that the label is about, where it is not about the statement alone.
+        facts: what else is known, published with the label.
+    """
+
+    key: str
+    statement: str
+    label: str
+    language: str = "en"
+    speaker: str = ""
+    context: str = ""
+    day: date | None = None
+    group: str = ""
+    evidence: tuple[str, ...] = ()
+    facts: Mapping[str, Fact] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OriginalFile:
+    """A file as its authors publish it.
+
+    Attributes:
+        name: of the file; a copy may be compressed with gzip and then ends in `.gz`.
+        rows: rows in the original; None where that is not known to us.
+        labels: rows by label in the original; empty where that is not known to us.
+        url: where a copy with that hash can be fetched; empty where none is known.
+        sha256: of its bytes, uncompressed.
+    """
+
+    name: str
+    rows: int | None = None
+    labels: Mapping[str, int] = field(default_factory=dict)
+    url: str = ""
+    sha256: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DataSet:
+    """A frozen data set: where it is from, what may be done with it, and how its files are read.
+
+    Attributes:
+        name: as on the command line.
+        title: as its authors call it, with the paper.
+        home: where its authors publish it.
+        licence: SPDX name, or a phrase that says what holds.
+        published: stands for the date of statements that have none.
+        labels: every label that the authors use.
+        files: the original files.
+        read: gives the rows of one file.
+        tasks: by name of a task that asks about it, the class of each label; rows with another label are left out.
+        languages: the statements' languages to choose from, the first by default; `read` gets the code.
+        texts: whether the licence lets releases hold the texts; else they hold hashes.
+    """
+
+    name: str
+    title: str
+    home: str
+    licence: str
+    published: date
+    labels: tuple[str, ...]
+    files: tuple[OriginalFile, ...]
+    read: Callable[[Path, str], Iterator[StatementRow]]
+    tasks: Mapping[str, Mapping[str, int]]
+    languages: tuple[str, ...] = ("en",)
+    texts: bool = True
+
+    def original(self, path: Path) -> OriginalFile | None:
+        """The original that a file claims to be by its name; None where it is none of them."""
+        name = path.name.removesuffix(".gz")
+        return next((file for file in self.files if file.name == name), None)
+
 
 _MOST_BYTES = 2 * 2**30
 _MOST_LINE = 4 * 2**20
@@ -56,54 +146,54 @@ class FileRow:
             what, where=self.where, expected=expected, fix="Take the file as its authors publish it.", code=code
         )
 
+    def text(self, name: str) -> str:
+        """A text that must not be empty; numbers are taken as they are written."""
+        value = self[name]
+        if isinstance(value, int) and not isinstance(value, bool):
+            value = str(value)
+        if not isinstance(value, str) or not (text := " ".join(value.split())):
+            raise self.fault(f"the field {name!r} is empty or not a text", "bad-field", "a text")
+        return text
 
-def required_text(row: FileRow, name: str) -> str:
-    """A text that must not be empty; numbers are taken as they are written."""
-    value = row[name]
-    if isinstance(value, int) and not isinstance(value, bool):
-        value = str(value)
-    if not isinstance(value, str) or not (text := _clean(value)):
-        raise row.fault(f"the field {name!r} is empty or no text", "bad-field", "a text")
-    return text
+    def optional_text(self, name: str) -> str:
+        """A text that may be missing."""
+        value = self.get(name)
+        if value is not None and not isinstance(value, str):
+            raise self.fault(f"the field {name!r} is not a text", "bad-field", "a text or nothing")
+        return " ".join((value or "").split())
 
+    def label(self, name: str, labels: Sequence[str]) -> str:
+        """The label, if it is one of those that the authors use."""
+        label = self.text(name)
+        if label not in labels:
+            raise self.fault(f"unknown label {label[:60]!r}", "unknown-label", f"one of {', '.join(labels)}")
+        return label
 
-def optional_text(row: FileRow, name: str) -> str:
-    """A text that may be missing."""
-    value = row.get(name)
-    if value is not None and not isinstance(value, str):
-        raise row.fault(f"the field {name!r} is no text", "bad-field", "a text or nothing")
-    return _clean(value or "")
+    def listed(self, name: str) -> Sequence[object]:
+        """A list, empty where there is none."""
+        value = self.get(name) or []
+        if not isinstance(value, list):
+            raise self.fault(f"the field {name!r} is not a list", "bad-field", "a list")
+        return value
 
+    def texts(self, name: str) -> tuple[str, ...]:
+        """A list of texts, which must be there."""
+        value = self[name]
+        if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
+            raise self.fault(f"the field {name!r} is not a list of texts", "bad-field", "a list of texts")
+        return tuple(" ".join(item.split()) for item in value)
 
-def _clean(text: str) -> str:
-    return " ".join(text.split())
-
-
-def known_label(row: FileRow, name: str, labels: Sequence[str]) -> str:
-    """The label, if it is one of those that the authors use."""
-    label = required_text(row, name)
-    if label not in labels:
-        raise row.fault(f"unknown label {label[:60]!r}", "unknown-label", f"one of {', '.join(labels)}")
-    return label
-
-
-def listed(row: FileRow, name: str) -> Sequence[object]:
-    """A list, empty where there is none."""
-    value = row.get(name) or []
-    if not isinstance(value, list):
-        raise row.fault(f"the field {name!r} is no list", "bad-field", "a list")
-    return value
-
-
-def read_day(row: FileRow, name: str, form: str) -> date | None:
-    """A date in a form of `strptime`; None where there is none."""
-    text = optional_text(row, name)
-    if not text:
-        return None
-    try:
-        return datetime.strptime(text, form).date()  # noqa: DTZ007 - a day without a time
-    except ValueError:
-        raise row.fault(f"the field {name!r} is no date: {text[:40]!r}", "bad-date", f"a date as {form}") from None
+    def day(self, name: str, form: str) -> date | None:
+        """A date in a form of `strptime`; None where there is none."""
+        text = self.optional_text(name)
+        if not text:
+            return None
+        try:
+            return datetime.strptime(text, form).date()  # noqa: DTZ007 - a day without a time
+        except ValueError:
+            raise self.fault(
+                f"the field {name!r} is not a date: {text[:40]!r}", "bad-date", f"a date as {form}"
+            ) from None
 
 
 def json_rows(path: Path) -> Iterator[FileRow]:
