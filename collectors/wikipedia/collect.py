@@ -9,13 +9,11 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from collectors.wikipedia.dump.export import ExportReader
-from collectors.wikipedia.dump.shards import published_sha256, shards
+from collectors.wikipedia.dump.export import ExportReader, published_sha256, shards
 from collectors.wikipedia.rules.clean import readable, spans
 from collectors.wikipedia.rules.edits import only_urls_differ
 from collectors.wikipedia.rules.history import Revision, WikiPage, collapse_runs
-from collectors.wikipedia.rules.stability import MEANINGS, Decision, Fate, Follower
-from collectors.wikipedia.settings import EditsSettings
+from collectors.wikipedia.rules.stability import MEANINGS, Decision, EditsSettings, Fate, Follower
 from hellofresh.candidates.funnel import Drop, Funnel
 from hellofresh.candidates.rows import Collection, SourceFile
 from hellofresh.errors import SourceError, UsageError

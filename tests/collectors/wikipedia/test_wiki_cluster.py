@@ -10,7 +10,7 @@ from collections.abc import Iterator
 import pytest
 
 from collectors.wikipedia.collect import collect
-from collectors.wikipedia.settings import EditsSettings
+from collectors.wikipedia.rules.stability import EditsSettings
 from hellofresh.candidates.rows import write_candidates
 from hellofresh.errors import SourceError
 from hellofresh.quarters import Quarter

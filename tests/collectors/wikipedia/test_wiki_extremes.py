@@ -13,8 +13,7 @@ import pytest
 
 from collectors.wikipedia.collect import collect
 from collectors.wikipedia.dump.export import read_pages
-from collectors.wikipedia.rules.stability import Fate, decide
-from collectors.wikipedia.settings import EditsSettings
+from collectors.wikipedia.rules.stability import EditsSettings, Fate, decide
 from hellofresh.quarters import Quarter
 
 QUARTER = Quarter(2026, 2)

@@ -14,9 +14,8 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
-from collectors.wikipedia.api.answers import WikiAnswers
 from collectors.wikipedia.api.polite import PoliteSession, WikiLimits
-from collectors.wikipedia.api.site import WikiSite
+from collectors.wikipedia.api.site import WikiAnswers, WikiSite
 from hellofresh.errors import ConfigError, SourceError, UsageError
 
 CONTACT = "someone@example.org"

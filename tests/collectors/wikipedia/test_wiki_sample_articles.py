@@ -10,8 +10,7 @@ from made.sample.articles import read_article, states, write_history
 from collectors.sample import QUARTERS
 from collectors.wikipedia.collect import collect
 from collectors.wikipedia.dump.export import ExportReader
-from collectors.wikipedia.rules.stability import Fate, decide
-from collectors.wikipedia.settings import EditsSettings
+from collectors.wikipedia.rules.stability import EditsSettings, Fate, decide
 
 
 @pytest.fixture(scope="session")
