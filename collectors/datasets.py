@@ -17,15 +17,15 @@ from datetime import UTC, datetime, time
 from importlib.metadata import entry_points
 from pathlib import Path
 
-from hellofresh.candidates.funnel import Drop, Funnel
-from hellofresh.candidates.rows import Collection, SourceFile
-from hellofresh.editions import ALL_ROWS, Frozen
-from hellofresh.errors import SourceError, UnknownNameError, UsageError
-from hellofresh.files import sha256_file, sha256_text
-from hellofresh.net.lock import locked
-from hellofresh.net.transfer import DownloadPolicy, Transfer, download_session
+from hellofresh.core.editions import ALL_ROWS, Frozen
+from hellofresh.core.errors import SourceError, UnknownNameError, UsageError
+from hellofresh.core.files import sha256_file, sha256_text
+from hellofresh.core.net.lock import locked
+from hellofresh.core.net.transfer import DownloadPolicy, Transfer, download_session
+from hellofresh.core.workspace import Workspace
 from hellofresh.releases import DatasetSource, FrozenRelease, freeze
-from hellofresh.samples import Candidate, Label
+from hellofresh.releases.candidates.funnel import Drop, Funnel
+from hellofresh.releases.candidates.rows import Collection, SourceFile
 from hellofresh.tasks import DATASETS as _BUNDLED
 from hellofresh.tasks import (
     CheckedStatement,
@@ -37,7 +37,7 @@ from hellofresh.tasks import (
     get_task,
     with_evidence,
 )
-from hellofresh.workspace import Workspace
+from hellofresh.tasks.samples import Candidate, Label
 
 __all__ = ["DATASETS", "DataSet", "OriginalFile", "StatementRow", "get_dataset", "register_dataset"]
 

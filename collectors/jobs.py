@@ -18,19 +18,19 @@ from collectors import LIVING, claims, notes, sample, wikipedia
 from collectors.claims.fetch import fetch_feed, fetch_reviews
 from collectors.notes.dump.snapshot import PUBLIC_URL, newest_snapshot
 from collectors.wikipedia.api.source import EditSampling, LiveSource, check_contact, read_titles
-from hellofresh.candidates.collection import CollectionJob
-from hellofresh.candidates.rows import Collection
-from hellofresh.clock import now
 from hellofresh.config import PostsSettings, Settings, WikiSourceSettings
-from hellofresh.errors import ConfigError, UnknownNameError, UsageError
-from hellofresh.files import sha256_file
-from hellofresh.quarters import Quarter
+from hellofresh.core.clock import now
+from hellofresh.core.errors import ConfigError, UnknownNameError, UsageError
+from hellofresh.core.files import sha256_file
+from hellofresh.core.quarters import Quarter
+from hellofresh.core.stages import Stage, input_key
+from hellofresh.core.workspace import Workspace
+from hellofresh.evidence.web.pictures import MediaPictures, open_pictures
+from hellofresh.evidence.web.store import user_agent
 from hellofresh.releases import BUNDLED
-from hellofresh.stages import Stage, input_key
+from hellofresh.releases.candidates.collection import CollectionJob
+from hellofresh.releases.candidates.rows import Collection
 from hellofresh.tasks import TASKS
-from hellofresh.web.pictures import MediaPictures, open_pictures
-from hellofresh.web.store import user_agent
-from hellofresh.workspace import Workspace
 
 Progress = Callable[[str], None]
 DUMP = "dump"

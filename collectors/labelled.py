@@ -18,9 +18,9 @@ from pathlib import Path
 
 import numpy as np
 
-from hellofresh.errors import SourceError, UsageError
-from hellofresh.files import sha256_file, sha256_text
-from hellofresh.retrieval.judgements import Query
+from hellofresh.core.errors import SourceError, UsageError
+from hellofresh.core.files import sha256_file, sha256_text
+from hellofresh.evidence.retrieval.judgements import Query
 from hellofresh.rewards.base import LabelledResponse, RewardCase
 from hellofresh.rewards.card import RewardData
 from hellofresh.tasks._datasets import FileRow, json_rows, plain_rows, table_rows

@@ -16,15 +16,15 @@ from pathlib import Path
 import aiohttp
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from hellofresh.clock import now
-from hellofresh.errors import SourceError, UsageError
-from hellofresh.files import sha256_text, write_jsonl
-from hellofresh.net.http import HttpClient, HttpReply, UnusableReplyError, brief
-from hellofresh.net.keys import may_carry_key
-from hellofresh.net.lock import locked
-from hellofresh.net.retry import PASSING, RetryPolicy
-from hellofresh.net.transfer import DownloadPolicy, Transfer, download_session
-from hellofresh.quarters import Quarter
+from hellofresh.core.clock import now
+from hellofresh.core.errors import SourceError, UsageError
+from hellofresh.core.files import sha256_text, write_jsonl
+from hellofresh.core.net.http import HttpClient, HttpReply, UnusableReplyError, brief
+from hellofresh.core.net.keys import may_carry_key
+from hellofresh.core.net.lock import locked
+from hellofresh.core.net.retry import PASSING, RetryPolicy
+from hellofresh.core.net.transfer import DownloadPolicy, Transfer, download_session
+from hellofresh.core.quarters import Quarter
 
 BASE_URL = "https://factchecktools.googleapis.com/v1alpha1/claims:search"
 KEY_VARIABLE = "GOOGLE_FACT_CHECK_KEY"

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from urllib.parse import urlsplit
 
-from hellofresh.net.addresses import AddressError, host_name
+from hellofresh.core.net.addresses import AddressError, host_name
 
 ReviewFields = Mapping[str, object]
 _LANGUAGE = re.compile(r"([a-zA-Z]{2,3})(?:[-_].*)?")

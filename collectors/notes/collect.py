@@ -30,12 +30,12 @@ from collectors.notes.rules.labels import (
     still_open,
 )
 from collectors.notes.rules.texts import has_page_leftovers, is_foreign, speaks_of_media
-from hellofresh.candidates.funnel import Drop, Funnel
-from hellofresh.candidates.rows import Collection
-from hellofresh.errors import SourceError, UsageError
-from hellofresh.quarters import PeriodKind, Quarter, utc_text
-from hellofresh.samples import Candidate, Label
+from hellofresh.core.errors import SourceError, UsageError
+from hellofresh.core.quarters import PeriodKind, Quarter, utc_text
+from hellofresh.releases.candidates.funnel import Drop, Funnel
+from hellofresh.releases.candidates.rows import Collection
 from hellofresh.tasks import x_notes, x_notes_media
+from hellofresh.tasks.samples import Candidate, Label
 
 _ROWS_AT_ONCE = 50_000
 _EPOCH = datetime.fromtimestamp(0, UTC)

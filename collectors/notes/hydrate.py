@@ -13,14 +13,14 @@ import polars as pl
 from collectors.notes.collect import NotesSource
 from collectors.notes.dump.tables import NOTES, TableReader, WantedColumns
 from collectors.notes.posts import FoundPost
-from hellofresh.candidates.rows import Collection
-from hellofresh.errors import DataError
-from hellofresh.files import sha256_text
-from hellofresh.images import Media, media_of
-from hellofresh.samples import Sample
+from hellofresh.core.errors import DataError
+from hellofresh.core.files import sha256_text
+from hellofresh.evidence.web.pictures import MediaPictures
+from hellofresh.releases.candidates.rows import Collection
 from hellofresh.tasks import x_notes, x_notes_media
+from hellofresh.tasks.images import Media, media_of
+from hellofresh.tasks.samples import Sample
 from hellofresh.tasks.x_posts import NotedPost, PublicNotedPost
-from hellofresh.web.pictures import MediaPictures
 
 _COLUMNS = WantedColumns(("noteId",), texts=("summary",))
 _LARGEST_ID = 2**63 - 1

@@ -9,8 +9,8 @@ from __future__ import annotations
 import lzma
 from pathlib import Path
 
-from hellofresh.files import write_bytes
-from hellofresh.quarters import Quarter
+from hellofresh.core.files import write_bytes
+from hellofresh.core.quarters import Quarter
 
 __all__ = ["QUARTERS", "files", "write_claims_feed", "write_history", "write_notes_dump"]
 

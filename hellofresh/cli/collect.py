@@ -7,13 +7,13 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from collectors.jobs import asked_job
-from hellofresh.candidates.collection import CollectionJob, CollectionReport, collect_quarter, explain_quarter
 from hellofresh.cli._output import CommandOutput
 from hellofresh.cli._show import show_collected
 from hellofresh.cli.archive import fetch_snapshot
 from hellofresh.config import Settings
-from hellofresh.errors import UsageError
-from hellofresh.workspace import Workspace
+from hellofresh.core.errors import UsageError
+from hellofresh.core.workspace import Workspace
+from hellofresh.releases.candidates.collection import CollectionJob, CollectionReport, collect_quarter, explain_quarter
 
 
 def collect(options: argparse.Namespace, output: CommandOutput) -> int:

@@ -8,11 +8,11 @@ from pathlib import Path
 
 from collectors.datasets import DATASETS, DataSet, ImportRequest, fetch_dataset, get_dataset, import_dataset
 from hellofresh.cli._output import CommandOutput
-from hellofresh.editions import Frozen
-from hellofresh.errors import UsageError
+from hellofresh.core.editions import Frozen
+from hellofresh.core.errors import UsageError
+from hellofresh.core.workspace import Workspace
 from hellofresh.releases import FrozenRelease
 from hellofresh.tasks import get_task
-from hellofresh.workspace import Workspace
 
 
 def imported_editions(workspace: Workspace, dataset: DataSet) -> list[tuple[Frozen, str]]:

@@ -16,9 +16,9 @@ from datetime import date, datetime
 from pathlib import Path
 from typing import IO
 
-from hellofresh.errors import SourceError
-from hellofresh.files import BadJsonError, strict_json
-from hellofresh.samples import Fact
+from hellofresh.core.errors import SourceError
+from hellofresh.core.files import BadJsonError, strict_json
+from hellofresh.tasks.samples import Fact
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

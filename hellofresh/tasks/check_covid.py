@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from datetime import date
 from pathlib import Path
 
-from hellofresh.errors import SourceError
+from hellofresh.core.errors import SourceError
 from hellofresh.tasks._datasets import DataSet, FileRow, OriginalFile, StatementRow, json_rows
 from hellofresh.tasks._statements import statement_task
 

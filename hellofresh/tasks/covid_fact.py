@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from datetime import date
 from pathlib import Path
 
-from hellofresh.files import sha256_text
+from hellofresh.core.files import sha256_text
 from hellofresh.tasks._datasets import DataSet, OriginalFile, StatementRow, json_rows
 from hellofresh.tasks._statements import statement_task
 

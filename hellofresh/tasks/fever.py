@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from datetime import date
 from pathlib import Path
 
-from hellofresh.errors import DataError
-from hellofresh.files import as_model
+from hellofresh.core.errors import DataError
+from hellofresh.core.files import as_model
 from hellofresh.tasks._datasets import DataSet, FileRow, OriginalFile, StatementRow, json_rows
 from hellofresh.tasks._statements import statement_task, two_classes
 

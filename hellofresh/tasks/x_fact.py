@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from datetime import date
 from pathlib import Path
 
-from hellofresh.files import sha256_text
+from hellofresh.core.files import sha256_text
 from hellofresh.tasks._datasets import DataSet, FileRow, OriginalFile, StatementRow, tsv_rows
 from hellofresh.tasks._statements import statement_task, two_classes
 

@@ -91,7 +91,7 @@ def test_a_command_loads_only_its_own_handlers() -> None:
     assert (
         not (of(modules, "collectors") - {"collectors", "collectors.options"})
         | of(modules, "leaderboard")
-        | of(modules, "hellofresh.board")
+        | of(modules, "hellofresh.results.board")
         | of(modules, "polars")
     )
 

@@ -19,8 +19,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, cast
 
-from hellofresh.candidates.rows import SourceFile
-from hellofresh.errors import SourceError, WorkspaceError
+from hellofresh.core.errors import SourceError, WorkspaceError
+from hellofresh.releases.candidates.rows import SourceFile
 
 UNFINISHED = ".unfinished"
 """A file in a table's folder while its shards are being downloaded."""

@@ -20,8 +20,8 @@ from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
 
-from hellofresh.errors import SourceError
-from hellofresh.files import write_bytes
+from hellofresh.core.errors import SourceError
+from hellofresh.core.files import write_bytes
 
 Places = np.ndarray[tuple[int], np.dtype[np.int64]]
 """Places of bytes in a block."""

@@ -23,11 +23,11 @@ from pydantic import Strict
 
 from collectors.notes.dump.files import UNFINISHED, check_zip
 from collectors.notes.dump.tables import ENROLLMENT, HISTORY, NOTES, RATINGS, DumpTable
-from hellofresh.candidates.rows import SourceFile
-from hellofresh.errors import DataError, SourceError, UsageError, WorkspaceError
-from hellofresh.files import read_model, sha256_file, write_json
-from hellofresh.net.lock import locked
-from hellofresh.net.transfer import DownloadPolicy, Transfer, download_session
+from hellofresh.core.errors import DataError, SourceError, UsageError, WorkspaceError
+from hellofresh.core.files import read_model, sha256_file, write_json
+from hellofresh.core.net.lock import locked
+from hellofresh.core.net.transfer import DownloadPolicy, Transfer, download_session
+from hellofresh.releases.candidates.rows import SourceFile
 
 PUBLIC_URL = "https://ton.twimg.com/birdwatch-public-data"
 _DAYS_BACK = 3

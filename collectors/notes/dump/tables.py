@@ -34,7 +34,7 @@ from collectors.notes.dump.lines import (
     split_good,
     without_returns,
 )
-from hellofresh.errors import SourceError, WorkspaceError
+from hellofresh.core.errors import SourceError, WorkspaceError
 
 _FAULTY = "is faulty"
 _THREADS = max(2, min(4, os.cpu_count() or 2))  # of which there must be fewer than BLOCKS_KEPT

@@ -28,7 +28,7 @@ from collectors.notes.posts.base import (
     media_in,
     posted_at,
 )
-from hellofresh.files import canonical_json
+from hellofresh.core.files import canonical_json
 
 _OF_POSTS = (None, "id", "ids")
 _PROBLEMS = (

@@ -15,12 +15,12 @@ from typing import Any, NoReturn, Protocol, TypeVar
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from hellofresh.errors import SourceError
-from hellofresh.files import canonical_json
-from hellofresh.images import Media, MediaKind
-from hellofresh.net.addresses import AddressError, PageAddress
-from hellofresh.net.retry import RetryPolicy
-from hellofresh.quarters import parse_utc
+from hellofresh.core.errors import SourceError
+from hellofresh.core.files import canonical_json
+from hellofresh.core.net.addresses import AddressError, PageAddress
+from hellofresh.core.net.retry import RetryPolicy
+from hellofresh.core.quarters import parse_utc
+from hellofresh.tasks.images import Media, MediaKind
 
 SNOWFLAKE_EPOCH_MS = 1_288_834_974_657
 _FIRST_SNOWFLAKE = 29_700_859_247

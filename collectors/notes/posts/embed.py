@@ -27,7 +27,7 @@ from collectors.notes.posts.base import (
     one_by_one,
     posted_at,
 )
-from hellofresh.images import Media
+from hellofresh.tasks.images import Media
 
 _DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
 

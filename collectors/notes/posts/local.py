@@ -29,8 +29,8 @@ from collectors.notes.posts.base import (
     without_shown_note,
 )
 from collectors.notes.posts.embed import EmbedAnswer, post_from_embed, tombstone_status
-from hellofresh.errors import SourceError
-from hellofresh.images import Media
+from hellofresh.core.errors import SourceError
+from hellofresh.tasks.images import Media
 
 _OF_MEDIA = ("mediaDetails", "photos", "video", "attachments")
 

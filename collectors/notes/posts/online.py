@@ -27,13 +27,13 @@ import aiohttp
 
 from collectors.notes.posts.base import BadReply, FoundPost, PostAnswer, PostSource, PostStatus, Service, ServiceReply
 from hellofresh import __version__
-from hellofresh.errors import ConfigError, SourceError, WorkspaceError
-from hellofresh.net.database import open_database
-from hellofresh.net.http import HttpClient, HttpReply, LongReplyError, UnusableReplyError
-from hellofresh.net.keys import may_carry_key
-from hellofresh.net.rate import RateLimit
-from hellofresh.net.retry import TryAgain
-from hellofresh.quarters import parse_utc, utc_text
+from hellofresh.core.errors import ConfigError, SourceError, WorkspaceError
+from hellofresh.core.net.database import open_database
+from hellofresh.core.net.http import HttpClient, HttpReply, LongReplyError, UnusableReplyError
+from hellofresh.core.net.keys import may_carry_key
+from hellofresh.core.net.rate import RateLimit
+from hellofresh.core.net.retry import TryAgain
+from hellofresh.core.quarters import parse_utc, utc_text
 
 _FINAL = frozenset({PostStatus.DELETED, PostStatus.SUSPENDED, PostStatus.PROTECTED, PostStatus.AGE_RESTRICTED})
 _MOST_FAILED = 0.01

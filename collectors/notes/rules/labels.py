@@ -12,7 +12,7 @@ from enum import StrEnum
 import polars as pl
 
 from collectors.notes.dump.tables import ENROLLMENT, TableReader, WantedColumns
-from hellofresh.errors import SourceError
+from hellofresh.core.errors import SourceError
 
 _STATUS_NAME = re.compile(r"[A-Z_]{1,60}")
 DAY_MS = 86_400_000

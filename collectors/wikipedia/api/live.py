@@ -23,9 +23,9 @@ from collectors.wikipedia.api.source import EditSampling, LiveSource, Window
 from collectors.wikipedia.collect import _collection, _Found, _take, _Task
 from collectors.wikipedia.rules.history import Revision, WikiPage, collapse_runs
 from collectors.wikipedia.rules.stability import Decision, EditsSettings, Follower
-from hellofresh.candidates.rows import Collection, SourceFile
-from hellofresh.errors import SourceError
-from hellofresh.quarters import Quarter, utc_text
+from hellofresh.core.errors import SourceError
+from hellofresh.core.quarters import Quarter, utc_text
+from hellofresh.releases.candidates.rows import Collection, SourceFile
 
 Progress = Callable[[str], None]
 _BETWEEN_REPORTS_S = 2.0

@@ -22,10 +22,10 @@ from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, ValidationErro
 from collectors.wikipedia.api.polite import PoliteSession
 from collectors.wikipedia.api.source import Window
 from collectors.wikipedia.rules.history import Revision, WikiPage
-from hellofresh.errors import SourceError, WorkspaceError
-from hellofresh.files import canonical_json
-from hellofresh.net.database import open_database
-from hellofresh.quarters import utc_text
+from hellofresh.core.errors import SourceError, WorkspaceError
+from hellofresh.core.files import canonical_json
+from hellofresh.core.net.database import open_database
+from hellofresh.core.quarters import utc_text
 
 REVERTED = "mw-reverted"
 """The tag that MediaWiki itself gives to edits that were taken back (https://www.mediawiki.org/wiki/Manual:Reverts)."""

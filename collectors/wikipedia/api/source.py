@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
-from hellofresh.errors import ConfigError, UsageError
-from hellofresh.quarters import Quarter, utc_text
+from hellofresh.core.errors import ConfigError, UsageError
+from hellofresh.core.quarters import Quarter, utc_text
 
 _LONGEST_TITLE = 255  # bytes, MediaWiki's own limit
 _CONTACT = re.compile(r"[\x21-\x7e][\x20-\x7e]{3,198}[\x21-\x7e]")

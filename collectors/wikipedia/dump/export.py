@@ -29,7 +29,7 @@ from typing import Any, BinaryIO, cast
 from xml.parsers import expat
 
 from collectors.wikipedia.rules.history import Revision, WikiPage
-from hellofresh.errors import SourceError, UsageError
+from hellofresh.core.errors import SourceError, UsageError
 
 _CHUNK = 1 << 18
 _LONGEST_TEXT = 1 << 26  # characters; MediaWiki's own limit is 2 MiB

@@ -31,8 +31,8 @@ from collectors.wikipedia.rules.edits import (
 )
 from collectors.wikipedia.rules.history import Revision
 from collectors.wikipedia.rules.wikitext import Kind, Snapshot, Splitter
-from hellofresh.errors import ConfigError
-from hellofresh.quarters import Quarter
+from hellofresh.core.errors import ConfigError
+from hellofresh.core.quarters import Quarter
 
 
 class Fate(StrEnum):

@@ -26,7 +26,7 @@ from collectors.claims.reviews import (
     read_review,
 )
 from collectors.claims.verdicts import Reading, VerdictTable
-from hellofresh.errors import ConfigError, HelloFreshError
+from hellofresh.core.errors import ConfigError, HelloFreshError
 
 ITEM: dict[str, Any] = {
     "claimReviewed": "Nine bridges were closed in one night.",

@@ -28,8 +28,8 @@ from collectors.notes import NotesSettings, NotesSource, collect
 from collectors.notes.posts import SERVICES, ChainedPosts, FoundPost, LocalPosts, Manners, Online, PostStatus
 from collectors.notes.posts.online import AnswerCache
 from hellofresh.cli import main
-from hellofresh.errors import ConfigError, SourceError
-from hellofresh.quarters import Quarter
+from hellofresh.core.errors import ConfigError, SourceError
+from hellofresh.core.quarters import Quarter
 
 START = 1_600_000_000_000_000_000
 KNOWN = {**SERVICES, "other": replace(SERVICES["embed"], name="other")}

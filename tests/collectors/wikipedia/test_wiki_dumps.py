@@ -18,7 +18,7 @@ import py7zr
 import pytest
 
 from collectors.wikipedia.dump.export import THREAD, ExportReader, read_pages
-from hellofresh.errors import SourceError, UsageError
+from hellofresh.core.errors import SourceError, UsageError
 
 
 def seven_zip(raw: bytes, names=("dump.xml",)) -> bytes:
