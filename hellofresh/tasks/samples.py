@@ -13,6 +13,19 @@ from pydantic import Field as JsonField
 
 from hellofresh.core.quarters import utc_text
 
+__all__ = [
+    "MAIN",
+    "PROSPECTIVE",
+    "Candidate",
+    "EditionName",
+    "Fact",
+    "Label",
+    "Sample",
+    "Split",
+    "SplitName",
+    "to_json",
+]
+
 
 class Split(StrEnum):
     """The splits of an edition: the samples that systems are ranked on, and those that were undecided when drawn."""
