@@ -93,14 +93,20 @@ def dataset_files(dataset: DataSet, path: Path, *, part: bool = False) -> list[P
     names = ", ".join(file.name for file in dataset.files)
     if not found:
         raise SourceError(
-            f"no file of {dataset.name}", where=str(path), expected=f"one of {names}, each plain or as .gz",
-            fix=f"Its authors publish it at {dataset.home}.", code="missing-source",
-        )  # fmt: skip
+            f"no file of {dataset.name}",
+            where=str(path),
+            expected=f"one of {names}, each plain or as .gz",
+            fix=f"Its authors publish it at {dataset.home}.",
+            code="missing-source",
+        )
     if not path.is_dir() and dataset.original(path) is None and not part:
         raise SourceError(
-            f"no file of {dataset.name} has this name", where=path.name, expected=f"one of {names}",
-            fix="Rename it to the original's name, or pass --part if it is a part of one.", code="other-file",
-        )  # fmt: skip
+            f"no file of {dataset.name} has this name",
+            where=path.name,
+            expected=f"one of {names}",
+            fix="Rename it to the original's name, or pass --part if it is a part of one.",
+            code="other-file",
+        )
     return found
 
 
@@ -149,10 +155,12 @@ def _compare(dataset: DataSet, file: Path, labels: Mapping[str, int], *, part: b
     differences = _differences(original, labels) if original else []
     if differences and not part:
         raise SourceError(
-            f"not the original: {'; '.join(differences)}", where=file.name,
+            f"not the original: {'; '.join(differences)}",
+            where=file.name,
             expected=f"{file.name} as its authors publish it at {dataset.home}",
-            fix="Fetch it again, or pass --part if it is a part on purpose.", code="other-counts",
-        )  # fmt: skip
+            fix="Fetch it again, or pass --part if it is a part on purpose.",
+            code="other-counts",
+        )
     total = sum(labels.values())
     if original is None:
         return [f"{file.name} has no original's name: its {total:,} rows were not compared with any counts."]
@@ -248,9 +256,11 @@ def _drawn(rows: Sequence[StatementRow], task: Task, request: ImportRequest) -> 
         return rows
     if not 1 <= request.size <= len(rows):
         raise UsageError(
-            f"a sample of {request.size:,} of {len(rows):,} rows", where=task.name,
-            expected=f"1 to {len(rows):,}", code="bad-size",
-        )  # fmt: skip
+            f"a sample of {request.size:,} of {len(rows):,} rows",
+            where=task.name,
+            expected=f"1 to {len(rows):,}",
+            code="bad-size",
+        )
     return sorted(rows, key=lambda row: sha256_text(f"{request.seed}:{row.key}"))[: request.size]
 
 
@@ -316,10 +326,12 @@ def fetch_dataset(
     wanted = [file for file in dataset.files if file.url and file.sha256]
     if not wanted:
         raise SourceError(
-            f"no file of {dataset.name} has a known address with a known hash", where=dataset.name,
+            f"no file of {dataset.name} has a known address with a known hash",
+            where=dataset.name,
             fix=f"Its authors publish it at {dataset.home}. Fetch it there and name its path: "
-            f"hellofresh dataset import {dataset.name} PATH", code="no-download",
-        )  # fmt: skip
+            f"hellofresh dataset import {dataset.name} PATH",
+            code="no-download",
+        )
     with locked(folder / ".lock", what=f"fetching {dataset.name}", code="busy"):
         asyncio.run(_fetch(wanted, folder, policy or DownloadPolicy(), sleep, progress))
     return [folder / file.name for file in wanted]

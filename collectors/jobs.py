@@ -68,9 +68,15 @@ def notes_job(
             found = notes.collect_posts(quarter, source, settings, workdir=aside, workdir_name=name, progress=progress)
         else:
             found = notes.collect(
-                quarter, source, settings, workdir=aside, workdir_name=name, progress=progress, pending=pending,
+                quarter,
+                source,
+                settings,
+                workdir=aside,
+                workdir_name=name,
+                progress=progress,
+                pending=pending,
                 illustrated=task == "x-notes-media",
-            )  # fmt: skip
+            )
         return found if pictures is None else notes.with_pictures(found, pictures, progress)
 
     fetched = {} if pictures is None else {"pictures": True}

@@ -79,9 +79,17 @@ def read_judged(importer: str, path: Path, criterion: str, columns: Columns | No
         raise SourceError("no judged response", where=str(path), code="empty-source")
     note = _STAND_IN.get(criterion, "") if importer in _EVIDENCE else ""
     positives = sum(example.label for example in examples)
-    return JudgedFile(examples, RewardData(
-        name=path.name, sha256=sha256_file(path), importer=importer, rows=len(examples), positives=positives, note=note
-    ))  # fmt: skip
+    return JudgedFile(
+        examples,
+        RewardData(
+            name=path.name,
+            sha256=sha256_file(path),
+            importer=importer,
+            rows=len(examples),
+            positives=positives,
+            note=note,
+        ),
+    )
 
 
 def _table(path: Path, columns: Columns) -> Iterator[LabelledResponse]:

@@ -19,9 +19,12 @@ def add_claims(parser: argparse.ArgumentParser) -> None:
         "--feed", nargs="+", default=(), metavar="FILE|URL", help="feeds of reviews: JSON or JSON lines, plain or gzip"
     )
     parser.add_argument(
-        "--api", nargs="+", default=(), metavar="SITE",
+        "--api",
+        nargs="+",
+        default=(),
+        metavar="SITE",
         help="ask the Fact Check Tools API for the reviews of these publishers, such as politifact.com",
-    )  # fmt: skip
+    )
     parser.add_argument(
         "--languages", nargs="+", default=(), metavar="CODE", help="languages of reviews (default: all)"
     )

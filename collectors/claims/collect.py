@@ -19,7 +19,7 @@ from collectors.claims.reviews import ClaimReview, UnusableReviewError, read_rev
 from collectors.claims.verdicts import Reading, VerdictTable
 from hellofresh.core.files import sha256_file, sha256_text
 from hellofresh.core.quarters import PeriodKind, Quarter, utc_text
-from hellofresh.releases.candidates.funnel import Drop, Funnel
+from hellofresh.releases.candidates.funnel import Funnel
 from hellofresh.releases.candidates.rows import Collection, SourceFile
 from hellofresh.tasks import Statement, claims
 from hellofresh.tasks.samples import Candidate, Label
@@ -240,9 +240,8 @@ class _Gathering:
 
     def funnel(self, candidates: Iterable[Candidate]) -> Funnel:
         """Every review of the feeds, dropped or kept."""
-        drops = tuple(Drop(str(reason), meaning, self._drops[reason]) for reason, meaning in _REASONS.items())
         context = {"unknown verdicts": len(self._unknown)}
-        return Funnel("reviews", self._rows, drops, Funnel.count_kept(candidates), context)
+        return Funnel.of("reviews", self._rows, self._drops, _REASONS, candidates=candidates, context=context)
 
 
 def _disputed(decided: Sequence[_Read]) -> frozenset[str]:

@@ -149,9 +149,11 @@ def fetch_reviews(
         key = os.environ.get(KEY_VARIABLE, "").strip()
         if not key or not may_carry_key(base_url):
             raise UsageError(
-                "the Fact Check Tools API needs a key", where=f"environment variable {KEY_VARIABLE}",
-                fix="Set it: export GOOGLE_FACT_CHECK_KEY=... (the key stays in the environment).", code="missing-key",
-            )  # fmt: skip
+                "the Fact Check Tools API needs a key",
+                where=f"environment variable {KEY_VARIABLE}",
+                fix="Set it: export GOOGLE_FACT_CHECK_KEY=... (the key stays in the environment).",
+                code="missing-key",
+            )
         days = max(1, (now() - quarter.start).days + 1)
         policy = policy or RetryPolicy()
         headers = {"X-Goog-Api-Key": key, "Accept": "application/json"}

@@ -164,9 +164,17 @@ _MOST = 20_000
 _EARLIEST, _LATEST = datetime(1990, 1, 1, tzinfo=UTC), datetime(2100, 1, 1, tzinfo=UTC)
 _EPOCH = datetime.fromtimestamp(0, UTC)
 _FORMS = (
-    "%B %d, %Y", "%b %d, %Y", "%d %B %Y", "%d %b %Y", "%Y/%m/%d", "%Y%m%d", "%a, %d %b %Y %H:%M:%S %z",
-    "%a %b %d %Y", "%d.%m.%Y", "%Y-%m-%d %H:%M:%S %z",
-)  # fmt: skip
+    "%B %d, %Y",
+    "%b %d, %Y",
+    "%d %B %Y",
+    "%d %b %Y",
+    "%Y/%m/%d",
+    "%Y%m%d",
+    "%a, %d %b %Y %H:%M:%S %z",
+    "%a %b %d %Y",
+    "%d.%m.%Y",
+    "%Y-%m-%d %H:%M:%S %z",
+)
 _SLASHED = re.compile(r"(\d{1,2})[/-](\d{1,2})[/-](\d{4})")
 _FRACTION = re.compile(r"\.(\d{1,6})\d*")
 

@@ -32,7 +32,7 @@ from collectors.notes.rules.labels import (
 from collectors.notes.rules.texts import has_page_leftovers, is_foreign, speaks_of_media
 from hellofresh.core.errors import SourceError, UsageError
 from hellofresh.core.quarters import PeriodKind, Quarter, utc_text
-from hellofresh.releases.candidates.funnel import Drop, Funnel
+from hellofresh.releases.candidates.funnel import Funnel
 from hellofresh.releases.candidates.rows import Collection
 from hellofresh.tasks import x_notes, x_notes_media
 from hellofresh.tasks.samples import Candidate, Label
@@ -482,16 +482,15 @@ class Gathering:
         """Every note of the dump, dropped or kept."""
         rows = {f"rows of the {title}": count for title, count in self.reader.rows.items()}
         rejected = {f"unreadable lines of the {title}": count for title, count in self.reader.rejected.items()}
-        return Funnel(
-            unit="notes",
-            rows_in=self.notes_in,
-            drops=tuple(
-                Drop(str(reason), meaning, self.drops[reason])
-                for reason, meaning in REASONS.items()
-                if reason not in _ONLY_IF_ANY or self.drops[reason]
-            ),
-            kept=Funnel.count_kept(candidates),
-            context=rows | rejected | self.context,
+        context = rows | rejected | self.context
+        return Funnel.of(
+            "notes",
+            self.notes_in,
+            self.drops,
+            REASONS,
+            candidates=candidates,
+            context=context,
+            only_if_any=_ONLY_IF_ANY,
         )
 
 

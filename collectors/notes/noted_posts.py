@@ -25,7 +25,7 @@ from collectors.notes.rules.labels import NoteState
 from collectors.notes.rules.texts import is_foreign
 from hellofresh.core.errors import SourceError
 from hellofresh.core.quarters import PeriodKind, Quarter
-from hellofresh.releases.candidates.funnel import Drop, Funnel
+from hellofresh.releases.candidates.funnel import Funnel
 from hellofresh.releases.candidates.rows import Collection
 from hellofresh.tasks.samples import Candidate, Label
 from hellofresh.tasks.x_notes import LICENSE, Post
@@ -239,10 +239,8 @@ class _PostGathering(Gathering):
 
     def funnel(self, candidates: Iterable[Candidate]) -> Funnel:
         """Every post of the quarter that has a note, dropped or kept."""
-        kept = Funnel.count_kept(candidates)
-        drops = tuple(
-            Drop(str(reason), meaning, self.drops[reason])
-            for reason, meaning in _REASONS.items()
-            if reason != PostStatus.NOT_ASKED or self.drops[reason]
+        context = {"notes of the dump": self.notes_in, **self.context}
+        asked = (PostStatus.NOT_ASKED,)
+        return Funnel.of(
+            "posts", self.posts_in, self.drops, _REASONS, candidates=candidates, context=context, only_if_any=asked
         )
-        return Funnel("posts", self.posts_in, drops, kept, {"notes of the dump": self.notes_in, **self.context})

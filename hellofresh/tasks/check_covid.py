@@ -57,9 +57,12 @@ def read_abstracts(folder: Path) -> Mapping[str, tuple[str, ...]]:
         if (folder / name).is_file():
             return {row.text("cord_id"): row.texts("abstract") for row in json_rows(folder / name)}
     raise SourceError(
-        "no abstracts", where=str(folder), expected=" or ".join(_CORPORA[:2]),
-        fix="Put the authors' corpus beside the claims.", code="missing-evidence",
-    )  # fmt: skip
+        "no abstracts",
+        where=str(folder),
+        expected=" or ".join(_CORPORA[:2]),
+        fix="Put the authors' corpus beside the claims.",
+        code="missing-evidence",
+    )
 
 
 def _split(name: str) -> tuple[OriginalFile, ...]:

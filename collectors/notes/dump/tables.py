@@ -377,9 +377,11 @@ class _ShardReading:
         frame = _parsed(good, self._layout, self._wanted)
         if frame is None:
             raise SourceError(
-                "lines cannot be read", where=self._layout.name, expected="rows as the header promises",
+                "lines cannot be read",
+                where=self._layout.name,
+                expected="rows as the header promises",
                 code="unreadable-lines",
-            )  # fmt: skip
+            )
         self.headers += headers
         self._rejects.good += frame.height
         return frame

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import html
-import json
 import math
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -11,12 +10,12 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta, timezone
 from enum import StrEnum
 from pathlib import Path
-from typing import Any, NoReturn, Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from hellofresh.core.errors import SourceError
-from hellofresh.core.files import canonical_json
+from hellofresh.core.files import BadJsonError, canonical_json, model_fault, strict_json
 from hellofresh.core.net.addresses import AddressError, PageAddress
 from hellofresh.core.net.retry import RetryPolicy
 from hellofresh.core.quarters import parse_utc
@@ -124,6 +123,7 @@ def snowflake_time(post_id: int) -> datetime:
 
 
 _LONGEST_LINE = 16 * 2**20
+_MOST_DEPTH = 200
 
 
 def numbered_lines(path: Path) -> Iterator[tuple[int, bytes]]:
@@ -158,45 +158,12 @@ def load_object(line: bytes, where: str) -> dict[str, Any]:
         SourceError: if it is anything else, has a key twice, NaN, an infinite number or text that is no Unicode.
     """
     try:
-        text = line.decode()
-        value = json.loads(text, object_pairs_hook=_unique, parse_constant=_refuse_constant, parse_float=_finite)
-        if "\\ud" in text.lower():
-            json.dumps(value, ensure_ascii=False).encode()
-    except RecursionError:
-        raise _bad("nested too deeply", where) from None
-    except ValueError as error:  # JSON and Unicode errors are ValueErrors
-        raise _bad(f"not JSON ({_brief(error)})", where) from None
+        value = strict_json(line, most_depth=_MOST_DEPTH)
+    except BadJsonError as error:
+        raise SourceError(str(error), where=where, expected="one JSON object a line", code="bad-json") from None
     if not isinstance(value, dict):
-        raise _bad("not a JSON object", where)
+        raise SourceError("not a JSON object", where=where, expected="one JSON object a line", code="bad-json")
     return value
-
-
-def _bad(what: str, where: str) -> SourceError:
-    return SourceError(what, where=where, expected="one JSON object a line", code="bad-json")
-
-
-def _brief(error: ValueError) -> str:
-    if isinstance(error, UnicodeError):
-        return "bytes or escapes that are no Unicode text"
-    return str(error).splitlines()[0][:120]
-
-
-def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    value = dict(pairs)
-    if len(value) < len(pairs):
-        raise ValueError("a key is there twice")
-    return value
-
-
-def _refuse_constant(name: str) -> NoReturn:
-    raise ValueError(f"{name} is not a JSON number")
-
-
-def _finite(text: str) -> float:
-    number = float(text)
-    if number in (float("inf"), float("-inf")):
-        raise ValueError("a number too large")
-    return number
 
 
 _SHOWN_NOTE = re.compile(r"birdwatch|community_?note", re.IGNORECASE)
@@ -241,8 +208,6 @@ def load_reply(body: bytes) -> dict[str, Any]:
         stripped: dict[str, Any] = without_shown_note(load_object(body, "the answer"))
     except SourceError as error:
         raise BadReply(error.what) from None
-    except RecursionError:
-        raise BadReply("nested too deeply") from None
     return stripped
 
 
@@ -255,14 +220,7 @@ def check(kind: type[_Model], value: Any) -> _Model:
     try:
         return kind.model_validate(value)
     except ValidationError as error:
-        raise BadReply(fault(error)) from None
-
-
-def fault(error: ValidationError) -> str:
-    """The first fault: the field and what is wrong with it."""
-    first = error.errors(include_url=False, include_input=False)[0]
-    field = ".".join(str(part) for part in first["loc"])
-    return f"{field}: {first['msg'].lower()}"
+        raise BadReply(model_fault(error)) from None
 
 
 def posted_at(post_id: str, stated: str | None) -> datetime:

@@ -23,7 +23,7 @@ from collectors.wikipedia.api.polite import PoliteSession
 from collectors.wikipedia.api.source import Window
 from collectors.wikipedia.rules.history import Revision, WikiPage
 from hellofresh.core.errors import SourceError, WorkspaceError
-from hellofresh.core.files import canonical_json
+from hellofresh.core.files import canonical_json, model_fault
 from hellofresh.core.net.database import open_database
 from hellofresh.core.quarters import utc_text
 
@@ -309,9 +309,7 @@ class WikiSite:
         try:
             return _Body.model_validate_json(answer)
         except ValidationError as error:
-            first = error.errors(include_url=False, include_input=False)[0]
-            place = ".".join(str(part) for part in first["loc"])
-            raise self._strange(f"{place}: {first['msg']}") from None
+            raise self._strange(model_fault(error)) from None
 
     def _strange(self, what: str) -> SourceError:
         return SourceError(
