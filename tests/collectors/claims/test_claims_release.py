@@ -11,8 +11,10 @@ import pytest
 
 from collectors import sample
 from collectors.claims import ClaimsSettings
-from collectors.jobs import claims_job
+from collectors.jobs import claims_job, configured_jobs
 from hellofresh.cli import main
+from hellofresh.cli.release.pipeline import PathRequest, collection_jobs
+from hellofresh.config import Settings
 from hellofresh.core.files import read_json, read_jsonl
 from hellofresh.core.quarters import Quarter
 from hellofresh.core.workspace import Workspace
@@ -119,3 +121,20 @@ def test_the_api_gives_reviews_in_the_form_of_a_feed(
     assert fetch_reviews("checks.example", Q2, tmp_path, progress=lambda _: None, base_url=url) == path
     with pytest.raises(SourceError, match="not the API's format"):
         fetch_reviews("other.example", Q2, tmp_path, progress=lambda _: None, base_url=api_server([b'{"claims": 7}']))
+
+
+def test_configured_claims_are_collected_without_being_named(
+    feed: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "own.toml").write_text(f'[sources.claims]\nfeed = ["{feed}"]\nlanguages = ["en"]\n')
+    settings, workspace = Settings.load(tmp_path / "own.toml"), Workspace(tmp_path / "w")
+    assert settings.sources.tasks == ["claims"] and settings.sources.any
+    monkeypatch.setenv("HELLOFRESH_NOW", "2026-07-01T00:00:00Z")
+    assert configured_jobs(workspace, settings, Q2, afresh=True) == []  # not all of the quarter is decided
+    (early,) = configured_jobs(workspace, settings, Q2, afresh=False)
+    monkeypatch.setenv("HELLOFRESH_NOW", "2026-08-01T00:00:00Z")
+    (job,) = configured_jobs(workspace, settings, Q2, afresh=True)
+    assert (job.task.name, job.files, job.parameters) == ("claims", early.files, early.parameters)
+    assert len(job.collect(lambda _: None).candidates) > 20
+    request = PathRequest((Q2,), None, None, (), (), (), None, tmp_path)
+    assert [item.task.name for item in collection_jobs(workspace, settings, request)] == ["claims"]
