@@ -121,11 +121,6 @@ class VerdictTable:
                 code="bad-verdicts",
             ) from None
 
-    @property
-    def sites(self) -> tuple[str, ...]:
-        """The publishers that it names."""
-        return tuple(sorted(self._table.publishers))
-
     def read(self, site: str, rating: ReviewRating) -> Reading:
         """What a publisher's verdict means; words go before numbers."""
         own = self._of(site)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import html
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from functools import partial
@@ -393,24 +393,24 @@ class Gathering:
         found = self.posts.find({str(note.post_id) for note in notes})
         for note in notes:
             post = found[str(note.post_id)]
-            reason = self._fault(note, post)
+            reason = self._fault(post, (note,), illustrated=self.illustrated)
             if reason is None:
                 self.kept.append((note, post))
             else:
                 self.drops[reason] += 1
 
-    def _fault(self, note: NoteRow, post: FoundPost) -> str | None:
-        """Why a note on that post is dropped, if it is."""
+    def _fault(self, post: FoundPost, notes: Sequence[NoteRow], *, illustrated: bool) -> str | None:
+        """Why a post with these notes is dropped, if it is; `illustrated` says whether it must have media or none."""
         settings = self.settings
-        status = post.status(settings.languages, illustrated=self.illustrated)
+        status = post.status(settings.languages, illustrated=illustrated)
         if status is not PostStatus.OK:
             return status
         if is_foreign(post.text, settings.languages):
             return "post-language"
-        if is_foreign(note.text, settings.languages):
+        if any(is_foreign(note.text, settings.languages) for note in notes):
             return "note-language"
-        too_long = "too-long" if len(post.text) + len(note.text) > settings.max_characters else None
-        return self._missing_part(post) or too_long
+        length = len(post.text) + max(len(note.text) for note in notes)
+        return self._missing_part(post) or ("too-long" if length > settings.max_characters else None)
 
     def _missing_part(self, post: FoundPost) -> str | None:
         """What shows that a post from a source that says nothing of media is not whole, if anything does."""

@@ -22,7 +22,6 @@ from collectors.notes.dump.tables import TableReader
 from collectors.notes.posts import FoundPost, PostStatus
 from collectors.notes.posts.base import SNOWFLAKE_EPOCH_MS
 from collectors.notes.rules.labels import NoteState
-from collectors.notes.rules.texts import is_foreign
 from hellofresh.core.errors import SourceError
 from hellofresh.core.quarters import PeriodKind, Quarter
 from hellofresh.releases.candidates.funnel import Funnel
@@ -189,25 +188,12 @@ class _PostGathering(Gathering):
         self.paired: list[tuple[FoundPost, _Pair]] = []
         for post_id, pair in sorted(pairs.items()):
             post = found[str(post_id)]
-            reason = self._post_fault(post, pair)
+            # With media or without, it may stand.
+            reason = self._fault(post, (pair.high, pair.second), illustrated=post.media)
             if reason is None:
                 self.paired.append((post, pair))
             else:
                 self.drops[reason] += 1
-
-    def _post_fault(self, post: FoundPost, pair: _Pair) -> str | None:
-        """Why a post is dropped, if it is; with media or without, it may stand."""
-        settings = self.settings
-        status = post.status(settings.languages, illustrated=post.media)
-        if status is not PostStatus.OK:
-            return status
-        if is_foreign(post.text, settings.languages):
-            return "post-language"
-        if any(is_foreign(note.text, settings.languages) for note in (pair.high, pair.second)):
-            return "note-language"
-        longest = max(len(pair.high.text), len(pair.second.text))
-        too_long = "too-long" if len(post.text) + longest > settings.max_characters else None
-        return self._missing_part(post) or too_long
 
     def candidates(self) -> list[Candidate]:
         """The kept posts, sorted by id."""

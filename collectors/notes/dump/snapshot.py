@@ -200,24 +200,15 @@ MANIFEST = "manifest.json"
 
 @dataclass(frozen=True, slots=True)
 class SnapshotManifest:
-    """What a snapshot holds.
+    """What a snapshot holds, as its file says.
 
     Attributes:
+        date: the day of the dump.
         base_url: where it was downloaded from.
         ratings: whether the ratings are among the files.
         files: every file with size and SHA-256; names are paths in the folder.
-        changed_ns: when the inode of each file last changed (ns since 1970).
+        changed_ns: when the inode of each file last changed (ns since 1970), by name; earlier versions wrote none.
     """
-
-    base_url: str
-    ratings: bool
-    files: Sequence[SourceFile]
-    changed_ns: Sequence[int]
-
-
-@dataclass(frozen=True, slots=True)
-class _StoredManifest:
-    """The same as a file: the times are by file name; files of earlier versions have none."""
 
     date: str
     base_url: str
@@ -237,19 +228,17 @@ def write_manifest(place: Path, day: date, base_url: str, progress: Callable[[st
         files.append(SourceFile(path.relative_to(place).as_posix(), status.st_size, sha256_file(path)))
         changed[files[-1].name] = status.st_ctime_ns
     ratings = any(item.name.startswith(f"{RATINGS.subfolder}/") for item in files)
-    manifest = SnapshotManifest(base_url, ratings, files, list(changed.values()))
-    write_json(place / MANIFEST, asdict(_StoredManifest(day.isoformat(), base_url, ratings, files, changed)))
+    manifest = SnapshotManifest(day.isoformat(), base_url, ratings, files, changed)
+    write_json(place / MANIFEST, asdict(manifest))
     return manifest
 
 
 def read_manifest(place: Path) -> SnapshotManifest | None:
     """The folder's manifest, or None if there is none, or it is none of ours."""
     try:
-        stored = read_model(place / MANIFEST, _StoredManifest)
+        return read_model(place / MANIFEST, SnapshotManifest)
     except (DataError, OSError):
         return None
-    changed = [stored.changed_ns.get(item.name, 0) for item in stored.files]
-    return SnapshotManifest(stored.base_url, stored.ratings, stored.files, changed)
 
 
 def newest_snapshot(folder: Path, base_url: str) -> Path | None:
@@ -266,12 +255,14 @@ def known_hashes(place: Path) -> Mapping[Path, SourceFile]:
     """The hashes of the files that are unchanged since the manifest was written, by path, with the files' own names."""
     manifest = read_manifest(place)
     known: dict[Path, SourceFile] = {}
-    for item, changed_ns in zip(manifest.files, manifest.changed_ns, strict=True) if manifest else ():
+    if manifest is None:
+        return known
+    for item in manifest.files:
         path = place / item.name
         try:
             status = path.stat()
         except (OSError, ValueError):
             continue
-        if (status.st_size, status.st_ctime_ns) == (item.size, changed_ns):
+        if (status.st_size, status.st_ctime_ns) == (item.size, manifest.changed_ns.get(item.name)):
             known[path] = SourceFile(path.name, item.size, item.sha256)
     return known

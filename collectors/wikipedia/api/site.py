@@ -389,14 +389,6 @@ class WikiAnswers:
         except sqlite3.Error as error:
             raise self._unusable(error) from error
 
-    def count(self) -> int:
-        """How many answers there are."""
-        try:
-            with self._lock:
-                return int(self._db.execute("SELECT count(*) FROM answers").fetchone()[0])
-        except sqlite3.Error as error:
-            raise self._unusable(error) from error
-
     def forget_open(self) -> int:
         """Drop the answers to which time may have added; returns how many there were."""
         try:
