@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import html
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import fields, replace
+from dataclasses import replace
 from pathlib import Path
 
 import polars as pl
@@ -19,7 +19,7 @@ from hellofresh.evidence.web.pictures import MediaPictures
 from hellofresh.releases.candidates.rows import Collection
 from hellofresh.tasks import x_notes, x_notes_media
 from hellofresh.tasks.images import Media, media_of
-from hellofresh.tasks.samples import Sample
+from hellofresh.tasks.samples import Sample, common_fields
 from hellofresh.tasks.x_posts import NotedPost, PublicNotedPost
 
 _COLUMNS = WantedColumns(("noteId",), texts=("summary",))
@@ -108,7 +108,7 @@ def _lacks(post: FoundPost, released: x_notes.WithheldText) -> str:
 def _filled_post(sample: PublicNotedPost, post: FoundPost) -> Sample | str:
     if lacks := _lacks(post, sample.post):
         return lacks
-    common = {field.name: getattr(sample, field.name) for field in fields(Sample)}
+    common = common_fields(sample)
     text, media = x_notes.Post(sample.post.id, sample.post.date, post.text), _identified(sample.media, post)
     return NotedPost(**common, post=text, media=media, modality=sample.modality)
 
@@ -116,7 +116,7 @@ def _filled_post(sample: PublicNotedPost, post: FoundPost) -> Sample | str:
 def _filled(sample: x_notes.PublicNote, note: str, post: FoundPost) -> Sample | str:
     if lacks := _lacks(post, sample.post):
         return lacks
-    common = {field.name: getattr(sample, field.name) for field in fields(Sample)}
+    common = common_fields(sample)
     post_text = x_notes.Post(sample.post.id, sample.post.date, post.text)
     note_text = x_notes.NoteText(sample.note.id, sample.note.date, note)
     if not isinstance(sample, x_notes_media.PublicIllustratedNote):
