@@ -6,9 +6,7 @@ import argparse
 from collections.abc import Sequence
 from pathlib import Path
 
-from collectors.datasets import DATASETS, DataSet, get_dataset
-from collectors.datasets.download import fetch_dataset
-from collectors.datasets.importing import ImportRequest, import_dataset
+from collectors.datasets import DATASETS, DataSet, ImportRequest, fetch_dataset, get_dataset, import_dataset
 from hellofresh.cli._output import CommandOutput
 from hellofresh.core.editions import Frozen
 from hellofresh.core.errors import UsageError

@@ -74,25 +74,33 @@ class Variants:
 
     def __init__(self, parser: argparse.ArgumentParser, name: str, handlers: Mapping[str, str], about: str) -> None:
         self._parser, self._name, self.handlers = parser, name, handlers
-        self._defaults: dict[str, tuple[str, Mapping[str, object]]] = {}
+        self._defaults: dict[str, tuple[str, dict[str, object]]] = {}
+        self._groups: dict[str, argparse._ArgumentGroup] = {}
         parser.add_argument(name, metavar=name.upper(), choices=tuple(handlers), help=about)
         assert isinstance(parser, CommandParser)
         parser.variants = self
 
-    def add(
-        self, flag: str, of: Mapping[str, object], *, to: argparse._ActionsContainer | None = None, **words: object
-    ) -> None:
-        """Add an option.
+    def add(self, flag: str, of: Mapping[str, object], *, group: str = "", **words: object) -> None:
+        """Add an option; if it was added before, only what it goes with.
 
         Args:
             flag: its name.
             of: its default, or `REQUIRED`, for each value of the first argument that it goes with.
-            to: a group of options, if not the command itself.
+            group: title of the options among which help shows it, if not the general ones.
             words: as `add_argument` takes them.
         """
-        add = (to or self._parser).add_argument
+        if known := next((known for one, known in self._defaults.values() if one == flag), None):
+            known.update(of)
+            return
+        if group and group not in self._groups:
+            self._groups[group] = self._parser.add_argument_group(group)
+        add = (self._groups[group] if group else self._parser).add_argument
         action = add(flag, default=argparse.SUPPRESS, **words)  # type: ignore[arg-type]  # passed on as they are
-        self._defaults[action.dest] = (flag, of)
+        self._defaults[action.dest] = (flag, dict(of))
+
+    def accept(self, chosen: str, flag: str, default: object = None, **words: object) -> None:
+        """Add an option of one value of the first argument, as `add` does."""
+        self.add(flag, {chosen: False if words.get("action") == "store_true" else default}, **words)  # type: ignore[arg-type]  # passed on as they are
 
     def settle(self, found: argparse.Namespace) -> str:
         """Fill in the handler and the defaults; returns what is wrong, empty if nothing is."""

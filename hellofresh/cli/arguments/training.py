@@ -9,7 +9,7 @@ from hellofresh.cli.arguments.shared import Subparsers, add_command, parse_pairs
 
 CRITERIA = ("refutation", "factuality", "politeness")
 JUDGED = ("misinfocorrect", "politeness", "healthver", "check-covid", "covid-fact")
-"""As in `hellofresh.rewards.base` and `collectors.datasets.judged`, which help must not wait for; a test compares."""
+"""As in `hellofresh.rewards.base` and `collectors.labelled`, which help must not wait for; a test compares."""
 
 METHODS = {
     "reranker": "train.reranker:run",
@@ -58,35 +58,35 @@ def add_train(nouns: Subparsers) -> None:
     data = {"reward": (), **dict.fromkeys(TUNED, REQUIRED)}
     methods.add("--data", data, action="append", type=Path, metavar="FILE", help=about)
 
-    group, of = parser.add_argument_group("reranker"), {"reranker": None}
-    methods.add("--corpus", {"reranker": REQUIRED}, to=group, metavar="C", help="corpus with queries to learn from")
+    group, of = "reranker", {"reranker": None}
+    methods.add("--corpus", {"reranker": REQUIRED}, group=group, metavar="C", help="corpus with queries to learn from")
     about = "queries to learn from (default: train)"
-    methods.add("--split", {"reranker": "train"}, to=group, metavar="S", help=about)
+    methods.add("--split", {"reranker": "train"}, group=group, metavar="S", help=about)
     about = "held-out queries to compare trained and untrained on, such as dev"
-    methods.add("--test", of, to=group, metavar="S", help=about)
+    methods.add("--test", of, group=group, metavar="S", help=about)
     for flag, name in (("--lambda", "weights"), ("--tau", "taus")):
         about = f"one training for each value of {flag[2:]}"
-        methods.add(flag, {"reranker": ""}, to=group, dest=name, metavar="X,X,...", help=about)
+        methods.add(flag, {"reranker": ""}, group=group, dest=name, metavar="X,X,...", help=about)
 
-    group, of = parser.add_argument_group("reward"), {"reward": None}
+    group, of = "reward", {"reward": None}
     about = "what the model is to score"
-    methods.add("--criterion", {"reward": REQUIRED}, to=group, choices=CRITERIA, help=about)
+    methods.add("--criterion", {"reward": REQUIRED}, group=group, choices=CRITERIA, help=about)
     about = "other names of a table's columns: claim=post,label=ok"
-    methods.add("--columns", of, to=group, type=parse_pairs, metavar="NAME=COLUMN,...", help=about)
+    methods.add("--columns", of, group=group, type=parse_pairs, metavar="NAME=COLUMN,...", help=about)
     about = f"a published data set, of {', '.join(JUDGED)} (repeat it for each)"
     methods.add(
-        "--from", {"reward": ()}, to=group, dest="sources", action="append", metavar="IMPORTER=FILE", help=about
+        "--from", {"reward": ()}, group=group, dest="sources", action="append", metavar="IMPORTER=FILE", help=about
     )
 
-    group = parser.add_argument_group(", ".join(TUNED))
+    group = ", ".join(TUNED)
     about, devices = "auto: a GPU if there is one (default)", ("auto", "cpu", "cuda")
-    methods.add("--device", dict.fromkeys(TUNED, "auto"), to=group, choices=devices, help=about)
+    methods.add("--device", dict.fromkeys(TUNED, "auto"), group=group, choices=devices, help=about)
     about = "at most this many steps, whatever the recipe says"
-    methods.add("--steps", tuned, to=group, type=int, metavar="N", help=about)
+    methods.add("--steps", tuned, group=group, type=int, metavar="N", help=about)
     about = "not sft: folders of reward models, one a criterion"
-    methods.add("--rewards", dict.fromkeys(REWARDED, ()), to=group, type=_folders, metavar="DIR,DIR", help=about)
+    methods.add("--rewards", dict.fromkeys(REWARDED, ()), group=group, type=_folders, metavar="DIR,DIR", help=about)
     about = "not sft, dpo: watches the reward: rules (default), or a reward model that is no part of it"
-    methods.add("--judge", dict.fromkeys(("rloo", "grpo", "ppo"), "rules"), to=group, metavar="J", help=about)
+    methods.add("--judge", dict.fromkeys(("rloo", "grpo", "ppo"), "rules"), group=group, metavar="J", help=about)
     parser.epilog = (
         "Examples: hellofresh train reranker --corpus check-covid-5600 --test dev --lambda 0,0.1,0.2 | "
         "hellofresh train reward --criterion politeness --from politeness=wikipedia.jsonl | "

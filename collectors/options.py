@@ -1,0 +1,142 @@
+"""The options of `hellofresh collect`, by source; nothing here imports a collector."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import Any, Protocol
+
+LABEL_SOURCES = ("locked", "current")
+KINDS = ("prose", "list", "table", "template", "file", "reference", "quote", "comment", "links")
+DEFAULT_KINDS = ("prose", "list")
+SERVICES = ("embed", "api-v2")
+"""As in the collectors, which help must not wait for; a test compares them."""
+
+
+class Accept(Protocol):
+    """Makes `collect` accept an option for a task; options of one name are one option, and are declared alike."""
+
+    def __call__(self, flag: str, default: object = None, *, group: str = "", **words: Any) -> None:
+        """Accept an option, with the title under which help shows it, and words as `add_argument` takes them."""
+
+
+_DUMP: dict[str, Any] = {
+    "type": Path,
+    "nargs": "+",
+    "metavar": "FILE|DIR",
+    "help": "notes and posts: folder of the dump's TSV files, plain or zipped; wikipedia-edits: full-history XML "
+    "(plain, gz, bz2, xz or 7z), or folders of it",
+}
+_API: dict[str, Any] = {
+    "nargs": "+",
+    "metavar": "URL|SITE",
+    "help": "wikipedia-edits: a wiki's api.php, such as https://en.wikipedia.org/w/api.php; claims: ask the Fact Check "
+    "Tools API for the reviews of these publishers, such as politifact.com",
+}
+
+
+def add_claims(accept: Accept) -> None:
+    """Options of claims."""
+    group = "claims"
+    accept("--api", (), **_API)
+    about = "feeds of reviews: JSON or JSON lines, plain or gzip"
+    accept("--feed", (), group=group, nargs="+", metavar="FILE|URL", help=about)
+    about = "languages of reviews (default: all)"
+    accept("--languages", (), group=group, nargs="+", metavar="CODE", help=about)
+    about = "your own table of verdicts by publisher (TOML)"
+    accept("--verdicts", group=group, type=Path, metavar="FILE", help=about)
+
+
+def add_notes(accept: Accept) -> None:
+    """Options of x-notes."""
+    group = "notes and posts"
+    accept("--dump", **_DUMP)
+    about = "download a dump first, as 'hellofresh archive' does"
+    accept("--download", group=group, action="store_true", help=about)
+    about = "JSONL of posts (default: posts.jsonl in the dump's folder)"
+    accept("--posts", group=group, type=Path, metavar="FILE", help=about)
+    about = f"services to ask for posts, in order, separated by commas: {', '.join(SERVICES)}"
+    accept("--posts-from", (), group=group, type=_names, metavar="NAMES", help=about)
+    about = "status used as the label: the locked one (default), or the current one of old enough notes"
+    accept("--label-source", LABEL_SOURCES[0], group=group, choices=LABEL_SOURCES, help=about)
+    about = "with current statuses: minimum age of a note in days (14)"
+    accept("--min-age-days", 14, group=group, type=int, metavar="D", help=about)
+    about = "treat missing optional columns as empty"
+    accept("--allow-missing-columns", group=group, action="store_true", help=about)
+    about = "leave out notes by AI writers and collaborative ones"
+    accept("--human-only", group=group, action="store_true", help=about)
+    about = (
+        "keep posts whose texts show words of a web page or that media are missing, from a file that does not mention "
+        "media"
+    )
+    accept("--keep-incomplete", group=group, action="store_true", help=about)
+
+
+def add_illustrated_notes(accept: Accept) -> None:
+    """Options of tasks about posts with pictures."""
+    add_notes(accept)
+    about = "not x-notes: fetch the pictures of posts; they stay private in the workspace"
+    accept("--pictures", group="notes and posts", action="store_true", help=about)
+
+
+def add_edits(accept: Accept) -> None:
+    """Options of wikipedia-edits."""
+    accept("--dump", **_DUMP)
+    accept("--api", **_API)
+    _live_options(accept, "wikipedia-edits: the live API of a wiki (see the README on your duties)")
+    _rule_options(accept, "wikipedia-edits: which edits become samples")
+    # These change nothing of what comes out.
+    group = "wikipedia-edits: how dumps are read"
+    accept("--jobs", group=group, type=int, metavar="N", help="parallel files (default: one per processor)")
+    about = "a Dask scheduler, such as tcp://host:8786, whose workers see the same files under the same paths"
+    accept("--cluster", "", group=group, metavar="ADDRESS", help=about)
+
+
+def _live_options(accept: Accept, group: str) -> None:
+    accept("--contact", group=group, metavar="TEXT", help="your e-mail or web address, sent to the wiki")
+    about = "read the whole histories of these pages; a file has one title per line"
+    accept("--pages", (), group=group, nargs="+", metavar="FILE|TITLE", help=about)
+    numbers = {
+        "draw-pages": "draw edits of at most this many pages from the recent changes (2000)",
+        "window-minutes": "length of the windows they are drawn from (60)",
+        "per-window": "maximum pages per window, reverted and not (20 each)",
+        "lookback": "detect a drawn edit that restores the text of one of this many earlier revisions (500)",
+        "per-minute": "maximum requests per minute (200)",
+    }
+    for name, about in numbers.items():
+        accept(f"--{name}", group=group, type=int, metavar="N", help=about)
+    about = "give up after this many hours (12); fetched data is kept"
+    accept("--deadline-hours", group=group, type=float, metavar="H", help=about)
+    accept("--draw-seed", group=group, metavar="TEXT", help="seed of the draw (hellofresh)")
+
+
+def _rule_options(accept: Accept, group: str) -> None:
+    """Options that are in the release's manifest."""
+    about = f"kinds of paragraphs, of {', '.join(KINDS)} (default: {' '.join(DEFAULT_KINDS)})"
+    accept("--kinds", DEFAULT_KINDS, group=group, nargs="+", choices=KINDS, metavar="KIND", help=about)
+    flags = {
+        "whole-paragraphs": "also whole paragraphs added or removed, not only changed ones",
+        "keep-bots": "also edits by bots (users whose names end in bot)",
+        "keep-restored": "also edits that restore an older text",
+        "collapse-runs": "treat consecutive revisions by one user as one",
+    }
+    for name, about in flags.items():
+        accept(f"--{name}", group=group, action="store_true", help=about)
+
+
+def add_posts(parser: argparse.ArgumentParser, *, prefix: str = "") -> None:
+    """Add `--posts FILE` and `--posts-from NAMES`."""
+    parser.add_argument(
+        f"--{prefix}posts", type=Path, metavar="FILE", help="JSONL of posts (default: posts.jsonl in the dump's folder)"
+    )
+    parser.add_argument(
+        f"--{prefix}posts-from",
+        type=_names,
+        default=(),
+        metavar="NAMES",
+        help=f"services to ask for posts, in order, separated by commas: {', '.join(SERVICES)}",
+    )
+
+
+def _names(text: str) -> tuple[str, ...]:
+    return tuple(name.strip() for name in text.split(",") if name.strip())
