@@ -1,4 +1,4 @@
-"""Hands requests in as a provider's batches and puts the answers into the journal, under the keys of single requests.
+"""Runs a regime of one step by a provider's batches, with the outputs and the journal that single requests would give.
 
 `batches.json` in the run's folder says what was handed in. It is on disk before a batch is handed in, and has the
 batch's id before the first look at it, so that a run that was stopped at any instant goes on with the batches that it
@@ -16,21 +16,32 @@ from itertools import count
 from pathlib import Path
 from typing import TypeVar
 
-from hellofresh.errors import DataError, RunError
+from hellofresh.errors import DataError, RunError, UsageError
 from hellofresh.files import as_model, read_json, write_json
-from hellofresh.models import CallError, ModelSpec
+from hellofresh.models import Answer, CallError, Finish, ModelSpec, Request
 from hellofresh.models.batches.base import Batches, BatchQuestion, BatchResult, BatchState, BatchStatus, sorted_out
+from hellofresh.models.sight import check_images
 from hellofresh.net.retry import RetryPolicy
-from hellofresh.regimes import MAIN
-from hellofresh.runs.journal import Journal, JournalKey, recount
+from hellofresh.outputs import Output
+from hellofresh.regimes import MAIN, Regime
+from hellofresh.runs.journal import Journal, JournalKey, Scope, recount
 from hellofresh.runs.ledger import Ledger, Ledgers
-from hellofresh.runs.runner import Tally
-
-__all__ = ["FILE", "BatchClient", "batch_savings", "batches_under_way", "price_share"]
+from hellofresh.runs.runner import (
+    Assignment,
+    Failure,
+    GivenUpError,
+    Item,
+    JudgedOutput,
+    RunResult,
+    Tally,
+    first_error,
+)
+from hellofresh.samples import Sample
 
 FILE = "batches.json"
 ROUNDS = 3
 """How often a question is handed in at most."""
+_POLL_S = 30.0
 _LONGEST_WAIT_S = 86_400.0
 _STORED_AT_ONCE = 500
 _T = TypeVar("_T")
@@ -165,12 +176,28 @@ class BatchClient:
         for batches in self.batches.values():
             await batches.close()
 
-    def given_up(self, key: str) -> tuple[CallError, int] | None:
-        """Why a question gets no answer, and how often it was handed in; None where it is worth asking."""
+    def unanswered(self, questions: Mapping[str, JournalKey]) -> dict[str, JournalKey]:
+        """The questions without an answer that are worth handing in."""
+        return {
+            key: question
+            for key, question in questions.items()
+            if key not in self.journal.keys and not self._is_given_up(key)
+        }
+
+    def _is_given_up(self, key: str) -> bool:
         error = self._errors.get(key)
-        if error is None or (error.retryable and self._rounds.get(key, 0) < ROUNDS):
-            return None
-        return error, self._rounds.get(key, 1)
+        return error is not None and (not error.retryable or self._rounds.get(key, 0) >= ROUNDS)
+
+    def answer(self, key: str, question: JournalKey) -> Answer:
+        """The stored answer to a question.
+
+        Raises:
+            GivenUpError: if the provider gave none.
+        """
+        found = self.journal.find(key)
+        if found is None:
+            raise GivenUpError(question, self._errors[key], self._rounds.get(key, 1))
+        return found
 
     async def ask(self, questions: Mapping[str, JournalKey], told: Callable[[int], None]) -> None:
         """Hand in what is not under way, and wait until all of it is collected.
@@ -327,3 +354,120 @@ class BatchClient:
                     raise
                 await asyncio.sleep(wait_s)
         raise AssertionError("counting has no end")
+
+
+def check_batchable(regime: Regime) -> None:
+    """Refuse a regime whose later questions depend on earlier answers.
+
+    Raises:
+        UsageError: if it takes several steps.
+    """
+    if not asks_once(regime):
+        raise UsageError(
+            f"the regime {regime.name} takes several steps, and a batch holds the questions of one step",
+            expected="a regime with one question a prompt, such as zero-shot",
+            fix="Leave out --batch: each question is then asked when its turn comes.",
+            code="no-batch-regime",
+        )
+
+
+def asks_once(regime: Regime) -> bool:
+    """Whether a regime has one question a prompt, so that none can depend on an answer."""
+    return not regime.needs and not regime.roles and regime.ceiling(1) == 1
+
+
+def run_batch(
+    assignment: Assignment,
+    samples: Sequence[Sample],
+    journal: Journal,
+    batches: Mapping[str, Batches],
+    progress: Callable[[Tally], None],
+    *,
+    folder: Path,
+    poll_s: float = _POLL_S,
+) -> RunResult:
+    """Ask about all samples by batches, wait for them, and keep every answer.
+
+    Questions that failed in a way that may pass, or for which a batch brought nothing, are handed in again, three times
+    in all. What then has no answer stands among the failures, as when asked singly.
+
+    Args:
+        assignment: as for `run`, with a regime of one step; its models are not asked.
+        samples: what to judge.
+        journal: where answers are kept.
+        batches: the provider's way of taking batches, of the same models by role.
+        progress: receives how far it is.
+        folder: the run's folder.
+        poll_s: seconds between two looks at the batches.
+
+    Raises:
+        UsageError: if the regime takes several steps.
+        RunError: if a batch failed as a whole or was cancelled, or the budget does not cover it.
+        CallError: if the provider cannot be reached.
+    """
+    check_batchable(assignment.regime)
+    tally = Tally(len(samples) * assignment.repetitions)
+    client = BatchClient(batches, journal, BatchRecord(folder), tally, assignment.budget_usd, poll_s)
+    return asyncio.run(_run_batch(assignment, assignment.items(samples), client, progress))
+
+
+async def _run_batch(
+    assignment: Assignment, items: Sequence[Item], client: BatchClient, progress: Callable[[Tally], None]
+) -> RunResult:
+    tally, judged, failures = client.tally, list[JudgedOutput](), list[Failure]()
+    try:
+        await client.start()
+        questions: dict[str, JournalKey] = {}
+        for item in items:
+            await _solve(assignment, item, partial(_collected, questions))
+        tally.recalled = sum(key in client.journal.keys for key in questions)
+
+        def told(answered: int) -> None:
+            tally.done = max(tally.done, answered * len(items) // max(1, len(questions)))
+            progress(tally)
+
+        while wanted := client.unanswered(questions):
+            before = len(questions) - len(wanted)
+            told(before)
+            await client.ask(wanted, lambda answered, before=before: told(before + answered))  # type: ignore[misc]
+        for item in items:
+            try:
+                outputs = await _solve(assignment, item, client.answer)
+            except GivenUpError as given_up:
+                failures.append(given_up.failure)
+            else:
+                judged += [JudgedOutput(item.sample.id, output, item.repetition) for output in outputs]
+    finally:
+        await client.close()
+        await assignment.close()
+    tally.done, tally.failed = len(items), len(failures)
+    progress(tally)
+    return RunResult(judged, tally, failures)
+
+
+async def _solve(
+    assignment: Assignment, item: Item, answer: Callable[[str, JournalKey], Answer]
+) -> Sequence[Output]:
+    """What the regime makes of a sample with answers that are at hand.
+
+    Raises:
+        GivenUpError: if a question gets no answer from its provider.
+    """
+    scope = Scope(assignment.model.spec, assignment.regime)
+
+    async def ask(step: str, prompt: str, request: Request, *, role: str = MAIN) -> Answer:
+        check_images(assignment.model.spec, request)
+        asked = assignment.sampled(request, item.repetition)
+        question = JournalKey(item.sample.id, step, prompt, asked, item.repetition)
+        return answer(scope.key(question), question)
+
+    try:
+        return (await assignment.regime.solve(assignment.case(item.sample, ask))).outputs
+    except ExceptionGroup as errors:
+        raise first_error(errors) from None
+
+
+def _collected(questions: dict[str, JournalKey], key: str, question: JournalKey) -> Answer:
+    """Keep a question; nothing is made of the answer."""
+    questions[key] = question
+    return Answer("", Finish.STOP)

@@ -53,12 +53,11 @@ from hellofresh.runs import (
     snapshot,
     unfinished_kin,
 )
-from hellofresh.runs.batch import batch_savings, batches_under_way
+from hellofresh.runs.batch import batch_savings, batches_under_way, check_batchable, run_batch
 from hellofresh.runs.record import RunRecord, Usage, model_identity, prediction_row, read_record
 from hellofresh.runs.repetitions import check_repetitions, copies, sampling_notes
 from hellofresh.runs.sharing import SharedAnswers, SharedModel
 from hellofresh.runs.transcribe import transcribe
-from hellofresh.runs.waves import run_batch
 from hellofresh.samples import Fact, Sample, to_json
 from hellofresh.tasks import Task, get_task
 from hellofresh.transcripts import TRANSCRIPTS, Event, SearchedEvent

@@ -22,8 +22,7 @@ from hellofresh.prompts import load_prompt_set
 from hellofresh.regimes import MAIN
 from hellofresh.regimes.zero_shot import ZeroShot
 from hellofresh.runs import Assignment, Journal, RunResult, Tally, run
-from hellofresh.runs.batch import FILE, batches_under_way
-from hellofresh.runs.waves import run_batch
+from hellofresh.runs.batch import FILE, batches_under_way, run_batch
 from hellofresh.tasks import get_task
 
 TASK = get_task("x-notes")
