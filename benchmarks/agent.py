@@ -24,7 +24,8 @@ from statistics import median
 from hellofresh.models import Answer, Finish, Limits, ModelSpec, Request
 from hellofresh.prompts import load_prompt_set
 from hellofresh.regimes import get_regime
-from hellofresh.runs import Assignment, Journal, run
+from hellofresh.runs.journal import Journal
+from hellofresh.runs.runner import Assignment, run
 from hellofresh.tasks import get_task
 from hellofresh.tasks.x_notes import Note, NoteText, Post
 from hellofresh.web import Found, PageStatus, SearchResult, WebPage

@@ -93,7 +93,8 @@ def ask_with_hellofresh(base_url: str, calls: int, *, searching: bool = False) -
     from hellofresh.models.providers.chat import ChatModel
     from hellofresh.prompts import load_prompt_set
     from hellofresh.regimes import get_regime
-    from hellofresh.runs import Assignment, Journal, Tally, run
+    from hellofresh.runs.journal import Journal
+    from hellofresh.runs.runner import Assignment, Tally, run
     from hellofresh.tasks import get_task
     from hellofresh.tasks.x_notes import Note, NoteText, Post
 

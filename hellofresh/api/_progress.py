@@ -13,7 +13,7 @@ from rich.console import Console
 from rich.progress import Progress
 
 from hellofresh.errors import RunError
-from hellofresh.runs import Tally
+from hellofresh.runs.runner import Tally
 
 __all__ = ["ShownProgress", "outside_loop", "shown_progress"]
 

@@ -17,16 +17,15 @@ from hellofresh.files import write_jsonl
 from hellofresh.outputs import Status
 from hellofresh.parquet import write_parquet
 from hellofresh.regimes import MAIN
-from hellofresh.runs import JournalEntry, find_run, is_running, read_plan, snapshot
-from hellofresh.runs.evaluate import planned
+from hellofresh.runs.evaluate import resumed
+from hellofresh.runs.evaluation import given_values
+from hellofresh.runs.export import StepUsage, usage_by_step
+from hellofresh.runs.journal import JournalEntry, snapshot
+from hellofresh.runs.plan import find_run, is_running, read_plan, stored_form
 from hellofresh.runs.record import PredictionRow, RunRecord, read_predictions, read_record
-from hellofresh.runs.steps import StepUsage, usage_by_step
-from hellofresh.runs.web_access import with_web
 from hellofresh.samples import to_json
 from hellofresh.transcripts import Event, Transcript, parse_event, read_transcripts
 from hellofresh.workspace import Workspace
-
-__all__ = ["export", "list_runs", "readable", "resume", "show"]
 
 _Schema = dict[str, pl.DataType | type[pl.DataType]]
 
@@ -131,13 +130,13 @@ def show(options: argparse.Namespace, output: CommandOutput) -> int:
 def _show_run(folder: Path, output: CommandOutput) -> None:
     plan = read_plan(folder)
     identity = {} if plan is None else dict(plan.identity)
-    said = {} if plan is None else plan.arguments.model_dump()
+    said = {} if plan is None else stored_form(plan.evaluation)
     record = _record(folder)
     with snapshot(folder) as journal:
         answers = len(journal)
     whole = {"run": folder.name, "state": _state(folder), "answers": answers, **_numbers(record)}
     steps, samples = usage_by_step(folder)
-    output.result({**whole, "identity": identity, "arguments": said, "steps": to_json(steps)})
+    output.result({**whole, "identity": identity, "evaluation": said, "steps": to_json(steps)})
     # What both name is shown as the run knows it: with parameters and hashes.
     facts = {**whole, **said, "prompt_set_file": said.get("prompt_set"), **identity}
     rows = [(name, _plain(value)) for name, value in facts.items() if value is not None]
@@ -153,8 +152,8 @@ def _show_steps(steps: Sequence[StepUsage], samples: int, output: CommandOutput)
             item.step,
             item.role,
             f"{item.requests / samples:.2f}",
-            f"{item.tokens_in / samples:,.0f}",
-            f"{item.tokens_out / samples:,.0f}",
+            "unknown" if item.tokens_in is None else f"{item.tokens_in / samples:,.0f}",
+            "unknown" if item.tokens_out is None else f"{item.tokens_out / samples:,.0f}",
             f"{item.seconds / samples:.1f}",
             "unknown" if item.cost_usd is None else f"{item.cost_usd / samples:.5f}",
         )
@@ -239,9 +238,9 @@ def readable(text: str) -> str:
 
 def resume(options: argparse.Namespace, output: CommandOutput) -> int:
     workspace = Workspace.from_environment()
-    evaluation = planned(workspace, options.run_id)
-    bounded = replace(evaluation, budget_usd=options.budget, drop_damaged=options.drop_damaged)
-    return carry_out(output, workspace, with_web(bounded, replay=options.replay), dry_run=options.dry_run)
+    evaluation = resumed(workspace, options.run_id)
+    bounded = replace(evaluation, **given_values(vars(options)))  # type: ignore[arg-type]  # argparse has made them so
+    return carry_out(output, workspace, bounded, dry_run=options.dry_run)
 
 
 def export(options: argparse.Namespace, output: CommandOutput) -> int:

@@ -7,19 +7,15 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from hellofresh.cli._output import CommandOutput
-from hellofresh.cli.evaluate import run_evaluation
+from hellofresh.cli.evaluate import evaluation_of, run_evaluation
 from hellofresh.errors import UsageError
 from hellofresh.releases import labels_are_public, load_labels, load_release
-from hellofresh.runs import Forecast
-from hellofresh.runs.evaluate import Evaluation, EvaluationReport, foresee
-from hellofresh.runs.sharing import SharedAnswers
+from hellofresh.runs.dry_run import Forecast
+from hellofresh.runs.evaluate import foresee
+from hellofresh.runs.export import EvaluationReport
 from hellofresh.runs.sweep import Variant, variants
-from hellofresh.runs.web_access import with_web
 from hellofresh.samples import to_json
-from hellofresh.tasks import get_task
 from hellofresh.workspace import Workspace
-
-__all__ = ["run"]
 
 
 def run(options: argparse.Namespace, output: CommandOutput) -> int:
@@ -30,28 +26,20 @@ def run(options: argparse.Namespace, output: CommandOutput) -> int:
     if options.dry_run:
         output.say("Nothing was sent or written.")
         return 0
-    done = _run_all(output, workspace, planned, options.budget)
+    done = _run_all(output, workspace, planned, planned[0].evaluation.budget_usd)
     _compare(output, workspace, planned, done, private=options.private)
     return 1 if any(report.failed for report in done) else 0
 
 
 def _planned(options: argparse.Namespace) -> list[Variant]:
-    base = Evaluation(
-        edition=options.edition,
-        task=get_task(options.task),
-        model="",
-        regime=options.regime,
-        prompts=options.prompts,
-        limit=options.limit,
-        prompt_set=options.prompt_set,
-    )
+    base = evaluation_of(options, model="")
     return variants(
         base,
-        models=options.model.split(","),
+        models=options.models.split(","),
         settings=dict(_alternatives(text, "setting") for text in options.set),
         roles=dict(_alternatives(text, "role") for text in options.role),
         blocked=[[domain for domain in one.split("+") if domain] for one in options.block.split(",")],
-        providers=options.provider.split(","),
+        providers=options.providers.split(","),
     )
 
 
@@ -64,7 +52,7 @@ def _alternatives(text: str, what: str) -> tuple[str, list[str]]:
 
 def _look_ahead(output: CommandOutput, workspace: Workspace, planned: Sequence[Variant]) -> None:
     """What each variant takes on its own, and all together at most: what is equal is asked once."""
-    ahead = [foresee(workspace, with_web(item.evaluation, provider=item.provider)) for item in planned]
+    ahead = [foresee(workspace, item.evaluation) for item in planned]
     rows = [(item.name or "the only one", *_row(one)) for item, one in zip(planned, ahead, strict=True)]
     total = (
         "all, at most",
@@ -100,13 +88,11 @@ def _run_all(
     done: list[EvaluationReport] = []
     for number, item in enumerate(planned, start=1):
         output.say(f"{number} of {len(planned)}: {item.name or item.evaluation.model}")
-        folders = [report.folder for report in done]
-        shared = SharedAnswers.of(folders)
         left = None if budget is None else max(0.0, budget - sum(report.cost_usd or 0.0 for report in done))
-        evaluation = replace(item.evaluation, shares=shared, budget_usd=left)
-        done.append(run_evaluation(output, workspace, with_web(evaluation, provider=item.provider, others=folders)))
-        if shared.used:
-            output.say(f"{shared.used:,} answers were those of earlier variants, and were not asked for again.")
+        evaluation = replace(item.evaluation, earlier=tuple(report.folder for report in done), budget_usd=left)
+        done.append(run_evaluation(output, workspace, evaluation))
+        if done[-1].shared:
+            output.say(f"{done[-1].shared:,} answers were those of earlier variants, and were not asked for again.")
     return done
 
 

@@ -30,8 +30,8 @@ from hellofresh.outputs import Choice
 from hellofresh.prompts import Prompt, PromptSet, load_prompt_set
 from hellofresh.regimes import MAIN, Case, Need, Regime, get_regime
 from hellofresh.releases import Release, labels_are_public, load_labels, load_release
-from hellofresh.runs.evaluate import Evaluation
-from hellofresh.runs.web_access import with_web
+from hellofresh.runs.evaluation import Evaluation, WebAccess
+from hellofresh.runs.prepare import web_access
 from hellofresh.samples import Label, Sample
 from hellofresh.tasks import TASKS, Task, get_task
 from hellofresh.web import Web
@@ -44,20 +44,19 @@ __all__ = ["TASK_NAMES", "regime_solver"]
 class _SharedWeb:
     """The web of a run: open while a sample is under way."""
 
-    evaluation: Evaluation
+    access: WebAccess | None
     _users: int = 0
     _web: Web | None = field(default=None, repr=False)
 
     @asynccontextmanager
     async def opened(self) -> AsyncIterator[Web | None]:
         """It, None where the regime needs none."""
-        access = self.evaluation.web
-        if access is None:
+        if self.access is None:
             yield None
             return
         if self._web is None:
-            name = sha256_text(canonical_json(dict(access.parameters)))[:12]
-            self._web = access.open(Workspace.from_environment().root / "inspect" / name)
+            name = sha256_text(canonical_json(dict(self.access.parameters)))[:12]
+            self._web = self.access.open(Workspace.from_environment().root / "inspect" / name)
         self._users += 1
         try:
             yield self._web
@@ -110,7 +109,7 @@ def regime_solver(
     prompt_set, wordings = _prompts(chosen_task, chosen, prompts)
     samples = {sample.id: sample for sample in _release(task, edition).with_texts()}
     needs = Evaluation(parse_edition(edition), chosen_task, "", chosen.name, settings=_pairs(settings))
-    web = _SharedWeb(with_web(needs))
+    web = _SharedWeb(web_access(needs))
 
     async def solve(state: TaskState, generate: Generate) -> TaskState:
         sample = samples[str(state.sample_id)]

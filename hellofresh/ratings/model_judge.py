@@ -31,8 +31,11 @@ from hellofresh.ratings.judge_regime import (
 )
 from hellofresh.ratings.study import RatedStudy, StudySample, read_responses, read_samples
 from hellofresh.ratings.table import RATINGS, JudgeKind, Rating, RatingPhase, check_ratings, with_weights, write_table
-from hellofresh.runs import Assignment, Forecast, Journal, Patience, RunResult, Tally, forecast, run, snapshot
+from hellofresh.runs.dry_run import Forecast, forecast
+from hellofresh.runs.journal import Journal, snapshot
+from hellofresh.runs.pace import Patience
 from hellofresh.runs.record import model_identity
+from hellofresh.runs.runner import Assignment, RunResult, Tally, run
 from hellofresh.samples import Sample
 
 __all__ = [

@@ -445,9 +445,7 @@ async def _run_batch(
     return RunResult(judged, tally, failures)
 
 
-async def _solve(
-    assignment: Assignment, item: Item, answer: Callable[[str, JournalKey], Answer]
-) -> Sequence[Output]:
+async def _solve(assignment: Assignment, item: Item, answer: Callable[[str, JournalKey], Answer]) -> Sequence[Output]:
     """What the regime makes of a sample with answers that are at hand.
 
     Raises:

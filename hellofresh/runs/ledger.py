@@ -10,8 +10,6 @@ from hellofresh.models.sight import image_tokens, images_of
 from hellofresh.regimes import MAIN
 from hellofresh.runs.pace import Estimate, estimate_tokens
 
-__all__ = ["Ledger", "Ledgers"]
-
 _MILLION = 1_000_000
 
 

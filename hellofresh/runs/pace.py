@@ -14,8 +14,6 @@ from hellofresh.models import Limits, Request
 from hellofresh.net.rate import RateLimit
 from hellofresh.net.retry import RetryPolicy
 
-__all__ = ["Estimate", "Pace", "PaceClosed", "Patience", "estimate_tokens"]
-
 _CHARACTERS_A_TOKEN = 4
 _TOKENS_A_MESSAGE = 4
 _REGAIN = 0.1

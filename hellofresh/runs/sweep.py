@@ -8,9 +8,7 @@ from itertools import product
 from typing import Literal
 
 from hellofresh.errors import UsageError
-from hellofresh.runs.evaluate import Evaluation
-
-__all__ = ["Variant", "variants"]
+from hellofresh.runs.evaluation import Evaluation
 
 _MOST = 64
 
@@ -21,13 +19,11 @@ class Variant:
 
     Attributes:
         name: what tells it from the others; empty where there are no others.
-        evaluation: what to ask, still without a way to the web.
-        provider: the search provider, empty for the configured one.
+        evaluation: what is asked of whom.
     """
 
     name: str
     evaluation: Evaluation
-    provider: str = ""
 
 
 def variants(
@@ -87,6 +83,7 @@ def _variant(base: Evaluation, choices: Sequence[_Choice], varying: Sequence[boo
         settings=tuple(values("set")),
         roles={role: model for role, _, model in (value.partition("=") for value in values("role"))},
         blocked=tuple(filter(None, values("block")[0].split(","))),
+        provider=values("provider")[0],
     )
     name = ", ".join(choice.name for choice, varies in zip(choices, varying, strict=True) if varies)
-    return Variant(name, evaluation, values("provider")[0])
+    return Variant(name, evaluation)

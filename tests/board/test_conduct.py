@@ -17,7 +17,8 @@ from hellofresh.quarters import Quarter
 from hellofresh.regimes import agent_regime
 from hellofresh.releases import load_labels
 from hellofresh.results.scores import score_quarter
-from hellofresh.runs.evaluate import Evaluation, WebAccess, evaluate
+from hellofresh.runs.evaluate import evaluate
+from hellofresh.runs.evaluation import Evaluation, WebAccess
 from hellofresh.tasks import get_task
 from hellofresh.web import Found, PageStatus, SearchResult, WebPage
 from leaderboard.components.conduct import conduct_section

@@ -23,7 +23,8 @@ from hellofresh.files import read_json
 from hellofresh.quarters import Quarter
 from hellofresh.releases import reveal
 from hellofresh.results.scores import score_quarter
-from hellofresh.runs.evaluate import Evaluation, evaluate
+from hellofresh.runs.evaluate import evaluate
+from hellofresh.runs.evaluation import Evaluation
 from hellofresh.tasks import get_task
 from hellofresh.workspace import Workspace
 

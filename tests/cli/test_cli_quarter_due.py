@@ -29,7 +29,8 @@ from hellofresh.config import (
 )
 from hellofresh.files import atomic_path, sweep_leftovers, temporary_prefix
 from hellofresh.quarters import Quarter
-from hellofresh.runs.evaluate import Evaluation, evaluate, is_finished
+from hellofresh.runs.evaluate import evaluate, is_finished
+from hellofresh.runs.evaluation import Evaluation
 from hellofresh.tasks import get_task
 from hellofresh.workspace import Workspace
 

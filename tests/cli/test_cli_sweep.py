@@ -12,7 +12,7 @@ from hellofresh.errors import UsageError
 from hellofresh.models import Answer, Finish, Message, ModelSpec, Request
 from hellofresh.models.catalogue import CATALOGUE, CatalogueEntry
 from hellofresh.quarters import Quarter
-from hellofresh.runs.evaluate import Evaluation
+from hellofresh.runs.evaluation import Evaluation
 from hellofresh.runs.sharing import SharedAnswers, SharedModel
 from hellofresh.runs.sweep import variants
 from hellofresh.tasks import get_task

@@ -22,7 +22,8 @@ from hellofresh.erasure import Erasure
 from hellofresh.files import canonical_json, read_jsonl
 from hellofresh.quarters import Quarter, parse_utc
 from hellofresh.releases import build_prospective, load_release, reveal
-from hellofresh.runs.evaluate import Evaluation, evaluate
+from hellofresh.runs.evaluate import evaluate
+from hellofresh.runs.evaluation import Evaluation
 from hellofresh.runs.journal import Journal, snapshot
 from hellofresh.tasks import get_task
 from hellofresh.web import PageStatus, WebPage

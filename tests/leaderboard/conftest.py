@@ -24,7 +24,8 @@ from hellofresh.quarters import Quarter
 from hellofresh.releases import build_prospective, build_release, load_labels, resolve, reveal
 from hellofresh.results.score import SCORES
 from hellofresh.results.scores import ALL_PERIODS, MAJORITY, SINGLE, Score, score_quarter
-from hellofresh.runs.evaluate import Evaluation, evaluate
+from hellofresh.runs.evaluate import evaluate
+from hellofresh.runs.evaluation import Evaluation
 from hellofresh.submissions import PROSPECTIVE_SPLIT, add_submission
 from hellofresh.submissions.intake.released import due_in
 from hellofresh.tasks import get_task

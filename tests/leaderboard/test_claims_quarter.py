@@ -19,7 +19,8 @@ from hellofresh.clock import now
 from hellofresh.quarters import Quarter
 from hellofresh.releases import build_release, reveal
 from hellofresh.results.scores import score_quarter
-from hellofresh.runs.evaluate import Evaluation, evaluate
+from hellofresh.runs.evaluate import evaluate
+from hellofresh.runs.evaluation import Evaluation
 from hellofresh.tasks import get_task
 from hellofresh.workspace import Workspace
 from leaderboard.data.tables import SplitKey, load_board

@@ -16,7 +16,8 @@ from hellofresh.clock import now
 from hellofresh.editions import Frozen
 from hellofresh.releases import DatasetSource, freeze
 from hellofresh.results.scores import score_quarter
-from hellofresh.runs.evaluate import Evaluation, evaluate
+from hellofresh.runs.evaluate import evaluate
+from hellofresh.runs.evaluation import Evaluation
 from hellofresh.samples import Candidate, Label
 from hellofresh.tasks import Statement, get_task
 from hellofresh.workspace import Workspace

@@ -22,8 +22,9 @@ from hellofresh.quarters import Quarter
 from hellofresh.releases import load_labels, reveal, take_down
 from hellofresh.results.judgements import judgements_file, receipts_file
 from hellofresh.results.scores import score_quarter
-from hellofresh.runs import read_plan
-from hellofresh.runs.evaluate import Evaluation, evaluate
+from hellofresh.runs.evaluate import evaluate
+from hellofresh.runs.evaluation import Evaluation
+from hellofresh.runs.plan import read_plan
 from hellofresh.tasks import TASKS
 from hellofresh.workspace import Workspace
 from leaderboard.data.records import Records, load_records

@@ -18,7 +18,8 @@ from hellofresh.editions import Frozen
 from hellofresh.releases.build.frozen import DatasetSource, freeze
 from hellofresh.results.scores import score_quarter
 from hellofresh.retrieval.corpora import RetrievalCorpus
-from hellofresh.runs.evaluate import Evaluation, evaluate
+from hellofresh.runs.evaluate import evaluate
+from hellofresh.runs.evaluation import Evaluation
 from hellofresh.tasks import get_task
 from hellofresh.workspace import Workspace
 from leaderboard.components.retrieval import Found, QueryPair, rankings

@@ -23,7 +23,7 @@ from hellofresh.ratings.muse import read_muse
 from hellofresh.ratings.rubric import load_rubric
 from hellofresh.ratings.study import RatedStudy, read_responses, read_study
 from hellofresh.ratings.table import JudgeKind, Rating
-from hellofresh.runs import Patience
+from hellofresh.runs.pace import Patience
 from hellofresh.workspace import Workspace
 
 RUBRIC = load_rubric("correction-13")

@@ -21,8 +21,9 @@ from hellofresh.models.batches.chat import ChatBatches
 from hellofresh.prompts import load_prompt_set
 from hellofresh.regimes import MAIN
 from hellofresh.regimes.zero_shot import ZeroShot
-from hellofresh.runs import Assignment, Journal, RunResult, Tally, run
 from hellofresh.runs.batch import FILE, batches_under_way, run_batch
+from hellofresh.runs.journal import Journal
+from hellofresh.runs.runner import Assignment, RunResult, Tally, run
 from hellofresh.tasks import get_task
 
 TASK = get_task("x-notes")

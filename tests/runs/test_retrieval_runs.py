@@ -21,7 +21,8 @@ from hellofresh.regimes.retrieve import read_ranking
 from hellofresh.releases.build.frozen import DatasetSource, freeze
 from hellofresh.results.build import build_panel
 from hellofresh.retrieval.corpora import RetrievalCorpus
-from hellofresh.runs.evaluate import Evaluation, evaluate
+from hellofresh.runs.evaluate import evaluate
+from hellofresh.runs.evaluation import Evaluation
 from hellofresh.stats import metric_interval
 from hellofresh.tasks import get_task
 from hellofresh.workspace import Workspace

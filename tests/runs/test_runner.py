@@ -15,17 +15,11 @@ from hellofresh.models import Answer, Finish, Limits, Message, ModelSpec, Price,
 from hellofresh.prompts import load_prompt_set
 from hellofresh.regimes import BaseRegime, Case, Need, Outcome, read_choice
 from hellofresh.regimes.zero_shot import ZeroShot
-from hellofresh.runs import (
-    Assignment,
-    Journal,
-    JournalKey,
-    Ledger,
-    RunResult,
-    Tally,
-    estimate_tokens,
-    forecast,
-    run,
-)
+from hellofresh.runs.dry_run import forecast
+from hellofresh.runs.journal import Journal, JournalKey
+from hellofresh.runs.ledger import Ledger
+from hellofresh.runs.pace import estimate_tokens
+from hellofresh.runs.runner import Assignment, RunResult, Tally, run
 from hellofresh.tasks import get_task
 from hellofresh.transcripts import NotedEvent
 

@@ -34,7 +34,7 @@ from hellofresh.errors import ConfigError, DataError, HelloFreshError, ReleaseEr
 from hellofresh.quarters import Quarter
 from hellofresh.releases import Built, build_release, gone_samples, labels_are_public, reveal, take_down
 from hellofresh.releases.publish import publish_to_folder
-from hellofresh.runs.evaluate import Evaluation
+from hellofresh.runs.evaluation import Evaluation
 from hellofresh.tasks import Task, get_task
 from hellofresh.workspace import Workspace
 

@@ -21,7 +21,7 @@ from hellofresh.releases import (
     prospective_splits,
     resolve,
 )
-from hellofresh.runs.evaluate import Evaluation
+from hellofresh.runs.evaluation import Evaluation
 from hellofresh.samples import to_json
 from hellofresh.tasks import TASKS, Task, get_task
 from hellofresh.workspace import Workspace
