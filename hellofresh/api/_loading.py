@@ -21,8 +21,6 @@ from hellofresh.samples import Label, Sample, to_json
 from hellofresh.tasks import Task, get_task
 from hellofresh.workspace import Workspace
 
-__all__ = ["LoadedEdition", "load", "workspace_for_runs"]
-
 
 @dataclass(frozen=True, slots=True)
 class LoadedEdition:

@@ -15,8 +15,6 @@ from rich.progress import Progress
 from hellofresh.errors import RunError
 from hellofresh.runs.runner import Tally
 
-__all__ = ["ShownProgress", "outside_loop", "shown_progress"]
-
 _EVERY_S = 0.25
 _T = TypeVar("_T")
 

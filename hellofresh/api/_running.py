@@ -21,8 +21,6 @@ from hellofresh.runs.evaluation import HINTS, OPTIONS, Evaluation, given_values
 from hellofresh.runs.export import EvaluationReport
 from hellofresh.runs.plan import read_evaluation
 
-__all__ = ["EvaluatedRun", "evaluate"]
-
 
 @dataclass(frozen=True, slots=True)
 class EvaluatedRun:

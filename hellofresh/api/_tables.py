@@ -13,8 +13,6 @@ from hellofresh.figures.charts import Axis, Chart, Figure, Mark, Series
 from hellofresh.figures.image import render
 from hellofresh.figures.vega import place
 
-__all__ = ["ComparisonTable", "ScoreChart", "ScoreTable"]
-
 
 @dataclass(frozen=True, slots=True)
 class ScoreTable:

@@ -45,8 +45,6 @@ from hellofresh.tasks import Task
 from hellofresh.transcripts import AskedEvent, read_transcripts
 from hellofresh.workspace import Workspace
 
-__all__ = ["InspectedSystem", "read_log", "write_log"]
-
 
 class _About(BaseModel):
     model_config = ConfigDict(strict=True, frozen=True, extra="ignore")

@@ -17,8 +17,6 @@ from hellofresh.runs.record import PredictionRow, prediction_row
 from hellofresh.stats import cluster_tables, metric_interval
 from hellofresh.tasks import get_task
 
-__all__ = ["OUTPUTS", "headline_of", "metric_values", "stored_rows", "task_metrics", "verdict"]
-
 OUTPUTS = "hellofresh:outputs"
 """Under this name a sample's store has its outputs, a row for each prompt."""
 

@@ -37,8 +37,6 @@ from hellofresh.tasks import TASKS, Task, get_task
 from hellofresh.web import Web
 from hellofresh.workspace import Workspace
 
-__all__ = ["TASK_NAMES", "regime_solver"]
-
 
 @dataclass(slots=True)
 class _SharedWeb:

@@ -20,8 +20,6 @@ from hellofresh.releases import labels_are_public, load_labels, load_release
 from hellofresh.tasks import Task
 from hellofresh.workspace import Workspace
 
-__all__ = ["write_folder"]
-
 _CODE = '''"""Made by `hellofresh release export`: samples, the reading of answers, and metrics of the task."""
 
 from pathlib import Path

@@ -11,8 +11,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-__all__ = ["MOST_CHARACTERS", "Answered", "TriedPost", "ask"]
-
 GIVEN = "HELLOFRESH_TRY_OPTIONS"
 """Variable with the options that every command gets, as a JSON list; what is chosen on the page goes before them."""
 MOST_CHARACTERS = 20_000

@@ -9,8 +9,6 @@ from pathlib import Path
 
 from leaderboard.trying.asking import GIVEN
 
-__all__ = ["main"]
-
 _OPTIONS = (
     "--server.address=127.0.0.1",
     # A page of the web that has its own name lead to this machine would else pass for this one (DNS rebinding).

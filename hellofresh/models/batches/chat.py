@@ -19,8 +19,6 @@ from hellofresh.models.base import CallError, ModelSpec
 from hellofresh.models.batches.base import BatchQuestion, BatchResult, BatchState, BatchStatus
 from hellofresh.models.providers.chat_wire import failure, payload, read_reply
 
-__all__ = ["ChatBatches"]
-
 _MOST = 20_000
 _MAX_RESULTS = 512 * 2**20
 _PAGES = 20

@@ -16,8 +16,6 @@ from hellofresh.errors import UsageError
 from hellofresh.files import BadJsonError, canonical_json, strict_json
 from hellofresh.models import Message, Request, Tool, ToolCall
 
-__all__ = ["MOST_TOKENS", "Question", "QuestionForm", "digest", "read_question"]
-
 QuestionForm = Literal["chat", "responses"]
 MOST_TOKENS = 4096
 """Visible tokens of an answer, where the client does not say."""
