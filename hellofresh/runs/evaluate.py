@@ -17,7 +17,7 @@ from hellofresh.errors import RunError, UsageError
 from hellofresh.quarters import utc_text
 from hellofresh.regimes import get_regime
 from hellofresh.releases import Release
-from hellofresh.runs.batch import asks_once, batches_under_way, run_batch
+from hellofresh.runs.batch import BatchRecord, asks_once, run_batch
 from hellofresh.runs.dry_run import Forecast, forecast
 from hellofresh.runs.evaluation import Evaluation
 from hellofresh.runs.export import EvaluationReport, export
@@ -70,7 +70,7 @@ def _notes(workspace: Workspace, prepared: PreparedRun) -> Iterator[str]:
     if prepared.plan is None:
         yield from unfinished_kin(workspace.runs, prepared.folder.name, prepared.identity)
     yield from sampling_notes(prepared.assignment.specs, evaluation.repeat, evaluation.temperature)
-    if "provider" in spec.parameters and not prepared.batches:
+    if "provider" in spec.parameters and prepared.batches is None:
         yield f"up to {spec.limits.in_flight} requests to {spec.name} are in flight at once"
 
 
@@ -93,9 +93,9 @@ def _ask(
     prepared: PreparedRun, assignment: Assignment, journal: Journal, progress: Callable[[Tally], None]
 ) -> RunResult:
     samples, folder = prepared.samples, prepared.folder
-    if prepared.batches:
+    if prepared.batches is not None:
         return run_batch(assignment, samples, journal, prepared.batches, progress, folder=folder)
-    under_way = batches_under_way(folder)
+    under_way = len(BatchRecord(folder).open)
     if under_way:
         wait = "Add --batch to wait for them."
         forget = f"Move {folder / 'batches.json'} away to request and pay for the questions again, one by one."
@@ -155,5 +155,5 @@ def resumed(workspace: Workspace, name: str) -> Evaluation:
     if plan is None:
         raise RunError("has no plan", where=folder.name, fix="Run its command again.", code="damaged-run")
     regime = get_regime(plan.evaluation.regime, plan.evaluation.settings)
-    waits = asks_once(regime) and batches_under_way(folder) > 0
+    waits = asks_once(regime) and bool(BatchRecord(folder).open)
     return replace(plan.evaluation, resumes=folder.name, batch=waits)

@@ -20,7 +20,7 @@ from hellofresh.errors import RunError
 from hellofresh.files import write_jsonl
 from hellofresh.outputs import Choice, Output
 from hellofresh.regimes import MAIN
-from hellofresh.runs.batch import batch_savings
+from hellofresh.runs.batch import BatchRecord
 from hellofresh.runs.journal import Journal, JournalEntry, snapshot
 from hellofresh.runs.ledger import Ledger, Ledgers
 from hellofresh.runs.prepare import PreparedRun
@@ -110,7 +110,7 @@ def export(prepared: PreparedRun, number: int, result: RunResult, journal: Journ
         unsearched=sum(any(map(_search_failed, item.events)) for item in transcripts),
         tokens_in=whole.tokens_in,
         tokens_out=whole.tokens_out,
-        cost_usd=None if whole.cost_usd is None else whole.cost_usd - batch_savings(folder, specs),
+        cost_usd=None if whole.cost_usd is None else whole.cost_usd - BatchRecord(folder).savings(specs),
         copies=tuple(copies(journal.entries()) if prepared.evaluation.repeat > 1 else ()),
         shared=prepared.shared.used,
     )

@@ -52,7 +52,7 @@ class PreparedRun:
         release: the samples.
         assignment: the opened models and what they are asked, still without web and pictures.
         web: the way to the outside world, None for a regime that needs none.
-        batches: the providers' ways of taking batches by role; empty where questions are asked singly.
+        batches: the provider's way of taking batches, None where questions are asked singly.
         shared: answers of earlier runs.
         plan: of the run, None where it was not begun.
         done: its record, None where it was not finished.
@@ -64,7 +64,7 @@ class PreparedRun:
     release: Release
     assignment: Assignment
     web: WebAccess | None
-    batches: Mapping[str, Batches]
+    batches: Batches | None
     shared: SharedAnswers
     plan: RunPlan | None
     done: RunRecord | None
@@ -115,7 +115,10 @@ def prepare(
     models = _open_models(workspace, evaluation, regime, only_known=only_known)
     if regime.one_prompt or models[MAIN].spec.kind == "baseline":
         prompts = prompts[:1]
-    batches = _open_batches(workspace, evaluation, regime, only_known=only_known)
+    batches = None
+    if evaluation.batch:
+        check_batchable(regime)
+        batches = open_batches(evaluation.model, only_known=only_known)
     shared = SharedAnswers.of(evaluation.earlier)
     if evaluation.earlier:
         models = {role: SharedModel(model, shared) for role, model in models.items()}
@@ -208,15 +211,6 @@ def _check_kind(spec: ModelSpec, regime: Regime) -> None:
             expected="a retriever, such as bm25" if regime.gives is Ranking else "a model that is no retriever",
             code="other-kind",
         )
-
-
-def _open_batches(
-    workspace: Workspace, evaluation: Evaluation, regime: Regime, *, only_known: bool
-) -> Mapping[str, Batches]:
-    if not evaluation.batch:
-        return {}
-    check_batchable(regime)
-    return {MAIN: open_batches(evaluation.model, only_known=only_known)}
 
 
 def _check_price(evaluation: Evaluation, assignment: Assignment) -> None:
