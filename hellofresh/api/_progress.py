@@ -13,7 +13,7 @@ from typing import Protocol, TypeVar
 from rich.console import Console
 from rich.progress import Progress
 
-from hellofresh.errors import RunError
+from hellofresh.core.errors import RunError
 from hellofresh.runs.runner import Tally
 
 _EVERY_S = 0.25

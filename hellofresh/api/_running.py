@@ -13,13 +13,13 @@ from hellofresh.api._loading import LoadedEdition, workspace_for_runs
 from hellofresh.api._progress import outside_loop, shown_progress
 from hellofresh.api._scoring import scored
 from hellofresh.api._tables import ScoreTable
-from hellofresh.errors import UsageError
-from hellofresh.regimes import agent_regime
+from hellofresh.core.errors import UsageError
 from hellofresh.results.entries import entry_of_run
 from hellofresh.runs.evaluate import evaluate as _evaluate
 from hellofresh.runs.evaluation import HINTS, OPTIONS, Evaluation, given_values
 from hellofresh.runs.export import EvaluationReport
 from hellofresh.runs.plan import read_evaluation
+from hellofresh.runs.regimes import agent_regime
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,17 +6,17 @@ import argparse
 from collections.abc import Sequence
 
 from hellofresh.cli._output import CommandOutput, duration
-from hellofresh.errors import UsageError
+from hellofresh.core.errors import UsageError
+from hellofresh.core.workspace import Workspace
 from hellofresh.models.catalogue import ENDPOINT
-from hellofresh.outputs import Status
-from hellofresh.regimes import agent_regime
 from hellofresh.runs.dry_run import SECONDS_A_CALL
 from hellofresh.runs.evaluate import evaluate, foresee
 from hellofresh.runs.evaluation import Evaluation, given_values
 from hellofresh.runs.export import EvaluationReport
-from hellofresh.samples import to_json
+from hellofresh.runs.regimes import agent_regime
 from hellofresh.tasks import Task, get_task
-from hellofresh.workspace import Workspace
+from hellofresh.tasks.outputs import Status
+from hellofresh.tasks.samples import to_json
 
 
 def run(options: argparse.Namespace, output: CommandOutput) -> int:

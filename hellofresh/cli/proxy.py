@@ -9,12 +9,12 @@ from dataclasses import replace
 
 from hellofresh.cli._output import CommandOutput
 from hellofresh.cli.evaluate import carry_out, evaluation_of
-from hellofresh.errors import UsageError
-from hellofresh.regimes import proxy_regime
-from hellofresh.regimes.endpoint.server import EndpointServer
-from hellofresh.regimes.proxy import Proxy
+from hellofresh.core.errors import UsageError
+from hellofresh.core.workspace import Workspace
 from hellofresh.runs.pace import Patience
-from hellofresh.workspace import Workspace
+from hellofresh.runs.regimes import proxy_regime
+from hellofresh.runs.regimes.endpoint.server import EndpointServer
+from hellofresh.runs.regimes.proxy import Proxy
 
 _TOKEN = "HELLOFRESH_PROXY_TOKEN"  # noqa: S105 - the variable's name
 _DRAIN_S = 2.0

@@ -13,11 +13,11 @@ from pathlib import Path
 from typing import NoReturn
 
 from hellofresh.cli._output import CommandOutput, duration
-from hellofresh.clock import now
-from hellofresh.errors import DataError, UsageError
+from hellofresh.core.clock import now
+from hellofresh.core.errors import DataError, UsageError
+from hellofresh.core.workspace import Workspace
 from hellofresh.runs.evaluation import OPTIONS, given_values
 from hellofresh.runs.respond import Post, RespondedPost, asking, respond
-from hellofresh.workspace import Workspace
 
 _LOCAL = "127.0.0.1"
 _DAY = re.compile(r"\d{4}-\d{2}-\d{2}")

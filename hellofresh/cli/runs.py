@@ -12,20 +12,20 @@ import polars as pl
 
 from hellofresh.cli._output import CommandOutput
 from hellofresh.cli.evaluate import carry_out
-from hellofresh.errors import DataError, UsageError
-from hellofresh.files import write_jsonl
-from hellofresh.outputs import Status
-from hellofresh.parquet import write_parquet
-from hellofresh.regimes import MAIN
+from hellofresh.core.errors import DataError, UsageError
+from hellofresh.core.files import write_jsonl
+from hellofresh.core.parquet import write_parquet
+from hellofresh.core.workspace import Workspace
 from hellofresh.runs.evaluate import resumed
 from hellofresh.runs.evaluation import given_values
 from hellofresh.runs.export import StepUsage, usage_by_step
 from hellofresh.runs.journal import JournalEntry, snapshot
 from hellofresh.runs.plan import find_run, is_running, read_plan, stored_form
 from hellofresh.runs.record import PredictionRow, RunRecord, read_predictions, read_record
-from hellofresh.samples import to_json
-from hellofresh.transcripts import Event, Transcript, parse_event, read_transcripts
-from hellofresh.workspace import Workspace
+from hellofresh.runs.regimes import MAIN
+from hellofresh.tasks.outputs import Status
+from hellofresh.tasks.samples import to_json
+from hellofresh.tasks.transcripts import Event, Transcript, parse_event, read_transcripts
 
 _Schema = dict[str, pl.DataType | type[pl.DataType]]
 
@@ -270,7 +270,7 @@ def _export_log(folder: Path, to: Path | None, output: CommandOutput) -> int:
     from hellofresh.cli.submission.new import need_inspect
 
     need_inspect()
-    from hellofresh.harnesses.inspect_logs import write_log
+    from hellofresh.api.harnesses.inspect_logs import write_log
 
     path = to or Path(f"{folder.name}.eval")
     if path.suffix not in (".eval", ".json"):

@@ -11,14 +11,14 @@ from math import prod
 
 from hellofresh.cli._output import CommandOutput
 from hellofresh.cli.evaluate import evaluation_of, run_evaluation
-from hellofresh.errors import UsageError
+from hellofresh.core.errors import UsageError
+from hellofresh.core.workspace import Workspace
 from hellofresh.releases import labels_are_public, load_labels, load_release
 from hellofresh.runs.dry_run import Forecast
 from hellofresh.runs.evaluate import foresee
 from hellofresh.runs.evaluation import Evaluation
 from hellofresh.runs.export import EvaluationReport
-from hellofresh.samples import to_json
-from hellofresh.workspace import Workspace
+from hellofresh.tasks.samples import to_json
 
 _MOST = 64
 _Change = Callable[[Evaluation], Evaluation]
@@ -163,9 +163,9 @@ def _compare(
     *,
     private: bool,
 ) -> None:
-    from hellofresh.analyses.agents import AgentPanel, compare_variants
     from hellofresh.cli.agents import show_table
-    from hellofresh.publishers import load_publishers
+    from hellofresh.evidence.publishers import load_publishers
+    from hellofresh.results.analyses.agents import AgentPanel, compare_variants
     from hellofresh.results.build import panel_of
     from hellofresh.results.entries import entry_of_run
     from hellofresh.results.traces import read_traces

@@ -16,16 +16,15 @@ from itertools import count
 from pathlib import Path
 from typing import TypeVar
 
-from hellofresh.errors import RunError, UsageError
-from hellofresh.files import as_model, read_json, write_json
+from hellofresh.core.errors import RunError, UsageError
+from hellofresh.core.files import as_model, read_json, write_json
+from hellofresh.core.net.retry import RetryPolicy
 from hellofresh.models import Answer, CallError, Finish, ModelSpec, Request
 from hellofresh.models.batches.base import Batches, BatchQuestion, BatchResult, BatchState, BatchStatus, sorted_out
 from hellofresh.models.sight import check_images
-from hellofresh.net.retry import RetryPolicy
-from hellofresh.outputs import Output
-from hellofresh.regimes import MAIN, Regime
 from hellofresh.runs.journal import Journal, JournalKey, Scope, recount
 from hellofresh.runs.ledger import Ledger, Ledgers
+from hellofresh.runs.regimes import MAIN, Regime
 from hellofresh.runs.runner import (
     Assignment,
     Failure,
@@ -36,7 +35,8 @@ from hellofresh.runs.runner import (
     Tally,
     first_error,
 )
-from hellofresh.samples import Sample
+from hellofresh.tasks.outputs import Output
+from hellofresh.tasks.samples import Sample
 
 FILE = "batches.json"
 ROUNDS = 3

@@ -15,18 +15,18 @@ from dataclasses import dataclass, field, replace
 from datetime import date
 from math import ceil
 
-from hellofresh.images import Image, media_of
+from hellofresh.evidence.web import Found, PageStatus, SearchResult, WebPage
+from hellofresh.evidence.web.pictures import MOST_PICTURES
 from hellofresh.models import Answer, Finish, Request
 from hellofresh.models.sight import PAPER_IMAGE, check_images, image_tokens, images_of
-from hellofresh.regimes import MAIN, Need
 from hellofresh.runs.batch import price_share
 from hellofresh.runs.journal import Journal, JournalKey, Scope
 from hellofresh.runs.ledger import Ledger, Ledgers
 from hellofresh.runs.pace import Estimate
+from hellofresh.runs.regimes import MAIN, Need
 from hellofresh.runs.runner import Assignment, Item
-from hellofresh.samples import Sample
-from hellofresh.web import Found, PageStatus, SearchResult, WebPage
-from hellofresh.web.pictures import MOST_PICTURES
+from hellofresh.tasks.images import Image, media_of
+from hellofresh.tasks.samples import Sample
 
 SECONDS_A_CALL = 1.0
 """How long an answer is taken to need."""

@@ -12,10 +12,10 @@ import asyncio
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 
-from hellofresh.clock import now
-from hellofresh.errors import RunError, UsageError
-from hellofresh.quarters import utc_text
-from hellofresh.regimes import get_regime
+from hellofresh.core.clock import now
+from hellofresh.core.errors import RunError, UsageError
+from hellofresh.core.quarters import utc_text
+from hellofresh.core.workspace import Workspace
 from hellofresh.releases import Release
 from hellofresh.runs.batch import BatchRecord, asks_once, run_batch
 from hellofresh.runs.dry_run import Forecast, forecast
@@ -24,8 +24,8 @@ from hellofresh.runs.export import EvaluationReport, export
 from hellofresh.runs.journal import Journal, snapshot
 from hellofresh.runs.plan import RunPlan, find_run, next_number, read_plan, refuse_changes, unfinished_kin
 from hellofresh.runs.prepare import PreparedRun, prepare, sampling_notes
+from hellofresh.runs.regimes import get_regime
 from hellofresh.runs.runner import Assignment, RunResult, Tally, run
-from hellofresh.workspace import Workspace
 
 
 def evaluate(

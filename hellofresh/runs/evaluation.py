@@ -12,13 +12,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, cast, get_type_hints
 
-from hellofresh.errors import UsageError
+from hellofresh.core.errors import UsageError
 
 if TYPE_CHECKING:
-    from hellofresh.editions import Edition
+    from hellofresh.core.editions import Edition
+    from hellofresh.evidence.web import Web
     from hellofresh.runs.pace import Patience
     from hellofresh.tasks import Task
-    from hellofresh.web import Web
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,19 +16,19 @@ from dataclasses import dataclass, field, replace
 from itertools import groupby
 from pathlib import Path
 
-from hellofresh.errors import RunError
-from hellofresh.files import write_jsonl
-from hellofresh.outputs import Choice, Output
-from hellofresh.regimes import MAIN
+from hellofresh.core.errors import RunError
+from hellofresh.core.files import write_jsonl
 from hellofresh.runs.batch import BatchRecord
 from hellofresh.runs.journal import Journal, JournalEntry, snapshot
 from hellofresh.runs.ledger import Ledger, Ledgers
 from hellofresh.runs.prepare import PreparedRun
 from hellofresh.runs.record import RunRecord, Usage, prediction_row
+from hellofresh.runs.regimes import MAIN
 from hellofresh.runs.runner import RunResult, Tally
-from hellofresh.samples import to_json
 from hellofresh.tasks import Task
-from hellofresh.transcripts import (
+from hellofresh.tasks.outputs import Choice, Output
+from hellofresh.tasks.samples import to_json
+from hellofresh.tasks.transcripts import (
     TRANSCRIPTS,
     AskedEvent,
     Event,

@@ -10,9 +10,9 @@ import heapq
 from dataclasses import dataclass, field
 from typing import Any
 
+from hellofresh.core.net.rate import RateLimit
+from hellofresh.core.net.retry import RetryPolicy
 from hellofresh.models import Limits, Request
-from hellofresh.net.rate import RateLimit
-from hellofresh.net.retry import RetryPolicy
 
 _CHARACTERS_A_TOKEN = 4
 _TOKENS_A_MESSAGE = 4

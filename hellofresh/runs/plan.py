@@ -24,12 +24,12 @@ from pydantic import (
 )
 from pydantic_core import core_schema
 
-from hellofresh.clock import Event
-from hellofresh.editions import parse_edition
-from hellofresh.errors import DataError, RunError, UnknownNameError, UsageError
-from hellofresh.files import canonical_json, model_fault, read_json, read_model, sha256_text, write_json
-from hellofresh.net.lock import is_locked
-from hellofresh.quarters import parse_utc
+from hellofresh.core.clock import Event
+from hellofresh.core.editions import parse_edition
+from hellofresh.core.errors import DataError, RunError, UnknownNameError, UsageError
+from hellofresh.core.files import canonical_json, model_fault, read_json, read_model, sha256_text, write_json
+from hellofresh.core.net.lock import is_locked
+from hellofresh.core.quarters import parse_utc
 from hellofresh.runs.evaluation import HINTS, OPTIONS, STORED, Evaluation
 from hellofresh.tasks import get_task
 

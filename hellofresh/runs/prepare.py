@@ -9,34 +9,34 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import get_args
 
-from hellofresh.clock import now
 from hellofresh.config import Settings, WebSettings
-from hellofresh.editions import Edition, quarters_of
-from hellofresh.errors import DataError, UnknownNameError, UsageError
+from hellofresh.core.clock import now
+from hellofresh.core.editions import Edition, quarters_of
+from hellofresh.core.errors import DataError, UnknownNameError, UsageError
+from hellofresh.core.quarters import utc_text
+from hellofresh.core.workspace import Workspace
+from hellofresh.evidence.web import Web, open_web
+from hellofresh.evidence.web.pictures import open_pictures
+from hellofresh.evidence.web.store import TEXTS_ALREADY, user_agent
 from hellofresh.models import Model, ModelSpec, Sampling
 from hellofresh.models.baselines import TrainingSample
 from hellofresh.models.batches.base import Batches
 from hellofresh.models.catalogue import ModelContext, open_batches, open_model
-from hellofresh.outputs import Output, Ranking
-from hellofresh.prompts import Prompt, load_prompt_set
-from hellofresh.quarters import utc_text
-from hellofresh.regimes import MAIN, Need, Regime, get_regime, regimes_for
 from hellofresh.releases import Release, labels_are_public, load_labels, load_prospective, load_release
 from hellofresh.runs.batch import check_batchable
 from hellofresh.runs.evaluation import Evaluation, WebAccess
 from hellofresh.runs.ledger import Ledgers
 from hellofresh.runs.pace import Patience
 from hellofresh.runs.plan import RunPlan, hash_of, read_plan, refuse_changes
+from hellofresh.runs.prompts import Prompt, load_prompt_set
 from hellofresh.runs.record import RunRecord, model_identity, read_record
+from hellofresh.runs.regimes import MAIN, Need, Regime, get_regime, regimes_for
 from hellofresh.runs.runner import Assignment
 from hellofresh.runs.sharing import SharedAnswers, SharedModel
-from hellofresh.samples import MAIN as MAIN_SPLIT
-from hellofresh.samples import Fact, Sample
 from hellofresh.tasks import Task
-from hellofresh.web import Web, open_web
-from hellofresh.web.pictures import open_pictures
-from hellofresh.web.store import TEXTS_ALREADY, user_agent
-from hellofresh.workspace import Workspace
+from hellofresh.tasks.outputs import Output, Ranking
+from hellofresh.tasks.samples import MAIN as MAIN_SPLIT
+from hellofresh.tasks.samples import Fact, Sample
 
 HIGHEST_TEMPERATURE = 2.0
 

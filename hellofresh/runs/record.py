@@ -11,12 +11,12 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field, NonNegativeInt, model_validator
 
-from hellofresh.errors import RunError
-from hellofresh.files import read_model, read_models, write_json
+from hellofresh.core.errors import RunError
+from hellofresh.core.files import read_model, read_models, write_json
 from hellofresh.models import ModelSpec
-from hellofresh.outputs import Choice, Output, Ranking, Response, Status
 from hellofresh.runs.plan import VERSION, StoredEvaluation, migrated
-from hellofresh.samples import to_json
+from hellofresh.tasks.outputs import Choice, Output, Ranking, Response, Status
+from hellofresh.tasks.samples import to_json
 
 RECORD = "run.json"
 _FIX = "Run the same evaluation again: the journal still has the answers."

@@ -15,29 +15,29 @@ from datetime import date, datetime
 from pathlib import Path
 
 from hellofresh.config import Settings
-from hellofresh.editions import Frozen
-from hellofresh.errors import UnknownNameError, UsageError
-from hellofresh.files import canonical_json, sha256_text, write_json
-from hellofresh.images import Image, Media
+from hellofresh.core.editions import Frozen
+from hellofresh.core.errors import UnknownNameError, UsageError
+from hellofresh.core.files import canonical_json, sha256_text, write_json
+from hellofresh.core.workspace import Workspace
+from hellofresh.evidence.publishers import load_publishers
+from hellofresh.evidence.web import Found, ImageSearch, Web, WebPage
+from hellofresh.evidence.web.pictures import PictureCache, PictureError, decode_now
+from hellofresh.evidence.web.search import provider_with_key
+from hellofresh.evidence.web.store import TEXTS_ALREADY
 from hellofresh.models import Model
 from hellofresh.models.catalogue import ModelContext, open_model
-from hellofresh.outputs import Response
-from hellofresh.publishers import load_publishers
-from hellofresh.regimes import MAIN, get_regime
 from hellofresh.releases import Release
 from hellofresh.runs.evaluate import evaluate
 from hellofresh.runs.evaluation import Evaluation, WebAccess
 from hellofresh.runs.export import EvaluationReport, StepUsage, kind_of_step, usage_by_step
 from hellofresh.runs.prepare import web_access
 from hellofresh.runs.record import read_outputs, read_record
+from hellofresh.runs.regimes import MAIN, get_regime
 from hellofresh.tasks import get_task
 from hellofresh.tasks.corrections import MisleadingPost
-from hellofresh.transcripts import Event, NotedEvent, QuotedEvent, ReadEvent, SearchedEvent, read_transcripts
-from hellofresh.web import Found, ImageSearch, Web, WebPage
-from hellofresh.web.pictures import PictureCache, PictureError, decode_now
-from hellofresh.web.search import provider_with_key
-from hellofresh.web.store import TEXTS_ALREADY
-from hellofresh.workspace import Workspace
+from hellofresh.tasks.images import Image, Media
+from hellofresh.tasks.outputs import Response
+from hellofresh.tasks.transcripts import Event, NotedEvent, QuotedEvent, ReadEvent, SearchedEvent, read_transcripts
 
 ASKED = Frozen("asked", "1")
 """The edition of a post that somebody asks about."""

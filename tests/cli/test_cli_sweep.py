@@ -9,10 +9,10 @@ import pytest
 
 from hellofresh.cli import main
 from hellofresh.cli.sweep import variants
-from hellofresh.errors import UsageError
+from hellofresh.core.errors import UsageError
+from hellofresh.core.quarters import Quarter
 from hellofresh.models import Answer, Finish, Message, ModelSpec, Request
 from hellofresh.models.catalogue import CATALOGUE, CatalogueEntry
-from hellofresh.quarters import Quarter
 from hellofresh.runs.evaluation import Evaluation
 from hellofresh.runs.sharing import SharedAnswers, SharedModel
 from hellofresh.tasks import get_task

@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from hellofresh.errors import UnknownNameError
-from hellofresh.quarters import Quarter
+from hellofresh.core.errors import UnknownNameError
+from hellofresh.core.quarters import Quarter
+from hellofresh.evidence.web.excluded import ExcludedSources
 from hellofresh.runs.evaluation import Evaluation
 from hellofresh.runs.prepare import web_access
 from hellofresh.tasks import get_task
-from hellofresh.web.excluded import ExcludedSources
 
 CLAIMS = get_task("claims")
 

@@ -11,17 +11,17 @@ from typing import Any, ClassVar
 
 import pytest
 
+from hellofresh.evidence.web import Found, PageStatus, SearchResult, WebPage
 from hellofresh.models import Answer, Finish, Limits, Message, ModelSpec, Price, Request
-from hellofresh.outputs import Choice
-from hellofresh.prompts import load_prompt_set
-from hellofresh.regimes import MAIN, BaseRegime, Case, Need, Outcome, get_regime, regimes_for
 from hellofresh.runs.dry_run import Forecast, forecast
 from hellofresh.runs.journal import Journal
 from hellofresh.runs.ledger import Ledgers
+from hellofresh.runs.prompts import load_prompt_set
+from hellofresh.runs.regimes import MAIN, BaseRegime, Case, Need, Outcome, get_regime, regimes_for
 from hellofresh.runs.runner import Assignment, run
-from hellofresh.samples import Sample
 from hellofresh.tasks import get_task
-from hellofresh.web import Found, PageStatus, SearchResult, WebPage
+from hellofresh.tasks.outputs import Choice
+from hellofresh.tasks.samples import Sample
 
 TASK = get_task("x-notes")
 PROMPTS = load_prompt_set("x-notes", "zero-shot")

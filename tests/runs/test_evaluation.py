@@ -14,8 +14,8 @@ import pytest
 import hellofresh as hf
 from hellofresh.cli.arguments import command_line
 from hellofresh.cli.evaluate import evaluation_of
-from hellofresh.errors import RunError
-from hellofresh.quarters import Quarter
+from hellofresh.core.errors import RunError
+from hellofresh.core.quarters import Quarter
 from hellofresh.runs.evaluation import OPTIONS, STORED, Evaluation, given_values
 from hellofresh.runs.plan import read_evaluation, read_plan, stored_form
 from hellofresh.tasks import get_task

@@ -8,14 +8,14 @@ from typing import ClassVar
 
 import pytest
 
-from hellofresh.outputs import Choice
-from hellofresh.quarters import Quarter
-from hellofresh.regimes import REGIMES, BaseRegime, Case, Need, Outcome
+from hellofresh.core.quarters import Quarter
 from hellofresh.releases import load_labels
 from hellofresh.runs import prepare
 from hellofresh.runs.evaluate import evaluate
 from hellofresh.runs.evaluation import Evaluation
+from hellofresh.runs.regimes import REGIMES, BaseRegime, Case, Need, Outcome
 from hellofresh.tasks import get_task
+from hellofresh.tasks.outputs import Choice
 
 SEEN: list[Mapping[str, object]] = []
 

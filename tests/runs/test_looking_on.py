@@ -8,13 +8,13 @@ import time
 
 import pytest
 
-from hellofresh.errors import RunError, WorkspaceError
+from hellofresh.core.errors import RunError, WorkspaceError
+from hellofresh.core.quarters import Quarter
 from hellofresh.models import Answer, Finish, Message, ModelSpec, Request
-from hellofresh.quarters import Quarter
-from hellofresh.regimes.zero_shot import ZeroShot
 from hellofresh.runs.evaluation import Evaluation
 from hellofresh.runs.journal import Journal, JournalKey, snapshot
 from hellofresh.runs.plan import RunPlan, next_number, read_plan
+from hellofresh.runs.regimes.zero_shot import ZeroShot
 from hellofresh.tasks import get_task
 
 SPEC = ModelSpec("m", "language-model", "A fake.", {})

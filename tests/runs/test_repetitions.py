@@ -8,16 +8,16 @@ from dataclasses import dataclass, field, replace
 import pytest
 
 from hellofresh.cli import main
-from hellofresh.errors import UsageError
+from hellofresh.core.errors import UsageError
 from hellofresh.models import Answer, Finish, Limits, Message, ModelSpec, Request, Sampling
 from hellofresh.models._endpoint import Abilities
 from hellofresh.models.catalogue import CATALOGUE, CatalogueEntry
-from hellofresh.regimes import MAIN
 from hellofresh.runs.evaluate import evaluate, resumed
 from hellofresh.runs.evaluation import Evaluation
 from hellofresh.runs.journal import Journal
 from hellofresh.runs.prepare import check_repetitions, sampling_notes
 from hellofresh.runs.record import read_record
+from hellofresh.runs.regimes import MAIN
 from hellofresh.runs.runner import _seed
 
 

@@ -10,18 +10,18 @@ from itertools import pairwise
 
 import pytest
 
-from hellofresh.errors import RunError
+from hellofresh.core.errors import RunError
 from hellofresh.models import Answer, Finish, Limits, Message, ModelSpec, Price, Request
-from hellofresh.prompts import load_prompt_set
-from hellofresh.regimes import BaseRegime, Case, Need, Outcome, read_choice
-from hellofresh.regimes.zero_shot import ZeroShot
 from hellofresh.runs.dry_run import forecast
 from hellofresh.runs.journal import Journal, JournalKey
 from hellofresh.runs.ledger import Ledger
 from hellofresh.runs.pace import estimate_tokens
+from hellofresh.runs.prompts import load_prompt_set
+from hellofresh.runs.regimes import BaseRegime, Case, Need, Outcome, read_choice
+from hellofresh.runs.regimes.zero_shot import ZeroShot
 from hellofresh.runs.runner import Assignment, RunResult, Tally, run
 from hellofresh.tasks import get_task
-from hellofresh.transcripts import NotedEvent
+from hellofresh.tasks.transcripts import NotedEvent
 
 TASK = get_task("x-notes")
 PROMPTS = load_prompt_set("x-notes", "zero-shot")

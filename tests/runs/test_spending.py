@@ -6,13 +6,13 @@ from dataclasses import dataclass, field, replace
 
 import pytest
 
-from hellofresh.errors import RunError
+from hellofresh.core.errors import RunError
 from hellofresh.models import Answer, Finish, Limits, ModelSpec, Price, Request
-from hellofresh.prompts import load_prompt_set
-from hellofresh.regimes.zero_shot import VISIBLE_TOKENS, ZeroShot
 from hellofresh.runs.dry_run import forecast
 from hellofresh.runs.journal import Journal
 from hellofresh.runs.ledger import Ledger
+from hellofresh.runs.prompts import load_prompt_set
+from hellofresh.runs.regimes.zero_shot import VISIBLE_TOKENS, ZeroShot
 from hellofresh.runs.runner import Assignment, run
 from hellofresh.tasks import get_task
 
