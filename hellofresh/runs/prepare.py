@@ -9,12 +9,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import get_args
 
-from hellofresh.config import Settings, WebSettings
+from hellofresh.config import Settings
 from hellofresh.core.clock import now
 from hellofresh.core.editions import Edition, quarters_of
 from hellofresh.core.errors import DataError, UnknownNameError, UsageError
 from hellofresh.core.quarters import utc_text
 from hellofresh.core.workspace import Workspace
+from hellofresh.evidence.settings import WebSettings
 from hellofresh.evidence.web import Web, open_web
 from hellofresh.evidence.web.pictures import open_pictures
 from hellofresh.evidence.web.store import TEXTS_ALREADY, user_agent
