@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -44,22 +44,22 @@ _PREDICTIONS: _Schema = {
     "rationale": pl.String,
     "sources": pl.List(pl.String),
 }
-_RESPONSES: _Schema = {
-    "run": pl.String,
-    "sample": pl.String,
-    "step": pl.String,
-    "role": pl.String,
-    "prompt": pl.String,
-    "repetition": pl.Int64,
-    "request": pl.String,
-    "text": pl.String,
-    "finish": pl.String,
-    "tokens_in": pl.Int64,
-    "tokens_out": pl.Int64,
-    "logprob_yes": pl.Float64,
-    "logprob_no": pl.Float64,
-    "served_by": pl.String,
+_RESPONSES: Mapping[str, tuple[type[pl.DataType], Callable[[JournalEntry], object]]] = {
+    "sample": (pl.String, lambda entry: entry.sample),
+    "step": (pl.String, lambda entry: entry.step),
+    "role": (pl.String, lambda entry: entry.role),
+    "prompt": (pl.String, lambda entry: entry.prompt),
+    "repetition": (pl.Int64, lambda entry: entry.repetition),
+    "request": (pl.String, lambda entry: entry.request),
+    "text": (pl.String, lambda entry: entry.answer.text),
+    "finish": (pl.String, lambda entry: str(entry.answer.finish)),
+    "tokens_in": (pl.Int64, lambda entry: entry.answer.tokens_in),
+    "tokens_out": (pl.Int64, lambda entry: entry.answer.tokens_out),
+    "logprob_yes": (pl.Float64, lambda entry: (entry.answer.logprobs or {}).get("yes")),
+    "logprob_no": (pl.Float64, lambda entry: (entry.answer.logprobs or {}).get("no")),
+    "served_by": (pl.String, lambda entry: entry.answer.served_by),
 }
+"""Columns of the responses, each with what it has of an answer."""
 _TRANSCRIPTS: _Schema = {"run": pl.String, "sample": pl.String, "repetition": pl.Int64, "events": pl.String}
 
 
@@ -287,7 +287,8 @@ def _tables(folder: Path) -> Iterator[tuple[str, _Schema, Iterator[Mapping[str, 
     run = folder.name
     yield "predictions", _PREDICTIONS, ({"run": run, **row.model_dump(mode="json")} for row in read_predictions(folder))
     with snapshot(folder) as journal:
-        yield "responses", _RESPONSES, (_response(run, entry) for entry in journal.entries())
+        columns: _Schema = {"run": pl.String, **{name: kind for name, (kind, _) in _RESPONSES.items()}}
+        yield "responses", columns, (_response(run, entry) for entry in journal.entries())
     yield "transcripts", _TRANSCRIPTS, (_transcript(run, item) for item in read_transcripts(folder))
 
 
@@ -302,23 +303,7 @@ def _transcript(run: str, item: Transcript) -> dict[str, object]:
 
 
 def _response(run: str, entry: JournalEntry) -> dict[str, object]:
-    answer, chances = entry.answer, entry.answer.logprobs or {}
-    return {
-        "run": run,
-        "sample": entry.sample,
-        "step": entry.step,
-        "role": entry.role,
-        "prompt": entry.prompt,
-        "repetition": entry.repetition,
-        "request": entry.request,
-        "text": answer.text,
-        "finish": str(answer.finish),
-        "tokens_in": answer.tokens_in,
-        "tokens_out": answer.tokens_out,
-        "logprob_yes": chances.get("yes"),
-        "logprob_no": chances.get("no"),
-        "served_by": answer.served_by,
-    }
+    return {"run": run, **{name: read(entry) for name, (_, read) in _RESPONSES.items()}}
 
 
 def _write_table(path: Path, schema: _Schema, rows: Iterator[Mapping[str, object]]) -> int:

@@ -30,6 +30,7 @@ from hellofresh.core.errors import DataError, RunError, UnknownNameError, UsageE
 from hellofresh.core.files import canonical_json, model_fault, read_json, read_model, sha256_text, write_json
 from hellofresh.core.net.lock import is_locked
 from hellofresh.core.quarters import parse_utc
+from hellofresh.core.strict import Strict
 from hellofresh.runs.evaluation import HINTS, OPTIONS, STORED, Evaluation
 from hellofresh.tasks import get_task
 
@@ -120,7 +121,7 @@ def _name(named: object) -> object:
     return named.get("name") if isinstance(named, Mapping) else None
 
 
-class RunPlan(BaseModel):
+class RunPlan(Strict):
     """A run's plan.
 
     Attributes:
@@ -130,7 +131,6 @@ class RunPlan(BaseModel):
         evaluation: with the ids of its prompts, and how many samples are judged.
     """
 
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
     version: Literal[2] = VERSION
     number: PositiveInt
     started: str

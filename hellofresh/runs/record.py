@@ -9,10 +9,11 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field, NonNegativeInt, model_validator
+from pydantic import Field, NonNegativeInt, model_validator
 
 from hellofresh.core.errors import RunError
 from hellofresh.core.files import read_model, read_models, write_json
+from hellofresh.core.strict import Strict
 from hellofresh.models import ModelSpec
 from hellofresh.runs.plan import VERSION, StoredEvaluation, migrated
 from hellofresh.tasks.outputs import Choice, Output, Ranking, Response, Status
@@ -23,18 +24,14 @@ _FIX = "Run the same evaluation again: the journal still has the answers."
 Parameters = Mapping[str, str | int | float | bool]
 
 
-class _Strict(BaseModel):
-    model_config = ConfigDict(strict=True, frozen=True, extra="forbid")
-
-
-class ModelIdentity(_Strict):
+class ModelIdentity(Strict):
     """The model, and what is sent with every request."""
 
     name: str
     parameters: Parameters
 
 
-class RegimeIdentity(_Strict):
+class RegimeIdentity(Strict):
     """The regime, its version and its settings."""
 
     name: str
@@ -42,14 +39,14 @@ class RegimeIdentity(_Strict):
     parameters: Parameters
 
 
-class PromptSetIdentity(_Strict):
+class PromptSetIdentity(Strict):
     """The prompt set and the hash of its file."""
 
     name: str
     sha256: str
 
 
-class Usage(_Strict):
+class Usage(Strict):
     """What one role took; None where not known."""
 
     model: str
@@ -59,7 +56,7 @@ class Usage(_Strict):
     cost_usd: float | None
 
 
-class RunRecord(_Strict):
+class RunRecord(Strict):
     """A finished run.
 
     Attributes:
@@ -81,16 +78,16 @@ class RunRecord(_Strict):
     number: NonNegativeInt = 0
     samples_sha256: str
     model: ModelIdentity
-    roles: Mapping[str, ModelIdentity] = {}
+    roles: Mapping[str, ModelIdentity] = Field(default={})
     regime: RegimeIdentity
-    settings: Parameters = {}
+    settings: Parameters = Field(default={})
     web: Parameters | None = None
     prompt_set: PromptSetIdentity
     judged: NonNegativeInt
     failed: NonNegativeInt
     of: NonNegativeInt
-    copies: list[int] = []
-    usage: Mapping[str, Usage] = {}
+    copies: list[int] = Field(default=[])
+    usage: Mapping[str, Usage] = Field(default={})
     tokens_in: int | None = None
     tokens_out: int | None = None
     cost_usd: float | None = None
@@ -128,7 +125,7 @@ class RunRecord(_Strict):
         write_json(folder / RECORD, self.model_dump(mode="json"))
 
 
-class PredictionRow(_Strict):
+class PredictionRow(Strict):
     """One output: of a `Choice` the label, of a `Response` the text, of a `Ranking` the documents."""
 
     id: str

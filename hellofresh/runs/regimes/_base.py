@@ -155,7 +155,7 @@ class Regime(Protocol):
         """Most requests for one sample."""
 
     def rehearse(self, step: str, turn: int) -> str:
-        """A usual answer to a step, the `turn`-th time that it is asked about a sample, for dry runs; may be empty."""
+        """A usual answer to a step, the `turn`-th time that it is asked about a sample, for previews; may be empty."""
 
     def prolong(self, step: str, turn: int) -> str:
         """The end of an answer after which the regime asks as much as it ever does, for the ceiling of dry runs."""
