@@ -31,7 +31,7 @@ def run(options: argparse.Namespace, output: CommandOutput) -> int:
     if options.serve:
         _serve(options, output)
     post = Post(options.text, _moment(options.date), tuple(map(_content, options.image)))
-    asked = asking(**given_values(vars(options)))  # type: ignore[arg-type]  # argparse has made values of their types
+    asked = asking(**given_values(vars(options)))
     with output.progress("respond") as bar:
         told = bar.line if sys.stderr.isatty() else lambda step: output.say(f"step: {step}")
         found = respond(Workspace.from_environment(), post, asked, told)

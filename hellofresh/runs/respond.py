@@ -64,20 +64,15 @@ class Post:
     images: tuple[bytes, ...] = ()
 
 
-def asking(
-    model: str = _MODEL,
-    *,
-    roles: Mapping[str, str] | None = None,
-    settings: tuple[str, ...] = (),
-    provider: str = "",
-    prompts: str = _PROMPT,
-    budget_usd: float | None = None,
-) -> Evaluation:
-    """Who is to respond, and how; an empty provider is the configured one, or one whose key is set."""
-    return Evaluation(
-        ASKED, _TASK, model, _REGIME, prompts, roles=roles or {}, settings=settings, provider=provider,
-        budget_usd=budget_usd,
-    )  # fmt: skip
+def asking(model: object = _MODEL, **more: object) -> Evaluation:
+    """Who is to respond, and how; without a provider it is the configured one, or one whose key is set.
+
+    Args:
+        model: who responds.
+        more: other fields of `Evaluation`, in its own form.
+    """
+    usual = Evaluation(ASKED, _TASK, str(model), _REGIME, _PROMPT)
+    return replace(usual, **more)  # type: ignore[arg-type]  # whoever calls has made values of the fields' types
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
