@@ -52,6 +52,7 @@ RENAMED: dict[str, str] = {
     "agents analyse": "analyse agents",
     "dataset list": "dataset show",
     "report": "analyse all --html",
+    "runs list": "runs show",
 }
 """How commands are spelled today: the beginning of a command of STEPS or REREAD (or all of it), and what replaces it.
 

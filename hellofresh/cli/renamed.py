@@ -15,6 +15,7 @@ RENAMED: Mapping[str, str] = {
     "prompts show": "prompts TASK REGIME",
     "publishers": "dataset import publishers FILE",
     "report": "analyse all --html",
+    "runs list": "runs show",
     "web read": "web URL",
     "web search": "web QUERY",
 }

@@ -133,7 +133,7 @@ COMMANDS = (
     ("release", "publish"),
     ("release", "publish", "--json"),
     ("release", "verify", "data/releases", "--json"),
-    ("runs", "list", "--json"),
+    ("runs", "show", "--json"),
     ("quarter", "status", "--json"),
     ("submission", "list", "--quarter", "2026Q3", "--json"),
     ("submission", "score", "submissions/2026Q3/red/system"),

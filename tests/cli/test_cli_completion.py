@@ -79,7 +79,7 @@ def test_bash_completes_commands_options_quarters_tasks_models_regimes_and_runs(
 
 def test_completing_a_whole_command_carries_nothing_out(workspace: Path) -> None:
     before = contents(workspace)
-    for line in ("hellofresh sample write there ", "hellofresh release run --limit 1 ", "hellofresh runs list "):
+    for line in ("hellofresh sample write there ", "hellofresh release run --limit 1 ", "hellofresh board build "):
         assert set(completed(line, workspace)) <= {word for word in completed(line, workspace) if word.startswith("-")}
     assert contents(workspace) == before
 
@@ -112,7 +112,7 @@ def test_completing_loads_no_tables_nor_site(workspace: Path) -> None:
         modules = done.stderr.split()
         assert "argcomplete" in modules
         # Arrays come with tasks, which know their metrics: models are named by settings that know the tasks.
-        assert not {"polars", "aiohttp", "leaderboard", "collectors", "hellofresh.runs"} & set(modules)
+        assert not {"polars", "aiohttp", "leaderboard", "collectors", "hellofresh.runs.plan"} & set(modules)
 
 
 @pytest.mark.parametrize(

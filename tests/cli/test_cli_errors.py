@@ -36,10 +36,10 @@ def failing(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, s
     ("arguments", "code", "words"),
     [
         (("evalute",), 2, "Did you mean 'evaluate'?"),
-        (("runs", "lst"), 2, "Did you mean 'list'?"),
+        (("runs", "shw"), 2, "Did you mean 'show'?"),
         (("evaluate", "--quater", "2023Q2"), 2, "Did you mean --quarter?"),
-        (("runs", "list", "--jsn"), 2, "Did you mean --json?"),
-        (("runs", "list", "all"), 2, "unrecognized arguments: all"),
+        (("runs", "show", "--jsn"), 2, "Did you mean --json?"),
+        (("board", "build", "all"), 2, "unrecognized arguments: all"),
         (("collect", "x-notes", "--quarter", "2023Q5", "--dump", "x"), 2, "a year and a quarter such as 2023Q2"),
         (("collect", "x-notes", "--quarter", "2023Q2", "--dump", "absent"), 2, "absent"),
         (("collect", "wikipedia-edits", "--quarter", "2008Q4", "--dump", "absent.xml"), 2, "absent.xml"),

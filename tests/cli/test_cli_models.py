@@ -149,7 +149,7 @@ def test_an_endpoint_is_evaluated_without_a_table_and_says_how_many_requests_are
     said = shown(capsys, *arguments, "--model", "openai:m/1", "--base-url", chat.base_url)
     assert "up to 8 requests to openai:m/1 are in flight at once" in " ".join(said.split())
     assert len(chat.bodies) == 4 and {body["model"] for body in chat.bodies} == {"m/1"}
-    (run,) = result(capsys, "runs", "list")
+    (run,) = result(capsys, "runs", "show")
     assert ":" not in run["run"] and "/" not in run["run"]
     assert result(capsys, "runs", "resume", run["run"])["judged"] == 4
     assert len(chat.bodies) == 4
@@ -192,16 +192,15 @@ def test_a_model_without_batches_is_refused(account: Any, make: Any, capsys: pyt
     arguments = ("evaluate", "--quarter", "2023Q2", "--task", "x-notes", "--model", "coin", "--batch")
     for more in ((), ("--dry-run",)):
         assert "no-batches" in shown(capsys, *arguments, *more, code=2)
-    assert result(capsys, "runs", "list") == []
+    assert result(capsys, "runs", "show") == []
 
 
-def test_batches_for_a_role_whose_model_takes_none_are_refused_before_anything_is_written(
+def test_batches_for_a_regime_of_several_steps_are_refused_before_anything_is_written(
     chat: Any, make: Any, capsys: pytest.CaptureFixture[str]
 ) -> None:
     make.release(make.notes(2, 2, months=(4,)))
-    role = ("--role", "summariser=smollm2-135m-text")
-    assert "no-batches" in shown(capsys, *EVALUATE, "--regime", "web-search", *role, "--batch", code=2)
-    assert result(capsys, "runs", "list") == []
+    assert "no-batch-regime" in shown(capsys, *EVALUATE, "--regime", "web-search", "--batch", code=2)
+    assert result(capsys, "runs", "show") == []
     assert not chat.bodies
 
 
@@ -213,7 +212,7 @@ def test_looking_ahead_needs_no_key(
     monkeypatch.delenv("LAB_KEY")
     assert [result(capsys, *EVALUATE, "--dry-run", *more) for more in ((), ("--batch",))] == with_key
     assert "missing-key" in shown(capsys, *EVALUATE, code=2)
-    assert result(capsys, "runs", "list") == []
+    assert result(capsys, "runs", "show") == []
     assert not chat.bodies
 
 
@@ -225,7 +224,7 @@ def test_a_web_that_cannot_be_opened_leaves_no_run_behind(
     with Path("hellofresh.toml").open("a") as file:
         file.write('\n[web]\nprovider = "brave"\n')
     assert "BRAVE_API_KEY" in shown(capsys, *EVALUATE, "--regime", "web-search", code=2)
-    assert result(capsys, "runs", "list") == []
+    assert result(capsys, "runs", "show") == []
     assert not chat.bodies
 
 
@@ -237,7 +236,7 @@ def test_a_damaged_run_hides_no_other_and_a_shown_run_names_all_that_it_rests_on
     broken = Path(done["folder"]).parent / "broken"
     broken.mkdir()
     (broken / "plan.json").write_text("{")
-    rows = {row["run"]: row["state"] for row in result(capsys, "runs", "list")}
+    rows = {row["run"]: row["state"] for row in result(capsys, "runs", "show")}
     assert rows == {"broken": "damaged plan", done["run_id"]: "finished"}
     assert "damaged-run" in shown(capsys, "runs", "resume", "broken", code=1)
     text = " ".join(shown(capsys, "runs", "show", done["run_id"]).split())
@@ -250,7 +249,7 @@ def test_a_replay_of_what_was_never_searched_judges_nothing(
     make.release(make.notes(2, 2, months=(4,)))
     searching = (*EVALUATE, "--regime", "web-search", "--prompts", "manual", "--limit", "1")
     assert "not-recorded" in shown(capsys, *searching, "--replay", code=1)
-    assert [row["state"] for row in result(capsys, "runs", "list")] == ["unfinished"]
+    assert [row["state"] for row in result(capsys, "runs", "show")] == ["unfinished"]
     done = result(capsys, *searching)
     files = {path.name: path.read_bytes() for path in Path(done["folder"]).glob("*.json*")}
     asked = len(chat.bodies)

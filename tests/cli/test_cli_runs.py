@@ -79,7 +79,7 @@ def test_failed_samples_are_named_and_asked_again_by_the_same_command(paid, caps
     paid.fails_on = {"xn-4001", "xn-5001"}
     assert main([*EVALUATE, "--limit", "12"]) == 1
     assert "2 samples could not be judged" in capsys.readouterr().err
-    (run,) = told(capsys, "runs", "list")
+    (run,) = told(capsys, "runs", "show")
     assert (run["state"], run["judged"], run["failed"]) == ("2 failed", 10, 2)
     paid.fails_on, before = set(), paid.asked
     done = told(capsys, *EVALUATE, "--limit", "12")
@@ -92,7 +92,7 @@ def test_a_budget_needs_a_price_and_stops_a_run(paid, capsys) -> None:
     assert "price" in told(capsys, *EVALUATE, "--budget", "1", code=2)
     paid.spec = price
     assert "budget-spent" in told(capsys, *EVALUATE, "--budget", "0.001", code=1)
-    (run,) = told(capsys, "runs", "list")
+    (run,) = told(capsys, "runs", "show")
     assert (run["state"], run["judged"]) == ("unfinished", None)
     assert "unfinished-run" in told(capsys, "runs", "export", run["run"], "--format", "jsonl", code=2)
     assert told(capsys, "runs", "resume", run["run"])["judged"] == 12

@@ -30,7 +30,7 @@ NOUNS = {
     "sweep": Noun("evaluate", "evaluate variants of a system and compare them", "agents:add_sweep"),
     "respond": Noun("evaluate", "respond to one post", "models:add_respond"),
     "proxy": Noun("evaluate", "evaluate your own program through an endpoint", "agents:add_proxy"),
-    "runs": Noun("evaluate", "list, show, resume and export runs", "models:add_runs"),
+    "runs": Noun("evaluate", "show, resume and export runs", "models:add_runs"),
     "score": Noun("evaluate", "score the runs and submissions of an edition", "results:add_score"),
     "analyse": Noun("evaluate", "make tables and figures of a scored edition", "results:add_analyse"),
     "board": Noun("evaluate", "build or export the leaderboard", "results:add_board"),
