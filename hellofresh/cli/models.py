@@ -14,8 +14,6 @@ from hellofresh.models import Answer, Message, Model, Request
 from hellofresh.models.catalogue import CatalogueEntry, ModelContext, known_models
 from hellofresh.runs import Ledger
 
-__all__ = ["check", "list_models"]
-
 _VISIBLE_TOKENS = 15
 
 

@@ -11,21 +11,6 @@ from hellofresh.errors import RunError
 from hellofresh.images import Image
 from hellofresh.samples import Sample
 
-__all__ = [
-    "Answer",
-    "CallError",
-    "Finish",
-    "Limits",
-    "Message",
-    "Model",
-    "ModelSpec",
-    "Price",
-    "Request",
-    "Sampling",
-    "Tool",
-    "ToolCall",
-]
-
 
 @dataclass(frozen=True, slots=True)
 class Tool:

@@ -18,8 +18,6 @@ from hellofresh.models.base import Answer, Finish, ModelSpec, Request, Sampling
 from hellofresh.samples import Sample
 from hellofresh.tasks import TASKS, get_task
 
-__all__ = ["AlwaysClass", "AlwaysYes", "Coin", "Prior", "TrainingSample", "WordRegression", "names_a_class"]
-
 _NOT_PLAIN = re.compile(r"[^a-z0-9]+")
 
 

@@ -37,19 +37,6 @@ from hellofresh.models.tables import AbilitiesTable, ModelTable, Name, ProviderK
 from hellofresh.net.keys import may_carry_key
 from hellofresh.workspace import Workspace
 
-__all__ = [
-    "CATALOGUE",
-    "ENDPOINT",
-    "CatalogueEntry",
-    "HostedModel",
-    "ModelContext",
-    "endpoint_model",
-    "hosted_models",
-    "known_models",
-    "open_batches",
-    "open_model",
-]
-
 
 @dataclass(frozen=True, slots=True)
 class ModelContext:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-__all__ = ["RETRIEVER_ABOUT"]
-
 RETRIEVER_ABOUT: Mapping[str, str] = {
     "tf-idf": "Retriever: TF-IDF, the cosine of weighted word counts.",
     "bm25": "Retriever: BM25 over stemmed words.",

@@ -15,8 +15,6 @@ from hellofresh.retrieval.retrievers import open_retriever
 from hellofresh.tasks import EvidenceQuery
 from hellofresh.workspace import Workspace
 
-__all__ = ["RetrieverModel"]
-
 _DEPTH = 100
 _PACKAGES = ("numpy", "pystemmer", "onnxruntime", "tokenizers")
 

@@ -28,8 +28,6 @@ from hellofresh.errors import ConfigError
 from hellofresh.files import parse_toml, sha256_text
 from hellofresh.models.base import Answer, Finish, Limits, ModelSpec, Request, Sampling
 
-__all__ = ["PREFIX", "ScriptedModel"]
-
 PREFIX = "scripted:"
 """What stands before the file in the name of a model that follows it."""
 _BUNDLED = "scripted.toml"

@@ -13,8 +13,6 @@ from hellofresh.errors import RunError
 from hellofresh.images import Image
 from hellofresh.models.base import Message, ModelSpec, Request
 
-__all__ = ["PAPER_IMAGE", "ImageLimits", "check_images", "image_limits", "image_tokens", "images_of"]
-
 _MIB = 2**20
 PAPER_IMAGE = Image("image/jpeg", "0" * 64, 1568, 1568, b"paper")
 """The largest picture that our decoder makes, for a dry run that has none at hand."""

@@ -15,8 +15,6 @@ from hellofresh.models._endpoint import Abilities, TokenParameter
 from hellofresh.models.base import Limits, Price
 from hellofresh.net.keys import may_carry_key
 
-__all__ = ["AbilitiesTable", "LimitsTable", "ModelTable", "Name", "PriceTable", "ProviderKind", "ProviderTable"]
-
 ProviderKind = Literal["openai-compatible", "openai-responses", "gemini", "anthropic"]
 Name = Annotated[str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9._-]{0,59}$")]
 _Dollars = Annotated[float, Field(ge=0, le=100_000, allow_inf_nan=False)]

@@ -15,8 +15,6 @@ from hellofresh.files import parse_toml
 from hellofresh.prompts._sets import SLOT, YES_OR_NO, Prompt, PromptSet, names_all
 from hellofresh.tasks import TASKS, get_task
 
-__all__ = ["load_prompt_set", "parse_prompt_set", "prompt_set_toml"]
-
 _END = "{instruction}"
 _SHARED = frozenset({"search-agent"})
 """Regimes whose wordings are the same for every task, in a file of their name; a task's own table goes before them."""

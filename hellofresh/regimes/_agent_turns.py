@@ -8,8 +8,6 @@ from dataclasses import dataclass
 from hellofresh.models import Answer, ToolCall
 from hellofresh.regimes._texts import one_line
 
-__all__ = ["QUERY_CHARACTERS", "Turn", "normalised", "read_call", "read_turn"]
-
 QUERY_CHARACTERS = 300
 # At the beginning of a line in any case, whatever marks the line; within one only in capitals after a sentence.
 _SEARCH = re.compile(

@@ -17,8 +17,6 @@ from hellofresh.samples import Fact, Sample
 from hellofresh.transcripts import Event
 from hellofresh.web import Web
 
-__all__ = ["MAIN", "Ask", "BaseRegime", "Case", "Need", "Outcome", "Parameters", "Regime", "RegimeSettings"]
-
 MAIN = "main"
 """The role of the model that decides."""
 Parameters = Mapping[str, str | int | float | bool]

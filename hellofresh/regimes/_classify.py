@@ -10,8 +10,6 @@ from hellofresh.prompts import Prompt
 from hellofresh.regimes._base import Case
 from hellofresh.regimes._reading import read_choice
 
-__all__ = ["VISIBLE_TOKENS", "classify"]
-
 VISIBLE_TOKENS = 15
 
 

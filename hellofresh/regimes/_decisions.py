@@ -7,8 +7,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-__all__ = ["DECISION", "DecisionForm", "read_certainty", "read_leaning"]
-
 DECISION = "Decision"
 """The word that a decision stands behind."""
 _ALIKE = r"[\s_\u2010-\u2015-]+"

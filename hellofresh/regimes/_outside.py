@@ -11,8 +11,6 @@ from hellofresh.regimes._base import Case
 from hellofresh.regimes._texts import one_line
 from hellofresh.web import Found, ImageSearch, PageStatus, SearchResult, Web, WebPage
 
-__all__ = ["address", "first_places", "host_of", "read_safely", "search_image_safely", "search_safely", "web_of"]
-
 _LONGEST_ADDRESS = 2000
 
 

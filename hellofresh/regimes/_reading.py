@@ -13,8 +13,6 @@ from hellofresh.models import Answer, Finish
 from hellofresh.outputs import Choice, Status
 from hellofresh.prompts import YES_OR_NO
 
-__all__ = ["is_refusal", "read_choice"]
-
 _NEVER = 700.0  # beyond it, exp() is no float any more
 _LEADING = re.compile(r"^[\W_]+")
 _BETWEEN = r"[\s_-]+"

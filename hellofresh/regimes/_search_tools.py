@@ -18,8 +18,6 @@ from hellofresh.regimes._texts import Cut, clean, cut_words, fence, one_line
 from hellofresh.transcripts import AskedEvent, Event, ReadEvent, SearchedEvent
 from hellofresh.web import PageStatus, SearchResult, Web, WebPage
 
-__all__ = ["SUMMARISER", "AskSummariser", "Connector", "Finding", "Lookup", "SearchTool", "SummarisedSearch"]
-
 SUMMARISER = "summariser"
 NOTHING_FOUND = "(nothing was found)"
 FAILED = "(the search failed)"

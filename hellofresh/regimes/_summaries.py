@@ -10,8 +10,6 @@ from hellofresh.regimes._base import Case
 from hellofresh.regimes._classify import classify
 from hellofresh.regimes._texts import fence
 
-__all__ = ["SLOT", "judge_with", "shows_summaries"]
-
 SLOT = "summaries"
 
 

@@ -10,8 +10,6 @@ from hellofresh.files import sha256_text
 from hellofresh.web.text import clean as visible
 from hellofresh.web.text import first_words
 
-__all__ = ["Cut", "FencedText", "clean", "cut_words", "fence", "one_line"]
-
 # Spellings by which chat templates mark turns; some servers read them as such even within a message.
 _TURN_MARKS = re.compile(
     r"(?<=<)(?=[|\uff5c]|/?s>|/?(?:start|end)_of_turn>|</?SYS>)|(?<=[|\uff5c])(?=>)|(?<=\[)(?=/?INST\])", re.IGNORECASE

@@ -36,8 +36,6 @@ from hellofresh.web import Found, PageStatus, WebPage
 if TYPE_CHECKING:
     from hellofresh.regimes.endpoint.server import EndpointAddress, EndpointServer
 
-__all__ = ["AgentSession", "AgentSettings", "AgentTools", "unfit"]
-
 _TOKENS = 1024
 _T = TypeVar("_T")
 

@@ -33,18 +33,6 @@ from hellofresh.regimes.agent_tools import AgentSettings, AgentTools, unfit
 from hellofresh.samples import Sample
 from hellofresh.tasks import get_task
 
-__all__ = [
-    "AGENT",
-    "PROXY",
-    "AgentRegime",
-    "AgentSettings",
-    "AgentTools",
-    "Solver",
-    "agent_regime",
-    "load_agent",
-    "proxy_regime",
-]
-
 AGENT, PROXY = "agent", "proxy"
 _PROGRAM = re.compile(r"[A-Za-z0-9][A-Za-z0-9 ._-]{0,59}")
 Solver = Callable[[Sample, "AgentTools"], Awaitable[Output]]

@@ -33,8 +33,6 @@ from hellofresh.workspace import Workspace
 if TYPE_CHECKING:
     from hellofresh.retrieval.evidence import FoundEvidence
 
-__all__ = ["EvidenceResponse", "EvidenceResponseSettings", "response_question"]
-
 _TOKENS_A_WORD = 3
 _CITED = re.compile(r"\s*\[((?:\d{1,2})(?:\s*[,;]\s*\d{1,2})*)\]")
 _LABEL = re.compile(r"\A\W*response\W*:\s*", re.IGNORECASE)

@@ -20,8 +20,6 @@ from hellofresh.regimes._base import BaseRegime, Case, Outcome, RegimeSettings
 from hellofresh.regimes._summaries import judge_with, shows_summaries
 from hellofresh.transcripts import NotedEvent
 
-__all__ = ["Placebo", "PlaceboSettings", "PlaceboText", "choose_texts", "placebo_texts"]
-
 _SOURCE = "placebo.toml"
 _WORD = re.compile(r"[^\W\d_]+")
 

@@ -15,8 +15,6 @@ from hellofresh.samples import Sample
 from hellofresh.tasks import get_task
 from hellofresh.web import Found, PageStatus, SearchResult, WebPage
 
-__all__ = ["OutsideCall", "Question", "preview"]
-
 _FILLING = re.compile(r"(?:\bword\b ?){4,}")
 
 

@@ -19,8 +19,6 @@ from hellofresh.regimes.agents import AgentRegime
 from hellofresh.regimes.endpoint.server import EndpointServer
 from hellofresh.samples import Sample
 
-__all__ = ["Proxy", "load_proxy"]
-
 _CURRENT: ContextVar[Proxy] = ContextVar("proxy")
 
 

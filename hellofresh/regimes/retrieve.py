@@ -11,8 +11,6 @@ from hellofresh.models import Answer, Request
 from hellofresh.outputs import Output, Ranking, Status
 from hellofresh.regimes._base import BaseRegime, Case, Outcome
 
-__all__ = ["Retrieve", "read_ranking"]
-
 _MOST_TOKENS = 4096
 
 

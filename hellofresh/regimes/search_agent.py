@@ -31,8 +31,6 @@ from hellofresh.tasks import get_task
 from hellofresh.transcripts import AskedEvent, Event, NotedEvent
 from hellofresh.web import canary
 
-__all__ = ["SearchAgent", "SearchAgentSettings"]
-
 RATER = "rater"
 TURN_TOKENS = 1024
 CERTAINTY_TOKENS = 15

@@ -29,8 +29,6 @@ from hellofresh.transcripts import AskedEvent, Event, ReadEvent, SearchedEvent
 from hellofresh.web import Found, PageStatus, SearchResult, Web, WebPage
 from hellofresh.web.overlap import canary
 
-__all__ = ["SUMMARISER", "WebSearch", "WebSearchSettings"]
-
 SUMMARISER = "summariser"
 
 QUERY_TOKENS = 64

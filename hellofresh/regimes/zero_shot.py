@@ -5,9 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from hellofresh.regimes._base import BaseRegime, Case, Outcome
-from hellofresh.regimes._classify import VISIBLE_TOKENS, classify
-
-__all__ = ["VISIBLE_TOKENS", "ZeroShot"]
+from hellofresh.regimes._classify import classify
 
 
 @dataclass(frozen=True, slots=True)

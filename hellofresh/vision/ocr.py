@@ -25,8 +25,6 @@ from hellofresh.retrieval.base import Parameters, missing_extra, packaged_file
 if TYPE_CHECKING:
     from rapidocr import RapidOCR
 
-__all__ = ["RapidOcr", "TextLine", "TextReader", "UnreadPictureError", "ocr_parameters"]
-
 _PACKAGE = "rapidocr"
 _WEIGHTS = {
     "Det": ("models/PP-OCRv6_det_small.onnx", "090f04abcd9d9a7498bc4ebf677e4cb9bdce1fe4197ddb7e529f1ef44e1ff94f"),

@@ -26,8 +26,6 @@ from hellofresh.net.http import HttpClient, UnusableReplyError
 from hellofresh.net.keys import may_carry_key
 from hellofresh.retrieval.base import Parameters
 
-__all__ = ["PEOPLE_KEY", "PeopleFile", "PeopleService", "PeopleSource", "open_people"]
-
 PEOPLE_KEY = "HELLOFRESH_PEOPLE_KEY"
 """The environment variable with the key of a service, sent as a bearer token where it is set."""
 _TIMEOUT_S = 30.0

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import re
 
-__all__ = ["decode"]
-
 _CODECS = {
     "utf8": "utf-8", "utf16": "utf-16-le", "utf16le": "utf-16-le", "utf16be": "utf-16-be",
     "ascii": "cp1252", "usascii": "cp1252", "latin1": "cp1252", "iso88591": "cp1252",

@@ -15,8 +15,6 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from lxml.html import HtmlElement
 
-__all__ = ["end_of", "page_date", "url_date", "youngest"]
-
 _NAMES = frozenset({
     "article:published_time", "article:modified_time", "article:published", "article:modified", "og:published_time",
     "og:updated_time", "og:article:published_time", "og:article:modified_time", "datepublished", "datemodified",

@@ -6,8 +6,6 @@ from hellofresh.files import as_model
 from hellofresh.web._workers import WorkerError, Workers
 from hellofresh.web.text import Extractor, MainText
 
-__all__ = ["Extraction", "ExtractionError"]
-
 
 class ExtractionError(Exception):
     """No text could be taken out; says why."""

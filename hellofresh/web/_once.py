@@ -7,8 +7,6 @@ from collections.abc import Awaitable, Callable, Hashable
 from contextlib import suppress
 from typing import Generic, TypeVar
 
-__all__ = ["Once"]
-
 K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
 

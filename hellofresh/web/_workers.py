@@ -17,8 +17,6 @@ from typing import Literal
 
 from hellofresh.errors import RunError
 
-__all__ = ["Job", "WorkerError", "Workers"]
-
 Job = Literal["trafilatura", "beautifulsoup", "robots", "picture"]
 
 _LONGEST_REPLY = 64 << 20

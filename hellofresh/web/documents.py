@@ -20,8 +20,6 @@ from hellofresh.web._base import PageStatus
 from hellofresh.web.fetch import FetchResult
 from hellofresh.web.text import MainText, clean
 
-__all__ = ["BUNDLED", "Corpus", "CorpusReader", "Document"]
-
 BUNDLED = Path(__file__).with_name("corpus")
 """The pages that come with the package."""
 _FENCE = "+++"

@@ -19,8 +19,6 @@ from hellofresh.net.addresses import AddressError, PageAddress, host_name
 if TYPE_CHECKING:
     from tldextract import TLDExtract
 
-__all__ = ["ExcludedSources"]
-
 _HOST_IN_TEXT = re.compile(
     r"""(?P<scheme>https?:/{0,2}|//|^/?|[/=?&,;])       # what makes it an address rather than a word
         (?:[^/?&=@\s]{0,64}@)?

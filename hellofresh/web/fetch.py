@@ -19,8 +19,6 @@ from hellofresh.web._workers import WorkerError, Workers
 from hellofresh.web.excluded import ExcludedSources
 from hellofresh.web.text import MainText
 
-__all__ = ["FetchResult", "PageFetcher", "PageLimits", "PublicHttp"]
-
 _BINARY = (
     b"%PDF-", b"PK\x03\x04", b"\x1f\x8b", b"\x89PNG", b"GIF8", b"\xff\xd8\xff", b"RIFF", b"\x7fELF", b"MZ\x90", b"BZh",
     b"\xfd7zXZ", b"\x28\xb5\x2f\xfd", b"7z\xbc\xaf", b"OggS", b"ID3", b"wOFF", b"wOF2", b"\x00asm", b"SQLite format 3",

@@ -8,8 +8,6 @@ from collections.abc import Iterable
 
 from hellofresh.web.text import clean
 
-__all__ = ["canary"]
-
 _WORD = re.compile(r"\w+")
 
 

@@ -37,8 +37,6 @@ from hellofresh.web.search import ProviderAnswer, SearchProvider, load_corpus, n
 from hellofresh.web.search.images import MOST_LINKS, open_image_provider
 from hellofresh.web.text import Extractor
 
-__all__ = ["TEXTS_ALREADY", "PageReader", "StoredSearch", "StoredWeb", "WebStore", "open_web", "user_agent"]
-
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS searches (
     key TEXT PRIMARY KEY, provider TEXT NOT NULL, parameters TEXT NOT NULL, query TEXT NOT NULL, before TEXT NOT NULL,

@@ -14,8 +14,6 @@ from hellofresh.web._dates import page_date
 if TYPE_CHECKING:
     from lxml.html import HtmlElement
 
-__all__ = ["Extractor", "MainText", "clean", "first_words", "main_text"]
-
 Extractor = Literal["trafilatura", "beautifulsoup"]
 
 _INVISIBLE_CATEGORIES = frozenset({"Cc", "Cf", "Cs", "Co", "Cn"})

@@ -26,8 +26,6 @@ from hellofresh.models.providers.chat_wire import (
 from hellofresh.models.providers.statuses import refusal
 from hellofresh.net.http import HttpReply
 
-__all__ = ["AnthropicModel"]
-
 _VERSION = "2023-06-01"
 _SEARCH_TOOL, _MOST_SEARCHES = "web_search_20250305", 5
 _FINISHES = {

@@ -15,8 +15,6 @@ from hellofresh.models.base import Answer, ModelSpec, Request
 from hellofresh.models.providers.chat_wire import failure, payload, read_reply, whole_calls
 from hellofresh.net.keys import may_carry_key
 
-__all__ = ["ChatModel"]
-
 
 class ChatModel:
     """A model behind `<base_url>/chat/completions`.

@@ -18,19 +18,6 @@ from hellofresh.models._endpoint import Abilities
 from hellofresh.models.base import Answer, CallError, Finish, Message, Request, Tool, ToolCall
 from hellofresh.models.providers.statuses import refusal
 
-__all__ = [
-    "addresses_in",
-    "call_arguments",
-    "data_url",
-    "failure",
-    "first_word_chances",
-    "payload",
-    "read_call",
-    "read_reply",
-    "tool_schema",
-    "whole_calls",
-]
-
 _ENCODER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
 _TOP_LOGPROBS = 20
 _MOST_TOKENS = 2**53

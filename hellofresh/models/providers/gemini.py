@@ -34,17 +34,6 @@ if TYPE_CHECKING:
     from google.genai.errors import APIError
     from google.genai.types import Candidate, Content, GenerateContentConfig, GenerateContentResponse, Part, Tool
 
-__all__ = [
-    "GeminiConnection",
-    "GeminiModel",
-    "ask_config",
-    "ask_contents",
-    "check_installed",
-    "named_errors",
-    "read_error",
-    "read_response",
-]
-
 _FINISHES = {"STOP": Finish.STOP, "MAX_TOKENS": Finish.LENGTH}
 _BLOCKING = frozenset({"SAFETY", "RECITATION", "LANGUAGE", "BLOCKLIST", "PROHIBITED_CONTENT", "SPII", "MODEL_ARMOR"})
 _TOP_LOGPROBS = 5

@@ -23,8 +23,6 @@ from hellofresh.models.providers.chat_wire import (
     whole_calls,
 )
 
-__all__ = ["ResponsesModel"]
-
 _Tokens = Annotated[int, Field(ge=0, lt=2**53)]
 
 

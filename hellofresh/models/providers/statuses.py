@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from hellofresh.models.base import CallError
 
-__all__ = ["refusal"]
-
 _RETRYABLE = frozenset({408, 409, 425, 429})
 _CODES = {
     400: "bad-request",

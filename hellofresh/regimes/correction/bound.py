@@ -9,8 +9,6 @@ from hellofresh.regimes._base import Case
 from hellofresh.regimes.correction.settings import CorrectionSettings
 from hellofresh.web import WebPage, end_of
 
-__all__ = ["bound_of", "lateness"]
-
 _NOTES = {"note-high": ("note_high", "high_note_at"), "note-average": ("note_average", "second_note_at")}
 """The field of a sample with the time of each note, and the fact of its label."""
 

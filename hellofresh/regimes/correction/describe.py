@@ -23,11 +23,6 @@ from hellofresh.transcripts import AskedEvent, Event, NotedEvent
 from hellofresh.vision import PeopleSource, RapidOcr, TextReader, UnreadPictureError, ocr_parameters, open_people
 from hellofresh.workspace import Workspace
 
-__all__ = [
-    "DESCRIBER", "DescribedPicture", "DescribedPictures", "PictureTools", "describe", "description_parameters",
-    "most_requests", "open_tools",
-]  # fmt: skip
-
 DESCRIBER = "describer"
 _CHARACTERS = 2000
 _LINE_CHARACTERS = 300

@@ -25,8 +25,6 @@ from hellofresh.regimes.correction.search import Link
 from hellofresh.regimes.correction.settings import CorrectionSettings
 from hellofresh.transcripts import AskedEvent, Event, QuotedEvent
 
-__all__ = ["EXTRACTOR", "Evidence", "PageEvidence", "extract"]
-
 EXTRACTOR = "extractor"
 _TOKENS_A_WORD = 1.5
 _LABEL = re.compile(r"^\W{0,4}(REFUTES|CONTEXT|NONE)\b\W{0,4}(?=:|\s|$)[:\s]*", re.IGNORECASE)

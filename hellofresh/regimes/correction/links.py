@@ -8,8 +8,6 @@ from dataclasses import dataclass
 
 from hellofresh.net.addresses import AddressError, PageAddress
 
-__all__ = ["Unlinked", "same_address", "without_links"]
-
 _DOT = r"[.\uff0e\u3002\uff61]"
 _SUFFIXES = (
     "com|org|net|edu|gov|mil|int|info|biz|io|co|me|tv|news|online|site|xyz|top|club|shop|store|app|dev|live|link|click|"

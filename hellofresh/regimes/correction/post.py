@@ -10,8 +10,6 @@ from hellofresh.regimes._texts import one_line
 from hellofresh.regimes.correction.describe import DescribedPictures
 from hellofresh.regimes.correction.links import without_links
 
-__all__ = ["plain", "plain_text", "shown_post"]
-
 _EMOJI = re.compile(
     "[\U0001f000-\U0001faff\u2600-\u27bf\u2190-\u21ff\u2b00-\u2bff\u3030\u303d\u3297\u3299\ufe0f\u200d\u20e3"
     "\U000e0020-\U000e007f]+"

@@ -15,8 +15,6 @@ from hellofresh.regimes.correction.post import plain_text, shown_post
 from hellofresh.regimes.correction.settings import CorrectionSettings
 from hellofresh.transcripts import AskedEvent, Event, NotedEvent
 
-__all__ = ["QUERIER", "Queries", "write_queries"]
-
 QUERIER = "querier"
 _TOKENS_A_QUERY = 40
 _CHARACTERS = 300

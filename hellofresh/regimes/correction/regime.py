@@ -40,8 +40,6 @@ from hellofresh.transcripts import Event, NotedEvent
 from hellofresh.web import Found, ImageSearch, Web
 from hellofresh.workspace import Workspace
 
-__all__ = ["Correction"]
-
 _STEPS = ("pictures", "queries", "evidence", "facts", "no-facts", "no-search")
 _LOCAL = frozenset({"offline", "corpus"})
 """Providers that search a corpus of this machine, whose pages somebody chose already."""

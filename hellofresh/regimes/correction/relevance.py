@@ -12,8 +12,6 @@ import numpy as np
 
 from hellofresh.retrieval.encoders import Encoder, open_encoder
 
-__all__ = ["Relevance", "TextRelevance", "opened_encoder"]
-
 
 class Relevance(Protocol):
     """Says how near texts are to one."""

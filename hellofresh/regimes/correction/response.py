@@ -20,8 +20,6 @@ from hellofresh.regimes.correction.post import shown_post
 from hellofresh.regimes.correction.settings import CorrectionSettings
 from hellofresh.transcripts import AskedEvent, Event, NotedEvent
 
-__all__ = ["OPENINGS", "WrittenResponse", "read_response", "respond"]
-
 OPENINGS = ("This post is misleading", "This post is not misleading")
 """How a response begins."""
 _TOKENS_A_WORD, _TOKENS_A_LINK = 2, 60

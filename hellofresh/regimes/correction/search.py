@@ -19,8 +19,6 @@ from hellofresh.regimes.correction.settings import CorrectionSettings
 from hellofresh.transcripts import Event, NotedEvent, ReadEvent, SearchedEvent
 from hellofresh.web import Found, PageStatus, SearchResult, Web, WebPage
 
-__all__ = ["FoundPages", "Link", "PageSearch"]
-
 _WORDS_COMPARED = 2000
 
 

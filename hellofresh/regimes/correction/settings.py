@@ -8,8 +8,6 @@ from pydantic import Field
 
 from hellofresh.regimes._base import RegimeSettings
 
-__all__ = ["Bound", "CorrectionSettings"]
-
 Bound = Literal["post", "note-high", "note-average"]
 """What nothing that is used may be younger than: the post, or a note of high or of average quality under it."""
 

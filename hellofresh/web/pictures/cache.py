@@ -19,8 +19,6 @@ from hellofresh.images import Image, Media
 from hellofresh.net.database import open_database
 from hellofresh.quarters import parse_utc, utc_text
 
-__all__ = ["PictureCache"]
-
 _FILE = "pictures.sqlite"
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS pictures (

@@ -14,8 +14,6 @@ from hellofresh.errors import UsageError
 from hellofresh.images import Image
 from hellofresh.web._workers import WorkerError, Workers
 
-__all__ = ["PictureDecoder", "PictureError", "decode_now"]
-
 
 class PictureError(Exception):
     """A picture that is not looked at; says why."""

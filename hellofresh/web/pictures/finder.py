@@ -16,8 +16,6 @@ from hellofresh.web.fetch import FetchResult, PageFetcher, PageLimits
 from hellofresh.web.pictures.cache import PictureCache
 from hellofresh.web.pictures.decoder import PictureDecoder, PictureError
 
-__all__ = ["MOST_PICTURES", "MediaPictures", "open_pictures"]
-
 MOST_PICTURES = 8
 """Of one sample; a post on X has at most four."""
 _LIMITS = PageLimits(total_s=30.0, most_bytes=20_000_000, pause_s=0.25)

@@ -19,8 +19,6 @@ from hellofresh.net.retry import RetryPolicy, TryAgain
 from hellofresh.web._base import Found
 from hellofresh.web.search._base import Hit, ProviderAnswer, ranked
 
-__all__ = ["SEARCH_RETRIES", "HttpProvider", "ProviderReply", "SearchRequest"]
-
 _MOST_BYTES = 5_000_000
 _SHUT_OUT = frozenset({401, 402, 403})
 """Statuses that say who may search, not what was looked for."""

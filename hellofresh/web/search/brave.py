@@ -9,8 +9,6 @@ from hellofresh.net.retry import RetryPolicy
 from hellofresh.web.search._base import Hit
 from hellofresh.web.search._http import SEARCH_RETRIES, HttpProvider, ProviderReply, SearchRequest
 
-__all__ = ["BASE_URL", "brave"]
-
 BASE_URL = "https://api.search.brave.com/res/v1/web/search"
 
 

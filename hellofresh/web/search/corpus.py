@@ -19,8 +19,6 @@ from hellofresh.web.fetch import FetchResult
 from hellofresh.web.search._base import Hit, ProviderAnswer, ranked
 from hellofresh.web.text import MainText, clean, first_words
 
-__all__ = ["CorpusPages", "CorpusSearch"]
-
 _SNIPPET_WORDS = 30
 
 

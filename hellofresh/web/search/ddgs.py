@@ -16,8 +16,6 @@ from hellofresh.web._base import Found
 from hellofresh.web.search._base import Hit, ProviderAnswer, ranked
 from hellofresh.web.search._http import ProviderReply
 
-__all__ = ["Ddgs"]
-
 _DEADLINE_S = 30.0
 _ENGINE = "duckduckgo"
 

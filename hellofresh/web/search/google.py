@@ -13,8 +13,6 @@ from hellofresh.net.retry import RetryPolicy
 from hellofresh.web.search._base import Hit
 from hellofresh.web.search._http import SEARCH_RETRIES, HttpProvider, ProviderReply, SearchRequest
 
-__all__ = ["BASE_URL", "LAST_DAY", "google"]
-
 BASE_URL = "https://customsearch.googleapis.com/customsearch/v1"
 LAST_DAY = date(2026, 12, 31)
 """The last day on which it answers, as announced."""

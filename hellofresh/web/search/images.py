@@ -21,8 +21,6 @@ from hellofresh.web._base import Found, SearchResult
 from hellofresh.web.search._base import Hit, ProviderAnswer, SearchProvider
 from hellofresh.web.search._http import SEARCH_RETRIES, HttpProvider, ProviderReply, SearchRequest
 
-__all__ = ["BING_URL", "MOST_LINKS", "SERPAPI_URL", "PagedImageSearch", "bing", "open_image_provider", "serpapi"]
-
 SERPAPI_URL = "https://serpapi.com/search.json"
 BING_URL = "https://api.bing.microsoft.com/v7.0/images/visualsearch"
 MOST_LINKS = 50

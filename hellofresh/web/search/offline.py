@@ -14,8 +14,6 @@ from hellofresh.web.text import first_words
 if TYPE_CHECKING:
     from hellofresh.retrieval.documents import CorpusDocument
 
-__all__ = ["Offline"]
-
 _SNIPPET_WORDS = 30
 
 

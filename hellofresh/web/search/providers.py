@@ -22,8 +22,6 @@ from hellofresh.workspace import Workspace
 if TYPE_CHECKING:
     from hellofresh.retrieval.corpora import RetrievalCorpus
 
-__all__ = ["KEYLESS", "load_corpus", "named_corpus", "open_provider", "provider_with_key"]
-
 KEYLESS = frozenset({"offline", "corpus", "ddgs", "searxng"})
 """Providers that need no key."""
 _Make = Callable[[str, str, RetryPolicy], HttpProvider[Any]]

@@ -12,8 +12,6 @@ from hellofresh.net.retry import RetryPolicy
 from hellofresh.web.search._base import Hit
 from hellofresh.web.search._http import SEARCH_RETRIES, HttpProvider, ProviderReply, SearchRequest
 
-__all__ = ["searxng"]
-
 
 class _Result(ProviderReply):
     url: str
