@@ -34,8 +34,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from hellofresh.executors import process_pool
 from hellofresh.retrieval.corpora import FoundDocument, RetrievalCorpus, open_corpus, write_corpus
 from hellofresh.retrieval.documents import CorpusDocument
-from hellofresh.retrieval.sparse import Bm25, SparseRetriever
-from hellofresh.retrieval.words import Analyzer
+from hellofresh.retrieval.sparse import Analyzer, Bm25, SparseRetriever
 from hellofresh.workspace import Workspace
 
 VOCABULARY = 400_000

@@ -249,7 +249,10 @@ class GoogleSettings(WebProviderSettings):
 class WebSettings(_Strict):
     """How the web is searched and read."""
 
-    provider: Literal["offline", "corpus", "brave", "serper", "tavily", "searxng", "google", "ddgs"] = "offline"
+    provider: str = Field(default="offline", pattern=r"^[a-z0-9][a-z0-9._-]{0,59}$")
+    """One of the project's (`offline`, `corpus`, `brave` ...), or one from another package."""
+    options: dict[str, str | int | float | bool] = Field(default_factory=dict)
+    """What a provider from another package is told."""
     count: int = Field(default=10, ge=1, le=50)
     """Results of one search."""
     extractor: Literal["trafilatura", "beautifulsoup"] = "trafilatura"

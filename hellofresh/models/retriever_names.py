@@ -7,7 +7,6 @@ from collections.abc import Mapping
 RETRIEVER_ABOUT: Mapping[str, str] = {
     "tf-idf": "Retriever: TF-IDF, the cosine of weighted word counts.",
     "bm25": "Retriever: BM25 over stemmed words.",
-    "tantivy": "Retriever: BM25 by tantivy, titles counting double.",
     "minilm": "Retriever: all-MiniLM-L6-v2 on this machine, the nearest vectors.",
     "hybrid": "Retriever: BM25 and MiniLM, their rankings put together.",
     "bm25+minilm": "Retriever in two stages: BM25, its first 20 documents put in order by MiniLM.",

@@ -34,7 +34,8 @@ from hellofresh.web.documents import Corpus, CorpusReader
 from hellofresh.web.excluded import ExcludedSources
 from hellofresh.web.fetch import FetchResult, PageFetcher
 from hellofresh.web.search import ProviderAnswer, SearchProvider, load_corpus, named_corpus, open_provider
-from hellofresh.web.search.images import MOST_LINKS, open_image_provider
+from hellofresh.web.search.providers import open_image_provider
+from hellofresh.web.search.services import MOST_LINKS
 from hellofresh.web.text import Extractor
 
 _SCHEMA = """

@@ -11,9 +11,7 @@ import pytest
 
 from hellofresh.outputs import Ranking
 from hellofresh.retrieval.base import DocumentKeys, best
-from hellofresh.retrieval.postings import Postings
-from hellofresh.retrieval.sparse import Bm25, SparseRetriever
-from hellofresh.retrieval.words import Analyzer
+from hellofresh.retrieval.sparse import Analyzer, Bm25, Postings, SparseRetriever
 
 TERMS = [f"t{number}" for number in range(12)]
 

@@ -16,7 +16,8 @@ from hellofresh.net.retry import RetryPolicy
 from hellofresh.web import ImageSearch
 from hellofresh.web.excluded import ExcludedSources
 from hellofresh.web.search import ProviderAnswer
-from hellofresh.web.search.images import MOST_LINKS, PagedImageSearch, open_image_provider
+from hellofresh.web.search.providers import open_image_provider
+from hellofresh.web.search.services import MOST_LINKS, PagedImageSearch
 from hellofresh.web.store import StoredWeb, WebStore
 
 KEY = "key-of-mine"
