@@ -20,7 +20,7 @@ from hellofresh.regimes._reading import is_refusal
 from hellofresh.regimes._texts import fence, one_line
 from hellofresh.regimes.correction.settings import CorrectionSettings
 from hellofresh.transcripts import AskedEvent, Event, NotedEvent
-from hellofresh.vision import PeopleSource, RapidOcr, TextReader, UnreadPictureError, ocr_parameters, open_people
+from hellofresh.vision import People, RapidOcr, TextReader, UnreadPictureError, ocr_parameters
 from hellofresh.workspace import Workspace
 
 DESCRIBER = "describer"
@@ -78,7 +78,7 @@ class PictureTools:
     """What looks at pictures besides models: a reader of text and a source of known people, each None for none."""
 
     reader: TextReader | None = None
-    people: PeopleSource | None = None
+    people: People | None = None
 
 
 @dataclass(slots=True)
@@ -118,10 +118,14 @@ def description_parameters(settings: CorrectionSettings) -> Parameters:
     """What decides descriptions besides the settings: the reader's weights, and who the source of people knows."""
     if not settings.vision or settings.describe != "merged":
         return {}
-    people = open_people(settings.people, Workspace.from_environment().pictures)
+    people = _people(settings)
     reader = ocr_parameters() if settings.ocr != "off" else {}
     named = {name: value for name, value in reader.items() if name != "ocr"}
     return {**named, **({} if people is None else people.parameters)}
+
+
+def _people(settings: CorrectionSettings) -> People | None:
+    return People(settings.people, Workspace.from_environment().pictures) if settings.people else None
 
 
 @cache
@@ -138,10 +142,7 @@ def open_tools(settings: CorrectionSettings) -> PictureTools:
     """
     if settings.describe != "merged":
         return PictureTools()
-    return PictureTools(
-        _reader(settings.ocr_lines) if settings.ocr != "off" else None,
-        open_people(settings.people, Workspace.from_environment().pictures),
-    )
+    return PictureTools(_reader(settings.ocr_lines) if settings.ocr != "off" else None, _people(settings))
 
 
 async def describe(case: Case, settings: CorrectionSettings, tools: PictureTools | None = None) -> DescribedPictures:

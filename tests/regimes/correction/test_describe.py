@@ -18,7 +18,7 @@ from hellofresh.regimes import configure
 from hellofresh.regimes.correction import Correction
 from hellofresh.regimes.correction.describe import PictureTools, most_requests
 from hellofresh.transcripts import AskedEvent, NotedEvent
-from hellofresh.vision import PeopleFile, TextLine, UnreadPictureError, open_people
+from hellofresh.vision import People, TextLine, UnreadPictureError
 
 LINES = (TextLine("THE NORTH GAZETTE", 99.0), TextLine("Bridge open since Monday", 93.5), TextLine("blurred", 80.0))
 
@@ -203,20 +203,19 @@ def test_paper_of_a_dry_run_is_not_read_and_asks_as_a_picture_would(desk) -> Non
 
 
 def test_people_are_named_only_where_a_file_was_given(desk, tmp_path: Path) -> None:
-    assert open_people("", tmp_path) is None
     assert configure(Correction(), ()).settings.people == ""
     path = tmp_path / "people.jsonl"
     lines = [{"image": "https://pics.example/0.jpg", "people": ["Ada Lovelace"]}, {"image": "1" * 64, "people": []}]
     path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
     world = desk.World(answers={"describe-1": "Ada Lovelace with a newspaper."})
     outcome, _ = described(
-        desk, world, images=[image(0), image(1)], captions=["a", "b"], people=open_people(str(path), tmp_path)
+        desk, world, images=[image(0), image(1)], captions=["a", "b"], people=People(str(path), tmp_path)
     )
     assert [found["people"] for found in pictures(outcome)] == [["Ada Lovelace"], []]
     assert "People: Ada Lovelace" in asked(world, "describe-1").messages[0].text
-    assert PeopleFile(path).parameters != PeopleFile(_changed(path)).parameters
+    assert People(str(path), tmp_path).parameters != People(str(_changed(path)), tmp_path).parameters
     with pytest.raises(DataError, match="no such file"):
-        open_people(str(tmp_path / "none.jsonl"), tmp_path)
+        People(str(tmp_path / "none.jsonl"), tmp_path)
 
 
 def _changed(path: Path) -> Path:
