@@ -8,8 +8,8 @@ from collections.abc import Iterator
 
 from hellofresh.cli._output import CommandOutput
 from hellofresh.errors import UsageError
+from hellofresh.regimes.correction.pages import TextRelevance, opened_encoder
 from hellofresh.regimes.correction.post import plain
-from hellofresh.regimes.correction.relevance import TextRelevance, opened_encoder
 from hellofresh.retrieval.corpora import open_corpus
 from hellofresh.retrieval.retrievers import open_retriever
 from hellofresh.retrieval.thresholds import (

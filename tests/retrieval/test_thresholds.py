@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from hellofresh.cli import main
 from hellofresh.errors import DataError, UsageError
-from hellofresh.regimes.correction.relevance import TextRelevance
+from hellofresh.regimes.correction.pages import TextRelevance
 from hellofresh.retrieval.corpora import RetrievalCorpus
 from hellofresh.retrieval.sparse import Bm25, SparseRetriever
 from hellofresh.retrieval.thresholds import (

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from hellofresh.regimes.correction.response import OPENINGS
+from hellofresh.regimes.correction import OPENINGS
 from hellofresh.transcripts import ReadEvent, SearchedEvent
 from hellofresh.web import Found, SearchResult
 

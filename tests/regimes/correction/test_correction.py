@@ -11,9 +11,8 @@ from hellofresh.models import Answer, Finish
 from hellofresh.outputs import Status
 from hellofresh.publishers import Publishers
 from hellofresh.regimes import REGIMES, configure, regimes_for
-from hellofresh.regimes.correction.links import without_links
-from hellofresh.regimes.correction.queries import read_queries
-from hellofresh.regimes.correction.response import OPENINGS, read_response
+from hellofresh.regimes.correction import OPENINGS, read_queries, read_response
+from hellofresh.regimes.correction.post import without_links
 from hellofresh.tasks import get_task
 from hellofresh.transcripts import AskedEvent, NotedEvent, QuotedEvent, ReadEvent, SearchedEvent, parse_event
 
@@ -313,8 +312,7 @@ def test_the_regime_fits_tasks_whose_output_is_a_response() -> None:
 def test_of_a_post_with_pictures_one_page_is_chosen_by_its_text_and_one_by_a_picture(desk) -> None:
     import asyncio
 
-    from hellofresh.regimes.correction.relevance import TextRelevance
-    from hellofresh.regimes.correction.search import PageSearch
+    from hellofresh.regimes.correction.pages import PageSearch, TextRelevance
     from hellofresh.web import Found, SearchResult
 
     urls = [f"https://atlas.example/{n}" for n in range(6)]

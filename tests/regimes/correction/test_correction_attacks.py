@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hellofresh.regimes.correction.links import without_links
-from hellofresh.regimes.correction.response import OPENINGS
+from hellofresh.regimes.correction import OPENINGS
+from hellofresh.regimes.correction.post import without_links
 from hellofresh.transcripts import QuotedEvent
 
 BAIT = "https://bait.example/cure"

@@ -12,7 +12,7 @@ import pytest
 from hellofresh.ratings.muse import MusePost
 from hellofresh.ratings.table import RatingPhase
 from hellofresh.regimes import REGIMES
-from hellofresh.regimes.correction.response import OPENINGS
+from hellofresh.regimes.correction import OPENINGS
 from hellofresh.transcripts import AskedEvent, NotedEvent, QuotedEvent, ReadEvent, SearchedEvent
 
 QUOTE = "Nothing of the kind has been found by anybody."

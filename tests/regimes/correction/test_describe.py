@@ -16,7 +16,7 @@ from hellofresh.models.sight import PAPER_IMAGE
 from hellofresh.prompts import load_prompt_set
 from hellofresh.regimes import configure
 from hellofresh.regimes.correction import Correction
-from hellofresh.regimes.correction.describe import PictureTools, most_requests
+from hellofresh.regimes.correction.post import PictureTools, most_requests
 from hellofresh.transcripts import AskedEvent, NotedEvent
 from hellofresh.vision import People, TextLine, UnreadPictureError
 

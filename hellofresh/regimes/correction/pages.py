@@ -1,23 +1,137 @@
-"""Pages by rated publishers that are old enough and relevant, in the order in which evidence is looked for in them."""
+"""Pages that may be used, and what they say: old enough, by rated publishers, relevant, quoted in their own words.
+
+A quote counts only if it stands in the page; it is widened to whole sentences, so that no part of one can say what the
+sentence does not. What a page tells the extractor to do changes nothing but which of its own sentences are taken.
+"""
 
 from __future__ import annotations
 
 import asyncio
+import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import date, datetime, timedelta
+from functools import cache
 from itertools import zip_longest
+from math import ceil
+from typing import Protocol
 
+import numpy as np
+
+from hellofresh.errors import RunError
+from hellofresh.models import Request
 from hellofresh.publishers import PRIORITIES, Priority, Publishers
+from hellofresh.regimes._base import Case
 from hellofresh.regimes._outside import address, read_safely, search_safely
-from hellofresh.regimes._texts import clean, one_line
-from hellofresh.regimes.correction.bound import lateness
-from hellofresh.regimes.correction.links import same_address
-from hellofresh.regimes.correction.relevance import Relevance
-from hellofresh.regimes.correction.settings import CorrectionSettings
-from hellofresh.transcripts import Event, NotedEvent, ReadEvent, SearchedEvent
-from hellofresh.web import Found, PageStatus, SearchResult, Web, WebPage
+from hellofresh.regimes._reading import is_refusal
+from hellofresh.regimes._texts import clean, cut_words, fence, one_line
+from hellofresh.regimes.correction.post import (
+    CorrectionSettings,
+    DescribedPictures,
+    same_address,
+    shown_post,
+    without_links,
+)
+from hellofresh.retrieval.encoders import Encoder, open_encoder
+from hellofresh.transcripts import AskedEvent, Event, NotedEvent, QuotedEvent, ReadEvent, SearchedEvent
+from hellofresh.web import Found, PageStatus, SearchResult, Web, WebPage, end_of
+
+_NOTES = {"note-high": ("note_high", "high_note_at"), "note-average": ("note_average", "second_note_at")}
+"""The field of a sample with the time of each note, and the fact of its label."""
+
+
+def bound_of(case: Case, settings: CorrectionSettings) -> datetime:
+    """The last moment that a page may be from.
+
+    Raises:
+        RunError: if it hangs on a note whose time is not known: the time of the helpful note tells which one that is,
+            so that nobody has it before labels are public.
+    """
+    sample = case.sample
+    if settings.bound == "post":
+        return sample.date
+    field, fact = _NOTES[settings.bound]
+    written = getattr(sample, field, None) or _moment(case.facts.get(fact))
+    if not isinstance(written, datetime):
+        raise RunError(
+            f"the sample has no time of a note for bound={settings.bound}",
+            where=sample.id,
+            fix="Leave out --set bound, or choose an edition whose labels are public.",
+            code="no-note-time",
+        )
+    return written - timedelta(minutes=settings.note_minutes)
+
+
+def _moment(fact: object) -> datetime | None:
+    """A time in a fact; None where there is none."""
+    return end_of(fact) if isinstance(fact, str) and len(fact) > len("2023-04-01") else None
+
+
+def lateness(page: WebPage, found: str | None, bound: datetime) -> str:
+    """Why a page's date forbids its use: `after` or `undated`; empty if it does not.
+
+    A page is of the latest date that it names; a day counts as its last moment. A day that the search gave only counts
+    against a page: one that is later than the bound shows that the page's own date is wrong.
+
+    Args:
+        page: the page.
+        found: the day (ISO) that the search gave, None where it gave none.
+        bound: the last moment that is allowed.
+    """
+    if found and _day(found) > bound.date():
+        return "after"
+    end = end_of(page.date)
+    if end is None:
+        return "undated"
+    return "" if end <= bound else "after"
+
+
+def _day(text: str) -> date:
+    """The day of a result, the first of all where it is none."""
+    try:
+        return date.fromisoformat(text[:10])
+    except ValueError:
+        return date.min
+
+
+class Relevance(Protocol):
+    """Says how near texts are to one."""
+
+    async def of(self, post: str, pages: Sequence[str]) -> Sequence[float]:
+        """A number for each page."""
+
+
+@dataclass(frozen=True, slots=True)
+class TextRelevance:
+    """By an encoder of texts, in a thread of its own."""
+
+    encoder: Encoder
+
+    async def of(self, post: str, pages: Sequence[str]) -> Sequence[float]:
+        """Cosines, to four decimals, so that the order does not hang on the last bit of a float."""
+        return await asyncio.to_thread(self._cosines, post, pages) if pages else ()
+
+    def _cosines(self, post: str, pages: Sequence[str]) -> list[float]:
+        return self.of_pairs([(post, page) for page in pages])
+
+    def of_pairs(self, pairs: Sequence[tuple[str, str]]) -> list[float]:
+        """The cosine of each pair of a post and a page; what occurs twice is encoded once."""
+        posts, pages = (list(dict.fromkeys(texts)) for texts in zip(*pairs, strict=True))
+        of_posts = dict(zip(posts, self.encoder.queries(posts), strict=True))
+        of_pages = dict(zip(pages, self.encoder.passages(pages), strict=True))
+        return [round(float(np.dot(of_posts[post], of_pages[page])), 4) for post, page in pairs]
+
+
+@cache
+def opened_encoder(name: str) -> Encoder:
+    """The encoder of that name, opened once.
+
+    Raises:
+        UsageError: if what it needs is not installed.
+    """
+    return open_encoder(name)
+
 
 _WORDS_COMPARED = 2000
 
@@ -249,3 +363,152 @@ def _in_turn(links: Sequence[Link]) -> Iterator[Link]:
     numbers = sorted({link.number for link in links})
     rows = zip_longest(*([link for link in links if link.number == number] for number in numbers))
     yield from (link for row in rows for link in row if link is not None)
+
+
+EXTRACTOR = "extractor"
+_TOKENS_A_WORD = 1.5
+_LABEL = re.compile(r"^\W{0,4}(REFUTES|CONTEXT|NONE)\b\W{0,4}(?=:|\s|$)[:\s]*", re.IGNORECASE)
+_AROUND = " \t\"'`*\u201c\u201d\u2018\u2019\u00ab\u00bb-"
+_SENTENCE_END = re.compile(r"[.!?\u3002\uff01\uff1f\u0964][\"')\]\u201d\u2019\u00bb]*(?:\s|$)|\n")
+_STRAIGHT = str.maketrans(
+    {"\u201c": '"', "\u201d": '"', "\u2018": "'", "\u2019": "'", "\u2013": "-", "\u2014": "-", "\n": " "}
+)
+
+
+@dataclass(frozen=True, slots=True)
+class PageEvidence:
+    """What a page has to say.
+
+    Attributes:
+        link: the page.
+        refuting, context: its own sentences, without addresses.
+        missing: quotes that do not stand in the page.
+        problem: why nothing could be asked of it; empty if it was.
+    """
+
+    link: Link
+    refuting: tuple[str, ...] = ()
+    context: tuple[str, ...] = ()
+    missing: int = 0
+    problem: str = ""
+
+    def event(self) -> QuotedEvent:
+        """What the transcript says of it."""
+        return QuotedEvent(
+            url=address(self.link.url),
+            priority=self.link.priority or "",
+            refuting=self.refuting,
+            context=self.context,
+            missing=self.missing,
+            problem=self.problem,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """What all pages that were asked have to say, the best first, and how many were not asked any more."""
+
+    pages: Sequence[PageEvidence]
+    unread: int = 0
+
+    def events(self) -> Iterator[Event]:
+        """The request to each page, and what came of it."""
+        for number, page in enumerate(self.pages, start=1):
+            if not page.problem:
+                yield AskedEvent(step=f"evidence-{number}", role=EXTRACTOR)
+            yield page.event()
+
+
+async def extract(
+    case: Case, settings: CorrectionSettings, links: Sequence[Link], pictures: DescribedPictures
+) -> Evidence:
+    """Ask pages in their order until enough of them refute the post.
+
+    Where each answer takes long, all pages are asked at once; what counts of them is the same.
+    """
+    waves = [links] if case.at_once else [[link] for link in links]
+    asked: list[PageEvidence] = []
+    refuting = 0
+    for wave in waves:
+        steps = range(len(asked) + 1, len(asked) + len(wave) + 1)
+        answers = (_ask(case, settings, link, pictures, number) for number, link in zip(steps, wave, strict=True))
+        for page in await asyncio.gather(*answers):
+            if refuting < settings.refuting_pages:
+                asked.append(page)
+                refuting += bool(page.refuting)
+        if refuting >= settings.refuting_pages:
+            break
+    return Evidence(asked, len(links) - len(asked))
+
+
+async def _ask(
+    case: Case, settings: CorrectionSettings, link: Link, pictures: DescribedPictures, number: int
+) -> PageEvidence:
+    text = link.text[: settings.page_characters]
+    title = "" if link.page is None else one_line(link.page.title, 200)
+    block = fence([f"{title}\n{text}"])
+    message = case.step(
+        "evidence",
+        **shown_post(case, pictures),
+        page=block.text,
+        mark=block.mark,
+        refuting=str(settings.refuting),
+        context=str(settings.context),
+    )
+    most = ceil(_TOKENS_A_WORD * settings.quote_most * max(1, settings.refuting + settings.context))
+    request = Request((message,), most, sample=case.sample)
+    try:
+        answer = await case.ask(f"evidence-{number}", "", request, role=EXTRACTOR)
+    except RunError as error:
+        if error.code != "context-length":
+            raise
+        return PageEvidence(link, problem="too-long")
+    if is_refusal(answer):
+        return PageEvidence(link)
+    return read_evidence(link, text, answer.text, settings)
+
+
+def read_evidence(link: Link, text: str, said: str, settings: CorrectionSettings) -> PageEvidence:
+    """The quotes in an answer that stand in the page, the first so many of each kind."""
+    kept: dict[str, dict[str, None]] = {"refutes": {}, "context": {}}
+    missing = 0
+    for kind, quote in _quotes(said):
+        found = _in_page(quote, text, settings.quote_least)
+        if not found:
+            missing += 1
+        elif found not in kept["refutes"]:
+            plain = without_links(cut_words(found, settings.quote_most).text).text
+            kept[kind][" ".join(plain.split())] = None
+    return PageEvidence(
+        link,
+        tuple(kept["refutes"])[: settings.refuting],
+        tuple(quote for quote in kept["context"] if quote not in kept["refutes"])[: settings.context],
+        missing,
+    )
+
+
+def _quotes(said: str) -> Iterator[tuple[str, str]]:
+    """What an answer quotes, with its kind; a quote goes on until the next label."""
+    kind, lines = "", list[str]()
+    for line in [*said.split("\n"), "NONE"]:
+        label = _LABEL.match(line)
+        if label is None:
+            lines.append(line)
+            continue
+        if kind in ("refutes", "context") and (quote := " ".join(lines).strip(_AROUND)):
+            yield kind, quote
+        kind, lines = label[1].lower(), [line[label.end() :]]
+
+
+def _in_page(quote: str, page: str, least: int) -> str:
+    """The whole sentences of a page that hold a quote; empty where it does not stand there, or is too short."""
+    plain, wanted = page.translate(_STRAIGHT), " ".join(quote.translate(_STRAIGHT).split())
+    if len(wanted.split()) < least:
+        return ""
+    start = plain.find(wanted)
+    if start < 0:
+        return ""
+    ends = [match.end() for match in _SENTENCE_END.finditer(page)]
+    begin = max((end for end in ends if end <= start), default=0)
+    end = min((end for end in ends if end >= start + len(wanted)), default=len(page))
+    return " ".join(page[begin:end].split())
