@@ -15,7 +15,7 @@ from hellofresh.errors import ReleaseError, UsageError
 from hellofresh.files import write_bytes, write_jsonl
 from hellofresh.outputs import Choice
 from hellofresh.prompts import Prompt, load_prompt_set
-from hellofresh.regimes._classify import VISIBLE_TOKENS
+from hellofresh.regimes.zero_shot import VISIBLE_TOKENS
 from hellofresh.releases import labels_are_public, load_labels, load_release
 from hellofresh.tasks import Task
 from hellofresh.workspace import Workspace

@@ -24,7 +24,7 @@ from hellofresh.outputs import Response, Status
 from hellofresh.prompts import Prompt, PromptSet
 from hellofresh.ratings.rubric import Criterion, Rubric
 from hellofresh.regimes import BaseRegime, Case, Outcome, RegimeSettings
-from hellofresh.regimes._texts import fence
+from hellofresh.regimes._outside import fence
 from hellofresh.samples import Sample
 
 __all__ = ["ComparedPair", "JudgeRegime", "JudgeSettings", "JudgedResponse", "judge_prompts", "read_said", "slots_of"]

@@ -24,8 +24,7 @@ from hellofresh.files import BadJsonError, sha256_text, strict_json
 from hellofresh.models import Answer, Message, Request, ToolCall
 from hellofresh.outputs import Choice, Output
 from hellofresh.regimes._base import MAIN, Case, RegimeSettings
-from hellofresh.regimes._outside import address, read_safely, search_safely, web_of
-from hellofresh.regimes._texts import one_line
+from hellofresh.regimes._outside import address, one_line, read_safely, search_safely, web_of
 from hellofresh.regimes.endpoint.questions import Question, digest
 from hellofresh.samples import to_json
 from hellofresh.submissions.intake.predictions import Prediction

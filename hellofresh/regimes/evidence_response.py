@@ -22,8 +22,8 @@ from hellofresh.models import Answer, Message, Request
 from hellofresh.outputs import Output, Response, Status
 from hellofresh.prompts import Prompt, PromptSet
 from hellofresh.regimes._base import BaseRegime, Case, Outcome, Parameters, RegimeSettings
+from hellofresh.regimes._outside import clean, cut_words, fence, one_line
 from hellofresh.regimes._reading import is_refusal
-from hellofresh.regimes._texts import clean, cut_words, fence, one_line
 from hellofresh.rewards.base import RewardCase, RewardModel
 from hellofresh.rewards.card import read_card
 from hellofresh.tasks import EvidenceQuery

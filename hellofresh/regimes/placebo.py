@@ -17,7 +17,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from hellofresh.files import parse_toml, sha256_text
 from hellofresh.regimes._base import BaseRegime, Case, Outcome, RegimeSettings
-from hellofresh.regimes._summaries import judge_with, shows_summaries
+from hellofresh.regimes.zero_shot import judge_with, shows_summaries
 from hellofresh.transcripts import NotedEvent
 
 _SOURCE = "placebo.toml"

@@ -8,7 +8,7 @@ from hellofresh.models import Request
 from hellofresh.outputs import Choice
 from hellofresh.prompts import load_prompt_set
 from hellofresh.regimes import BaseRegime, Case, Need, Outcome, Regime, read_choice
-from hellofresh.regimes._texts import cut_words, fence
+from hellofresh.regimes._outside import cut_words, fence
 from hellofresh.transcripts import SearchedEvent
 
 SET = """

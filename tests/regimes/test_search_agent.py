@@ -18,7 +18,7 @@ from hellofresh.models import Answer, CallError, Finish, ToolCall
 from hellofresh.outputs import Status
 from hellofresh.prompts import load_prompt_set
 from hellofresh.regimes import get_regime
-from hellofresh.regimes._decisions import DecisionForm
+from hellofresh.regimes._reading import DecisionForm
 from hellofresh.tasks import get_task
 from hellofresh.web import PageStatus, WebPage
 

@@ -14,7 +14,7 @@ from hellofresh.files import canonical_json
 from hellofresh.models import Answer, CallError, Finish
 from hellofresh.prompts import Prompt, PromptSet, load_prompt_set
 from hellofresh.regimes import get_regime
-from hellofresh.regimes._texts import clean
+from hellofresh.regimes._outside import clean
 from hellofresh.web import PageStatus, SearchResult, WebPage
 
 REGIME = get_regime("web-search")

@@ -22,9 +22,18 @@ from hellofresh.prompts import Prompt
 from hellofresh.publishers import PRIORITIES, Publishers, load_publishers
 from hellofresh.quarters import utc_text
 from hellofresh.regimes._base import BaseRegime, Case, Need, Outcome, Parameters
-from hellofresh.regimes._outside import address, host_of, search_image_safely, web_of
+from hellofresh.regimes._outside import (
+    address,
+    clean,
+    cut_words,
+    fence,
+    has_word,
+    host_of,
+    one_line,
+    search_image_safely,
+    web_of,
+)
 from hellofresh.regimes._reading import is_refusal
-from hellofresh.regimes._texts import clean, cut_words, fence, one_line
 from hellofresh.regimes.correction.pages import (
     EXTRACTOR,
     Evidence,
@@ -60,7 +69,6 @@ _CHARACTERS = 300
 _LABEL = re.compile(r"^(?:[-*\u2022]\s*|\(?\d{1,2}[.):]\s*)?(?:(?:search )?query(?: \d+)?\s*:\s*)?", re.IGNORECASE)
 _AROUND = " \"'`*\u201c\u201d\u2018\u2019\u00ab\u00bb"
 _NONE = re.compile(r"none\W*$", re.IGNORECASE)
-_WORD = re.compile(r"[^\W_]")
 _MARK = re.compile(r"^\[?[0-9a-f]{12} (?:text \d+|end)\b")
 """A line around a text in the question, which small models repeat."""
 
@@ -90,7 +98,7 @@ async def write_queries(case: Case, settings: CorrectionSettings, pictures: Desc
     texts, problem = ((), "refused") if is_refusal(answer) else read_queries(_whole(answer), most, settings.query_words)
     if problem in ("refused", "empty"):
         words = cut_words(one_line(plain_text(case, pictures), _CHARACTERS), settings.query_words).text
-        texts = (words,) if _WORD.search(words) else ()
+        texts = (words,) if has_word(words) else ()
     values = {"most": most, "words": settings.query_words, "queries": list(texts), "problem": problem}
     return Queries(
         texts, problem, (AskedEvent(step="queries", role=QUERIER), NotedEvent(name="queries", values=values))
@@ -113,7 +121,7 @@ def read_queries(text: str, most: int, words: int) -> tuple[tuple[str, ...], str
         line = one_line(_LABEL.sub("", raw.strip(_AROUND)).strip(_AROUND), _CHARACTERS)
         if not found and _NONE.match(line):
             return (), "none"
-        if _WORD.search(line) and not line.endswith(":") and not _MARK.match(line):
+        if has_word(line) and not line.endswith(":") and not _MARK.match(line):
             found.setdefault(line.casefold(), cut_words(line, words).text)
     return tuple(found.values())[:most], "" if found else "empty"
 
@@ -215,7 +223,7 @@ def read_response(answer: Answer, given: Sequence[str]) -> WrittenResponse:
     links = dict.fromkeys(known[name] for url in body.links if (name := same_address(url)) in known)
     wrong = tuple(url for url in body.links if same_address(url) not in known)
     lines = [" ".join(_EMPTY.sub("", line).split()) for line in body.text.split("\n")]
-    kept = [line for line in lines if _WORD.search(line) and not _LABEL_ALONE.match(line) and not _BULLET.match(line)]
+    kept = [line for line in lines if has_word(line) and not _LABEL_ALONE.match(line) and not _BULLET.match(line)]
     text = "\n".join(kept).strip()
     opens = text.startswith(OPENINGS)
     whole = "\n".join([text, "", *links]) if text and links else text

@@ -23,9 +23,8 @@ from hellofresh.errors import RunError
 from hellofresh.models import Request
 from hellofresh.publishers import PRIORITIES, Priority, Publishers
 from hellofresh.regimes._base import Case
-from hellofresh.regimes._outside import address, read_safely, search_safely
+from hellofresh.regimes._outside import Visit, address, clean, cut_words, fence, one_line, read_safely, search_safely
 from hellofresh.regimes._reading import is_refusal
-from hellofresh.regimes._texts import clean, cut_words, fence, one_line
 from hellofresh.regimes.correction.post import (
     CorrectionSettings,
     DescribedPictures,
@@ -35,7 +34,7 @@ from hellofresh.regimes.correction.post import (
 )
 from hellofresh.retrieval.encoders import Encoder, open_encoder
 from hellofresh.transcripts import AskedEvent, Event, NotedEvent, QuotedEvent, ReadEvent, SearchedEvent
-from hellofresh.web import Found, PageStatus, SearchResult, Web, WebPage, end_of
+from hellofresh.web import Found, PageStatus, Web, WebPage, end_of
 
 _NOTES = {"note-high": ("note_high", "high_note_at"), "note-average": ("note_average", "second_note_at")}
 """The field of a sample with the time of each note, and the fact of its label."""
@@ -136,27 +135,22 @@ def opened_encoder(name: str) -> Encoder:
 _WORDS_COMPARED = 2000
 
 
-@dataclass(slots=True)
-class Link:
+@dataclass(slots=True, kw_only=True)
+class Link(Visit):
     """A result, and what became of it.
 
     Attributes:
-        number, place: the search, and the result's place in it, from 1.
-        result: as found.
+        number: the search, from 1.
         priority: of its publisher, None where it has none.
-        dropped: why no evidence was looked for in it: `twice`, `excluded`, `satire` and the like, `unrated`,
-            `not-needed`, the page's status, `undated`, `after`, `irrelevant`; empty if it was.
-        page: what was read.
         relevance: to the post, None where it was not asked for.
         by_picture: whether it was found by a picture of the post, and not by a query.
+
+    It is dropped as `twice`, `excluded`, `satire` and the like, `unrated`, `not-needed`, the page's status, `undated`,
+    `after` or `irrelevant`.
     """
 
     number: int
-    place: int
-    result: SearchResult
     priority: Priority | None = None
-    dropped: str = ""
-    page: WebPage | None = None
     relevance: float | None = None
     by_picture: bool = False
 
@@ -172,21 +166,13 @@ class Link:
 
     def event(self) -> ReadEvent:
         """What the transcript says of it."""
-        page, hidden = self.page, self.dropped == "excluded"
+        page = self.page
         return ReadEvent(
+            **{
+                **self.fields(hidden=self.dropped == "excluded"),
+                "words": 0 if page is None else len(page.text.split()),
+            },
             number=self.number,
-            place=self.place,
-            url=address(self.result.url),
-            title="" if hidden else one_line(self.result.title, 300),
-            snippet="" if hidden else one_line(self.result.snippet, 500),
-            date=self.result.date and one_line(self.result.date, 40),
-            rank=self.result.rank,
-            dropped=self.dropped,
-            status="" if page is None else str(page.status),
-            detail="" if page is None else one_line(page.detail, 300),
-            final_url="" if page is None else address(page.final_url),
-            sha256="" if page is None else one_line(page.sha256, 64),
-            words=0 if page is None else len(page.text.split()),
             priority=self.priority or "",
             published="" if page is None else page.date,
             relevance=self.relevance,
@@ -260,7 +246,7 @@ class PageSearch:
         asked = [*queries, *(f"(picture {number})" for number in range(1, len(pictured) + 1))]
         searches = [self._searched(*item) for item in zip(range(1, len(asked) + 1), asked, answers, strict=True)]
         links = [
-            Link(number, place, result, by_picture=number > len(queries))
+            Link(place, result, number=number, by_picture=number > len(queries))
             for number, found in enumerate(answers, start=1)
             for place, result in enumerate(found.results, start=1)
         ]

@@ -21,8 +21,8 @@ from hellofresh.models import Message, Request
 from hellofresh.models.sight import PAPER_IMAGE
 from hellofresh.net.addresses import AddressError, PageAddress
 from hellofresh.regimes._base import Case, Parameters, RegimeSettings
+from hellofresh.regimes._outside import fence, one_line
 from hellofresh.regimes._reading import is_refusal
-from hellofresh.regimes._texts import fence, one_line
 from hellofresh.transcripts import AskedEvent, Event, NotedEvent
 from hellofresh.vision import People, RapidOcr, TextReader, UnreadPictureError, ocr_parameters
 from hellofresh.workspace import Workspace

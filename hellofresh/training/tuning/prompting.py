@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from hellofresh.models.local.folders import rendered
 from hellofresh.prompts import PromptSet, load_prompt_set
-from hellofresh.regimes._texts import cut_words
+from hellofresh.regimes._outside import cut_words
 from hellofresh.regimes.evidence_response import response_question
 from hellofresh.training.recipe import TuningRecipe
 from hellofresh.training.tuning.exchanges import Exchange

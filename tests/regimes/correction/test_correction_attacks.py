@@ -81,7 +81,7 @@ def test_a_hostile_page_adds_no_link_and_no_fact(desk, hostile: str) -> None:
 
 
 def _cleaned(text: str) -> str:
-    from hellofresh.regimes._texts import clean
+    from hellofresh.regimes._outside import clean
 
     return " ".join(without_links(" ".join(clean(text).split())).text.split())
 
