@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
+from typing import ClassVar
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
@@ -33,7 +34,7 @@ from hellofresh.models.batches.base import Batches
 from hellofresh.models.local import LOCAL_FOLDER
 from hellofresh.models.retriever_names import RETRIEVER_ABOUT
 from hellofresh.models.scripted import PREFIX, ScriptedModel
-from hellofresh.models.tables import AbilitiesTable, ModelTable, Name, ProviderKind, ProviderTable
+from hellofresh.models.tables import AbilitiesTable, ModelTable, Name, ProviderKind, ProviderTable, listed_price
 from hellofresh.net.keys import may_carry_key
 from hellofresh.workspace import Workspace
 
@@ -57,32 +58,25 @@ class ModelContext:
 
 @dataclass(frozen=True, slots=True)
 class CatalogueEntry:
-    """A model that can be opened.
+    """A model of this process that can be opened.
 
     Attributes:
         about: a sentence about it.
         open: gets it ready.
-        provider: name of the provider, empty for a model in this process.
-        kind: what the provider speaks, `in-process`, `retriever` or `baseline`.
+        kind: `in-process`, `retriever` or `baseline`.
         knowledge_cutoff: as in `ModelSpec`.
-        price: what it costs, None where not known.
-        free: whether asking costs nothing.
-        key_variable: the environment variable that must hold a key, None where none is needed.
+        provider, price, free, key_variable, has_key: as of `HostedModel`; it runs here, and costs nothing.
     """
 
     about: str
     open: Callable[[ModelContext], Model]
-    provider: str = ""
     kind: str = "in-process"
     knowledge_cutoff: str = "unknown"
-    price: Price | None = None
-    free: bool = True
-    key_variable: str | None = None
-
-    @property
-    def has_key(self) -> bool:
-        """Whether the key that it needs is there, or none is needed."""
-        return self.key_variable is None or bool(os.environ.get(self.key_variable, "").strip())
+    provider: ClassVar[str] = ""
+    price: ClassVar[Price | None] = None
+    free: ClassVar[bool] = True
+    key_variable: ClassVar[str | None] = None
+    has_key: ClassVar[bool] = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,9 +117,33 @@ class HostedModel:
         return self.table.abilities.abilities(self.kind)
 
     @property
+    def price(self) -> Price | None:
+        """What its table says, else what genai-prices lists; not for models that search, whose searches cost more."""
+        if self.table.price is not None:
+            return self.table.price.price()
+        if self.service.prices is None or self.free or self.abilities.search:
+            return None
+        return listed_price(self.service.prices, self.table.model, self.service.batch_factor)
+
+    @property
+    def key_variable(self) -> str | None:
+        """The environment variable that must hold a key, None where none is needed."""
+        return self.service.key_variable
+
+    @property
+    def has_key(self) -> bool:
+        """Whether the key that it needs is there, or none is needed."""
+        return self.key_variable is None or bool(os.environ.get(self.key_variable, "").strip())
+
+    @property
+    def knowledge_cutoff(self) -> str:
+        """As in `ModelSpec`."""
+        return self.table.cutoff
+
+    @property
     def spec(self) -> ModelSpec:
         """What is known of it before it is asked; its key is no part of this."""
-        abilities, price = self.abilities, self.table.price
+        abilities = self.abilities
         return ModelSpec(
             name=self.name,
             kind="language-model",
@@ -142,7 +160,7 @@ class HostedModel:
                 "system_messages": abilities.system_messages,
             },
             limits=self.table.limits.over(self.service.limits.over(Limits(IN_FLIGHT))),
-            price=None if price is None else price.price(),
+            price=self.price,
             free=self.free,
             default_limit=self.table.default_limit,
             knowledge_cutoff=self.table.cutoff,
@@ -209,20 +227,6 @@ class HostedModel:
         from hellofresh.models.batches.chat import ChatBatches
 
         return ChatBatches(self.spec, endpoint, self.abilities)
-
-    def entry(self) -> CatalogueEntry:
-        """It as a line of the catalogue."""
-        spec = self.spec
-        return CatalogueEntry(
-            about=self.about,
-            open=self.open,
-            provider=self.provider,
-            kind=self.kind,
-            knowledge_cutoff=spec.knowledge_cutoff,
-            price=spec.price,
-            free=spec.free,
-            key_variable=self.service.key_variable,
-        )
 
 
 def _no_batches(name: str, provider: str) -> UsageError:
@@ -391,13 +395,13 @@ def _hosted(name: str, table: ModelTable, providers: Mapping[str, ProviderTable]
     return HostedModel(name, table.provider, table, providers[table.provider])
 
 
-def known_models(settings: Settings | None = None) -> dict[str, CatalogueEntry]:
+def known_models(settings: Settings | None = None) -> dict[str, CatalogueEntry | HostedModel]:
     """Every model that can be named.
 
     Raises:
         ConfigError: as `hosted_models`.
     """
-    return {**CATALOGUE, **{name: hosted.entry() for name, hosted in hosted_models(settings).items()}}
+    return {**CATALOGUE, **hosted_models(settings)}
 
 
 def open_model(name: str, context: ModelContext) -> Model:

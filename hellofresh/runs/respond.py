@@ -12,7 +12,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import date, datetime
 from pathlib import Path
-from typing import get_args
 
 from hellofresh.config import Settings, WebSettings
 from hellofresh.errors import RunError, UnknownNameError, UsageError
@@ -184,8 +183,6 @@ def _web_settings(inquiry: Inquiry, model: Model, results: int) -> tuple[WebSett
         chosen = provider_with_key()
         notes += [f"Searched with {chosen}, whose key is set."] if chosen else []
     provider = chosen or settings.provider
-    if provider not in (known := get_args(WebSettings.model_fields["provider"].annotation)):
-        raise UnknownNameError("search provider", provider, known)
     if provider == "offline":
         notes.append("Searched only the pages that come with the package, not the web.")
     said = {**settings.model_dump(), "provider": provider, "count": max(settings.count, results)}

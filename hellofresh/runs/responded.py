@@ -105,6 +105,7 @@ def _used(entries: Sequence[JournalEntry], ledgers: Ledgers) -> StepUse:
     told = all(entry.answer.tokens_in is not None and entry.answer.tokens_out is not None for entry in entries)
     tokens_in = sum(entry.answer.tokens_in or 0 for entry in entries)
     tokens_out = sum(entry.answer.tokens_out or 0 for entry in entries)
+    cached = (sum(entry.answer.cached_in for entry in entries), sum(entry.answer.cache_writes for entry in entries))
     return StepUse(
         step=step_kind(entries[0].step),
         role=role,
@@ -113,7 +114,7 @@ def _used(entries: Sequence[JournalEntry], ledgers: Ledgers) -> StepUse:
         seconds=round(sum(entry.latency_s for entry in entries), 2),
         tokens_in=tokens_in if told else None,
         tokens_out=tokens_out if told else None,
-        cost_usd=ledger.price(tokens_in, tokens_out) if told or ledger.free else None,
+        cost_usd=ledger.price(tokens_in, tokens_out, *cached) if told or ledger.free else None,
     )
 
 

@@ -36,8 +36,9 @@ def configured(text: str) -> None:
 
 def test_every_price_and_cutoff_of_the_project_says_where_it_is_from() -> None:
     for hosted in hosted_models().values():
-        price, cutoff = hosted.table.price, hosted.table.knowledge_cutoff
-        assert price is None or (price.source and date(2026, 1, 1) <= price.as_of)
+        price, cutoff = hosted.price, hosted.table.knowledge_cutoff
+        assert price is None or (price.source.startswith("genai-prices ") and date.fromisoformat(price.as_of))
+        assert price is None or 0 < price.tokens_in <= price.tokens_out
         assert isinstance(cutoff, date) == bool(hosted.table.cutoff_source)
         assert hosted.service.base_url.startswith("https://")
         assert not hosted.free
@@ -46,6 +47,21 @@ def test_every_price_and_cutoff_of_the_project_says_where_it_is_from() -> None:
 def test_a_model_without_a_price_costs_an_unknown_sum_and_not_nothing() -> None:
     spec = hosted_models()["llama-3.3-70b-openrouter"].spec
     assert spec.price is None and not spec.free
+
+
+def test_a_price_is_the_tables_else_that_of_the_list_with_what_caches_cost() -> None:
+    listed = hosted_models()["claude-haiku-4.5"].price
+    assert listed is not None and listed.batch_factor == 0.5
+    assert (listed.tokens_in, listed.tokens_out, listed.cached_in, listed.cache_writes) == (1.0, 5.0, 0.1, 1.25)
+    # 1,000 tokens of which 600 were read from the cache and 100 written to it, and 10 of the answer.
+    assert listed.usd(1000, 10, 600, 100) == pytest.approx((300 * 1 + 600 * 0.1 + 100 * 1.25 + 10 * 5) / 1e6)
+    assert listed.usd(1000, 10) == pytest.approx((1000 + 50) / 1e6)
+    table = 'price = { tokens_in = 3, tokens_out = 4, cached_in = 0.5, as_of = 2026-01-01, source = "mine" }\n'
+    configured('[models.mine]\nprovider = "openai"\nmodel = "gpt-4.1-mini"\n' + table)
+    own = hosted_models()["mine"].price
+    assert own is not None and (own.usd(2, 1, 1), own.source) == ((3 + 0.5 + 4) / 1e6, "mine")
+    configured('[models.mine]\nprovider = "openai"\nmodel = "no-such-model"\n')
+    assert hosted_models()["mine"].price is None
 
 
 def test_reasoning_models_leave_room_for_what_is_visible() -> None:
@@ -201,7 +217,7 @@ def test_a_key_is_in_no_representation_and_no_parameter(monkeypatch) -> None:
     hosted = hosted_models()["gpt-4.1-mini"]
     endpoint = hosted.endpoint()
     assert endpoint.key == KEY
-    shown = (endpoint, replace(endpoint, model="m"), hosted, hosted.spec, hosted.open(), hosted.entry())
+    shown = (endpoint, replace(endpoint, model="m"), hosted, hosted.spec, hosted.open())
     assert not any(KEY in repr(item) or KEY in str(item) for item in shown)
     assert KEY not in repr(Endpoint("http://x", "m", headers={"X": KEY}))
 

@@ -169,16 +169,18 @@ class AnthropicModel:
         usage = message.usage
         used = (block for block in message.content if block.type == "tool_use")
         calls = [_call(block, number, whole) for number, block in enumerate(used, start=1)]
-        cached = (usage.cache_creation_input_tokens or 0) + (usage.cache_read_input_tokens or 0)
+        written, cached = usage.cache_creation_input_tokens or 0, usage.cache_read_input_tokens or 0
         return Answer(
             text="".join(block.text or "" for block in message.content if block.type == "text"),
             finish=finish,
-            tokens_in=usage.input_tokens + cached,
+            tokens_in=usage.input_tokens + written + cached,
             tokens_out=usage.output_tokens,
             served_by=message.model,
             call=next(iter(calls), None),
             more_calls=tuple(calls[1:]) if whole else (),
             sources=addresses_in(cited.url for block in message.content for cited in block.citations or ()),
+            cached_in=cached,
+            cache_writes=written,
         )
 
 

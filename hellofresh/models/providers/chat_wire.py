@@ -209,7 +209,7 @@ def _answer(reply: Mapping[str, Any], whole: bool) -> Answer:
     refusal = message.get("refusal")
     if refusal:
         text, finish = text or _whole(_typed(refusal, str, "refusal")), Finish.BLOCKED
-    tokens_in, tokens_out = _usage(reply.get("usage"))
+    tokens_in, tokens_out, cached_in = _usage(reply.get("usage"))
     served_by = reply.get("model")
     calls = _calls(message.get("tool_calls"), whole)
     return Answer(
@@ -222,6 +222,7 @@ def _answer(reply: Mapping[str, Any], whole: bool) -> Answer:
         call=next(iter(calls), None),
         sources=_sources(reply, message),
         more_calls=calls[1:] if whole else (),
+        cached_in=cached_in,
     )
 
 
@@ -284,11 +285,14 @@ def _whole(text: str) -> str:
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
-def _usage(usage: Any) -> tuple[int | None, int | None]:
+def _usage(usage: Any) -> tuple[int | None, int | None, int]:
+    """Tokens of the request and of the answer, and those of the request that came from a cache."""
     if usage is None:
-        return None, None
+        return None, None, 0
     numbers = _typed(usage, dict, "usage")
-    return _tokens(numbers.get("prompt_tokens")), _tokens(numbers.get("completion_tokens"))
+    asked, details = _tokens(numbers.get("prompt_tokens")), numbers.get("prompt_tokens_details")
+    cached = _tokens(details.get("cached_tokens")) if isinstance(details, dict) else None
+    return asked, _tokens(numbers.get("completion_tokens")), min(cached or 0, asked or 0)
 
 
 def _tokens(number: Any) -> int | None:

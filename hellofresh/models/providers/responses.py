@@ -49,9 +49,19 @@ class _Item(_Strict):
     arguments: str | None = None
 
 
+class _Details(_Strict):
+    cached_tokens: _Tokens = 0
+
+
 class _Usage(_Strict):
     input_tokens: _Tokens
     output_tokens: _Tokens
+    input_tokens_details: _Details | None = None
+
+    @property
+    def cached(self) -> int:
+        details = self.input_tokens_details
+        return 0 if details is None else min(details.cached_tokens, self.input_tokens)
 
 
 class _Incomplete(_Strict):
@@ -140,6 +150,7 @@ class ResponsesModel:
             call=next(iter(calls), None),
             more_calls=tuple(calls[1:]) if whole else (),
             sources=addresses_in(cited.url for part in parts for cited in part.annotations or ()),
+            cached_in=0 if usage is None else usage.cached,
         )
 
     def _finish(self, response: _Response) -> Finish:
