@@ -5,14 +5,14 @@ from __future__ import annotations
 from importlib.metadata import entry_points
 from typing import Any
 
-from hellofresh.errors import UsageError
+from hellofresh.core.errors import UsageError
 
 
 def plugins(group: str, name: str | None = None) -> dict[str, Any]:
     """The objects that installed packages name under a group of entry points, by name.
 
     Args:
-        group: such as `hellofresh.regimes`.
+        group: such as `hellofresh.runs.regimes`.
         name: load only what has this name; all if left out.
 
     Raises:

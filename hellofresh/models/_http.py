@@ -6,10 +6,10 @@ from collections.abc import Mapping
 
 import aiohttp
 
+from hellofresh.core.net.http import HttpClient, HttpReply, UnusableReplyError, brief
 from hellofresh.models._endpoint import Endpoint
 from hellofresh.models.base import CallError
 from hellofresh.models.providers.chat_wire import failure
-from hellofresh.net.http import HttpClient, HttpReply, UnusableReplyError, brief
 
 MAX_BODY = 4 * 2**20
 """Most bytes of a reply that are read, unless a call says otherwise."""

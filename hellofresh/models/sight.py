@@ -9,9 +9,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import ceil, floor, sqrt
 
-from hellofresh.errors import RunError
-from hellofresh.images import Image
+from hellofresh.core.errors import RunError
 from hellofresh.models.base import Message, ModelSpec, Request
+from hellofresh.tasks.images import Image
 
 _MIB = 2**20
 PAPER_IMAGE = Image("image/jpeg", "0" * 64, 1568, 1568, b"paper")

@@ -13,10 +13,10 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, ConfigDict, Field, PositiveInt, StringConstraints, model_validator
 from yarl import URL
 
-from hellofresh.clock import now
+from hellofresh.core.clock import now
+from hellofresh.core.net.keys import may_carry_key
 from hellofresh.models._endpoint import Abilities, TokenParameter
 from hellofresh.models.base import Limits, Price
-from hellofresh.net.keys import may_carry_key
 
 ProviderKind = Literal["openai-compatible", "openai-responses", "gemini", "anthropic"]
 Name = Annotated[str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9._-]{0,59}$")]

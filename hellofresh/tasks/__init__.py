@@ -6,7 +6,7 @@ docs/extending.md.
 
 from __future__ import annotations
 
-from hellofresh.errors import UnknownNameError, UsageError
+from hellofresh.core.errors import UnknownNameError, UsageError
 from hellofresh.plugins import plugins
 from hellofresh.tasks import (
     averitec,

@@ -9,7 +9,7 @@ from pathlib import Path
 
 MODULE = """
 from dataclasses import dataclass
-from hellofresh.regimes import BaseRegime
+from hellofresh.runs.regimes import BaseRegime
 
 @dataclass(frozen=True, slots=True)
 class Mine(BaseRegime):
@@ -24,9 +24,9 @@ class Search:
 """
 PROGRAM = """
 from hellofresh.config import WebSettings
-from hellofresh.errors import HelloFreshError
-from hellofresh.regimes import get_regime
-from hellofresh.web.search import open_provider
+from hellofresh.core.errors import HelloFreshError
+from hellofresh.runs.regimes import get_regime
+from hellofresh.evidence.web.search import open_provider
 print(get_regime("mine").name)
 settings = WebSettings.model_validate({"provider": "my-search", "options": {"place": "here"}})
 print(open_provider(settings).parameters["place"])
@@ -43,7 +43,9 @@ def test_what_another_package_brings_is_found_by_its_entry_points(tmp_path: Path
     metadata = tmp_path / "mine-1.0.dist-info"
     metadata.mkdir()
     (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: mine\nVersion: 1.0\n")
-    points = "[hellofresh.regimes]\nmine = mine:MINE\n[hellofresh.search]\nmy-search = mine:Search\nbroken = mine:No\n"
+    points = (
+        "[hellofresh.runs.regimes]\nmine = mine:MINE\n[hellofresh.search]\nmy-search = mine:Search\nbroken = mine:No\n"
+    )
     (metadata / "entry_points.txt").write_text(points)
     paths = os.pathsep.join([str(tmp_path), str(Path(__file__).resolve().parents[2])])
     done = subprocess.run(

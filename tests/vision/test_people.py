@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 from aiohttp import web
 
-from hellofresh.errors import ConfigError, RunError
-from hellofresh.images import Image, Media
-from hellofresh.vision import PEOPLE_KEY, People
+from hellofresh.core.errors import ConfigError, RunError
+from hellofresh.evidence.vision import PEOPLE_KEY, People
+from hellofresh.tasks.images import Image, Media
 
 MEDIA = Media("photo", "https://pics.example/1.jpg")
 

@@ -1,0 +1,159 @@
+"""Providers by name, opened from the settings."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from hellofresh.config import WebProviderSettings, WebSettings
+from hellofresh.core.errors import ConfigError, UnknownNameError
+from hellofresh.core.net.keys import may_carry_key
+from hellofresh.core.net.retry import RetryPolicy
+from hellofresh.core.workspace import Workspace
+from hellofresh.evidence.web.documents import BUNDLED, Corpus
+from hellofresh.evidence.web.search._base import SearchProvider
+from hellofresh.evidence.web.search._http import SEARCH_RETRIES, HttpProvider, Service
+from hellofresh.evidence.web.search.ddgs import Ddgs
+from hellofresh.evidence.web.search.offline import Offline
+from hellofresh.evidence.web.search.services import IMAGE_SERVICES, SERVICES, PagedImageSearch, image_search
+from hellofresh.plugins import plugins
+
+if TYPE_CHECKING:
+    from hellofresh.evidence.retrieval.corpora import RetrievalCorpus
+
+KEYLESS = frozenset({"offline", "corpus", "ddgs", "searxng"})
+"""Providers that need no key."""
+GROUP = "hellofresh.search"
+"""Entry points of providers from other packages. Each is called with the table [web.options] and with `replay`, which
+says that nothing will be asked, so that no key is needed; it gives a `SearchProvider`."""
+
+
+def provider_with_key() -> str:
+    """The first provider whose key stands in its usual environment variable, empty if there is none."""
+    keyed = (name for name in SERVICES if name not in KEYLESS and name != "google")
+    return next((name for name in keyed if os.environ.get(SERVICES[name].key_variable, "").strip()), "")
+
+
+def load_corpus(settings: WebSettings) -> Corpus:
+    """The corpus that the settings name, else the one of the package.
+
+    Raises:
+        WorkspaceError, SourceError: as `Corpus.load`.
+    """
+    return Corpus.load(BUNDLED if settings.corpus is None else Path(settings.corpus))
+
+
+def named_corpus(settings: WebSettings) -> RetrievalCorpus:
+    """The corpus of the workspace that the settings name.
+
+    Raises:
+        ConfigError: if they name none.
+        UsageError, DataError: if there is none of that name, or it is damaged.
+    """
+    if not settings.corpus:
+        raise ConfigError(
+            "the provider corpus needs the name of a corpus", where="web.corpus", code="missing-corpus",
+            fix="List them: hellofresh corpus show",
+        )  # fmt: skip
+    from hellofresh.evidence.retrieval.corpora import open_corpus  # with polars, which no other provider needs
+
+    return open_corpus(Workspace.from_environment(), settings.corpus)
+
+
+def open_provider(
+    settings: WebSettings, *, replay: bool = False, retries: RetryPolicy = SEARCH_RETRIES, corpus: Corpus | None = None
+) -> SearchProvider:
+    """The provider that the settings name.
+
+    Args:
+        settings: which, where it is and where its key is.
+        replay: nothing will be asked, so that no key is needed.
+        retries: how long a provider is waited for.
+        corpus: the pages of the provider `offline`, if they are loaded already.
+
+    Raises:
+        ConfigError: if a key or an address is missing, or a key would go over an unencrypted connection.
+        UnknownNameError: if there is no such provider, here or in another package.
+        UsageError: if a package is missing.
+        WorkspaceError, SourceError: if the corpus cannot be read.
+    """
+    name = settings.provider
+    if name == "offline":
+        return Offline(corpus or load_corpus(settings))
+    if name == "corpus":
+        from hellofresh.evidence.retrieval.retrievers import open_retriever  # an extra, which takes a while to import
+        from hellofresh.evidence.web.search.corpus import CorpusSearch
+
+        found = named_corpus(settings)
+        return CorpusSearch(found, open_retriever(settings.retriever, found))
+    if name == "ddgs":
+        return Ddgs()
+    if name in SERVICES:
+        return _service(settings, name, retries, replay=replay)
+    others = plugins(GROUP, name)
+    if name not in others:
+        raise UnknownNameError("search provider", name, (*SERVICES, *KEYLESS))
+    provider: SearchProvider = others[name](settings.options, replay=replay)
+    return provider
+
+
+def _service(settings: WebSettings, name: str, retries: RetryPolicy, *, replay: bool) -> SearchProvider:
+    service, more = SERVICES[name], {}
+    if name == "google":
+        if not settings.google.engine:
+            raise ConfigError(
+                "google needs the id of a search engine",
+                where="web.google.engine",
+                fix="Choose another provider: Google closed this one to new customers, and it ends on 2027-01-01.",
+                code="missing-engine",
+            )
+        more = {"cx": settings.google.engine}
+    base_url, key = _place(service, getattr(settings, name), replay=replay)
+    return HttpProvider(service, base_url, key, retries, more=more)
+
+
+def open_image_provider(
+    settings: WebSettings, *, replay: bool = False, retries: RetryPolicy = SEARCH_RETRIES
+) -> PagedImageSearch | None:
+    """The provider of search by picture that the settings name, None for none.
+
+    Raises:
+        ConfigError: if its key is missing, or would go over an unencrypted connection.
+    """
+    name = settings.images
+    if name == "off":
+        return None
+    return image_search(name, *_place(IMAGE_SERVICES[name], getattr(settings, name), replay=replay), retries)
+
+
+def _place(service: Service, said: WebProviderSettings, *, replay: bool) -> tuple[str, str]:
+    """Where a service is asked, and with which key; without one where nothing will be asked."""
+    base_url, variable = said.base_url or service.base_url, said.key_variable or service.key_variable
+    if not base_url:
+        raise ConfigError(
+            f"{service.name} needs an address",
+            where=f"web.{service.name}.base_url",
+            expected="such as https://search.example.org/search",
+            code="missing-url",
+        )
+    if not variable or replay:
+        return base_url, ""
+    key = os.environ.get(variable, "").strip()
+    if not key or not key.isascii() or not key.isprintable():
+        raise ConfigError(
+            f"{service.name} needs a key",
+            where=f"environment variable {variable}",
+            expected="a key of printable ASCII characters",
+            fix=f"Set {variable}, or choose another provider under [web] in hellofresh.toml (`offline` and `ddgs` need "
+            'no key; images = "off" searches for no picture).',
+            code="missing-key",
+        )
+    if not may_carry_key(base_url):
+        raise ConfigError(
+            "a key is not sent over an unencrypted connection",
+            where=f"web.{service.name}.base_url",
+            expected="https://...",
+            code="insecure-url",
+        )
+    return base_url, key
