@@ -22,7 +22,7 @@ from collectors.datasets import (
 from collectors.datasets._rows import DataSet, OriginalFile, StatementRow
 from collectors.datasets.reading import ReadDataSet, dataset_files, read_dataset
 from hellofresh.core.errors import UnknownNameError, UsageError
-from hellofresh.plugins import plugins
+from hellofresh.core.plugins import plugins
 
 __all__ = [
     "DATASETS",

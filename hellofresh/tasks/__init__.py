@@ -7,7 +7,7 @@ docs/extending.md.
 from __future__ import annotations
 
 from hellofresh.core.errors import UnknownNameError, UsageError
-from hellofresh.plugins import plugins
+from hellofresh.core.plugins import plugins
 from hellofresh.tasks import (
     averitec,
     check_covid,

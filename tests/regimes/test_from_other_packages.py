@@ -43,9 +43,7 @@ def test_what_another_package_brings_is_found_by_its_entry_points(tmp_path: Path
     metadata = tmp_path / "mine-1.0.dist-info"
     metadata.mkdir()
     (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: mine\nVersion: 1.0\n")
-    points = (
-        "[hellofresh.runs.regimes]\nmine = mine:MINE\n[hellofresh.search]\nmy-search = mine:Search\nbroken = mine:No\n"
-    )
+    points = "[hellofresh.regimes]\nmine = mine:MINE\n[hellofresh.search]\nmy-search = mine:Search\nbroken = mine:No\n"
     (metadata / "entry_points.txt").write_text(points)
     paths = os.pathsep.join([str(tmp_path), str(Path(__file__).resolve().parents[2])])
     done = subprocess.run(

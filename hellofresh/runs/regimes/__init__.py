@@ -1,6 +1,6 @@
 """How systems work on samples. A new regime is a file here and a line in `_ALL`, and a table in each task's prompts.
 
-Another package adds one by an entry point of the group `hellofresh.runs.regimes`, whose name is the regime's.
+Another package adds one by an entry point of the group `hellofresh.regimes`, whose name is the regime's.
 
 A regime gets a `Case` and returns an `Outcome`; it never sees the run, the journal or the provider. docs/extending.md
 has a worked example and the rules.
@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from pydantic import ValidationError
 
 from hellofresh.core.errors import UnknownNameError, UsageError
-from hellofresh.plugins import plugins
+from hellofresh.core.plugins import plugins
 from hellofresh.runs.prompts import has_prompts
 from hellofresh.runs.regimes._base import MAIN, Ask, BaseRegime, Case, Need, Outcome, Regime, RegimeSettings
 from hellofresh.runs.regimes._reading import is_refusal, read_choice

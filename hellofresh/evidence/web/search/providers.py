@@ -6,18 +6,18 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from hellofresh.config import WebProviderSettings, WebSettings
 from hellofresh.core.errors import ConfigError, UnknownNameError
 from hellofresh.core.net.keys import may_carry_key
 from hellofresh.core.net.retry import RetryPolicy
+from hellofresh.core.plugins import plugins
 from hellofresh.core.workspace import Workspace
+from hellofresh.evidence.settings import WebProviderSettings, WebSettings
 from hellofresh.evidence.web.documents import BUNDLED, Corpus
 from hellofresh.evidence.web.search._base import SearchProvider
 from hellofresh.evidence.web.search._http import SEARCH_RETRIES, HttpProvider, Service
 from hellofresh.evidence.web.search.ddgs import Ddgs
 from hellofresh.evidence.web.search.offline import Offline
 from hellofresh.evidence.web.search.services import IMAGE_SERVICES, SERVICES, PagedImageSearch, image_search
-from hellofresh.plugins import plugins
 
 if TYPE_CHECKING:
     from hellofresh.evidence.retrieval.corpora import RetrievalCorpus

@@ -12,7 +12,7 @@ def plugins(group: str, name: str | None = None) -> dict[str, Any]:
     """The objects that installed packages name under a group of entry points, by name.
 
     Args:
-        group: such as `hellofresh.runs.regimes`.
+        group: such as `hellofresh.regimes`.
         name: load only what has this name; all if left out.
 
     Raises:
