@@ -32,6 +32,7 @@ from hellofresh.core.files import read_models, sha256_file
 from hellofresh.core.net.database import open_database
 from hellofresh.core.net.http import HttpClient, UnusableReplyError
 from hellofresh.core.net.keys import may_carry_key
+from hellofresh.core.strict import Strict
 from hellofresh.evidence.retrieval.base import Parameters, missing_extra, packaged_file
 from hellofresh.tasks.images import Image, Media
 
@@ -184,8 +185,7 @@ PEOPLE_KEY = "HELLOFRESH_PEOPLE_KEY"
 _SCHEMA = "CREATE TABLE people (service TEXT, image TEXT, names TEXT, PRIMARY KEY (service, image)) STRICT"
 
 
-class _Known(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True)
+class _Known(Strict):
     image: str = Field(min_length=1, max_length=2000)
     people: list[str] = Field(max_length=50)
 

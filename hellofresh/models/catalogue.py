@@ -14,12 +14,12 @@ from importlib.resources import files
 from pathlib import Path
 from typing import ClassVar
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import Field, ValidationError
 
-from hellofresh.config import Settings
 from hellofresh.core.errors import ConfigError, UnknownNameError, UsageError
-from hellofresh.core.files import parse_toml
+from hellofresh.core.files import as_model, model_fault, parse_toml
 from hellofresh.core.net.keys import may_carry_key
+from hellofresh.core.strict import Strict, read_settings
 from hellofresh.core.workspace import Workspace
 from hellofresh.models._endpoint import Abilities, Endpoint
 from hellofresh.models.base import Limits, Model, ModelSpec, Price
@@ -34,7 +34,6 @@ from hellofresh.models.baselines import (
 )
 from hellofresh.models.batches.base import Batches
 from hellofresh.models.local import LOCAL_FOLDER
-from hellofresh.models.retriever_names import RETRIEVER_ABOUT
 from hellofresh.models.scripted import PREFIX, ScriptedModel
 from hellofresh.models.tables import AbilitiesTable, ModelTable, Name, ProviderKind, ProviderTable, listed_price
 
@@ -273,6 +272,15 @@ def _retriever(name: str) -> Callable[[ModelContext], Model]:
     return opener
 
 
+RETRIEVER_ABOUT: Mapping[str, str] = {
+    "tf-idf": "Retriever: TF-IDF, the cosine of weighted word counts.",
+    "bm25": "Retriever: BM25 over stemmed words.",
+    "minilm": "Retriever: all-MiniLM-L6-v2 on this machine, the nearest vectors.",
+    "hybrid": "Retriever: BM25 and MiniLM, their rankings put together.",
+    "bm25+minilm": "Retriever in two stages: BM25, its first 20 documents put in order by MiniLM.",
+}
+"""What the list of models says of those that need no file."""
+
 CATALOGUE: Mapping[str, CatalogueEntry] = {
     "smollm2-135m": CatalogueEntry(
         "SmolLM2-135M-Instruct on this machine, held to the answers asked for: a smoke test at chance level.",
@@ -331,33 +339,29 @@ IN_FLIGHT = 8
 _OPENAI, _KEY = "https://api.openai.com/v1", "OPENAI_API_KEY"
 
 
-class _CatalogueFile(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
-    providers: dict[Name, ProviderTable]
-    models: dict[Name, ModelTable]
+class HostedTables(Strict):
+    """The tables of web services: `catalogue.toml`, and [providers] and [models] of `hellofresh.toml`."""
+
+    providers: dict[Name, ProviderTable] = Field(default_factory=dict)
+    models: dict[Name, ModelTable] = Field(default_factory=dict)
 
 
 @cache
-def _bundled() -> _CatalogueFile:
-    content = files("hellofresh.models").joinpath("catalogue.toml").read_bytes()
-    try:
-        return _CatalogueFile.model_validate(parse_toml(content))
-    except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        place = ".".join(str(part) for part in first["loc"])
-        raise ConfigError(f"{place}: {first['msg'].lower()}", where="catalogue.toml", code="bad-catalogue") from None
+def _bundled() -> HostedTables:
+    content = parse_toml(files("hellofresh.models").joinpath("catalogue.toml").read_bytes())
+    return as_model(HostedTables, content, where="catalogue.toml", error=ConfigError, code="bad-catalogue")
 
 
-def hosted_models(settings: Settings | None = None) -> dict[str, HostedModel]:
+def hosted_models(own: HostedTables | None = None) -> dict[str, HostedModel]:
     """All models of web services by name, the user's own among them.
 
     Args:
-        settings: those of `hellofresh.toml` unless given.
+        own: the user's tables, those of `hellofresh.toml` unless given.
 
     Raises:
         ConfigError: if a table names a provider that is not there, or a name that the project has taken.
     """
-    own = settings or Settings.load()
+    own = own or read_settings(HostedTables, only=("providers", "models"))
     bundled = _bundled()
     providers, tables = {**bundled.providers, **own.providers}, {**bundled.models, **own.models}
     for name in own.models:
@@ -395,13 +399,13 @@ def _hosted(name: str, table: ModelTable, providers: Mapping[str, ProviderTable]
     return HostedModel(name, table.provider, table, providers[table.provider])
 
 
-def known_models(settings: Settings | None = None) -> dict[str, CatalogueEntry | HostedModel]:
+def known_models(own: HostedTables | None = None) -> dict[str, CatalogueEntry | HostedModel]:
     """Every model that can be named.
 
     Raises:
         ConfigError: as `hosted_models`.
     """
-    return {**CATALOGUE, **hosted_models(settings)}
+    return {**CATALOGUE, **hosted_models(own)}
 
 
 def open_model(name: str, context: ModelContext) -> Model:
@@ -454,9 +458,8 @@ def endpoint_model(name: str) -> HostedModel:
         # Nothing is known of it: an endpoint that takes no images says so itself.
         table = ModelTable(provider="endpoint", model=model, abilities=AbilitiesTable(sees=True))
     except ValidationError as error:
-        first = error.errors(include_url=False)[0]
         raise UsageError(
-            first["msg"].removeprefix("Value error, "),
+            model_fault(error),
             where=name,
             expected="openai:NAME, with --base-url such as http://127.0.0.1:8000/v1",
             code="bad-endpoint",

@@ -10,11 +10,12 @@ from functools import cache
 from importlib.metadata import version
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, PositiveInt, StringConstraints, model_validator
+from pydantic import Field, PositiveInt, StringConstraints, model_validator
 from yarl import URL
 
 from hellofresh.core.clock import now
 from hellofresh.core.net.keys import may_carry_key
+from hellofresh.core.strict import Strict
 from hellofresh.models._endpoint import Abilities, TokenParameter
 from hellofresh.models.base import Limits, Price
 
@@ -23,11 +24,7 @@ Name = Annotated[str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9._-]{0,59}$")]
 _Dollars = Annotated[float, Field(ge=0, le=100_000, allow_inf_nan=False)]
 
 
-class _Strict(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
-
-
-class LimitsTable(_Strict):
+class LimitsTable(Strict):
     """How fast may be asked; what is not said stays as the provider's table has it."""
 
     in_flight: int | None = Field(default=None, ge=1, le=2000)
@@ -43,7 +40,7 @@ class LimitsTable(_Strict):
         )
 
 
-class ProviderTable(_Strict):
+class ProviderTable(Strict):
     """A service that answers: what it speaks, where it is, and which environment variable holds the key."""
 
     kind: ProviderKind
@@ -78,7 +75,7 @@ class ProviderTable(_Strict):
         return self
 
 
-class PriceTable(_Strict):
+class PriceTable(Strict):
     """What tokens cost, in US dollars a million."""
 
     tokens_in: _Dollars
@@ -124,7 +121,7 @@ def listed_price(provider: str, model: str, batch_factor: float | None) -> Price
     )
 
 
-class AbilitiesTable(_Strict):
+class AbilitiesTable(Strict):
     """What a model takes and gives; where nothing is said, what is usual for its provider's kind."""
 
     temperature: bool = True
@@ -141,20 +138,12 @@ class AbilitiesTable(_Strict):
 
     def abilities(self, kind: ProviderKind) -> Abilities:
         """What a client goes by."""
-        return Abilities(
-            temperature=self.temperature,
-            seed=kind not in ("anthropic", "openai-responses") if self.seed is None else self.seed,
-            logprobs=self.logprobs,
-            token_parameter=self.token_parameter,
-            hidden_tokens=self.hidden_tokens,
-            system_messages=self.system_messages,
-            tools=self.tools,
-            search=self.search,
-            sees=self.sees,
-        )
+        said = self.model_dump(exclude={"image_tokens", "usual_hidden_tokens"})
+        seed = kind not in ("anthropic", "openai-responses") if self.seed is None else self.seed
+        return Abilities(**{**said, "seed": seed})
 
 
-class ModelTable(_Strict):
+class ModelTable(Strict):
     """A model at a provider."""
 
     provider: Name

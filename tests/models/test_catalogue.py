@@ -9,11 +9,18 @@ from pathlib import Path
 
 import pytest
 
-from hellofresh.config import Settings
 from hellofresh.core.errors import ConfigError, UnknownNameError, UsageError
 from hellofresh.models import Limits
 from hellofresh.models._endpoint import Abilities, Endpoint
-from hellofresh.models.catalogue import CATALOGUE, ModelContext, endpoint_model, hosted_models, known_models, open_model
+from hellofresh.models.catalogue import (
+    CATALOGUE,
+    HostedTables,
+    ModelContext,
+    endpoint_model,
+    hosted_models,
+    known_models,
+    open_model,
+)
 from hellofresh.models.providers.chat import ChatModel
 
 KEY = "sk-secret-123"
@@ -102,7 +109,7 @@ def test_a_provider_of_ones_own_and_limits_by_model() -> None:
 def test_ones_own_table_takes_the_place_of_the_projects() -> None:
     configured('[models."gpt-4.1-mini"]\nprovider = "ollama"\nmodel = "other"\n')
     assert hosted_models()["gpt-4.1-mini"].provider == "ollama"
-    assert hosted_models(Settings())["gpt-4.1-mini"].provider == "openai"
+    assert hosted_models(HostedTables())["gpt-4.1-mini"].provider == "openai"
 
 
 def test_the_tables_that_the_documentation_shows_are_good(root: Path) -> None:

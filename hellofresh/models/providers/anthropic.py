@@ -11,6 +11,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from hellofresh.core.files import model_fault
 from hellofresh.core.net.http import HttpReply
 from hellofresh.models._endpoint import Abilities, Endpoint
 from hellofresh.models._http import ModelHttp, bad_reply
@@ -20,10 +21,10 @@ from hellofresh.models.providers.chat_wire import (
     call_arguments,
     failure,
     read_call,
+    refusal,
     tool_schema,
     whole_calls,
 )
-from hellofresh.models.providers.statuses import refusal
 from hellofresh.tasks.images import Image
 
 _VERSION = "2023-06-01"
@@ -160,9 +161,7 @@ class AnthropicModel:
         try:
             message = _Message.model_validate_json(body)
         except ValidationError as error:
-            first = error.errors(include_url=False, include_input=False)[0]
-            place = ".".join(str(part) for part in first["loc"]) or "the whole"
-            raise bad_reply(self.spec.name, f"{place}: {first['msg'].lower()}") from None
+            raise bad_reply(self.spec.name, model_fault(error)) from None
         finish = _FINISHES.get(message.stop_reason)
         if finish is None:
             raise bad_reply(self.spec.name, f"unknown stop_reason {message.stop_reason[:40]!r}")

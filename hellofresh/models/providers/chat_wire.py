@@ -15,7 +15,6 @@ from typing import Any, NoReturn
 
 from hellofresh.models._endpoint import Abilities
 from hellofresh.models.base import Answer, CallError, Finish, Message, Request, Tool, ToolCall
-from hellofresh.models.providers.statuses import refusal
 from hellofresh.tasks.images import Image
 
 _ENCODER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
@@ -340,6 +339,44 @@ def first_word_chances(spellings: Iterable[tuple[str, float]]) -> Mapping[str, f
 def _log_sum(values: list[float]) -> float:
     most = max(values)
     return most + math.log(sum(math.exp(value - most) for value in values))
+
+
+_RETRYABLE = frozenset({408, 409, 425, 429})
+_CODES = {
+    400: "bad-request",
+    401: "not-authorised",
+    402: "quota-spent",
+    403: "not-authorised",
+    404: "unknown-model",
+    429: "rate-limit",
+}
+_FIXES = {
+    401: "Check the key.",
+    402: "Add credit at the provider, then run the same command again.",
+    403: "Check what the key may do.",
+    404: "Check the model's id and the base URL.",
+}
+
+
+def refusal(status: int | None, what: str, where: str, wait_s: float | None) -> CallError:
+    """The error for a reply with that HTTP status; a status of 200 is of an error that came in place of an answer.
+
+    Args:
+        status: None where there is none.
+        what: what the provider said.
+        where: the model, for the message.
+        wait_s: seconds that the provider asked to wait.
+    """
+    number = status or 0
+    return CallError(
+        what,
+        where=where,
+        fix=_FIXES.get(number, ""),
+        code=_CODES.get(number, "call-failed"),
+        retryable=number in _RETRYABLE or number >= 500 or number == 200,
+        retry_after_s=wait_s,
+        status=status,
+    )
 
 
 def failure(status: int, body: bytes, where: str, wait_s: float | None) -> Answer:

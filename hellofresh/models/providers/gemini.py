@@ -25,10 +25,10 @@ from hellofresh.models.providers.chat_wire import (
     call_arguments,
     first_word_chances,
     read_call,
+    refusal,
     tool_schema,
     whole_calls,
 )
-from hellofresh.models.providers.statuses import refusal
 
 if TYPE_CHECKING:
     from google.genai.errors import APIError

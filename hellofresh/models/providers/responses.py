@@ -10,6 +10,7 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from hellofresh.core.files import model_fault
 from hellofresh.models._endpoint import Abilities, Endpoint
 from hellofresh.models._http import ModelHttp, bad_reply
 from hellofresh.models.base import Answer, Finish, Message, ModelSpec, Request, ToolCall
@@ -108,9 +109,7 @@ class ResponsesModel:
         except ValidationError as error:
             if _holds_error(reply.body):
                 return failure(200, reply.body, self.spec.name, None)
-            first = error.errors(include_url=False, include_input=False)[0]
-            place = ".".join(str(part) for part in first["loc"]) or "the whole"
-            raise bad_reply(self.spec.name, f"{place}: {first['msg'].lower()}") from None
+            raise bad_reply(self.spec.name, model_fault(error)) from None
 
     async def close(self) -> None:
         """Close all connections; a later question opens new ones."""

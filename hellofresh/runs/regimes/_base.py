@@ -7,8 +7,7 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import ClassVar, Protocol, Self
 
-from pydantic import BaseModel, ConfigDict
-
+from hellofresh.core.strict import Strict
 from hellofresh.evidence.web import Web
 from hellofresh.models import Answer, Message, Request
 from hellofresh.runs.prompts import Prompt, PromptSet
@@ -30,10 +29,8 @@ class Need(StrEnum):
     FACTS = "facts"
 
 
-class RegimeSettings(BaseModel):
+class RegimeSettings(Strict):
     """What can be chosen about a regime (`--set NAME=VALUE`); part of a system's identity. Each has a default."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
 
 class Ask(Protocol):

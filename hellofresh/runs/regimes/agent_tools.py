@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 from pydantic import Field, ValidationError
 
 from hellofresh.core.errors import HelloFreshError, RunError, UsageError
-from hellofresh.core.files import BadJsonError, sha256_text, strict_json
+from hellofresh.core.files import BadJsonError, model_fault, sha256_text, strict_json
 from hellofresh.evidence.web import Found, PageStatus, WebPage
 from hellofresh.models import Answer, Message, Request, ToolCall
 from hellofresh.runs.regimes._base import MAIN, Case, RegimeSettings
@@ -342,9 +342,7 @@ class AgentSession:
         except BadJsonError as error:
             raise _refused(str(error), 'such as {"label": 1}') from None
         except ValidationError as error:
-            first = error.errors(include_url=False, include_input=False)[0]
-            place = ".".join(map(str, first["loc"])) or "the whole"
-            raise _refused(f"{place}: {first['msg'].lower()}", 'such as {"label": 1}') from None
+            raise _refused(model_fault(error), 'such as {"label": 1}') from None
         output = row.output("")
         if problem := unfit(output, get_task(sample.task)):
             raise _refused(problem, "an output of the task")
