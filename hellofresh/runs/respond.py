@@ -18,7 +18,7 @@ from hellofresh.core.errors import RunError, UnknownNameError, UsageError
 from hellofresh.core.files import canonical_json, sha256_text, write_json, write_jsonl
 from hellofresh.core.workspace import Workspace
 from hellofresh.evidence.publishers import load_publishers
-from hellofresh.evidence.settings import WebSettings
+from hellofresh.evidence.settings import WebSettings, search_providers
 from hellofresh.evidence.web import Found, ImageSearch, Web, WebPage, open_web
 from hellofresh.evidence.web.pictures import MediaPictures, PictureCache, PictureError, decode_now
 from hellofresh.evidence.web.search import provider_with_key
@@ -184,6 +184,8 @@ def _web_settings(inquiry: Inquiry, model: Model, results: int) -> tuple[WebSett
         chosen = provider_with_key()
         notes += [f"Searched with {chosen}, whose key is set."] if chosen else []
     provider = chosen or settings.provider
+    if provider not in (known := search_providers()):
+        raise UnknownNameError("search provider", provider, known)
     if provider == "offline":
         notes.append("Searched only the pages that come with the package, not the web.")
     said = {**settings.model_dump(), "provider": provider, "count": max(settings.count, results)}

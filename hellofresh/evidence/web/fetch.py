@@ -14,8 +14,7 @@ import aiohttp
 from hellofresh.core.net.addresses import AddressError, PageAddress
 from hellofresh.core.net.public import BodyError, PageReply, PublicHttp, TooLargeError, UnsafeError
 from hellofresh.evidence.web._base import PageStatus
-from hellofresh.evidence.web._once import Once
-from hellofresh.evidence.web._workers import WorkerError, Workers
+from hellofresh.evidence.web._workers import Once, WorkerError, Workers
 from hellofresh.evidence.web.excluded import ExcludedSources
 from hellofresh.evidence.web.text import MainText
 

@@ -20,7 +20,7 @@ from pydantic import Field
 
 from hellofresh.core.errors import RunError
 from hellofresh.evidence.web import Found, Web
-from hellofresh.evidence.web.overlap import canary
+from hellofresh.evidence.web.text import canary
 from hellofresh.models import Answer, Finish, Request
 from hellofresh.runs.prompts import YES_OR_NO
 from hellofresh.runs.regimes._base import BaseRegime, Case, Need, Outcome, RegimeSettings

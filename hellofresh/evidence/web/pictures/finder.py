@@ -9,7 +9,7 @@ from pathlib import Path
 from hellofresh.core.net.addresses import PageAddress
 from hellofresh.core.net.public import PageReply, PublicHttp
 from hellofresh.evidence.web._base import PageStatus
-from hellofresh.evidence.web._once import Once
+from hellofresh.evidence.web._workers import Once
 from hellofresh.evidence.web.excluded import ExcludedSources
 from hellofresh.evidence.web.fetch import FetchResult, PageFetcher, PageLimits
 from hellofresh.evidence.web.pictures.cache import PictureCache

@@ -6,12 +6,12 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from hellofresh.core.errors import ConfigError, UnknownNameError
+from hellofresh.core.errors import ConfigError
 from hellofresh.core.net.keys import may_carry_key
 from hellofresh.core.net.retry import RetryPolicy
 from hellofresh.core.plugins import plugins
 from hellofresh.core.workspace import Workspace
-from hellofresh.evidence.settings import WebProviderSettings, WebSettings
+from hellofresh.evidence.settings import PLUGINS, WebProviderSettings, WebSettings
 from hellofresh.evidence.web.documents import BUNDLED, Corpus
 from hellofresh.evidence.web.search._base import SearchProvider
 from hellofresh.evidence.web.search._http import SEARCH_RETRIES, HttpProvider, Service
@@ -24,9 +24,6 @@ if TYPE_CHECKING:
 
 KEYLESS = frozenset({"offline", "corpus", "ddgs", "searxng"})
 """Providers that need no key."""
-GROUP = "hellofresh.search"
-"""Entry points of providers from other packages. Each is called with the table [web.options] and with `replay`, which
-says that nothing will be asked, so that no key is needed; it gives a `SearchProvider`."""
 
 
 def provider_with_key() -> str:
@@ -74,8 +71,7 @@ def open_provider(
 
     Raises:
         ConfigError: if a key or an address is missing, or a key would go over an unencrypted connection.
-        UnknownNameError: if there is no such provider, here or in another package.
-        UsageError: if a package is missing.
+        UsageError: if a package is missing, or a provider from another one cannot be loaded.
         WorkspaceError, SourceError: if the corpus cannot be read.
     """
     name = settings.provider
@@ -91,10 +87,7 @@ def open_provider(
         return Ddgs()
     if name in SERVICES:
         return _service(settings, name, retries, replay=replay)
-    others = plugins(GROUP, name)
-    if name not in others:
-        raise UnknownNameError("search provider", name, (*SERVICES, *KEYLESS))
-    provider: SearchProvider = others[name](settings.options, replay=replay)
+    provider: SearchProvider = plugins(PLUGINS, name)[name](settings.options, replay=replay)
     return provider
 
 
