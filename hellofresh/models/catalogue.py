@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import ClassVar
 
 from pydantic import Field, ValidationError
+from yarl import URL
 
 from hellofresh.core.errors import ConfigError, UnknownNameError, UsageError
 from hellofresh.core.files import as_model, model_fault, parse_toml
@@ -183,7 +184,7 @@ class HostedModel:
             base_url=service.base_url.rstrip("/"),
             model=self.table.model,
             key=None if keyless or service.key_variable is None else _key(service.key_variable, self.name),
-            headers=dict(service.headers),
+            headers={**_account(service.base_url), **service.headers},
             timeout_s=service.timeout_s,
         )
 
@@ -236,6 +237,13 @@ def _no_batches(name: str, provider: str) -> UsageError:
         fix="Leave --batch out.",
         code="no-batches",
     )
+
+
+def _account(base_url: str) -> dict[str, str]:
+    """Headers that say which organisation and project pay, from the variables of the OpenAI SDK; for OpenAI only."""
+    if URL(base_url).host != "api.openai.com":
+        return {}
+    return {header: value for name, header in _ACCOUNT.items() if (value := os.environ.get(name, "").strip())}
 
 
 def _key(variable: str, model: str) -> str:
@@ -336,6 +344,7 @@ ENDPOINT = "openai:"
 """What the names of models begin with that are asked at an address, without a table."""
 IN_FLIGHT = 8
 """Requests under way at once, where neither model nor provider says how many."""
+_ACCOUNT = {"OPENAI_ORG_ID": "OpenAI-Organization", "OPENAI_PROJECT_ID": "OpenAI-Project"}
 _OPENAI, _KEY = "https://api.openai.com/v1", "OPENAI_API_KEY"
 
 

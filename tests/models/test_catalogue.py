@@ -71,6 +71,16 @@ def test_a_price_is_the_tables_else_that_of_the_list_with_what_caches_cost() -> 
     assert hosted_models()["mine"].price is None
 
 
+def test_organisation_and_project_are_named_to_openai_and_nobody_else(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_ORG_ID", "org-1")
+    monkeypatch.setenv("OPENAI_PROJECT_ID", "proj-1")
+    said = {name: dict(hosted.endpoint(keyless=True).headers) for name, hosted in hosted_models().items()}
+    assert said["gpt-4.1-mini"] == {"OpenAI-Organization": "org-1", "OpenAI-Project": "proj-1"}
+    for hosted in (endpoint_model("openai:m@https://other.example/v1"), hosted_models()["ministral-8b"]):
+        assert hosted.endpoint(keyless=True).headers == {}
+    assert endpoint_model("openai:m").endpoint(keyless=True).headers["OpenAI-Project"] == "proj-1"
+
+
 def test_reasoning_models_leave_room_for_what_is_visible() -> None:
     reasoning = [hosted for hosted in hosted_models().values() if not hosted.abilities.temperature]
     assert len(reasoning) >= 3

@@ -167,13 +167,21 @@ class BaseRegime:
     """What most regimes have in common: settings of a type of their own, and no need of anything but the main model."""
 
     version: ClassVar[int] = 1
-    roles: ClassVar[Mapping[str, str]] = {}
     one_prompt: ClassVar[bool] = False
     gives: ClassVar[type[Output]] = Choice
-    all_at_once: ClassVar[bool] = False
 
     settings: RegimeSettings = field(default_factory=RegimeSettings)
     name: str = ""
+
+    @property
+    def roles(self) -> Mapping[str, str]:
+        """None but `main`."""
+        return {}
+
+    @property
+    def all_at_once(self) -> bool:
+        """No."""
+        return False
 
     @property
     def needs(self) -> frozenset[Need]:
