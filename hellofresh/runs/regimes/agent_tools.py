@@ -342,7 +342,8 @@ class AgentSession:
         except BadJsonError as error:
             raise _refused(str(error), 'such as {"label": 1}') from None
         except ValidationError as error:
-            raise _refused(model_fault(error), 'such as {"label": 1}') from None
+            what = model_fault(error) if error.errors()[0]["loc"] else f"the whole: {model_fault(error)}"
+            raise _refused(what, 'such as {"label": 1}') from None
         output = row.output("")
         if problem := unfit(output, get_task(sample.task)):
             raise _refused(problem, "an output of the task")
