@@ -110,13 +110,18 @@ def check_images(spec: ModelSpec, request: Request) -> None:
         )
     limits, sizes = image_limits(spec), [len(image.content) for image in images]
     problem = (
-        "a picture without content" if not all(sizes)
-        else "pictures outside of a user's message" if any(map(_misplaced, request.messages))
-        else f"{len(images):,} pictures" if len(images) > limits.images
-        else f"a picture of {max(sizes):,} bytes" if max(sizes) > limits.bytes_each
-        else f"pictures of {sum(sizes):,} bytes" if sum(sizes) > limits.bytes_together
+        "a picture without content"
+        if not all(sizes)
+        else "pictures outside of a user's message"
+        if any(map(_misplaced, request.messages))
+        else f"{len(images):,} pictures"
+        if len(images) > limits.images
+        else f"a picture of {max(sizes):,} bytes"
+        if max(sizes) > limits.bytes_each
+        else f"pictures of {sum(sizes):,} bytes"
+        if sum(sizes) > limits.bytes_together
         else ""
-    )  # fmt: skip
+    )
     if problem:
         raise RunError(
             f"a request holds {problem}",

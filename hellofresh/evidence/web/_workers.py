@@ -101,12 +101,19 @@ async def _start(job: Job, cpu_s: float) -> asyncio.subprocess.Process:
     # The worker must run this very code, wherever the current folder is.
     paths = [str(_PACKAGE_PARENT), *filter(None, [os.environ.get("PYTHONPATH")])]
     return await asyncio.create_subprocess_exec(
-        sys.executable, "-m", "hellofresh.evidence.web._worker", job, str(cpu_s),
-        stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.DEVNULL,
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(paths)}, limit=_LONGEST_REPLY,
+        sys.executable,
+        "-m",
+        "hellofresh.evidence.web._worker",
+        job,
+        str(cpu_s),
+        stdin=asyncio.subprocess.PIPE,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.DEVNULL,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(paths)},
+        limit=_LONGEST_REPLY,
         # An interrupt at the terminal is for the run; a worker that it killed would look like a page without a text.
         start_new_session=True,
-    )  # fmt: skip
+    )
 
 
 async def _stop(worker: asyncio.subprocess.Process) -> None:

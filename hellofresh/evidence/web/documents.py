@@ -82,17 +82,22 @@ class Corpus:
         paths = sorted(folder.glob("*/*.md"), key=lambda path: (path.parent.name, path.name))
         if not paths:
             raise WorkspaceError(
-                "no pages", where=str(folder), expected="files <topic>/<slug>.md", code="no-corpus",
+                "no pages",
+                where=str(folder),
+                expected="files <topic>/<slug>.md",
+                code="no-corpus",
                 fix="Name a folder of pages as `corpus` under [web] in hellofresh.toml.",
-            )  # fmt: skip
+            )
         documents = [_read(path) for path in paths]
         seen: dict[str, str] = {}
         for document in documents:
             if document.url in seen:
                 raise SourceError(
                     f"the same url as {seen[document.url]}",
-                    where=document.name, expected="a url of its own for each page", code="duplicate-url",
-                )  # fmt: skip
+                    where=document.name,
+                    expected="a url of its own for each page",
+                    code="duplicate-url",
+                )
             seen[document.url] = document.name
         return cls(documents)
 

@@ -257,8 +257,10 @@ class AgentTools:
 
 
 _ROLES: Mapping[str, Literal["system", "user", "assistant"]] = {
-    "system": "system", "user": "user", "assistant": "assistant",
-}  # fmt: skip
+    "system": "system",
+    "user": "user",
+    "assistant": "assistant",
+}
 
 
 def _message(role: str, text: str) -> Message:
@@ -294,9 +296,11 @@ class AgentSession:
         """The sample, the question about it, and what labels mean."""
         sample = self._tools._case.sample
         return {
-            "id": sample.id, "question": self._tools.question, "classes": list(self._tools.classes),
+            "id": sample.id,
+            "question": self._tools.question,
+            "classes": list(self._tools.classes),
             "sample": to_json(sample),
-        }  # fmt: skip
+        }
 
     async def answer(self, question: Question, *, again: bool) -> Answer:
         """Ask, or answer a repeated question with what it came to.

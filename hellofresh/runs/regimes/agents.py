@@ -121,8 +121,10 @@ class AgentRegime(BaseRegime):
 
 def _silence(kind: type[Output]) -> Output:
     empty: Mapping[type[Output], Output] = {
-        Choice: Choice(), Response: Response(text=""), Ranking: Ranking(documents=(), scores=()),
-    }  # fmt: skip
+        Choice: Choice(),
+        Response: Response(text=""),
+        Ranking: Ranking(documents=(), scores=()),
+    }
     return replace(empty[kind], status=Status.NONE)
 
 

@@ -50,9 +50,11 @@ def named_corpus(settings: WebSettings) -> RetrievalCorpus:
     """
     if not settings.corpus:
         raise ConfigError(
-            "the provider corpus needs the name of a corpus", where="web.corpus", code="missing-corpus",
+            "the provider corpus needs the name of a corpus",
+            where="web.corpus",
+            code="missing-corpus",
             fix="List them: hellofresh corpus show",
-        )  # fmt: skip
+        )
     from hellofresh.evidence.retrieval.corpora import open_corpus  # with polars, which no other provider needs
 
     return open_corpus(Workspace.from_environment(), settings.corpus)

@@ -394,10 +394,16 @@ async def _ask(case: Case, step: str, text: str, most: int, image: Image | None,
 def _noted(number: int, picture: DescribedPicture, image: Image, found: _Findings) -> NotedEvent:
     """What became of a picture, with all numbers."""
     values = {
-        "number": number, "image": image.sha256, "source": picture.source, "caption": found.caption,
-        "people": list(found.people), "lines": list(found.lines), "unsure": found.unsure, "problem": found.problem,
+        "number": number,
+        "image": image.sha256,
+        "source": picture.source,
+        "caption": found.caption,
+        "people": list(found.people),
+        "lines": list(found.lines),
+        "unsure": found.unsure,
+        "problem": found.problem,
         "description": picture.text,
-    }  # fmt: skip
+    }
     return NotedEvent(name="picture", values=values)
 
 
