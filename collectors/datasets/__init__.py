@@ -7,8 +7,6 @@ named by an entry point of the group `hellofresh.datasets`, or given to `registe
 
 from __future__ import annotations
 
-from importlib.metadata import entry_points
-
 from collectors.datasets import (
     averitec,
     check_covid,
@@ -24,6 +22,7 @@ from collectors.datasets import (
 from collectors.datasets._rows import DataSet, OriginalFile, StatementRow
 from collectors.datasets.reading import ReadDataSet, dataset_files, read_dataset
 from hellofresh.core.errors import UnknownNameError, UsageError
+from hellofresh.core.plugins import plugins
 
 __all__ = [
     "DATASETS",
@@ -63,5 +62,5 @@ def register_dataset(dataset: DataSet) -> None:
         raise UsageError(f"there is a data set {dataset.name} already", expected="another name", code="dataset-exists")
 
 
-for _point in entry_points(group="hellofresh.datasets"):
-    register_dataset(_point.load())
+for _dataset in plugins("hellofresh.datasets").values():
+    register_dataset(_dataset)

@@ -22,8 +22,6 @@ from hellofresh.runs.regimes.preview import OutsideCall, Question, preview
 from hellofresh.tasks import TASKS, Task, get_task
 from hellofresh.tasks.samples import Sample
 
-__all__ = ["list_prompts", "show", "write_rephrasings"]
-
 
 def list_prompts(_: argparse.Namespace, output: CommandOutput) -> int:
     sets = [load_prompt_set(task, regime) for task in TASKS for regime in regimes_for(TASKS[task])]

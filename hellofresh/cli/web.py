@@ -15,8 +15,6 @@ from hellofresh.cli._output import CommandOutput
 from hellofresh.config import Settings
 from hellofresh.evidence.web import Found, PageStatus, Web, WebPage, first_words, open_web
 
-__all__ = ["read", "search"]
-
 _SHOWN_WORDS = 300
 T = TypeVar("T")
 
