@@ -35,8 +35,7 @@ from hellofresh.core.executors import process_pool
 from hellofresh.core.workspace import Workspace
 from hellofresh.evidence.retrieval.corpora import FoundDocument, RetrievalCorpus, open_corpus, write_corpus
 from hellofresh.evidence.retrieval.documents import CorpusDocument
-from hellofresh.evidence.retrieval.sparse import Bm25, SparseRetriever
-from hellofresh.evidence.retrieval.words import Analyzer
+from hellofresh.evidence.retrieval.sparse import Analyzer, Bm25, SparseRetriever
 
 VOCABULARY = 400_000
 PIECES = ((1, 0.93), (100, 0.86), (1000, 1.40))

@@ -14,7 +14,6 @@ from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, time
-from importlib.metadata import entry_points
 from pathlib import Path
 
 from hellofresh.core.editions import ALL_ROWS, Frozen
@@ -22,6 +21,7 @@ from hellofresh.core.errors import SourceError, UnknownNameError, UsageError
 from hellofresh.core.files import sha256_file, sha256_text
 from hellofresh.core.net.lock import locked
 from hellofresh.core.net.transfer import DownloadPolicy, Transfer, download_session
+from hellofresh.core.plugins import plugins
 from hellofresh.core.workspace import Workspace
 from hellofresh.releases import DatasetSource, FrozenRelease, freeze
 from hellofresh.releases.candidates.funnel import Drop, Funnel
@@ -365,5 +365,5 @@ def _hash_check(file: OriginalFile) -> Callable[[Path, str], None]:
     return check
 
 
-for _point in entry_points(group="hellofresh.datasets"):
-    register_dataset(_point.load())
+for _dataset in plugins("hellofresh.datasets").values():
+    register_dataset(_dataset)

@@ -6,16 +6,13 @@ misspelt one cannot be passed over in silence.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal
 
 from pydantic import Field, model_validator
 
-from hellofresh.core.errors import ConfigError
-from hellofresh.core.files import as_model, parse_toml
-from hellofresh.core.strict import Strict
+from hellofresh.core.strict import Strict, read_settings
 from hellofresh.evidence.settings import WebSettings
 from hellofresh.models.tables import ModelTable, Name, ProviderTable
 from hellofresh.releases.settings import ReleaseSettings
@@ -197,15 +194,4 @@ class Settings(Strict):
         Raises:
             ConfigError: if a file that was named is missing, or a file is no TOML or says something unknown.
         """
-        named = path or (Path(os.environ["HELLOFRESH_CONFIG"]) if os.environ.get("HELLOFRESH_CONFIG") else None)
-        file = named or Path("hellofresh.toml")
-        if named is None and not file.exists():
-            return cls()
-        try:
-            content = parse_toml(file.read_bytes())
-        except OSError as error:
-            raise ConfigError(f"cannot read ({error.strerror})", where=str(file), code="config") from error
-        except ValueError as error:
-            raise ConfigError(f"not TOML ({error})", where=str(file), code="config") from error
-        fix = "docs/sources.md, docs/models.md and docs/site.md list every key."
-        return as_model(cls, content, where=str(file), error=ConfigError, fix=fix, code="config")
+        return read_settings(cls, path)

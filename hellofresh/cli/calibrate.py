@@ -22,8 +22,8 @@ from hellofresh.evidence.retrieval.thresholds import (
     read_pairs,
     score_pairs,
 )
+from hellofresh.runs.regimes.correction.pages import TextRelevance, opened_encoder
 from hellofresh.runs.regimes.correction.post import plain
-from hellofresh.runs.regimes.correction.relevance import TextRelevance, opened_encoder
 from hellofresh.tasks.samples import to_json
 
 __all__ = ["run"]

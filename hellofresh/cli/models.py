@@ -11,7 +11,7 @@ from hellofresh.cli._output import CommandOutput
 from hellofresh.cli.arguments.asking import QUESTION
 from hellofresh.core.errors import UnknownNameError, UsageError
 from hellofresh.models import Answer, Message, Model, Request
-from hellofresh.models.catalogue import CatalogueEntry, ModelContext, known_models
+from hellofresh.models.catalogue import CatalogueEntry, HostedModel, ModelContext, known_models
 from hellofresh.runs.ledger import Ledger
 
 _VISIBLE_TOKENS = 15
@@ -37,7 +37,7 @@ def run(options: argparse.Namespace, output: CommandOutput) -> int:
     return 0
 
 
-def _facts(name: str, entry: CatalogueEntry) -> object:
+def _facts(name: str, entry: CatalogueEntry | HostedModel) -> object:
     return {
         "name": name,
         "about": entry.about,
@@ -51,14 +51,14 @@ def _facts(name: str, entry: CatalogueEntry) -> object:
     }
 
 
-def _price(entry: CatalogueEntry) -> str:
+def _price(entry: CatalogueEntry | HostedModel) -> str:
     if entry.free:
         return "free"
     price = entry.price
     return "unknown" if price is None else f"{price.tokens_in:g} in, {price.tokens_out:g} out"
 
 
-def _ready(entry: CatalogueEntry) -> str:
+def _ready(entry: CatalogueEntry | HostedModel) -> str:
     return "yes" if entry.has_key else f"needs {entry.key_variable}"
 
 

@@ -1,11 +1,48 @@
-"""The base of every type that is read from outside."""
+"""The base of every type that is read from outside, and reading the settings of `hellofresh.toml`."""
 
 from __future__ import annotations
 
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TypeVar
+
 from pydantic import BaseModel, ConfigDict
+
+from hellofresh.core.errors import ConfigError
+from hellofresh.core.files import as_model, parse_toml
 
 
 class Strict(BaseModel):
     """A frozen type that refuses unknown fields and converts no value."""
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+
+S = TypeVar("S", bound=Strict)
+
+
+def read_settings(kind: type[S], path: Path | None = None, *, only: Sequence[str] | None = None) -> S:
+    """What `hellofresh.toml` says, or the type's defaults where there is no such file.
+
+    Args:
+        kind: the type of the settings.
+        path: the file; by default HELLOFRESH_CONFIG, else `hellofresh.toml` in the current folder if it is there.
+        only: names of the tables that are read; all if left out.
+
+    Raises:
+        ConfigError: if a file that was named is missing, or a file is no TOML or says something unknown.
+    """
+    named = path or (Path(os.environ["HELLOFRESH_CONFIG"]) if os.environ.get("HELLOFRESH_CONFIG") else None)
+    file = named or Path("hellofresh.toml")
+    if named is None and not file.exists():
+        return kind()
+    try:
+        content = parse_toml(file.read_bytes())
+    except OSError as error:
+        raise ConfigError(f"cannot read ({error.strerror})", where=str(file), code="config") from error
+    except ValueError as error:
+        raise ConfigError(f"not TOML ({error})", where=str(file), code="config") from error
+    tables = {name: table for name, table in content.items() if only is None or name in only}
+    fix = "docs/sources.md, docs/models.md and docs/site.md list every key."
+    return as_model(kind, tables, where=str(file), error=ConfigError, fix=fix, code="config")

@@ -21,19 +21,6 @@ from hellofresh.core.files import sha256_text
 from hellofresh.core.net.addresses import AddressError, PageAddress, host_name
 from hellofresh.core.workspace import Workspace
 
-__all__ = [
-    "COLUMNS",
-    "PRIORITIES",
-    "Priority",
-    "Publisher",
-    "Publishers",
-    "import_publishers",
-    "load_publishers",
-    "read_lists",
-    "read_publishers",
-    "site_of",
-]
-
 Priority = Literal["high", "medium", "low"]
 """How far a publisher is to be preferred as a source."""
 PRIORITIES: tuple[Priority, ...] = get_args(Priority)

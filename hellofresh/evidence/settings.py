@@ -2,11 +2,22 @@
 
 from __future__ import annotations
 
+from importlib.metadata import entry_points
 from typing import Literal
 
-from pydantic import Field
+from pydantic import Field, field_validator
 
 from hellofresh.core.strict import Strict
+
+PROVIDERS = ("offline", "corpus", "brave", "serper", "tavily", "searxng", "google", "ddgs")
+PLUGINS = "hellofresh.search"
+"""Entry points of search providers from other packages. Each is called with the table [web.options] and with `replay`,
+which says that nothing will be asked, so that no key is needed; it gives a `SearchProvider`."""
+
+
+def search_providers() -> tuple[str, ...]:
+    """Names of the search providers, those of other packages among them."""
+    return (*PROVIDERS, *sorted(entry_points(group=PLUGINS).names))
 
 
 class WebProviderSettings(Strict):
@@ -26,7 +37,10 @@ class GoogleSettings(WebProviderSettings):
 class WebSettings(Strict):
     """How the web is searched and read."""
 
-    provider: Literal["offline", "corpus", "brave", "serper", "tavily", "searxng", "google", "ddgs"] = "offline"
+    provider: str = "offline"
+    """One of `search_providers`."""
+    options: dict[str, str | int | float | bool] = Field(default_factory=dict)
+    """What a provider from another package is told."""
     count: int = Field(default=10, ge=1, le=50)
     """Results of one search."""
     extractor: Literal["trafilatura", "beautifulsoup"] = "trafilatura"
@@ -48,3 +62,10 @@ class WebSettings(Strict):
     tavily: WebProviderSettings = WebProviderSettings()
     searxng: WebProviderSettings = WebProviderSettings()
     google: GoogleSettings = GoogleSettings()
+
+    @field_validator("provider")
+    @classmethod
+    def _known(cls, name: str) -> str:
+        if name not in PROVIDERS and name not in (known := search_providers()):
+            raise ValueError(f"{name[:80]!r} is not a search provider; known providers: {', '.join(known)}")
+        return name

@@ -23,7 +23,7 @@ from hellofresh.judging.rubric import Criterion, Rubric
 from hellofresh.models import Request
 from hellofresh.runs.prompts import Prompt, PromptSet
 from hellofresh.runs.regimes import BaseRegime, Case, Outcome, RegimeSettings
-from hellofresh.runs.regimes._texts import fence
+from hellofresh.runs.regimes._outside import fence
 from hellofresh.tasks.outputs import Response, Status
 from hellofresh.tasks.samples import Sample
 

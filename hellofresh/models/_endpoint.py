@@ -8,8 +8,6 @@ from typing import Literal
 
 from hellofresh.models.base import Sampling
 
-__all__ = ["Abilities", "Endpoint", "TokenParameter"]
-
 TokenParameter = Literal["max_tokens", "max_completion_tokens"]
 
 

@@ -11,8 +11,6 @@ from hellofresh.models._endpoint import Endpoint
 from hellofresh.models.base import CallError
 from hellofresh.models.providers.chat_wire import failure
 
-__all__ = ["MAX_BODY", "ModelHttp", "bad_reply"]
-
 MAX_BODY = 4 * 2**20
 """Most bytes of a reply that are read, unless a call says otherwise."""
 _JSON = {"Content-Type": "application/json", "Accept": "application/json"}

@@ -11,21 +11,6 @@ from hellofresh.core.errors import RunError
 from hellofresh.tasks.images import Image
 from hellofresh.tasks.samples import Sample
 
-__all__ = [
-    "Answer",
-    "CallError",
-    "Finish",
-    "Limits",
-    "Message",
-    "Model",
-    "ModelSpec",
-    "Price",
-    "Request",
-    "Sampling",
-    "Tool",
-    "ToolCall",
-]
-
 
 @dataclass(frozen=True, slots=True)
 class Tool:
@@ -143,6 +128,8 @@ class Answer:
         call: the tool that it calls, the first of several.
         sources: addresses that it cites, where it searched.
         more_calls: further tools that it calls, where the request's tools have schemas.
+        cached_in, cache_writes: how many of `tokens_in` the provider had read before and took from its cache, and how
+            many it put there.
     """
 
     text: str
@@ -154,6 +141,8 @@ class Answer:
     call: ToolCall | None = None
     sources: tuple[str, ...] = ()
     more_calls: tuple[ToolCall, ...] = ()
+    cached_in: int = 0
+    cache_writes: int = 0
 
 
 class CallError(RunError):
@@ -191,6 +180,8 @@ class Price:
         as_of: day on which the price was looked up (ISO).
         source: where it was looked up.
         batch_factor: share of the price that a batch costs, None where the provider has no batches.
+        cached_in, cache_writes: of the tokens of a request that the provider takes from its cache, and that it puts
+            there; None where they cost as much as others.
     """
 
     tokens_in: float
@@ -198,6 +189,16 @@ class Price:
     as_of: str
     source: str
     batch_factor: float | None = None
+    cached_in: float | None = None
+    cache_writes: float | None = None
+
+    def usd(self, tokens_in: int, tokens_out: int, cached_in: int = 0, cache_writes: int = 0) -> float:
+        """US dollars for tokens, `cached_in` and `cache_writes` among `tokens_in`."""
+        plain = max(0, tokens_in - cached_in - cache_writes)
+        cached = self.tokens_in if self.cached_in is None else self.cached_in
+        written = self.tokens_in if self.cache_writes is None else self.cache_writes
+        read = plain * self.tokens_in + cached_in * cached + cache_writes * written
+        return (read + tokens_out * self.tokens_out) / 1_000_000
 
 
 @dataclass(frozen=True, slots=True)

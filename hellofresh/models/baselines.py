@@ -18,8 +18,6 @@ from hellofresh.models.base import Answer, Finish, ModelSpec, Request, Sampling
 from hellofresh.tasks import TASKS, get_task
 from hellofresh.tasks.samples import Sample
 
-__all__ = ["AlwaysClass", "AlwaysYes", "Coin", "Prior", "TrainingSample", "WordRegression", "names_a_class"]
-
 _NOT_PLAIN = re.compile(r"[^a-z0-9]+")
 
 
@@ -60,7 +58,17 @@ def _draw(seed: object, request: Request) -> float:
 
 
 @dataclass(frozen=True, slots=True)
-class AlwaysYes:
+class _Rule:
+    """What baselines have in common: a spec, and nothing to let go of."""
+
+    spec: ModelSpec
+
+    async def close(self) -> None:
+        """Nothing to let go of."""
+
+
+@dataclass(frozen=True, slots=True)
+class AlwaysYes(_Rule):
     """Says yes to everything; on a balanced split its F1 is 2/3."""
 
     spec: ModelSpec = field(default=_ALWAYS_YES)
@@ -69,12 +77,9 @@ class AlwaysYes:
         """Yes; of several classes the last."""
         return _say(request, max(1, len(request.choices) - 1))
 
-    async def close(self) -> None:
-        """Nothing to let go of."""
-
 
 @dataclass(frozen=True, slots=True)
-class Coin:
+class Coin(_Rule):
     """Throws a fair coin for every sample, or a fair die where there are more classes, the same way each time."""
 
     spec: ModelSpec = field(default=_COIN)
@@ -83,9 +88,6 @@ class Coin:
         """The first bits of a hash of seed and id decide."""
         classes = max(2, len(request.choices))
         return _say(request, min(classes - 1, int(_draw(self.spec.parameters["seed"], request) * classes)))
-
-    async def close(self) -> None:
-        """Nothing to let go of."""
 
 
 def _always_names(classes: Sequence[str]) -> list[str]:
@@ -98,10 +100,9 @@ def names_a_class(name: str) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class AlwaysClass:
+class AlwaysClass(_Rule):
     """Says the same class to everything."""
 
-    spec: ModelSpec
     label: int
 
     @classmethod
@@ -124,12 +125,9 @@ class AlwaysClass:
         """The class."""
         return _say(request, self.label)
 
-    async def close(self) -> None:
-        """Nothing to let go of."""
-
 
 @dataclass(frozen=True, slots=True)
-class Prior:
+class Prior(_Rule):
     """Knows nothing but how frequent each class is among labels of earlier editions.
 
     Attributes:
@@ -138,7 +136,6 @@ class Prior:
         draws: whether a class is drawn by its share; else the most frequent one is always said.
     """
 
-    spec: ModelSpec
     shares: tuple[float, ...]
     draws: bool
 
@@ -173,9 +170,6 @@ class Prior:
             drawn, label = drawn - self.shares[label], label + 1
         return _say(request, label)
 
-    async def close(self) -> None:
-        """Nothing to let go of."""
-
 
 @dataclass(frozen=True, slots=True)
 class TrainingSample:
@@ -200,10 +194,9 @@ def _nothing_to_learn(name: str, task: str, why: str) -> UsageError:
 
 
 @dataclass(frozen=True, slots=True)
-class WordRegression:
+class WordRegression(_Rule):
     """TF-IDF of words and word pairs with logistic regression, trained on earlier quarters only."""
 
-    spec: ModelSpec
     _pipeline: Any = field(repr=False)
 
     @classmethod
@@ -258,6 +251,3 @@ class WordRegression:
         """The likeliest label."""
         sample = _sample(request)
         return _say(request, int(self._pipeline.predict([get_task(sample.task).text(sample)])[0]))
-
-    async def close(self) -> None:
-        """Nothing to let go of."""

@@ -12,13 +12,15 @@ from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
+from typing import ClassVar
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import Field, ValidationError
+from yarl import URL
 
-from hellofresh.config import Settings
 from hellofresh.core.errors import ConfigError, UnknownNameError, UsageError
-from hellofresh.core.files import parse_toml
+from hellofresh.core.files import as_model, model_fault, parse_toml
 from hellofresh.core.net.keys import may_carry_key
+from hellofresh.core.strict import Strict, read_settings
 from hellofresh.core.workspace import Workspace
 from hellofresh.models._endpoint import Abilities, Endpoint
 from hellofresh.models.base import Limits, Model, ModelSpec, Price
@@ -33,22 +35,8 @@ from hellofresh.models.baselines import (
 )
 from hellofresh.models.batches.base import Batches
 from hellofresh.models.local import LOCAL_FOLDER
-from hellofresh.models.retriever_names import RETRIEVER_ABOUT
 from hellofresh.models.scripted import PREFIX, ScriptedModel
-from hellofresh.models.tables import AbilitiesTable, ModelTable, Name, ProviderKind, ProviderTable
-
-__all__ = [
-    "CATALOGUE",
-    "ENDPOINT",
-    "CatalogueEntry",
-    "HostedModel",
-    "ModelContext",
-    "endpoint_model",
-    "hosted_models",
-    "known_models",
-    "open_batches",
-    "open_model",
-]
+from hellofresh.models.tables import AbilitiesTable, ModelTable, Name, ProviderKind, ProviderTable, listed_price
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,32 +58,25 @@ class ModelContext:
 
 @dataclass(frozen=True, slots=True)
 class CatalogueEntry:
-    """A model that can be opened.
+    """A model of this process that can be opened.
 
     Attributes:
         about: a sentence about it.
         open: gets it ready.
-        provider: name of the provider, empty for a model in this process.
-        kind: what the provider speaks, `in-process`, `retriever` or `baseline`.
+        kind: `in-process`, `retriever` or `baseline`.
         knowledge_cutoff: as in `ModelSpec`.
-        price: what it costs, None where not known.
-        free: whether asking costs nothing.
-        key_variable: the environment variable that must hold a key, None where none is needed.
+        provider, price, free, key_variable, has_key: as of `HostedModel`; it runs here, and costs nothing.
     """
 
     about: str
     open: Callable[[ModelContext], Model]
-    provider: str = ""
     kind: str = "in-process"
     knowledge_cutoff: str = "unknown"
-    price: Price | None = None
-    free: bool = True
-    key_variable: str | None = None
-
-    @property
-    def has_key(self) -> bool:
-        """Whether the key that it needs is there, or none is needed."""
-        return self.key_variable is None or bool(os.environ.get(self.key_variable, "").strip())
+    provider: ClassVar[str] = ""
+    price: ClassVar[Price | None] = None
+    free: ClassVar[bool] = True
+    key_variable: ClassVar[str | None] = None
+    has_key: ClassVar[bool] = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,9 +117,33 @@ class HostedModel:
         return self.table.abilities.abilities(self.kind)
 
     @property
+    def price(self) -> Price | None:
+        """What its table says, else what genai-prices lists; not for models that search, whose searches cost more."""
+        if self.table.price is not None:
+            return self.table.price.price()
+        if self.service.prices is None or self.free or self.abilities.search:
+            return None
+        return listed_price(self.service.prices, self.table.model, self.service.batch_factor)
+
+    @property
+    def key_variable(self) -> str | None:
+        """The environment variable that must hold a key, None where none is needed."""
+        return self.service.key_variable
+
+    @property
+    def has_key(self) -> bool:
+        """Whether the key that it needs is there, or none is needed."""
+        return self.key_variable is None or bool(os.environ.get(self.key_variable, "").strip())
+
+    @property
+    def knowledge_cutoff(self) -> str:
+        """As in `ModelSpec`."""
+        return self.table.cutoff
+
+    @property
     def spec(self) -> ModelSpec:
         """What is known of it before it is asked; its key is no part of this."""
-        abilities, price = self.abilities, self.table.price
+        abilities = self.abilities
         return ModelSpec(
             name=self.name,
             kind="language-model",
@@ -155,7 +160,7 @@ class HostedModel:
                 "system_messages": abilities.system_messages,
             },
             limits=self.table.limits.over(self.service.limits.over(Limits(IN_FLIGHT))),
-            price=None if price is None else price.price(),
+            price=self.price,
             free=self.free,
             default_limit=self.table.default_limit,
             knowledge_cutoff=self.table.cutoff,
@@ -179,7 +184,7 @@ class HostedModel:
             base_url=service.base_url.rstrip("/"),
             model=self.table.model,
             key=None if keyless or service.key_variable is None else _key(service.key_variable, self.name),
-            headers=dict(service.headers),
+            headers={**_account(service.base_url), **service.headers},
             timeout_s=service.timeout_s,
         )
 
@@ -223,20 +228,6 @@ class HostedModel:
 
         return ChatBatches(self.spec, endpoint, self.abilities)
 
-    def entry(self) -> CatalogueEntry:
-        """It as a line of the catalogue."""
-        spec = self.spec
-        return CatalogueEntry(
-            about=self.about,
-            open=self.open,
-            provider=self.provider,
-            kind=self.kind,
-            knowledge_cutoff=spec.knowledge_cutoff,
-            price=spec.price,
-            free=spec.free,
-            key_variable=self.service.key_variable,
-        )
-
 
 def _no_batches(name: str, provider: str) -> UsageError:
     return UsageError(
@@ -246,6 +237,13 @@ def _no_batches(name: str, provider: str) -> UsageError:
         fix="Leave --batch out.",
         code="no-batches",
     )
+
+
+def _account(base_url: str) -> dict[str, str]:
+    """Headers that say which organisation and project pay, from the variables of the OpenAI SDK; for OpenAI only."""
+    if URL(base_url).host != "api.openai.com":
+        return {}
+    return {header: value for name, header in _ACCOUNT.items() if (value := os.environ.get(name, "").strip())}
 
 
 def _key(variable: str, model: str) -> str:
@@ -281,6 +279,15 @@ def _retriever(name: str) -> Callable[[ModelContext], Model]:
 
     return opener
 
+
+RETRIEVER_ABOUT: Mapping[str, str] = {
+    "tf-idf": "Retriever: TF-IDF, the cosine of weighted word counts.",
+    "bm25": "Retriever: BM25 over stemmed words.",
+    "minilm": "Retriever: all-MiniLM-L6-v2 on this machine, the nearest vectors.",
+    "hybrid": "Retriever: BM25 and MiniLM, their rankings put together.",
+    "bm25+minilm": "Retriever in two stages: BM25, its first 20 documents put in order by MiniLM.",
+}
+"""What the list of models says of those that need no file."""
 
 CATALOGUE: Mapping[str, CatalogueEntry] = {
     "smollm2-135m": CatalogueEntry(
@@ -337,36 +344,33 @@ ENDPOINT = "openai:"
 """What the names of models begin with that are asked at an address, without a table."""
 IN_FLIGHT = 8
 """Requests under way at once, where neither model nor provider says how many."""
+_ACCOUNT = {"OPENAI_ORG_ID": "OpenAI-Organization", "OPENAI_PROJECT_ID": "OpenAI-Project"}
 _OPENAI, _KEY = "https://api.openai.com/v1", "OPENAI_API_KEY"
 
 
-class _CatalogueFile(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
-    providers: dict[Name, ProviderTable]
-    models: dict[Name, ModelTable]
+class HostedTables(Strict):
+    """The tables of web services: `catalogue.toml`, and [providers] and [models] of `hellofresh.toml`."""
+
+    providers: dict[Name, ProviderTable] = Field(default_factory=dict)
+    models: dict[Name, ModelTable] = Field(default_factory=dict)
 
 
 @cache
-def _bundled() -> _CatalogueFile:
-    content = files("hellofresh.models").joinpath("catalogue.toml").read_bytes()
-    try:
-        return _CatalogueFile.model_validate(parse_toml(content))
-    except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        place = ".".join(str(part) for part in first["loc"])
-        raise ConfigError(f"{place}: {first['msg'].lower()}", where="catalogue.toml", code="bad-catalogue") from None
+def _bundled() -> HostedTables:
+    content = parse_toml(files("hellofresh.models").joinpath("catalogue.toml").read_bytes())
+    return as_model(HostedTables, content, where="catalogue.toml", error=ConfigError, code="bad-catalogue")
 
 
-def hosted_models(settings: Settings | None = None) -> dict[str, HostedModel]:
+def hosted_models(own: HostedTables | None = None) -> dict[str, HostedModel]:
     """All models of web services by name, the user's own among them.
 
     Args:
-        settings: those of `hellofresh.toml` unless given.
+        own: the user's tables, those of `hellofresh.toml` unless given.
 
     Raises:
         ConfigError: if a table names a provider that is not there, or a name that the project has taken.
     """
-    own = settings or Settings.load()
+    own = own or read_settings(HostedTables, only=("providers", "models"))
     bundled = _bundled()
     providers, tables = {**bundled.providers, **own.providers}, {**bundled.models, **own.models}
     for name in own.models:
@@ -404,13 +408,13 @@ def _hosted(name: str, table: ModelTable, providers: Mapping[str, ProviderTable]
     return HostedModel(name, table.provider, table, providers[table.provider])
 
 
-def known_models(settings: Settings | None = None) -> dict[str, CatalogueEntry]:
+def known_models(own: HostedTables | None = None) -> dict[str, CatalogueEntry | HostedModel]:
     """Every model that can be named.
 
     Raises:
         ConfigError: as `hosted_models`.
     """
-    return {**CATALOGUE, **{name: hosted.entry() for name, hosted in hosted_models(settings).items()}}
+    return {**CATALOGUE, **hosted_models(own)}
 
 
 def open_model(name: str, context: ModelContext) -> Model:
@@ -463,9 +467,8 @@ def endpoint_model(name: str) -> HostedModel:
         # Nothing is known of it: an endpoint that takes no images says so itself.
         table = ModelTable(provider="endpoint", model=model, abilities=AbilitiesTable(sees=True))
     except ValidationError as error:
-        first = error.errors(include_url=False)[0]
         raise UsageError(
-            first["msg"].removeprefix("Value error, "),
+            model_fault(error),
             where=name,
             expected="openai:NAME, with --base-url such as http://127.0.0.1:8000/v1",
             code="bad-endpoint",

@@ -12,10 +12,8 @@ from hellofresh.evidence.retrieval.base import Retriever
 from hellofresh.evidence.retrieval.corpora import RetrievalCorpus, open_exact
 from hellofresh.evidence.retrieval.retrievers import open_retriever
 from hellofresh.models.base import Answer, Finish, ModelSpec, Request
-from hellofresh.models.retriever_names import RETRIEVER_ABOUT
+from hellofresh.models.catalogue import RETRIEVER_ABOUT
 from hellofresh.tasks import EvidenceQuery
-
-__all__ = ["RetrieverModel"]
 
 _DEPTH = 100
 _PACKAGES = ("numpy", "pystemmer", "onnxruntime", "tokenizers")

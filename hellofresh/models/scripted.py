@@ -22,13 +22,12 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Annotated
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, PositiveInt, ValidationError
+from pydantic import AfterValidator, Field, PositiveInt, ValidationError
 
 from hellofresh.core.errors import ConfigError
-from hellofresh.core.files import parse_toml, sha256_text
+from hellofresh.core.files import model_fault, parse_toml, sha256_text
+from hellofresh.core.strict import Strict
 from hellofresh.models.base import Answer, Finish, Limits, ModelSpec, Request, Sampling
-
-__all__ = ["PREFIX", "ScriptedModel"]
 
 PREFIX = "scripted:"
 """What stands before the file in the name of a model that follows it."""
@@ -46,8 +45,7 @@ def _pattern(text: str) -> str:
 _Pattern = Annotated[str, AfterValidator(_pattern)]
 
 
-class _AnswerTable(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+class _AnswerTable(Strict):
     asked: _Pattern = ""
     sample: _Pattern = ""
     turn: PositiveInt | None = None
@@ -69,8 +67,7 @@ class _AnswerTable(BaseModel):
             raise ValueError(f"say refers to group {missing[0]}, which the pattern does not have")
 
 
-class _ScriptFile(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+class _ScriptFile(Strict):
     about: str = Field(default="", max_length=300)
     answers: list[_AnswerTable] = Field(min_length=1, max_length=10_000)
 
@@ -104,9 +101,7 @@ class ScriptedModel:
         except OSError as error:
             raise ConfigError(f"cannot read ({error.strerror})", where=where, code="bad-script") from error
         except ValidationError as error:
-            first = error.errors(include_url=False)[0]
-            place = ".".join(str(part) for part in first["loc"])
-            raise ConfigError(f"{place}: {first['msg'].lower()}", where=where, code="bad-script") from None
+            raise ConfigError(model_fault(error), where=where, code="bad-script") from None
         except ValueError as error:
             raise ConfigError(f"not TOML ({error})", where=where, code="bad-script") from error
         stem = "" if file is None else "-" + re.sub(r"[^a-z0-9]+", "-", file.stem.lower()).strip("-")[:40]

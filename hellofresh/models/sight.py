@@ -13,8 +13,6 @@ from hellofresh.core.errors import RunError
 from hellofresh.models.base import Message, ModelSpec, Request
 from hellofresh.tasks.images import Image
 
-__all__ = ["PAPER_IMAGE", "ImageLimits", "check_images", "image_limits", "image_tokens", "images_of"]
-
 _MIB = 2**20
 PAPER_IMAGE = Image("image/jpeg", "0" * 64, 1568, 1568, b"paper")
 """The largest picture that our decoder makes, for a dry run that has none at hand."""
@@ -112,13 +110,18 @@ def check_images(spec: ModelSpec, request: Request) -> None:
         )
     limits, sizes = image_limits(spec), [len(image.content) for image in images]
     problem = (
-        "a picture without content" if not all(sizes)
-        else "pictures outside of a user's message" if any(map(_misplaced, request.messages))
-        else f"{len(images):,} pictures" if len(images) > limits.images
-        else f"a picture of {max(sizes):,} bytes" if max(sizes) > limits.bytes_each
-        else f"pictures of {sum(sizes):,} bytes" if sum(sizes) > limits.bytes_together
+        "a picture without content"
+        if not all(sizes)
+        else "pictures outside of a user's message"
+        if any(map(_misplaced, request.messages))
+        else f"{len(images):,} pictures"
+        if len(images) > limits.images
+        else f"a picture of {max(sizes):,} bytes"
+        if max(sizes) > limits.bytes_each
+        else f"pictures of {sum(sizes):,} bytes"
+        if sum(sizes) > limits.bytes_together
         else ""
-    )  # fmt: skip
+    )
     if problem:
         raise RunError(
             f"a request holds {problem}",

@@ -6,27 +6,25 @@ Unknown keys, wrong types and numbers out of range are refused, so that a misspe
 from __future__ import annotations
 
 from datetime import date
+from functools import cache
+from importlib.metadata import version
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, PositiveInt, StringConstraints, model_validator
+from pydantic import Field, PositiveInt, StringConstraints, model_validator
 from yarl import URL
 
+from hellofresh.core.clock import now
 from hellofresh.core.net.keys import may_carry_key
+from hellofresh.core.strict import Strict
 from hellofresh.models._endpoint import Abilities, TokenParameter
 from hellofresh.models.base import Limits, Price
-
-__all__ = ["AbilitiesTable", "LimitsTable", "ModelTable", "Name", "PriceTable", "ProviderKind", "ProviderTable"]
 
 ProviderKind = Literal["openai-compatible", "openai-responses", "gemini", "anthropic"]
 Name = Annotated[str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9._-]{0,59}$")]
 _Dollars = Annotated[float, Field(ge=0, le=100_000, allow_inf_nan=False)]
 
 
-class _Strict(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
-
-
-class LimitsTable(_Strict):
+class LimitsTable(Strict):
     """How fast may be asked; what is not said stays as the provider's table has it."""
 
     in_flight: int | None = Field(default=None, ge=1, le=2000)
@@ -42,7 +40,7 @@ class LimitsTable(_Strict):
         )
 
 
-class ProviderTable(_Strict):
+class ProviderTable(Strict):
     """A service that answers: what it speaks, where it is, and which environment variable holds the key."""
 
     kind: ProviderKind
@@ -54,6 +52,10 @@ class ProviderTable(_Strict):
     """Whether asking costs nothing, as on one's own machine."""
     batches: bool = False
     """Whether it takes batches in the way of OpenAI (`/files`, `/batches`) or, for its kind, of Gemini."""
+    batch_factor: float | None = Field(default=None, gt=0, le=1, allow_inf_nan=False)
+    """Share of the price that a batch costs, for models without a price of their own."""
+    prices: str | None = Field(default=None, min_length=1, max_length=60)
+    """What the package genai-prices calls it, for models without a price of their own; None for unknown prices."""
     timeout_s: float = Field(default=120.0, gt=0, le=3600, allow_inf_nan=False)
     limits: LimitsTable = LimitsTable()
 
@@ -73,7 +75,7 @@ class ProviderTable(_Strict):
         return self
 
 
-class PriceTable(_Strict):
+class PriceTable(Strict):
     """What tokens cost, in US dollars a million."""
 
     tokens_in: _Dollars
@@ -81,13 +83,45 @@ class PriceTable(_Strict):
     as_of: date
     source: str = Field(min_length=1, max_length=300)
     batch_factor: float | None = Field(default=None, gt=0, le=1, allow_inf_nan=False)
+    cached_in: _Dollars | None = None
+    cache_writes: _Dollars | None = None
 
     def price(self) -> Price:
         """The price as the rest of the project knows it."""
-        return Price(self.tokens_in, self.tokens_out, self.as_of.isoformat(), self.source, self.batch_factor)
+        return Price(**{**self.model_dump(), "as_of": self.as_of.isoformat()})
 
 
-class AbilitiesTable(_Strict):
+@cache
+def listed_price(provider: str, model: str, batch_factor: float | None) -> Price | None:
+    """The price of a model that takes requests of the length of ours, by the offline data of genai-prices.
+
+    Args:
+        provider: as the package calls it.
+        model: its id at the provider.
+        batch_factor: as in `Price`.
+    """
+    from genai_prices import Usage, calc_price  # 0.2 s of CPU time, which only prices need
+
+    def million(**tokens: int) -> float:
+        asked = calc_price(Usage(**tokens), model, provider_id=provider)
+        return float(round(asked.total_price * 1000, 9))
+
+    try:
+        tokens_in = million(input_tokens=1000)
+    except LookupError:
+        return None
+    return Price(
+        tokens_in=tokens_in,
+        tokens_out=million(output_tokens=1000),
+        as_of=now().date().isoformat(),
+        source=f"genai-prices {version('genai-prices')}",
+        batch_factor=batch_factor,
+        cached_in=million(input_tokens=1000, cache_read_tokens=1000),
+        cache_writes=million(input_tokens=1000, cache_write_tokens=1000),
+    )
+
+
+class AbilitiesTable(Strict):
     """What a model takes and gives; where nothing is said, what is usual for its provider's kind."""
 
     temperature: bool = True
@@ -104,20 +138,12 @@ class AbilitiesTable(_Strict):
 
     def abilities(self, kind: ProviderKind) -> Abilities:
         """What a client goes by."""
-        return Abilities(
-            temperature=self.temperature,
-            seed=kind not in ("anthropic", "openai-responses") if self.seed is None else self.seed,
-            logprobs=self.logprobs,
-            token_parameter=self.token_parameter,
-            hidden_tokens=self.hidden_tokens,
-            system_messages=self.system_messages,
-            tools=self.tools,
-            search=self.search,
-            sees=self.sees,
-        )
+        said = self.model_dump(exclude={"image_tokens", "usual_hidden_tokens"})
+        seed = kind not in ("anthropic", "openai-responses") if self.seed is None else self.seed
+        return Abilities(**{**said, "seed": seed})
 
 
-class ModelTable(_Strict):
+class ModelTable(Strict):
     """A model at a provider."""
 
     provider: Name

@@ -248,6 +248,7 @@ def transcribe(journal: Journal, ledgers: Ledgers, done: Set[tuple[str, int]]) -
 def _asked(entry: JournalEntry, ledgers: Ledgers) -> AskedEvent:
     ledger, answer = ledgers.of(entry.role), entry.answer
     known = answer.tokens_in is not None and answer.tokens_out is not None
+    took = (answer.tokens_in or 0, answer.tokens_out or 0, answer.cached_in, answer.cache_writes)
     return AskedEvent(
         prompt=entry.prompt,
         step=entry.step,
@@ -257,7 +258,7 @@ def _asked(entry: JournalEntry, ledgers: Ledgers) -> AskedEvent:
         finish=str(answer.finish),
         tokens_in=answer.tokens_in,
         tokens_out=answer.tokens_out,
-        cost_usd=ledger.price(answer.tokens_in or 0, answer.tokens_out or 0) if known else None,
+        cost_usd=ledger.price(*took) if known else None,
     )
 
 

@@ -587,6 +587,8 @@ def _answer_text(answer: Answer) -> str:
             **({} if answer.call is None else {"call": _call_json(answer.call)}),
             **({"more_calls": [_call_json(item) for item in answer.more_calls]} if answer.more_calls else {}),
             **({"sources": list(answer.sources)} if answer.sources else {}),
+            **({"cached_in": answer.cached_in} if answer.cached_in else {}),
+            **({"cache_writes": answer.cache_writes} if answer.cache_writes else {}),
         }
     )
     text.encode()

@@ -10,8 +10,6 @@ from hellofresh.models.sight import image_tokens, images_of
 from hellofresh.runs.pace import Estimate, estimate_tokens
 from hellofresh.runs.regimes import MAIN
 
-_MILLION = 1_000_000
-
 
 @dataclass(slots=True)
 class Ledger:
@@ -20,7 +18,7 @@ class Ledger:
     Attributes:
         spec: the model, for its price.
         answers: number of answers.
-        tokens_in, tokens_out: sums over the answers that say how many they took.
+        tokens_in, tokens_out, cached_in, cache_writes: sums over the answers that say how many they took.
         untold: answers whose provider did not say.
         expected_usd: for the untold and for those under way, what they may cost at most.
     """
@@ -31,6 +29,8 @@ class Ledger:
     tokens_out: int = 0
     untold: int = 0
     expected_usd: float = 0.0
+    cached_in: int = 0
+    cache_writes: int = 0
 
     def estimate(self, request: Request) -> Estimate:
         """Tokens that a question may take of this model: pictures and hidden reasoning are paid for too."""
@@ -49,24 +49,28 @@ class Ledger:
         else:
             self.tokens_in += answer.tokens_in
             self.tokens_out += answer.tokens_out
+            self.cached_in += answer.cached_in
+            self.cache_writes += answer.cache_writes
 
     def reserve(self, estimate: Estimate, sign: int = 1) -> None:
         """Count on a question that is sent, or, with `sign` -1, no longer."""
         self.expected_usd += sign * (self.price(estimate.tokens_in, estimate.tokens_out) or 0.0)
 
-    def price(self, tokens_in: int, tokens_out: int) -> float | None:
-        """US dollars for so many tokens; None where the price is not known."""
+    def price(self, tokens_in: int, tokens_out: int, cached_in: int = 0, cache_writes: int = 0) -> float | None:
+        """US dollars for so many tokens, as of `Price.usd`; None where the price is not known."""
         if self.spec.free or self.spec.kind == "baseline":
             return 0.0
         price = self.spec.price
-        if price is None:
-            return None
-        return (tokens_in * price.tokens_in + tokens_out * price.tokens_out) / _MILLION
+        return None if price is None else price.usd(tokens_in, tokens_out, cached_in, cache_writes)
+
+    @property
+    def _known_usd(self) -> float | None:
+        return self.price(self.tokens_in, self.tokens_out, self.cached_in, self.cache_writes)
 
     @property
     def cost_usd(self) -> float | None:
         """What the answers cost; None where a price or a number of tokens is not known."""
-        cost = self.price(self.tokens_in, self.tokens_out)
+        cost = self._known_usd
         return None if cost is None or (self.untold and not self.free) else cost
 
     @property
@@ -77,7 +81,7 @@ class Ledger:
     @property
     def at_most_usd(self) -> float:
         """What has been and may yet be spent for what was sent, by known prices."""
-        return (self.price(self.tokens_in, self.tokens_out) or 0.0) + self.expected_usd
+        return (self._known_usd or 0.0) + self.expected_usd
 
 
 class Ledgers:

@@ -7,7 +7,6 @@ import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import get_args
 
 from hellofresh.config import Settings
 from hellofresh.core.clock import now
@@ -15,7 +14,7 @@ from hellofresh.core.editions import Edition, quarters_of
 from hellofresh.core.errors import DataError, UnknownNameError, UsageError
 from hellofresh.core.quarters import utc_text
 from hellofresh.core.workspace import Workspace
-from hellofresh.evidence.settings import WebSettings
+from hellofresh.evidence.settings import WebSettings, search_providers
 from hellofresh.evidence.web import Web, open_web
 from hellofresh.evidence.web.pictures import open_pictures
 from hellofresh.evidence.web.store import TEXTS_ALREADY, user_agent
@@ -287,7 +286,7 @@ def web_access(evaluation: Evaluation) -> WebAccess | None:
     regime = get_regime(evaluation.regime, evaluation.settings)
     if Need.WEB not in regime.needs or evaluation.web is not None:
         return evaluation.web if Need.WEB in regime.needs else None
-    configured, known = Settings.load().web, get_args(WebSettings.model_fields["provider"].annotation)
+    configured, known = Settings.load().web, search_providers()
     if evaluation.provider and evaluation.provider not in known:
         raise UnknownNameError("search provider", evaluation.provider, known)
     settings = WebSettings.model_validate({

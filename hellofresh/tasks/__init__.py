@@ -8,9 +8,8 @@ docs/extending.md.
 
 from __future__ import annotations
 
-from importlib.metadata import entry_points
-
 from hellofresh.core.errors import UnknownNameError, UsageError
+from hellofresh.core.plugins import plugins
 from hellofresh.tasks import (
     averitec,
     check_covid,
@@ -109,5 +108,5 @@ def register_task(task: Task) -> None:
     TASKS[task.name] = task
 
 
-for _point in entry_points(group="hellofresh.tasks"):
-    register_task(_point.load())
+for _task in plugins("hellofresh.tasks").values():
+    register_task(_task)

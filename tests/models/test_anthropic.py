@@ -69,7 +69,9 @@ def test_a_question_is_sent_as_the_api_takes_it(chat, loopback) -> None:
     ]
     headers = chat.headers[0]
     assert (headers["x-api-key"], headers["anthropic-version"]) == (KEY, "2023-06-01")
-    assert answer == Answer("Yes.", Finish.STOP, 15, 3, served_by="claude-haiku-9-20260101")
+    assert answer == Answer(
+        "Yes.", Finish.STOP, 15, 3, served_by="claude-haiku-9-20260101", cached_in=1, cache_writes=2
+    )
 
 
 def test_a_reasoning_model_gets_no_temperature_and_room_for_15_visible_tokens(chat, loopback) -> None:

@@ -9,11 +9,18 @@ from pathlib import Path
 
 import pytest
 
-from hellofresh.config import Settings
 from hellofresh.core.errors import ConfigError, UnknownNameError, UsageError
 from hellofresh.models import Limits
 from hellofresh.models._endpoint import Abilities, Endpoint
-from hellofresh.models.catalogue import CATALOGUE, ModelContext, endpoint_model, hosted_models, known_models, open_model
+from hellofresh.models.catalogue import (
+    CATALOGUE,
+    HostedTables,
+    ModelContext,
+    endpoint_model,
+    hosted_models,
+    known_models,
+    open_model,
+)
 from hellofresh.models.providers.chat import ChatModel
 
 KEY = "sk-secret-123"
@@ -36,8 +43,9 @@ def configured(text: str) -> None:
 
 def test_every_price_and_cutoff_of_the_project_says_where_it_is_from() -> None:
     for hosted in hosted_models().values():
-        price, cutoff = hosted.table.price, hosted.table.knowledge_cutoff
-        assert price is None or (price.source and date(2026, 1, 1) <= price.as_of)
+        price, cutoff = hosted.price, hosted.table.knowledge_cutoff
+        assert price is None or (price.source.startswith("genai-prices ") and date.fromisoformat(price.as_of))
+        assert price is None or 0 < price.tokens_in <= price.tokens_out
         assert isinstance(cutoff, date) == bool(hosted.table.cutoff_source)
         assert hosted.service.base_url.startswith("https://")
         assert not hosted.free
@@ -46,6 +54,31 @@ def test_every_price_and_cutoff_of_the_project_says_where_it_is_from() -> None:
 def test_a_model_without_a_price_costs_an_unknown_sum_and_not_nothing() -> None:
     spec = hosted_models()["llama-3.3-70b-openrouter"].spec
     assert spec.price is None and not spec.free
+
+
+def test_a_price_is_the_tables_else_that_of_the_list_with_what_caches_cost() -> None:
+    listed = hosted_models()["claude-haiku-4.5"].price
+    assert listed is not None and listed.batch_factor == 0.5
+    assert (listed.tokens_in, listed.tokens_out, listed.cached_in, listed.cache_writes) == (1.0, 5.0, 0.1, 1.25)
+    # 1,000 tokens of which 600 were read from the cache and 100 written to it, and 10 of the answer.
+    assert listed.usd(1000, 10, 600, 100) == pytest.approx((300 * 1 + 600 * 0.1 + 100 * 1.25 + 10 * 5) / 1e6)
+    assert listed.usd(1000, 10) == pytest.approx((1000 + 50) / 1e6)
+    table = 'price = { tokens_in = 3, tokens_out = 4, cached_in = 0.5, as_of = 2026-01-01, source = "mine" }\n'
+    configured('[models.mine]\nprovider = "openai"\nmodel = "gpt-4.1-mini"\n' + table)
+    own = hosted_models()["mine"].price
+    assert own is not None and (own.usd(2, 1, 1), own.source) == ((3 + 0.5 + 4) / 1e6, "mine")
+    configured('[models.mine]\nprovider = "openai"\nmodel = "no-such-model"\n')
+    assert hosted_models()["mine"].price is None
+
+
+def test_organisation_and_project_are_named_to_openai_and_nobody_else(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_ORG_ID", "org-1")
+    monkeypatch.setenv("OPENAI_PROJECT_ID", "proj-1")
+    said = {name: dict(hosted.endpoint(keyless=True).headers) for name, hosted in hosted_models().items()}
+    assert said["gpt-4.1-mini"] == {"OpenAI-Organization": "org-1", "OpenAI-Project": "proj-1"}
+    for hosted in (endpoint_model("openai:m@https://other.example/v1"), hosted_models()["ministral-8b"]):
+        assert hosted.endpoint(keyless=True).headers == {}
+    assert endpoint_model("openai:m").endpoint(keyless=True).headers["OpenAI-Project"] == "proj-1"
 
 
 def test_reasoning_models_leave_room_for_what_is_visible() -> None:
@@ -86,7 +119,7 @@ def test_a_provider_of_ones_own_and_limits_by_model() -> None:
 def test_ones_own_table_takes_the_place_of_the_projects() -> None:
     configured('[models."gpt-4.1-mini"]\nprovider = "ollama"\nmodel = "other"\n')
     assert hosted_models()["gpt-4.1-mini"].provider == "ollama"
-    assert hosted_models(Settings())["gpt-4.1-mini"].provider == "openai"
+    assert hosted_models(HostedTables())["gpt-4.1-mini"].provider == "openai"
 
 
 def test_the_tables_that_the_documentation_shows_are_good(root: Path) -> None:
@@ -201,7 +234,7 @@ def test_a_key_is_in_no_representation_and_no_parameter(monkeypatch) -> None:
     hosted = hosted_models()["gpt-4.1-mini"]
     endpoint = hosted.endpoint()
     assert endpoint.key == KEY
-    shown = (endpoint, replace(endpoint, model="m"), hosted, hosted.spec, hosted.open(), hosted.entry())
+    shown = (endpoint, replace(endpoint, model="m"), hosted, hosted.spec, hosted.open())
     assert not any(KEY in repr(item) or KEY in str(item) for item in shown)
     assert KEY not in repr(Endpoint("http://x", "m", headers={"X": KEY}))
 

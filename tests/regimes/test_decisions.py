@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hellofresh.runs.regimes._agent_turns import normalised, read_turn
-from hellofresh.runs.regimes._decisions import DecisionForm, read_certainty, read_leaning
+from hellofresh.runs.regimes._reading import DecisionForm, read_certainty, read_leaning
+from hellofresh.runs.regimes.search_agent import normalised, read_turn
 
 TWO = DecisionForm(("not helpful", "helpful"))
 SIX = DecisionForm(("pants-fire", "false", "barely-true", "half-true", "mostly-true", "true"))

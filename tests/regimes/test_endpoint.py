@@ -59,7 +59,12 @@ def solved(
 
     world.ask = ask
     regime = AgentRegime(
-        "a.py:solve", "0", solve, needs=frozenset(), roles={"critic": ""}, settings=AgentSettings(**settings)
+        agent="a.py:solve",
+        sha256="0",
+        solver=solve,
+        needs=frozenset(),
+        roles={"critic": ""},
+        settings=AgentSettings(**settings),
     )
     return stage.judged(regime, make.note(1), world, load_prompt_set("x-notes", "zero-shot")), world
 

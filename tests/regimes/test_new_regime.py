@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from hellofresh.models import Request
 from hellofresh.runs.prompts import load_prompt_set
 from hellofresh.runs.regimes import BaseRegime, Case, Need, Outcome, Regime, read_choice
-from hellofresh.runs.regimes._texts import cut_words, fence
+from hellofresh.runs.regimes._outside import cut_words, fence
 from hellofresh.tasks.outputs import Choice
 from hellofresh.tasks.transcripts import SearchedEvent
 

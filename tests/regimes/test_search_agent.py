@@ -18,7 +18,7 @@ from hellofresh.evidence.web import PageStatus, WebPage
 from hellofresh.models import Answer, CallError, Finish, ToolCall
 from hellofresh.runs.prompts import load_prompt_set
 from hellofresh.runs.regimes import get_regime
-from hellofresh.runs.regimes._decisions import DecisionForm
+from hellofresh.runs.regimes._reading import DecisionForm
 from hellofresh.tasks import get_task
 from hellofresh.tasks.outputs import Status
 

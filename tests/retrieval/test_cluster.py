@@ -6,7 +6,7 @@ import pytest
 
 from hellofresh.core.executors import cluster_pool
 from hellofresh.core.workspace import Workspace
-from hellofresh.evidence.retrieval import postings as postings_module
+from hellofresh.evidence.retrieval import sparse
 from hellofresh.evidence.retrieval.sparse import Bm25, SparseRetriever
 from tests.retrieval.conftest import small_queries, write_small
 
@@ -18,7 +18,7 @@ def test_parts_counted_on_a_cluster_give_the_same_index(workspace: Workspace, mo
     distributed = pytest.importorskip("distributed")
     alone = SparseRetriever.open(write_small(workspace), Bm25())
     other = write_small(Workspace(workspace.root / "other"))
-    monkeypatch.setattr(postings_module, "_PART", 7)
+    monkeypatch.setattr(sparse, "_PART", 7)
     with distributed.LocalCluster(
         n_workers=1, threads_per_worker=1, processes=True, dashboard_address=None, host="127.0.0.1"
     ) as cluster:

@@ -10,9 +10,7 @@ import numpy as np
 import pytest
 
 from hellofresh.evidence.retrieval.base import DocumentKeys, best
-from hellofresh.evidence.retrieval.postings import Postings
-from hellofresh.evidence.retrieval.sparse import Bm25, SparseRetriever
-from hellofresh.evidence.retrieval.words import Analyzer
+from hellofresh.evidence.retrieval.sparse import Analyzer, Bm25, Postings, SparseRetriever
 from hellofresh.tasks.outputs import Ranking
 
 TERMS = [f"t{number}" for number in range(12)]

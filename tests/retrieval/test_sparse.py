@@ -14,11 +14,9 @@ from sklearn.feature_extraction.text import TfidfVectorizer
 
 from hellofresh.core.errors import UsageError
 from hellofresh.core.workspace import Workspace
-from hellofresh.evidence.retrieval import postings as postings_module
-from hellofresh.evidence.retrieval import words
+from hellofresh.evidence.retrieval import sparse
 from hellofresh.evidence.retrieval.corpora import RetrievalCorpus
-from hellofresh.evidence.retrieval.sparse import Bm25, SparseRetriever, TfIdf
-from hellofresh.evidence.retrieval.words import Analyzer
+from hellofresh.evidence.retrieval.sparse import Analyzer, Bm25, SparseRetriever, TfIdf
 from tests.retrieval.conftest import small_documents, small_queries, write_small
 
 PLAIN = Analyzer(stem=False, drop_frequent=False)
@@ -55,21 +53,31 @@ def test_the_index_is_the_same_in_parts_and_wherever_they_are_counted(
 ) -> None:
     whole = SparseRetriever.open(write_small(workspace), weighting)
     other = write_small(Workspace(workspace.root / "other"))
-    monkeypatch.setattr(postings_module, "_PART", 7)
+    monkeypatch.setattr(sparse, "_PART", 7)
     parts = SparseRetriever.open(other, weighting, pool=lambda: ThreadPoolExecutor(3))
     for query in QUERIES:
         assert np.array_equal(parts.scores(query), whole.scores(query))
     assert not list(other.folder.rglob("part-*"))
 
 
+def test_texts_in_memory_are_indexed_as_a_corpus_is(small: RetrievalCorpus) -> None:
+    stored = SparseRetriever.open(small, Bm25())
+    documents = list(small.documents())
+    texts = (item.content for item in documents)
+    made = SparseRetriever.of_texts(small.ids, texts, [item.date for item in documents])
+    for query in QUERIES:
+        assert np.array_equal(made.scores(query), stored.scores(query))
+    assert not SparseRetriever.of_texts([], [], []).scores("river").size
+
+
 def test_an_index_is_built_once(small: RetrievalCorpus, monkeypatch: pytest.MonkeyPatch) -> None:
     SparseRetriever.open(small, Bm25())
-    monkeypatch.setattr(postings_module, "_build", lambda *_, **__: pytest.fail("built again"))
+    monkeypatch.setattr(sparse, "_build", lambda *_, **__: pytest.fail("built again"))
     SparseRetriever.open(small, Bm25())
 
 
 def test_a_build_that_fails_leaves_nothing_behind(small: RetrievalCorpus, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(postings_module, "_merge", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
+    monkeypatch.setattr(sparse, "_merge", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
     with pytest.raises(KeyboardInterrupt):
         SparseRetriever.open(small, Bm25())
     assert list((small.folder / "index").iterdir()) == []
@@ -107,9 +115,9 @@ def test_words_of_one_stem_are_one_term_and_frequent_ones_none() -> None:
 
 
 def test_without_the_stemmer_there_is_a_plain_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    words._stemmer.cache_clear()
+    sparse._stemmer.cache_clear()
     monkeypatch.setitem(__import__("sys").modules, "Stemmer", None)
     with pytest.raises(UsageError) as caught:
         Analyzer().terms("word")
     assert caught.value.code == "missing-extra"
-    words._stemmer.cache_clear()
+    sparse._stemmer.cache_clear()

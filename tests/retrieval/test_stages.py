@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
 
@@ -13,7 +13,6 @@ import pytest
 from numpy.typing import NDArray
 
 from hellofresh.core.errors import DataError, HelloFreshError
-from hellofresh.core.workspace import Workspace
 from hellofresh.evidence.retrieval.base import made_ranking
 from hellofresh.evidence.retrieval.corpora import RetrievalCorpus
 from hellofresh.evidence.retrieval.fusion import Fusion
@@ -22,7 +21,7 @@ from hellofresh.evidence.retrieval.retrievers import open_retriever
 from hellofresh.evidence.retrieval.sparse import Bm25, SparseRetriever
 from hellofresh.evidence.retrieval.trained import Head, TrainedScorer, lexical_scores, read_head, untrained, write_head
 from hellofresh.tasks.outputs import Ranking
-from tests.retrieval.conftest import small_documents, small_queries, write_small
+from tests.retrieval.conftest import small_queries
 from tests.retrieval.test_dense import DIMENSIONS, LetterEncoder
 
 
@@ -122,18 +121,6 @@ def test_a_head_that_was_changed_or_is_of_another_encoder_is_refused(small: Retr
     assert caught.value.code == "changed-file"
 
 
-def test_tantivy_finds_what_a_query_asks_for_and_nothing_from_too_late(workspace: Workspace) -> None:
-    days = [date(2020, 1, 1 + number % 20) for number in range(48)]
-    dated = [replace(item, date=day) for item, day in zip(small_documents(), days, strict=True)]
-    retriever = open_retriever("tantivy", write_small(workspace, dated, "dated"))
-    for query, item in list(zip(small_queries(), dated, strict=True))[:12]:
-        assert asyncio.run(retriever.retrieve(query.text, 3)).documents[0] == item.id
-    early = asyncio.run(retriever.retrieve("the people of the river", 48, before=date(2020, 1, 5)))
-    assert set(early.documents) <= {item.id for item in dated if item.date is not None and item.date.day < 5}
-    assert early.documents
-    assert asyncio.run(retriever.retrieve("", 5)).documents == ()
-
-
 def test_lexical_scores_are_shares_of_the_best() -> None:
     assert lexical_scores(made_ranking([("a", 4.0), ("b", 1.0)])).tolist() == [1.0, 0.25]
 
@@ -146,7 +133,7 @@ def test_unknown_retrievers_are_refused(small: RetrievalCorpus, name: str) -> No
 
 
 def test_retrievers_have_names_and_say_what_decides_them(small: RetrievalCorpus) -> None:
-    for name in ("tf-idf", "bm25", "tantivy"):
+    for name in ("tf-idf", "bm25"):
         retriever = open_retriever(name, small)
         assert retriever.name == name
         assert retriever.parameters["corpus"] == small.manifest.sha256

@@ -26,7 +26,7 @@ from hellofresh.evidence.retrieval.thresholds import (
     read_pairs,
     score_pairs,
 )
-from hellofresh.runs.regimes.correction.relevance import TextRelevance
+from hellofresh.runs.regimes.correction.pages import TextRelevance
 
 
 @dataclass

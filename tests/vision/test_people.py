@@ -11,7 +11,7 @@ import pytest
 from aiohttp import web
 
 from hellofresh.core.errors import ConfigError, RunError
-from hellofresh.evidence.vision.people import PEOPLE_KEY, PeopleService, open_people
+from hellofresh.evidence.vision import PEOPLE_KEY, People
 from hellofresh.tasks.images import Image, Media
 
 MEDIA = Media("photo", "https://pics.example/1.jpg")
@@ -38,7 +38,7 @@ def served(replies: Sequence[web.Response], folder: Path, images: Sequence[Image
         await site.start()
         port = runner.addresses[0][1]
         try:
-            service = PeopleService(f"http://127.0.0.1:{port}/people", folder)
+            service = People(f"http://127.0.0.1:{port}/people", folder)
             return [await service.names(MEDIA, item) for item in images]
         finally:
             await runner.cleanup()
@@ -71,5 +71,5 @@ def test_a_wrong_answer_is_an_error_that_keeps_nothing(tmp_path: Path, status: i
 def test_a_key_goes_over_encrypted_connections_only(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(PEOPLE_KEY, "key-of-mine")
     with pytest.raises(ConfigError, match="unencrypted"):
-        open_people("http://people.example/x", tmp_path)
-    assert open_people("https://people.example/x", tmp_path) is not None
+        People("http://people.example/x", tmp_path)
+    assert People("https://people.example/x", tmp_path) is not None

@@ -7,8 +7,7 @@ from datetime import UTC, datetime
 import pytest
 
 from hellofresh.evidence.web import end_of
-from hellofresh.evidence.web._dates import url_date, youngest
-from hellofresh.evidence.web.text import main_text
+from hellofresh.evidence.web.text import main_text, url_date, youngest
 
 BODY = "<p>" + "The council met and spoke at length about the bridge. " * 20 + "</p>"
 PUBLISHED = '<meta property="article:published_time" content="{}">'

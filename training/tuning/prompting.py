@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from hellofresh.models.local.folders import rendered
 from hellofresh.runs.prompts import PromptSet, load_prompt_set
-from hellofresh.runs.regimes._texts import cut_words
+from hellofresh.runs.regimes._outside import cut_words
 from hellofresh.runs.regimes.evidence_response import response_question
 from training.recipe import TuningRecipe
 from training.tuning.exchanges import Exchange

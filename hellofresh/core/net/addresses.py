@@ -14,8 +14,6 @@ from urllib.parse import SplitResult, quote, urljoin, urlsplit
 
 import idna
 
-__all__ = ["PORTS", "AddressError", "PageAddress", "is_public"]
-
 PORTS = frozenset({80, 443, 8080, 8443})
 """Ports at which pages are read; others belong to other services."""
 LONGEST_URL = 4096

@@ -9,8 +9,6 @@ from pathlib import Path
 import aiohttp
 from yarl import URL
 
-__all__ = ["BelowError", "FilesBelow", "files_below"]
-
 _CHUNK = 1 << 16
 _REDIRECTS = 5
 _MOVED = frozenset({301, 302, 303, 307, 308})

@@ -7,8 +7,6 @@ import sqlite3
 from collections.abc import Mapping
 from pathlib import Path
 
-__all__ = ["SchemaVersionError", "open_database"]
-
 
 class SchemaVersionError(sqlite3.DatabaseError):
     """A file that another version of the program has written."""

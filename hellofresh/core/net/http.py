@@ -12,8 +12,6 @@ from yarl import URL
 from hellofresh.core.errors import ConfigError
 from hellofresh.core.net.retry_after import retry_after_s
 
-__all__ = ["HttpClient", "HttpReply", "LongReplyError", "UnusableReplyError", "brief", "read_bounded"]
-
 _KEPT_S = 30.0
 _MOST_BYTES = 8 * 2**20
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from urllib.parse import urlsplit
 
-__all__ = ["may_carry_key"]
-
 _THIS_MACHINE = frozenset({"localhost", "127.0.0.1", "::1"})
 
 

@@ -11,8 +11,6 @@ from filelock import FileLock, Timeout, lock_descriptor
 
 from hellofresh.core.errors import WorkspaceError
 
-__all__ = ["is_locked", "locked"]
-
 _LOOKS, _LOOK_S = 5, 0.02
 
 

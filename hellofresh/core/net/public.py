@@ -15,8 +15,6 @@ from yarl import URL
 
 from hellofresh.core.net.addresses import PORTS, AddressError, PageAddress, is_public
 
-__all__ = ["BodyError", "PageReply", "PublicHttp", "SocketAddress", "TooLargeError", "UnsafeError"]
-
 SocketAddress = tuple[str, int]
 AddrInfo = tuple[Any, ...]
 

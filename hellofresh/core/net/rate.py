@@ -6,8 +6,6 @@ import math
 from dataclasses import dataclass, field
 from typing import Self
 
-__all__ = ["RateLimit"]
-
 
 @dataclass(slots=True)
 class RateLimit:

@@ -6,8 +6,6 @@ import math
 import random
 from dataclasses import dataclass
 
-__all__ = ["PASSING", "RetryPolicy", "TryAgain"]
-
 PASSING = frozenset({408, 425, 429, 500, 502, 503, 504})
 """Statuses of replies that may well be others when the same request is sent again."""
 

@@ -6,8 +6,6 @@ import re
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 
-__all__ = ["retry_after_s"]
-
 _SECONDS = re.compile(r"[0-9]{1,4000}(?:\.[0-9]{1,12})?")
 _LONGEST_S = 1e9
 

@@ -18,8 +18,6 @@ from hellofresh.core.files import read_model, write_json
 from hellofresh.core.net.retry import PASSING, RetryPolicy
 from hellofresh.core.net.retry_after import retry_after_s
 
-__all__ = ["DownloadPolicy", "Transfer", "download_session"]
-
 _PIECE = 2**20
 _GONE = frozenset({404, 410})
 _CONTENT_RANGE = re.compile(r"bytes (?:([0-9]+)-[0-9]+|\*)/([0-9]+)")

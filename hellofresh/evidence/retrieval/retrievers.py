@@ -1,6 +1,6 @@
 """Retrievers by name, for commands and runs.
 
-`tf-idf`, `bm25`, `tantivy`, `minilm` (or any model of sentence-transformers by its name), `hybrid` (BM25 and MiniLM),
+`tf-idf`, `bm25`, `minilm` (or any model of sentence-transformers by its name), `hybrid` (BM25 and MiniLM),
 and two stages as FIRST+SECOND: `bm25+minilm`, `bm25+cross:MODEL`, `bm25+trained:FOLDER` with a trained head.
 """
 
@@ -16,7 +16,6 @@ from hellofresh.evidence.retrieval.base import Retriever
 from hellofresh.evidence.retrieval.corpora import RetrievalCorpus
 from hellofresh.evidence.retrieval.dense import DenseRetriever, corpus_vectors
 from hellofresh.evidence.retrieval.encoders import MINILM, open_encoder
-from hellofresh.evidence.retrieval.full_text import FullTextRetriever
 from hellofresh.evidence.retrieval.fusion import Fusion
 from hellofresh.evidence.retrieval.rerank import CrossEncoderScorer, DenseScorer, Scorer, TwoStage
 from hellofresh.evidence.retrieval.sparse import Bm25, SparseRetriever, TfIdf
@@ -24,8 +23,8 @@ from hellofresh.evidence.retrieval.trained import TrainedScorer, read_head
 
 __all__ = ["RETRIEVERS", "Opening", "dense_scorer", "open_retriever"]
 
-RETRIEVERS = ("tf-idf", "bm25", "tantivy", "minilm", "hybrid", "bm25+minilm")
-"""Those that need nothing but the extra `retrieval`, and `web` for tantivy."""
+RETRIEVERS = ("tf-idf", "bm25", "minilm", "hybrid", "bm25+minilm")
+"""Those that need nothing but the extra `retrieval`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,8 +54,6 @@ def open_retriever(name: str, corpus: RetrievalCorpus, opening: Opening | None =
     if name in {"tf-idf", "bm25"}:
         weighting = TfIdf() if name == "tf-idf" else Bm25()
         return SparseRetriever.open(corpus, weighting, pool=chosen.pool, progress=chosen.progress)
-    if name == "tantivy":
-        return FullTextRetriever.open(corpus)
     if name == "hybrid":
         return Fusion([open_retriever(part, corpus, chosen) for part in ("bm25", MINILM)])
     if name == MINILM or "/" in name:

@@ -1,10 +1,8 @@
 """The outside world: search, pages, and what may not be read."""
 
 from hellofresh.evidence.web._base import Found, ImageSearch, PageStatus, SearchResult, Web, WebPage
-from hellofresh.evidence.web._dates import end_of
-from hellofresh.evidence.web.overlap import canary
 from hellofresh.evidence.web.store import open_web
-from hellofresh.evidence.web.text import first_words
+from hellofresh.evidence.web.text import canary, end_of, first_words
 
 __all__ = [
     "Found",

@@ -8,8 +8,6 @@ from datetime import date
 from enum import StrEnum
 from typing import Protocol, runtime_checkable
 
-__all__ = ["Found", "ImageSearch", "PageStatus", "SearchResult", "Web", "WebPage"]
-
 
 @dataclass(frozen=True, slots=True)
 class SearchResult:

@@ -11,13 +11,14 @@ import json
 import os
 import signal
 import sys
+from collections.abc import Awaitable, Callable, Hashable
 from contextlib import suppress
 from pathlib import Path
-from typing import Literal
+from typing import Generic, Literal, TypeVar
 
 from hellofresh.core.errors import RunError
-
-__all__ = ["Job", "WorkerError", "Workers"]
+from hellofresh.core.files import as_model
+from hellofresh.evidence.web.text import Extractor, MainText
 
 Job = Literal["trafilatura", "beautifulsoup", "robots", "picture"]
 
@@ -100,12 +101,19 @@ async def _start(job: Job, cpu_s: float) -> asyncio.subprocess.Process:
     # The worker must run this very code, wherever the current folder is.
     paths = [str(_PACKAGE_PARENT), *filter(None, [os.environ.get("PYTHONPATH")])]
     return await asyncio.create_subprocess_exec(
-        sys.executable, "-m", "hellofresh.evidence.web._worker", job, str(cpu_s),
-        stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.DEVNULL,
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(paths)}, limit=_LONGEST_REPLY,
+        sys.executable,
+        "-m",
+        "hellofresh.evidence.web._worker",
+        job,
+        str(cpu_s),
+        stdin=asyncio.subprocess.PIPE,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.DEVNULL,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(paths)},
+        limit=_LONGEST_REPLY,
         # An interrupt at the terminal is for the run; a worker that it killed would look like a page without a text.
         start_new_session=True,
-    )  # fmt: skip
+    )
 
 
 async def _stop(worker: asyncio.subprocess.Process) -> None:
@@ -126,3 +134,69 @@ def _hung(job: Job) -> RunError:
         fix="Earlier results are kept: run the same command again to resume.",
         code="worker-hangs",
     )
+
+
+class ExtractionError(Exception):
+    """No text could be taken out; says why."""
+
+
+class Extraction:
+    """Takes out main texts off the event loop, a few pages at once.
+
+    Args:
+        extractor: how.
+        cpu_s: CPU seconds that one page may take.
+        at_once: most pages at once.
+    """
+
+    def __init__(self, extractor: Extractor, *, cpu_s: float = 10.0, at_once: int = 2) -> None:
+        self.workers = Workers(extractor, cpu_s=cpu_s, at_once=at_once)
+
+    async def main_text(self, body: bytes, content_type: str) -> MainText:
+        """Title and main text.
+
+        Raises:
+            ExtractionError: if it takes too much time or memory, or breaks the worker.
+        """
+        try:
+            found = await self.workers.ask(body, content_type)
+        except WorkerError as error:
+            raise ExtractionError(f"no text could be extracted ({error})") from None
+        return as_model(MainText, found, where="the extractor")
+
+    async def close(self) -> None:
+        """Stop the workers."""
+        await self.workers.close()
+
+
+K = TypeVar("K", bound=Hashable)
+V = TypeVar("V")
+
+
+class Once(Generic[K, V]):
+    """Work in progress by key: who asks for what is being done waits for it. An asker who leaves does not stop it."""
+
+    def __init__(self, work: Callable[[K], Awaitable[V]]) -> None:
+        self._work = work
+        self._running: dict[K, asyncio.Task[V]] = {}
+
+    async def __call__(self, key: K) -> V:
+        """What the work gives."""
+        task = self._running.get(key)
+        if task is None:
+            task = asyncio.ensure_future(self._done(key))
+            self._running[key] = task
+        return await asyncio.shield(task)
+
+    async def _done(self, key: K) -> V:
+        try:
+            return await self._work(key)
+        finally:
+            del self._running[key]
+
+    async def close(self) -> None:
+        """Stop what is in progress."""
+        for task in list(self._running.values()):
+            task.cancel()
+            with suppress(asyncio.CancelledError, Exception):
+                await task

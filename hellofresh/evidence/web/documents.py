@@ -11,25 +11,22 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+from pydantic import Field, ValidationError, field_validator
 
 from hellofresh.core.errors import SourceError, WorkspaceError
-from hellofresh.core.files import canonical_json, parse_toml, sha256_text
+from hellofresh.core.files import canonical_json, model_fault, parse_toml, sha256_text
 from hellofresh.core.net.addresses import AddressError, PageAddress
+from hellofresh.core.strict import Strict
 from hellofresh.evidence.web._base import PageStatus
 from hellofresh.evidence.web.fetch import FetchResult
 from hellofresh.evidence.web.text import MainText, clean
-
-__all__ = ["BUNDLED", "Corpus", "CorpusReader", "Document"]
 
 BUNDLED = Path(__file__).with_name("corpus")
 """The pages that come with the package."""
 _FENCE = "+++"
 
 
-class _Head(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
-
+class _Head(Strict):
     url: str
     title: str = Field(min_length=1)
     date: datetime.date
@@ -85,17 +82,22 @@ class Corpus:
         paths = sorted(folder.glob("*/*.md"), key=lambda path: (path.parent.name, path.name))
         if not paths:
             raise WorkspaceError(
-                "no pages", where=str(folder), expected="files <topic>/<slug>.md", code="no-corpus",
+                "no pages",
+                where=str(folder),
+                expected="files <topic>/<slug>.md",
+                code="no-corpus",
                 fix="Name a folder of pages as `corpus` under [web] in hellofresh.toml.",
-            )  # fmt: skip
+            )
         documents = [_read(path) for path in paths]
         seen: dict[str, str] = {}
         for document in documents:
             if document.url in seen:
                 raise SourceError(
                     f"the same url as {seen[document.url]}",
-                    where=document.name, expected="a url of its own for each page", code="duplicate-url",
-                )  # fmt: skip
+                    where=document.name,
+                    expected="a url of its own for each page",
+                    code="duplicate-url",
+                )
             seen[document.url] = document.name
         return cls(documents)
 
@@ -138,11 +140,7 @@ def _head(name: str, text: str) -> _Head:
     try:
         return _Head.model_validate(parse_toml(text.encode()))
     except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        field = ".".join(str(part) for part in first["loc"])
-        raise SourceError(
-            f"{field}: {first['msg'].lower()}", where=name, expected="url, title and date", code="bad-page"
-        ) from None
+        raise SourceError(model_fault(error), where=name, expected="url, title and date", code="bad-page") from None
     except ValueError as error:
         raise SourceError(f"not TOML ({error})", where=name, code="bad-page") from None
 

@@ -10,16 +10,15 @@ from importlib import resources
 from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import Field, ValidationError
 
 from hellofresh.core.errors import ConfigError
 from hellofresh.core.files import canonical_json, parse_toml, sha256_text
 from hellofresh.core.net.addresses import AddressError, PageAddress, host_name
+from hellofresh.core.strict import Strict
 
 if TYPE_CHECKING:
     from tldextract import TLDExtract
-
-__all__ = ["ExcludedSources"]
 
 _HOST_IN_TEXT = re.compile(
     r"""(?P<scheme>https?:/{0,2}|//|^/?|[/=?&,;])       # what makes it an address rather than a word
@@ -33,17 +32,13 @@ _CHOSEN = "excluded by the settings"
 _ANYWAY = ("archives", "proxies")
 
 
-class _Group(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
-
+class _Group(Strict):
     reason: str = Field(min_length=1)
     domains: tuple[str, ...] = Field(default=(), strict=False)
     names: tuple[str, ...] = Field(default=(), strict=False)
 
 
-class _File(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
-
+class _File(Strict):
     groups: dict[str, _Group]
 
 

@@ -14,12 +14,9 @@ import aiohttp
 from hellofresh.core.net.addresses import AddressError, PageAddress
 from hellofresh.core.net.public import BodyError, PageReply, PublicHttp, TooLargeError, UnsafeError
 from hellofresh.evidence.web._base import PageStatus
-from hellofresh.evidence.web._once import Once
-from hellofresh.evidence.web._workers import WorkerError, Workers
+from hellofresh.evidence.web._workers import Once, WorkerError, Workers
 from hellofresh.evidence.web.excluded import ExcludedSources
 from hellofresh.evidence.web.text import MainText
-
-__all__ = ["FetchResult", "PageFetcher", "PageLimits", "PublicHttp"]
 
 _BINARY = (
     b"%PDF-", b"PK\x03\x04", b"\x1f\x8b", b"\x89PNG", b"GIF8", b"\xff\xd8\xff", b"RIFF", b"\x7fELF", b"MZ\x90", b"BZh",

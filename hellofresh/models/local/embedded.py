@@ -30,8 +30,6 @@ from hellofresh.models.local.converted import WEIGHTS_SHA256, converted, engine_
 if TYPE_CHECKING:
     from hellofresh.models.local.engine import EngineState, Network, Tokenizer
 
-__all__ = ["EmbeddedModel"]
-
 Tokens = tuple[int, ...]
 
 _CONTEXT = 4096  # its training allows 8,192, which take minutes

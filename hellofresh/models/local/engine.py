@@ -21,8 +21,6 @@ from numpy.typing import NDArray
 
 from hellofresh.models.local.converted import DETOKENIZER, NETWORK, TOKENIZER
 
-__all__ = ["EngineState", "Network", "Tokenizer"]
-
 # The engine unloads a library of operations while objects made by it are still alive at exit, and then crashes;
 # a handle that nobody closes keeps it loaded.
 _KEEP_LOADED = ctypes.CDLL(str(openvino_tokenizers._ext_path))

@@ -24,10 +24,15 @@ from hellofresh.models.local import LOCAL_FOLDER
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
-__all__ = ["FolderModel", "adapter_base", "folder_sha256", "rendered"]
-
-_DECIDING = ("*.safetensors", "config.json", "adapter_config.json", "tokenizer.json", "tokenizer_config.json",
-             "chat_template.jinja", "generation_config.json")  # fmt: skip
+_DECIDING = (
+    "*.safetensors",
+    "config.json",
+    "adapter_config.json",
+    "tokenizer.json",
+    "tokenizer_config.json",
+    "chat_template.jinja",
+    "generation_config.json",
+)
 _ROLES = {"system": "### System", "user": "### Instruction", "assistant": "### Response"}
 _LIBRARIES = ("torch", "transformers")
 

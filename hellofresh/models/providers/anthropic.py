@@ -11,6 +11,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from hellofresh.core.files import model_fault
 from hellofresh.core.net.http import HttpReply
 from hellofresh.models._endpoint import Abilities, Endpoint
 from hellofresh.models._http import ModelHttp, bad_reply
@@ -20,13 +21,11 @@ from hellofresh.models.providers.chat_wire import (
     call_arguments,
     failure,
     read_call,
+    refusal,
     tool_schema,
     whole_calls,
 )
-from hellofresh.models.providers.statuses import refusal
 from hellofresh.tasks.images import Image
-
-__all__ = ["AnthropicModel"]
 
 _VERSION = "2023-06-01"
 _SEARCH_TOOL, _MOST_SEARCHES = "web_search_20250305", 5
@@ -162,25 +161,25 @@ class AnthropicModel:
         try:
             message = _Message.model_validate_json(body)
         except ValidationError as error:
-            first = error.errors(include_url=False, include_input=False)[0]
-            place = ".".join(str(part) for part in first["loc"]) or "the whole"
-            raise bad_reply(self.spec.name, f"{place}: {first['msg'].lower()}") from None
+            raise bad_reply(self.spec.name, model_fault(error)) from None
         finish = _FINISHES.get(message.stop_reason)
         if finish is None:
             raise bad_reply(self.spec.name, f"unknown stop_reason {message.stop_reason[:40]!r}")
         usage = message.usage
         used = (block for block in message.content if block.type == "tool_use")
         calls = [_call(block, number, whole) for number, block in enumerate(used, start=1)]
-        cached = (usage.cache_creation_input_tokens or 0) + (usage.cache_read_input_tokens or 0)
+        written, cached = usage.cache_creation_input_tokens or 0, usage.cache_read_input_tokens or 0
         return Answer(
             text="".join(block.text or "" for block in message.content if block.type == "text"),
             finish=finish,
-            tokens_in=usage.input_tokens + cached,
+            tokens_in=usage.input_tokens + written + cached,
             tokens_out=usage.output_tokens,
             served_by=message.model,
             call=next(iter(calls), None),
             more_calls=tuple(calls[1:]) if whole else (),
             sources=addresses_in(cited.url for block in message.content for cited in block.citations or ()),
+            cached_in=cached,
+            cache_writes=written,
         )
 
 

@@ -15,8 +15,6 @@ from hellofresh.models._http import ModelHttp
 from hellofresh.models.base import Answer, ModelSpec, Request
 from hellofresh.models.providers.chat_wire import failure, payload, read_reply, whole_calls
 
-__all__ = ["ChatModel"]
-
 
 class ChatModel:
     """A model behind `<base_url>/chat/completions`.

@@ -15,21 +15,7 @@ from typing import Any, NoReturn
 
 from hellofresh.models._endpoint import Abilities
 from hellofresh.models.base import Answer, CallError, Finish, Message, Request, Tool, ToolCall
-from hellofresh.models.providers.statuses import refusal
 from hellofresh.tasks.images import Image
-
-__all__ = [
-    "addresses_in",
-    "call_arguments",
-    "data_url",
-    "failure",
-    "first_word_chances",
-    "payload",
-    "read_call",
-    "read_reply",
-    "tool_schema",
-    "whole_calls",
-]
 
 _ENCODER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
 _TOP_LOGPROBS = 20
@@ -222,7 +208,7 @@ def _answer(reply: Mapping[str, Any], whole: bool) -> Answer:
     refusal = message.get("refusal")
     if refusal:
         text, finish = text or _whole(_typed(refusal, str, "refusal")), Finish.BLOCKED
-    tokens_in, tokens_out = _usage(reply.get("usage"))
+    tokens_in, tokens_out, cached_in = _usage(reply.get("usage"))
     served_by = reply.get("model")
     calls = _calls(message.get("tool_calls"), whole)
     return Answer(
@@ -235,6 +221,7 @@ def _answer(reply: Mapping[str, Any], whole: bool) -> Answer:
         call=next(iter(calls), None),
         sources=_sources(reply, message),
         more_calls=calls[1:] if whole else (),
+        cached_in=cached_in,
     )
 
 
@@ -297,11 +284,14 @@ def _whole(text: str) -> str:
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
-def _usage(usage: Any) -> tuple[int | None, int | None]:
+def _usage(usage: Any) -> tuple[int | None, int | None, int]:
+    """Tokens of the request and of the answer, and those of the request that came from a cache."""
     if usage is None:
-        return None, None
+        return None, None, 0
     numbers = _typed(usage, dict, "usage")
-    return _tokens(numbers.get("prompt_tokens")), _tokens(numbers.get("completion_tokens"))
+    asked, details = _tokens(numbers.get("prompt_tokens")), numbers.get("prompt_tokens_details")
+    cached = _tokens(details.get("cached_tokens")) if isinstance(details, dict) else None
+    return asked, _tokens(numbers.get("completion_tokens")), min(cached or 0, asked or 0)
 
 
 def _tokens(number: Any) -> int | None:
@@ -349,6 +339,44 @@ def first_word_chances(spellings: Iterable[tuple[str, float]]) -> Mapping[str, f
 def _log_sum(values: list[float]) -> float:
     most = max(values)
     return most + math.log(sum(math.exp(value - most) for value in values))
+
+
+_RETRYABLE = frozenset({408, 409, 425, 429})
+_CODES = {
+    400: "bad-request",
+    401: "not-authorised",
+    402: "quota-spent",
+    403: "not-authorised",
+    404: "unknown-model",
+    429: "rate-limit",
+}
+_FIXES = {
+    401: "Check the key.",
+    402: "Add credit at the provider, then run the same command again.",
+    403: "Check what the key may do.",
+    404: "Check the model's id and the base URL.",
+}
+
+
+def refusal(status: int | None, what: str, where: str, wait_s: float | None) -> CallError:
+    """The error for a reply with that HTTP status; a status of 200 is of an error that came in place of an answer.
+
+    Args:
+        status: None where there is none.
+        what: what the provider said.
+        where: the model, for the message.
+        wait_s: seconds that the provider asked to wait.
+    """
+    number = status or 0
+    return CallError(
+        what,
+        where=where,
+        fix=_FIXES.get(number, ""),
+        code=_CODES.get(number, "call-failed"),
+        retryable=number in _RETRYABLE or number >= 500 or number == 200,
+        retry_after_s=wait_s,
+        status=status,
+    )
 
 
 def failure(status: int, body: bytes, where: str, wait_s: float | None) -> Answer:

@@ -25,25 +25,14 @@ from hellofresh.models.providers.chat_wire import (
     call_arguments,
     first_word_chances,
     read_call,
+    refusal,
     tool_schema,
     whole_calls,
 )
-from hellofresh.models.providers.statuses import refusal
 
 if TYPE_CHECKING:
     from google.genai.errors import APIError
     from google.genai.types import Candidate, Content, GenerateContentConfig, GenerateContentResponse, Part, Tool
-
-__all__ = [
-    "GeminiConnection",
-    "GeminiModel",
-    "ask_config",
-    "ask_contents",
-    "check_installed",
-    "named_errors",
-    "read_error",
-    "read_response",
-]
 
 _FINISHES = {"STOP": Finish.STOP, "MAX_TOKENS": Finish.LENGTH}
 _BLOCKING = frozenset({"SAFETY", "RECITATION", "LANGUAGE", "BLOCKLIST", "PROHIBITED_CONTENT", "SPII", "MODEL_ARMOR"})
@@ -247,7 +236,7 @@ def read_response(response: GenerateContentResponse, where: str, *, whole: bool 
     Raises:
         CallError: if there is no candidate and no reason for it, or no known reason why the answer ended.
     """
-    tokens_in, tokens_out = _usage(response)
+    tokens_in, tokens_out, cached_in = _usage(response)
     candidates = response.candidates or []
     feedback = response.prompt_feedback
     if not candidates:
@@ -272,6 +261,7 @@ def read_response(response: GenerateContentResponse, where: str, *, whole: bool 
         call=next(iter(calls), None),
         more_calls=tuple(calls[1:]) if whole else (),
         sources=addresses_in(_cited(candidate)),
+        cached_in=cached_in,
     )
 
 
@@ -291,15 +281,16 @@ def _cited(candidate: Candidate) -> Iterator[str | None]:
             yield f"https://{site}/" if _SITE.fullmatch(site) else chunk.web.uri
 
 
-def _usage(response: GenerateContentResponse) -> tuple[int | None, int | None]:
-    """Tokens of the request, and of the answer with those of its hidden reasoning."""
+def _usage(response: GenerateContentResponse) -> tuple[int | None, int | None, int]:
+    """Tokens of the request, of the answer with those of its hidden reasoning, and of the request from a cache."""
     usage = response.usage_metadata
     if usage is None or usage.prompt_token_count is None:
-        return None, None
+        return None, None, 0
     visible, hidden = usage.candidates_token_count or 0, usage.thoughts_token_count or 0
     if min(usage.prompt_token_count, visible, hidden) < 0:
-        return None, None
-    return usage.prompt_token_count, visible + hidden
+        return None, None, 0
+    cached = min(max(usage.cached_content_token_count or 0, 0), usage.prompt_token_count)
+    return usage.prompt_token_count, visible + hidden, cached
 
 
 def _logprobs(result: Any) -> dict[str, float] | None:

@@ -10,6 +10,7 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from hellofresh.core.files import model_fault
 from hellofresh.models._endpoint import Abilities, Endpoint
 from hellofresh.models._http import ModelHttp, bad_reply
 from hellofresh.models.base import Answer, Finish, Message, ModelSpec, Request, ToolCall
@@ -22,8 +23,6 @@ from hellofresh.models.providers.chat_wire import (
     tool_schema,
     whole_calls,
 )
-
-__all__ = ["ResponsesModel"]
 
 _Tokens = Annotated[int, Field(ge=0, lt=2**53)]
 
@@ -51,9 +50,19 @@ class _Item(_Strict):
     arguments: str | None = None
 
 
+class _Details(_Strict):
+    cached_tokens: _Tokens = 0
+
+
 class _Usage(_Strict):
     input_tokens: _Tokens
     output_tokens: _Tokens
+    input_tokens_details: _Details | None = None
+
+    @property
+    def cached(self) -> int:
+        details = self.input_tokens_details
+        return 0 if details is None else min(details.cached_tokens, self.input_tokens)
 
 
 class _Incomplete(_Strict):
@@ -100,9 +109,7 @@ class ResponsesModel:
         except ValidationError as error:
             if _holds_error(reply.body):
                 return failure(200, reply.body, self.spec.name, None)
-            first = error.errors(include_url=False, include_input=False)[0]
-            place = ".".join(str(part) for part in first["loc"]) or "the whole"
-            raise bad_reply(self.spec.name, f"{place}: {first['msg'].lower()}") from None
+            raise bad_reply(self.spec.name, model_fault(error)) from None
 
     async def close(self) -> None:
         """Close all connections; a later question opens new ones."""
@@ -142,6 +149,7 @@ class ResponsesModel:
             call=next(iter(calls), None),
             more_calls=tuple(calls[1:]) if whole else (),
             sources=addresses_in(cited.url for part in parts for cited in part.annotations or ()),
+            cached_in=0 if usage is None else usage.cached,
         )
 
     def _finish(self, response: _Response) -> Finish:

@@ -8,14 +8,13 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import Field, ValidationError, model_validator
 
 from hellofresh.core.errors import PromptError
-from hellofresh.core.files import parse_toml
+from hellofresh.core.files import model_fault, parse_toml
+from hellofresh.core.strict import Strict
 from hellofresh.runs.prompts._sets import SLOT, YES_OR_NO, Prompt, PromptSet, names_all
 from hellofresh.tasks import TASKS, get_task
-
-__all__ = ["load_prompt_set", "parse_prompt_set", "prompt_set_toml"]
 
 _END = "{instruction}"
 _SHARED = frozenset({"search-agent"})
@@ -24,15 +23,13 @@ _FRAMED = "zero-shot"
 """The regime whose frame shared wordings stand in."""
 
 
-class _PromptFile(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True)
+class _PromptFile(Strict):
     id: str = Field(pattern=r"^[a-z0-9][a-z0-9-]{0,39}$")
     author: str = Field(min_length=1, max_length=80)
     instruction: str = Field(min_length=1, max_length=4000)
 
 
-class _RegimeFile(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True)
+class _RegimeFile(Strict):
     like: str | None = None
     frame: str | None = Field(default=None, min_length=1, max_length=8000)
     steps: dict[str, str] = Field(default_factory=dict)
@@ -51,8 +48,7 @@ class _RegimeFile(BaseModel):
         return self
 
 
-class _SetFile(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True)
+class _SetFile(Strict):
     name: str = Field(pattern=r"^[a-z0-9][a-z0-9-]{0,39}$")
     task: str
     answers: Literal["yes or no", "classes", "none"] = "yes or no"
@@ -60,10 +56,9 @@ class _SetFile(BaseModel):
     regimes: dict[str, _RegimeFile]
 
 
-class _SharedFile(BaseModel):
+class _SharedFile(Strict):
     """Wordings that serve every task; `{question}` and `{answers}` in them are the task's."""
 
-    model_config = ConfigDict(extra="forbid", strict=True)
     prompts: list[_PromptFile] = Field(min_length=1, max_length=50)
     steps: dict[str, str]
 
@@ -121,10 +116,7 @@ def parse_prompt_set(content: bytes, task: str, regime: str, where: str) -> Prom
     try:
         parsed = _SetFile.model_validate(parse_toml(content))
     except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        field = ".".join(str(part) for part in first["loc"])
-        what = first["msg"].removeprefix("Value error, ")
-        raise PromptError(f"{field}: {what[0].lower()}{what[1:]}", where=where, code="bad-prompt-set") from None
+        raise PromptError(model_fault(error), where=where, code="bad-prompt-set") from None
     except ValueError as error:
         raise PromptError(f"not TOML ({error})", where=where, code="bad-toml") from error
     shared_by = str(TASKS[task].prompts) if task in TASKS else ""

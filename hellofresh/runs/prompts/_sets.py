@@ -10,8 +10,6 @@ from hellofresh.core.errors import PromptError, UnknownNameError
 from hellofresh.core.files import canonical_json, sha256_text
 from hellofresh.models import Message
 
-__all__ = ["CUT", "MANUAL", "SLOT", "YES_OR_NO", "Prompt", "PromptSet", "names_all"]
-
 MANUAL = "manual"
 """Id of the instruction that people wrote first; the others rephrase it."""
 YES_OR_NO = ("no", "yes")

@@ -18,8 +18,6 @@ from hellofresh.core.files import parse_toml
 from hellofresh.models import Answer, Finish, Message, Model, Request
 from hellofresh.runs.prompts._sets import SLOT, YES_OR_NO, Prompt, PromptSet, names_all
 
-__all__ = ["Rephrasing", "faults", "rephrase"]
-
 _TOKENS = 300
 _TIMES_LONGER = 3
 _NEAR_COPY = 0.8

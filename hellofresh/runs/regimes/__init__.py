@@ -1,5 +1,7 @@
 """How systems work on samples. A new regime is a file here and a line in `_ALL`, and a table in each task's prompts.
 
+Another package adds one by an entry point of the group `hellofresh.regimes`, whose name is the regime's.
+
 A regime gets a `Case` and returns an `Outcome`; it never sees the run, the journal or the provider. docs/extending.md
 has a worked example and the rules.
 """
@@ -11,6 +13,7 @@ from collections.abc import Sequence
 from pydantic import ValidationError
 
 from hellofresh.core.errors import UnknownNameError, UsageError
+from hellofresh.core.plugins import plugins
 from hellofresh.runs.prompts import has_prompts
 from hellofresh.runs.regimes._base import MAIN, Ask, BaseRegime, Case, Need, Outcome, Regime, RegimeSettings
 from hellofresh.runs.regimes._reading import is_refusal, read_choice
@@ -56,6 +59,13 @@ _ALL: tuple[Regime, ...] = (
     Correction(),
 )
 REGIMES: dict[str, Regime] = {regime.name: regime for regime in _ALL}
+for _name, _regime in plugins("hellofresh.regimes").items():
+    if REGIMES.setdefault(_name, _regime) is not _regime:
+        raise UsageError(
+            f"the name of the regime {_name!r} is taken",
+            expected="an entry point with another name",
+            code="regime-exists",
+        )
 
 
 def regimes_for(task: Task) -> list[str]:

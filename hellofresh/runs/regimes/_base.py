@@ -7,8 +7,7 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import ClassVar, Protocol, Self
 
-from pydantic import BaseModel, ConfigDict
-
+from hellofresh.core.strict import Strict
 from hellofresh.evidence.web import Web
 from hellofresh.models import Answer, Message, Request
 from hellofresh.runs.prompts import Prompt, PromptSet
@@ -16,8 +15,6 @@ from hellofresh.tasks.images import Image
 from hellofresh.tasks.outputs import Choice, Output
 from hellofresh.tasks.samples import Fact, Sample
 from hellofresh.tasks.transcripts import Event
-
-__all__ = ["MAIN", "Ask", "BaseRegime", "Case", "Need", "Outcome", "Parameters", "Regime", "RegimeSettings"]
 
 MAIN = "main"
 """The role of the model that decides."""
@@ -32,10 +29,8 @@ class Need(StrEnum):
     FACTS = "facts"
 
 
-class RegimeSettings(BaseModel):
+class RegimeSettings(Strict):
     """What can be chosen about a regime (`--set NAME=VALUE`); part of a system's identity. Each has a default."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
 
 class Ask(Protocol):
@@ -169,13 +164,21 @@ class BaseRegime:
     """What most regimes have in common: settings of a type of their own, and no need of anything but the main model."""
 
     version: ClassVar[int] = 1
-    roles: ClassVar[Mapping[str, str]] = {}
     one_prompt: ClassVar[bool] = False
     gives: ClassVar[type[Output]] = Choice
-    all_at_once: ClassVar[bool] = False
 
     settings: RegimeSettings = field(default_factory=RegimeSettings)
     name: str = ""
+
+    @property
+    def roles(self) -> Mapping[str, str]:
+        """None but `main`."""
+        return {}
+
+    @property
+    def all_at_once(self) -> bool:
+        """No."""
+        return False
 
     @property
     def needs(self) -> frozenset[Need]:

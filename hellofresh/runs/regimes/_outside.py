@@ -1,17 +1,97 @@
-"""Searching and reading so that nothing out there ends a run: what goes wrong is in what comes back."""
+"""What comes from outside, so that nothing in it ends a run or gives an order: texts, searches and pages."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import asyncio
+import re
+from collections.abc import Callable, Coroutine, Sequence
+from dataclasses import dataclass
 from datetime import date
+from typing import Any, TypeVar
 
 from hellofresh.core.errors import HelloFreshError, RunError
+from hellofresh.core.files import sha256_text
 from hellofresh.core.net.addresses import AddressError, PageAddress
 from hellofresh.evidence.web import Found, ImageSearch, PageStatus, SearchResult, Web, WebPage
+from hellofresh.evidence.web.text import clean as visible
+from hellofresh.evidence.web.text import first_words
 from hellofresh.runs.regimes._base import Case
-from hellofresh.runs.regimes._texts import one_line
 
-__all__ = ["address", "first_places", "host_of", "read_safely", "search_image_safely", "search_safely", "web_of"]
+# Spellings by which chat templates mark turns; some servers read them as such even within a message.
+_TURN_MARKS = re.compile(
+    r"(?<=<)(?=[|\uff5c]|/?s>|/?(?:start|end)_of_turn>|</?SYS>)|(?<=[|\uff5c])(?=>)|(?<=\[)(?=/?INST\])", re.IGNORECASE
+)
+_LETTER = re.compile(r"[^\W_]")
+_MARKS = "<[|\uff5c"
+_CHARACTERS_A_WORD = 12
+_MARK_LENGTH = 12
+
+
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """A text cut to a number of words.
+
+    Attributes:
+        text: the first words.
+        words: how many there were.
+        was_cut: whether any was left out.
+    """
+
+    text: str
+    words: int
+    was_cut: bool
+
+
+@dataclass(frozen=True, slots=True)
+class FencedText:
+    """Texts between lines that carry a mark which none of them holds.
+
+    Attributes:
+        text: the block, lines of the mark included.
+        mark: the mark, a hash of the texts: the same texts always have the same.
+    """
+
+    text: str
+    mark: str
+
+
+def clean(text: str) -> str:
+    """A text without invisible characters, a line a paragraph, and without spellings that mark a turn of a chat."""
+    plain = visible(text)
+    return _TURN_MARKS.sub(" ", plain) if any(mark in plain for mark in _MARKS) else plain
+
+
+def one_line(text: str, limit: int) -> str:
+    """A text cleaned, on one line, and of at most so many characters."""
+    return " ".join(clean(text).split())[:limit].rstrip()
+
+
+def has_word(text: str) -> bool:
+    """Whether a text has a letter or a digit."""
+    return _LETTER.search(text) is not None
+
+
+def cut_words(text: str, limit: int) -> Cut:
+    """The first words of a text, white space between them as it was.
+
+    Texts in scripts without spaces, or of endless words, are held to 12 characters a word.
+    """
+    words = len(text.split())
+    shown = first_words(text, limit) if words > limit else text
+    shorter = shown[: limit * _CHARACTERS_A_WORD]
+    return Cut(shorter.rstrip(), words, len(shorter) < len(text.rstrip()))
+
+
+def fence(texts: Sequence[str], *, empty: str = "(none)") -> FencedText:
+    """Texts as one block, each after a line with its number, all lines with one mark that no text holds."""
+    bodies = [clean(text) for text in texts]
+    whole = "\n".join(bodies)
+    lowered, turn = whole.casefold(), 0
+    while (mark := sha256_text(f"{turn}:{whole}")[:_MARK_LENGTH]) in lowered:
+        turn += 1
+    lines = [f"[{mark} text {number}]\n{body}" for number, body in enumerate(bodies, start=1)]
+    return FencedText("\n".join([*(lines or [empty]), f"[{mark} end]"]), mark)
+
 
 _LONGEST_ADDRESS = 2000
 
@@ -57,12 +137,85 @@ async def read_safely(web: Web, url: str) -> WebPage:
         return WebPage(url, url, PageStatus.DEAD, f"reading failed ({type(error).__name__})")
 
 
-def first_places(results: Sequence[SearchResult]) -> set[int]:
-    """Indices of the results with an address that no earlier one has."""
-    first: dict[str, int] = {}
-    for place, result in enumerate(results):
-        first.setdefault(result.url, place)
-    return set(first.values())
+@dataclass(slots=True)
+class Visit:
+    """A result of a search, and what became of it.
+
+    Attributes:
+        place: its place among the results, from 1.
+        result: the result.
+        page: the page, None if it was never asked for.
+        dropped: why a page was not used: its status, `twice`, `carries-item`, `not-needed` ...; empty if it was.
+        cut: the page's text as far as it was read.
+    """
+
+    place: int
+    result: SearchResult
+    page: WebPage | None = None
+    dropped: str = ""
+    cut: Cut | None = None
+
+    def fields(self, *, hidden: bool = False) -> dict[str, Any]:
+        """What every transcript says of it; `hidden` leaves out what the search showed of the page."""
+        found, page, cut = self.result, self.page, self.cut
+        return {
+            "place": self.place,
+            "url": address(found.url),
+            "title": "" if hidden else one_line(found.title, 300),
+            "snippet": "" if hidden else one_line(found.snippet, 500),
+            "date": found.date and one_line(found.date, 40),
+            "rank": found.rank,
+            "dropped": self.dropped,
+            "status": "" if page is None else str(page.status),
+            "detail": "" if page is None else one_line(page.detail, 300),
+            "final_url": "" if page is None else address(page.final_url),
+            "sha256": "" if page is None else one_line(page.sha256, 64),
+            "words": cut.words if cut else 0,
+            "cut": cut is not None and cut.was_cut,
+        }
+
+
+V = TypeVar("V", bound=Visit)
+
+
+async def visit_first(visits: Sequence[V], most: int, visit: Callable[[V], Coroutine[None, None, bool]]) -> None:
+    """Visit results with different addresses in their order, until `most` are used.
+
+    As many at once as are still missing, so that which ones are used does not depend on who is faster.
+
+    Args:
+        visits: all results; those that are not visited are marked as `twice` or `not-needed`.
+        most: how many are to be used.
+        visit: reads a page; whether it is used.
+    """
+    seen: set[str] = set()
+    for item in visits:
+        item.dropped = "twice" if item.result.url in seen else "not-needed"
+        seen.add(item.result.url)
+    waiting = [item for item in visits if item.dropped == "not-needed"]
+    while most and waiting:
+        wave, waiting = waiting[:most], waiting[most:]
+        try:
+            async with asyncio.TaskGroup() as group:
+                reading = [group.create_task(visit(item)) for item in wave]
+        except ExceptionGroup as failures:
+            raise failures.exceptions[0] from failures
+        most -= sum(task.result() for task in reading)
+
+
+async def visited(web: Web, visit: Visit, words: int, carries_item: Callable[[str], bool]) -> bool:
+    """Read a result's page, its first words; whether it can be used."""
+    visit.page = page = await read_safely(web, visit.result.url)
+    text = clean(page.text)
+    if page.status is not PageStatus.OK:
+        visit.dropped = str(page.status)
+    elif not text:
+        visit.dropped = str(PageStatus.EMPTY)
+    elif carries_item(page.text):
+        visit.dropped = "carries-item"
+    else:
+        visit.dropped, visit.cut = "", cut_words(text, words)
+    return not visit.dropped
 
 
 def host_of(url: str) -> str:

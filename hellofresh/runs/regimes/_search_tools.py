@@ -2,23 +2,30 @@
 
 from __future__ import annotations
 
-import asyncio
-import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from typing import Protocol
 
 from hellofresh.core.errors import RunError
-from hellofresh.evidence.web import PageStatus, SearchResult, Web, WebPage
+from hellofresh.evidence.web import PageStatus, Web
 from hellofresh.models import Answer, Finish, Message, Request
 from hellofresh.runs.prompts import PromptSet
-from hellofresh.runs.regimes._outside import address, first_places, host_of, read_safely, search_safely
+from hellofresh.runs.regimes._outside import (
+    Visit,
+    address,
+    clean,
+    cut_words,
+    fence,
+    has_word,
+    host_of,
+    one_line,
+    search_safely,
+    visit_first,
+    visited,
+)
 from hellofresh.runs.regimes._reading import is_refusal
-from hellofresh.runs.regimes._texts import Cut, clean, cut_words, fence, one_line
 from hellofresh.tasks.transcripts import AskedEvent, Event, ReadEvent, SearchedEvent
-
-__all__ = ["SUMMARISER", "AskSummariser", "Connector", "Finding", "Lookup", "SearchTool", "SummarisedSearch"]
 
 SUMMARISER = "summariser"
 NOTHING_FOUND = "(nothing was found)"
@@ -26,7 +33,6 @@ FAILED = "(the search failed)"
 _TOKENS_A_WORD = 2
 _HIDING_HOSTS = frozenset({"vertexaisearch.cloud.google.com"})
 """Hosts that only lead elsewhere, so that an address there does not say what was read."""
-_WORD = re.compile(r"[^\W_]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,17 +85,6 @@ class Lookup:
     carries_item: Callable[[str], bool] = lambda _: False
 
 
-@dataclass(slots=True)
-class _Visit:
-    """A result, and what became of it: its page as far as it is used, and why it was not."""
-
-    place: int
-    result: SearchResult
-    page: WebPage | None = None
-    cut: Cut | None = None
-    dropped: str = ""
-
-
 @dataclass(frozen=True, slots=True)
 class SummarisedSearch:
     """Searches, reads the first k pages that can be read, and has a model summarise them together.
@@ -113,8 +108,11 @@ class SummarisedSearch:
     async def look_up(self, query: str) -> Finding:
         """Search, read, summarise."""
         found = await search_safely(self.web, query, self.lookup.before)
-        visits = [_Visit(place, result) for place, result in enumerate(found.results, start=1)]
-        await self._read(visits)
+        visits = [Visit(place, result) for place, result in enumerate(found.results, start=1)]
+        lookup = self.lookup
+        await visit_first(
+            visits, lookup.k, lambda item: visited(self.web, item, lookup.page_words, lookup.carries_item)
+        )
         used = [visit for visit in visits if not visit.dropped]
         searched = SearchedEvent(
             prompt=self.prompt,
@@ -136,60 +134,18 @@ class SummarisedSearch:
             return Finding(FAILED, problem=report.problem, events=tuple(events))
         return Finding(report.text, tuple(address(visit.result.url) for visit in used), events=tuple(events))
 
-    async def _read(self, visits: Sequence[_Visit]) -> None:
-        """Read as many at once as are still missing, so that which ones are used does not depend on who is faster."""
-        first = first_places([visit.result for visit in visits])
-        for place, visit in enumerate(visits):
-            visit.dropped = "not-needed" if place in first else "twice"
-        waiting = [visit for place, visit in enumerate(visits) if place in first]
-        missing = self.lookup.k
-        while missing and waiting:
-            wave, waiting = waiting[:missing], waiting[missing:]
-            missing -= sum(await asyncio.gather(*(self._visit(visit) for visit in wave)))
-
-    async def _visit(self, visit: _Visit) -> bool:
-        """Read a page; whether it is used."""
-        visit.page = page = await read_safely(self.web, visit.result.url)
-        text = clean(page.text)
-        if page.status is not PageStatus.OK:
-            visit.dropped = str(page.status)
-        elif not text:
-            visit.dropped = str(PageStatus.EMPTY)
-        elif self.lookup.carries_item(page.text):
-            visit.dropped = "carries-item"
-        else:
-            visit.dropped, visit.cut = "", cut_words(text, self.lookup.page_words)
-        return not visit.dropped
-
-    async def _summarise(self, query: str, used: Sequence[_Visit]) -> Report:
+    async def _summarise(self, query: str, used: Sequence[Visit]) -> Report:
         block = fence([_shown(visit) for visit in used])
         slots = {"query": query, "pages": block.text, "mark": block.mark, "words": str(self.lookup.words)}
         request = Request((self.prompt_set.step("summary", slots),), _TOKENS_A_WORD * self.lookup.words)
         return await ask_for_report(self.ask, f"search-{self.number}", request, self.lookup.words)
 
-    def _event(self, visit: _Visit) -> ReadEvent:
-        found, page, cut = visit.result, visit.page, visit.cut
+    def _event(self, visit: Visit) -> ReadEvent:
         hidden = visit.dropped == str(PageStatus.EXCLUDED)
-        return ReadEvent(
-            prompt=self.prompt,
-            number=self.number,
-            place=visit.place,
-            url=address(found.url),
-            title="" if hidden else one_line(found.title, 300),
-            snippet="" if hidden else one_line(found.snippet, 500),
-            date=found.date and one_line(found.date, 40),
-            rank=found.rank,
-            dropped=visit.dropped,
-            status="" if page is None else str(page.status),
-            detail="" if page is None else one_line(page.detail, 300),
-            final_url="" if page is None else address(page.final_url),
-            sha256="" if page is None else one_line(page.sha256, 64),
-            words=cut.words if cut else 0,
-            cut=cut is not None and cut.was_cut,
-        )
+        return ReadEvent(prompt=self.prompt, number=self.number, **visit.fields(hidden=hidden))
 
 
-def _shown(visit: _Visit) -> str:
+def _shown(visit: Visit) -> str:
     """A page as the summariser sees it."""
     title, url = ("", "") if visit.page is None else (visit.page.title, visit.page.final_url)
     return f"{one_line(title, 200)} ({address(url)})\n{visit.cut.text if visit.cut else ''}"
@@ -280,7 +236,7 @@ async def ask_for_report(ask: AskSummariser, step: str, request: Request, words:
     if is_refusal(answer):
         return Report(problem="the summariser refused")
     text = clean(answer.text).strip()
-    if not _WORD.search(text):
+    if not has_word(text):
         return Report(problem="the summariser said nothing")
     cut = cut_words(text, words)
     ending = " [...]" if cut.was_cut or answer.finish is Finish.LENGTH else ""

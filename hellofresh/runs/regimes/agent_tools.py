@@ -20,12 +20,11 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 from pydantic import Field, ValidationError
 
 from hellofresh.core.errors import HelloFreshError, RunError, UsageError
-from hellofresh.core.files import BadJsonError, sha256_text, strict_json
+from hellofresh.core.files import BadJsonError, model_fault, sha256_text, strict_json
 from hellofresh.evidence.web import Found, PageStatus, WebPage
 from hellofresh.models import Answer, Message, Request, ToolCall
 from hellofresh.runs.regimes._base import MAIN, Case, RegimeSettings
-from hellofresh.runs.regimes._outside import address, read_safely, search_safely, web_of
-from hellofresh.runs.regimes._texts import one_line
+from hellofresh.runs.regimes._outside import address, one_line, read_safely, search_safely, web_of
 from hellofresh.runs.regimes.endpoint.questions import Question, digest
 from hellofresh.submissions.intake.predictions import Prediction
 from hellofresh.tasks import Task, get_task
@@ -35,8 +34,6 @@ from hellofresh.tasks.transcripts import AskedEvent, Event, ReadEvent, SearchedE
 
 if TYPE_CHECKING:
     from hellofresh.runs.regimes.endpoint.server import EndpointAddress, EndpointServer
-
-__all__ = ["AgentSession", "AgentSettings", "AgentTools", "unfit"]
 
 _TOKENS = 1024
 _T = TypeVar("_T")
@@ -260,8 +257,10 @@ class AgentTools:
 
 
 _ROLES: Mapping[str, Literal["system", "user", "assistant"]] = {
-    "system": "system", "user": "user", "assistant": "assistant",
-}  # fmt: skip
+    "system": "system",
+    "user": "user",
+    "assistant": "assistant",
+}
 
 
 def _message(role: str, text: str) -> Message:
@@ -297,9 +296,11 @@ class AgentSession:
         """The sample, the question about it, and what labels mean."""
         sample = self._tools._case.sample
         return {
-            "id": sample.id, "question": self._tools.question, "classes": list(self._tools.classes),
+            "id": sample.id,
+            "question": self._tools.question,
+            "classes": list(self._tools.classes),
             "sample": to_json(sample),
-        }  # fmt: skip
+        }
 
     async def answer(self, question: Question, *, again: bool) -> Answer:
         """Ask, or answer a repeated question with what it came to.
@@ -345,9 +346,8 @@ class AgentSession:
         except BadJsonError as error:
             raise _refused(str(error), 'such as {"label": 1}') from None
         except ValidationError as error:
-            first = error.errors(include_url=False, include_input=False)[0]
-            place = ".".join(map(str, first["loc"])) or "the whole"
-            raise _refused(f"{place}: {first['msg'].lower()}", 'such as {"label": 1}') from None
+            what = model_fault(error) if error.errors()[0]["loc"] else f"the whole: {model_fault(error)}"
+            raise _refused(what, 'such as {"label": 1}') from None
         output = row.output("")
         if problem := unfit(output, get_task(sample.task)):
             raise _refused(problem, "an output of the task")

@@ -27,23 +27,11 @@ from typing import ClassVar
 
 from hellofresh.core.errors import HelloFreshError, RunError, UsageError
 from hellofresh.core.files import sha256_file, sha256_text
-from hellofresh.runs.regimes._base import MAIN, Case, Need, Outcome, Parameters, RegimeSettings
+from hellofresh.runs.regimes._base import MAIN, BaseRegime, Case, Need, Outcome, Parameters
 from hellofresh.runs.regimes.agent_tools import AgentSettings, AgentTools, unfit
 from hellofresh.tasks import get_task
 from hellofresh.tasks.outputs import Choice, Output, Ranking, Response, Status
 from hellofresh.tasks.samples import Sample
-
-__all__ = [
-    "AGENT",
-    "PROXY",
-    "AgentRegime",
-    "AgentSettings",
-    "AgentTools",
-    "Solver",
-    "agent_regime",
-    "load_agent",
-    "proxy_regime",
-]
 
 AGENT, PROXY = "agent", "proxy"
 _PROGRAM = re.compile(r"[A-Za-z0-9][A-Za-z0-9 ._-]{0,59}")
@@ -51,8 +39,8 @@ Solver = Callable[[Sample, "AgentTools"], Awaitable[Output]]
 """What an agent is."""
 
 
-@dataclass(frozen=True, slots=True)
-class AgentRegime:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AgentRegime(BaseRegime):
     """An agent as a regime: one answer a sample, whatever the prompts.
 
     Attributes:
@@ -65,11 +53,11 @@ class AgentRegime:
         all_at_once: whether another program takes samples, in an order of its own.
     """
 
-    name: ClassVar[str] = AGENT
     version: ClassVar[int] = 2
     one_prompt: ClassVar[bool] = True
     gives: ClassVar[type[Output]] = Output
 
+    name: str = AGENT
     agent: str
     sha256: str
     solver: Solver = field(repr=False, compare=False)
@@ -77,10 +65,6 @@ class AgentRegime:
     roles: Mapping[str, str] = field(default_factory=dict)
     settings: AgentSettings = field(default_factory=AgentSettings)
     all_at_once: bool = False
-
-    def configured(self, settings: RegimeSettings) -> AgentRegime:
-        """The same agent with other bounds."""
-        return replace(self, settings=AgentSettings.model_validate(settings.model_dump()))
 
     @property
     def prompts_from(self) -> str:
@@ -92,22 +76,9 @@ class AgentRegime:
         """The settings, and which agent."""
         return {**self.settings.model_dump(), "agent": self.agent, "agent_sha256": self.sha256}
 
-    @property
-    def results(self) -> int:
-        """As many as are configured."""
-        return 0
-
     def ceiling(self, prompts: int) -> int:
-        """As many as it may."""
+        """As many as it may; nothing is known of what it asks, so that dry runs count up to it."""
         return self.settings.requests
-
-    def rehearse(self, step: str, turn: int) -> str:
-        """Nothing is known of what it asks."""
-        return ""
-
-    def prolong(self, step: str, turn: int) -> str:
-        """Nor of what makes it go on: dry runs count up to its ceiling."""
-        return ""
 
     async def solve(self, case: Case) -> Outcome:
         """Let it work.
@@ -150,8 +121,10 @@ class AgentRegime:
 
 def _silence(kind: type[Output]) -> Output:
     empty: Mapping[type[Output], Output] = {
-        Choice: Choice(), Response: Response(text=""), Ranking: Ranking(documents=(), scores=()),
-    }  # fmt: skip
+        Choice: Choice(),
+        Response: Response(text=""),
+        Ranking: Ranking(documents=(), scores=()),
+    }
     return replace(empty[kind], status=Status.NONE)
 
 

@@ -24,16 +24,14 @@ from hellofresh.rewards.base import RewardCase, RewardModel
 from hellofresh.rewards.card import read_card
 from hellofresh.runs.prompts import Prompt, PromptSet
 from hellofresh.runs.regimes._base import BaseRegime, Case, Outcome, Parameters, RegimeSettings
+from hellofresh.runs.regimes._outside import clean, cut_words, fence, one_line
 from hellofresh.runs.regimes._reading import is_refusal
-from hellofresh.runs.regimes._texts import clean, cut_words, fence, one_line
 from hellofresh.tasks import EvidenceQuery
 from hellofresh.tasks.outputs import Output, Response, Status
 from hellofresh.tasks.transcripts import AskedEvent, Event, NotedEvent, ReadEvent, SearchedEvent
 
 if TYPE_CHECKING:
     from hellofresh.evidence.retrieval.evidence import FoundEvidence
-
-__all__ = ["EvidenceResponse", "EvidenceResponseSettings", "response_question"]
 
 _TOKENS_A_WORD = 3
 _CITED = re.compile(r"\s*\[((?:\d{1,2})(?:\s*[,;]\s*\d{1,2})*)\]")
@@ -198,9 +196,12 @@ async def _evidence(case: Case, settings: EvidenceResponseSettings) -> list[Foun
     sample = case.sample
     if not isinstance(sample, EvidenceQuery):
         raise RunError(
-            "the sample names no corpus to retrieve from", where=sample.id, expected="a claim with its corpus",
-            fix="Respond without: --set retrieval=false", code="no-corpus",
-        )  # fmt: skip
+            "the sample names no corpus to retrieve from",
+            where=sample.id,
+            expected="a claim with its corpus",
+            fix="Respond without: --set retrieval=false",
+            code="no-corpus",
+        )
     workspace = Workspace.from_environment()
     return await find_evidence(
         workspace,
@@ -221,12 +222,15 @@ def _found_events(case: Case, settings: EvidenceResponseSettings, found: Sequenc
     query = one_line(case.slots["claim"], 1_000)
     read = [
         ReadEvent(
-            place=place, url=item.address, title=one_line(item.document.title, 300),
+            place=place,
+            url=item.address,
+            title=one_line(item.document.title, 300),
             date=None if item.document.date is None else item.document.date.isoformat(),
-            words=len(cut_words(item.document.text, settings.evidence_words).text.split()), relevance=item.score,
+            words=len(cut_words(item.document.text, settings.evidence_words).text.split()),
+            relevance=item.score,
         )
         for place, item in enumerate(found, start=1)
-    ]  # fmt: skip
+    ]
     return [SearchedEvent(query=query, words=len(query.split()), results=len(found)), *read]
 
 

@@ -13,28 +13,25 @@ from dataclasses import dataclass, field
 from functools import cache
 from importlib.resources import files
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from hellofresh.core.files import parse_toml, sha256_text
+from hellofresh.core.strict import Strict
 from hellofresh.runs.regimes._base import BaseRegime, Case, Outcome, RegimeSettings
-from hellofresh.runs.regimes._summaries import judge_with, shows_summaries
+from hellofresh.runs.regimes.zero_shot import judge_with, shows_summaries
 from hellofresh.tasks.transcripts import NotedEvent
-
-__all__ = ["Placebo", "PlaceboSettings", "PlaceboText", "choose_texts", "placebo_texts"]
 
 _SOURCE = "placebo.toml"
 _WORD = re.compile(r"[^\W\d_]+")
 
 
-class _TextFile(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True)
+class _TextFile(Strict):
     id: str = Field(pattern=r"^[a-z0-9-]+$")
     topic_words: list[str] = Field(min_length=1)
     text: str = Field(min_length=1)
 
 
-class _File(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True)
+class _File(Strict):
     text: list[_TextFile]
 
 

@@ -15,8 +15,6 @@ from hellofresh.runs.regimes._base import MAIN, Case, Need, Regime
 from hellofresh.tasks import get_task
 from hellofresh.tasks.samples import Sample
 
-__all__ = ["OutsideCall", "Question", "preview"]
-
 _FILLING = re.compile(r"(?:\bword\b ?){4,}")
 
 

@@ -19,8 +19,6 @@ from hellofresh.runs.regimes.endpoint.server import EndpointServer
 from hellofresh.tasks.outputs import Output
 from hellofresh.tasks.samples import Sample
 
-__all__ = ["Proxy", "load_proxy"]
-
 _CURRENT: ContextVar[Proxy] = ContextVar("proxy")
 
 

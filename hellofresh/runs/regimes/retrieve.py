@@ -11,8 +11,6 @@ from hellofresh.models import Answer, Request
 from hellofresh.runs.regimes._base import BaseRegime, Case, Outcome
 from hellofresh.tasks.outputs import Output, Ranking, Status
 
-__all__ = ["Retrieve", "read_ranking"]
-
 _MOST_TOKENS = 4096
 
 

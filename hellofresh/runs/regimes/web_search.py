@@ -13,23 +13,33 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
+from functools import partial
 from typing import ClassVar, Literal
 
 from pydantic import Field
 
 from hellofresh.core.errors import RunError
-from hellofresh.evidence.web import Found, PageStatus, SearchResult, Web, WebPage
-from hellofresh.evidence.web.overlap import canary
+from hellofresh.evidence.web import Found, Web
+from hellofresh.evidence.web.text import canary
 from hellofresh.models import Answer, Finish, Request
 from hellofresh.runs.prompts import YES_OR_NO
 from hellofresh.runs.regimes._base import BaseRegime, Case, Need, Outcome, RegimeSettings
-from hellofresh.runs.regimes._outside import address, first_places, read_safely, search_safely, web_of
+from hellofresh.runs.regimes._outside import (
+    Cut,
+    Visit,
+    clean,
+    cut_words,
+    fence,
+    has_word,
+    one_line,
+    search_safely,
+    visit_first,
+    visited,
+    web_of,
+)
 from hellofresh.runs.regimes._reading import is_refusal
-from hellofresh.runs.regimes._summaries import judge_with, shows_summaries
-from hellofresh.runs.regimes._texts import Cut, clean, cut_words, fence, one_line
+from hellofresh.runs.regimes.zero_shot import judge_with, shows_summaries
 from hellofresh.tasks.transcripts import AskedEvent, Event, ReadEvent, SearchedEvent
-
-__all__ = ["SUMMARISER", "WebSearch", "WebSearchSettings"]
 
 SUMMARISER = "summariser"
 
@@ -39,7 +49,6 @@ SUMMARY_TOKENS = 256
 _QUERY_CHARACTERS = 300
 _LABEL = re.compile(r"^(?:search )?query\s*:\s*", re.IGNORECASE)
 _AROUND = " \"'`*\u201c\u201d\u2018\u2019\u00ab\u00bb"
-_WORD = re.compile(r"[^\W_]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,45 +69,19 @@ class _Query:
 
 
 @dataclass(slots=True)
-class _Visit:
-    """One result of the search, and what became of it.
+class _Visit(Visit):
+    """A result with its summary: what stands before the sample, None if nothing; dropped also for `no-summary`."""
 
-    Attributes:
-        place: its place among the results, from 1.
-        result: the result.
-        page: the page, None if it was never asked for.
-        dropped: why a page was not used: its status, `twice`, `carries-item`, `not-needed`, `no-summary`, `too-long`.
-        cut: the page's text as far as it was read.
-        summary: what stands before the sample, None if nothing.
-    """
-
-    place: int
-    result: SearchResult
-    page: WebPage | None = None
-    dropped: str = ""
-    cut: Cut | None = None
     summary: Cut | None = None
 
     def event(self) -> ReadEvent:
         """What the transcript says of it."""
-        found, page = self.result, self.page
+        summary = self.summary
         return ReadEvent(
-            place=self.place,
-            url=address(found.url),
-            title=one_line(found.title, 300),
-            snippet=one_line(found.snippet, 500),
-            date=found.date and one_line(found.date, 40),
-            rank=found.rank,
-            dropped=self.dropped,
-            status="" if page is None else str(page.status),
-            detail="" if page is None else one_line(page.detail, 300),
-            final_url="" if page is None else address(page.final_url),
-            sha256="" if page is None else one_line(page.sha256, 64),
-            words=self.cut.words if self.cut else 0,
-            cut=self.cut is not None and self.cut.was_cut,
-            summary=self.summary.text if self.summary else "",
-            summary_words=self.summary.words if self.summary else 0,
-            summary_cut=self.summary is not None and self.summary.was_cut,
+            **self.fields(),
+            summary=summary.text if summary else "",
+            summary_words=summary.words if summary else 0,
+            summary_cut=summary is not None and summary.was_cut,
         )
 
 
@@ -185,7 +168,7 @@ def _query_line(answer: Answer) -> tuple[str, str]:
         return "", "refused"
     for raw in clean(answer.text).split("\n"):
         line = one_line(_LABEL.sub("", raw.strip(_AROUND)).strip(_AROUND), _QUERY_CHARACTERS)
-        if _WORD.search(line) and not line.endswith(":"):
+        if has_word(line) and not line.endswith(":"):
             return line, ""
     return "", "empty"
 
@@ -199,41 +182,25 @@ class _Reading:
     settings: WebSearchSettings
 
     async def read(self, visits: Sequence[_Visit]) -> None:
-        """Fill in what became of each.
-
-        As many pages are read at once as are still missing, so that every readable one is used, and which ones are
-        does not depend on who is faster.
-        """
-        waiting = _not_seen(visits)
+        """Fill in what became of each."""
+        settings, texts = self.settings, tuple(self.case.slots.values())
         try:
             async with asyncio.TaskGroup() as group:
-                missing = self.settings.pages
-                while missing and waiting:
-                    wave, waiting = waiting[:missing], waiting[missing:]
-                    reading = [group.create_task(self._visit(visit, group)) for visit in wave]
-                    missing -= sum([await task for task in reading])
+
+                async def visit(item: _Visit) -> bool:
+                    carries_item = partial(canary, item_texts=texts, n=settings.canary_words)
+                    used = await visited(self.web, item, settings.page_words, carries_item)
+                    if used:
+                        group.create_task(self._summarise(item))
+                    return used
+
+                await visit_first(visits, settings.pages, visit)
         except ExceptionGroup as failures:
             raise failures.exceptions[0] from failures
 
-    async def _visit(self, visit: _Visit, group: asyncio.TaskGroup) -> bool:
-        """Read a page; whether it is used."""
-        visit.page = page = await read_safely(self.web, visit.result.url)
-        visit.dropped = self._reason(page)
-        if not visit.dropped:
-            group.create_task(self._summarise(visit, page))
-        return not visit.dropped
-
-    def _reason(self, page: WebPage) -> str:
-        if page.status is not PageStatus.OK:
-            return str(page.status)
-        if not clean(page.text):
-            return str(PageStatus.EMPTY)
-        return "carries-item" if canary(page.text, tuple(self.case.slots.values()), self.settings.canary_words) else ""
-
-    async def _summarise(self, visit: _Visit, page: WebPage) -> None:
-        cut = cut_words(clean(page.text), self.settings.page_words)
-        visit.cut = cut
-        block = fence([f"{one_line(page.title, 200)}\n{cut.text}"])
+    async def _summarise(self, visit: _Visit) -> None:
+        title, text = visit.page.title if visit.page else "", visit.cut.text if visit.cut else ""
+        block = fence([f"{one_line(title, 200)}\n{text}"])
         message = self.case.step("summary", page=block.text, mark=block.mark)
         request = Request((message,), SUMMARY_TOKENS, sample=self.case.sample)
         try:
@@ -244,19 +211,11 @@ class _Reading:
             visit.dropped = "too-long"
             return
         text = one_line(answer.text, len(answer.text))
-        if is_refusal(answer) or not _WORD.search(text):
+        if is_refusal(answer) or not has_word(text):
             visit.dropped = "no-summary"
             return
         summary = cut_words(text, self.settings.summary_words)
         visit.summary = replace(summary, was_cut=summary.was_cut or answer.finish is Finish.LENGTH)
-
-
-def _not_seen(visits: Sequence[_Visit]) -> list[_Visit]:
-    """Those with an address that no earlier one has; all are marked as not used until they are."""
-    first = first_places([visit.result for visit in visits])
-    for place, visit in enumerate(visits):
-        visit.dropped = "not-needed" if place in first else "twice"
-    return [visit for place, visit in enumerate(visits) if place in first]
 
 
 def _searched(query: _Query, found: Found, before: date | None) -> SearchedEvent:

@@ -1,13 +1,67 @@
-"""Zero-shot: one question a prompt, nothing but the sample to go by."""
+"""Zero-shot: one question a prompt, nothing but the sample to go by; and that question as other regimes ask it."""
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Sequence
 from dataclasses import dataclass
 
+from hellofresh.models import Answer, Request
+from hellofresh.runs.prompts import Prompt, PromptSet
 from hellofresh.runs.regimes._base import BaseRegime, Case, Outcome
-from hellofresh.runs.regimes._classify import VISIBLE_TOKENS, classify
+from hellofresh.runs.regimes._outside import fence
+from hellofresh.runs.regimes._reading import read_choice
+from hellofresh.tasks.outputs import Choice
 
-__all__ = ["VISIBLE_TOKENS", "ZeroShot"]
+VISIBLE_TOKENS = 15
+
+
+async def classify(case: Case, **more: str) -> list[Choice]:
+    """Ask the first prompt and, once it has an answer, all others without waiting for one another.
+
+    Questions are put in the order of prompts, so that a model that takes one at a time can reuse what it computed of
+    their shared beginning. If the first gets no answer, the others are not asked; if one of them gets none, the rest
+    still are, and then the first error is raised.
+
+    Args:
+        case: what is asked about.
+        more: texts for slots of the frame that the sample does not fill.
+    """
+
+    answers = case.prompt_set.answers
+
+    def question(prompt: Prompt) -> Request:
+        words = tuple(reversed(answers))
+        return Request((case.question(prompt, **more),), VISIBLE_TOKENS, choices=words, sample=case.sample)
+
+    first, *others = case.prompts
+    replies: list[Answer | BaseException] = [await case.ask("classify", first.id, question(first))]
+    asked = (case.ask("classify", prompt.id, question(prompt)) for prompt in others)
+    replies += await asyncio.gather(*asked, return_exceptions=True)
+    choices = []
+    for prompt, reply in zip(case.prompts, replies, strict=True):
+        if isinstance(reply, BaseException):
+            raise reply
+        choices.append(read_choice(prompt.id, reply, answers))
+    return choices
+
+
+SLOT = "summaries"
+
+
+def shows_summaries(prompt_set: PromptSet, *steps: str) -> None:
+    """Check before anything is asked that the prompts have a place for the texts, and wordings for the steps.
+
+    Raises:
+        PromptError: if not.
+    """
+    prompt_set.require(slots=(SLOT,), steps=steps)
+
+
+async def judge_with(case: Case, summaries: Sequence[str]) -> list[Choice]:
+    """Ask every prompt with these texts before the sample, the same for all prompts."""
+    block = fence(summaries)
+    return await classify(case, **{SLOT: block.text, "mark": block.mark})
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from hellofresh.evidence.web import Found, SearchResult
-from hellofresh.runs.regimes.correction.response import OPENINGS
+from hellofresh.runs.regimes.correction import OPENINGS
 from hellofresh.tasks.transcripts import ReadEvent, SearchedEvent
 
 TEXT = "The picture is from a film set, and the bridge stands as it did before."

@@ -10,9 +10,8 @@ from hellofresh.core.errors import RunError, UsageError
 from hellofresh.evidence.publishers import Publishers
 from hellofresh.models import Answer, Finish
 from hellofresh.runs.regimes import REGIMES, configure, regimes_for
-from hellofresh.runs.regimes.correction.links import without_links
-from hellofresh.runs.regimes.correction.queries import read_queries
-from hellofresh.runs.regimes.correction.response import OPENINGS, read_response
+from hellofresh.runs.regimes.correction import OPENINGS, read_queries, read_response
+from hellofresh.runs.regimes.correction.post import without_links
 from hellofresh.tasks import get_task
 from hellofresh.tasks.outputs import Status
 from hellofresh.tasks.transcripts import AskedEvent, NotedEvent, QuotedEvent, ReadEvent, SearchedEvent, parse_event
@@ -313,8 +312,7 @@ def test_of_a_post_with_pictures_one_page_is_chosen_by_its_text_and_one_by_a_pic
     import asyncio
 
     from hellofresh.evidence.web import Found, SearchResult
-    from hellofresh.runs.regimes.correction.relevance import TextRelevance
-    from hellofresh.runs.regimes.correction.search import PageSearch
+    from hellofresh.runs.regimes.correction.pages import PageSearch, TextRelevance
 
     urls = [f"https://atlas.example/{n}" for n in range(6)]
     near = desk.LetterEncoder({f"page {n}": value for n, value in enumerate((0.6, 0.7, 0.8, 0.1, 0.2, 0.3))})

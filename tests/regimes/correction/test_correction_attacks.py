@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hellofresh.runs.regimes.correction.links import without_links
-from hellofresh.runs.regimes.correction.response import OPENINGS
+from hellofresh.runs.regimes.correction import OPENINGS
+from hellofresh.runs.regimes.correction.post import without_links
 from hellofresh.tasks.transcripts import QuotedEvent
 
 BAIT = "https://bait.example/cure"
@@ -81,7 +81,7 @@ def test_a_hostile_page_adds_no_link_and_no_fact(desk, hostile: str) -> None:
 
 
 def _cleaned(text: str) -> str:
-    from hellofresh.runs.regimes._texts import clean
+    from hellofresh.runs.regimes._outside import clean
 
     return " ".join(without_links(" ".join(clean(text).split())).text.split())
 

@@ -12,7 +12,7 @@ import pytest
 from hellofresh.judging.muse import MusePost
 from hellofresh.judging.table import RatingPhase
 from hellofresh.runs.regimes import REGIMES
-from hellofresh.runs.regimes.correction.response import OPENINGS
+from hellofresh.runs.regimes.correction import OPENINGS
 from hellofresh.tasks.transcripts import AskedEvent, NotedEvent, QuotedEvent, ReadEvent, SearchedEvent
 
 QUOTE = "Nothing of the kind has been found by anybody."

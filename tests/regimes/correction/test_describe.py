@@ -10,13 +10,13 @@ from pathlib import Path
 import pytest
 
 from hellofresh.core.errors import DataError
-from hellofresh.evidence.vision import PeopleFile, TextLine, UnreadPictureError, open_people
+from hellofresh.evidence.vision import People, TextLine, UnreadPictureError
 from hellofresh.models import Answer, Finish, Request
 from hellofresh.models.sight import PAPER_IMAGE
 from hellofresh.runs.prompts import load_prompt_set
 from hellofresh.runs.regimes import configure
 from hellofresh.runs.regimes.correction import Correction
-from hellofresh.runs.regimes.correction.describe import PictureTools, most_requests
+from hellofresh.runs.regimes.correction.post import PictureTools, most_requests
 from hellofresh.tasks.images import Image
 from hellofresh.tasks.transcripts import AskedEvent, NotedEvent
 
@@ -203,20 +203,19 @@ def test_paper_of_a_dry_run_is_not_read_and_asks_as_a_picture_would(desk) -> Non
 
 
 def test_people_are_named_only_where_a_file_was_given(desk, tmp_path: Path) -> None:
-    assert open_people("", tmp_path) is None
     assert configure(Correction(), ()).settings.people == ""
     path = tmp_path / "people.jsonl"
     lines = [{"image": "https://pics.example/0.jpg", "people": ["Ada Lovelace"]}, {"image": "1" * 64, "people": []}]
     path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
     world = desk.World(answers={"describe-1": "Ada Lovelace with a newspaper."})
     outcome, _ = described(
-        desk, world, images=[image(0), image(1)], captions=["a", "b"], people=open_people(str(path), tmp_path)
+        desk, world, images=[image(0), image(1)], captions=["a", "b"], people=People(str(path), tmp_path)
     )
     assert [found["people"] for found in pictures(outcome)] == [["Ada Lovelace"], []]
     assert "People: Ada Lovelace" in asked(world, "describe-1").messages[0].text
-    assert PeopleFile(path).parameters != PeopleFile(_changed(path)).parameters
+    assert People(str(path), tmp_path).parameters != People(str(_changed(path)), tmp_path).parameters
     with pytest.raises(DataError, match="no such file"):
-        open_people(str(tmp_path / "none.jsonl"), tmp_path)
+        People(str(tmp_path / "none.jsonl"), tmp_path)
 
 
 def _changed(path: Path) -> Path:

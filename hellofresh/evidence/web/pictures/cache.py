@@ -19,8 +19,6 @@ from hellofresh.core.net.database import open_database
 from hellofresh.core.quarters import parse_utc, utc_text
 from hellofresh.tasks.images import Image, Media
 
-__all__ = ["PictureCache"]
-
 _FILE = "pictures.sqlite"
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS pictures (
@@ -99,8 +97,14 @@ class PictureCache:
         if known is None:
             self._run(
                 "INSERT OR REPLACE INTO pictures VALUES (?, ?, ?, ?, ?, ?, ?)",
-                sha256, len(content), image.sha256, image.width, image.height, image.content, self._today,
-            )  # fmt: skip
+                sha256,
+                len(content),
+                image.sha256,
+                image.width,
+                image.height,
+                image.content,
+                self._today,
+            )
         self._note(address, sha256, "")
         self._make_room(sha256)
         return known or image

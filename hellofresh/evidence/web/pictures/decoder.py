@@ -8,23 +8,21 @@ import binascii
 import hashlib
 from importlib.util import find_spec
 
-from pydantic import BaseModel, ConfigDict, PositiveInt, ValidationError
+from pydantic import PositiveInt, ValidationError
 
 from hellofresh.core.errors import UsageError
+from hellofresh.core.strict import Strict
 from hellofresh.evidence.web._workers import WorkerError, Workers
 from hellofresh.tasks.images import Image
-
-__all__ = ["PictureDecoder", "PictureError", "decode_now"]
 
 
 class PictureError(Exception):
     """A picture that is not looked at; says why."""
 
 
-class _Reply(BaseModel):
+class _Reply(Strict):
     """What a worker says of a picture: its size and content in base 64, or what is wrong with it."""
 
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
     problem: str = ""
     width: PositiveInt = 1
     height: PositiveInt = 1

@@ -13,8 +13,6 @@ from io import BytesIO
 
 from PIL import Image, ImageFile, ImageOps
 
-__all__ = ["MOST_BYTES", "DecodedPicture", "UnfitPictureError", "decode"]
-
 MOST_BYTES = 20_000_000
 _MOST_PIXELS = 50_000_000
 """A photo of 8,000 by 6,000; Pillow takes four bytes for each, and twice that while it turns one."""

@@ -9,14 +9,12 @@ from pathlib import Path
 from hellofresh.core.net.addresses import PageAddress
 from hellofresh.core.net.public import PageReply, PublicHttp
 from hellofresh.evidence.web._base import PageStatus
-from hellofresh.evidence.web._once import Once
+from hellofresh.evidence.web._workers import Once
 from hellofresh.evidence.web.excluded import ExcludedSources
 from hellofresh.evidence.web.fetch import FetchResult, PageFetcher, PageLimits
 from hellofresh.evidence.web.pictures.cache import PictureCache
 from hellofresh.evidence.web.pictures.decoder import PictureDecoder, PictureError
 from hellofresh.tasks.images import Image, Media
-
-__all__ = ["MOST_PICTURES", "MediaPictures", "open_pictures"]
 
 MOST_PICTURES = 8
 """Of one sample; a post on X has at most four."""

@@ -9,8 +9,6 @@ from typing import Protocol
 
 from hellofresh.evidence.web._base import Found, SearchResult
 
-__all__ = ["Hit", "ProviderAnswer", "SearchProvider", "ranked"]
-
 
 @dataclass(frozen=True, slots=True)
 class ProviderAnswer:

@@ -7,19 +7,18 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
-from typing import Any, Generic, TypeVar
+from typing import Any
 
 import aiohttp
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from hellofresh import __version__
 from hellofresh.core.errors import RunError
+from hellofresh.core.files import model_fault
 from hellofresh.core.net.http import HttpClient, UnusableReplyError
 from hellofresh.core.net.retry import RetryPolicy, TryAgain
 from hellofresh.evidence.web._base import Found
 from hellofresh.evidence.web.search._base import Hit, ProviderAnswer, ranked
-
-__all__ = ["SEARCH_RETRIES", "HttpProvider", "ProviderReply", "SearchRequest"]
 
 _MOST_BYTES = 5_000_000
 _SHUT_OUT = frozenset({401, 402, 403})
@@ -32,7 +31,11 @@ class ProviderReply(BaseModel):
     model_config = ConfigDict(extra="ignore", strict=True, frozen=True)
 
 
-A = TypeVar("A", bound=ProviderReply)
+class _Row(ProviderReply):
+    url: str = ""
+    title: str = ""
+    snippet: str | None = ""
+    date: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,54 +47,103 @@ class SearchRequest:
     form: Mapping[str, str] = field(default_factory=dict)
 
 
-SEARCH_RETRIES: RetryPolicy = RetryPolicy(attempts=4, timeout_s=15.0, deadline_s=60.0, retry_after_s=60.0)
-"""How long a provider is waited for; a Retry-After beyond the deadline ends the search."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Service:
+    """How a service is asked over HTTP, and where its results stand in the JSON that it answers with.
 
-
-class HttpProvider(Generic[A]):
-    """A provider that answers with JSON; each provider is one of these with its own way of asking and reading.
-
-    Args:
+    Attributes:
         name: as in the settings.
-        url: where to ask.
-        answer: the format of what comes back.
         ask: the request for a query, a count and a day.
-        read: the hits in an answer.
-        headers: the key among them, where it goes by a header.
-        secret_query: the key, where it goes by the query; in no error and no record.
-        dated: whether the provider can search as of a day.
+        results: names of the fields that lead to the list of results, or a function that gives it.
+        fields: what a result's `url`, `title`, `snippet` and `date` are called, where it is something else.
+        date_of: finds a result's date, where that is no plain field.
+        base_url: where to ask; empty for a service of one's own.
+        key_variable: the environment variable with the key; empty where none is needed.
+        key_header, key_query: the header or the field of the query that the key goes in.
+        dated: whether it can search as of a day.
         most: results that it gives at once.
         about: further parameters.
     """
 
+    name: str
+    ask: Callable[[str, int, date | None], SearchRequest]
+    results: tuple[str, ...] | Callable[[Mapping[str, Any]], Sequence[object]]
+    fields: Mapping[str, str] = field(default_factory=dict)
+    date_of: Callable[[Mapping[str, Any]], object] | None = None
+    base_url: str = ""
+    key_variable: str = ""
+    key_header: str = ""
+    key_query: str = ""
+    dated: bool = True
+    most: int = 20
+    about: Mapping[str, str] = field(default_factory=dict)
+
+    def headers(self, key: str) -> dict[str, str]:
+        """The header with the key, where it goes by one."""
+        if not (key and self.key_header):
+            return {}
+        return {self.key_header: f"Bearer {key}" if self.key_header == "Authorization" else key}
+
+    def hits(self, body: bytes) -> list[Hit]:
+        """The results in an answer.
+
+        Raises:
+            ValueError: if it is not in the service's format.
+        """
+        found = json.loads(body)
+        if not isinstance(found, dict):
+            raise TypeError("not an object")
+        if callable(self.results):
+            found = self.results(found)
+        else:
+            for name in self.results:
+                found = {} if found is None else found.get(name, {})
+        rows = [self._row(item) for item in found or ()] if found else []
+        return [Hit(row.url, row.title, row.snippet or "", row.date) for row in rows]
+
+    def _row(self, item: object) -> _Row:
+        if not isinstance(item, dict):
+            raise TypeError("not an object")
+        called = {name: self.fields.get(name, name) for name in _Row.model_fields}
+        given = {name: item[field_name] for name, field_name in called.items() if field_name in item}
+        return _Row.model_validate(given if self.date_of is None else {**given, "date": self.date_of(item)})
+
+
+SEARCH_RETRIES: RetryPolicy = RetryPolicy(attempts=4, timeout_s=15.0, deadline_s=60.0, retry_after_s=60.0)
+"""How long a provider is waited for; a Retry-After beyond the deadline ends the search."""
+
+
+class HttpProvider:
+    """A service that answers with JSON.
+
+    Args:
+        service: how it is asked and read.
+        base_url: where to ask.
+        key: in no error and no record; may be empty.
+        retries: how long it is waited for.
+        more: further fields of each query, of which the same holds.
+    """
+
     def __init__(
         self,
-        name: str,
-        url: str,
-        *,
-        answer: type[A],
-        ask: Callable[[str, int, date | None], SearchRequest],
-        read: Callable[[A], Sequence[Hit]],
-        headers: Mapping[str, str] | None = None,
-        secret_query: Mapping[str, str] | None = None,
-        dated: bool,
-        most: int,
-        about: Mapping[str, str] | None = None,
+        service: Service,
+        base_url: str,
+        key: str,
         retries: RetryPolicy = SEARCH_RETRIES,
+        *,
+        more: Mapping[str, str] | None = None,
     ) -> None:
-        self.name = name
+        self.name, self._service, self._url, self._retries = service.name, service, base_url, retries
         self.parameters: Mapping[str, str | int | float | bool] = {
-            "provider": name,
-            "base_url": url,
-            "dated": dated,
-            **(about or {}),
+            "provider": service.name,
+            "base_url": base_url,
+            "dated": service.dated,
+            **service.about,
         }
-        self._url, self._answer, self._ask, self._read = url, answer, ask, read
-        headers = {"User-Agent": f"hellofresh/{__version__} (research benchmark)", **(headers or {})}
-        self._client = HttpClient(f"web.{name}", {"Accept": "application/json", **headers}, timeout_s=retries.timeout_s)
-        self._secret_query = secret_query or {}
-        self._dated, self._most = dated, most
-        self._retries = retries
+        agent = f"hellofresh/{__version__} (research benchmark)"
+        headers = {"Accept": "application/json", "User-Agent": agent, **service.headers(key)}
+        self._client = HttpClient(f"web.{service.name}", headers, timeout_s=retries.timeout_s)
+        self._secret_query = {**({service.key_query: key} if service.key_query else {}), **(more or {})}
         self._answered = False
 
     async def search(self, query: str, count: int, before: date | None) -> ProviderAnswer:
@@ -101,7 +153,8 @@ class HttpProvider(Generic[A]):
             RunError: if the provider refuses this search in a way that it would refuse any: for its key or credit, or
                 before it has answered a single one.
         """
-        ask = self._ask(query, min(count, self._most), before if self._dated else None)
+        service = self._service
+        ask = service.ask(query, min(count, service.most), before if service.dated else None)
         now = asyncio.get_running_loop().time
         deadline = now() + self._retries.deadline_s
         attempt = 1
@@ -113,18 +166,12 @@ class HttpProvider(Generic[A]):
             attempt += 1
         if isinstance(outcome, str):
             return ProviderAnswer(Found((), outcome))
-        return self._understood(outcome, count, before)
-
-    def _understood(self, body: bytes, count: int, before: date | None) -> ProviderAnswer:
         try:
-            hits = self._read(self._answer.model_validate_json(body))
+            return ProviderAnswer(ranked(service.hits(outcome), count, before), outcome)
         except ValidationError as error:
-            first = error.errors(include_url=False, include_input=False)[0]
-            field_name = ".".join(str(part) for part in first["loc"])
-            return ProviderAnswer(Found((), f"not the provider's format ({field_name}: {first['msg'].lower()})"), body)
-        except (ValueError, RecursionError):
-            return ProviderAnswer(Found((), "not the provider's format"), body)
-        return ProviderAnswer(ranked(hits, count, before), body)
+            return ProviderAnswer(Found((), f"not the provider's format ({model_fault(error)})"), outcome)
+        except (ValueError, TypeError, AttributeError, RecursionError):
+            return ProviderAnswer(Found((), "not the provider's format"), outcome)
 
     async def _try(self, ask: SearchRequest) -> bytes | str | TryAgain:
         """The body, or why not to try again, or why to."""

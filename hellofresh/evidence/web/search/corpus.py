@@ -19,8 +19,6 @@ from hellofresh.evidence.web.fetch import FetchResult
 from hellofresh.evidence.web.search._base import Hit, ProviderAnswer, ranked
 from hellofresh.evidence.web.text import MainText, clean, first_words
 
-__all__ = ["CorpusPages", "CorpusSearch"]
-
 _SNIPPET_WORDS = 30
 
 

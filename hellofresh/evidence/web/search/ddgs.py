@@ -16,8 +16,6 @@ from hellofresh.evidence.web._base import Found
 from hellofresh.evidence.web.search._base import Hit, ProviderAnswer, ranked
 from hellofresh.evidence.web.search._http import ProviderReply
 
-__all__ = ["Ddgs"]
-
 _DEADLINE_S = 30.0
 _ENGINE = "duckduckgo"
 
@@ -47,8 +45,11 @@ class Ddgs:
     def __init__(self, engine: Engine | None = None) -> None:
         self._engine = engine or _package()
         self.parameters: Mapping[str, str | int | float | bool] = {
-            "provider": "ddgs", "engine": _ENGINE, "version": version("ddgs"), "dated": False,
-        }  # fmt: skip
+            "provider": "ddgs",
+            "engine": _ENGINE,
+            "version": version("ddgs"),
+            "dated": False,
+        }
 
     async def search(self, query: str, count: int, before: date | None) -> ProviderAnswer:
         """Search once: whoever asks such a page again at once is shut out for longer."""

@@ -1,9 +1,393 @@
 """Correction: describe pictures, search rated publishers up to a date, refute with evidence, answer with links.
 
-Each step is a file; docs/correction.md says what each does and which settings it has.
+Describing, queries, search and evidence are made once a post and shared by all prompts. Besides the describer's, the
+steps that ask are `queries` (role `querier`), `evidence-<n>` (`extractor`) and `respond` (`main`, one a prompt).
+docs/correction.md says what each does and which settings it has.
 """
 
-from hellofresh.runs.regimes.correction.regime import Correction
-from hellofresh.runs.regimes.correction.settings import CorrectionSettings
+from __future__ import annotations
 
-__all__ = ["Correction", "CorrectionSettings"]
+import asyncio
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import ClassVar
+
+from hellofresh.core.errors import UsageError
+from hellofresh.core.quarters import utc_text
+from hellofresh.core.workspace import Workspace
+from hellofresh.evidence.publishers import PRIORITIES, Publishers, load_publishers
+from hellofresh.evidence.retrieval.encoders import Encoder
+from hellofresh.evidence.web import Found, ImageSearch, Web
+from hellofresh.models import Answer, Finish, Message, Request
+from hellofresh.runs.prompts import Prompt
+from hellofresh.runs.regimes._base import BaseRegime, Case, Need, Outcome, Parameters
+from hellofresh.runs.regimes._outside import (
+    address,
+    clean,
+    cut_words,
+    fence,
+    has_word,
+    host_of,
+    one_line,
+    search_image_safely,
+    web_of,
+)
+from hellofresh.runs.regimes._reading import is_refusal
+from hellofresh.runs.regimes.correction.pages import (
+    EXTRACTOR,
+    Evidence,
+    PageEvidence,
+    PageSearch,
+    Relevance,
+    TextRelevance,
+    bound_of,
+    extract,
+    opened_encoder,
+)
+from hellofresh.runs.regimes.correction.post import (
+    DESCRIBER,
+    CorrectionSettings,
+    DescribedPictures,
+    PictureTools,
+    describe,
+    description_parameters,
+    most_requests,
+    plain_text,
+    same_address,
+    shown_post,
+    without_links,
+)
+from hellofresh.tasks.images import media_of
+from hellofresh.tasks.outputs import Output, Response, Status
+from hellofresh.tasks.transcripts import AskedEvent, Event, NotedEvent
+
+QUERIER = "querier"
+_TOKENS_A_QUERY = 40
+_CHARACTERS = 300
+_LABEL = re.compile(r"^(?:[-*\u2022]\s*|\(?\d{1,2}[.):]\s*)?(?:(?:search )?query(?: \d+)?\s*:\s*)?", re.IGNORECASE)
+_AROUND = " \"'`*\u201c\u201d\u2018\u2019\u00ab\u00bb"
+_NONE = re.compile(r"none\W*$", re.IGNORECASE)
+_MARK = re.compile(r"^\[?[0-9a-f]{12} (?:text \d+|end)\b")
+"""A line around a text in the question, which small models repeat."""
+
+
+@dataclass(frozen=True, slots=True)
+class Queries:
+    """What is searched for.
+
+    Attributes:
+        texts: the queries, all different.
+        problem: `none` if the model says that there is nothing to look up, so that there are no queries; `refused` or
+            `empty` if its answer holds none, so that the post's first words are searched for; empty otherwise.
+        events: what happened.
+    """
+
+    texts: Sequence[str]
+    problem: str
+    events: Sequence[Event]
+
+
+async def write_queries(case: Case, settings: CorrectionSettings, pictures: DescribedPictures) -> Queries:
+    """Have the querier write queries, one a line."""
+    most = settings.queries_images if pictures.count else settings.queries
+    message = case.step("queries", **shown_post(case, pictures), number=str(most), words=str(settings.query_words))
+    request = Request((message,), _TOKENS_A_QUERY * most, sample=case.sample)
+    answer = await case.ask("queries", "", request, role=QUERIER)
+    texts, problem = ((), "refused") if is_refusal(answer) else read_queries(_whole(answer), most, settings.query_words)
+    if problem in ("refused", "empty"):
+        words = cut_words(one_line(plain_text(case, pictures), _CHARACTERS), settings.query_words).text
+        texts = (words,) if has_word(words) else ()
+    values = {"most": most, "words": settings.query_words, "queries": list(texts), "problem": problem}
+    return Queries(
+        texts, problem, (AskedEvent(step="queries", role=QUERIER), NotedEvent(name="queries", values=values))
+    )
+
+
+def _whole(answer: Answer) -> str:
+    """An answer without a last line that was cut off, if it has others."""
+    head, _, _ = answer.text.rpartition("\n")
+    return head if answer.finish is Finish.LENGTH and head.strip() else answer.text
+
+
+def read_queries(text: str, most: int, words: int) -> tuple[tuple[str, ...], str]:
+    """The first so many queries in an answer, each cut to so many words; or why there are none.
+
+    A line that ends with a colon only announces others; `none` alone says that nothing is to be searched for.
+    """
+    found: dict[str, str] = {}
+    for raw in clean(text).split("\n"):
+        line = one_line(_LABEL.sub("", raw.strip(_AROUND)).strip(_AROUND), _CHARACTERS)
+        if not found and _NONE.match(line):
+            return (), "none"
+        if has_word(line) and not line.endswith(":") and not _MARK.match(line):
+            found.setdefault(line.casefold(), cut_words(line, words).text)
+    return tuple(found.values())[:most], "" if found else "empty"
+
+
+OPENINGS = ("This post is misleading", "This post is not misleading")
+"""How a response begins."""
+_TOKENS_A_WORD, _TOKENS_A_LINK = 2, 60
+_LABEL_ALONE = re.compile(r"^\W*(?:sources?|links?|references?|read more|see|urls?)\W*$", re.IGNORECASE)
+_EMPTY = re.compile(r"\(\s*(?:(?:source|see|via|link)s?\s*:?\s*)?[,;]?\s*\)|\[\s*\]|<\s*>", re.IGNORECASE)
+_BULLET = re.compile(r"^\s*(?:[-*\u2022]|\[?\d{1,2}[\].):])\s*$")
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenResponse:
+    """A response as it is given.
+
+    Attributes:
+        text: what was written without addresses, then the links that were given, a line each.
+        links: these links.
+        hallucinated: addresses that were written and not given.
+        opens: whether it begins as it should.
+    """
+
+    text: str
+    links: tuple[str, ...]
+    hallucinated: tuple[str, ...]
+    opens: bool
+
+
+async def respond(
+    case: Case, settings: CorrectionSettings, prompt: Prompt, evidence: Evidence | None, pictures: DescribedPictures
+) -> tuple[Response, Sequence[Event]]:
+    """Have the model respond.
+
+    Args:
+        case: the post.
+        settings: how many words.
+        prompt: the wording.
+        evidence: what was found; None where nothing was looked for.
+        pictures: what the pictures show.
+    """
+    pages = [page for page in evidence.pages if page.refuting or page.context] if evidence is not None else []
+    message = _message(case, settings, prompt, pages, pictures, searched=evidence is not None)
+    most = _TOKENS_A_WORD * settings.words + _TOKENS_A_LINK * (1 + len(pages))
+    request = Request((message,), most, sample=case.sample)
+    answer = await case.ask("respond", prompt.id, request)
+    written = read_response(answer, [page.link.url for page in pages])
+    status = Status.ANSWERED if written.text else Status.NONE
+    status = Status.BLOCKED if is_refusal(answer) else status
+    text = written.text if status is Status.ANSWERED else ""
+    values = {
+        "words": len(text.split()) - len(written.links) if text else 0,
+        "links": list(written.links),
+        "hallucinated": [one_line(link, 300) for link in written.hallucinated],
+        "opens": written.opens,
+    }
+    sources = written.links if text else ()
+    response = Response(prompt=prompt.id, status=status, text=text, sources=sources)
+    events = (
+        AskedEvent(prompt=prompt.id, step="respond"),
+        NotedEvent(prompt=prompt.id, name="response", values=values),
+    )
+    return response, events
+
+
+def _message(
+    case: Case,
+    settings: CorrectionSettings,
+    prompt: Prompt,
+    pages: Sequence[PageEvidence],
+    pictures: DescribedPictures,
+    *,
+    searched: bool,
+) -> Message:
+    rules = {"words": str(settings.words), "misleading": OPENINGS[0], "accurate": OPENINGS[1]}
+    if pages:
+        block = fence([_fact(page) for page in pages])
+        found = case.step("facts", **rules, facts=block.text, mark=block.mark).text
+    else:
+        found = case.step("no-facts" if searched else "no-search", **rules).text
+    return case.question(prompt, **shown_post(case, pictures), found=found)
+
+
+def _fact(page: PageEvidence) -> str:
+    """A page's sentences as the model reads them, after its address and date."""
+    day = "" if page.link.page is None else page.link.page.date[:10]
+    quotes = [f"Against the post: {quote}" for quote in page.refuting] + [f"Context: {quote}" for quote in page.context]
+    return "\n".join([f"{address(page.link.url)} ({day or 'no date'})", *quotes])
+
+
+def read_response(answer: Answer, given: Sequence[str]) -> WrittenResponse:
+    """A response with the links that were given at its end, and without any other.
+
+    A site's bare name stays in the text where one of the given pages is of that site.
+    """
+    known = {same_address(url): url for url in reversed(given)}
+    sites = {host_of(url).removeprefix("www.") for url in given}
+    body = without_links(clean(answer.text), spare=lambda name: name.lower().removeprefix("www.") in sites)
+    links = dict.fromkeys(known[name] for url in body.links if (name := same_address(url)) in known)
+    wrong = tuple(url for url in body.links if same_address(url) not in known)
+    lines = [" ".join(_EMPTY.sub("", line).split()) for line in body.text.split("\n")]
+    kept = [line for line in lines if has_word(line) and not _LABEL_ALONE.match(line) and not _BULLET.match(line)]
+    text = "\n".join(kept).strip()
+    opens = text.startswith(OPENINGS)
+    whole = "\n".join([text, "", *links]) if text and links else text
+    return WrittenResponse(whole, tuple(links), wrong, opens)
+
+
+_STEPS = ("pictures", "queries", "evidence", "facts", "no-facts", "no-search")
+_LOCAL = frozenset({"offline", "corpus"})
+"""Providers that search a corpus of this machine, whose pages somebody chose already."""
+
+
+@dataclass(frozen=True, slots=True)
+class Correction(BaseRegime):
+    """Corrects a post with links to what refutes it.
+
+    Attributes:
+        settings: see there.
+        publishers: ratings; None for those of the workspace.
+        encoder: by which pages are compared with posts; None for the one that the settings name.
+        tools: look at pictures; None for those that the settings name.
+    """
+
+    gives: ClassVar[type[Output]] = Response
+    roles: ClassVar[Mapping[str, str]] = {
+        DESCRIBER: "describes pictures",
+        QUERIER: "writes queries",
+        EXTRACTOR: "finds evidence in pages",
+    }
+
+    settings: CorrectionSettings = field(default_factory=CorrectionSettings)
+    name: str = "correction"
+    publishers: Publishers | None = None
+    encoder: Encoder | None = None
+    tools: PictureTools | None = None
+
+    @property
+    def needs(self) -> frozenset[Need]:
+        """The web for retrieval, pictures for vision, times of notes where they are the bound."""
+        by_note = self.settings.retrieval and self.settings.bound != "post"
+        chosen = {Need.WEB: self.settings.retrieval, Need.IMAGES: self.settings.vision, Need.FACTS: by_note}
+        return frozenset(need for need, wanted in chosen.items() if wanted)
+
+    @property
+    def parameters(self) -> Parameters:
+        """The settings, and the hashes of ratings, encoder and reader where they are used."""
+        looking = {**self.settings.model_dump(), **description_parameters(self.settings)}
+        if not self.settings.retrieval:
+            return looking
+        encoder = {f"encoder_{name}": value for name, value in self._encoder.parameters.items() if name != "encoder"}
+        return {**looking, "publishers_sha256": self._ratings.sha256, **encoder}
+
+    @property
+    def _ratings(self) -> Publishers:
+        return load_publishers(Workspace.from_environment()) if self.publishers is None else self.publishers
+
+    @property
+    def _encoder(self) -> Encoder:
+        return opened_encoder(self.settings.encoder) if self.encoder is None else self.encoder
+
+    @property
+    def results(self) -> int:
+        """As many as publishers are looked for in."""
+        return self.settings.results
+
+    def ceiling(self, prompts: int) -> int:
+        """The descriptions, the queries, every page that may be chosen, and one a prompt."""
+        settings = self.settings
+        pages = max(settings.pages, settings.pages_text + settings.pages_image)
+        searching = 1 + len(PRIORITIES) * min(pages, settings.links) if settings.retrieval else 0
+        return (most_requests(settings) if settings.vision else 0) + searching + prompts
+
+    def rehearse(self, step: str, turn: int) -> str:
+        """Queries, two quotes a page, a short response."""
+        if step == "queries":
+            return "\n".join(f"query {number} of a few words" for number in range(1, self.settings.queries + 1))
+        if step.startswith("evidence"):
+            return f"REFUTES: {'word ' * 60}\nCONTEXT: {'word ' * 60}"
+        if step.startswith(("caption", "describe", "look")):
+            return "a picture of " + "word " * 40
+        return f"{OPENINGS[0]}: {'word ' * self.settings.words}"
+
+    def prolong(self, step: str, turn: int) -> str:
+        """Nothing that refutes, so that every page is asked."""
+        return "CONTEXT: none" if step.startswith("evidence") else self.rehearse(step, turn)
+
+    async def solve(self, case: Case) -> Outcome:
+        """Take all steps.
+
+        Raises:
+            PromptError: if the prompt set lacks a step.
+            RunError: if the case has no way to the web, or the sample no time of the note that bounds the search.
+            UsageError: if no ratings of publishers were imported and the web is searched, or a package is missing.
+        """
+        settings = self.settings
+        case.prompt_set.require(slots=("found",), steps=_STEPS)
+        search = self._search(web_of(case), bound_of(case, settings)) if settings.retrieval else None
+        pictures = await describe(case, settings, self.tools)
+        events: list[Event] = [self._set_up(search), *pictures.events]
+        if not (case.slots.get("post", "").strip() or pictures.texts):
+            # The text is not at hand: whatever a model wrote, it would be about nothing.
+            silent = [Response(prompt=prompt.id, status=Status.NONE, text="") for prompt in case.prompts]
+            return Outcome(silent, [*events, NotedEvent(name="no-post")])
+        evidence = None
+        if search is not None:
+            evidence, happened = await _gather(case, settings, search, pictures)
+            events += happened
+        written = await asyncio.gather(
+            *(respond(case, settings, prompt, evidence, pictures) for prompt in case.prompts)
+        )
+        events += [event for _, happened in written for event in happened]
+        return Outcome([response for response, _ in written], events)
+
+    def _search(self, web: Web, bound: datetime) -> PageSearch:
+        """The search within the bounds of the settings."""
+        is_rehearsal = not web.parameters
+        provider = str(web.parameters.get("provider", ""))
+        ratings = self._ratings
+        if not (ratings.rated or self.settings.sites == "any" or provider in _LOCAL or is_rehearsal):
+            raise UsageError(
+                "no ratings of publishers, without which no page may be used",
+                where="correction",
+                fix="Import some: hellofresh dataset import publishers FILE. Or take every site: --set sites=any.",
+                code="no-publishers",
+            )
+        all_sites = self.settings.sites == "any" or provider in _LOCAL or is_rehearsal
+        relevance: Relevance = _Alike() if is_rehearsal else TextRelevance(self._encoder)
+        return PageSearch(web, self.settings, ratings, relevance, bound, all_sites, is_rehearsal)
+
+    def _set_up(self, search: PageSearch | None) -> NotedEvent:
+        """All numbers, and what they came to for this post."""
+        found = {} if search is None else {"until": utc_text(search.bound), "rated": len(search.publishers.rated)}
+        return NotedEvent(name="settings", values={**self.settings.model_dump(), **found})
+
+
+async def _gather(
+    case: Case, settings: CorrectionSettings, search: PageSearch, pictures: DescribedPictures
+) -> tuple[Evidence, list[Event]]:
+    """Queries, pages and evidence."""
+    queries, pictured = await asyncio.gather(
+        write_queries(case, settings, pictures), _search_pictures(case, settings, search.web)
+    )
+    post = plain_text(case, pictures)
+    found = await search.find(queries.texts, post, with_pictures=pictures.count > 0, pictured=pictured)
+    evidence = await extract(case, settings, found.used, pictures)
+    return evidence, [*queries.events, *found.events(), *evidence.events()]
+
+
+async def _search_pictures(case: Case, settings: CorrectionSettings, web: Web) -> list[Found]:
+    """What a search by each picture finds; nothing where no service for it is configured.
+
+    Only pictures with an address on the web are searched for: the service has to fetch them.
+    """
+    if not (settings.vision and settings.image_links and isinstance(web, ImageSearch) and web.searches_images):
+        return []
+    media = media_of(case.sample)[: settings.pictures]
+    addresses = [item.address for item in media if item.address.startswith(("https://", "http://"))]
+    answers = await asyncio.gather(*(search_image_safely(web, address) for address in addresses))
+    return [Found(found.results[: settings.image_links], found.problem) for found in answers]
+
+
+@dataclass(frozen=True, slots=True)
+class _Alike:
+    """Takes every page for relevant, where nothing is compared."""
+
+    async def of(self, post: str, pages: Sequence[str]) -> Sequence[float]:
+        """1 for each."""
+        return [1.0 for _ in pages]

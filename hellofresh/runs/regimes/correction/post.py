@@ -1,16 +1,411 @@
-"""The post as prompts show it."""
+"""A post as the steps of a correction see it: what was chosen, its text without addresses, its pictures in words.
+
+Of each picture there may be a caption (given with the post, or by a model that sees), the text that is read in it, and
+the names of known people; a model makes them one description. Or a model that sees does it in one step. All of it comes
+from strangers: it stands in a prompt's slot, between lines with a mark.
+"""
 
 from __future__ import annotations
 
+import asyncio
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from typing import Literal
 
-from hellofresh.runs.regimes._base import Case
-from hellofresh.runs.regimes._texts import one_line
-from hellofresh.runs.regimes.correction.describe import DescribedPictures
-from hellofresh.runs.regimes.correction.links import without_links
+from pydantic import Field
 
-__all__ = ["plain", "plain_text", "shown_post"]
+from hellofresh.core.net.addresses import AddressError, PageAddress
+from hellofresh.core.workspace import Workspace
+from hellofresh.evidence.vision import People, RapidOcr, TextReader, UnreadPictureError, ocr_parameters
+from hellofresh.models import Message, Request
+from hellofresh.models.sight import PAPER_IMAGE
+from hellofresh.runs.regimes._base import Case, Parameters, RegimeSettings
+from hellofresh.runs.regimes._outside import fence, one_line
+from hellofresh.runs.regimes._reading import is_refusal
+from hellofresh.tasks.images import Image, Media, media_of
+from hellofresh.tasks.transcripts import AskedEvent, Event, NotedEvent
+
+Bound = Literal["post", "note-high", "note-average"]
+"""What nothing that is used may be younger than: the post, or a note of high or of average quality under it."""
+
+
+class CorrectionSettings(RegimeSettings):
+    """How a post is corrected.
+
+    Attributes:
+        retrieval: whether the web is searched; without it the model answers from what it knows.
+        vision: whether pictures are described.
+        describe: `merged`: captions, text that is read in the picture, and known people are made one description;
+            `direct`: a model that sees does it in one step; `given`: only descriptions that come with the post.
+        captions: of a merged description: `given`: the description that comes with the post; `model`: a model that sees
+            writes one.
+        pictures: most pictures of a post that are described, the first ones.
+        ocr: what reads text in pictures, for merged descriptions.
+        ocr_confidence: from 0 to 100; a line that was read with less is left out.
+        ocr_lines: most lines of a picture.
+        people: known people in pictures: empty for none (it is biometric), else a file of one's own, or the address of
+            a service; see docs/correction.md.
+        bound: up to when pages may be from.
+        note_minutes: so long before a note the search ends, where the bound is a note.
+        queries, queries_images: most queries for a post of text alone, and for one with pictures.
+        query_words: most words of a query.
+        results: results that are asked for with each query, before publishers are looked at.
+        links: most links of one priority that are read.
+        image_links: links of each reverse image search that are looked at, before publishers are.
+        sites: `rated`: only publishers with a priority; on a corpus of this machine, all. `any`: all, those without a
+            rating as of low priority. Satire, questionable sources and conspiracy sites never.
+        undated: whether a page that names no date may be used.
+        pages: most pages of one priority that evidence is looked for in, for a post of text alone.
+        pages_text, pages_image: the same for a post with pictures: by its text, and by its pictures.
+        encoder: turns texts into vectors, as for `hellofresh corpus search`.
+        relevance, relevance_images: least cosine of post and page, for a post of text alone and for one with pictures.
+        page_characters: characters of a page that are read for evidence.
+        refuting, context: most paragraphs of a page that refute the post, and that give context.
+        quote_least, quote_most: least words of a quote, and words after which it is cut.
+        refuting_pages: after so many pages that refute it, no further page is read.
+        words: most words of the response.
+    """
+
+    retrieval: bool = True
+    vision: bool = True
+    describe: Literal["merged", "direct", "given"] = "merged"
+    captions: Literal["given", "model"] = "given"
+    pictures: int = Field(default=4, ge=1, le=8)
+    ocr: Literal["rapidocr", "off"] = "rapidocr"
+    ocr_confidence: float = Field(default=80.0, ge=0, le=100)
+    ocr_lines: int = Field(default=100, ge=1, le=1000)
+    people: str = Field(default="", max_length=500)
+    bound: Bound = "post"
+    note_minutes: int = Field(default=30, ge=0, le=100_000)
+    queries: int = Field(default=3, ge=1, le=20)
+    queries_images: int = Field(default=5, ge=1, le=20)
+    query_words: int = Field(default=20, ge=1, le=100)
+    results: int = Field(default=50, ge=1, le=50)
+    links: int = Field(default=10, ge=1, le=50)
+    image_links: int = Field(default=50, ge=0, le=50)
+    sites: Literal["rated", "any"] = "rated"
+    undated: Literal["leave-out", "use"] = "leave-out"
+    pages: int = Field(default=3, ge=1, le=50)
+    pages_text: int = Field(default=1, ge=0, le=50)
+    pages_image: int = Field(default=1, ge=0, le=50)
+    encoder: str = Field(default="minilm", min_length=1, max_length=200)
+    # Found with `hellofresh calibrate relevance` on 6,231 labelled pairs for MiniLM (docs/correction.md has the error
+    # rates): the best balance of recall and false positives, and at most 5% false positives.
+    relevance: float = Field(default=0.37, ge=-1, le=1)
+    relevance_images: float = Field(default=0.55, ge=-1, le=1)
+    page_characters: int = Field(default=20_000, ge=100, le=200_000)
+    refuting: int = Field(default=2, ge=0, le=20)
+    context: int = Field(default=2, ge=0, le=20)
+    quote_least: int = Field(default=5, ge=1, le=100)
+    quote_most: int = Field(default=100, ge=5, le=2000)
+    refuting_pages: int = Field(default=2, ge=1, le=100)
+    words: int = Field(default=100, ge=10, le=1000)
+
+
+_DOT = r"[.\uff0e\u3002\uff61]"
+_SUFFIXES = (
+    "com|org|net|edu|gov|mil|int|info|biz|io|co|me|tv|news|online|site|xyz|top|club|shop|store|app|dev|live|link|click|"
+    "example|invalid|test|eu|uk|us|ca|au|de|fr|ru|cn|in|br|jp|nl|it|es|ch|at|be|se|no|fi|dk|pl|ie|nz|za|ng|ke|mx|tk|ly|gl"
+)
+_REST = r"""[^\s<>"'`\u201c\u201d|\\^{}\[\]]*"""
+_LINK = re.compile(
+    rf"""
+    !?\[(?P<said>[^\[\]\n]{{0,300}})\]\(\s*<?(?P<target>[^()\s<>]+(?:\([^()\s]*\)[^()\s<>]*)?)>?[^()\n]{{0,200}}\)
+    | <?(?P<address>\b(?:[a-z][a-z0-9+.-]{{1,20}}://|www{_DOT})[^\s<>"'`\u201c\u201d\u00ab\u00bb|\\^{{}}\[\]]+)>?
+    | \b(?P<scheme>(?:javascript|data|mailto|vbscript|magnet|tel):[^\s<>"']+)
+    | (?<![\w@./-])(?P<bare>(?:[^\W_](?:[\w-]{{0,62}}[^\W_])?{_DOT})+
+      (?:(?:{_SUFFIXES}|xn--[a-z0-9-]+)\b(?:[:/?\#]{_REST})? | [a-z]{{2,24}}(?::\d{{2,5}}\b|/[^\W_]){_REST}))
+    | (?<![\w@./-])(?P<number>\d{{1,3}}(?:\.\d{{1,3}}){{3}}(?::\d{{2,5}}\b|/[^\W_]){_REST})
+    """,
+    re.VERBOSE | re.IGNORECASE,
+)
+_TRAILING = ".,;:!?'\")]}*_\u2019\u201d\u3002"
+_MOST, _MOST_NESTED = 2000, 10
+
+
+@dataclass(frozen=True, slots=True)
+class Unlinked:
+    """A text without addresses, and the addresses that were in it, in order, each once."""
+
+    text: str
+    links: tuple[str, ...]
+
+
+def without_links(text: str, *, spare: Callable[[str], bool] = lambda _: False) -> Unlinked:
+    """Take every address out of a text; of a Markdown link its words stay, of any other a space.
+
+    Args:
+        text: any text.
+        spare: whether a site's name without a scheme and a path, such as `example.org`, stays where it stands.
+    """
+    found: dict[str, None] = {}
+
+    def taken(match: re.Match[str]) -> str:
+        if match["target"] is not None:
+            found[match["target"][:_MOST]] = None
+            return f"{without(match['said'])} "
+        whole = match["address"] or match["scheme"] or match["bare"] or match["number"]
+        address = whole.rstrip(_TRAILING)
+        if address.count("(") > address.count(")") and whole[len(address) :].startswith(")"):
+            address += ")"
+        if match["bare"] and not re.search(r"[:/?#]", address) and spare(address):
+            return match[0]
+        found[address[:_MOST]] = None
+        return f" {whole[len(address) :].lstrip('/')}"
+
+    def without(part: str) -> str:
+        return _LINK.sub(taken, part)
+
+    plain = without(text)
+    for _ in range(_MOST_NESTED):  # a link may stand in the words of another
+        plain, before = without(plain), plain
+        if plain == before:
+            break
+    else:
+        plain = without(plain.replace("](", "] ("))
+    return Unlinked(plain, tuple(found))
+
+
+def same_address(url: str) -> str:
+    """A spelling that equal addresses share, empty for what is none."""
+    try:
+        return PageAddress.parse(url if "://" in url else f"https://{url}").url.split("://", 1)[1].rstrip("/")
+    except AddressError:
+        return ""
+
+
+DESCRIBER = "describer"
+_CHARACTERS = 2000
+_LINE_CHARACTERS = 300
+_CAPTION_TOKENS = 100
+_DESCRIPTION_TOKENS = 250
+_GIVEN, _CAPTION, _MERGED, _DIRECT, _UNMERGED = "alternative text", "caption", "merged", "direct", "unmerged"
+_PAPER_LINES = ("a line of some words",) * 4
+
+
+@dataclass(frozen=True, slots=True)
+class DescribedPicture:
+    """A picture in words.
+
+    Attributes:
+        address: of the picture.
+        text: what it shows.
+        source: where the words come from: `alternative text` (it came with the post), `caption` (by a model), `merged`,
+            `direct`, or `unmerged` where the model that should have merged gave nothing.
+    """
+
+    address: str
+    text: str
+    source: str
+
+
+@dataclass(frozen=True, slots=True)
+class DescribedPictures:
+    """A post's pictures in words.
+
+    Attributes:
+        pictures: those that there are words for, in the post's order.
+        count: pictures of the post, with or without words.
+        events: what happened, in order.
+    """
+
+    pictures: Sequence[DescribedPicture] = ()
+    count: int = 0
+    events: Sequence[Event] = ()
+
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """What the pictures show."""
+        return tuple(picture.text for picture in self.pictures)
+
+    @property
+    def shown(self) -> str:
+        """The descriptions as a prompt shows them, between lines with a mark; empty where there are none."""
+        return fence(self.texts).text if self.pictures else ""
+
+
+@dataclass(frozen=True, slots=True)
+class PictureTools:
+    """What looks at pictures besides models: a reader of text and a source of known people, each None for none."""
+
+    reader: TextReader | None = None
+    people: People | None = None
+
+
+@dataclass(slots=True)
+class _Findings:
+    """What is known of one picture before it is described."""
+
+    caption: str = ""
+    people: tuple[str, ...] = ()
+    lines: tuple[str, ...] = ()
+    unsure: int = 0
+    problem: str = ""
+    events: list[Event] = field(default_factory=list)
+
+    @property
+    def shown(self) -> str:
+        """As the model that merges reads it."""
+        parts = {"Caption": self.caption, "People": ", ".join(self.people), "Text": " / ".join(self.lines)}
+        return "\n".join(f"{name}: {said or '(none)'}" for name, said in parts.items())
+
+    @property
+    def together(self) -> str:
+        """What is found side by side, where no model merges it."""
+        said = [self.caption, f"People: {', '.join(self.people)}" if self.people else ""]
+        said.append(f"Text in it: {' / '.join(self.lines)}" if self.lines else "")
+        return ". ".join(part.rstrip(".") for part in said if part)[:_CHARACTERS]
+
+
+def most_requests(settings: CorrectionSettings) -> int:
+    """Most requests for one post."""
+    if not settings.vision or settings.describe == "given":
+        return 0
+    a_picture = 1 if settings.describe == "direct" else 1 + (settings.captions == "model")
+    return a_picture * settings.pictures
+
+
+def description_parameters(settings: CorrectionSettings) -> Parameters:
+    """What decides descriptions besides the settings: the reader's weights, and who the source of people knows."""
+    if not settings.vision or settings.describe != "merged":
+        return {}
+    people = _people(settings)
+    reader = ocr_parameters() if settings.ocr != "off" else {}
+    named = {name: value for name, value in reader.items() if name != "ocr"}
+    return {**named, **({} if people is None else people.parameters)}
+
+
+def _people(settings: CorrectionSettings) -> People | None:
+    return People(settings.people, Workspace.from_environment().pictures) if settings.people else None
+
+
+@cache
+def _reader(lines: int) -> RapidOcr:
+    return RapidOcr(lines)
+
+
+def open_tools(settings: CorrectionSettings) -> PictureTools:
+    """The tools that the settings name.
+
+    Raises:
+        UsageError: if a package is missing.
+        ConfigError, DataError: if the source of people cannot be used.
+    """
+    if settings.describe != "merged":
+        return PictureTools()
+    return PictureTools(_reader(settings.ocr_lines) if settings.ocr != "off" else None, _people(settings))
+
+
+async def describe(case: Case, settings: CorrectionSettings, tools: PictureTools | None = None) -> DescribedPictures:
+    """Describe a post's pictures; nothing where vision is off.
+
+    A picture that is not at hand has the description that came with the post, or none.
+
+    Raises:
+        UsageError, ConfigError, DataError: as `open_tools`, if a picture is at hand.
+        RunError: if the describer cannot see and would have to.
+    """
+    media = media_of(case.sample)[: settings.pictures] if settings.vision else ()
+    if not media:
+        return DescribedPictures()
+    images = {image.address: image for image in case.images}
+    if tools is None:
+        tools = open_tools(settings) if images else PictureTools()
+    describer = _Describer(case, settings, tools)
+    numbered = enumerate(media, start=1)
+    found = await asyncio.gather(*(describer.look(number, item, images.get(item.address)) for number, item in numbered))
+    pictures = [picture for picture, _ in found if picture.text]
+    values = {"pictures": len(media), "described": len(pictures)}
+    events = [event for _, happened in found for event in happened]
+    return DescribedPictures(pictures, len(media), (*events, NotedEvent(name="described", values=values)))
+
+
+@dataclass(frozen=True, slots=True)
+class _Describer:
+    """Describes the pictures of one post."""
+
+    case: Case
+    settings: CorrectionSettings
+    tools: PictureTools
+
+    async def look(self, number: int, media: Media, image: Image | None) -> tuple[DescribedPicture, Sequence[Event]]:
+        """One picture in words, and what happened."""
+        given = one_line(media.description, _CHARACTERS)
+        if image is None or self.settings.describe == "given":
+            return DescribedPicture(media.address, given, _GIVEN), ()
+        if self.settings.describe == "direct":
+            asked, said = await _ask(self.case, f"look-{number}", "look", _DESCRIPTION_TOKENS, image)
+            picture = DescribedPicture(media.address, said or given, _DIRECT if said else _GIVEN)
+            return picture, [asked, _noted(number, picture, image, _Findings(given))]
+        found = await self._find(number, media, image)
+        picture = await self._merge(number, media, found)
+        return picture, [*found.events, _noted(number, picture, image, found)]
+
+    async def _find(self, number: int, media: Media, image: Image) -> _Findings:
+        """Caption, people and lines."""
+        found, is_paper = _Findings(one_line(media.description, _CHARACTERS)), image.content == PAPER_IMAGE.content
+        if self.settings.captions == "model":
+            asked, said = await _ask(self.case, f"caption-{number}", "caption", _CAPTION_TOKENS, image)
+            found.events.append(asked)
+            found.caption = said or found.caption
+        if self.tools.people is not None and not is_paper:
+            found.people = tuple(one_line(name, 100) for name in await self.tools.people.names(media, image))
+        if self.tools.reader is not None and is_paper:
+            found.lines = _PAPER_LINES  # paper is not read, and has what a picture usually has
+        elif self.tools.reader is not None:
+            await _read(self.tools.reader, self.settings, image, found)
+        return found
+
+    async def _merge(self, number: int, media: Media, found: _Findings) -> DescribedPicture:
+        """One description; a caption alone is one already."""
+        if not (found.people or found.lines):
+            return DescribedPicture(media.address, found.caption, _CAPTION if found.events else _GIVEN)
+        block = fence([found.shown])
+        slots = {"found": block.text, "mark": block.mark}
+        asked, said = await _ask(self.case, f"describe-{number}", "merge", _DESCRIPTION_TOKENS, None, **slots)
+        found.events.append(asked)
+        said = "" if block.mark in said else said  # an echo of the question says nothing of the picture
+        return DescribedPicture(media.address, said or found.together, _MERGED if said else _UNMERGED)
+
+
+async def _read(reader: TextReader, settings: CorrectionSettings, image: Image, found: _Findings) -> None:
+    """Read a picture's text."""
+    try:
+        lines = await asyncio.to_thread(reader.read, image)
+    except UnreadPictureError as error:
+        found.problem = f"text was not read ({error})"
+        return
+    sure = [line.text for line in lines if line.confidence > settings.ocr_confidence]
+    shown = (one_line(text, _LINE_CHARACTERS) for text in sure[: settings.ocr_lines])
+    found.lines, found.unsure = tuple(text for text in shown if text), len(lines) - len(sure)
+
+
+async def _ask(case: Case, step: str, text: str, most: int, image: Image | None, **slots: str) -> tuple[Event, str]:
+    """What the describer says to a step's text, on one line; empty where it refuses."""
+    message = case.step(text, **slots)
+    shown = message if image is None else Message("user", message.parts, images=(image,))
+    answer = await case.ask(step, "", Request((shown,), most, sample=case.sample), role=DESCRIBER)
+    asked = AskedEvent(step=step, role=DESCRIBER)
+    return asked, "" if is_refusal(answer) else one_line(answer.text, _CHARACTERS).removeprefix("Description: ")
+
+
+def _noted(number: int, picture: DescribedPicture, image: Image, found: _Findings) -> NotedEvent:
+    """What became of a picture, with all numbers."""
+    values = {
+        "number": number,
+        "image": image.sha256,
+        "source": picture.source,
+        "caption": found.caption,
+        "people": list(found.people),
+        "lines": list(found.lines),
+        "unsure": found.unsure,
+        "problem": found.problem,
+        "description": picture.text,
+    }
+    return NotedEvent(name="picture", values=values)
+
 
 _EMOJI = re.compile(
     "[\U0001f000-\U0001faff\u2600-\u27bf\u2190-\u21ff\u2b00-\u2bff\u3030\u303d\u3297\u3299\ufe0f\u200d\u20e3"

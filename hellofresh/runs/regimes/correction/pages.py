@@ -1,0 +1,501 @@
+"""Pages that may be used, and what they say: old enough, by rated publishers, relevant, quoted in their own words.
+
+A quote counts only if it stands in the page; it is widened to whole sentences, so that no part of one can say what the
+sentence does not. What a page tells the extractor to do changes nothing but which of its own sentences are taken.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import date, datetime, timedelta
+from functools import cache
+from itertools import zip_longest
+from math import ceil
+from typing import Protocol
+
+import numpy as np
+
+from hellofresh.core.errors import RunError
+from hellofresh.evidence.publishers import PRIORITIES, Priority, Publishers
+from hellofresh.evidence.retrieval.encoders import Encoder, open_encoder
+from hellofresh.evidence.web import Found, PageStatus, Web, WebPage, end_of
+from hellofresh.models import Request
+from hellofresh.runs.regimes._base import Case
+from hellofresh.runs.regimes._outside import (
+    Visit,
+    address,
+    clean,
+    cut_words,
+    fence,
+    one_line,
+    read_safely,
+    search_safely,
+)
+from hellofresh.runs.regimes._reading import is_refusal
+from hellofresh.runs.regimes.correction.post import (
+    CorrectionSettings,
+    DescribedPictures,
+    same_address,
+    shown_post,
+    without_links,
+)
+from hellofresh.tasks.transcripts import AskedEvent, Event, NotedEvent, QuotedEvent, ReadEvent, SearchedEvent
+
+_NOTES = {"note-high": ("note_high", "high_note_at"), "note-average": ("note_average", "second_note_at")}
+"""The field of a sample with the time of each note, and the fact of its label."""
+
+
+def bound_of(case: Case, settings: CorrectionSettings) -> datetime:
+    """The last moment that a page may be from.
+
+    Raises:
+        RunError: if it hangs on a note whose time is not known: the time of the helpful note tells which one that is,
+            so that nobody has it before labels are public.
+    """
+    sample = case.sample
+    if settings.bound == "post":
+        return sample.date
+    field, fact = _NOTES[settings.bound]
+    written = getattr(sample, field, None) or _moment(case.facts.get(fact))
+    if not isinstance(written, datetime):
+        raise RunError(
+            f"the sample has no time of a note for bound={settings.bound}",
+            where=sample.id,
+            fix="Leave out --set bound, or choose an edition whose labels are public.",
+            code="no-note-time",
+        )
+    return written - timedelta(minutes=settings.note_minutes)
+
+
+def _moment(fact: object) -> datetime | None:
+    """A time in a fact; None where there is none."""
+    return end_of(fact) if isinstance(fact, str) and len(fact) > len("2023-04-01") else None
+
+
+def lateness(page: WebPage, found: str | None, bound: datetime) -> str:
+    """Why a page's date forbids its use: `after` or `undated`; empty if it does not.
+
+    A page is of the latest date that it names; a day counts as its last moment. A day that the search gave only counts
+    against a page: one that is later than the bound shows that the page's own date is wrong.
+
+    Args:
+        page: the page.
+        found: the day (ISO) that the search gave, None where it gave none.
+        bound: the last moment that is allowed.
+    """
+    if found and _day(found) > bound.date():
+        return "after"
+    end = end_of(page.date)
+    if end is None:
+        return "undated"
+    return "" if end <= bound else "after"
+
+
+def _day(text: str) -> date:
+    """The day of a result, the first of all where it is none."""
+    try:
+        return date.fromisoformat(text[:10])
+    except ValueError:
+        return date.min
+
+
+class Relevance(Protocol):
+    """Says how near texts are to one."""
+
+    async def of(self, post: str, pages: Sequence[str]) -> Sequence[float]:
+        """A number for each page."""
+
+
+@dataclass(frozen=True, slots=True)
+class TextRelevance:
+    """By an encoder of texts, in a thread of its own."""
+
+    encoder: Encoder
+
+    async def of(self, post: str, pages: Sequence[str]) -> Sequence[float]:
+        """Cosines, to four decimals, so that the order does not hang on the last bit of a float."""
+        return await asyncio.to_thread(self._cosines, post, pages) if pages else ()
+
+    def _cosines(self, post: str, pages: Sequence[str]) -> list[float]:
+        return self.of_pairs([(post, page) for page in pages])
+
+    def of_pairs(self, pairs: Sequence[tuple[str, str]]) -> list[float]:
+        """The cosine of each pair of a post and a page; what occurs twice is encoded once."""
+        posts, pages = (list(dict.fromkeys(texts)) for texts in zip(*pairs, strict=True))
+        of_posts = dict(zip(posts, self.encoder.queries(posts), strict=True))
+        of_pages = dict(zip(pages, self.encoder.passages(pages), strict=True))
+        return [round(float(np.dot(of_posts[post], of_pages[page])), 4) for post, page in pairs]
+
+
+@cache
+def opened_encoder(name: str) -> Encoder:
+    """The encoder of that name, opened once.
+
+    Raises:
+        UsageError: if what it needs is not installed.
+    """
+    return open_encoder(name)
+
+
+_WORDS_COMPARED = 2000
+
+
+@dataclass(slots=True, kw_only=True)
+class Link(Visit):
+    """A result, and what became of it.
+
+    Attributes:
+        number: the search, from 1.
+        priority: of its publisher, None where it has none.
+        relevance: to the post, None where it was not asked for.
+        by_picture: whether it was found by a picture of the post, and not by a query.
+
+    It is dropped as `twice`, `excluded`, `satire` and the like, `unrated`, `not-needed`, the page's status, `undated`,
+    `after` or `irrelevant`.
+    """
+
+    number: int
+    priority: Priority | None = None
+    relevance: float | None = None
+    by_picture: bool = False
+
+    @property
+    def text(self) -> str:
+        """The page's text, cleaned."""
+        return "" if self.page is None else clean(self.page.text)
+
+    @property
+    def url(self) -> str:
+        """Where the page is, after redirects."""
+        return self.result.url if self.page is None else self.page.final_url
+
+    def event(self) -> ReadEvent:
+        """What the transcript says of it."""
+        page = self.page
+        return ReadEvent(
+            **{
+                **self.fields(hidden=self.dropped == "excluded"),
+                "words": 0 if page is None else len(page.text.split()),
+            },
+            number=self.number,
+            priority=self.priority or "",
+            published="" if page is None else page.date,
+            relevance=self.relevance,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class FoundPages:
+    """What the search came to.
+
+    Attributes:
+        used: links that evidence is looked for in, the best first: by priority, then by relevance.
+        searches: an event a query, and a picture that was looked for.
+        links: every link of every search.
+    """
+
+    used: Sequence[Link]
+    searches: Sequence[Event]
+    links: Sequence[Link]
+
+    def events(self) -> Iterator[Event]:
+        """The searches, each with its links after it, and how many links became of what.
+
+        Links that were not looked at, since there were enough, are only counted.
+        """
+        for number, search in enumerate(self.searches, start=1):
+            yield search
+            shown = (link for link in self.links if link.number == number)
+            yield from (link.event() for link in shown if link.page is not None or link.dropped != "not-needed")
+        counts = Counter(link.dropped or "used" for link in self.links)
+        yield NotedEvent(name="links", values=dict(sorted(counts.items())))
+
+
+@dataclass(frozen=True, slots=True)
+class PageSearch:
+    """Searches and reads within bounds.
+
+    Attributes:
+        web: searches and reads.
+        settings: all numbers.
+        publishers: ratings.
+        relevance: compares pages with the post.
+        bound: the last moment that a page may be from.
+        all_sites: whether a publisher without a rating is of low priority, and not left out.
+        is_rehearsal: whether the web is one of paper: nothing is then left out for its date.
+    """
+
+    web: Web
+    settings: CorrectionSettings
+    publishers: Publishers
+    relevance: Relevance
+    bound: datetime
+    all_sites: bool = False
+    is_rehearsal: bool = False
+
+    async def find(
+        self, queries: Sequence[str], post: str, *, with_pictures: bool, pictured: Sequence[Found] = ()
+    ) -> FoundPages:
+        """Search for all queries at once, read what may be used, and choose by relevance.
+
+        Args:
+            queries: what is searched for.
+            post: the text that pages are compared with.
+            with_pictures: whether the post has pictures.
+            pictured: pages that show the post's pictures, as a search by each picture found them.
+        """
+        # A page of the bound's own day may be from before it: its date decides, not the search's.
+        before = self.bound.date() + timedelta(days=1)
+        said = await asyncio.gather(*(search_safely(self.web, query, before) for query in queries))
+        answers = [*said, *pictured]
+        asked = [*queries, *(f"(picture {number})" for number in range(1, len(pictured) + 1))]
+        searches = [self._searched(*item) for item in zip(range(1, len(asked) + 1), asked, answers, strict=True)]
+        links = [
+            Link(place, result, number=number, by_picture=number > len(queries))
+            for number, found in enumerate(answers, start=1)
+            for place, result in enumerate(found.results, start=1)
+        ]
+        chosen = self._choose(list(_in_turn(links)))
+        await asyncio.gather(*(self._read(link) for link in chosen))
+        self._drop_copies(chosen)
+        used = await self._relevant([link for link in chosen if not link.dropped], post, with_pictures=with_pictures)
+        return FoundPages(used, searches, links)
+
+    def _searched(self, number: int, query: str, found: Found) -> SearchedEvent:
+        return SearchedEvent(
+            number=number,
+            query=query,
+            words=len(query.split()),
+            results=len(found.results),
+            problem=one_line(found.problem, 300),
+            before=(self.bound.date() + timedelta(days=1)).isoformat(),
+        )
+
+    def _choose(self, links: Sequence[Link]) -> list[Link]:
+        """The first links of each priority; what is left out is told why."""
+        seen: set[str] = set()
+        count = Counter[Priority]()
+        for link in links:
+            name = same_address(link.result.url)
+            link.dropped = "twice" if name in seen else self._sort(link, link.result.url)
+            seen.add(name)
+            if link.priority is not None and not link.dropped:
+                count[link.priority] += 1
+                if count[link.priority] > self.settings.links:
+                    link.dropped = "not-needed"
+        return [link for link in links if not link.dropped]
+
+    def _sort(self, link: Link, url: str) -> str:
+        """Give a link the priority of the publisher at an address; why it may not be used, empty if it may."""
+        if self.web.reason(url):
+            return "excluded"
+        publisher = self.publishers.of(url)
+        if publisher is not None and publisher.category:
+            return publisher.category
+        link.priority = publisher.priority if publisher is not None else None
+        if link.priority is None and self.all_sites and publisher is None:
+            link.priority = "low"
+        return "" if link.priority else "unrated"
+
+    async def _read(self, link: Link) -> None:
+        """Read a page and look at where it really is, and at its date."""
+        link.page = page = await read_safely(self.web, link.result.url)
+        if page.status is not PageStatus.OK:
+            link.dropped = str(page.status)
+        elif not link.text:
+            link.dropped = str(PageStatus.EMPTY)
+        else:
+            link.dropped = self._sort(link, page.final_url) or self._late(page, link.result.date)
+
+    def _late(self, page: WebPage, found: str | None) -> str:
+        late = "" if self.is_rehearsal else lateness(page, found, self.bound)
+        return "" if late == "undated" and self.settings.undated == "use" else late
+
+    @staticmethod
+    def _drop_copies(links: Sequence[Link]) -> None:
+        """Two addresses may lead to one page."""
+        seen: set[str] = set()
+        for link in links:
+            name = same_address(link.url)
+            if not link.dropped and name in seen:
+                link.dropped = "twice"
+            seen.add(name)
+
+    async def _relevant(self, links: Sequence[Link], post: str, *, with_pictures: bool) -> list[Link]:
+        """The most relevant pages of each priority, in order: by the text, and those that show a picture of the post.
+
+        A page that a search by a picture found shows it, so that its text is compared for the order alone.
+        """
+        settings = self.settings
+        least = settings.relevance_images if with_pictures else settings.relevance
+        most = settings.pages_text if with_pictures else settings.pages
+        texts = [" ".join(link.text.split()[:_WORDS_COMPARED]) for link in links]
+        for link, value in zip(links, await self.relevance.of(post, texts), strict=True):
+            link.relevance = value
+            link.dropped = "" if value >= least or link.by_picture or self.is_rehearsal else "irrelevant"
+        used: list[Link] = []
+        for priority in PRIORITIES:
+            near = sorted((link for link in links if link.priority == priority and not link.dropped), key=_nearest)
+            showing = [link for link in near if link.by_picture][: settings.pages_image]
+            chosen = [*[link for link in near if not link.by_picture][:most], *showing]
+            used += sorted(chosen, key=_nearest)
+            for link in near:
+                link.dropped = "" if link in chosen else "not-needed"
+        return used
+
+
+def _nearest(link: Link) -> tuple[float, int, int]:
+    """The most relevant first; of equal ones what the search placed first."""
+    return -(link.relevance or 0.0), link.place, link.number
+
+
+def _in_turn(links: Sequence[Link]) -> Iterator[Link]:
+    """The first link of each search, then the second of each, and so on."""
+    numbers = sorted({link.number for link in links})
+    rows = zip_longest(*([link for link in links if link.number == number] for number in numbers))
+    yield from (link for row in rows for link in row if link is not None)
+
+
+EXTRACTOR = "extractor"
+_TOKENS_A_WORD = 1.5
+_LABEL = re.compile(r"^\W{0,4}(REFUTES|CONTEXT|NONE)\b\W{0,4}(?=:|\s|$)[:\s]*", re.IGNORECASE)
+_AROUND = " \t\"'`*\u201c\u201d\u2018\u2019\u00ab\u00bb-"
+_SENTENCE_END = re.compile(r"[.!?\u3002\uff01\uff1f\u0964][\"')\]\u201d\u2019\u00bb]*(?:\s|$)|\n")
+_STRAIGHT = str.maketrans(
+    {"\u201c": '"', "\u201d": '"', "\u2018": "'", "\u2019": "'", "\u2013": "-", "\u2014": "-", "\n": " "}
+)
+
+
+@dataclass(frozen=True, slots=True)
+class PageEvidence:
+    """What a page has to say.
+
+    Attributes:
+        link: the page.
+        refuting, context: its own sentences, without addresses.
+        missing: quotes that do not stand in the page.
+        problem: why nothing could be asked of it; empty if it was.
+    """
+
+    link: Link
+    refuting: tuple[str, ...] = ()
+    context: tuple[str, ...] = ()
+    missing: int = 0
+    problem: str = ""
+
+    def event(self) -> QuotedEvent:
+        """What the transcript says of it."""
+        return QuotedEvent(
+            url=address(self.link.url),
+            priority=self.link.priority or "",
+            refuting=self.refuting,
+            context=self.context,
+            missing=self.missing,
+            problem=self.problem,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """What all pages that were asked have to say, the best first, and how many were not asked any more."""
+
+    pages: Sequence[PageEvidence]
+    unread: int = 0
+
+    def events(self) -> Iterator[Event]:
+        """The request to each page, and what came of it."""
+        for number, page in enumerate(self.pages, start=1):
+            if not page.problem:
+                yield AskedEvent(step=f"evidence-{number}", role=EXTRACTOR)
+            yield page.event()
+
+
+async def extract(
+    case: Case, settings: CorrectionSettings, links: Sequence[Link], pictures: DescribedPictures
+) -> Evidence:
+    """Ask pages in their order until enough of them refute the post."""
+    asked: list[PageEvidence] = []
+    refuting = 0
+    for number, link in enumerate(links, start=1):
+        if refuting >= settings.refuting_pages:
+            break
+        asked.append(await _ask(case, settings, link, pictures, number))
+        refuting += bool(asked[-1].refuting)
+    return Evidence(asked, len(links) - len(asked))
+
+
+async def _ask(
+    case: Case, settings: CorrectionSettings, link: Link, pictures: DescribedPictures, number: int
+) -> PageEvidence:
+    text = link.text[: settings.page_characters]
+    title = "" if link.page is None else one_line(link.page.title, 200)
+    block = fence([f"{title}\n{text}"])
+    message = case.step(
+        "evidence",
+        **shown_post(case, pictures),
+        page=block.text,
+        mark=block.mark,
+        refuting=str(settings.refuting),
+        context=str(settings.context),
+    )
+    most = ceil(_TOKENS_A_WORD * settings.quote_most * max(1, settings.refuting + settings.context))
+    request = Request((message,), most, sample=case.sample)
+    try:
+        answer = await case.ask(f"evidence-{number}", "", request, role=EXTRACTOR)
+    except RunError as error:
+        if error.code != "context-length":
+            raise
+        return PageEvidence(link, problem="too-long")
+    if is_refusal(answer):
+        return PageEvidence(link)
+    return read_evidence(link, text, answer.text, settings)
+
+
+def read_evidence(link: Link, text: str, said: str, settings: CorrectionSettings) -> PageEvidence:
+    """The quotes in an answer that stand in the page, the first so many of each kind."""
+    kept: dict[str, dict[str, None]] = {"refutes": {}, "context": {}}
+    missing = 0
+    for kind, quote in _quotes(said):
+        found = _in_page(quote, text, settings.quote_least)
+        if not found:
+            missing += 1
+        elif found not in kept["refutes"]:
+            plain = without_links(cut_words(found, settings.quote_most).text).text
+            kept[kind][" ".join(plain.split())] = None
+    return PageEvidence(
+        link,
+        tuple(kept["refutes"])[: settings.refuting],
+        tuple(quote for quote in kept["context"] if quote not in kept["refutes"])[: settings.context],
+        missing,
+    )
+
+
+def _quotes(said: str) -> Iterator[tuple[str, str]]:
+    """What an answer quotes, with its kind; a quote goes on until the next label."""
+    kind, lines = "", list[str]()
+    for line in [*said.split("\n"), "NONE"]:
+        label = _LABEL.match(line)
+        if label is None:
+            lines.append(line)
+            continue
+        if kind in ("refutes", "context") and (quote := " ".join(lines).strip(_AROUND)):
+            yield kind, quote
+        kind, lines = label[1].lower(), [line[label.end() :]]
+
+
+def _in_page(quote: str, page: str, least: int) -> str:
+    """The whole sentences of a page that hold a quote; empty where it does not stand there, or is too short."""
+    plain, wanted = page.translate(_STRAIGHT), " ".join(quote.translate(_STRAIGHT).split())
+    if len(wanted.split()) < least:
+        return ""
+    start = plain.find(wanted)
+    if start < 0:
+        return ""
+    ends = [match.end() for match in _SENTENCE_END.finditer(page)]
+    begin = max((end for end in ends if end <= start), default=0)
+    end = min((end for end in ends if end >= start + len(wanted)), default=len(page))
+    return " ".join(page[begin:end].split())
