@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 
 from hellofresh.analyses import ANALYSES, NOT_ASKED, get_analyses
-from hellofresh.analyses.deployment import LEAST_RECALL
+from hellofresh.analyses.prompts import LEAST_RECALL
 from hellofresh.errors import UnknownNameError
 from hellofresh.results.contamination import cutoff_end
 from hellofresh.results.panel import MAJORITY

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from hellofresh.analyses import Panel, get_analyses
-from hellofresh.analyses._base import AnalysisResult
+from hellofresh.analyses.base import AnalysisResult
 from hellofresh.metrics import class_metrics
 from hellofresh.results.panel import PromptOutputs, System
 from hellofresh.tasks import get_task

@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from hellofresh.analyses.ranking import ANALYSIS
+from hellofresh.analyses.order import ranking
 from hellofresh.board.schema import TABLES
 from hellofresh.quarters import PeriodKind, Quarter
 from hellofresh.releases.verify.standings import Contender, StandingsTable, Yardstick, table_of
@@ -121,7 +121,7 @@ def test_page_analysis_and_verification_agree_on_300_random_panels(monkeypatch: 
 
 
 def agrees_in_the_analysis(made: Panel, standings: Standings) -> None:
-    table = ANALYSIS.run(made).table.filter(pl.col("rank").is_not_null())
+    table = ranking.run(made).table.filter(pl.col("rank").is_not_null())
     columns = ("rank", "rank_low", "rank_high", "probability_first", "tie_group")
     expected = [(one.rank, one.low, one.high, one.first, one.tie_group) for one in standings.ranked]
     assert table.select(columns).rows() == expected
