@@ -15,19 +15,6 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 from hellofresh.errors import RunError
 from hellofresh.files import read_jsonl
 
-__all__ = [
-    "TRANSCRIPTS",
-    "AskedEvent",
-    "Event",
-    "NotedEvent",
-    "QuotedEvent",
-    "ReadEvent",
-    "SearchedEvent",
-    "Transcript",
-    "parse_event",
-    "read_transcripts",
-]
-
 TRANSCRIPTS = "transcripts.jsonl"
 _OLDER = "traces.jsonl"
 

@@ -24,8 +24,8 @@ from hellofresh.parquet import write_parquet
 from hellofresh.quarters import Quarter
 from hellofresh.releases import build_release, load_labels, reveal
 from hellofresh.results.judgements import judgements_file
+from hellofresh.results.panel import ALL_PERIODS, MAJORITY
 from hellofresh.results.score import SCORES
-from hellofresh.results.scores import ALL_PERIODS, MAJORITY
 from hellofresh.results.tables import JUDGEMENTS
 from hellofresh.runs.record import ModelIdentity, PromptSetIdentity, RegimeIdentity, RunRecord
 from hellofresh.samples import Candidate, Label

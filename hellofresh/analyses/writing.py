@@ -26,8 +26,6 @@ from hellofresh.results.panel import Panel
 from hellofresh.stages import Stage, input_key
 from hellofresh.workspace import Workspace
 
-__all__ = ["WrittenAnalysis", "files_of", "make_analyses"]
-
 _ENDINGS = ("parquet", "csv", "points.parquet", "svg", "png")
 _DRAWING = 2
 """Raised whenever the same marks would give another figure."""

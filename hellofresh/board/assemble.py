@@ -53,8 +53,6 @@ from hellofresh.transcripts import (
 )
 from hellofresh.workspace import Workspace
 
-__all__ = ["add_splits", "split_inputs"]
-
 VERSION = 6
 """Raised whenever the same inputs would give other tables."""
 _OF_PICTURES = ("number", "image", "source", "unsure", "problem")

@@ -45,8 +45,6 @@ from hellofresh.releases.life.manifest import MANIFEST, Manifest, read_counts, r
 from hellofresh.stages import Stage, input_key
 from hellofresh.workspace import Workspace
 
-__all__ = ["BoardBuilt", "build_board"]
-
 
 @dataclass(frozen=True, slots=True)
 class BoardBuilt:

@@ -11,17 +11,6 @@ from pydantic import BaseModel, ConfigDict, NonNegativeInt, ValidationError
 from hellofresh.errors import DataError
 from hellofresh.files import BadJsonError, sha256_file, strict_json, write_json
 
-__all__ = [
-    "FORMAT",
-    "RELEASED",
-    "BoardAddresses",
-    "BoardFile",
-    "BoardManifest",
-    "damaged",
-    "describe_file",
-    "read_board_manifest",
-]
-
 FORMAT: Literal[1] = 1
 """The one that is written; a board of another is refused."""
 RELEASED = "released"

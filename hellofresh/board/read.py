@@ -12,8 +12,6 @@ from hellofresh.board.schema import TABLES
 from hellofresh.files import sha256_file
 from hellofresh.parquet import BadTableError
 
-__all__ = ["BoardFiles"]
-
 
 @dataclass(frozen=True, slots=True)
 class BoardFiles:

@@ -19,8 +19,6 @@ from hellofresh.releases.publish import copy_file
 from hellofresh.samples import MAIN
 from hellofresh.workspace import Workspace
 
-__all__ = ["opened_places", "put_released", "released_inputs"]
-
 
 def opened_places(workspace: Workspace, moment: datetime) -> Sequence[SplitPlace]:
     """The splits whose samples are public by then."""

@@ -10,8 +10,6 @@ import polars as pl
 
 from hellofresh.board.schema import TABLES
 
-__all__ = ["BoardRows"]
-
 
 @dataclass(frozen=True, slots=True)
 class BoardRows:

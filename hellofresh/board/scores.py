@@ -16,8 +16,6 @@ from hellofresh.results.score import SCORES, WITHOUT_LABELS
 from hellofresh.samples import MAIN, PROSPECTIVE
 from hellofresh.workspace import Workspace
 
-__all__ = ["read_scores", "score_files", "systems_of"]
-
 _KEYS = ("edition", "task", "split")
 
 

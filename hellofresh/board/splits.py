@@ -45,8 +45,6 @@ from hellofresh.samples import MAIN, PROSPECTIVE, Label, Sample
 from hellofresh.tasks import TASKS, Task, get_task
 from hellofresh.workspace import Workspace
 
-__all__ = ["BoardSplit", "SplitPlace", "open_split", "places"]
-
 
 @dataclass(frozen=True, slots=True, order=True)
 class SplitPlace:

@@ -31,8 +31,6 @@ from hellofresh.submissions.intake.released import due_in
 from hellofresh.tasks import Task
 from hellofresh.workspace import Workspace
 
-__all__ = ["arranged_outputs", "build_panel", "name_of", "panel_of"]
-
 
 def build_panel(
     workspace: Workspace,

@@ -25,19 +25,6 @@ from hellofresh.submissions import Due, EntryOutcome, Receipt, Submission, Submi
 from hellofresh.tasks import get_task
 from hellofresh.workspace import Workspace
 
-__all__ = [
-    "DESCRIBED",
-    "Entry",
-    "Lane",
-    "entries_of_runs",
-    "entries_of_submissions",
-    "entry_of_run",
-    "measured_entry",
-    "of_submission",
-    "plurality",
-    "run_records",
-]
-
 DESCRIBED = (
     "system", "team", "lane", "kind", "regime", "settings", "smoke_test", "knowledge_cutoff", "about", "origin",
 )  # fmt: skip

@@ -31,21 +31,6 @@ from hellofresh.results.tables import (
 )
 from hellofresh.workspace import Workspace
 
-__all__ = [
-    "entry_numbers",
-    "entry_outputs",
-    "judgements_file",
-    "numbers_file",
-    "read_judgements",
-    "read_numbers",
-    "read_receipts",
-    "read_waiting",
-    "receipts_file",
-    "waiting_file",
-    "write_judgements",
-    "write_waiting",
-]
-
 
 def judgements_file(workspace: Workspace, edition: Edition, split: str = "main", *, private: bool = False) -> Path:
     """The quarter's file of what was said on a split, of tasks whose labels are public or of the others."""

@@ -21,21 +21,6 @@ from hellofresh.samples import Fact, Sample, to_json
 from hellofresh.stats import cluster_tables
 from hellofresh.tasks import Task
 
-__all__ = [
-    "ALL_PERIODS",
-    "BLOCKED",
-    "CONTROLS",
-    "MAJORITY",
-    "NOT_ASKED",
-    "SINGLE",
-    "EntrySection",
-    "Panel",
-    "PromptOutputs",
-    "QuarterScore",
-    "System",
-    "section_of",
-]  # fmt: skip
-
 ALL_PERIODS = "all"
 """Stands where a period's name would, for all samples of the split."""
 MAJORITY = "majority"

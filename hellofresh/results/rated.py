@@ -18,8 +18,6 @@ from hellofresh.samples import Label, Sample
 from hellofresh.stats import Interval, metric_interval
 from hellofresh.tasks import Task
 
-__all__ = ["PARTS", "RatedStanding", "rated_standings"]
-
 PARTS = ("modality", "domain")
 """Fields of samples by which the board is split."""
 _RESAMPLES = 2_000

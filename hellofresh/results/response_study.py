@@ -30,8 +30,6 @@ from hellofresh.results.entries import Entry
 from hellofresh.results.names import short_names
 from hellofresh.workspace import Workspace
 
-__all__ = ["responses_of", "study_of_responses"]
-
 
 def responses_of(entries: Sequence[Entry]) -> Iterator[SystemResponse]:
     """What each system responded with the prompt that stands for it; what is none or was withheld is left out."""

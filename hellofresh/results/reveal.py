@@ -31,8 +31,6 @@ from hellofresh.stages import Stage
 from hellofresh.tasks import Task, get_task
 from hellofresh.workspace import Workspace
 
-__all__ = ["RevealReport", "publish_results"]
-
 
 @dataclass(frozen=True, slots=True)
 class RevealReport:

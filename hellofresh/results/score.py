@@ -6,8 +6,6 @@ from dataclasses import dataclass
 
 from hellofresh.parquet import Table
 
-__all__ = ["OVER_REPETITIONS", "SCORES", "WITHOUT_LABELS", "Score"]
-
 
 @dataclass(frozen=True, slots=True)
 class Score:

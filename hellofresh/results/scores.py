@@ -47,10 +47,10 @@ from hellofresh.results.judgements import (
     write_judgements,
     write_waiting,
 )
-from hellofresh.results.panel import ALL_PERIODS, BLOCKED, MAJORITY, SINGLE, Panel, PromptOutputs
+from hellofresh.results.panel import ALL_PERIODS, BLOCKED, Panel, PromptOutputs
 from hellofresh.results.published import check_published
 from hellofresh.results.rated_entries import entries_of_ratings, scorable
-from hellofresh.results.score import SCORES, WITHOUT_LABELS, Score
+from hellofresh.results.score import SCORES, Score
 from hellofresh.samples import MAIN, PROSPECTIVE, Label, to_json
 from hellofresh.stages import Stage, input_key
 from hellofresh.stats import RepetitionInterval, metric_interval, repetition_interval
@@ -58,19 +58,6 @@ from hellofresh.submissions import PROSPECTIVE_SPLIT, Due, Submission
 from hellofresh.submissions.intake.released import due_in
 from hellofresh.tasks import Task, get_task
 from hellofresh.workspace import Workspace
-
-__all__ = [
-    "ALL_PERIODS",
-    "MAJORITY",
-    "SINGLE",
-    "WITHOUT_LABELS",
-    "Score",
-    "ScoredSplit",
-    "beside_baselines",
-    "score_quarter",
-    "score_submission",
-    "write_scores",
-]
 
 VERSION = 9
 """Raised whenever the same predictions would be scored otherwise, so that old scores are made again."""

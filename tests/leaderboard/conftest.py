@@ -22,8 +22,9 @@ from hellofresh.clock import now
 from hellofresh.files import sha256_text, write_bytes, write_json, write_jsonl
 from hellofresh.quarters import Quarter
 from hellofresh.releases import build_prospective, build_release, load_labels, resolve, reveal
-from hellofresh.results.score import SCORES
-from hellofresh.results.scores import ALL_PERIODS, MAJORITY, SINGLE, Score, score_quarter
+from hellofresh.results.panel import ALL_PERIODS, MAJORITY, SINGLE
+from hellofresh.results.score import SCORES, Score
+from hellofresh.results.scores import score_quarter
 from hellofresh.runs.evaluate import Evaluation, evaluate
 from hellofresh.submissions import PROSPECTIVE_SPLIT, add_submission
 from hellofresh.submissions.intake.released import due_in

@@ -17,8 +17,6 @@ from hellofresh.files import remove_file, sha256_file, write_bytes, write_json
 from hellofresh.releases import labels_are_public
 from hellofresh.workspace import Workspace
 
-__all__ = ["AnalysesOnBoard", "analyses_to_show"]
-
 _COPIED = ("parquet", "points.parquet", "svg")
 
 

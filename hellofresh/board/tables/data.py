@@ -28,19 +28,6 @@ from hellofresh.releases.life.manifest import MANIFEST
 from hellofresh.samples import Sample
 from hellofresh.tasks import TASKS, get_task
 
-__all__ = [
-    "datasets",
-    "dates",
-    "distributions",
-    "files",
-    "labels",
-    "licenses",
-    "period_dates",
-    "prospects",
-    "releases",
-    "sources",
-]
-
 _COUNTED = ("ratings", "revert_delay_s", "survived_edits", "required_edits", "distinct_users")
 """The facts that are amounts."""
 

@@ -21,8 +21,6 @@ from hellofresh.submissions.intake.splits import PROSPECTIVE_SPLIT, SubmissionSp
 from hellofresh.tasks import TASKS
 from hellofresh.workspace import Workspace
 
-__all__ = ["add_due", "due_inputs"]
-
 
 def add_due(rows: BoardRows, workspace: Workspace, moment: datetime) -> None:
     """Add the table `due_ids` of all quarters that have days, and of all frozen editions.

@@ -18,8 +18,6 @@ from hellofresh.board.splits import BoardSplit
 from hellofresh.board.tables.systems import ANSWER, facts
 from hellofresh.stats import answer_agreement
 
-__all__ = ["agreements", "participants", "shares"]
-
 _MOST = 60
 """With more participants than this only the first are compared."""
 

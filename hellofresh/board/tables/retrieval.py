@@ -11,8 +11,6 @@ from hellofresh.board.splits import BoardSplit
 from hellofresh.releases.publish import searched_corpus
 from hellofresh.tasks import EvidenceQuery, get_task, relevance_of
 
-__all__ = ["DEPTH", "documents"]
-
 DEPTH = 10
 """How many documents of each ranking are shown."""
 _MOST_CHARACTERS = 2_000

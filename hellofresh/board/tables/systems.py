@@ -28,18 +28,6 @@ from hellofresh.runs.record import RunRecord, read_record
 from hellofresh.stats import Calibration
 from hellofresh.tasks import get_task
 
-__all__ = [
-    "ANSWER",
-    "calibrations",
-    "confusion",
-    "facts",
-    "has_classes",
-    "judged_answers",
-    "mistakes",
-    "receipts",
-    "tallies",
-]
-
 ANSWER = (
     pl.when(pl.col("status") == str(Status.BLOCKED)).then(pl.lit(REFUSED))
     .otherwise(pl.col("label").fill_null(NO_ANSWER)).alias("said")
