@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from hellofresh.parquet import Table
+from hellofresh.core.parquet import Table
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,10 +16,10 @@ from enum import StrEnum
 import numpy as np
 from numpy.typing import NDArray
 
-from hellofresh.metrics import mean, ratio
 from hellofresh.stats._tails import t_quantile
 from hellofresh.stats.clusters import cluster_sums, cluster_tables, effective_clusters, members
 from hellofresh.stats.intervals import Interval, Method, jackknife_variance, metric_interval
+from hellofresh.stats.metrics import mean, ratio
 
 
 class Weighting(StrEnum):

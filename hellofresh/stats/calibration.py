@@ -16,10 +16,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from hellofresh.metrics import mean, ratio
 from hellofresh.stats._tails import t_quantiles
 from hellofresh.stats.clusters import cluster_sums, effective_clusters, members
 from hellofresh.stats.intervals import Interval, Method, cluster_wilson_limits, wilson_limits
+from hellofresh.stats.metrics import mean, ratio
 from hellofresh.stats.resampling import cluster_weights, percentile_limits
 
 _SHARE = mean("share", (0.0, 1.0))

@@ -45,9 +45,9 @@ from enum import StrEnum
 import numpy as np
 from numpy.typing import NDArray
 
-from hellofresh.metrics import Metric, ratio
 from hellofresh.stats._tails import t_quantile, t_quantiles
 from hellofresh.stats.clusters import effective_clusters, from_share, shares
+from hellofresh.stats.metrics import Metric, ratio
 
 FEW_CLUSTERS = 12
 """Below so many effective clusters an interval is to be read with care."""

@@ -30,8 +30,8 @@ from math import atan2, degrees, log, sqrt
 import numpy as np
 from numpy.typing import NDArray
 
-from hellofresh.metrics import Metric, ratio
 from hellofresh.stats.intervals import Interval
+from hellofresh.stats.metrics import Metric, ratio
 from hellofresh.stats.ranking import Draws
 
 

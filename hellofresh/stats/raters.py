@@ -18,11 +18,11 @@ from enum import StrEnum
 import numpy as np
 from numpy.typing import NDArray
 
-from hellofresh.metrics import ratio
 from hellofresh.stats._tails import t_quantile
 from hellofresh.stats.agreement import Weighting, expected_disagreement, weighted_kappa
 from hellofresh.stats.clusters import cluster_sums, effective_clusters, members
 from hellofresh.stats.intervals import Interval, Method, jackknife_variance
+from hellofresh.stats.metrics import ratio
 
 SKEWED = 0.8
 """From this share of one answer on, kappa says little and the observed agreement is to be read."""

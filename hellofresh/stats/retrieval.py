@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from hellofresh.metrics import Metric, mean
+from hellofresh.stats.metrics import Metric, mean
 
 FloatArray = NDArray[np.float64]
 _NDCG_CUTS, _RECALL_CUTS = (10, 1, 3, 5), (1, 3, 5, 10, 20)
