@@ -39,7 +39,7 @@ from hellofresh.releases import (
 )
 from hellofresh.releases.draw.prospective import OUTCOMES
 from hellofresh.results.build import panel_of
-from hellofresh.results.entries import DESCRIBED, Entry, entries_of_runs, entries_of_submissions, of_submission
+from hellofresh.results.entries import Entry, entries_of_runs, entries_of_submissions, of_submission
 from hellofresh.results.judgements import (
     judgements_file,
     numbers_file,
@@ -372,7 +372,7 @@ def _cell(
         yield Score(
             edition=str(panel.edition),
             task=panel.task.name,
-            **{name: getattr(entry, name) for name in DESCRIBED},
+            **entry.identity,
             prompt=prompt,
             period=period,
             headline=headline,

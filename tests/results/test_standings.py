@@ -38,7 +38,10 @@ def sample(number: int, group: int) -> Note:
 def system(name: str, verdicts: np.ndarray, kind: str = "submission", regime: str = "other",
            smoke_test: bool = False) -> System:  # fmt: skip
     said = PromptOutputs.of("single", verdicts)
-    return System(name, name, f"harness/{name}", regime, "T", "harness", kind, "", smoke_test, "unknown", name, (said,))
+    return System(
+        name, name, f"harness/{name}", (said,), system=name, team="T", lane="harness", kind=kind, regime=regime,
+        smoke_test=smoke_test, origin=name,
+    )  # fmt: skip
 
 
 def panel(labels: np.ndarray, groups: np.ndarray, systems: list[System]) -> Panel:

@@ -53,7 +53,7 @@ from hellofresh.results.board.tables import data as board_data
 from hellofresh.results.board.tables import ratings as board_ratings
 from hellofresh.results.board.tables import systems as board_systems
 from hellofresh.results.judgements import judgements_file, receipts_file, waiting_file
-from hellofresh.results.names import SystemName, short_names
+from hellofresh.results.names import short_names
 from hellofresh.results.over_quarters import over_quarters, quarter_scores
 from hellofresh.results.panel import QuarterScore
 from hellofresh.results.standings import standings_of
@@ -385,7 +385,7 @@ def _fixed(scores: Sequence[QuarterScore], metric: Metric) -> Iterator[OverQuart
     """A task's systems over its quarters."""
     found = over_quarters(scores, metric)
     systems = [adjusted.latest.system for adjusted in found.systems]
-    names = short_names([SystemName(s.label, s.team, s.regime, s.settings, s.origin) for s in systems])
+    names = short_names([replace(system, system=system.label) for system in systems])
     for adjusted, system, name in zip(found.systems, systems, names, strict=True):
         yield OverQuartersRow(
             **{part: getattr(system, part) for part in ("origin", "team", "lane", "kind", "regime")},

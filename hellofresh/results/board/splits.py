@@ -18,6 +18,7 @@ from hellofresh.core.editions import Edition
 from hellofresh.core.errors import DataError
 from hellofresh.core.parquet import BadTableError
 from hellofresh.core.quarters import Quarter
+from hellofresh.core.systems import IDENTITY
 from hellofresh.core.workspace import Workspace
 from hellofresh.releases import (
     load_labels,
@@ -29,7 +30,7 @@ from hellofresh.releases import (
 from hellofresh.releases.life.load import load_public
 from hellofresh.releases.life.manifest import Manifest, calendar_of, read_manifest
 from hellofresh.results.build import arranged_outputs, panel_of
-from hellofresh.results.entries import DESCRIBED, Entry
+from hellofresh.results.entries import Entry
 from hellofresh.results.judgements import (
     entry_numbers,
     entry_outputs,
@@ -236,7 +237,7 @@ def _panel(split: BoardSplit) -> Panel:
                         bundled=bundled)  # fmt: skip
     given = set(split.said["origin"].unique())
     known = (row for row in split.systems if row["origin"] in given)
-    entries = [Entry(**{name: row[name] for name in DESCRIBED}, outputs={}) for row in known]
+    entries = [Entry(**{name: row[name] for name in IDENTITY}, outputs={}) for row in known]
     said = arranged_outputs(split.said, [sample.id for sample in split.samples if sample.id in split.labels],
                             len(task.classes))  # fmt: skip
     return panel_of(task, place.edition, split.samples, split.labels, entries, split=place.split, bundled=bundled,
@@ -248,7 +249,7 @@ def _measured_entries(split: BoardSplit) -> list[Entry]:
     outputs = split.said.partition_by("origin", as_dict=True)
     numbers = {str(origin): entry_numbers(rows) for (origin,), rows in split.numbers.group_by("origin")}
     return [
-        Entry(**{name: row[name] for name in DESCRIBED}, outputs=entry_outputs(found),
+        Entry(**{name: row[name] for name in IDENTITY}, outputs=entry_outputs(found),
               numbers=numbers.get(row["origin"], {}))
         for row in split.systems
         if (found := outputs.get((row["origin"],))) is not None
