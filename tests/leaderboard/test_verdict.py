@@ -11,6 +11,7 @@ import polars as pl
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from hellofresh.core.systems import SystemId
 from hellofresh.results.board.schema import TABLES
 from hellofresh.results.names import short_names
 from hellofresh.results.standings import Pair, Standing
