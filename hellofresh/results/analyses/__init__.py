@@ -7,6 +7,7 @@ They read what systems said about a release (`Panel`), leave all statistics to `
 from collections.abc import Sequence
 
 from hellofresh.core.errors import UnknownNameError
+from hellofresh.core.plugins import plugins
 from hellofresh.results.analyses import confidence, order, prompts, regimes, samples
 from hellofresh.results.analyses.base import Analysis, AnalysisResult
 from hellofresh.results.analyses.writing import WrittenAnalysis, make_analyses
@@ -33,8 +34,8 @@ _IN_ORDER: tuple[Analysis[Panel], ...] = (
     samples.by_subgroup, regimes.category_gains, order.agreement, confidence.calibration, confidence.certainty,
     prompts.silence, prompts.parsing, order.cost,
 )  # fmt: skip
-ANALYSES = {one.name: one for one in _IN_ORDER}
-"""By name, in the order in which a reader wants them."""
+ANALYSES = {one.name: one for one in (*_IN_ORDER, *plugins("hellofresh.analyses").values())}
+"""By name, in the order in which a reader wants them; those of other packages last."""
 
 
 def get_analyses(name: str) -> Sequence[Analysis[Panel]]:
