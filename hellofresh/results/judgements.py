@@ -66,15 +66,6 @@ def _waiting(entry: Entry) -> WaitingRow:
     return WaitingRow(entry.origin, entry.system, entry.team, entry.regime, entry.knowledge_cutoff, received)
 
 
-def read_waiting(workspace: Workspace, edition: Edition, split: str = "main") -> pl.DataFrame:
-    """Who waits, with the columns of `WAITING`; without a file nobody does.
-
-    Raises:
-        DataError: as `read_judgements`.
-    """
-    return _read(waiting_file(workspace, edition), WAITING) if split == "main" else WAITING.schema.to_frame()
-
-
 def write_judgements(
     workspace: Workspace,
     edition: Edition,
@@ -177,34 +168,12 @@ def _receipts(entries: Iterable[Entry]) -> Iterator[ReceiptRow]:
                              len(found.earlier))  # fmt: skip
 
 
-def read_judgements(path: Path) -> pl.DataFrame:
-    """Read a quarter's file, with the columns of `JUDGEMENTS`; without the file there are no rows.
+def read_kept(path: Path, table: Table[Row]) -> pl.DataFrame:
+    """Read one of these files, with the columns of its table; without the file there are no rows.
 
     Raises:
         DataError: if it is damaged, or of an earlier version.
     """
-    return _read(path, JUDGEMENTS)
-
-
-def read_numbers(path: Path) -> pl.DataFrame:
-    """Read a quarter's numbers, with the columns of `NUMBERS`; without the file there are no rows.
-
-    Raises:
-        DataError: as `read_judgements`.
-    """
-    return _read(path, NUMBERS)
-
-
-def read_receipts(path: Path) -> pl.DataFrame:
-    """Read a quarter's receipts, with the columns of `RECEIPTS`; without the file there are no rows.
-
-    Raises:
-        DataError: as `read_judgements`.
-    """
-    return _read(path, RECEIPTS)
-
-
-def _read(path: Path, table: Table[Row]) -> pl.DataFrame:
     if not path.is_file():
         return table.schema.to_frame()
     try:

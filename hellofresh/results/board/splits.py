@@ -6,7 +6,7 @@ counts once it is resolved, with the samples that were decided.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -16,7 +16,7 @@ import polars as pl
 
 from hellofresh.core.editions import Edition
 from hellofresh.core.errors import DataError
-from hellofresh.core.parquet import BadTableError
+from hellofresh.core.parquet import BadTableError, Row, Table
 from hellofresh.core.quarters import Quarter
 from hellofresh.core.systems import IDENTITY
 from hellofresh.core.workspace import Workspace
@@ -36,14 +36,13 @@ from hellofresh.results.judgements import (
     entry_outputs,
     judgements_file,
     numbers_file,
-    read_judgements,
-    read_numbers,
-    read_receipts,
-    read_waiting,
+    read_kept,
     receipts_file,
+    waiting_file,
 )
 from hellofresh.results.panel import EntrySection, Panel, section_of
 from hellofresh.results.score import SCORES, WITHOUT_LABELS
+from hellofresh.results.tables import JUDGEMENTS, NUMBERS, RECEIPTS, WAITING
 from hellofresh.tasks import TASKS, Task, get_task
 from hellofresh.tasks.samples import MAIN, PROSPECTIVE, Label, Sample
 
@@ -163,11 +162,13 @@ def open_split(
     manifest = place.manifest
     shown = manifest.has_labels or private
     systems = systems_of(scores, place.keys, shown=shown)
-    said = _kept(workspace, place, judgements_file, read_judgements)
-    numbers = _kept(workspace, place, numbers_file, read_numbers)
-    receipts = _kept(workspace, place, receipts_file, read_receipts)
-    waiting = read_waiting(workspace, place.edition, place.split).filter(pl.col("task") == place.task)
-    bare = BoardSplit(workspace, place, systems, said, numbers, receipts, waiting)
+    said = _kept(workspace, place, judgements_file, JUDGEMENTS)
+    numbers = _kept(workspace, place, numbers_file, NUMBERS)
+    receipts = _kept(workspace, place, receipts_file, RECEIPTS)
+    waits = WAITING.schema.to_frame()
+    if place.split == MAIN:
+        waits = read_kept(waiting_file(workspace, place.edition), WAITING).filter(pl.col("task") == place.task)
+    bare = BoardSplit(workspace, place, systems, said, numbers, receipts, waits)
     dated = manifest.calendar is not None or manifest.dataset is not None
     if place.task not in TASKS or manifest.file("samples.jsonl") is None or not dated:
         return bare
@@ -180,9 +181,9 @@ class _FileOf(Protocol):
     def __call__(self, workspace: Workspace, edition: Edition, split: str, *, private: bool) -> Path: ...
 
 
-def _kept(workspace: Workspace, place: SplitPlace, of: _FileOf, read: Callable[[Path], pl.DataFrame]) -> pl.DataFrame:
+def _kept(workspace: Workspace, place: SplitPlace, of: _FileOf, table: Table[Row]) -> pl.DataFrame:
     """What is kept of the split's task, public or private: after a reveal it moves with the next scoring."""
-    sides = [read(of(workspace, place.edition, place.split, private=private)) for private in (False, True)]
+    sides = [read_kept(of(workspace, place.edition, place.split, private=private), table) for private in (False, True)]
     return pl.concat(sides).filter(pl.col("task") == place.task)
 
 
