@@ -100,7 +100,7 @@ def unscored_runs(workspace: Workspace, edition: Edition, scored: Collection[str
     return sorted(set(folders) - set(scored))
 
 
-def entries_of_runs(workspace: Workspace, release: Release, *, split: str = "main") -> tuple[list[Entry], list[str]]:
+def entries_of_runs(workspace: Workspace, release: Release, *, split: str = MAIN) -> tuple[list[Entry], list[str]]:
     """The runs on a split that stand for their systems, and sentences about those that do not.
 
     Raises:

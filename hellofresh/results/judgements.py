@@ -30,20 +30,21 @@ from hellofresh.results.tables import (
     WaitingRow,
 )
 from hellofresh.tasks.outputs import Choice, Output, Ranking, Response, Status
+from hellofresh.tasks.samples import MAIN
 
 
-def judgements_file(workspace: Workspace, edition: Edition, split: str = "main", *, private: bool = False) -> Path:
+def judgements_file(workspace: Workspace, edition: Edition, split: str = MAIN, *, private: bool = False) -> Path:
     """The quarter's file of what was said on a split, of tasks whose labels are public or of the others."""
     folder = workspace.side(private=private) / "judgements"
-    return (folder if split == "main" else folder / split) / f"{edition}.parquet"
+    return (folder if split == MAIN else folder / split) / f"{edition}.parquet"
 
 
-def receipts_file(workspace: Workspace, edition: Edition, split: str = "main", *, private: bool = False) -> Path:
+def receipts_file(workspace: Workspace, edition: Edition, split: str = MAIN, *, private: bool = False) -> Path:
     """The quarter's file of receipts."""
     return judgements_file(workspace, edition, split, private=private).with_suffix(".receipts.parquet")
 
 
-def numbers_file(workspace: Workspace, edition: Edition, split: str = "main", *, private: bool = False) -> Path:
+def numbers_file(workspace: Workspace, edition: Edition, split: str = MAIN, *, private: bool = False) -> Path:
     """The quarter's file of numbers."""
     return judgements_file(workspace, edition, split, private=private).with_suffix(".numbers.parquet")
 
@@ -70,7 +71,7 @@ def write_judgements(
     workspace: Workspace,
     edition: Edition,
     entries: Mapping[str, Sequence[Entry]],
-    split: str = "main",
+    split: str = MAIN,
     *,
     private: bool = False,
 ) -> list[Path]:
