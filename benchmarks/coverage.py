@@ -34,15 +34,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hellofresh.stats import all_differences, rank_systems
+from hellofresh.stats._tails import t_quantile
 from hellofresh.stats.clusters import effective_clusters, from_share, shares
-from hellofresh.stats.intervals import (
-    cluster_wilson_limits,
-    logit_jackknife_limits,
-    wilson_limits,
-)
+from hellofresh.stats.intervals import cluster_wilson_limits, jackknife_variance, wilson_limits
 from hellofresh.stats.metrics import Metric, balanced_accuracy, macro_f1, matthews, two_class_metrics, weighted_f1
 from hellofresh.stats.paired import difference_interval
-from hellofresh.stats.resampling import bca_limits, cluster_weights, percentile_limits
+from hellofresh.stats.resampling import cluster_weights, percentile_limits
 
 Array = NDArray[np.float64]
 ERF = np.vectorize(NormalDist().cdf, otypes=[np.float64])
@@ -217,6 +214,35 @@ def jackknifed(tables: Array, metric: Metric) -> tuple[Array, Array]:
     return np.where(undefined, fallback[0], low), np.where(undefined, fallback[1], high)
 
 
+def logit_jackknife_limits(tables: Array, metric: Metric, level: float = 0.95) -> tuple[Array, Array]:
+    """The delete-one-cluster jackknife of the logit with t of clusters - 1 degrees of freedom.
+
+    Args:
+        tables: shape (..., g, k), sums of two clusters or more.
+        metric: which metric.
+        level: nominal coverage.
+
+    Returns:
+        Low and high, each of shape (...); not a number where the metric is at a limit with or without some cluster.
+    """
+    total = tables.sum(axis=-2)
+    sums = (total, total[..., None, :] - tables)
+    value, without = ((metric.value(part) - metric.limits[0]) / metric.span for part in sums)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        centre, apart = logit(value), logit(without)
+        half = t_quantile((1 + level) / 2, tables.shape[-2] - 1) * np.sqrt(jackknife_variance(apart))
+        low, high = 1 / (1 + np.exp(half - centre)), 1 / (1 + np.exp(-half - centre))
+    undefined = ~np.isfinite(half) | ~np.isfinite(centre)
+    low, high = (metric.limits[0] + metric.span * limit for limit in (low, high))
+    return np.where(undefined, np.nan, low), np.where(undefined, np.nan, high)
+
+
+def logit(share: Array) -> Array:
+    """Of a share between 0 and 1."""
+    found: Array = np.log(share) - np.log1p(-share)
+    return found
+
+
 @dataclass(frozen=True, slots=True)
 class ClassWorld:
     """A population of clusters with several classes, and a system in it.
@@ -317,6 +343,34 @@ def naive(tables: Array) -> tuple[Array, Array]:
     relevant = share.weights.sum(axis=-1)
     low, high = wilson_limits(share.value, np.maximum(relevant, 1), np.array(QUANTILE(0.975)))
     return from_share(low, F1), from_share(high, F1)
+
+
+def bca_limits(draws: Array, value: float, without: Array, level: float) -> tuple[float, float]:
+    """Limits of the bias-corrected and accelerated bootstrap.
+
+    Half of the draws that equal the value count as below it. Where all draws lie on one side, or the jackknife has no
+    spread, no correction can be made, and the limits are those of the percentile interval.
+    Source: Efron, Better bootstrap confidence intervals, JASA 82 (1987), 171-185.
+
+    Args:
+        draws: shape (resamples,), the metric in resamples.
+        value: the metric itself.
+        without: shape (g,), the metric without each cluster.
+        level: nominal coverage.
+    """
+    share = float(((draws < value).mean() + (draws <= value).mean()) / 2)
+    apart = without.mean() - without
+    spread = float((apart**2).sum())
+    if not 0 < share < 1 or spread == 0:
+        low, high = percentile_limits(draws, level)
+        return float(low), float(high)
+    bias, acceleration = QUANTILE(share), float((apart**3).sum()) / (6 * spread**1.5)
+    tails = []
+    for probability in ((1 - level) / 2, (1 + level) / 2):
+        shifted = bias + QUANTILE(probability)
+        tails.append(NormalDist().cdf(bias + shifted / (1 - acceleration * shifted)))
+    low, high = np.quantile(draws, tails)
+    return float(low), float(high)
 
 
 def bootstrap(tables: Array, resamples: int, random: np.random.Generator) -> dict[str, tuple[Array, Array]]:

@@ -2,11 +2,10 @@
 
     python benchmarks/intervals.py [--resamples 10000] [--rivals] [--json]
 
-240 cells (5 systems, 2 regimes, 6 prompts, 4 periods) of 3,000 samples each, four metrics. Independent samples: the
-bootstrap, by drawing counts, beside a plain multinomial draw of the counts (the floor) and scipy.stats.bootstrap,
-vectorised, for F1 alone on one cell, times 240 (`--rivals`; needs scipy). Groups: the default intervals of all cells,
-and in each period one joint draw of about 1,300 groups for its 60 systems with percentile intervals of all metrics,
-rank intervals and all 1,770 paired differences.
+240 cells (5 systems, 2 regimes, 6 prompts, 4 periods) of 3,000 samples each, four metrics: the intervals of all cells,
+beside scipy.stats.bootstrap, vectorised, for F1 alone on one cell, times 240 (`--rivals`); and in each period one joint
+draw of about 1,300 groups for its 60 systems with percentile intervals of all metrics, rank intervals and all 1,770
+paired differences.
 """
 
 from __future__ import annotations
@@ -20,7 +19,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hellofresh.stats import (
-    Method,
     all_differences,
     cluster_tables,
     draw_jointly,
@@ -55,13 +53,13 @@ def timed(work: Callable[[], object]) -> float:
     return time.perf_counter() - begin
 
 
-def every(periods: Periods, method: Method, resamples: int, *, grouped: bool) -> None:
+def every(periods: Periods) -> None:
     """The intervals of each cell for itself."""
     for labels, systems, groups in periods:
         for said in systems:
-            tables = _tables(labels, said, groups if grouped else None)
+            tables = _tables(labels, said, groups)
             for metric in METRICS:
-                metric_interval(tables, metric, method=method, resamples=resamples)
+                metric_interval(tables, metric)
 
 
 def _tables(labels: NDArray[np.int8], said: NDArray[np.int8], groups: NDArray[np.int64] | None) -> NDArray[np.float64]:
@@ -80,28 +78,10 @@ def jointly(periods: Periods, resamples: int) -> None:
         rank_systems(all_differences(tables, METRICS[0]))
 
 
-def floor(periods: Periods, resamples: int) -> None:
-    """The least that can be done: draw the counts, compute the metrics, take quantiles."""
-    random = np.random.default_rng(1)
-    for labels, systems, _ in periods:
-        for said in systems:
-            shares = [((labels == a) & (said == b)).mean() for a, b in ((0, 0), (1, 0), (0, 1), (1, 1))]
-            tn, fn, fp, tp = random.multinomial(SAMPLES, shares, size=resamples).astype(np.float64).T
-            drawn = np.stack([tn, fn, fp, tp, fp, fn], axis=-1)
-            np.quantile([metric.value(drawn) for metric in METRICS], [0.025, 0.975], axis=1)
-
-
 def measure(periods: Periods, resamples: int, *, rivals: bool) -> dict[str, float]:
     """Seconds of everything, by name."""
     times = {
-        "independent: bootstrap by counts, 240 cells": timed(
-            lambda: every(periods, Method.PERCENTILE, resamples, grouped=False)
-        ),
-        "independent: BCa by counts, 240 cells": timed(lambda: every(periods, Method.BCA, resamples, grouped=False)),
-        "independent: plain multinomial draw, 240 cells (rival)": timed(lambda: floor(periods, resamples)),
-        "groups: default intervals, 240 cells": timed(
-            lambda: every(periods, Method.CLUSTER_WILSON, resamples, grouped=True)
-        ),
+        "groups: intervals, 240 cells": timed(lambda: every(periods)),
         "groups: joint bootstrap, 60 systems' ranks, 1,770 differences, 4 periods": timed(
             lambda: jointly(periods, resamples)
         ),

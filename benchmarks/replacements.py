@@ -3,39 +3,32 @@
     python benchmarks/replacements.py [NAME...] [--rounds 5] [--json]
 
 One line a comparison: processor time of ours and of each rival (least of the rounds), and the factor between. Every
-rival does the same work and its answer is compared first. Without scipy, or the real histories in
-../shared/data/wikipedia, their lines are left out.
+rival does the same work and its answer is compared first. Without the real histories in ../shared/data/wikipedia,
+their lines are left out.
 
 - `sieve`: the lines of a block about 2,000 of two million notes, against polars and a set of the ids.
 - `lines`: whether all lines of a block have 23 columns and no NUL byte, against polars, `csv` and counting tabs.
 - `wikitext`: paragraphs of a history's revisions, against mwparserfromhell parsing them, without splitting yet.
-- `tails`: t quantiles and F tails, against scipy; also the time to import, and the size of both, GB in place of
-  seconds.
 """
 
 from __future__ import annotations
 
 import argparse
 import csv
-import importlib.util
 import io
 import json
 import random
-import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import mwparserfromhell
-import numpy as np
 import polars as pl
 
 from collectors.notes.dump.lines import Sieve, check_lines
 from collectors.wikipedia.dump.export import read_pages
 from collectors.wikipedia.rules.wikitext import Splitter
-from hellofresh.stats import _tails
 
 HISTORIES = Path(__file__).parents[2] / "shared/data/wikipedia"
 COLUMNS, LINES = 23, 20_000
@@ -151,46 +144,7 @@ def wikitext(rounds: int) -> Iterator[Comparison]:
     yield from compared("wikitext, each alone", one_by_one, {"mwparserfromhell": theirs}, rounds, same=False)
 
 
-def tails(rounds: int) -> Iterator[Comparison]:
-    """Quantiles and tails, each asked for once; their import in processes of their own; their size in MB."""
-    if not importlib.util.find_spec("scipy"):
-        return
-    from scipy import special
-
-    levels = np.linspace(0.5, 0.999, 200).tolist()
-    quantile = getattr(_tails.t_quantile, "__wrapped__", _tails.t_quantile)
-
-    def ours() -> list[float]:
-        return [round(value, 9) for p in levels for value in (quantile(p, 11.5), _tails.f_upper(1 + p, 3, 20))]
-
-    def theirs() -> list[float]:
-        return [round(float(v), 9) for p in levels for v in (special.stdtrit(11.5, p), special.fdtrc(3, 20, 1 + p))]
-
-    yield from compared("tails", ours, {"scipy": theirs}, rounds)
-    floor = imported("numpy", rounds)
-    own = Path(_tails.__file__)
-    yield Comparison(
-        "tails, import",
-        "scipy",
-        max(imported(f"numpy, sys; sys.path.insert(0, {str(own.parent)!r}); import _tails", rounds) - floor, 1e-4),
-        imported("scipy.special", rounds) - floor,
-    )
-    folder = Path(special.__file__).parents[1]
-    size = sum(f.stat().st_size for part in (folder, folder.with_name("scipy.libs")) for f in part.rglob("*"))
-    yield Comparison("tails, MB installed", "scipy", own.stat().st_size / 1e9, size / 1e9)
-
-
-def imported(name: str, rounds: int) -> float:
-    """Seconds of a process that imports a module."""
-    times = []
-    for _ in range(rounds):
-        begin = time.perf_counter()
-        subprocess.run([sys.executable, "-c", f"import {name}"], check=True)
-        times.append(time.perf_counter() - begin)
-    return min(times)
-
-
-COMPARISONS = {one.__name__: one for one in (sieve, lines, wikitext, tails)}
+COMPARISONS = {one.__name__: one for one in (sieve, lines, wikitext)}
 
 
 def main() -> None:

@@ -25,8 +25,8 @@ from hellofresh.releases.candidates.collection import CollectionJob, collect_qua
 from hellofresh.releases.candidates.funnel import Funnel
 from hellofresh.releases.candidates.rows import Collection
 from hellofresh.results.judgements import judgements_file
+from hellofresh.results.panel import ALL_PERIODS, MAJORITY
 from hellofresh.results.score import SCORES
-from hellofresh.results.scores import ALL_PERIODS, MAJORITY
 from hellofresh.results.tables import JUDGEMENTS
 from hellofresh.runs.evaluation import Evaluation
 from hellofresh.runs.record import ModelIdentity, PromptSetIdentity, RegimeIdentity, RunRecord

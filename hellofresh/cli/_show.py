@@ -10,7 +10,9 @@ from hellofresh.cli._output import CommandOutput
 from hellofresh.core.workspace import Workspace
 from hellofresh.releases import Built
 from hellofresh.releases.candidates.collection import CollectionReport
-from hellofresh.results.scores import ALL_PERIODS, WITHOUT_LABELS, Score, ScoredSplit
+from hellofresh.results.panel import ALL_PERIODS
+from hellofresh.results.score import WITHOUT_LABELS, Score
+from hellofresh.results.scores import ScoredSplit
 from hellofresh.stats import few_clusters
 from hellofresh.stats.metrics import Metric
 from hellofresh.tasks import get_task

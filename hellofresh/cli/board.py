@@ -9,7 +9,7 @@ import polars as pl
 from hellofresh.cli._output import CommandOutput
 from hellofresh.core.workspace import Workspace
 from hellofresh.results.board.build import build_board
-from hellofresh.results.board.scores import read_scores
+from hellofresh.results.board.splits import read_scores
 from hellofresh.results.entries import unscored_runs
 from hellofresh.tasks.samples import MAIN, to_json
 

@@ -12,6 +12,7 @@ from hellofresh.core.editions import Edition
 from hellofresh.core.workspace import Workspace
 from hellofresh.results.reveal import publish_results
 from hellofresh.results.scores import ScoredSplit, score_quarter
+from hellofresh.tasks.samples import PROSPECTIVE
 
 
 def run(options: argparse.Namespace, output: CommandOutput) -> int:
@@ -47,7 +48,7 @@ def run_score_prospective(
 ) -> None:
     """The same for the prospective splits of a quarter that are resolved."""
     _show_and_publish(
-        output, workspace, score_quarter(workspace, edition, submissions, split="prospective", changes=changes)
+        output, workspace, score_quarter(workspace, edition, submissions, split=PROSPECTIVE, changes=changes)
     )
 
 

@@ -21,7 +21,7 @@ from hellofresh.core.quarters import utc_text
 from hellofresh.core.workspace import Workspace
 from hellofresh.releases import Release, labels_are_public, load_labels, load_release
 from hellofresh.results.entries import Entry, entries_of_runs, entries_of_submissions, measured_entry
-from hellofresh.results.names import SystemName, clean_name, short_names
+from hellofresh.results.names import clean_name, short_names
 from hellofresh.results.over_quarters import quarter_scores
 from hellofresh.results.panel import BLOCKED, NOT_ASKED, Panel, PromptOutputs, QuarterScore, System
 from hellofresh.results.rated_entries import entries_of_ratings, scorable
@@ -30,8 +30,6 @@ from hellofresh.submissions.intake.released import due_in
 from hellofresh.tasks import Task
 from hellofresh.tasks.outputs import Choice, Output, Status
 from hellofresh.tasks.samples import MAIN, Label, Sample
-
-__all__ = ["arranged_outputs", "build_panel", "name_of", "panel_of"]
 
 
 def build_panel(
@@ -139,7 +137,7 @@ def _systems(
     arranged: Mapping[str, Sequence[PromptOutputs]] | None,
 ) -> tuple[System, ...]:
     """Systems in the order of their labels."""
-    names = short_names([name_of(entry) for entry in entries])
+    names = short_names(entries)
     labels = _labels(entries)
     found = []
     for entry, name in zip(entries, names, strict=True):
@@ -156,7 +154,7 @@ def _labels(entries: Sequence[Entry]) -> dict[str, str]:
     for entry in sorted(entries, key=lambda item: (item.system, item.lane, item.origin)):
         models.setdefault(_model(entry), entry)
         several[_model(entry), entry.regime].add(entry.settings)
-    names = short_names([replace(name_of(entry), regime="", settings="") for entry in models.values()])
+    names = short_names([replace(entry, regime="", settings="") for entry in models.values()])
     called = dict(zip(models, names, strict=True))
     return {
         e.origin: called[_model(e)] + (f", {clean_name(e.settings)}" if len(several[_model(e), e.regime]) > 1 else "")
@@ -259,25 +257,8 @@ def _answer(output: Output) -> int:
 
 
 def _system(entry: Entry, name: str, label: str, said: Sequence[PromptOutputs]) -> System:
-    return System(
-        name=name,
-        label=label,
-        model=_model(entry),
-        regime=clean_name(entry.regime),
-        team=clean_name(entry.team),
-        lane=entry.lane,
-        kind=entry.kind,
-        settings=clean_name(entry.settings) if entry.settings else "",
-        smoke_test=entry.smoke_test,
-        knowledge_cutoff=clean_name(entry.knowledge_cutoff),
-        origin=entry.origin,
-        said=tuple(said),
-        cost_usd=entry.cost_usd,
-        tokens_in=entry.tokens_in,
-        tokens_out=entry.tokens_out,
-    )
-
-
-def name_of(entry: Entry) -> SystemName:
-    """What the entry's short name is made of."""
-    return SystemName(entry.system, entry.team, entry.regime, entry.settings, entry.origin)
+    shown = {part: clean_name(getattr(entry, part)) for part in ("system", "team", "regime", "knowledge_cutoff")}
+    settings = clean_name(entry.settings) if entry.settings else ""
+    spent = (entry.cost_usd, entry.tokens_in, entry.tokens_out)
+    identity = entry.identity | shown | {"settings": settings}
+    return System(name, label, _model(entry), tuple(said), *spent, **identity)

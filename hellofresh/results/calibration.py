@@ -16,8 +16,6 @@ from numpy.typing import NDArray
 from hellofresh.results.panel import Panel, PromptOutputs, System
 from hellofresh.stats import Calibration, calibrate, few_clusters
 
-__all__ = ["CHOSEN", "LEAST_STATED", "StatedConfidence", "stated_confidences"]
-
 LEAST_STATED = 10
 """Fewer stated probabilities say nothing about how true they are."""
 _RESAMPLES, _MANY, _FEWER_RESAMPLES = 1_000, 50, 300

@@ -8,8 +8,6 @@ from enum import StrEnum
 
 from hellofresh.tasks.samples import PROSPECTIVE
 
-__all__ = ["Exposure", "cutoff_end", "exposure"]
-
 
 class Exposure(StrEnum):
     """Whether outcomes may be in a system's training data."""

@@ -11,10 +11,10 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
-from typing import Literal
 
 from hellofresh.core.editions import Edition
 from hellofresh.core.errors import RunError
+from hellofresh.core.systems import SystemId
 from hellofresh.core.workspace import Workspace
 from hellofresh.releases import Release, labels_are_public, load_labels, load_release
 from hellofresh.results.panel import MAJORITY, SINGLE
@@ -25,64 +25,28 @@ from hellofresh.tasks import get_task
 from hellofresh.tasks.outputs import Choice, Output, Response, Status
 from hellofresh.tasks.samples import MAIN, Label
 
-__all__ = [
-    "DESCRIBED",
-    "Entry",
-    "Lane",
-    "entries_of_runs",
-    "entries_of_submissions",
-    "entry_of_run",
-    "measured_entry",
-    "of_submission",
-    "plurality",
-    "run_records",
-]
-
-DESCRIBED = (
-    "system", "team", "lane", "kind", "regime", "settings", "smoke_test", "knowledge_cutoff", "about", "origin",
-)  # fmt: skip
-"""The fields of an entry that its scores repeat."""
-
-Lane = Literal["harness", "submitted", "prospective", "rated"]
-"""Our own evaluator asked (`harness`), predictions were handed in (`submitted`), nobody knew yet (`prospective`), or a
-study that others made came with the outputs and their ratings (`rated`)."""
-
-
 Outputs = Mapping[str, Output]
 """By sample id."""
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
-    """A system's outputs for the samples of one release, and how the board names it.
+class Entry(SystemId):
+    """A system's outputs for the samples of one release.
 
     Attributes:
-        system, team, lane, kind, regime, smoke_test, knowledge_cutoff, about: as on the board.
-        origin: the run's folder, or the submission's below its quarter; unique.
         outputs: by prompt, then by sample id; the first prompt is the one that stands for the system.
         numbers: by prompt, metric and sample id: the value of the output and its weight, for metrics that are means.
         cost_usd, tokens_in, tokens_out: of the whole run, None where not known.
-        settings: of the regime, such as who answered its searches; empty where there are none.
         receipt: of a submission that was handed in.
         repeated: as `outputs`, of further repetitions; those that are copies of an earlier one are left out.
     """
 
-    system: str
-    team: str
-    lane: Lane
-    kind: str
-    regime: str
-    smoke_test: bool
-    knowledge_cutoff: str
-    about: str
-    origin: str
     outputs: Mapping[str, Outputs] = field(repr=False)
     numbers: Mapping[str, Mapping[str, Mapping[str, tuple[float, float]]]] = field(default_factory=dict, repr=False)
     cost_usd: float | None = None
     tokens_in: int | None = None
     tokens_out: int | None = None
     receipt: Receipt | None = None
-    settings: str = ""
     repeated: Sequence[Mapping[str, Outputs]] = field(default=(), repr=False)
 
     @property
@@ -139,7 +103,7 @@ def unscored_runs(workspace: Workspace, edition: Edition, scored: Collection[str
     return sorted(set(folders) - set(scored))
 
 
-def entries_of_runs(workspace: Workspace, release: Release, *, split: str = "main") -> tuple[list[Entry], list[str]]:
+def entries_of_runs(workspace: Workspace, release: Release, *, split: str = MAIN) -> tuple[list[Entry], list[str]]:
     """The runs on a split that stand for their systems, and sentences about those that do not.
 
     Raises:

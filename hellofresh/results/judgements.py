@@ -30,35 +30,21 @@ from hellofresh.results.tables import (
     WaitingRow,
 )
 from hellofresh.tasks.outputs import Choice, Output, Ranking, Response, Status
-
-__all__ = [
-    "entry_numbers",
-    "entry_outputs",
-    "judgements_file",
-    "numbers_file",
-    "read_judgements",
-    "read_numbers",
-    "read_receipts",
-    "read_waiting",
-    "receipts_file",
-    "waiting_file",
-    "write_judgements",
-    "write_waiting",
-]
+from hellofresh.tasks.samples import MAIN
 
 
-def judgements_file(workspace: Workspace, edition: Edition, split: str = "main", *, private: bool = False) -> Path:
+def judgements_file(workspace: Workspace, edition: Edition, split: str = MAIN, *, private: bool = False) -> Path:
     """The quarter's file of what was said on a split, of tasks whose labels are public or of the others."""
     folder = workspace.side(private=private) / "judgements"
-    return (folder if split == "main" else folder / split) / f"{edition}.parquet"
+    return (folder if split == MAIN else folder / split) / f"{edition}.parquet"
 
 
-def receipts_file(workspace: Workspace, edition: Edition, split: str = "main", *, private: bool = False) -> Path:
+def receipts_file(workspace: Workspace, edition: Edition, split: str = MAIN, *, private: bool = False) -> Path:
     """The quarter's file of receipts."""
     return judgements_file(workspace, edition, split, private=private).with_suffix(".receipts.parquet")
 
 
-def numbers_file(workspace: Workspace, edition: Edition, split: str = "main", *, private: bool = False) -> Path:
+def numbers_file(workspace: Workspace, edition: Edition, split: str = MAIN, *, private: bool = False) -> Path:
     """The quarter's file of numbers."""
     return judgements_file(workspace, edition, split, private=private).with_suffix(".numbers.parquet")
 
@@ -81,20 +67,11 @@ def _waiting(entry: Entry) -> WaitingRow:
     return WaitingRow(entry.origin, entry.system, entry.team, entry.regime, entry.knowledge_cutoff, received)
 
 
-def read_waiting(workspace: Workspace, edition: Edition, split: str = "main") -> pl.DataFrame:
-    """Who waits, with the columns of `WAITING`; without a file nobody does.
-
-    Raises:
-        DataError: as `read_judgements`.
-    """
-    return _read(waiting_file(workspace, edition), WAITING) if split == "main" else WAITING.schema.to_frame()
-
-
 def write_judgements(
     workspace: Workspace,
     edition: Edition,
     entries: Mapping[str, Sequence[Entry]],
-    split: str = "main",
+    split: str = MAIN,
     *,
     private: bool = False,
 ) -> list[Path]:
@@ -192,34 +169,12 @@ def _receipts(entries: Iterable[Entry]) -> Iterator[ReceiptRow]:
                              len(found.earlier))  # fmt: skip
 
 
-def read_judgements(path: Path) -> pl.DataFrame:
-    """Read a quarter's file, with the columns of `JUDGEMENTS`; without the file there are no rows.
+def read_kept(path: Path, table: Table[Row]) -> pl.DataFrame:
+    """Read one of these files, with the columns of its table; without the file there are no rows.
 
     Raises:
         DataError: if it is damaged, or of an earlier version.
     """
-    return _read(path, JUDGEMENTS)
-
-
-def read_numbers(path: Path) -> pl.DataFrame:
-    """Read a quarter's numbers, with the columns of `NUMBERS`; without the file there are no rows.
-
-    Raises:
-        DataError: as `read_judgements`.
-    """
-    return _read(path, NUMBERS)
-
-
-def read_receipts(path: Path) -> pl.DataFrame:
-    """Read a quarter's receipts, with the columns of `RECEIPTS`; without the file there are no rows.
-
-    Raises:
-        DataError: as `read_judgements`.
-    """
-    return _read(path, RECEIPTS)
-
-
-def _read(path: Path, table: Table[Row]) -> pl.DataFrame:
     if not path.is_file():
         return table.schema.to_frame()
     try:

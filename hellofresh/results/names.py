@@ -5,9 +5,8 @@ from __future__ import annotations
 import unicodedata
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass
 
-__all__ = ["SystemName", "clean_name", "cut_name", "short_names"]
+from hellofresh.core.systems import SystemId
 
 _INVISIBLE = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
 _MOST_MARKS = 2
@@ -39,24 +38,7 @@ def cut_name(text: str, most: int) -> str:
     return f"{text[: most - tail - 1]}…{text[-tail:]}"
 
 
-@dataclass(frozen=True, slots=True)
-class SystemName:
-    """What names a system.
-
-    Attributes:
-        system, team, regime: as on the board.
-        settings: of the regime, as far as they tell systems apart; empty for the usual ones.
-        origin: the run or submission, which is unique.
-    """
-
-    system: str
-    team: str
-    regime: str
-    settings: str
-    origin: str
-
-
-def short_names(systems: Sequence[SystemName]) -> list[str]:
+def short_names(systems: Sequence[SystemId]) -> list[str]:
     """A name for each system, no two alike.
 
     It is the system's own name; where two share one, the regime stands with it if it differs, then settings, then the

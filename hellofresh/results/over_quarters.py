@@ -19,8 +19,6 @@ from hellofresh.results.standings import fields_of
 from hellofresh.stats import TwoWay, connected_parts, metric_interval, two_way
 from hellofresh.stats.metrics import Metric
 
-__all__ = ["AdjustedScore", "OverQuarters", "over_quarters", "quarter_scores"]
-
 ONE_QUARTER = "one quarter only: what is the quarter's and what the system's cannot be told apart"
 NOT_LINKED = "no chain of shared quarters links it to the others"
 NO_FREEDOM = "too few systems share quarters to tell how far scores vary"

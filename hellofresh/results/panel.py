@@ -16,25 +16,11 @@ from numpy.typing import NDArray
 from hellofresh.core.editions import Edition
 from hellofresh.core.errors import UnknownNameError
 from hellofresh.core.files import canonical_json, sha256_text
+from hellofresh.core.systems import SystemId
 from hellofresh.stats import cluster_tables
 from hellofresh.stats.metrics import NO_ANSWER, Metric
 from hellofresh.tasks import Task
 from hellofresh.tasks.samples import Fact, Sample, to_json
-
-__all__ = [
-    "ALL_PERIODS",
-    "BLOCKED",
-    "CONTROLS",
-    "MAJORITY",
-    "NOT_ASKED",
-    "SINGLE",
-    "EntrySection",
-    "Panel",
-    "PromptOutputs",
-    "QuarterScore",
-    "System",
-    "section_of",
-]  # fmt: skip
 
 ALL_PERIODS = "all"
 """Stands where a period's name would, for all samples of the split."""
@@ -107,14 +93,13 @@ class PromptOutputs:
 
 
 @dataclass(frozen=True, slots=True)
-class System:
-    """A system under one regime.
+class System(SystemId):
+    """A system under one regime; what names it is made fit to be shown.
 
     Attributes:
         name: the short name, without control and bidi characters; no two systems of a panel share one.
         label: what figures and tables call all of its regimes; different for different models.
         model: the same for one system under several regimes, different for different systems.
-        regime, team, lane, kind, settings, smoke_test, knowledge_cutoff, origin: as on the board.
         said: by prompt; the first stands for the system.
         cost_usd, tokens_in, tokens_out: of the whole run, None where not known.
     """
@@ -122,14 +107,6 @@ class System:
     name: str
     label: str
     model: str
-    regime: str
-    team: str
-    lane: str
-    kind: str
-    settings: str
-    smoke_test: bool
-    knowledge_cutoff: str
-    origin: str
     said: Sequence[PromptOutputs] = field(repr=False)
     cost_usd: float | None = None
     tokens_in: int | None = None

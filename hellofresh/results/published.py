@@ -12,8 +12,6 @@ from hellofresh.core.files import read_ids, read_models
 from hellofresh.results.entries import Entry
 from hellofresh.tasks.outputs import Choice, Output, Ranking, Response
 
-__all__ = ["check_published"]
-
 _Answer = int | str | tuple[str, ...] | None
 """The label of a choice, a text, or documents in order; None is no answer."""
 _Answers = Mapping[tuple[str, str], _Answer]

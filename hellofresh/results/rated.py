@@ -18,8 +18,6 @@ from hellofresh.stats.metrics import mean
 from hellofresh.tasks import Task
 from hellofresh.tasks.samples import Label, Sample
 
-__all__ = ["PARTS", "RatedStanding", "rated_standings"]
-
 PARTS = ("modality", "domain")
 """Fields of samples by which the board is split."""
 _RESAMPLES = 2_000

@@ -23,8 +23,6 @@ from hellofresh.results.panel import SINGLE
 from hellofresh.tasks import Task
 from hellofresh.tasks.outputs import Response
 
-__all__ = ["entries_of_ratings", "rated_entries", "rated_names", "scorable"]
-
 _Numbers = Mapping[str, Mapping[str, tuple[float, float]]]
 """By system and sample: the mean rating, and its weight."""
 

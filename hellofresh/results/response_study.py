@@ -25,17 +25,14 @@ from hellofresh.judging.study import (
 )
 from hellofresh.judging.table import KEY, RATINGS, JudgeKind, KeyRow, StudyFiles, with_weights, write_table
 from hellofresh.releases import Release
-from hellofresh.results.build import name_of
 from hellofresh.results.entries import Entry
 from hellofresh.results.names import short_names
 from hellofresh.tasks.outputs import Response, Status
 
-__all__ = ["responses_of", "study_of_responses"]
-
 
 def responses_of(entries: Sequence[Entry]) -> Iterator[SystemResponse]:
     """What each system responded with the prompt that stands for it; what is none or was withheld is left out."""
-    for entry, name in zip(entries, short_names([name_of(entry) for entry in entries]), strict=True):
+    for entry, name in zip(entries, short_names(entries), strict=True):
         for sample, output in next(iter(entry.outputs.values()), {}).items():
             if isinstance(output, Response) and output.status is Status.ANSWERED and output.text:
                 yield SystemResponse(sample, name, output.text, output.sources)

@@ -30,8 +30,7 @@ from hellofresh.results.score import OVER_REPETITIONS, Score
 from hellofresh.results.scores import ScoredSplit
 from hellofresh.tasks import Task, get_task
 from hellofresh.tasks.outputs import Choice, Output, Ranking, Response
-
-__all__ = ["RevealReport", "publish_results"]
+from hellofresh.tasks.samples import MAIN
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +42,7 @@ class RevealReport:
     predictions: int
     scores: int
     version: int
-    split: str = "main"
+    split: str = MAIN
 
 
 def publish_results(workspace: Workspace, scored: ScoredSplit) -> list[RevealReport]:
@@ -56,7 +55,7 @@ def publish_results(workspace: Workspace, scored: ScoredSplit) -> list[RevealRep
     """
     done = []
     for task, entries in scored.entries.items():
-        main = scored.split == "main"
+        main = scored.split == MAIN
         folder = workspace.release(scored.edition, task) / ("" if main else PROSPECTIVE)
         if not labels_are_public(workspace, scored.edition, task, scored.split):
             continue

@@ -5,20 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from hellofresh.core.parquet import Table
-
-__all__ = ["OVER_REPETITIONS", "SCORES", "WITHOUT_LABELS", "Score"]
+from hellofresh.core.systems import IDENTITY, SystemId
 
 
 @dataclass(frozen=True, slots=True)
-class Score:
+class Score(SystemId):
     """One metric of a system with one prompt in one period, with its interval at 95%.
 
     Attributes:
-        edition, task, system, team, lane, kind, regime, prompt, period, bundled, smoke_test, knowledge_cutoff, about:
-            what is scored.
+        edition, task, prompt, period, bundled: what is scored.
         headline: whether the prompt is the one that stands for the system.
-        origin: the run's folder, or the submission's below its edition.
-        settings: tell runs under one regime apart.
         n, n_split: samples that were judged, and samples there are.
         clusters, effective_clusters: groups of samples, and as many of one size as would weigh as much.
         none, blocked: samples without a readable answer, and with a refusal.
@@ -32,26 +28,16 @@ class Score:
 
     edition: str
     task: str
-    system: str
-    team: str
-    lane: str
-    kind: str
-    regime: str
     prompt: str
     period: str
     headline: bool
     bundled: bool
-    smoke_test: bool
-    knowledge_cutoff: str
-    about: str
-    origin: str
     n: int
     n_split: int
     clusters: int
     effective_clusters: float
     none: int
     blocked: int
-    settings: str
     metric: str
     value: float
     low: float
@@ -69,8 +55,5 @@ SCORES = Table(Score)
 OVER_REPETITIONS = ("repetitions", "mean", "mean_low", "mean_high")
 """What is not published: it follows from more than the published predictions."""
 
-WITHOUT_LABELS = (
-    "system", "team", "lane", "kind", "regime", "prompt", "period", "headline", "bundled", "smoke_test",
-    "knowledge_cutoff", "about", "origin", "settings", "n", "n_split", "none", "blocked",
-)  # fmt: skip
+WITHOUT_LABELS = (*IDENTITY, "prompt", "period", "headline", "bundled", "n", "n_split", "none", "blocked")
 """The fields of a score, besides quarter and task, that are the same whatever the labels are."""

@@ -15,7 +15,6 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
-from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,7 +38,7 @@ from hellofresh.releases import (
 )
 from hellofresh.releases.draw.prospective import OUTCOMES
 from hellofresh.results.build import panel_of
-from hellofresh.results.entries import DESCRIBED, Entry, entries_of_runs, entries_of_submissions, of_submission
+from hellofresh.results.entries import Entry, entries_of_runs, entries_of_submissions, of_submission
 from hellofresh.results.judgements import (
     judgements_file,
     numbers_file,
@@ -48,29 +47,16 @@ from hellofresh.results.judgements import (
     write_judgements,
     write_waiting,
 )
-from hellofresh.results.panel import ALL_PERIODS, BLOCKED, MAJORITY, SINGLE, Panel, PromptOutputs
+from hellofresh.results.panel import ALL_PERIODS, BLOCKED, Panel, PromptOutputs
 from hellofresh.results.published import check_published
 from hellofresh.results.rated_entries import entries_of_ratings, scorable
-from hellofresh.results.score import SCORES, WITHOUT_LABELS, Score
+from hellofresh.results.score import SCORES, Score
 from hellofresh.stats import RepetitionInterval, metric_interval, repetition_interval
 from hellofresh.stats.metrics import NO_ANSWER, Metric, Statistics
 from hellofresh.submissions import PROSPECTIVE_SPLIT, Due, Submission
 from hellofresh.submissions.intake.released import due_in
 from hellofresh.tasks import Task, get_task
-from hellofresh.tasks.samples import MAIN, PROSPECTIVE, Label, to_json
-
-__all__ = [
-    "ALL_PERIODS",
-    "MAJORITY",
-    "SINGLE",
-    "WITHOUT_LABELS",
-    "Score",
-    "ScoredSplit",
-    "beside_baselines",
-    "score_quarter",
-    "score_submission",
-    "write_scores",
-]
+from hellofresh.tasks.samples import MAIN, PROSPECTIVE, Label, Split, to_json
 
 VERSION = 9
 """Raised whenever the same predictions would be scored otherwise, so that old scores are made again."""
@@ -89,7 +75,7 @@ class ScoredSplit:
     notes: Sequence[str] = ()
     skipped: bool = False
     entries: Mapping[str, Sequence[Entry]] = field(default_factory=dict, repr=False)
-    split: Literal["main", "prospective"] = "main"
+    split: Split = MAIN
     public: frozenset[str] = frozenset()
     waiting: Mapping[str, Sequence[Entry]] = field(default_factory=dict, repr=False)
 
@@ -100,7 +86,7 @@ def score_quarter(
     submissions: Path,
     moment: datetime | None = None,
     *,
-    split: Literal["main", "prospective"] = "main",
+    split: Split = MAIN,
     changes: Collection[str] = (),
 ) -> ScoredSplit:
     """Score all runs and submissions on a split of a quarter.
@@ -146,8 +132,8 @@ def score_quarter(
 
 
 _HOW = {
-    "main": "Ask a model first: hellofresh evaluate --edition {edition} --model always-yes",
-    "prospective": "Resolve it with a later collection: hellofresh release resolve --quarter {edition}",
+    MAIN: "Ask a model first: hellofresh evaluate --edition {edition} --model always-yes",
+    PROSPECTIVE: "Resolve it with a later collection: hellofresh release resolve --quarter {edition}",
 }
 
 
@@ -169,7 +155,7 @@ def write_scores(workspace: Workspace, scored: ScoredSplit) -> list[Path]:
     written = []
     if any(scored.waiting.values()):
         written.append(write_waiting(workspace, scored.edition, scored.waiting))
-    elif scored.split == "main":
+    elif scored.split == MAIN:
         waiting_file(workspace, scored.edition).unlink(missing_ok=True)
     for private in (False, True):
         rows = [score for score in scored.scores if (score.task not in scored.public) is private]
@@ -385,7 +371,7 @@ def _cell(
         yield Score(
             edition=str(panel.edition),
             task=panel.task.name,
-            **{name: getattr(entry, name) for name in DESCRIBED},
+            **entry.identity,
             prompt=prompt,
             period=period,
             headline=headline,

@@ -32,8 +32,6 @@ from hellofresh.stats import (
     rank_systems,
 )
 
-__all__ = ["Field", "Pair", "Standing", "Standings", "fields_of", "standings_of"]
-
 _RESAMPLES = 10_000
 _MANY, _FEWER_RESAMPLES = 100, 2_000
 """From so many systems on, fewer resamples are drawn."""

@@ -6,8 +6,6 @@ from dataclasses import dataclass
 
 from hellofresh.core.parquet import Table
 
-__all__ = ["JUDGEMENTS", "NUMBERS", "RECEIPTS", "WAITING", "AnswerRow", "NumberRow", "ReceiptRow", "WaitingRow"]
-
 
 @dataclass(frozen=True, slots=True)
 class AnswerRow:

@@ -17,8 +17,6 @@ from hellofresh.tasks.transcripts import (
     read_transcripts,
 )
 
-__all__ = ["LEANING", "SampleTrace", "Traces", "read_traces"]
-
 LEANING = "leaning"
 """Name of the note with the leaning of a sample's text, from -3 (left) to 3 (right)."""
 

@@ -5,9 +5,10 @@ of numbers of each sample; `tables` are their sums by cluster, shape (g, k), whe
 sample, equal for samples that belong together (one post, one article), or is None.
 
     clusters      cluster_tables(metric.statistics(labels, predictions), groups): what everything below rests on
-    intervals     metric_interval(tables, metric, method=) -> Interval; Method
+    intervals     metric_interval(tables, metric) -> Interval; repetition_interval(values): a metric over repetitions
     resampling    how clusters are drawn
     paired        compare(tables, other tables, metric) -> Comparison: difference, interval, p-value;
+                  compare_parts(tables of the part, of the rest, metric): one system on two parts of the samples;
                   minimum_detectable_difference(standard_error, effective_clusters)
     ranking       all_differences(tables of all systems, metric) -> Differences: every pair, adjusted for its family;
                   rank_systems(differences) -> Ranking: ranks, rank intervals, tie groups;
@@ -15,13 +16,11 @@ sample, equal for samples that belong together (one post, one article), or is No
     periods       kendall_tau_b, spearman; compare_periods(draws, draws, metric) -> Agreement; order_held(scores)
     two_way       two_way(scores, systems, quarters, variances=) -> TwoWay: systems that met different quarters
     calibration   calibrate(labels, confidences, groups) -> Calibration: ECE, Brier, reliability curve, AUC
-    wording       wording_share(draws of a system's prompts, metric) -> WordingShare
+    prompts       wording_share(draws of a system's prompts, metric) -> WordingShare;
+                  joint_region(draws, system, x, y) -> Ellipse: two metrics of a system together
     agreement     answer_agreement(first, second, groups): raw agreement and Cohen's kappa; share_interval(hits, groups)
-    confusion     confusion(labels, predictions, classes): samples by label and prediction
-    parts         compare_parts(tables of the part, of the rest, metric): one system on two parts of the samples
-    repetitions   repetition_interval(values): the mean of a metric over repetitions of a run, with t over repetitions
-    regions       joint_region(draws, system, x, y) -> Ellipse: two metrics of a system together
 
+Textbook quantiles, tails and ranks are scipy's, imported on use.
 An `Interval` says how it was made and on how many samples and clusters it rests. Nothing is random without a seed.
 Wrong shapes and values raise ValueError: they are mistakes of the caller, not of data.
 """
@@ -36,11 +35,25 @@ from hellofresh.stats.calibration import (
     compare_calibrations,
 )
 from hellofresh.stats.clusters import cluster_tables, effective_clusters
-from hellofresh.stats.confusion import confusion
-from hellofresh.stats.intervals import DEFAULT_METHOD, FEW_CLUSTERS, Interval, Method, few_clusters, metric_interval
-from hellofresh.stats.paired import Comparison, compare, difference_interval, minimum_detectable_difference
-from hellofresh.stats.parts import PartsComparison, compare_parts
+from hellofresh.stats.intervals import (
+    FEW_CLUSTERS,
+    Interval,
+    Method,
+    RepetitionInterval,
+    few_clusters,
+    metric_interval,
+    repetition_interval,
+)
+from hellofresh.stats.paired import (
+    Comparison,
+    PartsComparison,
+    compare,
+    compare_parts,
+    difference_interval,
+    minimum_detectable_difference,
+)
 from hellofresh.stats.periods import Agreement, OrderHeld, compare_periods, kendall_tau_b, order_held, spearman
+from hellofresh.stats.prompts import Ellipse, WordingShare, joint_region, wording_share
 from hellofresh.stats.ranking import (
     Differences,
     Draws,
@@ -52,13 +65,9 @@ from hellofresh.stats.ranking import (
     ranks,
     tie_groups,
 )
-from hellofresh.stats.regions import Ellipse, joint_region
-from hellofresh.stats.repetitions import RepetitionInterval, repetition_interval
 from hellofresh.stats.two_way import Additivity, TwoWay, connected_parts, two_way
-from hellofresh.stats.wording import WordingShare, wording_share
 
 __all__ = [
-    "DEFAULT_METHOD",
     "FEW_CLUSTERS",
     "Additivity",
     "Agreement",
@@ -87,7 +96,6 @@ __all__ = [
     "compare_calibrations",
     "compare_parts",
     "compare_periods",
-    "confusion",
     "connected_parts",
     "difference_interval",
     "draw_jointly",

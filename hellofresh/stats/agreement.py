@@ -2,10 +2,10 @@
 
 Cohen's kappa is the raw agreement over what two systems with the same shares of each answer, but no knowledge of each
 other, would reach: (observed - expected) / (1 - expected). No answer is an answer of its own here. Where both systems
-give one and the same answer to everything, nothing can be told from chance, and kappa is 0.
-Weighted kappa counts how far two answers on a scale are apart: not at all (`none`), by their distance (`linear`), or by
-its square (`quadratic`).
-Sources: Cohen, Educational and Psychological Measurement 20 (1960), 37-46; Psychological Bulletin 70 (1968), 213-220.
+give one and the same answer to everything, nothing can be told from chance, and kappa is 0. Weighted kappa counts how
+far two answers on a scale are apart: not at all (`none`), by their distance (`linear`), or by its square
+(`quadratic`). Sources: Cohen, Educational and Psychological Measurement 20 (1960), 37-46; Psychological Bulletin 70
+(1968), 213-220.
 """
 
 from __future__ import annotations
@@ -16,18 +16,10 @@ from enum import StrEnum
 import numpy as np
 from numpy.typing import NDArray
 
+from hellofresh.stats._tails import t_quantile
 from hellofresh.stats.clusters import cluster_sums, cluster_tables, effective_clusters, members
-from hellofresh.stats.intervals import Interval, Method, jackknife_variance, metric_interval, t_quantiles
+from hellofresh.stats.intervals import Interval, Method, jackknife_variance, metric_interval
 from hellofresh.stats.metrics import mean, ratio
-
-__all__ = [
-    "AnswerAgreement",
-    "Weighting",
-    "answer_agreement",
-    "expected_disagreement",
-    "share_interval",
-    "weighted_kappa",
-]
 
 
 class Weighting(StrEnum):
@@ -111,7 +103,7 @@ def answer_agreement(
     if clusters == 1:
         return AnswerAgreement(raw, raw_interval, kappa, Interval(-1.0, 1.0, level, Method.NONE, 0, 0, *counted))
     error = float(np.sqrt(jackknife_variance(_kappa(total - tables, values.size))))
-    half = float(t_quantiles((1 + level) / 2, np.array(max(effective - 1, 1.0)))) * error
+    half = t_quantile((1 + level) / 2, max(effective - 1, 1.0)) * error
     low, high = max(-1.0, kappa - half), min(1.0, kappa + half)
     return AnswerAgreement(raw, raw_interval, kappa, Interval(low, high, level, Method.JACKKNIFE, 0, 0, *counted))
 

@@ -2,10 +2,10 @@
 
 Intervals resample groups of samples; the bins stay as the data made them. A resample is a little less calibrated than
 the data, so the interval of ECE, which cannot be below 0, leans upwards. Where all resamples say the same (an AUC of
-1, say), the interval is Wilson's with the effective number of clusters as its number of samples.
-Sources: Naeini, Cooper and Hauskrecht, AAAI 2015 (ECE); Murphy, Journal of Applied Meteorology 12 (1973), 595-600, and
-Stephenson, Coelho and Jolliffe, Weather and Forecasting 23 (2008), 752-757 (Brier score and what bins leave in it);
-Hanley and McNeil, Radiology 143 (1982), 29-36 (AUC).
+1, say), the interval is Wilson's with the effective number of clusters as its number of samples. Sources: Naeini,
+Cooper and Hauskrecht, AAAI 2015 (ECE); Murphy, Journal of Applied Meteorology 12 (1973), 595-600, and Stephenson,
+Coelho and Jolliffe, Weather and Forecasting 23 (2008), 752-757 (Brier score and what bins leave in it); Hanley and
+McNeil, Radiology 143 (1982), 29-36 (AUC).
 """
 
 from __future__ import annotations
@@ -16,12 +16,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from hellofresh.stats._tails import t_quantiles
 from hellofresh.stats.clusters import cluster_sums, effective_clusters, members
-from hellofresh.stats.intervals import Interval, Method, cluster_wilson_limits, t_quantiles, wilson_limits
+from hellofresh.stats.intervals import Interval, Method, cluster_wilson_limits, wilson_limits
 from hellofresh.stats.metrics import mean, ratio
 from hellofresh.stats.resampling import cluster_weights, percentile_limits
-
-__all__ = ["Bin", "Calibration", "CalibrationGap", "area_under_curve", "calibrate", "compare_calibrations"]
 
 _SHARE = mean("share", (0.0, 1.0))
 

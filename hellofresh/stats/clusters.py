@@ -1,8 +1,8 @@
 """A metric's sums over groups of samples (tables), and what is left when one group is taken away.
 
-Samples of one group (notes on one post, edits of one article) are not independent, so every method that asks what else
-might have been drawn works on whole groups. With groups of one sample each it is the ordinary method for independent
-samples.
+Samples of one group (notes on one post, edits of one article) are not independent, so every method that asks what
+else might have been drawn works on whole groups. With groups of one sample each it is the ordinary method for
+independent samples.
 """
 
 from __future__ import annotations
@@ -13,8 +13,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hellofresh.stats.metrics import Metric, ratio
-
-__all__ = ["Shares", "cluster_sums", "cluster_tables", "effective_clusters", "from_share", "members", "shares"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,17 +16,6 @@ from numpy.typing import NDArray
 
 from hellofresh.stats._tails import t_quantile
 from hellofresh.stats.multiway import ClusteredMean, clustered_mean
-from hellofresh.stats.rank_tests import average_ranks_of
-
-__all__ = [
-    "PoweredMean",
-    "length_bias",
-    "pairwise_accuracy",
-    "position_bias",
-    "powered_mean",
-    "rank_correlation",
-    "self_preference",
-]
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +79,9 @@ def rank_correlation(
 
 
 def _spearman(first: NDArray[np.float64], second: NDArray[np.float64]) -> float:
-    one, two = (average_ranks_of(side) - (side.size + 1) / 2 for side in (first, second))
+    from scipy.stats import rankdata
+
+    one, two = (rankdata(side) - (side.size + 1) / 2 for side in (first, second))
     length = float(np.sqrt((one @ one) * (two @ two)))
     return float(one @ two) / length if length > 0 else 0.0
 

@@ -21,28 +21,6 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = [
-    "NO_ANSWER",
-    "ClassCounts",
-    "Metric",
-    "Share",
-    "Statistics",
-    "WeightedValues",
-    "accuracy",
-    "balanced_accuracy",
-    "class_f1",
-    "class_metrics",
-    "class_precision",
-    "class_recall",
-    "macro_f1",
-    "matthews",
-    "mean",
-    "micro_f1",
-    "ratio",
-    "two_class_metrics",
-    "weighted_f1",
-]
-
 FloatArray = NDArray[np.float64]
 NO_ANSWER = -1
 """Stands for silence where a prediction would be."""

@@ -17,8 +17,6 @@ from numpy.typing import NDArray
 from hellofresh.stats._tails import t_quantile, t_two_sided
 from hellofresh.stats.clusters import cluster_sums, effective_clusters, members
 
-__all__ = ["ClusteredMean", "clustered_mean"]
-
 
 @dataclass(frozen=True, slots=True)
 class ClusteredMean:
@@ -88,7 +86,7 @@ def clustered_mean(
             df = min(df, max(float(effective_clusters(_sums(weight, rater, others))) - 1, 1.0))
     error = float(np.sqrt(variance))
     half = t_quantile((1 + level) / 2, df) * error
-    p_value = t_two_sided(mean / error, df) if error > 0 else float(mean == 0)
+    p_value = float(t_two_sided(mean / error, df)) if error > 0 else float(mean == 0)
     return ClusteredMean(mean, error, mean - half, mean + half, p_value, df, spread, values.size, clusters, others)
 
 

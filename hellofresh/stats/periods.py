@@ -18,8 +18,6 @@ from hellofresh.stats.intervals import Interval, Method
 from hellofresh.stats.metrics import Metric, ratio
 from hellofresh.stats.ranking import Draws
 
-__all__ = ["Agreement", "OrderHeld", "average_ranks", "compare_periods", "kendall_tau_b", "order_held", "spearman"]
-
 
 @dataclass(frozen=True, slots=True)
 class Agreement:
@@ -71,22 +69,11 @@ def spearman(first: NDArray[np.float64], second: NDArray[np.float64]) -> NDArray
     Returns:
         Shape (...); 0 where all of one side are equal.
     """
-    one, two = (average_ranks(side) for side in (first, second))
+    from scipy.stats import rankdata
+
+    one, two = (rankdata(side, axis=-1) for side in (first, second))
     one, two = (side - side.mean(axis=-1, keepdims=True) for side in (one, two))
     return ratio((one * two).sum(axis=-1), np.sqrt((one**2).sum(axis=-1) * (two**2).sum(axis=-1)))
-
-
-def average_ranks(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Ranks from 1, the lowest value, along the last axis; equal values have the average of their ranks.
-
-    Args:
-        values: shape (..., systems).
-    """
-    found = np.empty(values.shape)
-    for index in range(values.shape[-1]):
-        own = values[..., index, None]
-        found[..., index] = (values < own).sum(axis=-1) + ((values == own).sum(axis=-1) + 1) / 2
-    return found
 
 
 def compare_periods(first: Draws, second: Draws, metric: Metric, *, level: float = 0.95) -> Agreement:

@@ -11,12 +11,9 @@ Sources: Mann and Whitney, Annals of Mathematical Statistics 18 (1947), 50-60; W
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import erfc, sqrt
 
 import numpy as np
 from numpy.typing import NDArray
-
-__all__ = ["RankTest", "average_ranks_of", "holm", "mann_whitney", "wilcoxon"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,34 +41,36 @@ def mann_whitney(
 
     Args:
         first, second: shape (n,) and (m,).
-        ties: correct the variance for ties.
+        ties: correct the variance for ties; without, there is no correction for continuity either.
         continuity: correct for the step between two values of U.
 
     Raises:
         ValueError: if a sample is empty.
     """
+    from scipy.stats import mannwhitneyu, ranksums
+
     if not first.size or not second.size:
         raise ValueError("both samples must have a value")
-    ranks, tied = _ranks(np.concatenate([first, second]))
-    n, m = float(first.size), float(second.size)
-    total = n + m
-    statistic = float(ranks[: first.size].sum()) - n * (n + 1) / 2
-    correction = tied / (total * (total - 1)) if ties else 0.0
-    variance = n * m / 12 * (total + 1 - correction)
-    p_value = _two_sided(statistic - n * m / 2, variance, 0.5 if continuity else 0.0)
-    return RankTest(statistic, p_value, statistic / (n * m), int(total))
+    pairs, total = first.size * second.size, first.size + second.size
+    if np.ptp(np.concatenate([first, second])) == 0:
+        return RankTest(pairs / 2, 1.0, 0.5, total)
+    found = mannwhitneyu(first, second, method="asymptotic", use_continuity=continuity)
+    p_value = found.pvalue if ties else ranksums(first, second).pvalue
+    return RankTest(float(found.statistic), float(p_value), float(found.statistic) / pairs, total)
 
 
 def wilcoxon(differences: NDArray[np.float64]) -> RankTest:
     """Wilcoxon's signed ranks: whether paired differences tend to one side; differences of 0 are left out."""
+    from scipy.stats import rankdata
+    from scipy.stats import wilcoxon as signed_ranks
+
     kept = differences[differences != 0]
-    n = float(kept.size)
     if not kept.size:
         return RankTest(0.0, 1.0, 0.5, 0)
-    ranks, tied = _ranks(np.abs(kept))
-    statistic, most = float(ranks[kept > 0].sum()), n * (n + 1) / 2
-    variance = n * (n + 1) * (2 * n + 1) / 24 - tied / 48
-    return RankTest(statistic, _two_sided(statistic - most / 2, variance, 0.0), statistic / most, int(n))
+    ranks = rankdata(np.abs(kept))
+    statistic = float(ranks[kept > 0].sum())
+    p_value = signed_ranks(kept, method="asymptotic", correction=False).pvalue
+    return RankTest(statistic, float(p_value), statistic / float(ranks.sum()), kept.size)
 
 
 def holm(p_values: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -81,22 +80,3 @@ def holm(p_values: NDArray[np.float64]) -> NDArray[np.float64]:
     adjusted = np.empty(p_values.shape)
     adjusted[order] = np.minimum(steps, 1.0)
     return adjusted
-
-
-def average_ranks_of(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Ranks from 1, the lowest value; equal values have the average of their ranks."""
-    return _ranks(values)[0]
-
-
-def _ranks(values: NDArray[np.float64]) -> tuple[NDArray[np.float64], float]:
-    """Ranks from 1, ties with their average, and the sum of t**3 - t over ties of t values."""
-    _, where, counts = np.unique(values, return_inverse=True, return_counts=True)
-    average = np.cumsum(counts) - (counts - 1) / 2
-    sizes = counts.astype(np.float64)
-    return average[where], float((sizes**3 - sizes).sum())
-
-
-def _two_sided(apart: float, variance: float, step: float) -> float:
-    if variance <= 0:
-        return 1.0
-    return min(1.0, erfc(max(abs(apart) - step, 0.0) / sqrt(2 * variance)))

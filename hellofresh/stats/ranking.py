@@ -2,17 +2,18 @@
 
 Every pair is compared in one way. The difference's standard error is the delete-one-cluster jackknife's, its p-value
 that of t with one degree of freedom less than there are effective clusters. Pairs that are looked at together form a
-family; within it p-values are adjusted by Bonferroni, and the interval beside a p-value holds at the level that leaves
-all intervals of the family true together. So an interval leaves 0 out exactly where the adjusted p-value is below 5%.
-Holm's adjustment finds a little more, but the intervals that belong to it end at 0 for every difference found.
+family; within it p-values are adjusted by Bonferroni, and the interval beside a p-value holds at the level that
+leaves all intervals of the family true together. So an interval leaves 0 out exactly where the adjusted p-value is
+below 5%. Holm's adjustment finds a little more, but the intervals that belong to it end at 0 for every difference
+found.
 
-A system's rank interval counts the systems that are significantly better and significantly worse than it. It is made of
-the same comparisons as the tie groups, so neither can contradict a p-value, and all rank intervals hold together.
-In the simulations of benchmarks/coverage.py any pair of 20 equal systems was found apart in 2.1% to 3.6% of cases; the
-rank intervals of 20 unequal ones held all ranks together in 99.9% or more.
-The probability of being first comes from resamples of the clusters, drawn once for all systems.
-Sources: Dunn, Journal of the American Statistical Association 56 (1961), 52-64 (simultaneous intervals); Mogstad,
-Romano, Shaikh and Wilhelm, Review of Economic Studies 91 (2024), 476-518 (ranks from simultaneous differences).
+A system's rank interval counts the systems that are significantly better and significantly worse than it. It is made
+of the same comparisons as the tie groups, so neither can contradict a p-value, and all rank intervals hold together.
+In the simulations of benchmarks/coverage.py any pair of 20 equal systems was found apart in 2.1% to 3.6% of cases;
+the rank intervals of 20 unequal ones held all ranks together in 99.9% or more. The probability of being first comes
+from resamples of the clusters, drawn once for all systems. Sources: Dunn, Journal of the American Statistical
+Association 56 (1961), 52-64 (simultaneous intervals); Mogstad, Romano, Shaikh and Wilhelm, Review of Economic Studies
+91 (2024), 476-518 (ranks from simultaneous differences).
 """
 
 from __future__ import annotations
@@ -23,24 +24,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from hellofresh.stats._tails import t_quantile, t_two_sided_each
+from hellofresh.stats._tails import t_quantile, t_two_sided
 from hellofresh.stats.clusters import effective_clusters
 from hellofresh.stats.intervals import Interval, Method, jackknife_variance
 from hellofresh.stats.metrics import Metric
 from hellofresh.stats.paired import SAME, difference_error, minimum_detectable_difference, pair_sizes
 from hellofresh.stats.resampling import cluster_weights, percentile_limits
-
-__all__ = [
-    "Differences",
-    "Draws",
-    "RankIntervals",
-    "all_differences",
-    "draw_jointly",
-    "first_place",
-    "rank_systems",
-    "ranks",
-    "tie_groups",
-]
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,7 +203,7 @@ def all_differences(
     _, member, sizes = np.unique(family, return_inverse=True, return_counts=True)
     quantile = np.array([t_quantile(1 - (1 - level) / (2 * size), df) for size in sizes.tolist()])
     difference = values[upper[0]] - values[upper[1]]
-    p_value = t_two_sided_each(difference / error[upper], df)
+    p_value = t_two_sided(difference / error[upper], df)
     adjusted = np.minimum(1.0, p_value * sizes[member])
     low, high = (difference + side * quantile[member] * error[upper] for side in (-1, 1))
     # Where a limit is 0 but for rounding, the p-value decides on which side of it.

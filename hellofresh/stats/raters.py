@@ -1,12 +1,12 @@
 """How far raters agree on a scale: weighted kappa over pairs of raters, and Krippendorff's alpha of any number of them.
 
-Kappa is given in two ways: of each pair of raters, averaged over pairs (a pair without a spread of answers has none and
-is left out), and of all pairs' answers pooled. Intervals are delete-one-cluster jackknifes with t of the effective
-number of clusters less one; a cluster is what two ratings must not share, such as a post.
-Where nearly all answers are the same, kappa is small or has no value although raters hardly differ: what chance alone
-would reach is nearly everything (Feinstein and Cicchetti, Journal of Clinical Epidemiology 43 (1990), 543-549). The
-observed agreement is then the figure to read; `RaterAgreement.skewed` says where.
-Sources: as in `hellofresh.stats.agreement`; Krippendorff, Content Analysis, 2nd ed. (2004), chapter 11.
+Kappa is given in two ways: of each pair of raters, averaged over pairs (a pair without a spread of answers has none
+and is left out), and of all pairs' answers pooled. Intervals are delete-one-cluster jackknifes with t of the
+effective number of clusters less one; a cluster is what two ratings must not share, such as a post. Where nearly all
+answers are the same, kappa is small or has no value although raters hardly differ: what chance alone would reach is
+nearly everything (Feinstein and Cicchetti, Journal of Clinical Epidemiology 43 (1990), 543-549). The observed
+agreement is then the figure to read; `RaterAgreement.skewed` says where. Sources: as in `hellofresh.stats.agreement`;
+Krippendorff, Content Analysis, 2nd ed. (2004), chapter 11.
 """
 
 from __future__ import annotations
@@ -18,12 +18,11 @@ from enum import StrEnum
 import numpy as np
 from numpy.typing import NDArray
 
+from hellofresh.stats._tails import t_quantile
 from hellofresh.stats.agreement import Weighting, expected_disagreement, weighted_kappa
 from hellofresh.stats.clusters import cluster_sums, effective_clusters, members
-from hellofresh.stats.intervals import Interval, Method, jackknife_variance, t_quantiles
+from hellofresh.stats.intervals import Interval, Method, jackknife_variance
 from hellofresh.stats.metrics import ratio
-
-__all__ = ["SKEWED", "Alpha", "Distance", "RaterAgreement", "krippendorff_alpha", "rater_agreement"]
 
 SKEWED = 0.8
 """From this share of one answer on, kappa says little and the observed agreement is to be read."""
@@ -254,6 +253,6 @@ def _interval(
     if clusters < 2 or not np.isfinite(value) or not np.isfinite(without).all():
         return Interval(*limits, level, Method.NONE, 0, 0, n, clusters, effective)
     error = float(np.sqrt(jackknife_variance(without)))
-    half = float(t_quantiles((1 + level) / 2, np.array(max(effective - 1, 1.0)))) * error
+    half = t_quantile((1 + level) / 2, max(effective - 1, 1.0)) * error
     low, high = max(limits[0], value - half), min(limits[1], value + half)
     return Interval(low, high, level, Method.JACKKNIFE, 0, 0, n, clusters, effective)

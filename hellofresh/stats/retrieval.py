@@ -1,8 +1,8 @@
 """Measures of one ranking against judgements, as trec_eval computes them.
 
-A ranking is an array of gains: the relevance of its documents in order, 0 where a document is not judged. `relevant` is
-the relevance of every document that was judged relevant, in any order. `trec_order` puts documents into the order in
-which trec_eval reads them.
+A ranking is an array of gains: the relevance of its documents in order, 0 where a document is not judged. `relevant`
+is the relevance of every document that was judged relevant, in any order. `trec_order` puts documents into the order
+in which trec_eval reads them.
 
 Source: trec_eval 9.0 (m_ndcg_cut.c, m_recall.c, m_recip_rank.c, m_map.c, form_res_rels.c). The tests compare with it.
 """
@@ -15,8 +15,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hellofresh.stats.metrics import Metric, mean
-
-__all__ = ["METRICS", "average_precision", "measures", "ndcg", "recall", "reciprocal_rank", "trec_order"]
 
 FloatArray = NDArray[np.float64]
 _NDCG_CUTS, _RECALL_CUTS = (10, 1, 3, 5), (1, 3, 5, 10, 20)

@@ -4,14 +4,14 @@ A two-way fixed-effects model: score = system + quarter + the rest. Quarters dif
 that entered late met other quarters than one that entered early; the quarters' effects are taken out with the systems
 that were there in both. That works only if systems and quarters hang together (any two linked by a chain of systems
 that share quarters), which is checked, and is fair only if quarters are as much harder for one system as for another,
-which is tested: by Tukey's one degree of freedom, and, where the scores' sampling variances are given, by what the rest
-should be if it were sampling alone.
+which is tested: by Tukey's one degree of freedom, and, where the scores' sampling variances are given, by what the
+rest should be if it were sampling alone.
 
-A system's adjusted score is what the model expects of it in the mean of all quarters. Standard errors are clustered by
-quarter (all scores of a quarter rest on the same samples), with the factor Q / (Q - 1) * (N - 1) / (N - K) and t of
-Q - 1 degrees of freedom. With few quarters they are rough at best; `few_quarters` says so.
-Sources: Cameron and Miller, Journal of Human Resources 50 (2015), 317-372; Tukey, Biometrics 5 (1949), 232-242; Abowd,
-Kramarz and Margolis, Econometrica 67 (1999), 251-333 (connected sets).
+A system's adjusted score is what the model expects of it in the mean of all quarters. Standard errors are clustered
+by quarter (all scores of a quarter rest on the same samples), with the factor Q / (Q - 1) * (N - 1) / (N - K) and t
+of Q - 1 degrees of freedom. With few quarters they are rough at best; `few_quarters` says so. Sources: Cameron and
+Miller, Journal of Human Resources 50 (2015), 317-372; Tukey, Biometrics 5 (1949), 232-242; Abowd, Kramarz and
+Margolis, Econometrica 67 (1999), 251-333 (connected sets).
 """
 
 from __future__ import annotations
@@ -21,9 +21,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from hellofresh.stats._tails import chi2_upper, f_upper, t_quantile
-
-__all__ = ["FEW_QUARTERS", "Additivity", "TwoWay", "connected_parts", "two_way"]
+from hellofresh.stats._tails import t_quantile
 
 FEW_QUARTERS = 8
 """Below so many quarters the clustered standard errors are too small on average, and their intervals rough."""
@@ -209,6 +207,8 @@ def _additivity(
     variances: NDArray[np.float64] | None,
 ) -> Additivity:
     """Tukey's test by the product of the two effects, and the excess over sampling."""
+    from scipy.special import chdtrc, fdtrc
+
     freedom = len(residuals) - design.shape[1]
     product = product - design @ np.linalg.lstsq(design, product, rcond=None)[0]
     length, left = float(product @ product), float(residuals @ residuals)
@@ -216,12 +216,12 @@ def _additivity(
     if freedom > 1 and length > 1e-18 and left > 1e-24:
         explained = float(product @ residuals) ** 2 / length
         statistic = explained / (max(left - explained, 1e-300) / (freedom - 1))
-        p_value = f_upper(statistic, 1, freedom - 1)
+        p_value = float(fdtrc(1, freedom - 1, statistic))
     excess = excess_p = np.nan
     if variances is not None and freedom > 0:
         root = 1 / np.sqrt(variances)
         weighted, target = design * root[:, None], residuals * root
         rest = target - weighted @ np.linalg.lstsq(weighted, target, rcond=None)[0]
         excess = float(rest @ rest)
-        excess_p = chi2_upper(excess, freedom)
+        excess_p = float(chdtrc(freedom, excess))
     return Additivity(statistic, p_value, max(freedom - 1, 0), excess, excess_p, max(freedom, 0))

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any, Literal
 
@@ -13,6 +13,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from hellofresh.core.errors import DataError, UnknownNameError
 from hellofresh.core.files import model_fault
+from hellofresh.core.plugins import plugins
 from hellofresh.core.quarters import PeriodKind
 from hellofresh.stats.metrics import Metric, class_metrics, two_class_metrics
 from hellofresh.tasks.outputs import Choice, Output
@@ -46,6 +47,12 @@ class SamplePage:
     title: str = ""
     parts: tuple[TextPart, ...] = ()
     link: str = ""
+
+
+@cache
+def _added_metrics() -> tuple[Callable[[Sequence[str]], Sequence[Metric]], ...]:
+    """Of other packages: each gives the metrics that it adds to a task of choices with these classes, none if none."""
+    return tuple(plugins("hellofresh.metrics").values())
 
 
 @dataclass(frozen=True)
@@ -123,6 +130,10 @@ class Task:
         if not self.metrics:
             usual = two_class_metrics() if len(self.classes) == 2 else class_metrics(self.classes)
             object.__setattr__(self, "metrics", usual)
+        if self.output is Choice:
+            own = {metric.name for metric in self.metrics}
+            added = (metric for make in _added_metrics() for metric in make(self.classes) if metric.name not in own)
+            object.__setattr__(self, "metrics", (*self.metrics, *added))
         if len({metric.name for metric in self.metrics}) < len(self.metrics):
             raise ValueError(f"{self.name}: two metrics share a name")
 

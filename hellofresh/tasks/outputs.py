@@ -9,8 +9,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
-__all__ = ["Choice", "Output", "Ranking", "Response", "Status"]
-
 
 class Status(StrEnum):
     """Whether there is an output, and if not, why."""

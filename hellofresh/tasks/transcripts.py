@@ -14,28 +14,15 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from hellofresh.core.errors import RunError
 from hellofresh.core.files import read_jsonl
-
-__all__ = [
-    "TRANSCRIPTS",
-    "AskedEvent",
-    "Event",
-    "NotedEvent",
-    "QuotedEvent",
-    "ReadEvent",
-    "SearchedEvent",
-    "Transcript",
-    "parse_event",
-    "read_transcripts",
-]
+from hellofresh.core.strict import Strict
 
 TRANSCRIPTS = "transcripts.jsonl"
 _OLDER = "traces.jsonl"
 
 
-class _Event(BaseModel):
+class _Event(Strict):
     """Attributes: prompt: id of the prompt that it belongs to, empty where it serves all of them."""
 
-    model_config = ConfigDict(strict=True, frozen=True, extra="forbid")
     prompt: str = ""
 
 

@@ -12,10 +12,11 @@ import polars as pl
 from hellofresh.core.editions import is_edition, parse_edition
 from hellofresh.core.errors import DataError
 from hellofresh.core.quarters import EditionKey
+from hellofresh.core.systems import SystemId
 from hellofresh.results.board.manifest import RELEASED, BoardAddresses, BoardManifest
 from hellofresh.results.board.read import BoardFiles
 from hellofresh.results.board.schema import TABLES, FunnelStep, PeriodBalance
-from hellofresh.results.names import SystemName, short_names
+from hellofresh.results.names import short_names
 from hellofresh.tasks import TASKS
 from hellofresh.tasks.samples import MAIN, PROSPECTIVE
 from leaderboard.data.keeping import kept
@@ -278,7 +279,7 @@ def _named(scores: pl.DataFrame) -> pl.DataFrame:
     split = ["edition", "task", "split"]
     entries = scores.select(*split, *parts).unique(maintain_order=True)
     found = [
-        part.with_columns(name=pl.Series(short_names([SystemName(*row) for row in part.select(parts).iter_rows()])))
+        part.with_columns(name=pl.Series(short_names([SystemId(**row) for row in part.select(parts).to_dicts()])))
         for part in entries.partition_by(split, maintain_order=True)
     ]
     names = pl.concat(found) if found else entries.with_columns(name=pl.lit(""))

@@ -11,7 +11,7 @@ import pytest
 
 from hellofresh.core.errors import UnknownNameError
 from hellofresh.results.analyses import ANALYSES, NOT_ASKED, get_analyses
-from hellofresh.results.analyses.deployment import LEAST_RECALL
+from hellofresh.results.analyses.prompts import LEAST_RECALL
 from hellofresh.results.contamination import cutoff_end
 from hellofresh.results.panel import MAJORITY
 

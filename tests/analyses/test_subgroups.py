@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from hellofresh.results.analyses import Panel, get_analyses
-from hellofresh.results.analyses._base import AnalysisResult
+from hellofresh.results.analyses.base import AnalysisResult
 from hellofresh.results.panel import PromptOutputs, System
 from hellofresh.stats.metrics import class_metrics
 from hellofresh.tasks import get_task

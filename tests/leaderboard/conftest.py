@@ -23,8 +23,9 @@ from hellofresh.releases.candidates.collection import CollectionJob, collect_qua
 from hellofresh.releases.candidates.funnel import Funnel
 from hellofresh.releases.candidates.rows import Collection, SourceFile
 from hellofresh.results.board.build import build_board
-from hellofresh.results.score import SCORES
-from hellofresh.results.scores import ALL_PERIODS, MAJORITY, SINGLE, Score, score_quarter
+from hellofresh.results.panel import ALL_PERIODS, MAJORITY, SINGLE
+from hellofresh.results.score import SCORES, Score
+from hellofresh.results.scores import score_quarter
 from hellofresh.runs.evaluate import evaluate
 from hellofresh.runs.evaluation import Evaluation
 from hellofresh.submissions import PROSPECTIVE_SPLIT, add_submission

@@ -13,7 +13,7 @@ from hellofresh.core.quarters import Quarter
 from hellofresh.core.workspace import Workspace
 from hellofresh.releases.verify import FigureName, verify_release
 from hellofresh.results.analyses import build_panel, make_analyses
-from hellofresh.results.analyses.ranking import ANALYSIS
+from hellofresh.results.analyses.order import ranking
 from hellofresh.results.reveal import publish_results
 from hellofresh.results.scores import score_quarter
 from hellofresh.tasks import get_task
@@ -52,8 +52,8 @@ def test_page_analysis_report_and_verification_agree(workspace: Workspace) -> No
     lines = lines_of(board.headlines(SPLIT), standings, {})
     page = str(standings_table(lines, View(SPLIT, bundled=False, scale=Scale(), columns=["First"], ties=True)))
     panel = build_panel(workspace, QUARTER, get_task(TASK), workspace.root.parent / "submissions")
-    table = ANALYSIS.run(panel).table
-    made = make_analyses(workspace, panel, [ANALYSIS])
+    table = ranking.run(panel).table
+    made = make_analyses(workspace, panel, [ranking])
     shown = ReportTask(TASK, "t", "q", "s", analyses_in(made[0].folder))
     report = re.sub(r"<[^>]*>", " ", report_page(str(QUARTER), [shown]))
     folder = workspace.release(QUARTER, TASK)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import asdict
 from itertools import combinations
 
@@ -10,8 +11,9 @@ import polars as pl
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from hellofresh.core.systems import SystemId
 from hellofresh.results.board.schema import TABLES
-from hellofresh.results.names import SystemName, short_names
+from hellofresh.results.names import short_names
 from hellofresh.results.standings import Pair, Standing
 from leaderboard.components.links import SiteLinks
 from leaderboard.components.scale import plain_scale
@@ -105,18 +107,25 @@ def test_a_leader_that_is_significantly_worse_than_a_baseline_is_said_to_be_so()
     )
 
 
+def systems_of(systems: Sequence[tuple[str, str, str, str]]) -> list[SystemId]:
+    return [
+        SystemId(system=name, team=team, regime=regime, settings=settings, origin=f"run-{number}")
+        for number, (name, team, regime, settings) in enumerate(systems)
+    ]
+
+
 @settings(max_examples=200)
 @given(st.lists(st.tuples(st.sampled_from(["a", "A", "a \N{MIDDLE DOT} zero-shot", "\u202ea"]), st.sampled_from("tu"),
                           st.sampled_from(["none", "zero-shot", "web-search"]), st.sampled_from(["", "brave"])),
                 max_size=8))  # fmt: skip
 def test_no_two_systems_share_a_short_name(systems: list[tuple[str, str, str, str]]) -> None:
-    names = short_names([SystemName(*one, f"run-{number}") for number, one in enumerate(systems)])
+    names = short_names(systems_of(systems))
     assert len({name.casefold() for name in names}) == len(systems)
 
 
 def test_a_short_name_carries_what_tells_systems_apart_and_no_more() -> None:
     def named(*systems: tuple[str, str, str, str]) -> list[str]:
-        return short_names([SystemName(*one, f"run-{number}") for number, one in enumerate(systems)])
+        return short_names(systems_of(systems))
 
     assert named(("a", "t", "zero-shot", ""), ("b", "t", "zero-shot", "")) == ["a", "b"]
     assert named(("a", "t", "zero-shot", ""), ("a", "t", "web-search", "brave")) == [

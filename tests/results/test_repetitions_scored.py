@@ -15,7 +15,9 @@ from hellofresh.core.files import read_jsonl
 from hellofresh.models import Answer, Finish, Limits, ModelSpec, Request
 from hellofresh.models.catalogue import CATALOGUE, CatalogueEntry
 from hellofresh.releases import load_labels, reveal
-from hellofresh.results.scores import MAJORITY, Score, score_quarter
+from hellofresh.results.panel import MAJORITY
+from hellofresh.results.score import Score
+from hellofresh.results.scores import score_quarter
 from hellofresh.runs.evaluate import evaluate
 from hellofresh.runs.evaluation import Evaluation
 from hellofresh.runs.export import EvaluationReport

@@ -17,7 +17,9 @@ from hellofresh.models import Answer, Finish, ModelSpec, Request
 from hellofresh.models.catalogue import CATALOGUE, CatalogueEntry
 from hellofresh.releases import CalendarRule, reveal
 from hellofresh.results.judgements import judgements_file
-from hellofresh.results.scores import ALL_PERIODS, MAJORITY, SINGLE, Score, score_quarter
+from hellofresh.results.panel import ALL_PERIODS, MAJORITY, SINGLE
+from hellofresh.results.score import Score
+from hellofresh.results.scores import score_quarter
 from hellofresh.runs.evaluate import evaluate
 from hellofresh.runs.evaluation import Evaluation
 from hellofresh.runs.export import EvaluationReport

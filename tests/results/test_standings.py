@@ -11,7 +11,7 @@ import pytest
 
 from hellofresh.core.quarters import PeriodKind, Quarter
 from hellofresh.releases.verify.standings import Contender, StandingsTable, Yardstick, table_of
-from hellofresh.results.analyses.ranking import ANALYSIS
+from hellofresh.results.analyses.order import ranking
 from hellofresh.results.board.schema import TABLES
 from hellofresh.results.panel import NOT_ASKED, EntrySection, Panel, PromptOutputs, System
 from hellofresh.results.standings import Pair, Standings, standings_of
@@ -38,7 +38,10 @@ def sample(number: int, group: int) -> Note:
 def system(name: str, verdicts: np.ndarray, kind: str = "submission", regime: str = "other",
            smoke_test: bool = False) -> System:  # fmt: skip
     said = PromptOutputs.of("single", verdicts)
-    return System(name, name, f"harness/{name}", regime, "T", "harness", kind, "", smoke_test, "unknown", name, (said,))
+    return System(
+        name, name, f"harness/{name}", (said,), system=name, team="T", lane="harness", kind=kind, regime=regime,
+        smoke_test=smoke_test, origin=name,
+    )  # fmt: skip
 
 
 def panel(labels: np.ndarray, groups: np.ndarray, systems: list[System]) -> Panel:
@@ -121,7 +124,7 @@ def test_page_analysis_and_verification_agree_on_300_random_panels(monkeypatch: 
 
 
 def agrees_in_the_analysis(made: Panel, standings: Standings) -> None:
-    table = ANALYSIS.run(made).table.filter(pl.col("rank").is_not_null())
+    table = ranking.run(made).table.filter(pl.col("rank").is_not_null())
     columns = ("rank", "rank_low", "rank_high", "probability_first", "tie_group")
     expected = [(one.rank, one.low, one.high, one.first, one.tie_group) for one in standings.ranked]
     assert table.select(columns).rows() == expected

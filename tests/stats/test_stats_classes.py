@@ -14,7 +14,6 @@ from hellofresh.stats import (
     cluster_tables,
     compare,
     compare_parts,
-    confusion,
     draw_jointly,
     first_place,
     metric_interval,
@@ -24,7 +23,6 @@ from hellofresh.stats.clusters import cluster_sums
 from hellofresh.stats.metrics import Metric, class_metrics, macro_f1, matthews, mean
 
 METRICS = {c: class_metrics([str(number) for number in range(c)]) for c in range(2, 8)}
-METHODS = [Method.CLUSTER_WILSON, Method.LOGIT_JACKKNIFE, Method.PERCENTILE, Method.BCA]
 ERRORS = mean("errors", (0.0, 4.0), higher_is_better=False)
 
 
@@ -47,18 +45,15 @@ SEEDS = st.integers(0, 10**6)
 
 
 @settings(max_examples=25, deadline=None)
-@given(SEEDS, CLASSES, st.sampled_from(METHODS))
-def test_limits_are_in_order_and_within_those_of_the_metric(seed: int, c: int, method: Method) -> None:
+@given(SEEDS, CLASSES)
+def test_limits_are_in_order_and_within_those_of_the_metric(seed: int, c: int) -> None:
     labels, said, groups = field(seed, c, 1)
     for metric in METRICS[c]:
         (table,) = tables_of(metric, labels, said, groups)
-        made, value = (
-            metric_interval(table, metric, method=method, resamples=60),
-            float(metric.value(table.sum(axis=0))),
-        )
+        made, value = metric_interval(table, metric), float(metric.value(table.sum(axis=0)))
         assert metric.limits[0] <= made.low <= made.high <= metric.limits[1]
         assert (made.n, made.clusters) == (labels.size, np.unique(groups).size)
-        if made.method in {Method.CLUSTER_WILSON, Method.LOGIT_JACKKNIFE}:
+        if made.method is Method.CLUSTER_WILSON:
             assert made.low - 1e-9 <= value <= made.high + 1e-9
 
 
@@ -116,7 +111,6 @@ def test_parts_of_the_samples_add_up_to_the_whole() -> None:
     assert np.array_equal(one + two, cluster_tables(cells, groups))
     found, back = compare_parts(one, two, metric), compare_parts(two, one, metric)
     assert found.difference == -back.difference
-    assert confusion(labels, said[0], 4).sum() == labels.size
 
 
 def test_where_lower_is_better_the_lowest_is_first() -> None:

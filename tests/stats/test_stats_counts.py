@@ -9,8 +9,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.metrics import accuracy_score, precision_recall_fscore_support
 
-from hellofresh.stats import confusion
-
 ANSWERED = st.lists(st.tuples(st.integers(0, 1), st.integers(0, 1)), min_size=1, max_size=40)
 ANY = st.lists(st.tuples(st.integers(0, 1), st.integers(-1, 1)), min_size=1, max_size=40)
 
@@ -52,13 +50,9 @@ def test_silence_never_pays_against_the_right_answer_nor_costs_more_than_the_wro
 @given(ANY)
 def test_every_sample_is_counted_once_and_both_ways_of_counting_agree(pairs: list[tuple[int, int]]) -> None:
     labels, predictions = arrays(pairs)
-    cells = confusion(labels, predictions, 2)
-    assert cells.sum() == len(pairs)
-    assert cells.sum(axis=1).tolist() == [(labels == 0).sum(), (labels == 1).sum()]
-    assert cells[:, 2].sum() == (predictions == -1).sum()
     rows = statistics(labels, predictions)
     tp, fn = rows.sum(axis=0)[[3, 5]]
-    assert (tp, fn) == (cells[1, 1], cells[1, 0] + cells[1, 2])
+    assert (tp, fn) == (((labels == 1) & (predictions == 1)).sum(), ((labels == 1) & (predictions != 1)).sum())
     values = metric_values(rows.sum(axis=0, keepdims=True))[0]
     assert dict(zip(METRICS, values, strict=True)) == count(labels, predictions).metrics
 

@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from hellofresh.stats import Draws, Method, compare_periods, kendall_tau_b, order_held, spearman
-from hellofresh.stats.periods import average_ranks
 
 SCORES = st.lists(st.tuples(st.integers(0, 6), st.integers(0, 6)), min_size=2, max_size=15)
 
@@ -32,7 +31,6 @@ def test_reversing_an_order_flips_the_sign_and_many_are_computed_as_one(pairs: l
         assert coefficient(one, -two) == pytest.approx(-coefficient(one, two))
         both = coefficient(np.stack([one, two]), np.stack([two, two]))
         assert both == pytest.approx([float(coefficient(one, two)), float(coefficient(two, two))])
-    assert average_ranks(one) == pytest.approx(stats.rankdata(one))
 
 
 def period(rights: list[float], seed: int, n: int = 800) -> Draws:

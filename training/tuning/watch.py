@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hellofresh.stats.intervals import t_quantiles
+from hellofresh.stats._tails import t_quantile
 from training.tuning.curves import LogRow, known_values
 
 __all__ = ["Trend", "is_over_optimised", "trend_of"]
@@ -59,7 +59,7 @@ def trend_of(rows: Sequence[LogRow], name: str) -> Trend | None:
     slope = float(x @ y) / spread
     residuals = y - y.mean() - slope * x
     freedom = len(y) - 2
-    quantile = float(t_quantiles(0.975, np.array([freedom], dtype=np.float64))[0])
+    quantile = t_quantile(0.975, freedom)
     half = quantile * float(np.sqrt(residuals @ residuals / freedom / spread))
     fifth = max(1, len(y) // 5)
     return Trend(slope, slope - half, slope + half, float(y[:fifth].mean()), float(y[-fifth:].mean()))

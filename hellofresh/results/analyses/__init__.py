@@ -1,11 +1,15 @@
-"""Analyses of a quarter: one module a question, each with a table and a figure.
+"""Analyses of a quarter: one file a family of questions, each with a table and a figure.
 
 They read what systems said about a release (`Panel`), leave all statistics to `hellofresh.stats`, and ask no model.
 `make_analyses` writes them to the workspace. Rendering figures needs the extra `analyse`.
 """
 
-from hellofresh.results.analyses._base import Analysis, AnalysisResult
-from hellofresh.results.analyses.registry import ANALYSES, get_analyses
+from collections.abc import Sequence
+
+from hellofresh.core.errors import UnknownNameError
+from hellofresh.core.plugins import plugins
+from hellofresh.results.analyses import confidence, order, prompts, regimes, samples
+from hellofresh.results.analyses.base import Analysis, AnalysisResult
 from hellofresh.results.analyses.writing import WrittenAnalysis, make_analyses
 from hellofresh.results.build import build_panel, panel_of
 from hellofresh.results.panel import NOT_ASKED, Panel
@@ -22,3 +26,26 @@ __all__ = [
     "make_analyses",
     "panel_of",
 ]
+
+_ALL = "all"
+_IN_ORDER: tuple[Analysis[Panel], ...] = (
+    order.ranking, order.temporal_consistency, regimes.search_gain, regimes.placebo, prompts.deployment,
+    prompts.precision_recall, prompts.prompt_sensitivity, samples.contamination, samples.votes, samples.slices,
+    samples.by_subgroup, regimes.category_gains, order.agreement, confidence.calibration, confidence.certainty,
+    prompts.silence, prompts.parsing, order.cost,
+)  # fmt: skip
+ANALYSES = {one.name: one for one in (*_IN_ORDER, *plugins("hellofresh.analyses").values())}
+"""By name, in the order in which a reader wants them; those of other packages last."""
+
+
+def get_analyses(name: str) -> Sequence[Analysis[Panel]]:
+    """The analysis of this name, or all of them.
+
+    Raises:
+        UnknownNameError: if there is no such analysis.
+    """
+    if name == _ALL:
+        return list(ANALYSES.values())
+    if name not in ANALYSES:
+        raise UnknownNameError("analysis", name, [_ALL, *ANALYSES])
+    return [ANALYSES[name]]

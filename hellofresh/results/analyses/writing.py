@@ -20,13 +20,11 @@ import polars as pl
 from hellofresh.core.files import remove_file, write_bytes, write_json
 from hellofresh.core.stages import Stage, input_key
 from hellofresh.core.workspace import Workspace
-from hellofresh.results.analyses._base import Analysis, AnalysisResult, Cell
+from hellofresh.results.analyses.base import Analysis, AnalysisResult, Cell
 from hellofresh.results.figures.charts import marks_of, points_of
 from hellofresh.results.figures.image import render
 from hellofresh.results.figures.record import AnalysisRecord, read_record
 from hellofresh.results.panel import Panel
-
-__all__ = ["WrittenAnalysis", "files_of", "make_analyses"]
 
 _ENDINGS = ("parquet", "csv", "points.parquet", "svg", "png")
 _DRAWING = 2
@@ -58,7 +56,7 @@ class WrittenAnalysis:
 def make_analyses(
     workspace: Workspace,
     panel: Panel,
-    analyses: Sequence[Analysis],
+    analyses: Sequence[Analysis[Panel]],
     *,
     systems: Sequence[str] = (),
     png: bool = True,
@@ -112,7 +110,7 @@ class _Maker:
         """Who may read the files: their owner alone, where they follow from labels that are not public."""
         return 0o600 if self.panel.private else 0o644
 
-    def make(self, analysis: Analysis) -> WrittenAnalysis:
+    def make(self, analysis: Analysis[Panel]) -> WrittenAnalysis:
         inputs = [analysis.name, analysis.version, self.key, version("vl-convert-python"), _DRAWING]
         name = f"{self.folder.relative_to(self.workspace.root).as_posix()}/{analysis.name}"
         stage = Stage(self.workspace, name, input_key(inputs))
@@ -129,22 +127,22 @@ class _Maker:
         stage.record(files_of(self.folder, analysis.name))
         return WrittenAnalysis(analysis.name, analysis.title, self.folder, result.table.height, result.missing, False)
 
-    def failed(self, analysis: Analysis, error: Exception) -> WrittenAnalysis:
+    def failed(self, analysis: Analysis[Panel], error: Exception) -> WrittenAnalysis:
         """Take away what an earlier panel gave: it would be taken for this one's."""
         self._remove(analysis, ["json", *_ENDINGS])
         problem = f"{type(error).__name__}: {error}"
         return WrittenAnalysis(analysis.name, analysis.title, self.folder, 0, "", False, problem)
 
-    def _has_pictures(self, analysis: Analysis) -> bool:
+    def _has_pictures(self, analysis: Analysis[Panel]) -> bool:
         svg, png = (self.folder / f"{analysis.name}.{ending}" for ending in ("svg", "png"))
         return not self.png or png.is_file() or not svg.is_file()
 
-    def _remove(self, analysis: Analysis, endings: Sequence[str]) -> None:
+    def _remove(self, analysis: Analysis[Panel], endings: Sequence[str]) -> None:
         for ending in endings:
             remove_file(self.folder / f"{analysis.name}.{ending}")
 
 
-def _contents(analysis: Analysis, result: AnalysisResult, png: bool) -> Mapping[str, bytes]:
+def _contents(analysis: Analysis[Panel], result: AnalysisResult, png: bool) -> Mapping[str, bytes]:
     contents: dict[str, bytes] = {}
     if result.table.height:
         contents["parquet"] = _parquet(result.table)
@@ -171,7 +169,7 @@ def _plain(table: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def _recorded(panel: Panel, analysis: Analysis, result: AnalysisResult) -> AnalysisRecord:
+def _recorded(panel: Panel, analysis: Analysis[Panel], result: AnalysisResult) -> AnalysisRecord:
     return AnalysisRecord(
         name=analysis.name,
         title=analysis.title,

@@ -1,10 +1,8 @@
 """The tables that the site reads, made once so that no page computes what could be ready.
 
 `board/` holds `scores.parquet` (all scores of all quarters and splits), `periods.parquet` (what each period offered and
-gave), `funnels.parquet` (what each filter dropped), the tables of `hellofresh.results.board.assemble` and
-`hellofresh.results.board.tables.due`, `analyses/` (see `hellofresh.results.board.tables.analyses`), `released/` (see
-`hellofresh.results.board.released`) and `manifest.json` (size and hash
-of each, rows of tables).
+gave), `funnels.parquet` (what each filter dropped), the other tables of `hellofresh.results.board.schema`, `analyses/`
+and `released/` (see `hellofresh.results.board.copies`) and `manifest.json` (size and hash of each, rows of tables).
 
 Of a split whose labels are not public it holds only what does not depend on labels, not even by a hash or the order of
 rows. The maintainers' own view, with all figures, is another board: `private/board/`.
@@ -12,8 +10,9 @@ rows. The maintainers' own view, with all figures, is another board: `private/bo
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
 
@@ -24,12 +23,14 @@ from hellofresh.config import Settings
 from hellofresh.core.clock import now
 from hellofresh.core.editions import parse_edition
 from hellofresh.core.errors import DataError
-from hellofresh.core.files import sha256_file
+from hellofresh.core.files import canonical_json, sha256_file
 from hellofresh.core.parquet import write_parquet
+from hellofresh.core.quarters import utc_text
 from hellofresh.core.stages import Stage, input_key
 from hellofresh.core.workspace import Workspace
-from hellofresh.releases.life.manifest import MANIFEST, Manifest, read_counts, read_manifest
-from hellofresh.results.board.assemble import add_splits, split_inputs
+from hellofresh.judging.table import StudyFiles
+from hellofresh.releases.life.manifest import MANIFEST, Manifest, read_counts
+from hellofresh.results.board.copies import analyses_to_show, put_released
 from hellofresh.results.board.manifest import (
     FORMAT,
     BoardAddresses,
@@ -38,14 +39,58 @@ from hellofresh.results.board.manifest import (
     describe_file,
     read_board_manifest,
 )
-from hellofresh.results.board.released import opened_places, put_released, released_inputs
-from hellofresh.results.board.rows import BoardRows
-from hellofresh.results.board.schema import TABLES, FunnelStep, PeriodBalance
-from hellofresh.results.board.scores import read_scores, score_files
-from hellofresh.results.board.tables.analyses import analyses_to_show
-from hellofresh.results.board.tables.due import add_due, due_inputs
+from hellofresh.results.board.schema import (
+    TABLES,
+    FunnelStep,
+    OverQuartersRow,
+    PeriodBalance,
+    SampleRow,
+    TranscriptStep,
+)
+from hellofresh.results.board.splits import BoardSplit, SplitPlace, open_split, places, read_scores, score_files
+from hellofresh.results.board.tables import conduct as board_conduct
+from hellofresh.results.board.tables import data as board_data
+from hellofresh.results.board.tables import ratings as board_ratings
+from hellofresh.results.board.tables import systems as board_systems
+from hellofresh.results.judgements import judgements_file, receipts_file, waiting_file
+from hellofresh.results.names import short_names
+from hellofresh.results.over_quarters import over_quarters, quarter_scores
+from hellofresh.results.panel import QuarterScore
+from hellofresh.results.standings import standings_of
+from hellofresh.stats.metrics import Metric
+from hellofresh.tasks import get_task
+from hellofresh.tasks.samples import MAIN, Label, Sample
+from hellofresh.tasks.transcripts import (
+    TRANSCRIPTS,
+    AskedEvent,
+    Event,
+    NotedEvent,
+    QuotedEvent,
+    ReadEvent,
+    SearchedEvent,
+    read_transcripts,
+)
 
-__all__ = ["BoardBuilt", "build_board"]
+
+@dataclass(frozen=True, slots=True)
+class BoardRows:
+    """Rows by table; parts are kept as frames, which take less memory than their rows."""
+
+    _frames: dict[str, list[pl.DataFrame]] = field(default_factory=lambda: defaultdict(list))
+
+    def add(self, table: str, keys: Mapping[str, str | bool], rows: Iterable[object]) -> None:
+        """Rows of the table's dataclass."""
+        self._frames[table].append(TABLES[table].frame(rows, **keys))
+
+    def add_frame(self, table: str, keys: Mapping[str, str | bool], frame: pl.DataFrame) -> None:
+        """Rows that are in a frame already, with all of the table's columns but these keys."""
+        schema = TABLES[table].schema
+        whole = frame.with_columns(pl.lit(value, schema[name]).alias(name) for name, value in keys.items())
+        self._frames[table].append(whole.select(schema.names()))
+
+    def tables(self) -> dict[str, pl.DataFrame]:
+        """Every table, empty ones too."""
+        return {name: pl.concat([table.schema.to_frame(), *self._frames[name]]) for name, table in TABLES.items()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,38 +113,38 @@ def build_board(workspace: Workspace, *, private: bool = False) -> BoardBuilt:
     Raises:
         DataError: if no quarter has been scored.
     """
-    scored, moment = read_scores(workspace), now()
+    splits, moment = places(workspace), now()
+    scored = read_scores(workspace, splits)
     if scored.is_empty():
         raise DataError(
             "no edition has been scored", where=str(workspace.root), fix="Run: hellofresh score --edition ...",
             code="nothing-scored",
         )  # fmt: skip
-    released = [workspace.release(edition, task) for edition, task in workspace.released()]
     quarters = sorted(set(scored["edition"].to_list()))
-    analyses = analyses_to_show(workspace, [parse_edition(name) for name in quarters], private=private)
-    used = [*(path for _, path in score_files(workspace)), *(release / MANIFEST for release in released)]
-    opened, addresses = opened_places(workspace, moment), Settings.load().site
+    analyses = analyses_to_show(workspace, splits, quarters, private=private)
+    opened = [
+        place for place in splits if place.has_opened(moment) or (place.split != MAIN and place.manifest.calendar)
+    ]
+    used, addresses = [path for _, path in score_files(workspace)], Settings.load().site
     inputs: list[object] = [[path.relative_to(workspace.root).as_posix(), sha256_file(path)] for path in used]
     inputs += [
         FORMAT,
         [[name, str(table.schema)] for name, table in TABLES.items()],
         *(one.inputs for one in analyses),
-        released_inputs(workspace, opened),
         addresses.model_dump(mode="json"),
-        split_inputs(workspace, moment),
-        due_inputs(workspace, moment),
+        split_inputs(workspace, splits, moment),
     ]
     folder = workspace.private_board if private else workspace.board
     stage = Stage(workspace, "private board" if private else "board", input_key(inputs))
     if stage.is_current():
         there = read_board_manifest(folder)
         return BoardBuilt(folder, there.rows, there.quarters, skipped=True)
-    rows = _rows(workspace, scored, [read_manifest(release) for release in released], moment, private=private)
+    rows = _rows(workspace, splits, scored, moment, private=private)
     mode = 0o600 if private else 0o644
     files = [_written(folder, name, table, mode) for name, table in rows.tables().items()]
     shown = [path for one in analyses for path in one.copy_to(folder, mode)]
     _drop_others(folder / "analyses", shown)
-    released = put_released(workspace, opened, folder, mode)
+    released = put_released(opened, folder, mode)
     manifest = BoardManifest(
         format=FORMAT,
         code=f"hellofresh {__version__}",
@@ -115,17 +160,18 @@ def build_board(workspace: Workspace, *, private: bool = False) -> BoardBuilt:
 
 
 def _rows(
-    workspace: Workspace, scored: pl.DataFrame, releases: Sequence[Manifest], moment: datetime, *, private: bool
+    workspace: Workspace, splits: Sequence[SplitPlace], scored: pl.DataFrame, moment: datetime, *, private: bool
 ) -> BoardRows:
     """The rows of all tables."""
     rows = BoardRows()
     rows.add_frame("scores", {}, scored if private else scored.filter("public"))
-    for manifest in releases:
+    for manifest in (place.manifest for place in splits if place.split == MAIN):
         keys = {"edition": manifest.edition, "task": manifest.task}
         rows.add("periods", keys, _periods(workspace, manifest, private=private))
         rows.add("funnels", keys, _funnel(manifest))
-    add_splits(rows, workspace, scored, moment, private=private)
-    add_due(rows, workspace, moment)
+    add_splits(rows, workspace, splits, scored, moment, private=private)
+    for key, ids in board_data.due_ids(workspace, splits, moment):
+        rows.add("due_ids", key, ids)
     return rows
 
 
@@ -165,3 +211,191 @@ def _funnel(manifest: Manifest) -> Iterator[FunnelStep]:
     ]
     for number, step in enumerate(steps):
         yield FunnelStep(manifest.source, number, *step)
+
+
+VERSION = 6
+"""Raised whenever the same inputs would give other tables."""
+_OF_PICTURES = ("number", "image", "source", "unsure", "problem")
+"""What may be known of a post's picture."""
+
+
+def split_inputs(workspace: Workspace, splits: Sequence[SplitPlace], moment: datetime) -> object:
+    """What decides the tables on splits besides scores."""
+    files = [path for place in splits for path in (place.folder / MANIFEST, *place.texts(workspace))]
+    for edition, split in sorted({(place.edition, place.split) for place in splits}):
+        for private in (False, True):
+            files += [of(workspace, edition, split, private=private) for of in (judgements_file, receipts_file)]
+        files.append(waiting_file(workspace, edition))
+    studies = (StudyFiles(workspace, edition, task) for edition, task in workspace.released())
+    files += [path for study in studies for path in (study.ratings, study.key, study.responses)]
+    for name in ("run.json", "plan.json", TRANSCRIPTS):
+        files += sorted(workspace.runs.glob(f"*/{name}"))
+    hashes = [[path.relative_to(workspace.root).as_posix(), sha256_file(path)] for path in files if path.is_file()]
+    return {"version": VERSION, "files": hashes, "opened": [place.has_opened(moment) for place in splits]}
+
+
+def add_splits(
+    rows: BoardRows,
+    workspace: Workspace,
+    splits: Sequence[SplitPlace],
+    scores: pl.DataFrame,
+    moment: datetime,
+    *,
+    private: bool = False,
+) -> None:
+    """Add the rows of every split, from what was scored.
+
+    Args:
+        rows: where to.
+        workspace: where everything lives.
+        splits: all of them.
+        scores: all scores, from `read_scores`.
+        moment: the time that counts as now.
+        private: whether labels that are not public may be shown.
+
+    Raises:
+        DataError: if a file that they are made of is damaged.
+    """
+    over: dict[tuple[str, bool], list[QuarterScore]] = defaultdict(list)
+    for place in splits:
+        split = open_split(workspace, place, scores, moment, private=private)
+        _add_split(rows, split)
+        if split.panel is not None and place.split == MAIN and place.edition.is_living:
+            over[place.task, split.panel.bundled] += quarter_scores(split.panel)
+    for (task, bundled), its in sorted(over.items()):
+        rows.add("fixed", {"task": task, "bundled": bundled}, _fixed(its, get_task(task).headline))
+
+
+def _add_split(rows: BoardRows, split: BoardSplit) -> None:
+    """All tables' rows of one split."""
+    keys = split.place.keys
+    for table, of_split in (
+        ("quarters", board_data.dates),
+        ("distributions", board_data.distributions),
+        ("dates", board_data.period_dates),
+        ("labels", board_data.labels),
+        ("licenses", board_data.licenses),
+        ("releases", board_data.releases),
+        ("files", board_data.files),
+        ("sources", board_data.sources),
+        ("prospective", board_data.prospects),
+        ("datasets", board_data.datasets),
+        ("systems", board_systems.facts),
+        ("participants", board_systems.participants),
+        ("shares", board_systems.shares),
+        ("agreement", board_systems.agreements),
+        ("receipts", board_systems.receipts),
+        ("mistakes", board_systems.mistakes),
+        ("confusion", board_systems.confusion),
+        ("conduct", board_conduct.conduct),
+        ("samples", _samples),
+        ("ratings", board_ratings.rated),
+        ("judges", board_ratings.judges),
+        ("responses", board_ratings.responses),
+        ("documents", board_data.documents),
+    ):
+        rows.add(table, keys, of_split(split))
+    for calibrated, bins in board_systems.calibrations(split):
+        rows.add("calibration", keys, [calibrated])
+        rows.add("reliability", keys, bins)
+    _add_ranks(rows, split)
+    if split.shown:
+        rows.add("transcripts", keys, _transcripts(split))
+        known = split.said.filter(pl.col("origin").is_in([row["origin"] for row in split.systems]))
+        if split.withheld:  # what a system says of a sample may quote its texts
+            known = known.with_columns(rationale=pl.lit(""), text=pl.lit(None, pl.String))
+        rows.add_frame("answers", keys, known.sort("id", "origin", maintain_order=True))
+
+
+def _add_ranks(rows: BoardRows, split: BoardSplit) -> None:
+    """Who is ahead of whom."""
+    if split.panel is not None:
+        standings = standings_of(split.panel)
+        rows.add("standings", split.place.keys, standings.ranked)
+        rows.add("pairs", split.place.keys, standings.pairs)
+
+
+def _samples(split: BoardSplit) -> Iterator[SampleRow]:
+    tally = board_systems.tallies(split)
+    for sample in split.samples:
+        label = split.labels[sample.id] if split.shown else None
+        yield _sample_row(split, sample, label, tally[sample.id])
+
+
+def _sample_row(split: BoardSplit, sample: Sample, label: Label | None, tally: tuple[int, int]) -> SampleRow:
+    facts = {} if label is None else {name: value for name, value in label.facts.items() if value is not None}
+    task = get_task(split.place.task)
+    page = task.page_of(sample)
+    return SampleRow(
+        id=sample.id,
+        period=sample.period,
+        date=utc_text(sample.date),
+        group=sample.group,
+        license=sample.license,
+        revealed=label is not None,
+        published=not split.withheld,
+        label=None if label is None or not task.classes else label.label,
+        facts=canonical_json(facts),
+        title=page.title,
+        parts=tuple(part.name for part in page.parts),
+        kinds=tuple(part.kind for part in page.parts),
+        texts=tuple(part.text for part in page.parts),
+        link="" if split.is_bundled else page.link,
+        judged=tally[0],
+        right=None if label is None or not task.classes else tally[1],
+    )
+
+
+def _transcripts(split: BoardSplit) -> Iterator[TranscriptStep]:
+    """What happened on the way to each answer, in order."""
+    known = {sample.id for sample in split.samples}
+    for row in split.systems:
+        folder = split.workspace.runs / str(row["origin"])
+        if row["kind"] == "submission" or not row["origin"]:
+            continue
+        for transcript in read_transcripts(folder):
+            if transcript.repetition == 1 and transcript.id in known:
+                for place, event in enumerate(transcript.events):
+                    yield _step(transcript.id, str(row["origin"]), place, event)
+
+
+def _step(sample: str, origin: str, place: int, event: Event) -> TranscriptStep:
+    step = TranscriptStep(sample, origin, place, event.kind, prompt=event.prompt)
+    match event:
+        case AskedEvent():
+            return replace(step, name=event.step, role=event.role, model=event.model, text=event.text,
+                           tokens_in=event.tokens_in, tokens_out=event.tokens_out, cost_usd=event.cost_usd)  # fmt: skip
+        case SearchedEvent():
+            return replace(step, number=event.number, text=event.query, problem=event.problem or event.fallback)
+        case ReadEvent():
+            return replace(step, number=event.number, text=event.summary, url=event.url, title=event.title,
+                           problem=event.dropped)  # fmt: skip
+        case QuotedEvent():
+            return replace(step, text="\n".join([*event.refuting, *event.context]), url=event.url,
+                           problem=event.problem)  # fmt: skip
+        case NotedEvent(name="picture"):
+            # What stands in a post's picture is the post's, and who is in it is nobody's business.
+            shown = {name: event.values[name] for name in _OF_PICTURES if name in event.values}
+            return replace(step, name=event.name, text=canonical_json(shown))
+        case NotedEvent():
+            return replace(step, name=event.name, text=canonical_json(dict(event.values)))
+
+
+def _fixed(scores: Sequence[QuarterScore], metric: Metric) -> Iterator[OverQuartersRow]:
+    """A task's systems over its quarters."""
+    found = over_quarters(scores, metric)
+    systems = [adjusted.latest.system for adjusted in found.systems]
+    names = short_names([replace(system, system=system.label) for system in systems])
+    for adjusted, system, name in zip(found.systems, systems, names, strict=True):
+        yield OverQuartersRow(
+            **{part: getattr(system, part) for part in ("origin", "team", "lane", "kind", "regime")},
+            system=name,
+            quarters=adjusted.quarters,
+            of_quarters=len(found.effects),
+            latest=adjusted.latest.edition,
+            score=adjusted.score,
+            low=adjusted.low,
+            high=adjusted.high,
+            reason=adjusted.reason,
+            additivity_p=found.excess_p,
+        )

@@ -6,21 +6,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, NonNegativeInt, ValidationError
+from pydantic import NonNegativeInt, ValidationError
 
 from hellofresh.core.errors import DataError
-from hellofresh.core.files import BadJsonError, sha256_file, strict_json, write_json
-
-__all__ = [
-    "FORMAT",
-    "RELEASED",
-    "BoardAddresses",
-    "BoardFile",
-    "BoardManifest",
-    "damaged",
-    "describe_file",
-    "read_board_manifest",
-]
+from hellofresh.core.files import BadJsonError, model_fault, sha256_file, strict_json, write_json
+from hellofresh.core.strict import Strict
 
 FORMAT: Literal[1] = 1
 """The one that is written; a board of another is refused."""
@@ -29,11 +19,7 @@ RELEASED = "released"
 _MANIFEST = "manifest.json"
 
 
-class _Part(BaseModel):
-    model_config = ConfigDict(strict=True, frozen=True, extra="forbid")
-
-
-class BoardFile(_Part):
+class BoardFile(Strict):
     """A file: its place below the board's folder, size in bytes, SHA-256, and rows if it is a table."""
 
     path: str
@@ -42,7 +28,7 @@ class BoardFile(_Part):
     rows: NonNegativeInt | None = None
 
 
-class BoardAddresses(_Part):
+class BoardAddresses(Strict):
     """Where the project lives; empty where that is not configured.
 
     Attributes:
@@ -55,7 +41,7 @@ class BoardAddresses(_Part):
     dataset: str = ""
 
 
-class BoardManifest(_Part):
+class BoardManifest(Strict):
     """What a board says of itself.
 
     Attributes:
@@ -120,9 +106,7 @@ def read_board_manifest(folder: Path) -> BoardManifest:
     try:
         return BoardManifest.model_validate_json(content)
     except ValidationError as error:
-        first = error.errors(include_url=False, include_input=False)[0]
-        field = ".".join(str(part) for part in first["loc"]) or "a value"
-        raise damaged(path, f"it does not list the board's files ({field}: {first['msg'].lower()})") from None
+        raise damaged(path, f"it does not list the board's files ({model_fault(error)})") from None
 
 
 def damaged(path: Path, what: str) -> DataError:

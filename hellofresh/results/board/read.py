@@ -12,8 +12,6 @@ from hellofresh.core.parquet import BadTableError
 from hellofresh.results.board.manifest import BoardManifest, damaged, read_board_manifest
 from hellofresh.results.board.schema import TABLES
 
-__all__ = ["BoardFiles"]
-
 
 @dataclass(frozen=True, slots=True)
 class BoardFiles:

@@ -11,43 +11,6 @@ from hellofresh.results.score import Score
 from hellofresh.results.standings import Pair, Standing
 from hellofresh.results.tables import AnswerRow, ReceiptRow
 
-__all__ = [
-    "NO_ANSWER",
-    "REFUSED",
-    "SAMPLES",
-    "TABLES",
-    "AgreementRow",
-    "AnswerShare",
-    "CalibrationRow",
-    "ConductRow",
-    "ConfusionCell",
-    "DatasetRow",
-    "Dates",
-    "Distribution",
-    "DueId",
-    "FoundDocument",
-    "FunnelStep",
-    "JudgeRow",
-    "LabelCount",
-    "License",
-    "Mistakes",
-    "OverQuartersRow",
-    "Participant",
-    "PeriodBalance",
-    "PeriodDates",
-    "Prospect",
-    "RatedResponse",
-    "RatedRow",
-    "ReleaseFacts",
-    "ReleaseFile",
-    "ReliabilityBin",
-    "SampleRow",
-    "SourceRow",
-    "SystemFacts",
-    "TranscriptStep",
-]
-
-
 NO_ANSWER, REFUSED = -1, -2
 """Where a class would stand: no readable answer, and a refusal."""
 

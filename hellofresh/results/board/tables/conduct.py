@@ -23,8 +23,6 @@ from hellofresh.runs.regimes import AGENT
 from hellofresh.tasks import get_task
 from hellofresh.tasks.transcripts import ReadEvent, SearchedEvent, Transcript, read_transcripts
 
-__all__ = ["BLOCKED_PAGE", "CITED", "COPIED", "LATER_PAGE", "conduct"]
-
 BLOCKED_PAGE, LATER_PAGE, CITED, COPIED = "blocked-page", "later-page", "cited-blocked", "copied-labels"
 _EXAMPLES = 5
 _FEWEST_OTHERS, _FEWEST_HARD, _SHARE = 3, 10, 0.9

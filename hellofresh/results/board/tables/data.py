@@ -1,4 +1,4 @@
-"""The board's tables on data: how long texts are, how many votes, when, under which licence, and what is released.
+"""The board's tables on data: lengths of texts, votes, days, licences, what is released, and what is due.
 
 What belongs to the label side (votes, delays, anything by class) is there for revealed splits only.
 """
@@ -7,15 +7,21 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
+from datetime import datetime
 
 import numpy as np
+import polars as pl
 
 from hellofresh.core.files import canonical_json, sha256_file
+from hellofresh.core.workspace import Workspace
 from hellofresh.releases.life.manifest import MANIFEST
+from hellofresh.releases.publish import searched_corpus
 from hellofresh.results.board.schema import (
     DatasetRow,
     Dates,
     Distribution,
+    DueId,
+    FoundDocument,
     LabelCount,
     License,
     PeriodDates,
@@ -24,22 +30,11 @@ from hellofresh.results.board.schema import (
     ReleaseFile,
     SourceRow,
 )
-from hellofresh.results.board.splits import BoardSplit
-from hellofresh.tasks import TASKS, get_task
+from hellofresh.results.board.splits import BoardSplit, SplitPlace
+from hellofresh.submissions import SPLITS
+from hellofresh.submissions.intake.released import due_in
+from hellofresh.tasks import TASKS, EvidenceQuery, get_task, relevance_of
 from hellofresh.tasks.samples import Sample
-
-__all__ = [
-    "datasets",
-    "dates",
-    "distributions",
-    "files",
-    "labels",
-    "licenses",
-    "period_dates",
-    "prospects",
-    "releases",
-    "sources",
-]
 
 _COUNTED = ("ratings", "revert_delay_s", "survived_edits", "required_edits", "distinct_users")
 """The facts that are amounts."""
@@ -47,14 +42,14 @@ _COUNTED = ("ratings", "revert_delay_s", "survived_edits", "required_edits", "di
 
 def dates(split: BoardSplit) -> Iterator[Dates]:
     """When the split opens, closes and is revealed; nothing where the manifest does not say."""
-    days = split.manifest.calendar
+    days = split.place.manifest.calendar
     if days is not None:
         yield Dates(days["opens"], days["deadline"], days["reveals"])
 
 
 def datasets(split: BoardSplit) -> Iterator[DatasetRow]:
     """Where a frozen edition is from; nothing for a quarter."""
-    said = split.manifest.dataset
+    said = split.place.manifest.dataset
     if said is not None:
         yield DatasetRow(said.name, said.address, said.licence, said.published, said.content)
 
@@ -113,13 +108,13 @@ def licenses(split: BoardSplit) -> Iterator[License]:
 
 def releases(split: BoardSplit) -> Iterator[ReleaseFacts]:
     """What the manifest says of the split as a whole; nothing where it lists no files."""
-    said = split.manifest
+    said = split.place.manifest
     if not said.files:
         return
     drawn = said.selection or said.prospective
     yield ReleaseFacts(
         version=said.version,
-        sha256=sha256_file(split.place.folder(split.workspace) / MANIFEST),
+        sha256=sha256_file(split.place.folder / MANIFEST),
         code=said.code,
         source=said.source,
         texts=said.texts,
@@ -134,19 +129,19 @@ def releases(split: BoardSplit) -> Iterator[ReleaseFacts]:
 
 def files(split: BoardSplit) -> Iterator[ReleaseFile]:
     """The files that the manifest lists, in its order."""
-    for entry in split.manifest.files:
+    for entry in split.place.manifest.files:
         yield ReleaseFile(entry.path, entry.size, entry.sha256, entry.rows)
 
 
 def sources(split: BoardSplit) -> Iterator[SourceRow]:
     """The files that the release was made from."""
-    for entry in split.manifest.collection.sources:
+    for entry in split.place.manifest.collection.sources:
         yield SourceRow(entry.name, entry.size, entry.sha256)
 
 
 def prospects(split: BoardSplit) -> Iterator[Prospect]:
     """What became of a prospective split; nothing for others."""
-    drawn, resolved = split.manifest.prospective, split.manifest.resolved
+    drawn, resolved = split.place.manifest.prospective, split.place.manifest.resolved
     if drawn is None:
         return
     dropped = resolved.dropped if resolved else {}
@@ -159,3 +154,48 @@ def prospects(split: BoardSplit) -> Iterator[Prospect]:
         early=dropped.get("early", 0),
         resolved=resolved.at if resolved else "",
     )
+
+
+def due_ids(
+    workspace: Workspace, splits: Sequence[SplitPlace], moment: datetime
+) -> Iterator[tuple[dict[str, str], list[DueId]]]:
+    """The ids that predictions must have, with the keys of their rows: of all splits that take or took predictions.
+
+    With them and the days of each split the site checks what is handed in by the same rules as the command line,
+    without the releases. Ids are there from the opening on; quarters of early versions say nothing of their days.
+
+    Raises:
+        DataError: if a release is damaged.
+    """
+    for edition in sorted({place.edition for place in splits}):
+        for kind in SPLITS:
+            places = [one for one in splits if (one.edition, one.split) == (edition, kind.name)]
+            own = [one.manifest for one in places if one.task in TASKS]
+            if not own or not all(manifest.calendar or manifest.dataset for manifest in own):
+                continue
+            due, keys = due_in(workspace, edition, kind), {"edition": str(edition), "split": kind.name}
+            for task, ids in due.ids.items():
+                if task not in due.calendars or moment >= due.calendars[task].opens:
+                    yield {**keys, "task": task}, [DueId(key, taken_down=False) for key in sorted(ids)]
+            yield {**keys, "task": ""}, [DueId(key, taken_down=True) for key in sorted(due.taken_down)]
+
+
+DEPTH = 10
+"""How many documents of each ranking are shown."""
+_MOST_CHARACTERS = 2_000
+
+
+def documents(split: BoardSplit) -> Iterator[FoundDocument]:
+    """Relevant documents and the first of each ranking, where labels are shown and the licence lets texts be shown."""
+    queries = [sample for sample in split.samples if isinstance(sample, EvidenceQuery)]
+    if not split.shown or not queries or get_task(split.place.task).track != "retrieval":
+        return
+    wanted = {document for label in split.labels.values() for document in relevance_of(label.facts)}
+    ranked = split.said.filter("headline", pl.col("documents").is_not_null())["documents"]
+    wanted.update(ranked.list.head(DEPTH).explode().drop_nulls().to_list())
+    for name, sha256 in sorted({(query.corpus, query.corpus_sha256) for query in queries}):
+        found = searched_corpus(split.workspace, name, sha256)
+        if found.corpus is not None and found.is_published:
+            for document in found.corpus.documents():
+                if document.id in wanted:
+                    yield FoundDocument(document.id, document.title, document.text[:_MOST_CHARACTERS])

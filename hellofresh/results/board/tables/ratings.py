@@ -16,8 +16,6 @@ from hellofresh.results.rated import RatedStanding, rated_standings
 from hellofresh.tasks import get_task
 from hellofresh.tasks.samples import MAIN
 
-__all__ = ["judges", "rated", "responses", "study_of"]
-
 
 def study_of(split: BoardSplit) -> RatedStudy | None:
     """The closed study of a split's samples, None where there is none."""

@@ -1,44 +1,42 @@
-"""The board's tables on single systems: facts, receipts, calibration, and where they were wrong."""
+"""The board's tables on single systems: facts, receipts, calibration, where they were wrong; and who takes part.
+
+Of a split whose labels are not public all follows from answers alone. Predictions that were handed in count from the
+deadline on: before it, agreement with one's own trial predictions would tell those of others.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import combinations
 from typing import Any
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from hellofresh.core.files import canonical_json
 from hellofresh.results.board.schema import (
     NO_ANSWER,
     REFUSED,
+    AgreementRow,
+    AnswerShare,
     CalibrationRow,
     ConfusionCell,
     Mistakes,
+    Participant,
     ReliabilityBin,
     SystemFacts,
 )
 from hellofresh.results.board.splits import BoardSplit
 from hellofresh.results.calibration import stated_confidences
 from hellofresh.results.contamination import exposure
+from hellofresh.results.panel import NOT_ASKED
 from hellofresh.results.tables import RECEIPTS, ReceiptRow
 from hellofresh.runs.plan import read_plan
 from hellofresh.runs.record import RunRecord, read_record
-from hellofresh.stats import Calibration
+from hellofresh.stats import Calibration, answer_agreement
 from hellofresh.tasks import get_task
 from hellofresh.tasks.outputs import Status
-
-__all__ = [
-    "ANSWER",
-    "calibrations",
-    "confusion",
-    "facts",
-    "has_classes",
-    "judged_answers",
-    "mistakes",
-    "receipts",
-    "tallies",
-]
 
 ANSWER = (
     pl.when(pl.col("status") == str(Status.BLOCKED)).then(pl.lit(REFUSED))
@@ -167,3 +165,54 @@ def tallies(split: BoardSplit) -> Mapping[str, tuple[int, int]]:
     ranked = [origin for origin, is_ranked in split.ranked.items() if is_ranked]
     said = split.said.filter("headline", pl.col("origin").is_in(ranked)).group_by("id").len()
     return nobody | {key: (judged, 0) for key, judged in said.iter_rows() if key in nobody}
+
+
+_MOST_COMPARED = 60
+"""With more participants than this only the first are compared."""
+
+
+def participants(split: BoardSplit) -> Iterator[Participant]:
+    """Who was asked, and who handed predictions in; nothing once labels are shown."""
+    if split.shown:
+        return
+    entered = {one.origin: one.entered for one in facts(split)}
+    names = ("origin", "system", "team", "lane", "kind", "regime", "smoke_test", "knowledge_cutoff")
+    for row in split.systems:
+        day = entered[row["origin"]]
+        yield Participant(**{name: row[name] for name in names}, entered=day, judged=row["n"], samples=row["n_split"])
+    for row in split.waiting.sort("origin").iter_rows(named=True):
+        received = row["received"][:10]
+        yield Participant(
+            origin=row["origin"], system=row["system"], team=row["team"], lane="submitted", kind="submission",
+            regime=row["regime"], smoke_test=False, knowledge_cutoff=row["knowledge_cutoff"], entered=received,
+            judged=0, samples=len(split.samples),
+        )  # fmt: skip
+
+
+def shares(split: BoardSplit) -> Iterator[AnswerShare]:
+    """Every participant's answers by prompt; nothing once labels are shown."""
+    if split.shown:
+        return
+    order = {row["origin"]: number for number, row in enumerate(split.systems)}
+    counted = split.said.group_by("origin", "prompt", "headline", ANSWER).len().iter_rows()
+    found = [AnswerShare(*row) for row in counted if row[0] in order]
+    yield from sorted(found, key=lambda row: (order[row.origin], not row.headline, row.prompt, -row.said))
+
+
+def agreements(split: BoardSplit) -> Iterator[AgreementRow]:
+    """All pairs of participants on the samples that both judged; nothing once labels are shown."""
+    origins = [] if split.shown else [row["origin"] for row in split.systems][:_MOST_COMPARED]
+    ids = [sample.id for sample in split.samples]
+    said = {origin: _said(split, origin, ids) for origin in origins}
+    for one, two in combinations(origins, 2):
+        both = (said[one] > NOT_ASKED) & (said[two] > NOT_ASKED)
+        first, second = said[one][both], said[two][both]
+        if both.any():
+            kappa = answer_agreement(first, second).kappa
+            yield AgreementRow(one, two, int(both.sum()), int((first == second).sum()), kappa)
+
+
+def _said(split: BoardSplit, origin: str, ids: Sequence[str]) -> NDArray[np.int8]:
+    rows = split.said.filter("headline", pl.col("origin") == origin).select("id", ANSWER).iter_rows()
+    by_id = dict(rows)
+    return np.array([by_id.get(key, NOT_ASKED) for key in ids], dtype=np.int8)

@@ -1,4 +1,7 @@
-"""How much of the spread of a score between prompts is the wording, and how much is the luck of the samples.
+"""Joint resamples of the prompts of a system: the share of the wording in a score, and two metrics together.
+
+The share of the wording says how much of the spread of a score between prompts is the wording, and how much is the
+luck of the samples.
 
 Prompts were asked the same samples, so part of the luck is common to all and moves no two of them apart. The joint
 resamples of the samples give each prompt's sampling variance and how far the prompts' luck goes together:
@@ -11,12 +14,18 @@ resamples of the samples give each prompt's sampling variance and how far the pr
 
 The prompts count as a draw from all that might have been written; the interval is over the samples alone. A resample
 has the luck of the data and its own, so what is expected by luck is taken off twice from its spread.
-Source: Searle, Casella and McCulloch, Variance Components (1992), section 3.6 (the estimator by mean squares).
+
+The ellipse of two metrics: the covariance of the two metrics over joint resamples, stretched so that a normal
+distribution would have the nominal share of its mass inside: by the square root of the quantile of chi-squared with
+two degrees of freedom, which is -2 log(1 - level). Near the edges of the unit square a normal distribution is a rough
+picture. Source: Searle, Casella and McCulloch, Variance Components (1992), section 3.6 (the estimator by mean
+squares).
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import atan2, degrees, log, sqrt
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,8 +33,6 @@ from numpy.typing import NDArray
 from hellofresh.stats.intervals import Interval
 from hellofresh.stats.metrics import Metric, ratio
 from hellofresh.stats.ranking import Draws
-
-__all__ = ["WordingShare", "wording_share"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,3 +80,37 @@ def wording_share(draws: Draws, metric: Metric, *, level: float = 0.95) -> Wordi
     shares: NDArray[np.float64] = ratio(drawn, drawn + sampling)
     share = wording / (wording + sampling) if wording + sampling > 0 else 0.0
     return WordingShare(metric, spread, wording, sampling, share, draws.interval(shares, level))
+
+
+@dataclass(frozen=True, slots=True)
+class Ellipse:
+    """An ellipse in the plane of two metrics.
+
+    Attributes:
+        x, y: its centre, the values of the metrics.
+        width, height: whole lengths of its axes, the longer first.
+        angle: of the longer axis from the first metric's direction, in degrees.
+    """
+
+    x: float
+    y: float
+    width: float
+    height: float
+    angle: float
+
+
+def joint_region(draws: Draws, system: int, x: Metric, y: Metric, *, level: float = 0.95) -> Ellipse:
+    """The ellipse of one system.
+
+    Args:
+        draws: from `draw_jointly`, with both metrics.
+        system: its number in the draws.
+        x, y: the metrics.
+        level: nominal coverage.
+    """
+    covariance = np.cov(draws.of(x)[system], draws.of(y)[system])
+    sizes, directions = np.linalg.eigh(covariance)
+    reach = 2 * sqrt(-2 * log(1 - level))
+    height, width = (reach * sqrt(max(float(size), 0.0)) for size in sizes)
+    angle = degrees(atan2(float(directions[1, 1]), float(directions[0, 1]))) % 180
+    return Ellipse(float(draws.value(x)[system]), float(draws.value(y)[system]), width, height, angle)

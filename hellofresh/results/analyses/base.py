@@ -1,0 +1,272 @@
+"""What an analysis is, and what all share: findings, scores of parts of a panel, comparisons, subgroups."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Generic, Literal, TypeVar
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from hellofresh.results.figures.charts import Chart, Figure, Mark
+from hellofresh.results.panel import Panel, PromptOutputs, System
+from hellofresh.stats import FEW_CLUSTERS, Comparison, Interval, compare, metric_interval
+from hellofresh.stats.metrics import Metric
+
+Cell = str | int | float | bool | None
+Row = Mapping[str, object]
+Where = NDArray[np.bool_]
+"""Shape (n,), which samples of a panel."""
+P = TypeVar("P")
+
+LEAST_SAMPLES = 20
+"""A subgroup with fewer samples is left out."""
+NO_SYSTEM = "No system has answered."
+PROMPT_KINDS = ("one prompt", "vote of all prompts")
+_MOST_BINS = 12
+
+
+@dataclass(frozen=True, slots=True)
+class AnalysisResult:
+    """What came out.
+
+    Attributes:
+        table: a row a finding; without rows where the data do not allow any.
+        figure: how it is drawn; None where there is nothing to draw.
+        marks: what the figure shows, of all systems.
+        notes: sentences that a reader of the figure should know.
+        missing: why there is no figure, a sentence; empty where there is one.
+    """
+
+    table: pl.DataFrame
+    figure: Figure | None = None
+    notes: Sequence[str] = ()
+    missing: str = ""
+    marks: Sequence[Mark] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Analysis(Generic[P]):
+    """One question about a panel, or about what agents of a panel did.
+
+    Attributes:
+        name: as on the command line and in file names.
+        title: a few words.
+        question: one sentence with a question mark.
+        how_to_read: what the figure shows and what may be concluded; `{metric}` stands for the task's headline.
+        run: answers it from a panel.
+        version: raised whenever the same panel would give another table or figure.
+    """
+
+    name: str
+    title: str
+    question: str
+    how_to_read: str
+    run: Callable[[P], AnalysisResult]
+    version: int = 1
+
+
+def analysis(
+    name: str, title: str, question: str, how_to_read: str = "", *, version: int = 1
+) -> Callable[[Callable[[P], AnalysisResult]], Analysis[P]]:
+    """Make an analysis of a function; see `Analysis`."""
+    return lambda run: Analysis(name, title, question, how_to_read, run, version)
+
+
+@dataclass(slots=True)
+class Findings:
+    """What an analysis has found so far.
+
+    Attributes:
+        panel: what it is made from.
+        rows: of the table.
+        marks: of the figure.
+        intervals: those that a reader is warned about if they rest on too few groups.
+        notes: sentences that a reader should know.
+    """
+
+    panel: Panel
+    rows: list[Row] = field(default_factory=list)
+    marks: list[Mark] = field(default_factory=list)
+    intervals: list[Interval] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+
+    def missing(self, why: str) -> AnalysisResult:
+        """A result without a figure that says why; the rows stay."""
+        return AnalysisResult(table_of(self.rows), None, self.notes, why)
+
+    def drawn(
+        self,
+        *charts: Chart,
+        order: Literal["name", "label", "marks"] = "name",
+        most: int = 12,
+        columns: int = 1,
+        by_system: bool = False,
+        one_key: bool = False,
+    ) -> AnalysisResult:
+        """A result with a figure of the systems that have marks.
+
+        Args:
+            charts: of the figure, as the other options of `Figure` are.
+            order: of the systems: the best first, whom marks call by name or by label, or as the marks have them.
+            most, columns, by_system, one_key: see `Figure`.
+        """
+        names = list(dict.fromkeys(mark.who for mark in self.marks))
+        if order != "marks":
+            called = {id(one): one.name if order == "name" else one.label for one in self.panel.systems}
+            shown = _best_first(self.panel, [one for one in self.panel.systems if called[id(one)] in names])
+            names = list(dict.fromkeys(called[id(one)] for one in shown))
+        figure = Figure(charts, tuple(names), most, columns, by_system, one_key)
+        return AnalysisResult(table_of(self.rows), figure, [*self.notes, *few_note(self.intervals)], marks=self.marks)
+
+
+def missing(why: str, notes: Sequence[str] = ()) -> AnalysisResult:
+    """A result that says why there is none."""
+    return AnalysisResult(pl.DataFrame(), None, notes, why)
+
+
+def table_of(rows: Sequence[Row]) -> pl.DataFrame:
+    """Rows as a table; a column that is nowhere filled is of text."""
+    table = pl.DataFrame(list(rows), infer_schema_length=None)
+    return table.with_columns(pl.col(pl.Null).cast(pl.String))
+
+
+def few_note(intervals: Sequence[Interval]) -> list[str]:
+    """A warning where intervals rest on too few groups."""
+    few = [made for made in intervals if made.few]
+    if not few:
+        return []
+    least = min(made.effective_clusters for made in few)
+    return [
+        f"{len(few)} of {len(intervals)} intervals rest on fewer than {FEW_CLUSTERS} effective clusters of samples "
+        f"(the smallest on {least:.1f}): read them with care."
+    ]
+
+
+@dataclass(frozen=True, slots=True)
+class Measure:
+    """A metric on some samples, with its interval."""
+
+    metric: Metric
+    value: float
+    interval: Interval
+
+    @property
+    def cells(self) -> dict[str, Cell]:
+        """For a row of a table."""
+        made = self.interval
+        cells: dict[str, Cell] = {"n": made.n, "clusters": made.clusters, "effective_clusters": made.effective_clusters}
+        return cells | {"metric": self.metric.name, **limited("value", self.value, made), "interval": str(made.method)}
+
+    def mark(self, who: str, series: str = "", *, row: str = "", panel: str = "", more: str = "") -> Mark:
+        """As a figure shows it; its row is the system's own if not said."""
+        made = self.interval
+        return Mark(who, series, self.value, made.low, made.high, made.n, row=row or who, panel=panel, more=more)
+
+
+def measure(
+    panel: Panel, said: PromptOutputs, where: Where | None = None, metric: Metric | None = None
+) -> Measure | None:
+    """A metric on those of the samples that were asked about; None where there is none.
+
+    There is no headline of samples of one class alone either: it would say nothing but which class that is.
+
+    Args:
+        panel: the panel.
+        said: a system's answers with one prompt.
+        where: shape (n,), which samples; all if left out.
+        metric: which metric; the task's headline if left out.
+    """
+    chosen = said.asked if where is None else said.asked & where
+    if not chosen.any() or (metric in {None, panel.task.headline} and panel.is_one_class(chosen)):
+        return None
+    metric, table = metric or panel.task.headline, panel.table(said, chosen, metric)
+    interval = metric_interval(table, metric, n=int(chosen.sum()))
+    return Measure(metric, float(metric.value(table.sum(axis=0))), interval)
+
+
+def limited(name: str, value: float | None, made: Interval | None, ends: str | None = None) -> dict[str, Cell]:
+    """A value with its limits, as cells of a row; None where there is none.
+
+    Args:
+        name: of the column of the value.
+        value, made: the value and its interval.
+        ends: what the names of the limits begin with; the value's name if left out, nothing for `value`.
+    """
+    first = f"{name}_" if ends is None and name != "value" else ends or ""
+    low, high = (None, None) if made is None else (made.low, made.high)
+    return {name: value, f"{first}low": low, f"{first}high": high}
+
+
+def about(system: System, said: PromptOutputs | None = None) -> dict[str, Cell]:
+    """The columns that say whose row it is."""
+    names: dict[str, Cell] = {"system": system.label, "team": system.team, "regime": system.regime, "kind": system.kind}
+    return names | {"smoke_test": system.smoke_test, "prompt": (said or system.headline).prompt}
+
+
+def _best_first(panel: Panel, systems: Sequence[System]) -> list[System]:
+    scored = [(measure(panel, system.headline), system) for system in systems]
+    sign = panel.task.headline.sign
+    values = {id(system): sign * found.value if found else -float("inf") for found, system in scored}
+    return sorted(systems, key=lambda system: (-values[id(system)], system.label, system.regime))
+
+
+def compare_said(
+    panel: Panel, first: PromptOutputs, second: PromptOutputs, *, where: Where | None = None, together: int = 1
+) -> Comparison:
+    """Two rows of answers on the samples that both were asked.
+
+    Args:
+        panel: the panel.
+        first, second: the answers; both were asked one sample at least.
+        where: shape (n,), on these of the samples only.
+        together: how many comparisons are shown together.
+    """
+    both = first.asked & second.asked
+    both = both if where is None else both & where
+    one, two = panel.tables((first, second), both)
+    return compare(one, two, panel.task.headline, together=together, n=int(both.sum()))
+
+
+@dataclass(frozen=True, slots=True)
+class Subgroup:
+    """The samples with one value of one fact; `where` has shape (n,)."""
+
+    factor: str
+    name: str
+    where: Where
+
+    @property
+    def row(self) -> str:
+        """As figures name it."""
+        return f"{self.name} (n = {int(self.where.sum())})"
+
+
+def subgroups(panel: Panel) -> tuple[Sequence[Subgroup], list[str]]:
+    """The bins of every factor that has two or more, the largest first, and sentences on those left out."""
+    found: list[Subgroup] = []
+    notes = []
+    for factor in panel.task.subgroups:
+        pairs = zip(panel.facts, panel.samples, strict=True)
+        values = [_text(facts.get(factor, getattr(sample, factor, None))) for facts, sample in pairs]
+        counts = Counter(value for value in values if value)
+        large = sorted((value for value in counts if counts[value] >= LEAST_SAMPLES), key=lambda v: (-counts[v], v))
+        small = [counts[value] for value in counts if counts[value] < LEAST_SAMPLES]
+        if small:
+            notes.append(
+                f"{factor}: {len(small)} bins of fewer than {LEAST_SAMPLES} samples ({sum(small)} in all) are left out."
+            )
+        if len(large) > _MOST_BINS:
+            notes.append(f"{factor}: the {_MOST_BINS} largest of {len(large)} bins are shown.")
+        if len(large) > 1:
+            shown = large[:_MOST_BINS]
+            found += [Subgroup(factor, name, np.array([v == name for v in values], dtype=np.bool_)) for name in shown]
+    return found, notes
+
+
+def _text(value: object) -> str:
+    """Empty where nothing is known."""
+    return {True: "yes", False: "no"}[value] if isinstance(value, bool) else str(value or "")

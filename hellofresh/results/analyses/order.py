@@ -1,0 +1,251 @@
+"""Who is ahead of whom, whether it stays so, what it costs, and which systems say the same."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import combinations
+from math import isnan
+
+import numpy as np
+
+from hellofresh.results.analyses.base import (
+    NO_SYSTEM,
+    AnalysisResult,
+    Cell,
+    Findings,
+    Where,
+    about,
+    analysis,
+    limited,
+    measure,
+    missing,
+)
+from hellofresh.results.figures.charts import Axis, Chart, Mark, Series
+from hellofresh.results.over_quarters import AdjustedScore, OverQuarters, over_quarters, quarter_scores
+from hellofresh.results.panel import EntrySection, Panel, System
+from hellofresh.results.standings import Field, Standing, fields_of, standings_of
+from hellofresh.stats import AnswerAgreement, Draws, answer_agreement, compare_periods, draw_jointly, order_held
+
+_LEAST_SAMPLES = 4
+_REGIMES = ("zero-shot", "web-search", "placebo")
+
+
+@analysis(
+    "ranking",
+    "Ranks",
+    "Which systems are significantly better than which, and does the order hold over time?",
+    "Each system's rank by {metric} on the samples that all judged, with the ranks that the data allow: from one "
+    "more than the number of significantly better systems to the number of systems that are not significantly "
+    "worse. Systems of one tie group do not differ significantly from the best of the group, after adjustment "
+    "for all pairs. Baselines, controls and smoke tests are in the table without a rank. The table also has "
+    "the probability of being first, and scores adjusted for how hard each quarter was, so that systems of "
+    "different quarters can be compared.",
+    version=2,
+)
+def ranking(panel: Panel) -> AnalysisResult:
+    """The standings, with what is to be known of them over periods and quarters."""
+    standings = standings_of(panel)
+    ranked, compared = fields_of(panel)
+    found = Findings(panel, notes=list(standings.notes))
+    if not standings.ranked:
+        why = "No system is ranked here; baselines, controls and smoke tests are only compared."
+        return missing(why, found.notes)
+    over = over_quarters([*panel.past, *quarter_scores(panel)], panel.task.headline)
+    adjusted = {item.latest.system.origin: item for item in over.systems if item.latest.edition == str(panel.edition)}
+    by_origin = {system.origin: system for system in panel.systems}
+    for standing in standings.ranked:
+        system = by_origin[standing.origin]
+        found.rows.append(_standing(panel, ranked, system, standing, adjusted.get(system.origin)))
+        more = f"first with a probability of {standing.first:.0%}"
+        limits = standing.rank, standing.low, standing.high, standing.n
+        found.marks.append(Mark(system.name, f"tie group {standing.tie_group}", *limits, more=more, row=system.name))
+    others = (system for system in compared.systems if system.section is not EntrySection.SYSTEM)
+    found.rows += [_standing(panel, compared, system, None, adjusted.get(system.origin)) for system in others]
+    if standings.detectable is not None:
+        found.notes.append(
+            f"A true difference of {standings.detectable:.3f} in {panel.task.headline.title} between two systems would "
+            "be found with a probability of 80% (the median over pairs, each tested alone)."
+        )
+    found.notes += [*_over_periods(panel, ranked), *_about_quarters(panel, over)]
+    if (first := standings.ranked[0]).few_clusters:
+        found.notes.append(
+            f"Ranks rest on {first.clusters} clusters of samples, too few or too uneven: read them with care."
+        )
+    axis = Axis(f"rank by {panel.task.headline.title} (1 is best)", whole=True)
+    return found.drawn(Chart("intervals", axis, series=Series("tie group")), order="marks", most=20)
+
+
+def _standing(
+    panel: Panel, field: Field, system: System, standing: Standing | None, adjusted: AdjustedScore | None
+) -> dict[str, Cell]:
+    """A ranked system, or what is compared with them, on the samples on which it is compared."""
+    found = measure(panel, system.headline, field.where)
+    place: dict[str, Cell] = dict.fromkeys(("rank", "rank_low", "rank_high", "probability_first", "tie_group"))
+    if standing is not None:
+        ends = standing.rank, standing.low, standing.high, standing.first, standing.tie_group
+        place = dict(zip(place, ends, strict=True))
+    over: dict[str, Cell] = dict.fromkeys(("quarters", "adjusted", "adjusted_low", "adjusted_high", "not_adjusted"))
+    if adjusted is not None:
+        ends_over = adjusted.quarters, adjusted.score, adjusted.low, adjusted.high, adjusted.reason
+        over = dict(zip(over, ends_over, strict=True))
+    return {**about(system), **place, **(found.cells if found else {}), **over}
+
+
+def _draws(panel: Panel, field: Field, where: Where, seed: int) -> Draws:
+    tables = panel.tables([system.headline for system in field.systems], where)
+    return draw_jointly(tables, [panel.task.headline], seed=seed, n=int(where.sum()))
+
+
+def _over_periods(panel: Panel, field: Field) -> list[str]:
+    """Whether the order of the first half holds in the second, and in every period."""
+    where = {period: field.where & (panel.periods == period) for period in panel.period_names}
+    periods = [period for period, part in where.items() if part.sum() >= _LEAST_SAMPLES]
+    if len(periods) < 2 or len(field.systems) < 2:
+        return []
+    middle = len(periods) // 2
+    halves = [np.logical_or.reduce([where[period] for period in part]) for part in (periods[:middle], periods[middle:])]
+    first, second = (_draws(panel, field, part, seed) for seed, part in enumerate(halves, start=1))
+    metric = panel.task.headline
+    agreed = compare_periods(first, second, metric)
+    made = agreed.kendall_interval
+    worst = metric.limits[0] if metric.higher_is_better else metric.limits[1]
+    found = [[measure(panel, system.headline, where[period]) for period in periods] for system in field.systems]
+    held = order_held(metric.sign * np.array([[one.value if one else worst for one in row] for row in found]))
+    kinds = f"{panel.task.period_kind}s"
+    return [
+        f"First and second half of the {kinds} agree on the order with Kendall's tau-b {agreed.kendall:.2f} "
+        f"[{made.low:.2f}, {made.high:.2f}] and Spearman's rho {agreed.spearman:.2f}; {int(held.holds.sum())} of "
+        f"{held.holds.size} neighbours keep their order in all {len(periods)} {kinds}."
+    ]
+
+
+def _about_quarters(panel: Panel, over: OverQuarters) -> list[str]:
+    """What is to be known of scores over quarters."""
+    if not panel.past:
+        return ["There is no earlier quarter to compare with."]
+    if not over.effects:
+        return ["Too few systems took part in several quarters to put quarters on one scale."]
+    effects = ", ".join(f"{name} {effect:+.3f}" for name, effect in over.effects.items())
+    lines = [
+        "Adjusted scores are what the fixed-effects model of systems and quarters expects in the mean quarter "
+        f"({effects})."
+    ]
+    if over.excess_p is not None:
+        lines.append(
+            "Whether quarters are as much harder for one system as for another: more than sampling is left over with "
+            f"p = {over.excess_p:.2f}; a small p speaks against comparing quarters this way."
+        )
+    if over.few:
+        lines.append("The limits of adjusted scores rest on few quarters and are rough.")
+    return lines
+
+
+@analysis(
+    "temporal-consistency",
+    "Temporal consistency",
+    "Does a system's score hold from period to period?",
+    "One small panel per system, one line per regime, {metric} of each period with its 95% interval. Neighbouring "
+    "periods whose intervals overlap widely show no change. A fall from some period on that several systems "
+    "with the same knowledge cutoff share would be a sign of memorised outcomes.",
+)
+def temporal_consistency(panel: Panel) -> AnalysisResult:
+    """Scores from period to period."""
+    periods = panel.period_names
+    if len(periods) < 2:
+        return missing(f"All samples are of one {panel.task.period_kind}; two are needed to see a change.")
+    if not panel.systems:
+        return missing(NO_SYSTEM)
+    about_gaps = "A period in which a system judged samples of only one class has no score."
+    result = Findings(panel, notes=[about_gaps])
+    short = {period: period.rsplit("-", 1)[-1] for period in periods}  # without the year: `W14`, `04`
+    for system in panel.systems:
+        regime = "a rule without a language model" if system.regime in {"none", ""} else system.regime
+        for period in periods:
+            found = measure(panel, system.headline, panel.periods == period)
+            if found is not None:
+                result.rows.append({**about(system), "period": period, **found.cells})
+                result.intervals.append(found.interval)
+                mark = found.mark(system.label, regime, panel=system.label, row=system.label)
+                result.marks.append(replace(mark, at=short[period]))
+    if not result.rows:
+        return missing("No system judged samples of both classes in any period.")
+    across = Axis(f"{panel.task.period_kind} of {panel.edition}", intervals=False)
+    up = Axis.share(panel.task.headline.title, result.marks, ticks=5)
+    chart = Chart("curves", across, up, Series("regime", _REGIMES), places=tuple(short.values()))
+    columns = 2 if len(periods) > 6 else 3
+    return result.drawn(chart, order="label", most=6, columns=columns, by_system=True, one_key=True)
+
+
+@analysis(
+    "cost",
+    "Cost and score",
+    "What does a better score cost?",
+    "{metric} of each system's leaderboard row, against the cost of a thousand samples with all of its prompts. Up "
+    "and left is better. An unknown cost is never taken as 0: such systems are in the table only.",
+)
+def cost(panel: Panel) -> AnalysisResult:
+    """Scores against US dollars for a thousand samples with all prompts."""
+    if not panel.systems:
+        return missing(NO_SYSTEM)
+    result, unknown = Findings(panel), []
+    for system in panel.systems:
+        asked = int(system.headline.asked.sum())
+        dollars = None if system.cost_usd is None or not asked else 1000 * system.cost_usd / asked
+        unknown += [system.name] if dollars is None else []
+        found = measure(panel, system.headline)
+        if found is not None:
+            spent = {"cost_usd": system.cost_usd, "usd_per_1000_samples": dollars}
+            tokens = {"tokens_in": system.tokens_in, "tokens_out": system.tokens_out}
+            result.rows.append({**about(system), **spent, **tokens, **found.cells})
+            result.intervals.append(found.interval)
+            if dollars is not None:
+                result.marks.append(replace(found.mark(system.name, system.name), at=dollars))
+    if unknown:
+        result.notes.append(f"Unknown cost: {', '.join(unknown)}.")
+    if not result.marks:
+        return result.missing("No system's cost is known.")
+    across = Axis("cost of 1,000 samples with all prompts (US dollars)", intervals=False)
+    return result.drawn(Chart("scatter", across, Axis(panel.task.headline.title)))
+
+
+@analysis(
+    "agreement",
+    "Agreement between systems",
+    "Do different systems give the same answers?",
+    "Cohen's kappa of each pair, on the samples that both judged, for their leaderboard rows; the best first. 1 "
+    "is the same answer everywhere, 0 is what chance would give two systems with these shares of answers, "
+    "below 0 is less than chance. None and blocked count as answers of their own here. The table also has the "
+    "raw agreement, and intervals for both.",
+)
+def agreement(panel: Panel) -> AnalysisResult:
+    """Which systems say the same."""
+    if len(panel.systems) < 2:
+        return missing("Two systems are needed to compare their answers.")
+    result = Findings(panel)
+    for first, second in combinations(panel.systems, 2):
+        both = first.headline.asked & second.headline.asked
+        if not both.any():
+            continue
+        one, two = (system.headline.answers[both] for system in (first, second))
+        agreed = answer_agreement(one, two, panel.groups[both])
+        made = agreed.raw_interval
+        result.marks += _agreed(first.name, second.name, agreed)
+        result.intervals.append(made)
+        names = {"first": first.label, "first_regime": first.regime}
+        names |= {"second": second.label, "second_regime": second.regime}
+        share = limited("agreement", agreed.raw, made)
+        kappa = limited("kappa", agreed.kappa, agreed.kappa_interval)
+        result.rows.append({**names, "n": made.n, "clusters": made.clusters, **share, **kappa})
+    if not result.rows:
+        return missing("No two systems judged the same samples.")
+    return result.drawn(Chart("pairs", Axis("Cohen's kappa", 0, 1)))
+
+
+def _agreed(first: str, second: str, agreed: AnswerAgreement) -> list[Mark]:
+    """Both halves of the square."""
+    if isnan(agreed.kappa):
+        return []
+    n, made = agreed.raw_interval.n, agreed.kappa_interval
+    more = f"the same answer to {agreed.raw:.0%} of {n:,} samples"
+    pairs = ((first, second), (second, first))
+    return [Mark(one, "", agreed.kappa, made.low, made.high, n, more=more, other=two) for one, two in pairs]

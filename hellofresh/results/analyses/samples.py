@@ -1,0 +1,377 @@
+"""Kinds of samples: slices, subgroups, clear and narrow decisions, and what is older than a model's knowledge."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hellofresh.results.analyses.base import (
+    LEAST_SAMPLES,
+    NO_SYSTEM,
+    AnalysisResult,
+    Cell,
+    Findings,
+    Where,
+    about,
+    analysis,
+    limited,
+    measure,
+    missing,
+    subgroups,
+)
+from hellofresh.results.contamination import cutoff_end
+from hellofresh.results.figures.charts import Axis, Chart, Mark, Series
+from hellofresh.results.panel import Panel, System
+from hellofresh.stats import compare_parts
+from hellofresh.stats.metrics import Metric, class_recall
+from hellofresh.tasks.samples import Sample
+
+_LEAST_OF_SLICE = 8
+_LEAST_OF_CLASS = 3
+_LEAST_ASKED = 5
+_TOPIC_WORDS = 6
+_WORD = re.compile(r"[^\W\d_]{5,}")
+_HOST = re.compile(r"https?://([^\s/:?#]+)", re.ASCII)
+_ADDRESS = re.compile(r"https?://\S+")
+_OTHER_LANGUAGE = re.compile(
+    r"(^|\.)(?!en\.|ww)[a-z]{2,3}\.wikipedia\.org$|\.(?!uk$|us$|au$|ca$|nz$|ie$|io$|tv$|co$|eu$|me$|ai$)[a-z]{2}$"
+)
+_PLAIN_WORDS = frozenset(
+    """
+    about above according actually after again against article because before being believe below between called
+    could different during every first found given great however https including itself known large later little
+    makes making means might never often other people person quite rather really right should since small still
+    taken their there these thing things think those three through today under until using where which while
+    whole whose within without world would years
+    """.split()  # noqa: SIM905 - a list of so many words takes a line each
+)
+"""Common in texts on any topic."""
+
+_Slices = Mapping[str, Sequence[str | None]]
+"""By factor, the slice of each sample, None for samples that belong to none. A sample may be in one of each factor."""
+_QUARTERS = ("lowest quarter", "second", "third", "highest quarter")
+_LEAST_BY_QUARTERS = 16
+_SIDES = {"before": "until the cutoff", "after": "after the cutoff"}
+_CUTOFF = ("Both sides of the cutoff", "Difference")
+
+
+@analysis(
+    "subgroups",
+    "Subgroups",
+    "How well do systems do on parts of the samples, by what is known of them?",
+    "The headline metric of each system's leaderboard row on the samples of each bin, with its interval. Bins with "
+    f"fewer than {LEAST_SAMPLES} samples are left out. Bins differ in their balance of classes, which the metric "
+    "depends on: compare systems within a row before comparing rows.",
+)
+def by_subgroup(panel: Panel) -> AnalysisResult:
+    """How well systems do on parts of the samples that the task names, such as possibility, attack or language."""
+    parts, notes = subgroups(panel)
+    if not parts:
+        return missing("Nothing that is known of the samples divides them into parts that are large enough.", notes)
+    result = Findings(panel, notes=notes)
+    for part in parts:
+        for system in panel.systems:
+            found = measure(panel, system.headline, part.where)
+            if found is not None:
+                result.rows.append({**about(system), "factor": part.factor, "bin": part.name, **found.cells})
+                result.intervals.append(found.interval)
+                result.marks.append(found.mark(system.name, system.name, row=part.row, panel=part.factor))
+    if not result.rows:
+        return missing("No system judged samples of two classes in any part.", notes)
+    axis, factors = Axis(panel.task.headline.title), dict.fromkeys(part.factor for part in parts)
+    charts = (Chart("intervals", axis, series=Series("system"), panel=factor) for factor in factors)
+    return result.drawn(*charts, most=4, one_key=True)
+
+
+@analysis(
+    "slices",
+    "Slices",
+    "On which kinds of samples are systems strong or weak?",
+    "{metric} of the best systems on parts of the samples: by length, topic words, sources, the kind of "
+    "block or change, and "
+    "whether a machine wrote the note. Classes are balanced in the quarter, not in each part, and {metric} "
+    "depends on the "
+    "balance: compare systems within a row before comparing rows. Looking at many rows, some stand out by chance.",
+)
+def slices(panel: Panel) -> AnalysisResult:
+    """Kinds of samples: where systems are strong and where weak."""
+    if not panel.systems:
+        return missing(NO_SYSTEM)
+    parts = [(factor, name, where) for factor, name, where in _parts(panel) if _enough(panel, where)]
+    several = Counter(factor for factor, _, _ in parts)
+    parts = [part for part in parts if several[part[0]] > 1]  # one slice alone compares nothing
+    if not parts:
+        return missing("There are too few samples of every kind, or their texts are not available.")
+    result = Findings(panel)
+    for factor, name, where in parts:
+        samples, balance = int(where.sum()), _balance(panel, where)
+        for system in panel.systems:
+            found = measure(panel, system.headline, where)
+            if found is None or found.interval.n < _LEAST_ASKED:
+                continue
+            kind = {"factor": factor, "slice": name, "samples": samples, "balance": balance}
+            result.rows.append({**about(system), **kind, **found.cells})
+            result.intervals.append(found.interval)
+            row = f"{name} (n = {samples})"
+            result.marks.append(found.mark(system.name, system.name, row=row, panel=factor, more=balance))
+    if not result.rows:
+        return missing(f"No system judged {_LEAST_ASKED} samples of a kind.")
+    if panel.without_texts.any():
+        result.notes.append(f"{int(panel.without_texts.sum())} samples without texts are in no slice by text.")
+    axis, factors = Axis.share(panel.task.headline.title, result.marks), dict.fromkeys(factor for factor, _, _ in parts)
+    charts = (Chart("intervals", axis, series=Series("system"), panel=factor) for factor in factors)
+    return result.drawn(*charts, most=4, one_key=True)
+
+
+def _enough(panel: Panel, where: Where) -> bool:
+    """Whether a slice has some samples of two classes: without, its score would be about its balance alone."""
+    enough = int(where.sum()) >= _LEAST_OF_SLICE
+    return enough and (not panel.task.classes or sorted(_sizes(panel, where))[-2] >= _LEAST_OF_CLASS)
+
+
+def _sizes(panel: Panel, where: Where) -> list[int]:
+    """Samples of each class."""
+    sizes: list[int] = np.bincount(panel.labels[where], minlength=len(panel.task.classes)).tolist()
+    return sizes
+
+
+def _balance(panel: Panel, where: Where) -> str:
+    """How many samples each class has."""
+    named = zip(panel.task.classes, _sizes(panel, where), strict=False)
+    return ", ".join(f"{size:,} {name}" for name, size in named)
+
+
+def _parts(panel: Panel) -> list[tuple[str, str, Where]]:
+    """All slices: factor, name, and shape (n,) of who belongs to it."""
+    texts = [
+        None if withheld else panel.task.text(sample)
+        for sample, withheld in zip(panel.samples, panel.without_texts.tolist(), strict=True)
+    ]
+    found = []
+    for factor, slices in (*_of_text(texts).items(), *_of_kind(panel, texts).items()):
+        names = sorted({name for name in slices if name is not None})
+        found += [(factor, name, np.array([one == name for one in slices], dtype=np.bool_)) for name in names]
+    for word in _topic_words(texts):
+        belongs = [text is not None and word in _words(text) for text in texts]
+        found.append(("topic word in the text", word, np.array(belongs, dtype=np.bool_)))
+    return found
+
+
+def _of_text(texts: Sequence[str | None]) -> _Slices:
+    lengths = [len(text) for text in texts if text is not None]
+    if not lengths:
+        return {}
+    one, two = (int(edge) for edge in np.quantile(lengths, (1 / 3, 2 / 3), method="lower"))
+    names = (f"1. up to {one:,}", f"2. up to {two:,}", f"3. above {two:,}")
+
+    def part(text: str | None) -> str | None:
+        return None if text is None else names[(len(text) > one) + (len(text) > two)]
+
+    return {"length of the text (characters)": [part(text) for text in texts]}
+
+
+def _of_kind(panel: Panel, texts: Sequence[str | None]) -> _Slices:
+    known = panel.task.label_facts
+    if "ai_writer" in known:
+        return {
+            "sources named in the note": [None if text is None else _sources(text) for text in texts],
+            "who wrote the note": [_writer(facts) for facts in panel.facts],
+        }
+    if "paragraph_kind" not in known:
+        return {}
+    kinds = [facts.get("paragraph_kind") for facts in panel.facts]
+    return {
+        "kind of block": [kind if isinstance(kind, str) else None for kind in kinds],
+        "kind of change": [_change(sample) for sample in panel.samples],
+    }
+
+
+def _change(sample: Sample) -> str:
+    added, deleted = bool(getattr(sample, "added", "")), bool(getattr(sample, "deleted", ""))
+    return "words exchanged" if added and deleted else "words added" if added else "words taken out"
+
+
+def _writer(facts: Mapping[str, object]) -> str | None:
+    if facts.get("ai_writer") is None and facts.get("collaborative") is None:
+        return None
+    return "machine (or with its help)" if facts.get("ai_writer") or facts.get("collaborative") else "people"
+
+
+def _sources(text: str) -> str:
+    """By the addresses alone: a country's ending or another edition of Wikipedia counts as another language."""
+    hosts = [host.lower() for host in _HOST.findall(text)]
+    if not hosts:
+        return "none"
+    return "foreign address" if any(_OTHER_LANGUAGE.search(host) for host in hosts) else "general address"
+
+
+def _words(text: str) -> set[str]:
+    return set(_WORD.findall(_ADDRESS.sub(" ", text.lower()))) - _PLAIN_WORDS
+
+
+def _topic_words(texts: Sequence[str | None]) -> list[str]:
+    """The words of five letters or more that are in most texts, less those that are in every fifth."""
+    known = [text for text in texts if text is not None]
+    times = Counter(word for text in known for word in _words(text))
+    most = max(10, len(known) // 5)
+    topical = [(number, word) for word, number in times.items() if _LEAST_OF_SLICE <= number <= most]
+    return [word for _, word in sorted(topical, key=lambda pair: (-pair[0], pair[1]))[:_TOPIC_WORDS]]
+
+
+@dataclass(frozen=True, slots=True)
+class _Factor:
+    """A number known of samples, and how a system is measured by its quarters.
+
+    Attributes:
+        name: what the number is.
+        metric: the headline, or the recall of the one class that has the number.
+        values: shape (n,), nan where it is not known.
+    """
+
+    name: str
+    metric: Metric
+    values: NDArray[np.float64]
+
+
+@analysis(
+    "votes",
+    "Votes and survival",
+    "Do systems do better where people agreed more?",
+    "Samples are split into quarters by how much supports the decision: votes on a note; later edits that an "
+    "accepted edit survived, time until a rejected one was reverted, length of the paragraph. Quarters are "
+    "taken within each class, because notes rated helpful have more votes and the number alone would give the "
+    "label away. A system that does better in the highest quarter than in the lowest finds clear cases easier.",
+)
+def votes(panel: Panel) -> AnalysisResult:
+    """Clear and narrow decisions: are systems better where people agreed more?"""
+    factors = [factor for factor in _factors(panel) if np.isfinite(factor.values).sum() >= _LEAST_BY_QUARTERS]
+    if not factors:
+        return missing("The source has no vote counts, or too few samples have them.")
+    if not panel.systems:
+        return missing(NO_SYSTEM)
+    result, charts = Findings(panel), []
+    for factor in factors:
+        quarter, before = _quarters(panel, factor.values), len(result.marks)
+        for system in panel.systems:
+            for number, name in enumerate(_QUARTERS):
+                found = measure(panel, system.headline, quarter == number, factor.metric)
+                if found is None:
+                    continue
+                span = factor.values[quarter == number]
+                low, high = float(span.min()), float(span.max())
+                kind = {"factor": factor.name, "quarter_of": name, "from": low, "to": high}
+                result.rows.append({**about(system), **kind, **found.cells})
+                result.intervals.append(found.interval)
+                more = f"{low:,.6g} to {high:,.6g}"
+                result.marks.append(found.mark(system.name, name, panel=factor.name, more=more))
+        axis = Axis.share(factor.metric.title, result.marks[before:])
+        charts.append(Chart("intervals", axis, series=Series("quarter", _QUARTERS), panel=factor.name))
+    if not result.rows:
+        return missing("No system judged samples of both classes.")
+    if "survived_edits" in panel.task.label_facts:
+        whole = "Releases hold the paragraph that was edited, not its article"
+        result.notes.append(f"{whole}, so length is that of the paragraph.")
+    return result.drawn(*charts, most=6, one_key=True)
+
+
+def _recall(panel: Panel, label: int) -> Metric:
+    """The recall of a class."""
+    classes = panel.task.classes
+    return class_recall(len(classes), label, f"recall:{classes[label]}", f"share of {classes[label]} found")
+
+
+def _factors(panel: Panel) -> list[_Factor]:
+    positive, negative = panel.labels == 1, panel.labels == 0
+    if "ratings" in panel.task.label_facts:
+        name = "ratings that the note received, quarters within each class"
+        return [_Factor(name, panel.task.headline, _facts(panel, "ratings"))]
+    if "survived_edits" not in panel.task.label_facts:
+        return []
+    survived, delay = _facts(panel, "survived_edits"), _facts(panel, "revert_delay_s")
+    texts = zip(panel.samples, panel.without_texts.tolist(), strict=True)
+    length = np.array([np.nan if withheld else len(getattr(one, "paragraph", "")) for one, withheld in texts])
+    return [
+        _Factor("accepted edits: later edits survived", _recall(panel, 1), np.where(positive, survived, np.nan)),
+        _Factor("rejected edits: seconds until the revert", _recall(panel, 0), np.where(negative, delay, np.nan)),
+        _Factor("paragraph length in characters, quarters within each class", panel.task.headline, length),
+    ]
+
+
+def _facts(panel: Panel, name: str) -> NDArray[np.float64]:
+    values = [facts.get(name) for facts in panel.facts]
+    numbers = [float(value) if isinstance(value, int) and not isinstance(value, bool) else np.nan for value in values]
+    return np.array(numbers, dtype=np.float64)
+
+
+def _quarters(panel: Panel, values: NDArray[np.float64]) -> NDArray[np.int64]:
+    """The quarter of each sample within its class, from 0; equal values stay together; -1 where there is no value."""
+    found = np.full(values.shape, -1, dtype=np.int64)
+    for label in range(len(panel.task.classes)):
+        own = (panel.labels == label) & np.isfinite(values)
+        if own.any():
+            edges = np.quantile(values[own], (0.25, 0.5, 0.75))
+            found[own] = np.searchsorted(edges, values[own], side="left")
+    return found
+
+
+@analysis(
+    "contamination",
+    "Contamination",
+    "Does a system do better on samples from before its knowledge cutoff?",
+    "{metric} on samples from before and from after the system's knowledge cutoff, and the difference with its "
+    "interval. A difference right of the dashed line may be memorisation, but also easier samples: check "
+    "whether systems with other cutoffs show it at the same date. The date of a sample is that of the note or "
+    "edit; its decision came later, so samples shortly before a cutoff are counted as known although they may "
+    "not be. Systems that do not state a cutoff are in the table only.",
+)
+def contamination(panel: Panel) -> AnalysisResult:
+    """Samples from before and after a model's knowledge cutoff."""
+    models = [system for system in panel.systems if system.kind != "baseline"]
+    if not models:
+        return missing("Only baselines have answered, and they have no training data.")
+    result = Findings(panel)
+    for system in models:
+        _add_sides(result, system)
+    unknown = [str(row["system"]) for row in result.rows if row["status"] == "unknown cutoff"]
+    result.notes += [f"Unknown knowledge cutoff: {', '.join(unknown)}."] if unknown else []
+    if not result.marks:
+        return result.missing("No system has samples on both sides of a known knowledge cutoff.")
+    metric, sides = panel.task.headline.title, Series("samples", tuple(_SIDES.values()))
+    gap = Axis(f"{metric} until minus after the cutoff", zero=True, ticks=5)
+    return result.drawn(
+        Chart("intervals", Axis(metric, ticks=5), series=sides, panel=_CUTOFF[0]),
+        Chart("intervals", gap, panel=_CUTOFF[1]),
+        columns=2,
+    )
+
+
+def _add_sides(result: Findings, system: System) -> None:
+    """A system's row; where it has samples on both sides, marks of both and of their difference."""
+    panel, said, end = result.panel, system.headline, cutoff_end(system.knowledge_cutoff)
+    early = np.array([end is not None and sample.date < end for sample in panel.samples], dtype=np.bool_)
+    status, sides, difference = "unknown cutoff", dict.fromkeys(_SIDES), limited("difference", None, None, ends="")
+    if end is not None:
+        sides = {side: measure(panel, said, where) for side, where in zip(_SIDES, (early, ~early), strict=True)}
+        missing_side = "after" if sides["before"] is None else "until" if sides["after"] is None else ""
+        status = f"all samples {missing_side} the cutoff" if missing_side else "both sides"
+    if status == "both sides":
+        more = f"cutoff {system.knowledge_cutoff}"
+        before, after = (panel.part(said, said.asked, side) for side in (early, ~early))
+        gap = compare_parts(before, after, panel.task.headline, n=int(said.asked.sum()))
+        made, difference = gap.interval, limited("difference", gap.difference, gap.interval, ends="")
+        result.intervals.append(made)
+        result.marks += [
+            found.mark(system.name, _SIDES[side], panel=_CUTOFF[0], more=more) for side, found in sides.items() if found
+        ]
+        ends = gap.difference, made.low, made.high
+        result.marks.append(Mark(system.name, "", *ends, more=more, row=system.name, panel=_CUTOFF[1]))
+    row: dict[str, Cell] = {**about(system), "knowledge_cutoff": system.knowledge_cutoff, "status": status}
+    for side, one in sides.items():
+        n, value, made_of = (one.interval.n, one.value, one.interval) if one else (None, None, None)
+        row |= {f"{side}_n": n, **limited(side, value, made_of)}
+    result.rows.append(row | difference)
