@@ -16,7 +16,7 @@ from hellofresh.releases.life.manifest import read_manifest
 from hellofresh.releases.verify.checks import verify_release
 from hellofresh.runs import read_plan
 from hellofresh.runs.record import read_record
-from hellofresh.submissions.receipts.receipt import read_receipt
+from hellofresh.submissions.receipts import read_receipt
 from hellofresh.tasks import get_task
 from hellofresh.workspace import Workspace
 

@@ -11,8 +11,7 @@ from hellofresh.api._loading import LoadedEdition
 from hellofresh.errors import UsageError
 from hellofresh.files import write_jsonl
 from hellofresh.outputs import Choice, Output, Ranking, Response, Status
-from hellofresh.submissions.intake.faults import Fault
-from hellofresh.submissions.intake.predictions import ANSWERS, Prediction, canonical_row, read_predictions
+from hellofresh.submissions.format import ANSWERS, Fault, Prediction, canonical_row, read_predictions
 
 __all__ = ["Predictions", "outputs_of", "save"]
 

@@ -15,7 +15,7 @@ from hellofresh.ratings.table import StudyFiles
 from hellofresh.releases import labels_are_public, load_release
 from hellofresh.releases.build.duplicates import METHOD, near_duplicates
 from hellofresh.submissions import Fault
-from hellofresh.submissions.intake.predictions import Prediction
+from hellofresh.submissions.format import Prediction
 from hellofresh.tasks import Task, get_task
 from hellofresh.workspace import Workspace
 

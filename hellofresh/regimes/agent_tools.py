@@ -28,7 +28,7 @@ from hellofresh.regimes._outside import address, read_safely, search_safely, web
 from hellofresh.regimes._texts import one_line
 from hellofresh.regimes.endpoint.questions import Question, digest
 from hellofresh.samples import to_json
-from hellofresh.submissions.intake.predictions import Prediction
+from hellofresh.submissions.format import Prediction
 from hellofresh.tasks import Task, get_task
 from hellofresh.transcripts import AskedEvent, Event, ReadEvent, SearchedEvent
 from hellofresh.web import Found, PageStatus, WebPage

@@ -27,7 +27,7 @@ from hellofresh.results.over_quarters import quarter_scores
 from hellofresh.results.panel import BLOCKED, NOT_ASKED, Panel, PromptOutputs, QuarterScore, System
 from hellofresh.results.rated_entries import entries_of_ratings, scorable
 from hellofresh.samples import MAIN, Label, Sample
-from hellofresh.submissions.intake.released import due_in
+from hellofresh.submissions.released import due_in
 from hellofresh.tasks import Task
 from hellofresh.workspace import Workspace
 

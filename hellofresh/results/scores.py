@@ -54,8 +54,8 @@ from hellofresh.results.score import SCORES, WITHOUT_LABELS, Score
 from hellofresh.samples import MAIN, PROSPECTIVE, Label, to_json
 from hellofresh.stages import Stage, input_key
 from hellofresh.stats import RepetitionInterval, metric_interval, repetition_interval
-from hellofresh.submissions import PROSPECTIVE_SPLIT, Due, Submission
-from hellofresh.submissions.intake.released import due_in
+from hellofresh.submissions import Due, Submission
+from hellofresh.submissions.released import due_in
 from hellofresh.tasks import Task, get_task
 from hellofresh.workspace import Workspace
 
@@ -326,7 +326,7 @@ def _read_prospective(workspace: Workspace, edition: Edition, submissions: Path,
     handed_in: Mapping[str, Sequence[Entry]] = {}
     if resolved:
         # No truth: the samples without an outcome would look like errors that all have in common.
-        due = due_in(workspace, edition, PROSPECTIVE_SPLIT)
+        due = due_in(workspace, edition, PROSPECTIVE)
         handed_in, about = entries_of_submissions(submissions, due, moment, {})
         notes += about
     entries = {}

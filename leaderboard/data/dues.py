@@ -10,8 +10,8 @@ import polars as pl
 from hellofresh.board.read import BoardFiles
 from hellofresh.calendar import Calendar
 from hellofresh.editions import parse_edition
-from hellofresh.submissions.intake.due import Due
-from hellofresh.submissions.intake.splits import SPLITS
+from hellofresh.samples import Split
+from hellofresh.submissions.check import Due
 from hellofresh.tasks import TASKS
 
 __all__ = ["load_dues"]
@@ -37,12 +37,12 @@ def load_dues(folder: Path) -> list[Due]:
         due = _due(str(key[0]), str(key[1]), stated.get(key, days.clear()), asked.get(key, ids.clear()), over)
         found += [due] if due is not None else []
     never = datetime.max.replace(tzinfo=UTC)
-    return sorted(found, key=lambda due: (due.deadline or never, due.edition, due.split.name))
+    return sorted(found, key=lambda due: (due.deadline or never, due.edition, due.split))
 
 
 def _due(edition: str, split: str, days: pl.DataFrame, ids: pl.DataFrame, revealed: frozenset[str]) -> Due | None:
     """None for a split that this version does not know."""
-    known = next((item for item in SPLITS if item.name == split), None)
+    known = next((item for item in Split if item == split), None)
     stated = {row["task"]: row for row in days.to_dicts()}
     calendars = {task: Calendar.from_json(stated[task]) for task in TASKS if task in stated}
     asked = ids.filter(~pl.col("taken_down"))

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import streamlit as st
 
-from hellofresh.submissions.intake.due import Due
+from hellofresh.submissions.check import Due
 from hellofresh.workspace import Workspace
 from leaderboard.components.labels import EVERY, edition_choice, is_frozen, task_order, task_title, track_title
 from leaderboard.components.markup import el, visible

@@ -14,9 +14,9 @@ from collectors.notes import SERVICES, LabelSource
 from collectors.wikipedia import EditsSettings, Kind
 from hellofresh.cli import _handler
 from hellofresh.cli.arguments import command_line, sources, submissions
-from hellofresh.submissions import SPLITS
-from hellofresh.submissions.inbox.arrivals import VARIABLE
-from hellofresh.submissions.intake.system import REGIMES
+from hellofresh.samples import Split
+from hellofresh.submissions.format import REGIMES
+from hellofresh.submissions.inbox import VARIABLE
 
 HEAVY = (
     "numpy",
@@ -124,6 +124,6 @@ def test_names_that_help_repeats_are_those_of_the_rooms_that_own_them() -> None:
     assert tuple(str(kind) for kind in Kind) == sources.KINDS
     assert tuple(str(kind) for kind in EditsSettings().kinds) == sources.DEFAULT_KINDS
     assert tuple(SERVICES) == sources.SERVICES
-    assert tuple(split.name for split in SPLITS) == submissions.SPLITS
+    assert tuple(map(str, Split)) == submissions.SPLITS
     assert submissions.REGIMES == REGIMES
     assert submissions.INBOX_VARIABLE == VARIABLE

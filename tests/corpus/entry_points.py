@@ -23,9 +23,10 @@ from hellofresh.prompts import load_prompt_set
 from hellofresh.quarters import Quarter
 from hellofresh.releases import load_labels
 from hellofresh.releases.life.load import load_public
-from hellofresh.submissions import Fault, check_submission, read_receipt
+from hellofresh.submissions import Fault, read_receipt
 from hellofresh.tasks import get_task
 from hellofresh.workspace import Workspace
+from tests.submissions.checks import check_submission
 
 QUARTER = Quarter(2023, 2)
 SAMPLES = {"x-notes": ["xn-1", "xn-2"], "wikipedia-edits": ["we-1-0"]}

@@ -24,7 +24,7 @@ from hellofresh.editions import Frozen
 from hellofresh.errors import UsageError
 from hellofresh.files import read_json, read_jsonl, write_jsonl
 from hellofresh.releases.verify.checks import verify_release
-from hellofresh.submissions.intake.released import due_in
+from hellofresh.submissions.released import due_in
 from hellofresh.tasks import TASKS, register_task, statement_task
 from hellofresh.workspace import Workspace
 from leaderboard.data.dues import load_dues

@@ -25,8 +25,9 @@ from hellofresh.releases import build_prospective, build_release, load_labels, r
 from hellofresh.results.score import SCORES
 from hellofresh.results.scores import ALL_PERIODS, MAJORITY, SINGLE, Score, score_quarter
 from hellofresh.runs.evaluate import Evaluation, evaluate
-from hellofresh.submissions import PROSPECTIVE_SPLIT, add_submission
-from hellofresh.submissions.intake.released import due_in
+from hellofresh.samples import PROSPECTIVE
+from hellofresh.submissions import add_submission
+from hellofresh.submissions.released import due_in
 from hellofresh.tasks import get_task
 from hellofresh.workspace import Workspace
 from leaderboard.export import export_board
@@ -264,7 +265,7 @@ def add_prospective_quarter(workspace: Workspace, make: Any, folder: Path) -> No
             "knowledge_cutoff = 2026-11-01\n"
         )
         write_jsonl(place / "prospective.jsonl", [{"id": key, "label": said[key]} for key in sorted(said)])
-        add_submission(place, due_in(workspace, FORECAST, PROSPECTIVE_SPLIT), folder, FORECAST_MADE)
+        add_submission(place, due_in(workspace, FORECAST, PROSPECTIVE), folder, FORECAST_MADE)
     _collect(workspace, make, "two", [], [make.candidate(note, truth[note.id]) for note in drawn[:16]])
     later = FORECAST_MADE + timedelta(days=30)
     assert resolve(workspace, FORECAST, task, later)

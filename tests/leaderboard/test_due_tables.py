@@ -19,9 +19,10 @@ from hellofresh.errors import SubmissionError
 from hellofresh.quarters import Quarter
 from hellofresh.releases import BUNDLED, build_prospective, take_down
 from hellofresh.results.scores import score_quarter
-from hellofresh.submissions import MAIN, PROSPECTIVE_SPLIT, Due
-from hellofresh.submissions.intake.due import check_time
-from hellofresh.submissions.intake.released import due_in
+from hellofresh.samples import MAIN, PROSPECTIVE
+from hellofresh.submissions import Due
+from hellofresh.submissions.check import check_time
+from hellofresh.submissions.released import due_in
 from hellofresh.tasks import TASKS
 from hellofresh.workspace import Workspace
 from leaderboard.data.dues import load_dues
@@ -68,8 +69,8 @@ def test_a_prospective_split_is_due_before_its_quarter_has_a_release(workspace: 
     build_prospective(workspace, NEXT, task, seed="s", cap=9, days=5, moment=now())
     assert not build_board(workspace).skipped
     due = next(due for due in load_dues(workspace.board) if due.edition == NEXT)
-    assert due.split is PROSPECTIVE_SPLIT
-    assert alike(due) == alike(due_in(workspace, NEXT, PROSPECTIVE_SPLIT))
+    assert due.split is PROSPECTIVE
+    assert alike(due) == alike(due_in(workspace, NEXT, PROSPECTIVE))
     assert set(due.ids["x-notes"]) == {note.id for note in pending}
 
 

@@ -17,7 +17,7 @@ from hellofresh.releases.publish.folder import publish_to_folder
 from hellofresh.results.reveal import publish_results
 from hellofresh.results.scores import score_quarter
 from hellofresh.runs.evaluate import Evaluation, evaluate
-from hellofresh.submissions.intake.released import due_in
+from hellofresh.submissions.released import due_in
 
 REVEALS = CalendarRule().of(Quarter(2023, 2)).reveals
 

@@ -27,7 +27,7 @@ from hellofresh.releases.verify import verify_release
 from hellofresh.results.reveal import publish_results
 from hellofresh.results.scores import score_quarter
 from hellofresh.runs.evaluate import Evaluation, evaluate
-from hellofresh.submissions import check_submission
+from tests.submissions.checks import check_submission
 
 NEEDLE = "a text that somebody wants back"
 

@@ -20,8 +20,9 @@ from hellofresh.results.judgements import judgements_file
 from hellofresh.results.scores import ALL_PERIODS, MAJORITY, SINGLE, Score, score_quarter
 from hellofresh.runs import Tally
 from hellofresh.runs.evaluate import Evaluation, EvaluationReport, evaluate
-from hellofresh.submissions import Receipt, read_submission
-from hellofresh.submissions.receipts.receipt import write_receipt
+from hellofresh.submissions import Receipt
+from hellofresh.submissions.receipts import write_receipt
+from tests.submissions.checks import read_submission
 
 # Answers of five prompts on four helpful notes (xn-1 .. xn-4) and four others (xn-5 .. xn-8).
 SCRIPT = {

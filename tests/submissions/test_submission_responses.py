@@ -11,8 +11,8 @@ from hellofresh.files import write_jsonl
 from hellofresh.ratings.references import about_copied_responses
 from hellofresh.ratings.study import BlindedResponse, write_responses
 from hellofresh.ratings.table import StudyFiles
-from hellofresh.submissions.intake.predictions import Prediction
-from hellofresh.submissions.intake.responses import about_responses
+from hellofresh.submissions.check import about_responses
+from hellofresh.submissions.format import Prediction
 from hellofresh.workspace import Workspace
 
 GOOD = (

@@ -15,9 +15,8 @@ from hellofresh.board.schema import DueId
 from hellofresh.editions import Edition, is_edition, parse_edition
 from hellofresh.files import sha256_file
 from hellofresh.releases.life.manifest import MANIFEST, calendar_of, read_manifest
-from hellofresh.submissions import SPLITS
-from hellofresh.submissions.intake.released import due_in
-from hellofresh.submissions.intake.splits import PROSPECTIVE_SPLIT, SubmissionSplit
+from hellofresh.samples import PROSPECTIVE, Split
+from hellofresh.submissions.released import due_in
 from hellofresh.tasks import TASKS
 from hellofresh.workspace import Workspace
 
@@ -32,7 +31,7 @@ def add_due(rows: BoardRows, workspace: Workspace, moment: datetime) -> None:
     """
     for edition, split in _splits(workspace):
         due = due_in(workspace, edition, split)
-        keys = {"edition": str(edition), "split": split.name}
+        keys = {"edition": str(edition), "split": split}
         for task, ids in due.ids.items():
             if task not in due.calendars or moment >= due.calendars[task].opens:
                 rows.add("due_ids", {**keys, "task": task}, (DueId(key, taken_down=False) for key in sorted(ids)))
@@ -44,7 +43,7 @@ def due_inputs(workspace: Workspace, moment: datetime) -> object:
     return [
         [path.relative_to(workspace.root).as_posix(), sha256_file(path), _has_opened(path.parent, moment)]
         for edition in _editions(workspace)
-        for split in SPLITS
+        for split in Split
         for path in _manifests(workspace, edition, split)
     ]
 
@@ -63,16 +62,16 @@ def _editions(workspace: Workspace) -> list[Edition]:
     return sorted(parse_edition(name) for name in names if is_edition(name))
 
 
-def _manifests(workspace: Workspace, edition: Edition, split: SubmissionSplit) -> list[Path]:
-    below = split.name if split is PROSPECTIVE_SPLIT else ""
+def _manifests(workspace: Workspace, edition: Edition, split: Split) -> list[Path]:
+    below = split if split is PROSPECTIVE else ""
     paths = (workspace.release(edition, task) / below / MANIFEST for task in TASKS)
     return [path for path in paths if path.is_file()]
 
 
-def _splits(workspace: Workspace) -> Iterator[tuple[Edition, SubmissionSplit]]:
+def _splits(workspace: Workspace) -> Iterator[tuple[Edition, Split]]:
     """Every split that takes or took predictions; quarters of early versions say nothing of their days."""
     for edition in _editions(workspace):
-        for split in SPLITS:
+        for split in Split:
             manifests = [read_manifest(path.parent) for path in _manifests(workspace, edition, split)]
             if manifests and all(manifest.calendar or manifest.dataset for manifest in manifests):
                 yield edition, split
