@@ -16,8 +16,19 @@ import numpy as np
 from hellofresh.candidates.rows import Collection
 from hellofresh.editions import ALL_ROWS, Frozen
 from hellofresh.ratings.rubric import rubric_source
-from hellofresh.ratings.study import BlindedResponse, read_study, write_responses, write_rubric
-from hellofresh.ratings.table import KEY, RATINGS, KeyRow, Rating, StudyFiles, with_weights, write_table
+from hellofresh.ratings.study import (
+    KEY,
+    RATINGS,
+    BlindedResponse,
+    KeyRow,
+    Rating,
+    StudyFiles,
+    read_study,
+    with_weights,
+    write_responses,
+    write_rubric,
+    write_table,
+)
 from hellofresh.releases import DatasetSource, freeze, load_release
 from hellofresh.results.build import panel_of
 from hellofresh.results.rated_entries import entries_of_ratings

@@ -25,8 +25,7 @@ from hellofresh.models.catalogue import CATALOGUE, CatalogueEntry
 from hellofresh.releases.build.frozen import DatasetSource, freeze
 from hellofresh.results.score import SCORES
 from hellofresh.retrieval.corpora import FoundDocument, open_corpus, write_corpus
-from hellofresh.retrieval.documents import CorpusDocument
-from hellofresh.retrieval.judgements import Judgement, Query
+from hellofresh.retrieval.documents import CorpusDocument, Judgement, Query
 from hellofresh.tasks import get_task
 from hellofresh.workspace import Workspace
 

@@ -24,7 +24,7 @@ ALLOWED = {
     "hellofresh/models/providers/chat_wire.py": {"yes", "no"},
     "hellofresh/cli/models.py": {"yes", "no"},
     "hellofresh/analyses/_subgroups.py": {"yes", "no"},  # truth values, counts and options in words, from here on
-    "hellofresh/submissions/intake/responses.py": {"no"},
+    "hellofresh/submissions/check.py": {"no"},
     "leaderboard/components/ratings.py": {"yes"},
     "hellofresh/cli/_output.py": {"yes", "no"},
     "hellofresh/cli/dataset.py": {"yes", "no"},

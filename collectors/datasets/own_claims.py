@@ -8,7 +8,7 @@ from pathlib import Path
 from collectors.datasets._files import required_text, table_rows
 from hellofresh.errors import SourceError
 from hellofresh.files import sha256_text
-from hellofresh.retrieval.judgements import Query
+from hellofresh.retrieval.documents import Query
 
 __all__ = ["read_claims"]
 

@@ -31,7 +31,7 @@ from hellofresh.editions import Edition
 from hellofresh.files import canonical_json, sha256_file
 from hellofresh.metrics import Metric
 from hellofresh.quarters import utc_text
-from hellofresh.ratings.table import StudyFiles
+from hellofresh.ratings.study import StudyFiles
 from hellofresh.releases import Phase, phase_of
 from hellofresh.releases.life.manifest import MANIFEST, read_manifest
 from hellofresh.results.judgements import judgements_file, receipts_file, waiting_file

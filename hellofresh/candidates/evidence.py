@@ -10,7 +10,7 @@ from hellofresh.candidates.rows import Collection, SourceFile
 from hellofresh.editions import ALL_ROWS
 from hellofresh.files import canonical_json
 from hellofresh.retrieval.corpora import RetrievalCorpus
-from hellofresh.retrieval.judgements import Query
+from hellofresh.retrieval.documents import Query
 from hellofresh.samples import Candidate, Label
 from hellofresh.tasks import EvidenceQuery, Task
 

@@ -8,7 +8,6 @@ from collections.abc import Callable, Sequence
 from importlib import import_module
 
 from hellofresh.cli.arguments import command_line
-from hellofresh.cli.renamed import new_name
 from hellofresh.errors import HelloFreshError, WorkspaceError
 
 __all__ = ["main"]
@@ -21,9 +20,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
         from hellofresh.cli.completion import answer_shell
 
         answer_shell(parser)
-    if (sentence := new_name(sys.argv[1:] if arguments is None else arguments)) is not None:
-        print(sentence, file=sys.stderr)
-        return 2
     options = parser.parse_args(arguments)
     if "run" not in options:  # a noun without its verb
         options.lists.print_help()

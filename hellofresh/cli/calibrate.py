@@ -26,8 +26,6 @@ from hellofresh.retrieval.thresholds import (
 from hellofresh.samples import to_json
 from hellofresh.workspace import Workspace
 
-__all__ = ["run"]
-
 _COLUMNS = ("threshold", "precision", "95%", "recall", "95%", "false positive rate", "95%")
 
 

@@ -26,11 +26,11 @@ RENAMED: Mapping[str, str] = {
 """Words to words, without `hellofresh`."""
 
 
-def new_name(arguments: Sequence[str]) -> str | None:
-    """The sentence to answer with if the words before the first option are an old command, else None."""
+def new_name(arguments: Sequence[str]) -> str:
+    """The sentence to answer with if the words before the first option are an old command; empty if they are not."""
     words = [word for word in arguments[:3] if not word.startswith("-")]
     for count in range(1, len(words) + 1):
         old = " ".join(words[:count])
         if old in RENAMED:
-            return f"hellofresh: error: 'hellofresh {old}' is now: hellofresh {RENAMED[old]}"
-    return None
+            return f"'hellofresh {old}' is now: hellofresh {RENAMED[old]}"
+    return ""

@@ -16,12 +16,9 @@ from numpy.typing import NDArray
 
 from hellofresh.errors import DataError, UsageError
 from hellofresh.files import sha256_text
-from hellofresh.ratings.agreement import counted_values
+from hellofresh.ratings.comparison import counted_values
 from hellofresh.ratings.rubric import Criterion
-from hellofresh.ratings.study import RatedStudy, read_responses
-from hellofresh.ratings.table import JudgeKind, Rating, RatingPhase
-
-__all__ = ["SMOKE_TEST", "TextRegression", "classify_study", "tfidf_regression"]
+from hellofresh.ratings.study import JudgeKind, RatedStudy, Rating, RatingPhase, read_responses
 
 SMOKE_TEST = "tfidf-ridge"
 """The name of the embedded classifier; a judge of this name is marked as a smoke test."""

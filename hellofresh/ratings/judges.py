@@ -13,12 +13,11 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from hellofresh.ratings.agreement import counted_values, criterion_agreement, numbered
 from hellofresh.ratings.classifiers import SMOKE_TEST
+from hellofresh.ratings.comparison import counted_values, criterion_agreement, numbered
 from hellofresh.ratings.model_judge import PairChoice
 from hellofresh.ratings.rubric import Criterion
-from hellofresh.ratings.study import RatedStudy
-from hellofresh.ratings.table import JudgeKind, RatingPhase
+from hellofresh.ratings.study import JudgeKind, RatedStudy, RatingPhase
 from hellofresh.stats import Interval
 from hellofresh.stats.judging import (
     PoweredMean,
@@ -31,16 +30,6 @@ from hellofresh.stats.judging import (
 )
 from hellofresh.stats.multiway import ClusteredMean
 from hellofresh.stats.raters import rater_agreement
-
-__all__ = [
-    "RANKS_FROM",
-    "JudgeBias",
-    "JudgeQuality",
-    "judge_biases",
-    "judge_quality",
-    "known_judges",
-    "powered_means",
-]
 
 RANKS_FROM = 0.65
 """What the lower limit of a judge's pairwise accuracy must exceed for its scores to rank systems."""

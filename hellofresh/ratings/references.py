@@ -10,16 +10,13 @@ from hellofresh.candidates.rows import read_candidates
 from hellofresh.editions import Edition
 from hellofresh.outputs import Response
 from hellofresh.ratings.people import SystemResponse
-from hellofresh.ratings.study import read_responses
-from hellofresh.ratings.table import StudyFiles
+from hellofresh.ratings.study import StudyFiles, read_responses
 from hellofresh.releases import labels_are_public, load_release
 from hellofresh.releases.build.duplicates import METHOD, near_duplicates
 from hellofresh.submissions import Fault
 from hellofresh.submissions.format import Prediction
 from hellofresh.tasks import Task, get_task
 from hellofresh.workspace import Workspace
-
-__all__ = ["about_copied_responses", "reference_responses"]
 
 _LINK = re.compile(r"https?://[^\s<>\"'()]+")
 

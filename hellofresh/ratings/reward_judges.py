@@ -18,24 +18,13 @@ from numpy.typing import NDArray
 from hellofresh.errors import DataError
 from hellofresh.files import sha256_text
 from hellofresh.ratings.rubric import Rubric
-from hellofresh.ratings.study import RatedStudy, read_responses, read_samples
-from hellofresh.ratings.table import JudgeKind, Rating, RatingPhase
+from hellofresh.ratings.study import JudgeKind, RatedStudy, Rating, RatingPhase, read_responses, read_samples
 from hellofresh.releases.build.duplicates import near_duplicates
 from hellofresh.rewards.base import RewardCase
-from hellofresh.rewards.combined import CombinedReward
+from hellofresh.rewards.models import CombinedReward
 from hellofresh.rewards.signs import civil, denies, grounded, repetition
 from hellofresh.stats.multiway import ClusteredMean, clustered_mean
 from hellofresh.stats.rank_tests import holm
-
-__all__ = [
-    "CLAIM_RELEVANCE",
-    "EVIDENCE_RELEVANCE",
-    "JudgedSystems",
-    "SystemDifference",
-    "judge_by_rewards",
-    "judge_name",
-    "reward_ratings",
-]
 
 CLAIM_RELEVANCE, EVIDENCE_RELEVANCE = "claim-relevance", "evidence-relevance"
 """Criteria of the rubric evidence-5 that the retriever's encoder judges."""

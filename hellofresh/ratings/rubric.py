@@ -18,8 +18,6 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 from hellofresh.errors import DataError, UnknownNameError
 from hellofresh.files import parse_toml
 
-__all__ = ["RUBRICS", "Condition", "Criterion", "Option", "Rubric", "load_rubric", "parse_rubric", "rubric_source"]
-
 RUBRICS = ("correction-13", "evidence-5")
 """The rubrics of the package."""
 

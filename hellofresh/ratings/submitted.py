@@ -17,10 +17,8 @@ from hellofresh.errors import SubmissionError, WorkspaceError
 from hellofresh.files import BadJsonError, as_model, canonical_json, strict_json
 from hellofresh.net.lock import locked
 from hellofresh.ratings.rubric import Rubric
-from hellofresh.ratings.table import RatingPhase
+from hellofresh.ratings.study import RatingPhase
 from hellofresh.samples import to_json
-
-__all__ = ["MOST_COMMENT", "RaterSheet", "SheetState", "Step", "SubmittedAnswers", "SubmittedRating", "check_answers"]
 
 MOST_COMMENT = 4_000
 """Characters of an explanation."""

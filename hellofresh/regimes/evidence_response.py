@@ -24,14 +24,13 @@ from hellofresh.prompts import Prompt, PromptSet
 from hellofresh.regimes._base import BaseRegime, Case, Outcome, Parameters, RegimeSettings
 from hellofresh.regimes._reading import is_refusal
 from hellofresh.regimes._texts import clean, cut_words, fence, one_line
-from hellofresh.rewards.base import RewardCase, RewardModel
-from hellofresh.rewards.card import read_card
+from hellofresh.rewards.base import RewardCase, RewardModel, read_card
 from hellofresh.tasks import EvidenceQuery
 from hellofresh.transcripts import AskedEvent, Event, NotedEvent, ReadEvent, SearchedEvent
 from hellofresh.workspace import Workspace
 
 if TYPE_CHECKING:
-    from hellofresh.retrieval.evidence import FoundEvidence
+    from hellofresh.retrieval.retrievers import FoundEvidence
 
 __all__ = ["EvidenceResponse", "EvidenceResponseSettings", "response_question"]
 
@@ -193,7 +192,7 @@ def _drawn(request: Request, temperature: float, number: int) -> Request:
 
 
 async def _evidence(case: Case, settings: EvidenceResponseSettings) -> list[FoundEvidence]:
-    from hellofresh.retrieval.evidence import find_evidence  # with polars, which other regimes do not need
+    from hellofresh.retrieval.retrievers import find_evidence  # with polars, which other regimes do not need
 
     sample = case.sample
     if not isinstance(sample, EvidenceQuery):

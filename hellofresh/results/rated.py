@@ -7,8 +7,7 @@ from dataclasses import dataclass, replace
 
 from hellofresh.metrics import mean
 from hellofresh.ratings.rubric import Criterion
-from hellofresh.ratings.study import RatedStudy
-from hellofresh.ratings.table import JudgeKind
+from hellofresh.ratings.study import JudgeKind, RatedStudy
 from hellofresh.results.build import panel_of
 from hellofresh.results.entries import Entry
 from hellofresh.results.panel import Panel

@@ -12,11 +12,9 @@ from dataclasses import replace
 import polars as pl
 
 from hellofresh.outputs import Response
-from hellofresh.ratings.agreement import counted_values
-from hellofresh.ratings.comparison import of_systems
+from hellofresh.ratings.comparison import counted_values, of_systems
 from hellofresh.ratings.rubric import Criterion
-from hellofresh.ratings.study import RatedStudy, read_responses, read_study
-from hellofresh.ratings.table import JudgeKind, StudyFiles
+from hellofresh.ratings.study import JudgeKind, RatedStudy, StudyFiles, read_responses, read_study
 from hellofresh.releases import Release
 from hellofresh.results.entries import Entry, entries_of_runs
 from hellofresh.results.panel import SINGLE

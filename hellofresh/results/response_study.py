@@ -15,15 +15,21 @@ from hellofresh.outputs import Response, Status
 from hellofresh.ratings.people import SystemResponse
 from hellofresh.ratings.rubric import parse_rubric, rubric_source
 from hellofresh.ratings.study import (
+    KEY,
+    RATINGS,
     BlindedResponse,
+    JudgeKind,
+    KeyRow,
     RatedStudy,
+    StudyFiles,
     StudySample,
     read_study,
+    with_weights,
     write_responses,
     write_rubric,
     write_samples,
+    write_table,
 )
-from hellofresh.ratings.table import KEY, RATINGS, JudgeKind, KeyRow, StudyFiles, with_weights, write_table
 from hellofresh.releases import Release
 from hellofresh.results.build import name_of
 from hellofresh.results.entries import Entry

@@ -17,11 +17,9 @@ from hellofresh.metrics import Metric
 from hellofresh.outputs import Ranking
 from hellofresh.retrieval.base import Retriever
 from hellofresh.retrieval.corpora import RetrievalCorpus
-from hellofresh.retrieval.judgements import Query
+from hellofresh.retrieval.documents import Query
 from hellofresh.stats import Comparison, Interval, cluster_tables, compare, metric_interval
 from hellofresh.stats.retrieval import METRICS, measures
-
-__all__ = ["DEPTH", "ComparedRetriever", "RetrieverComparison", "compare_retrievers", "rank_queries"]
 
 DEPTH = 100
 """Documents in a ranking."""

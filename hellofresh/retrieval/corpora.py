@@ -2,13 +2,20 @@
 
 The manifest is written last and names the SHA-256 of each file: without it, or with another file, there is no corpus.
 `sha256` in it is of the content, in the order in which it stands, and is the same whatever library wrote the files.
+
+A pool is a corpus with judgements, and distractors from others, by a written rule: all documents of the first corpus,
+in its order. The places that are left up to the size are divided equally among the other corpora, in the order in which
+they are named (the first ones get what does not divide). Of each, those documents come first whose SHA-256 of
+`<seed>:<id>` is smallest, without those whose title equals, but for case and punctuation, the title of a document of
+the first corpus, since that may be the same paper. Their ids get the corpus's name in front. Without a size all
+documents come in.
 """
 
 from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 from functools import cached_property
 from pathlib import Path
@@ -18,34 +25,25 @@ import polars as pl
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from hellofresh.errors import DataError, UsageError
-from hellofresh.files import canonical_json, read_json, remove_file, sha256_file, write_json
+from hellofresh.files import canonical_json, read_json, remove_file, sha256_file, sha256_text, write_json
 from hellofresh.retrieval.base import DocumentKeys
-from hellofresh.retrieval.documents import CorpusDocument, DocumentWriter, check_document, document_columns
-from hellofresh.retrieval.documents import read_documents as _read_documents
-from hellofresh.retrieval.duplicates import Duplicates
-from hellofresh.retrieval.judgements import (
+from hellofresh.retrieval.documents import (
+    CorpusDocument,
+    DocumentWriter,
+    Duplicates,
     Judgement,
     Query,
     by_query,
+    check_document,
+    document_columns,
+    normalised,
     read_qrels,
     read_queries,
     write_qrels,
     write_queries,
 )
+from hellofresh.retrieval.documents import read_documents as _read_documents
 from hellofresh.workspace import Workspace
-
-__all__ = [
-    "ADDRESS_ENDING",
-    "CorpusManifest",
-    "FoundDocument",
-    "RetrievalCorpus",
-    "check_corpus",
-    "document_address",
-    "list_corpora",
-    "open_corpus",
-    "open_exact",
-    "write_corpus",
-]
 
 ADDRESS_ENDING = ".corpus.invalid"
 """Of the names under which corpora are addressed; no server can have one."""
@@ -425,3 +423,78 @@ def check_corpus(corpus: RetrievalCorpus) -> None:
             what, name = ("query", item.query) if item.query not in known else ("document", item.document)
             raise _unknown(what, name, item)
     _check_queries(queries, judgements, corpus.folder)
+
+
+@dataclass(frozen=True, slots=True)
+class PoolRule:
+    """How a pool is made.
+
+    Attributes:
+        base: the corpus with queries and judgements.
+        others: corpora that distractors come from.
+        size: documents in all, None for all of them.
+        seed: of the choice of distractors.
+    """
+
+    base: RetrievalCorpus
+    others: Sequence[RetrievalCorpus]
+    size: int | None = None
+    seed: int = 1
+
+    @property
+    def parameters(self) -> dict[str, str | int | float | bool]:
+        """All that decides the pool: names and content of the corpora, size and seed."""
+        corpora = (self.base, *self.others)
+        return {
+            "corpora": ", ".join(f"{corpus.name} {corpus.manifest.sha256[:16]}" for corpus in corpora),
+            "size": self.size or 0,
+            "seed": self.seed,
+        }
+
+
+def pool_documents(rule: PoolRule) -> Iterator[FoundDocument]:
+    """The documents of a pool.
+
+    Raises:
+        UsageError: if the corpora are too small for the size, or too large.
+    """
+    taken = rule.base.manifest.documents
+    if rule.size is not None and (rule.size < taken or not rule.others):
+        raise UsageError(
+            f"a pool of {rule.size:,} documents",
+            where=f"corpus {rule.base.name}",
+            expected=f"at least its {taken:,}, and another corpus for the rest",
+            code="bad-pool-size",
+        )
+    titles = set()
+    for document in rule.base.documents():
+        titles.add(normalised(document.title))
+        yield FoundDocument(document, rule.base.name)
+    for other, places in zip(rule.others, _places(rule, taken), strict=True):
+        chosen = _chosen(other, places, rule.seed, titles)
+        for document in other.documents():
+            if document.id in chosen:
+                name = f"{other.name}:{document.id}"
+                yield FoundDocument(replace(document, id=name), other.name)
+
+
+def _places(rule: PoolRule, taken: int) -> list[int | None]:
+    if rule.size is None:
+        return [None] * len(rule.others)
+    share, rest = divmod(rule.size - taken, len(rule.others))
+    return [share + (number < rest) for number in range(len(rule.others))]
+
+
+def _chosen(corpus: RetrievalCorpus, places: int | None, seed: int, titles: set[str]) -> set[str]:
+    allowed = [document.id for document in corpus.documents() if normalised(document.title) not in titles]
+    if places is None:
+        return set(allowed)
+    if len(allowed) < places:
+        raise UsageError(
+            f"{len(allowed):,} documents can be distractors",
+            where=f"corpus {corpus.name}",
+            expected=f"at least {places:,}",
+            fix="Name another corpus, or a smaller --size.",
+            code="too-few-distractors",
+        )
+    return set(sorted(allowed, key=lambda name: sha256_text(f"{seed}:{name}"))[:places])

@@ -19,8 +19,6 @@ from hellofresh.retrieval.base import DocumentKeys, Parameters, best
 from hellofresh.retrieval.corpora import RetrievalCorpus
 from hellofresh.retrieval.encoders import Encoder
 
-__all__ = ["DenseRetriever", "corpus_vectors"]
-
 _BLOCK = 500
 """Documents in a block: half a minute's work on one processor."""
 

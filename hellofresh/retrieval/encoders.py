@@ -27,18 +27,6 @@ if TYPE_CHECKING:
     from onnxruntime import InferenceSession
     from tokenizers import Tokenizer
 
-__all__ = [
-    "HUB",
-    "MINILM",
-    "Encoder",
-    "MiniLm",
-    "SentenceEncoder",
-    "loading_of",
-    "not_at_hand",
-    "open_encoder",
-    "prefixes_of",
-]
-
 MINILM = "minilm"
 HUB = "hub:"
 """Begins the name of a model that may be downloaded."""

@@ -21,11 +21,6 @@ from hellofresh.retrieval.base import Retriever
 from hellofresh.retrieval.corpora import RetrievalCorpus
 from hellofresh.stats import Interval, area_under_curve, share_interval
 
-__all__ = [
-    "LabelledPair", "Rate", "Rates", "ScoredPairs", "ThresholdCalibration", "calibrate_threshold", "corpus_pairs",
-    "joined", "parse_rule", "read_pairs", "score_pairs",
-]  # fmt: skip
-
 Floats = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 _CANDIDATES = 2001

@@ -10,8 +10,6 @@ import re
 
 from hellofresh.rewards.base import RewardCase
 
-__all__ = ["SIGNS", "civil", "denies", "grounded", "repetition"]
-
 SIGNS = ("denies", "grounded", "civil", "repetition")
 """The rules by name, in the order of tables."""
 _DENIAL = re.compile(

@@ -113,7 +113,7 @@ def check_changes(
     _check_teams(before, sorted({team for _, team, _ in touched}), author, report)
     for place in sorted(touched, key=str):
         here = [dues[place[0], split] for split in Split if split in touched[place]]
-        report.entries.append(_check_entry(after, before, place, here, at, report))
+        report.entries.append(_check_entry((before, after), place, here, at, report))
     return report
 
 
@@ -247,9 +247,9 @@ def _accounts(path: Path) -> Mapping[str, Sequence[str]]:
 
 
 def _check_entry(
-    after: Path, before: Path, place: _Place, dues: Sequence[Due], moment: datetime, report: ChangeReport
+    roots: tuple[Path, Path], place: _Place, dues: Sequence[Due], moment: datetime, report: ChangeReport
 ) -> ChangedEntry:
-    name = "/".join(map(str, place))
+    (before, after), name = roots, "/".join(map(str, place))
     was = (before / name).is_dir()
     if not any((after / name).glob("*")):
         return ChangedEntry(name, "withdrawn")

@@ -19,8 +19,8 @@ from hellofresh.files import atomic_path, canonical_json, remove_file, sha256_te
 from hellofresh.retrieval.base import missing_extra
 from hellofresh.retrieval.comparison import rank_queries
 from hellofresh.retrieval.corpora import RetrievalCorpus
+from hellofresh.retrieval.documents import Query
 from hellofresh.retrieval.encoders import loading_of, not_at_hand, prefixes_of
-from hellofresh.retrieval.judgements import Query
 from hellofresh.retrieval.rerank import FIRST_STAGE
 from hellofresh.retrieval.sparse import SparseRetriever
 from hellofresh.stats.retrieval import measures

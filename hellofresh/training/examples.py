@@ -15,7 +15,7 @@ import numpy as np
 from hellofresh.errors import DataError
 from hellofresh.files import sha256_text
 from hellofresh.retrieval.corpora import RetrievalCorpus
-from hellofresh.retrieval.judgements import Query
+from hellofresh.retrieval.documents import Query
 from hellofresh.retrieval.sparse import SparseRetriever
 from hellofresh.training.recipe import Recipe
 

@@ -17,10 +17,9 @@ from numpy.typing import NDArray
 from hellofresh.files import canonical_json, remove_file, sha256_text
 from hellofresh.retrieval.comparison import rank_queries
 from hellofresh.retrieval.corpora import RetrievalCorpus
-from hellofresh.retrieval.judgements import Query
-from hellofresh.retrieval.rerank import FIRST_STAGE, DenseScorer
+from hellofresh.retrieval.documents import Query
+from hellofresh.retrieval.rerank import FIRST_STAGE, DenseScorer, Head, lexical_scores, write_head
 from hellofresh.retrieval.sparse import SparseRetriever
-from hellofresh.retrieval.trained import Head, lexical_scores, write_head
 from hellofresh.stats.retrieval import measures
 from hellofresh.training.adam import rate_at
 from hellofresh.training.examples import Example, make_examples, split_for_selection

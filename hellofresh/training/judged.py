@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 from hellofresh.errors import DataError
 from hellofresh.files import sha256_text
 from hellofresh.metrics import accuracy, balanced_accuracy, class_f1, class_precision, class_recall
-from hellofresh.rewards.base import LabelledResponse
-from hellofresh.rewards.card import RewardMeasure
+from hellofresh.rewards.base import LabelledResponse, RewardMeasure
 from hellofresh.stats import cluster_tables, compare, metric_interval
 from hellofresh.training.recipe import RewardRecipe
 

@@ -13,11 +13,10 @@ from hellofresh.clock import now
 from hellofresh.errors import HelloFreshError, SubmissionError
 from hellofresh.net.public import PublicHttp
 from hellofresh.quarters import utc_text
-from hellofresh.ratings.assignments import RaterPlan, RatingTurn
 from hellofresh.ratings.links import check_links
-from hellofresh.ratings.people import OpenStudy, open_study
+from hellofresh.ratings.people import OpenStudy, RaterPlan, RatingTurn, open_study
+from hellofresh.ratings.study import RatingPhase
 from hellofresh.ratings.submitted import RaterSheet, SheetState, Step, SubmittedAnswers, SubmittedRating, check_answers
-from hellofresh.ratings.table import RatingPhase
 from leaderboard.components.markup import el
 from leaderboard.rating.form import ask, show_post, show_responses
 

@@ -12,10 +12,9 @@ from hellofresh.board.read import BoardFiles
 from hellofresh.cli import main
 from hellofresh.cli.train import reward as train_reward
 from hellofresh.editions import parse_edition
-from hellofresh.ratings.study import read_study
-from hellofresh.ratings.table import RATINGS, JudgeKind, Rating, RatingPhase, write_table
+from hellofresh.ratings.study import RATINGS, JudgeKind, Rating, RatingPhase, read_study, write_table
 from hellofresh.regimes import evidence_response
-from hellofresh.retrieval import evidence
+from hellofresh.retrieval import retrievers as evidence
 from hellofresh.retrieval.encoders import Encoder
 from hellofresh.rewards import models
 from hellofresh.workspace import Workspace

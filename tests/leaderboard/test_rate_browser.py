@@ -27,8 +27,7 @@ from hellofresh.ratings.people import (
     page_folder,
     progress,
 )
-from hellofresh.ratings.study import StudySample
-from hellofresh.ratings.table import StudyFiles
+from hellofresh.ratings.study import StudyFiles, StudySample
 from hellofresh.workspace import Workspace
 
 pytestmark = pytest.mark.integration

@@ -13,10 +13,9 @@ from streamlit.testing.v1 import AppTest
 from hellofresh.board.build import build_board
 from hellofresh.board.schema import RatedResponse
 from hellofresh.ratings.classifiers import SMOKE_TEST
-from hellofresh.ratings.imports import MUSE_EDITION, import_muse
 from hellofresh.ratings.model_judge import keep_ratings
-from hellofresh.ratings.muse import read_muse
-from hellofresh.ratings.table import JudgeKind, Rating
+from hellofresh.ratings.muse import MUSE_EDITION, import_muse, read_muse
+from hellofresh.ratings.study import JudgeKind, Rating
 from hellofresh.results.scores import score_quarter
 from hellofresh.workspace import Workspace
 from leaderboard.components.ratings import side_by_side

@@ -16,7 +16,6 @@ from hellofresh.submissions import read_receipt
 from hellofresh.submissions.inbox import VARIABLE, Inbox
 from hellofresh.workspace import Workspace
 from leaderboard.data.dues import load_dues
-from leaderboard.data.uploads import Upload, review
 
 pytestmark = pytest.mark.integration
 

@@ -8,9 +8,8 @@ from pathlib import Path
 from hellofresh.editions import Frozen
 from hellofresh.ratings.people import OpenStudy, RaterAccess, SystemResponse, assign, open_study, page_folder
 from hellofresh.ratings.rubric import Rubric
-from hellofresh.ratings.study import StudySample
+from hellofresh.ratings.study import StudyFiles, StudySample
 from hellofresh.ratings.submitted import Step, SubmittedAnswers, SubmittedRating
-from hellofresh.ratings.table import StudyFiles
 from hellofresh.workspace import Workspace
 
 EDITION = Frozen("corrections", "1")

@@ -15,14 +15,24 @@ from hellofresh.errors import DataError, RunError, UsageError
 from hellofresh.models import Answer, CallError, Finish, Limits, ModelSpec, Price, Request
 from hellofresh.ratings import model_judge
 from hellofresh.ratings.classifiers import SMOKE_TEST, classify_study
-from hellofresh.ratings.imports import import_muse
-from hellofresh.ratings.judge_regime import JudgeRegime, JudgeSettings, _kept_object, _listed, _shuffled, _value
 from hellofresh.ratings.judges import judge_biases, judge_quality, known_judges, powered_means
-from hellofresh.ratings.model_judge import Judging, foresee_judging, judge_study, judgings, keep_ratings, read_pairs
-from hellofresh.ratings.muse import read_muse
+from hellofresh.ratings.model_judge import (
+    JudgeRegime,
+    JudgeSettings,
+    Judging,
+    _kept_object,
+    _listed,
+    _shuffled,
+    _value,
+    foresee_judging,
+    judge_study,
+    judgings,
+    keep_ratings,
+    read_pairs,
+)
+from hellofresh.ratings.muse import import_muse, read_muse
 from hellofresh.ratings.rubric import load_rubric
-from hellofresh.ratings.study import RatedStudy, read_responses, read_study
-from hellofresh.ratings.table import JudgeKind, Rating
+from hellofresh.ratings.study import JudgeKind, RatedStudy, Rating, read_responses, read_study
 from hellofresh.runs import Patience
 from hellofresh.workspace import Workspace
 

@@ -10,9 +10,8 @@ from pathlib import Path
 import pytest
 
 from hellofresh.net.public import PublicHttp
-from hellofresh.ratings.links import LinkReport, LinkState, check_links
+from hellofresh.ratings.links import LinkReport, LinkState, check_links, judge_links, rule_facts
 from hellofresh.ratings.rubric import load_rubric
-from hellofresh.ratings.rules import judge_links, rule_facts
 from hellofresh.ratings.study import BlindedResponse
 
 _SPEC = importlib.util.spec_from_file_location("link_sites", Path(__file__).parents[1] / "web" / "conftest.py")

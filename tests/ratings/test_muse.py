@@ -10,13 +10,18 @@ import pytest
 
 from hellofresh.errors import DataError, SourceError
 from hellofresh.ratings import muse
-from hellofresh.ratings.agreement import agreement_by_criterion, criterion_agreement
-from hellofresh.ratings.comparison import Form, compare_systems, of_systems, option_shares, system_means
-from hellofresh.ratings.imports import MUSE_EDITION, MUSE_TASK, import_muse
-from hellofresh.ratings.muse import MAIN_SYSTEMS, SYSTEMS, MuseStudy, read_muse
+from hellofresh.ratings.comparison import (
+    Form,
+    agreement_by_criterion,
+    compare_systems,
+    criterion_agreement,
+    of_systems,
+    option_shares,
+    system_means,
+)
+from hellofresh.ratings.muse import MAIN_SYSTEMS, MUSE_EDITION, MUSE_TASK, SYSTEMS, MuseStudy, import_muse, read_muse
 from hellofresh.ratings.rubric import load_rubric
-from hellofresh.ratings.study import read_responses, read_samples, read_study
-from hellofresh.ratings.table import RatingPhase, check_ratings
+from hellofresh.ratings.study import RatingPhase, check_ratings, read_responses, read_samples, read_study
 from hellofresh.workspace import Workspace
 
 RUBRIC = load_rubric("correction-13")

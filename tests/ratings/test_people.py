@@ -19,13 +19,11 @@ sys.path.insert(0, str(Path(__file__).parent))
 from rating import EDITION, SYSTEMS, assigned, full_answers, responses, samples, study_files, submission
 
 from hellofresh.errors import DataError, SubmissionError, UsageError
-from hellofresh.ratings.assignments import deal
 from hellofresh.ratings.comparison import of_systems, system_means
-from hellofresh.ratings.people import assign, close_study, export_study, open_study, page_folder, progress
+from hellofresh.ratings.people import assign, close_study, deal, export_study, open_study, page_folder, progress
 from hellofresh.ratings.rubric import load_rubric
-from hellofresh.ratings.study import read_study
+from hellofresh.ratings.study import RatingPhase, read_study
 from hellofresh.ratings.submitted import RaterSheet, Step, SubmittedAnswers, check_answers
-from hellofresh.ratings.table import RatingPhase
 
 RUBRIC = load_rubric("correction-13")
 LINKS = ("https://example.org/0", "https://example.net/0")

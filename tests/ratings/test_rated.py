@@ -8,8 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from hellofresh.ratings.imports import MUSE_EDITION, import_muse
-from hellofresh.ratings.muse import read_muse
+from hellofresh.ratings.muse import MUSE_EDITION, import_muse, read_muse
 from hellofresh.ratings.rubric import load_rubric
 from hellofresh.ratings.study import RatedStudy
 from hellofresh.releases import Release, load_release

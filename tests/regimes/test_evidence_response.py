@@ -18,7 +18,7 @@ from hellofresh.outputs import Response, Status
 from hellofresh.prompts import load_prompt_set
 from hellofresh.regimes import Case, Outcome, get_regime
 from hellofresh.regimes.evidence_response import EvidenceResponse, EvidenceResponseSettings
-from hellofresh.retrieval import evidence
+from hellofresh.retrieval import retrievers as evidence
 from hellofresh.retrieval.corpora import RetrievalCorpus
 from hellofresh.rewards.base import RewardCase
 from hellofresh.tasks import EvidenceQuery, get_task

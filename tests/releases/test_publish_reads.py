@@ -21,8 +21,7 @@ from hellofresh.releases import BUNDLED, CalendarRule, reveal
 from hellofresh.releases.build.frozen import DatasetSource, freeze
 from hellofresh.releases.publish import publish_to_folder
 from hellofresh.retrieval.corpora import FoundDocument, open_corpus, write_corpus
-from hellofresh.retrieval.documents import CorpusDocument
-from hellofresh.retrieval.judgements import Judgement, Query
+from hellofresh.retrieval.documents import CorpusDocument, Judgement, Query
 from hellofresh.samples import Candidate, Label, Sample
 from hellofresh.tasks import Statement, get_task
 from hellofresh.tasks.corrections import MisleadingPost

@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 
 from hellofresh.retrieval.corpora import FoundDocument, RetrievalCorpus, open_corpus, write_corpus
-from hellofresh.retrieval.documents import CorpusDocument
-from hellofresh.retrieval.judgements import Judgement, Query
+from hellofresh.retrieval.documents import CorpusDocument, Judgement, Query
 from hellofresh.workspace import Workspace
 
 SUBJECTS = ("otters", "kites", "lanterns", "barley", "glaciers", "violins", "harbours", "beetles")

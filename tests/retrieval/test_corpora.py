@@ -14,16 +14,24 @@ from hellofresh.errors import DataError, HelloFreshError, UsageError
 from hellofresh.files import read_json, write_json
 from hellofresh.retrieval.corpora import (
     FoundDocument,
+    PoolRule,
     RetrievalCorpus,
     check_corpus,
     list_corpora,
     open_corpus,
+    pool_documents,
     write_corpus,
 )
-from hellofresh.retrieval.documents import CorpusDocument, DocumentWriter, read_documents
-from hellofresh.retrieval.duplicates import Duplicates, SameBy
-from hellofresh.retrieval.judgements import Judgement, Query, by_query
-from hellofresh.retrieval.pools import PoolRule, pool_documents
+from hellofresh.retrieval.documents import (
+    CorpusDocument,
+    DocumentWriter,
+    Duplicates,
+    Judgement,
+    Query,
+    SameBy,
+    by_query,
+    read_documents,
+)
 from hellofresh.workspace import Workspace
 from tests.retrieval.conftest import small_documents, small_queries, write_small
 

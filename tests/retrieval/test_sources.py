@@ -10,7 +10,7 @@ import pytest
 
 from hellofresh.errors import HelloFreshError, SourceError, UnknownNameError
 from hellofresh.retrieval.corpora import open_corpus, write_corpus
-from hellofresh.retrieval.judgements import Judgement
+from hellofresh.retrieval.documents import Judgement
 from hellofresh.retrieval.sources import CorpusSource, open_source
 from hellofresh.workspace import Workspace
 from tests.retrieval.conftest import write_rows

@@ -16,11 +16,18 @@ from hellofresh.errors import DataError, HelloFreshError
 from hellofresh.outputs import Ranking
 from hellofresh.retrieval.base import made_ranking
 from hellofresh.retrieval.corpora import RetrievalCorpus
-from hellofresh.retrieval.fusion import Fusion
-from hellofresh.retrieval.rerank import DenseScorer, TwoStage
-from hellofresh.retrieval.retrievers import open_retriever
+from hellofresh.retrieval.rerank import (
+    DenseScorer,
+    Head,
+    TrainedScorer,
+    TwoStage,
+    lexical_scores,
+    read_head,
+    untrained,
+    write_head,
+)
+from hellofresh.retrieval.retrievers import Fusion, open_retriever
 from hellofresh.retrieval.sparse import Bm25, SparseRetriever
-from hellofresh.retrieval.trained import Head, TrainedScorer, lexical_scores, read_head, untrained, write_head
 from tests.retrieval.conftest import small_queries
 from tests.retrieval.test_dense import DIMENSIONS, LetterEncoder
 

@@ -9,11 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hellofresh.retrieval.trained import Head
-from hellofresh.rewards.base import RewardCase
-from hellofresh.rewards.combined import CombinedReward
-from hellofresh.rewards.equations import penalised_reward, summed_reward
-from hellofresh.rewards.relevance import ResponseRelevance
+from hellofresh.retrieval.rerank import Head
+from hellofresh.rewards.base import RewardCase, penalised_reward, summed_reward
+from hellofresh.rewards.heads import ResponseRelevance
+from hellofresh.rewards.models import CombinedReward
 from tests.retrieval.test_dense import DIMENSIONS, LetterEncoder
 
 SHARES = st.floats(0, 1, allow_subnormal=False)

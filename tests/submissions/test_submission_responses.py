@@ -9,8 +9,7 @@ import pytest
 from hellofresh.editions import Frozen
 from hellofresh.files import write_jsonl
 from hellofresh.ratings.references import about_copied_responses
-from hellofresh.ratings.study import BlindedResponse, write_responses
-from hellofresh.ratings.table import StudyFiles
+from hellofresh.ratings.study import BlindedResponse, StudyFiles, write_responses
 from hellofresh.submissions.check import about_responses
 from hellofresh.submissions.format import Prediction
 from hellofresh.workspace import Workspace

@@ -10,9 +10,8 @@ import pytest
 
 from hellofresh.errors import ConfigError, DataError, UnknownNameError
 from hellofresh.retrieval.corpora import RetrievalCorpus
-from hellofresh.retrieval.rerank import DenseScorer
+from hellofresh.retrieval.rerank import DenseScorer, read_head
 from hellofresh.retrieval.sparse import Bm25, SparseRetriever
-from hellofresh.retrieval.trained import read_head
 from hellofresh.training import heads
 from hellofresh.training.adam import AdamW, rate_at
 from hellofresh.training.examples import make_examples, split_for_selection

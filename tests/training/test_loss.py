@@ -8,7 +8,7 @@ from importlib.util import find_spec
 import numpy as np
 import pytest
 
-from hellofresh.retrieval.trained import Head
+from hellofresh.retrieval.rerank import Head
 from hellofresh.training.heads import head_gradient
 from hellofresh.training.loss import reranker_loss
 from hellofresh.training.recipe import Recipe

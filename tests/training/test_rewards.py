@@ -11,8 +11,7 @@ import pytest
 
 from hellofresh.errors import DataError, UsageError
 from hellofresh.files import read_json, write_json
-from hellofresh.rewards.base import Beside, LabelledResponse, RewardCase
-from hellofresh.rewards.card import RewardData, read_card
+from hellofresh.rewards.base import Beside, LabelledResponse, RewardCase, RewardData, read_card
 from hellofresh.rewards.models import open_combined, open_reward
 from hellofresh.training import reward_encoders, rewards
 from hellofresh.training.heads import TrainingProgress

@@ -9,8 +9,7 @@ import pytest
 from collectors.datasets.judged import read_judged
 from hellofresh.files import sha256_text
 from hellofresh.retrieval.encoders import MiniLm
-from hellofresh.rewards.base import Beside
-from hellofresh.rewards.card import RewardMeasure
+from hellofresh.rewards.base import Beside, RewardMeasure
 from hellofresh.training.recipe import RewardRecipe, load_recipe
 from hellofresh.training.rewards import RewardTraining, train_reward
 from tests.conftest import need

@@ -8,10 +8,17 @@ import polars as pl
 
 from hellofresh.board.schema import JudgeRow, RatedResponse, RatedRow
 from hellofresh.board.splits import BoardSplit
-from hellofresh.ratings.agreement import counted_values
+from hellofresh.ratings.comparison import counted_values
 from hellofresh.ratings.judges import JudgeQuality, judge_quality, known_judges
-from hellofresh.ratings.study import RatedStudy, read_responses, read_samples, read_study
-from hellofresh.ratings.table import JudgeKind, RatingPhase, StudyFiles
+from hellofresh.ratings.study import (
+    JudgeKind,
+    RatedStudy,
+    RatingPhase,
+    StudyFiles,
+    read_responses,
+    read_samples,
+    read_study,
+)
 from hellofresh.results.rated import RatedStanding, rated_standings
 from hellofresh.samples import MAIN
 from hellofresh.tasks import get_task

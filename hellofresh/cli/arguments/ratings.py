@@ -9,8 +9,6 @@ from hellofresh.cli.arguments.shared import Subparsers, add_command, add_group
 from hellofresh.editions import Edition, parse_edition
 from hellofresh.errors import UsageError
 
-__all__ = ["add_judge", "add_rate"]
-
 _EDITION = "muse-study@94662cc"
 
 

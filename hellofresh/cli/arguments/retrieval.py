@@ -7,8 +7,6 @@ from pathlib import Path
 
 from hellofresh.cli.arguments.shared import Subparsers, add_command, add_group, parse_day, parse_pairs
 
-__all__ = ["FORMATS", "add_calibrate", "add_corpus"]
-
 FORMATS = ("check-covid", "scifact", "beir", "cord-19", "litcovid", "jsonl")
 """As in `hellofresh.retrieval.sources`, which help must not wait for; a test compares them."""
 

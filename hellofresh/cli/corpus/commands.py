@@ -22,15 +22,15 @@ from hellofresh.retrieval.base import Retriever
 from hellofresh.retrieval.comparison import ComparedRetriever, RetrieverComparison, compare_retrievers
 from hellofresh.retrieval.corpora import (
     CorpusManifest,
+    PoolRule,
     RetrievalCorpus,
     check_corpus,
     list_corpora,
     open_corpus,
+    pool_documents,
     write_corpus,
 )
-from hellofresh.retrieval.documents import CorpusDocument
-from hellofresh.retrieval.judgements import read_qrels
-from hellofresh.retrieval.pools import PoolRule, pool_documents
+from hellofresh.retrieval.documents import CorpusDocument, read_qrels
 from hellofresh.retrieval.rerank import FIRST_STAGE
 from hellofresh.retrieval.retrievers import Opening, open_retriever
 from hellofresh.retrieval.sources import open_source
@@ -38,8 +38,6 @@ from hellofresh.stats import Interval
 from hellofresh.stats.retrieval import METRICS
 from hellofresh.tasks import EvidenceQuery, Task, get_task
 from hellofresh.workspace import Workspace
-
-__all__ = ["build", "check", "compare", "freeze_split", "import_corpus", "index", "search", "show"]
 
 _SHOWN = ("ndcg@1", "ndcg@3", "recall@3", "ndcg@5", "recall@5", "ndcg@10", "recall@20")
 

@@ -10,7 +10,6 @@ from hellofresh.cli._output import CommandOutput, duration
 from hellofresh.errors import UsageError
 from hellofresh.net.public import PublicHttp
 from hellofresh.ratings.classifiers import SMOKE_TEST, classify_study
-from hellofresh.ratings.judge_regime import JudgeSettings
 from hellofresh.ratings.judges import (
     RANKS_FROM,
     JudgeBias,
@@ -20,7 +19,9 @@ from hellofresh.ratings.judges import (
     known_judges,
     powered_means,
 )
+from hellofresh.ratings.links import RULES, judge_links
 from hellofresh.ratings.model_judge import (
+    JudgeSettings,
     Judging,
     PairChoice,
     foresee_judging,
@@ -30,14 +31,11 @@ from hellofresh.ratings.model_judge import (
     read_pairs,
 )
 from hellofresh.ratings.rubric import load_rubric
-from hellofresh.ratings.rules import RULES, judge_links
 from hellofresh.ratings.study import RatedStudy, read_responses, read_study
 from hellofresh.samples import to_json
 from hellofresh.stats.judging import PoweredMean
 from hellofresh.stats.multiway import ClusteredMean
 from hellofresh.workspace import Workspace
-
-__all__ = ["run_classify", "run_judge", "run_judges", "run_links"]
 
 _AGENT = "HelloFresh link check"
 

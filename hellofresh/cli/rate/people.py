@@ -23,8 +23,7 @@ from hellofresh.ratings.people import (
     progress,
 )
 from hellofresh.ratings.references import reference_responses
-from hellofresh.ratings.study import StudySample
-from hellofresh.ratings.table import StudyFiles
+from hellofresh.ratings.study import StudyFiles, StudySample
 from hellofresh.releases import load_release
 from hellofresh.results.entries import Entry, entry_of_run
 from hellofresh.results.rated_entries import rated_names
@@ -32,8 +31,6 @@ from hellofresh.runs import find_run
 from hellofresh.samples import Sample, to_json
 from hellofresh.tasks import Task, get_task
 from hellofresh.workspace import Workspace
-
-__all__ = ["run_assign", "run_close", "run_export", "run_prepare", "run_serve"]
 
 _KEY_IN_REACH = 3
 """What the page's process ends with where it could read the key."""

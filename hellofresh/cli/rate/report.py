@@ -9,8 +9,16 @@ from itertools import groupby
 import polars as pl
 
 from hellofresh.cli._output import CommandOutput
-from hellofresh.ratings.agreement import CriterionAgreement, agreement_by_criterion
-from hellofresh.ratings.comparison import Form, PairTest, compare_systems, of_systems, option_shares, system_means
+from hellofresh.ratings.comparison import (
+    CriterionAgreement,
+    Form,
+    PairTest,
+    agreement_by_criterion,
+    compare_systems,
+    of_systems,
+    option_shares,
+    system_means,
+)
 from hellofresh.ratings.rubric import Criterion
 from hellofresh.ratings.study import RatedStudy, read_samples, read_study
 from hellofresh.releases import load_release
@@ -20,8 +28,6 @@ from hellofresh.stats.agreement import Weighting
 from hellofresh.stats.multiway import ClusteredMean
 from hellofresh.tasks import get_task
 from hellofresh.workspace import Workspace
-
-__all__ = ["run_agreement", "run_report", "run_standings", "show_standings"]
 
 _PARTS = ("modality", "domain")
 _WHY = (

@@ -15,20 +15,17 @@ from hellofresh.files import read_models
 from hellofresh.ratings.model_judge import keep_ratings
 from hellofresh.ratings.people import SystemResponse
 from hellofresh.ratings.reward_judges import JudgedSystems, judge_by_rewards, judge_name, reward_ratings
-from hellofresh.ratings.study import RatedStudy
-from hellofresh.ratings.table import JudgeKind
+from hellofresh.ratings.study import JudgeKind, RatedStudy
 from hellofresh.releases import Release, load_release
 from hellofresh.results.entries import entries_of_runs
 from hellofresh.results.response_study import responses_of, study_of_responses
-from hellofresh.retrieval.evidence import find_evidence
-from hellofresh.rewards.card import RewardCard, read_card
+from hellofresh.retrieval.retrievers import find_evidence
+from hellofresh.rewards.base import RewardCard, read_card
 from hellofresh.rewards.models import open_combined
 from hellofresh.stats.multiway import ClusteredMean
 from hellofresh.tasks import EvidenceQuery, get_task
 from hellofresh.tasks.claim_responses import RUBRIC
 from hellofresh.workspace import Workspace
-
-__all__ = ["run"]
 
 
 def run(options: argparse.Namespace, output: CommandOutput) -> int:

@@ -12,9 +12,7 @@ from typing import BinaryIO, ClassVar, Protocol, cast
 from hellofresh.errors import SourceError
 from hellofresh.files import BadJsonError, strict_json
 from hellofresh.retrieval.corpora import FoundDocument
-from hellofresh.retrieval.judgements import Judgement, Query
-
-__all__ = ["CorpusSource", "day_or_none", "find_file", "lines_of", "make_query", "rows_of", "text_of", "words_of"]
+from hellofresh.retrieval.documents import Judgement, Query
 
 MOST_LINE_BYTES = 4_000_000
 """A document of a million characters and its JSON, with room to spare."""

@@ -13,11 +13,8 @@ from typing import ClassVar
 
 from hellofresh.errors import SourceError
 from hellofresh.retrieval.corpora import FoundDocument
-from hellofresh.retrieval.documents import CorpusDocument
-from hellofresh.retrieval.judgements import Judgement, Query
+from hellofresh.retrieval.documents import CorpusDocument, Judgement, Query
 from hellofresh.retrieval.sources._base import find_file, lines_of, make_query, rows_of, text_of
-
-__all__ = ["BeirSource"]
 
 
 class BeirSource:

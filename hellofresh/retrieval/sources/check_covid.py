@@ -14,11 +14,8 @@ from typing import ClassVar
 
 from hellofresh.errors import SourceError
 from hellofresh.retrieval.corpora import FoundDocument
-from hellofresh.retrieval.documents import CorpusDocument
-from hellofresh.retrieval.judgements import Judgement, Query
+from hellofresh.retrieval.documents import CorpusDocument, Judgement, Query
 from hellofresh.retrieval.sources._base import find_file, make_query, rows_of, text_of
-
-__all__ = ["CheckCovidSource"]
 
 _SPLITS = ("train", "dev", "test")
 _KINDS = ("composed", "extracted")

@@ -14,11 +14,8 @@ from typing import ClassVar, TextIO
 
 from hellofresh.errors import SourceError
 from hellofresh.retrieval.corpora import FoundDocument
-from hellofresh.retrieval.documents import CorpusDocument
-from hellofresh.retrieval.judgements import Judgement, Query
+from hellofresh.retrieval.documents import CorpusDocument, Judgement, Query
 from hellofresh.retrieval.sources._base import MOST_LINE_BYTES, day_or_none
-
-__all__ = ["Cord19Source"]
 
 _COLUMNS = ("cord_uid", "title", "abstract", "doi", "publish_time")
 

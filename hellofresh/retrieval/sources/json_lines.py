@@ -11,11 +11,8 @@ from typing import ClassVar
 
 from hellofresh.errors import SourceError
 from hellofresh.retrieval.corpora import FoundDocument
-from hellofresh.retrieval.documents import CorpusDocument
-from hellofresh.retrieval.judgements import Judgement, Query, read_qrels, read_queries
+from hellofresh.retrieval.documents import CorpusDocument, Judgement, Query, read_qrels, read_queries
 from hellofresh.retrieval.sources._base import day_or_none, find_file, rows_of, text_of
-
-__all__ = ["JsonLinesSource"]
 
 
 class JsonLinesSource:

@@ -12,11 +12,8 @@ from typing import ClassVar
 
 from hellofresh.errors import SourceError
 from hellofresh.retrieval.corpora import FoundDocument
-from hellofresh.retrieval.documents import CorpusDocument
-from hellofresh.retrieval.judgements import Judgement, Query
+from hellofresh.retrieval.documents import CorpusDocument, Judgement, Query
 from hellofresh.retrieval.sources._base import day_or_none, lines_of
-
-__all__ = ["LitCovidSource"]
 
 
 class LitCovidSource:

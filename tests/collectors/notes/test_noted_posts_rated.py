@@ -21,7 +21,7 @@ from hellofresh.files import read_jsonl
 from hellofresh.quarters import Quarter
 from hellofresh.ratings.people import close_study, open_study, page_folder
 from hellofresh.ratings.references import about_copied_responses, reference_responses
-from hellofresh.ratings.table import StudyFiles
+from hellofresh.ratings.study import StudyFiles
 from hellofresh.releases import reveal
 from hellofresh.submissions.format import Prediction
 from hellofresh.tasks import get_task

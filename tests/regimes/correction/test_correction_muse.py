@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from hellofresh.ratings.muse import MusePost
-from hellofresh.ratings.table import RatingPhase
+from hellofresh.ratings.study import RatingPhase
 from hellofresh.regimes import REGIMES
 from hellofresh.regimes.correction.response import OPENINGS
 from hellofresh.transcripts import AskedEvent, NotedEvent, QuotedEvent, ReadEvent, SearchedEvent
