@@ -23,8 +23,8 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from hellofresh.errors import DataError
-from hellofresh.files import canonical_json, read_json, write_json
+from hellofresh.core.errors import DataError
+from hellofresh.core.files import canonical_json, read_json, write_json
 
 CRITERIA = ("refutation", "factuality", "politeness")
 """What a reward model can be trained for: criteria of the rubric evidence-5."""

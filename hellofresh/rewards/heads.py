@@ -22,10 +22,10 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from hellofresh.errors import DataError
-from hellofresh.files import atomic_path, sha256_file
-from hellofresh.retrieval.encoders import Encoder
-from hellofresh.retrieval.rerank import Head, untrained
+from hellofresh.core.errors import DataError
+from hellofresh.core.files import atomic_path, sha256_file
+from hellofresh.evidence.retrieval.encoders import Encoder
+from hellofresh.evidence.retrieval.rerank import Head, untrained
 from hellofresh.rewards.base import Beside, RewardCard, RewardCase
 
 FloatArray = NDArray[np.float64]

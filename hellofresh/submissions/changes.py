@@ -17,17 +17,17 @@ from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict
 
-from hellofresh.clock import now
-from hellofresh.editions import Edition, parse_edition
-from hellofresh.errors import DataError, HelloFreshError, UsageError
-from hellofresh.files import as_model, parse_toml
-from hellofresh.quarters import parse_utc, utc_text
-from hellofresh.samples import MAIN, Split
+from hellofresh.core.clock import now
+from hellofresh.core.editions import Edition, parse_edition
+from hellofresh.core.errors import DataError, HelloFreshError, UsageError
+from hellofresh.core.files import as_model, parse_toml
+from hellofresh.core.quarters import parse_utc, utc_text
 from hellofresh.submissions.check import Due
 from hellofresh.submissions.format import FILES, SYSTEM, Fault, SystemInfo, has_split
 from hellofresh.submissions.names import FOLDER_NAME
 from hellofresh.submissions.receipts import Receipt, known_teams, look_alike, read_receipt
 from hellofresh.submissions.standings import SubmissionStanding, standings
+from hellofresh.tasks.samples import MAIN, Split
 
 DueOf = Callable[[Edition, Split], Due]
 """Gives what is due in an edition on a split; raises an error with the code `no-release` where nothing is."""

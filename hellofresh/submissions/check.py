@@ -16,13 +16,12 @@ from datetime import date, datetime
 from itertools import islice
 from pathlib import Path
 
-from hellofresh.calendar import Calendar
-from hellofresh.clock import now
-from hellofresh.editions import Edition
-from hellofresh.errors import SubmissionError
-from hellofresh.files import canonical_json, sha256_text
-from hellofresh.quarters import utc_text
-from hellofresh.samples import MAIN, Split
+from hellofresh.core.calendar import Calendar
+from hellofresh.core.clock import now
+from hellofresh.core.editions import Edition
+from hellofresh.core.errors import SubmissionError
+from hellofresh.core.files import canonical_json, sha256_text
+from hellofresh.core.quarters import utc_text
 from hellofresh.submissions.format import (
     ANSWERS,
     FILES,
@@ -45,6 +44,7 @@ from hellofresh.submissions.format import (
 )
 from hellofresh.submissions.names import FOLDER_NAME, vendor_in
 from hellofresh.tasks import TASKS, Task, get_task
+from hellofresh.tasks.samples import MAIN, Split
 
 
 @dataclass(frozen=True, slots=True)

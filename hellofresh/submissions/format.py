@@ -26,11 +26,11 @@ from pydantic import (
     model_validator,
 )
 
-from hellofresh.files import BadJsonError, parse_toml, strict_json
-from hellofresh.outputs import Choice, Output, Ranking, Response, Status
-from hellofresh.samples import MAIN, PROSPECTIVE, Split
+from hellofresh.core.files import BadJsonError, parse_toml, strict_json
 from hellofresh.submissions.names import MAX_NAME, faults_of_name, is_plain_text
 from hellofresh.tasks import MOST_CLASSES
+from hellofresh.tasks.outputs import Choice, Output, Ranking, Response, Status
+from hellofresh.tasks.samples import MAIN, PROSPECTIVE, Split
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,13 +21,12 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, field_validator
 
-from hellofresh.clock import Event, check_clock, now
-from hellofresh.editions import Edition
-from hellofresh.errors import DataError, SubmissionError, UsageError, WorkspaceError
-from hellofresh.files import read_model, write_bytes, write_json
-from hellofresh.net.lock import locked
-from hellofresh.quarters import utc_text
-from hellofresh.samples import Split, SplitName
+from hellofresh.core.clock import Event, check_clock, now
+from hellofresh.core.editions import Edition
+from hellofresh.core.errors import DataError, SubmissionError, UsageError, WorkspaceError
+from hellofresh.core.files import read_model, write_bytes, write_json
+from hellofresh.core.net.lock import locked
+from hellofresh.core.quarters import utc_text
 from hellofresh.submissions.check import Due, Submission, as_error, canonical_files, check_time, inspect_submission
 from hellofresh.submissions.format import FILES, MAX_BYTES, MAX_INFO_BYTES, SYSTEM, Fault
 from hellofresh.submissions.names import FOLDER_NAME
@@ -41,6 +40,7 @@ from hellofresh.submissions.receipts import (
     write_receipt,
 )
 from hellofresh.submissions.standings import copied_from, standings
+from hellofresh.tasks.samples import Split, SplitName
 
 VARIABLE = "HELLOFRESH_INBOX"
 """Environment variable that names the inbox of a site; without it nothing can be submitted there."""

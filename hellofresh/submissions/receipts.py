@@ -21,12 +21,11 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
 
 from hellofresh import __version__
-from hellofresh.clock import Event, now
-from hellofresh.editions import MAX_EDITION, Edition, is_edition, parse_edition
-from hellofresh.errors import SubmissionError, UsageError, WorkspaceError
-from hellofresh.files import BadJsonError, strict_json, write_bytes, write_json, write_jsonl
-from hellofresh.quarters import parse_utc, utc_text
-from hellofresh.samples import MAIN, EditionName, Split
+from hellofresh.core.clock import Event, now
+from hellofresh.core.editions import MAX_EDITION, Edition, is_edition, parse_edition
+from hellofresh.core.errors import SubmissionError, UsageError, WorkspaceError
+from hellofresh.core.files import BadJsonError, strict_json, write_bytes, write_json, write_jsonl
+from hellofresh.core.quarters import parse_utc, utc_text
 from hellofresh.submissions.check import (
     Due,
     Submission,
@@ -54,6 +53,7 @@ from hellofresh.submissions.format import (
     read_predictions,
 )
 from hellofresh.submissions.names import FOLDER_NAME, skeleton
+from hellofresh.tasks.samples import MAIN, EditionName, Split
 
 _MOST_EARLIER = 400
 

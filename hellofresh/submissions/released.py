@@ -10,18 +10,18 @@ from collections.abc import Collection
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from hellofresh.calendar import Calendar
-from hellofresh.editions import Edition
-from hellofresh.errors import ReleaseError, SourceError
-from hellofresh.net.below import BelowError, files_below
+from hellofresh.core.calendar import Calendar
+from hellofresh.core.editions import Edition
+from hellofresh.core.errors import ReleaseError, SourceError
+from hellofresh.core.net.below import BelowError, files_below
+from hellofresh.core.workspace import Workspace
 from hellofresh.releases import load_prospective
 from hellofresh.releases.life.load import load_public
 from hellofresh.releases.life.manifest import calendar_of, read_manifest
 from hellofresh.releases.life.tombstones import TOMBSTONES, read_tombstones
-from hellofresh.samples import MAIN, PROSPECTIVE, Split
 from hellofresh.submissions.check import Due
 from hellofresh.tasks import TASKS, get_task
-from hellofresh.workspace import Workspace
+from hellofresh.tasks.samples import MAIN, PROSPECTIVE, Split
 
 _MOST_BYTES = 200_000_000
 _TIMEOUT_S, _QUIET_S = 600.0, 60.0

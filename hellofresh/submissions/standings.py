@@ -28,15 +28,15 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from hellofresh.calendar import Calendar
-from hellofresh.editions import Edition, is_edition
-from hellofresh.quarters import utc_text
-from hellofresh.samples import MAIN, Split
+from hellofresh.core.calendar import Calendar
+from hellofresh.core.editions import Edition, is_edition
+from hellofresh.core.quarters import utc_text
 from hellofresh.submissions.check import Due, Submission, inspect_submission, is_misnamed
 from hellofresh.submissions.format import Fault, Prediction, has_split
 from hellofresh.submissions.names import skeleton
 from hellofresh.submissions.receipts import Receipt, find_submissions, is_linked, read_receipt
 from hellofresh.tasks import MOST_CLASSES
+from hellofresh.tasks.samples import MAIN, Split
 
 _FEWEST = 20
 _FEWEST_NEARLY = 100

@@ -6,14 +6,14 @@ from collections.abc import Iterable, Sequence
 from datetime import date, datetime
 from statistics import median
 
-from hellofresh.calendar import Calendar
-from hellofresh.editions import Edition
-from hellofresh.quarters import Quarter, utc_text
-from hellofresh.samples import MAIN
+from hellofresh.core.calendar import Calendar
+from hellofresh.core.editions import Edition
+from hellofresh.core.quarters import Quarter, utc_text
 from hellofresh.submissions.check import Due, Submission, place_of
 from hellofresh.submissions.format import SYSTEM, Prediction
 from hellofresh.submissions.receipts import Receipt
 from hellofresh.tasks import TASKS
+from hellofresh.tasks.samples import MAIN
 from leaderboard.components.labels import day, task_title
 from leaderboard.components.markup import DASH, Html, el, join, link, named, visible
 from leaderboard.components.pieces import cell, heading, notice, table

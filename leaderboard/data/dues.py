@@ -7,12 +7,12 @@ from pathlib import Path
 
 import polars as pl
 
-from hellofresh.board.read import BoardFiles
-from hellofresh.calendar import Calendar
-from hellofresh.editions import parse_edition
-from hellofresh.samples import Split
+from hellofresh.core.calendar import Calendar
+from hellofresh.core.editions import parse_edition
+from hellofresh.results.board.read import BoardFiles
 from hellofresh.submissions.check import Due
 from hellofresh.tasks import TASKS
+from hellofresh.tasks.samples import Split
 
 __all__ = ["load_dues"]
 

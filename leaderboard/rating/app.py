@@ -9,14 +9,14 @@ from pathlib import Path
 
 import streamlit as st
 
-from hellofresh.clock import now
-from hellofresh.errors import HelloFreshError, SubmissionError
-from hellofresh.net.public import PublicHttp
-from hellofresh.quarters import utc_text
-from hellofresh.ratings.links import check_links
-from hellofresh.ratings.people import OpenStudy, RaterPlan, RatingTurn, open_study
-from hellofresh.ratings.study import RatingPhase
-from hellofresh.ratings.submitted import RaterSheet, SheetState, Step, SubmittedAnswers, SubmittedRating, check_answers
+from hellofresh.core.clock import now
+from hellofresh.core.errors import HelloFreshError, SubmissionError
+from hellofresh.core.net.public import PublicHttp
+from hellofresh.core.quarters import utc_text
+from hellofresh.judging.links import check_links
+from hellofresh.judging.people import OpenStudy, RaterPlan, RatingTurn, open_study
+from hellofresh.judging.study import RatingPhase
+from hellofresh.judging.submitted import RaterSheet, SheetState, Step, SubmittedAnswers, SubmittedRating, check_answers
 from leaderboard.components.markup import el
 from leaderboard.rating.form import ask, show_post, show_responses
 

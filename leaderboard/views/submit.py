@@ -10,8 +10,8 @@ from pathlib import Path
 import streamlit as st
 from streamlit.runtime.uploaded_file_manager import UploadedFile
 
-from hellofresh.clock import now
-from hellofresh.errors import HelloFreshError, SubmissionError
+from hellofresh.core.clock import now
+from hellofresh.core.errors import HelloFreshError, SubmissionError
 from hellofresh.submissions.check import Due, Submission, blank_info, blank_predictions, zipped
 from hellofresh.submissions.format import REGIMES, SYSTEM
 from hellofresh.submissions.inbox import VARIABLE, HandedIn, Inbox

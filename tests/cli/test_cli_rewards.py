@@ -8,16 +8,16 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from hellofresh.board.read import BoardFiles
 from hellofresh.cli import main
 from hellofresh.cli.train import reward as train_reward
-from hellofresh.editions import parse_edition
-from hellofresh.ratings.study import RATINGS, JudgeKind, Rating, RatingPhase, read_study, write_table
-from hellofresh.regimes import evidence_response
-from hellofresh.retrieval import retrievers as evidence
-from hellofresh.retrieval.encoders import Encoder
+from hellofresh.core.editions import parse_edition
+from hellofresh.core.workspace import Workspace
+from hellofresh.evidence.retrieval import retrievers as evidence
+from hellofresh.evidence.retrieval.encoders import Encoder
+from hellofresh.judging.study import RATINGS, JudgeKind, Rating, RatingPhase, read_study, write_table
+from hellofresh.results.board.read import BoardFiles
 from hellofresh.rewards import models
-from hellofresh.workspace import Workspace
+from hellofresh.runs.regimes import evidence_response
 from tests.retrieval.conftest import write_small
 from tests.retrieval.test_dense import LetterEncoder
 from tests.training.test_rewards import made

@@ -14,9 +14,9 @@ from collectors.notes import SERVICES, LabelSource
 from collectors.wikipedia import EditsSettings, Kind
 from hellofresh.cli import _handler
 from hellofresh.cli.arguments import command_line, sources, submissions
-from hellofresh.samples import Split
 from hellofresh.submissions.format import REGIMES
 from hellofresh.submissions.inbox import VARIABLE
+from hellofresh.tasks.samples import Split
 
 HEAVY = (
     "numpy",
@@ -87,7 +87,7 @@ def test_a_command_loads_only_its_own_handlers() -> None:
     assert (
         not of(modules, "collectors")
         | of(modules, "leaderboard")
-        | of(modules, "hellofresh.board")
+        | of(modules, "hellofresh.results.board")
         | of(modules, "polars")
     )
 

@@ -10,21 +10,21 @@ from typing import Any
 import polars as pl
 import pytest
 
-from hellofresh.board.build import build_board
-from hellofresh.candidates.collection import CollectionJob, collect_quarter
-from hellofresh.candidates.funnel import Funnel
-from hellofresh.candidates.rows import Collection, SourceFile
-from hellofresh.clock import now
-from hellofresh.errors import SubmissionError
-from hellofresh.quarters import Quarter
+from hellofresh.core.clock import now
+from hellofresh.core.errors import SubmissionError
+from hellofresh.core.quarters import Quarter
+from hellofresh.core.workspace import Workspace
 from hellofresh.releases import BUNDLED, build_prospective, take_down
+from hellofresh.releases.candidates.collection import CollectionJob, collect_quarter
+from hellofresh.releases.candidates.funnel import Funnel
+from hellofresh.releases.candidates.rows import Collection, SourceFile
+from hellofresh.results.board.build import build_board
 from hellofresh.results.scores import score_quarter
-from hellofresh.samples import MAIN, PROSPECTIVE
 from hellofresh.submissions import Due
 from hellofresh.submissions.check import check_time
 from hellofresh.submissions.released import due_in
 from hellofresh.tasks import TASKS
-from hellofresh.workspace import Workspace
+from hellofresh.tasks.samples import MAIN, PROSPECTIVE
 from leaderboard.data.dues import load_dues
 
 OPEN, NEXT = Quarter(2026, 3), Quarter(2026, 4)

@@ -17,8 +17,9 @@ from browsing import Visit, serious_findings, wait_for_site
 from hostile_responses import HOSTILE_RESPONSES
 from playwright.sync_api import Browser, BrowserContext, Locator, Page, expect
 
-from hellofresh.editions import Frozen
-from hellofresh.ratings.people import (
+from hellofresh.core.editions import Frozen
+from hellofresh.core.workspace import Workspace
+from hellofresh.judging.people import (
     RaterAccess,
     SystemResponse,
     assign,
@@ -27,8 +28,7 @@ from hellofresh.ratings.people import (
     page_folder,
     progress,
 )
-from hellofresh.ratings.study import StudyFiles, StudySample
-from hellofresh.workspace import Workspace
+from hellofresh.judging.study import StudyFiles, StudySample
 
 pytestmark = pytest.mark.integration
 

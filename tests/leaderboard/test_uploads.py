@@ -20,12 +20,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hellofresh.calendar import CalendarRule
-from hellofresh.errors import WorkspaceError
-from hellofresh.quarters import Quarter
-from hellofresh.samples import PROSPECTIVE
+from hellofresh.core.calendar import CalendarRule
+from hellofresh.core.errors import WorkspaceError
+from hellofresh.core.quarters import Quarter
 from hellofresh.submissions import MAX_BYTES, Due, inspect_submission
 from hellofresh.submissions.check import blank_info, blank_predictions, zipped
+from hellofresh.tasks.samples import PROSPECTIVE
 from leaderboard.data.uploads import Review, SystemForm, Upload, UploadFinding, fingerprint, review, said_toml
 
 CORPUS = Path(__file__).parent.parent / "corpus"

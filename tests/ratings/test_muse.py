@@ -8,9 +8,10 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from hellofresh.errors import DataError, SourceError
-from hellofresh.ratings import muse
-from hellofresh.ratings.comparison import (
+from hellofresh.core.errors import DataError, SourceError
+from hellofresh.core.workspace import Workspace
+from hellofresh.judging import muse
+from hellofresh.judging.comparison import (
     Form,
     agreement_by_criterion,
     compare_systems,
@@ -19,10 +20,9 @@ from hellofresh.ratings.comparison import (
     option_shares,
     system_means,
 )
-from hellofresh.ratings.muse import MAIN_SYSTEMS, MUSE_EDITION, MUSE_TASK, SYSTEMS, MuseStudy, import_muse, read_muse
-from hellofresh.ratings.rubric import load_rubric
-from hellofresh.ratings.study import RatingPhase, check_ratings, read_responses, read_samples, read_study
-from hellofresh.workspace import Workspace
+from hellofresh.judging.muse import MAIN_SYSTEMS, MUSE_EDITION, MUSE_TASK, SYSTEMS, MuseStudy, import_muse, read_muse
+from hellofresh.judging.rubric import load_rubric
+from hellofresh.judging.study import RatingPhase, check_ratings, read_responses, read_samples, read_study
 
 RUBRIC = load_rubric("correction-13")
 

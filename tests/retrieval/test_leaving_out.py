@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from hellofresh.outputs import Ranking
-from hellofresh.retrieval.base import DocumentKeys, best
-from hellofresh.retrieval.sparse import Analyzer, Bm25, Postings, SparseRetriever
+from hellofresh.evidence.retrieval.base import DocumentKeys, best
+from hellofresh.evidence.retrieval.sparse import Analyzer, Bm25, Postings, SparseRetriever
+from hellofresh.tasks.outputs import Ranking
 
 TERMS = [f"t{number}" for number in range(12)]
 

@@ -12,11 +12,11 @@ import numpy as np
 import pytest
 from sklearn.feature_extraction.text import TfidfVectorizer
 
-from hellofresh.errors import UsageError
-from hellofresh.retrieval import sparse
-from hellofresh.retrieval.corpora import RetrievalCorpus
-from hellofresh.retrieval.sparse import Analyzer, Bm25, SparseRetriever, TfIdf
-from hellofresh.workspace import Workspace
+from hellofresh.core.errors import UsageError
+from hellofresh.core.workspace import Workspace
+from hellofresh.evidence.retrieval import sparse
+from hellofresh.evidence.retrieval.corpora import RetrievalCorpus
+from hellofresh.evidence.retrieval.sparse import Analyzer, Bm25, SparseRetriever, TfIdf
 from tests.retrieval.conftest import small_documents, small_queries, write_small
 
 PLAIN = Analyzer(stem=False, drop_frequent=False)

@@ -12,11 +12,10 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from hellofresh.errors import DataError, HelloFreshError
-from hellofresh.outputs import Ranking
-from hellofresh.retrieval.base import made_ranking
-from hellofresh.retrieval.corpora import RetrievalCorpus
-from hellofresh.retrieval.rerank import (
+from hellofresh.core.errors import DataError, HelloFreshError
+from hellofresh.evidence.retrieval.base import made_ranking
+from hellofresh.evidence.retrieval.corpora import RetrievalCorpus
+from hellofresh.evidence.retrieval.rerank import (
     DenseScorer,
     Head,
     TrainedScorer,
@@ -26,8 +25,9 @@ from hellofresh.retrieval.rerank import (
     untrained,
     write_head,
 )
-from hellofresh.retrieval.retrievers import Fusion, open_retriever
-from hellofresh.retrieval.sparse import Bm25, SparseRetriever
+from hellofresh.evidence.retrieval.retrievers import Fusion, open_retriever
+from hellofresh.evidence.retrieval.sparse import Bm25, SparseRetriever
+from hellofresh.tasks.outputs import Ranking
 from tests.retrieval.conftest import small_queries
 from tests.retrieval.test_dense import DIMENSIONS, LetterEncoder
 

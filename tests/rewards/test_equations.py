@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hellofresh.retrieval.rerank import Head
+from hellofresh.evidence.retrieval.rerank import Head
 from hellofresh.rewards.base import RewardCase, penalised_reward, summed_reward
 from hellofresh.rewards.heads import ResponseRelevance
 from hellofresh.rewards.models import CombinedReward

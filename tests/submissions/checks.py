@@ -6,8 +6,8 @@ from collections.abc import Collection, Iterable, Mapping
 from datetime import datetime
 from pathlib import Path
 
-from hellofresh.editions import Edition
-from hellofresh.quarters import Quarter
+from hellofresh.core.editions import Edition
+from hellofresh.core.quarters import Quarter
 from hellofresh.submissions import Due, Fault, Submission, SubmissionCheck, check_predictions, inspect_submission
 
 Ids = Mapping[str, Iterable[str]]

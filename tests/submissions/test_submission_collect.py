@@ -12,9 +12,8 @@ from typing import Any
 import pytest
 
 from hellofresh.cli import main
-from hellofresh.errors import ReleaseError, UsageError
-from hellofresh.quarters import Quarter
-from hellofresh.samples import Split
+from hellofresh.core.errors import ReleaseError, UsageError
+from hellofresh.core.quarters import Quarter
 from hellofresh.submissions import (
     Due,
     EntryOutcome,
@@ -25,6 +24,7 @@ from hellofresh.submissions import (
     standings,
 )
 from hellofresh.submissions.inbox import ArrivalReport, Inbox, collect_inbox
+from hellofresh.tasks.samples import Split
 
 HOUR = timedelta(hours=1)
 

@@ -13,14 +13,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hellofresh.files import canonical_json, sha256_text
-from hellofresh.metrics import mean
-from hellofresh.outputs import Choice, Output, Ranking, Response, Status
-from hellofresh.quarters import Quarter
+from hellofresh.core.files import canonical_json, sha256_text
+from hellofresh.core.quarters import Quarter
+from hellofresh.stats.metrics import mean
 from hellofresh.submissions import Due, GivenAnswers, find_copies
 from hellofresh.submissions.check import blank_rows, canonical_files, content_hash
 from hellofresh.submissions.format import Prediction, canonical_row
 from hellofresh.tasks import TASKS, get_task
+from hellofresh.tasks.outputs import Choice, Output, Ranking, Response, Status
 from tests.submissions.checks import check_file, inspected
 
 SAMPLES = {"x-notes": ("xn-1", "xn-2"), "replies": ("rp-1", "rp-2"), "search": ("se-1", "se-2"), "three": ("th-1",)}

@@ -11,11 +11,11 @@ from typing import Any
 
 import pytest
 
-from hellofresh.errors import SubmissionError, WorkspaceError
-from hellofresh.samples import PROSPECTIVE
+from hellofresh.core.errors import SubmissionError, WorkspaceError
 from hellofresh.submissions import Due, Submission, inspect_submission, read_receipt
 from hellofresh.submissions import inbox as module
 from hellofresh.submissions.inbox import Inbox
+from hellofresh.tasks.samples import PROSPECTIVE
 
 CODE = "hellofresh"
 HOUR = timedelta(hours=1)

@@ -14,11 +14,11 @@ from pathlib import Path
 
 import pytest
 
-from hellofresh.errors import HelloFreshError
-from hellofresh.quarters import utc_text
-from hellofresh.samples import MAIN
+from hellofresh.core.errors import HelloFreshError
+from hellofresh.core.quarters import utc_text
 from hellofresh.submissions import add_submission
 from hellofresh.submissions.changes import ChangeReport, check_changes, merged_at
+from hellofresh.tasks.samples import MAIN
 
 Look = Callable[..., ChangeReport]
 

@@ -16,8 +16,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from hellofresh.files import canonical_json, sha256_text
-from hellofresh.quarters import Quarter
+from hellofresh.core.files import canonical_json, sha256_text
+from hellofresh.core.quarters import Quarter
 from hellofresh.submissions import MAX_FAULTS, Fault, find_submissions
 from tests.submissions.checks import check_submission, read_submission
 
@@ -206,7 +206,7 @@ def test_the_worst_stays_within_256_megabytes(folder) -> None:
     program = """
 import sys
 from pathlib import Path
-from hellofresh.quarters import Quarter
+from hellofresh.core.quarters import Quarter
 from hellofresh.submissions import Due, inspect_submission
 inspect_submission(Path(sys.argv[1]), Due(Quarter(2023, 2), {"x-notes": ("xn-1",)}, {}))
 print(Path("/proc/self/status").read_text().split("VmHWM:")[1].split()[0])

@@ -8,7 +8,7 @@ from pathlib import Path
 from hellofresh.cli.arguments.shared import Subparsers, add_command, add_group, parse_day, parse_pairs
 
 FORMATS = ("check-covid", "scifact", "beir", "cord-19", "litcovid", "jsonl")
-"""As in `hellofresh.retrieval.sources`, which help must not wait for; a test compares them."""
+"""As in `hellofresh.evidence.retrieval.sources`, which help must not wait for; a test compares them."""
 
 
 def add_corpus(nouns: Subparsers) -> None:

@@ -8,12 +8,11 @@ import sys
 from collections import Counter
 
 from hellofresh.cli._output import CommandOutput
-from hellofresh.errors import UsageError
-from hellofresh.files import read_models, write_jsonl
-from hellofresh.images import media_of
-from hellofresh.outputs import Response
-from hellofresh.quarters import utc_text
-from hellofresh.ratings.people import (
+from hellofresh.core.errors import UsageError
+from hellofresh.core.files import read_models, write_jsonl
+from hellofresh.core.quarters import utc_text
+from hellofresh.core.workspace import Workspace
+from hellofresh.judging.people import (
     SystemResponse,
     assign,
     close_study,
@@ -22,15 +21,16 @@ from hellofresh.ratings.people import (
     page_folder,
     progress,
 )
-from hellofresh.ratings.references import reference_responses
-from hellofresh.ratings.study import StudyFiles, StudySample
+from hellofresh.judging.references import reference_responses
+from hellofresh.judging.study import StudyFiles, StudySample
 from hellofresh.releases import load_release
 from hellofresh.results.entries import Entry, entry_of_run
 from hellofresh.results.rated_entries import rated_names
 from hellofresh.runs import find_run
-from hellofresh.samples import Sample, to_json
 from hellofresh.tasks import Task, get_task
-from hellofresh.workspace import Workspace
+from hellofresh.tasks.images import media_of
+from hellofresh.tasks.outputs import Response
+from hellofresh.tasks.samples import Sample, to_json
 
 _KEY_IN_REACH = 3
 """What the page's process ends with where it could read the key."""

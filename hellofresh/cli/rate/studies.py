@@ -5,9 +5,9 @@ from __future__ import annotations
 import argparse
 
 from hellofresh.cli._output import CommandOutput
-from hellofresh.ratings.muse import MUSE_EDITION, import_muse, read_muse
-from hellofresh.ratings.study import RatingPhase
-from hellofresh.workspace import Workspace
+from hellofresh.core.workspace import Workspace
+from hellofresh.judging.muse import MUSE_EDITION, import_muse, read_muse
+from hellofresh.judging.study import RatingPhase
 
 _RELEASED = {"posts": 247, "counting posts": 232, "responses": 1_062, "rated responses": 1_280, "rated links": 2_040}
 """What the authors' files hold at the commit that the edition is named after."""

@@ -13,13 +13,13 @@ from pathlib import Path
 
 from hellofresh.cli._output import CommandOutput
 from hellofresh.cli._show import show_scored
-from hellofresh.clock import now
-from hellofresh.editions import Edition, parse_edition
-from hellofresh.errors import SubmissionError, UsageError
-from hellofresh.quarters import utc_text
-from hellofresh.ratings.references import about_copied_responses
+from hellofresh.core.clock import now
+from hellofresh.core.editions import Edition, parse_edition
+from hellofresh.core.errors import SubmissionError, UsageError
+from hellofresh.core.quarters import utc_text
+from hellofresh.core.workspace import Workspace
+from hellofresh.judging.references import about_copied_responses
 from hellofresh.results.scores import ScoredSplit, score_submission
-from hellofresh.samples import MAIN, PROSPECTIVE, Split, to_json
 from hellofresh.submissions import (
     Due,
     EntryOutcome,
@@ -42,7 +42,7 @@ from hellofresh.submissions.changes import check_changes, merged_at
 from hellofresh.submissions.format import FILES, has_split, predictions_file, read_predictions
 from hellofresh.submissions.inbox import VARIABLE, ArrivalReport, Inbox, collect_inbox
 from hellofresh.submissions.released import due_in, edition_with, fetch_due
-from hellofresh.workspace import Workspace
+from hellofresh.tasks.samples import MAIN, PROSPECTIVE, Split, to_json
 
 _MOST_LINES = 1_000_000
 

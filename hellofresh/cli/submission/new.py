@@ -13,10 +13,10 @@ from pydantic import ValidationError
 
 from hellofresh.cli._output import CommandOutput
 from hellofresh.cli.submission.commands import find_due
-from hellofresh.clock import now
-from hellofresh.editions import parse_edition
-from hellofresh.errors import SubmissionError, UnknownNameError, UsageError
-from hellofresh.files import write_bytes, write_jsonl
+from hellofresh.core.clock import now
+from hellofresh.core.editions import parse_edition
+from hellofresh.core.errors import SubmissionError, UnknownNameError, UsageError
+from hellofresh.core.files import write_bytes, write_jsonl
 from hellofresh.runs.record import prediction_row
 from hellofresh.submissions import Due, SystemInfo, known_teams, look_alike
 from hellofresh.submissions.check import blank_rows, cutoff_of
@@ -42,7 +42,7 @@ def new(options: argparse.Namespace, output: CommandOutput) -> int:
 
 def _from_inspect(options: argparse.Namespace, output: CommandOutput) -> int:
     need_inspect()
-    from hellofresh.harnesses.inspect_logs import read_log
+    from hellofresh.api.harnesses.inspect_logs import read_log
 
     system = read_log(options.from_inspect)
     options.name, options.model = options.name or system.model.split("/")[-1], options.model or [system.model]

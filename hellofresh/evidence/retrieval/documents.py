@@ -1,0 +1,340 @@
+"""Documents, queries and relevance judgements (qrels) of a corpus: one reader and one writer each.
+
+`documents.parquet` has the columns `id`, `title`, `text`, `date` (null where not known) and `source`, written and read
+in bounded memory. An id has no white space, since TREC's files are columns of words. `queries.jsonl` has `id`, `text`,
+`split` and `group` a line; `qrels` has TREC's four columns: query, 0, document, relevance.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import tempfile
+import unicodedata
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import astuple, dataclass, field
+from datetime import date
+from enum import StrEnum
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+import polars as pl
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from hellofresh.core.errors import DataError
+from hellofresh.core.files import canonical_json, read_jsonl, write_bytes, write_jsonl
+from hellofresh.core.parquet import join_parquet, write_parquet
+
+SCHEMA = {"id": pl.String, "title": pl.String, "text": pl.String, "date": pl.Date, "source": pl.String}
+_PART = 20_000
+"""Documents held in memory at once."""
+_MOST_ID_CHARACTERS = 200
+_MOST_CHARACTERS = 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class CorpusDocument:
+    """A document that can be evidence.
+
+    Attributes:
+        id: unique in its corpus, without white space.
+        title, text: one of them may be empty.
+        date: day of publication, None where not known.
+        source: where it comes from, such as `cord-19`.
+    """
+
+    id: str
+    title: str
+    text: str
+    date: date | None = None
+    source: str = ""
+
+    @property
+    def content(self) -> str:
+        """Title and text: what retrievers read."""
+        return f"{self.title}\n{self.text}".strip()
+
+
+def check_document(document: CorpusDocument, where: str) -> None:
+    """Refuse what no corpus may hold.
+
+    Raises:
+        DataError: bad-document-id, nul-character, empty-document or document-too-large.
+    """
+    name = document.id
+    if not name or len(name) > _MOST_ID_CHARACTERS or not name.isprintable() or name.split() != [name]:
+        raise DataError(
+            f"the document id {name[:80]!r} cannot be used",
+            where=where,
+            expected=f"1 to {_MOST_ID_CHARACTERS} visible characters without a space",
+            code="bad-document-id",
+        )
+    if "\0" in document.title or "\0" in document.text:
+        raise DataError(f"document {name} has a NUL character", where=where, expected="text", code="nul-character")
+    if not document.content:
+        raise DataError(
+            f"document {name} has neither title nor text", where=where, expected="one of them", code="empty-document"
+        )
+    if len(document.title) + len(document.text) > _MOST_CHARACTERS:
+        raise DataError(
+            f"document {name} has {len(document.title) + len(document.text):,} characters",
+            where=where,
+            expected=f"at most {_MOST_CHARACTERS:,}",
+            fix="Split it into passages.",
+            code="document-too-large",
+        )
+
+
+class DocumentWriter:
+    """Writes `documents.parquet` part by part; the file appears when the block ends without an error.
+
+    Attributes:
+        rows: documents written so far.
+        digest: SHA-256 over the documents in order, whatever the version of the Parquet library.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._waiting: list[CorpusDocument] = []
+        self.rows = 0
+        self.digest = hashlib.sha256()
+
+    def __enter__(self) -> Self:
+        self._path.parent.mkdir(parents=True, exist_ok=True)
+        self._folder = tempfile.TemporaryDirectory(prefix=f".{self._path.name}.", dir=self._path.parent)
+        self._parts: list[Path] = []
+        return self
+
+    def add(self, document: CorpusDocument) -> None:
+        """Add one document."""
+        day = None if document.date is None else document.date.isoformat()
+        row = [document.id, document.title, document.text, day, document.source]
+        self.digest.update(f"{canonical_json(row)}\n".encode())
+        self._waiting.append(document)
+        self.rows += 1
+        if len(self._waiting) == _PART:
+            self._write_part()
+
+    def _write_part(self) -> None:
+        part = Path(self._folder.name) / f"{len(self._parts):06}.parquet"
+        rows = [astuple(document) for document in self._waiting]
+        write_parquet(part, pl.DataFrame(rows, schema=SCHEMA, orient="row"))
+        self._parts.append(part)
+        self._waiting.clear()
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        try:
+            if kind is None:
+                self._write_part()
+                join_parquet(self._parts, self._path, rows=_PART)
+        finally:
+            self._folder.cleanup()
+
+
+def read_documents(path: Path, start: int = 0, stop: int | None = None) -> Iterator[CorpusDocument]:
+    """Read documents in order, a part at a time; `start` and `stop` are places in the table.
+
+    Raises:
+        DataError: if the file is missing, no Parquet, or has other columns.
+    """
+    end = stop if stop is not None else _height(path)
+    for first in range(start, end, _PART):
+        table = _read(path, tuple(SCHEMA), first, min(_PART, end - first))
+        for row in table.iter_rows():
+            yield CorpusDocument(*row)
+
+
+def document_columns(path: Path, *columns: str) -> pl.DataFrame:
+    """Some columns of all documents.
+
+    Raises:
+        DataError: as `read_documents`.
+    """
+    return _read(path, columns, 0, None)
+
+
+def _height(path: Path) -> int:
+    table = _read(path, ("id",), 0, None)
+    return table.height
+
+
+def _read(path: Path, columns: Sequence[str], start: int, rows: int | None) -> pl.DataFrame:
+    try:
+        found = pl.scan_parquet(path)
+        if dict(found.collect_schema()) != SCHEMA:
+            raise DataError(
+                "other columns than documents have",
+                where=str(path),
+                expected=", ".join(f"{name} ({kind})" for name, kind in SCHEMA.items()),
+                fix="Import the corpus again.",
+                code="bad-documents",
+            )
+        return found.select(columns).slice(start, rows).collect()
+    except FileNotFoundError:
+        raise DataError("no such file", where=str(path), code="missing-file") from None
+    except (pl.exceptions.PolarsError, OSError) as error:
+        raise DataError(f"not a readable Parquet file ({error})", where=str(path), code="bad-parquet") from error
+
+
+_MOST_QUERY_CHARACTERS = 20_000
+
+
+class Query(BaseModel):
+    """What evidence is looked for.
+
+    Attributes:
+        id: unique in its corpus, without white space.
+        text: such as a claim.
+        split: `train`, `dev`, `test` or the source's own name.
+        group: queries of one group are not independent (of one article, for one document): the cluster for statistics.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+    id: str = Field(min_length=1, max_length=200, pattern=r"^\S+$")
+    text: str = Field(min_length=1, max_length=_MOST_QUERY_CHARACTERS, pattern=r"^[^\x00]*$")
+    split: str = Field(min_length=1, max_length=40, pattern=r"^[a-z0-9][a-z0-9_-]*$")
+    group: str = Field(min_length=1, max_length=200)
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """How relevant a document is to a query: 0 or less is not, more is more."""
+
+    query: str
+    document: str
+    relevance: int
+
+
+def write_queries(path: Path, queries: Iterable[Query]) -> None:
+    """Write queries in their order."""
+    write_jsonl(path, (query.model_dump() for query in queries))
+
+
+def read_queries(path: Path) -> list[Query]:
+    """Read queries.
+
+    Raises:
+        DataError: if the file is missing or a line is no query.
+    """
+    queries = []
+    for number, row in enumerate(read_jsonl(path), start=1):
+        try:
+            queries.append(Query.model_validate_json(canonical_json(row)))
+        except ValidationError as error:
+            first = error.errors(include_url=False)[0]
+            field = ".".join(str(part) for part in first["loc"]) or "the line"
+            raise DataError(
+                f"not a query: {field}: {first['msg'].lower()}", where=f"{path} line {number}", code="bad-query"
+            ) from None
+    return queries
+
+
+def write_qrels(path: Path, judgements: Iterable[Judgement]) -> None:
+    """Write judgements in their order."""
+    lines = (f"{item.query} 0 {item.document} {item.relevance}\n" for item in judgements)
+    write_bytes(path, "".join(lines).encode())
+
+
+def read_qrels(path: Path) -> list[Judgement]:
+    """Read TREC's four columns.
+
+    Raises:
+        DataError: if the file is missing, or a line has other columns.
+    """
+    try:
+        content = path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        raise DataError("no such file", where=str(path), code="missing-file") from None
+    except UnicodeDecodeError as error:
+        raise DataError(f"byte {error.start} is not UTF-8", where=str(path), code="bad-qrels") from None
+    return list(_parsed(content, path))
+
+
+def _parsed(content: str, path: Path) -> Iterator[Judgement]:
+    for number, line in enumerate(content.splitlines(), start=1):
+        words = line.split()
+        if not words:
+            continue
+        if len(words) != 4 or not words[3].lstrip("-").isascii() or not words[3].lstrip("-").isdigit():
+            raise DataError(
+                f"not a judgement: {line[:80]!r}",
+                where=f"{path} line {number}",
+                expected="QUERY 0 DOCUMENT RELEVANCE",
+                code="bad-qrels",
+            )
+        yield Judgement(words[0], words[2], int(words[3]))
+
+
+def by_query(judgements: Iterable[Judgement]) -> Mapping[str, Mapping[str, int]]:
+    """Relevance by query and document."""
+    found: dict[str, dict[str, int]] = {}
+    for item in judgements:
+        found.setdefault(item.query, {})[item.document] = item.relevance
+    return found
+
+
+_NO_WORD = re.compile(r"[\W_]+")
+_DOI_PREFIX = re.compile(r"^(?:https?://(?:dx\.)?doi\.org/|doi:\s*)", re.IGNORECASE)
+
+
+class SameBy(StrEnum):
+    """What shows that two documents are one."""
+
+    ID = "duplicate_id"
+    DOI = "duplicate_doi"
+    TEXT = "duplicate_text"
+
+
+def normalised(text: str) -> str:
+    """Letters and digits in one case, words apart by one space."""
+    return _NO_WORD.sub(" ", unicodedata.normalize("NFKC", text).casefold()).strip()
+
+
+@dataclass(slots=True)
+class Duplicates:
+    """Remembers the documents of a corpus by 64 bits of hash a key: about 120 bytes of memory for each.
+
+    Attributes:
+        by_id_alone: whether only documents of one id are one.
+        kept: by the id of a document that was left out, the id of the one that stays.
+    """
+
+    by_id_alone: bool = False
+    kept: dict[str, str] = field(default_factory=dict)
+    _ids: list[str] = field(default_factory=list)
+    _seen: dict[int, int] = field(default_factory=dict)
+
+    @property
+    def ids(self) -> set[str]:
+        """Ids of the documents that stay."""
+        return set(self._ids)
+
+    def find(self, document: CorpusDocument, doi: str = "") -> SameBy | None:
+        """Why the document is one that is known already; None remembers it as new."""
+        keys = {SameBy.ID: _hash("id", document.id)} if self.by_id_alone else _keys(document, doi)
+        for same_by, key in keys.items():
+            if key in self._seen:
+                first = self._ids[self._seen[key]]
+                if document.id != first:
+                    self.kept.setdefault(document.id, first)
+                return same_by
+        self._seen.update(dict.fromkeys(keys.values(), len(self._ids)))
+        self._ids.append(document.id)
+        return None
+
+
+def _keys(document: CorpusDocument, doi: str) -> dict[SameBy, int]:
+    keys = {SameBy.ID: _hash("id", document.id)}
+    name = _DOI_PREFIX.sub("", doi.strip()).casefold()
+    if name:
+        keys[SameBy.DOI] = _hash("doi", name)
+    keys[SameBy.TEXT] = _hash("text", f"{normalised(document.title)}\n{normalised(document.text)}")
+    return keys
+
+
+def _hash(kind: str, text: str) -> int:
+    return int.from_bytes(hashlib.blake2b(f"{kind}:{text}".encode(), digest_size=8).digest())

@@ -1,0 +1,274 @@
+"""What ratings say: how far raters agree on each criterion, systems' means and shares of options, every two compared.
+
+A system's mean is over ratings with their weights, so that a response that two people rated counts once. Its interval
+is robust to ratings of one post and to ratings by one person.
+
+Two systems are compared in three ways: by Mann and Whitney's test of one mean a post, by Wilcoxon's test of the
+differences of these means on posts that both have, and by the mean difference of what the same person said of the two
+on the same post, with posts and raters as clusters. Each is adjusted by Holm over all pairs of systems.
+
+`Form.PUBLISHED` does as the released study did: a rating counts as two rows where one person rated alone and as one
+where two did, and ties are not corrected for. These rows are taken for independent although two of them may be one
+rating, so the p-values are too small by dozens of powers of ten. `Form.HONEST` is the default.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from itertools import combinations
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from hellofresh.judging.rubric import Criterion, Rubric
+from hellofresh.judging.study import JudgeKind, RatingPhase
+from hellofresh.stats.agreement import Weighting
+from hellofresh.stats.multiway import ClusteredMean, clustered_mean
+from hellofresh.stats.rank_tests import RankTest, holm, mann_whitney, wilcoxon
+from hellofresh.stats.raters import Alpha, Distance, RaterAgreement, krippendorff_alpha, rater_agreement
+
+
+@dataclass(frozen=True, slots=True)
+class CriterionAgreement:
+    """Raters on one criterion.
+
+    Attributes:
+        criterion: which.
+        units: responses (or links) that at least two of them rated.
+        pairs: the pairs of raters, in the order of `agreement.by_pair`.
+        agreement: kappa and observed agreement; None where no two raters rated anything together.
+        alpha: Krippendorff's, of all raters.
+    """
+
+    criterion: Criterion
+    units: int
+    pairs: Sequence[tuple[str, str]]
+    agreement: RaterAgreement | None
+    alpha: Alpha | None
+
+
+def agreement_by_criterion(
+    ratings: pl.DataFrame,
+    rubric: Rubric,
+    *,
+    weighting: Weighting = Weighting.QUADRATIC,
+    kind: JudgeKind = JudgeKind.PERSON,
+) -> list[CriterionAgreement]:
+    """Agreement on every criterion of a rubric, in its order.
+
+    Args:
+        ratings: table of `Rating`; those of the onboarding are left out.
+        rubric: what they were made by.
+        weighting: how much two answers disagree.
+        kind: whose ratings.
+    """
+    some = ratings.filter(pl.col("phase") == str(RatingPhase.MAIN), pl.col("kind") == str(kind))
+    return [criterion_agreement(some, criterion, weighting=weighting) for criterion in rubric.criteria]
+
+
+def criterion_agreement(
+    ratings: pl.DataFrame, criterion: Criterion, *, weighting: Weighting = Weighting.QUADRATIC
+) -> CriterionAgreement:
+    """Agreement on one criterion; posts are the clusters of its intervals."""
+    low, _ = criterion.limits
+    own = counted_values(ratings, criterion).with_columns((pl.col("value") - low).cast(pl.Int64).alias("answer"))
+    own = own.select("sample", "response", "link", "judge", "answer")
+    unit = ["sample", "response", "link"]
+    pairs = own.join(own, on=unit, suffix="_2").filter(pl.col("judge") < pl.col("judge_2"))
+    pairs = pairs.sort("judge", "judge_2", *unit)
+    if not pairs.height:
+        return CriterionAgreement(criterion, 0, (), None, None)
+    names = pairs.select("judge", "judge_2").unique(maintain_order=True).rows()
+    agreement = rater_agreement(
+        pairs["answer"].to_numpy(),
+        pairs["answer_2"].to_numpy(),
+        criterion.answers,
+        pairs=numbered(pairs, "judge", "judge_2"),
+        groups=numbered(pairs, "sample"),
+        weighting=weighting,
+    )
+    distance = Distance.INTERVAL if criterion.range else Distance.ORDINAL
+    several = own.filter(pl.len().over(unit) > 1)
+    alpha = krippendorff_alpha(
+        numbered(several, *unit), several["answer"].to_numpy(), distance=distance, groups=numbered(several, "sample")
+    )
+    return CriterionAgreement(criterion, pairs.select(unit).n_unique(), names, agreement, alpha)
+
+
+def counted_values(ratings: pl.DataFrame, criterion: Criterion) -> pl.DataFrame:
+    """The ratings on a criterion that have a value, or one for having been skipped."""
+    own = ratings.filter(pl.col("criterion") == criterion.id)
+    if criterion.if_skipped is not None:
+        own = own.with_columns(pl.col("value").fill_null(float(criterion.if_skipped)))
+    return own.filter(pl.col("value").is_not_null())
+
+
+def numbered(frame: pl.DataFrame, *columns: str) -> NDArray[np.int64]:
+    """Equal numbers for rows that are equal in these columns, in the columns' order."""
+    return frame.select(pl.struct(columns).rank("dense").cast(pl.Int64))[columns[0]].to_numpy() - 1
+
+
+class Form(StrEnum):
+    """How p-values of ranks are made."""
+
+    HONEST = "honest"
+    PUBLISHED = "published"
+
+
+@dataclass(frozen=True, slots=True)
+class SystemMean:
+    """A system's mean on a criterion.
+
+    Attributes:
+        system: whose.
+        part: name of the part of the samples, empty for all.
+        posts: how many samples were rated.
+        mean: with its interval and the spread of ratings.
+    """
+
+    system: str
+    part: str
+    posts: int
+    mean: ClusteredMean
+
+
+@dataclass(frozen=True, slots=True)
+class OptionShare:
+    """The share of one value among a system's ratings on a criterion; `value` is None for undecided or skipped."""
+
+    system: str
+    value: int | None
+    share: ClusteredMean
+
+
+@dataclass(frozen=True, slots=True)
+class PairTest:
+    """Two systems on one criterion; the adjusted p-values are Holm's over all pairs.
+
+    Attributes:
+        first, second: the systems.
+        ranks: Mann and Whitney's test.
+        signed: Wilcoxon's test on common samples; None in the published form.
+        difference: first less second, on common samples by the same judges; None in the published form.
+        ranks_adjusted, signed_adjusted, difference_adjusted: p-values.
+    """
+
+    first: str
+    second: str
+    ranks: RankTest
+    signed: RankTest | None
+    difference: ClusteredMean | None
+    ranks_adjusted: float = 1.0
+    signed_adjusted: float = 1.0
+    difference_adjusted: float = 1.0
+
+
+def of_systems(
+    ratings: pl.DataFrame, key: pl.DataFrame, *, kind: JudgeKind = JudgeKind.PERSON, shared: bool = False
+) -> pl.DataFrame:
+    """Ratings with the column `system`, without those of the onboarding.
+
+    Args:
+        ratings: table of `Rating`.
+        key: table of `KeyRow`.
+        kind: whose ratings.
+        shared: count a response also for systems that have the same one as the system it was rated under.
+    """
+    chosen = key if shared else key.filter(pl.col("same_as") == "")
+    some = ratings.filter(pl.col("phase") == str(RatingPhase.MAIN), pl.col("kind") == str(kind))
+    return some.join(chosen.select("response", "system"), on="response")
+
+
+def system_means(
+    rated: pl.DataFrame, criterion: Criterion, systems: Sequence[str], parts: Mapping[str, str] | None = None
+) -> list[SystemMean]:
+    """Each system's mean; with parts (of each sample), in each part, in the order of their names.
+
+    Skipped ratings are left out, as in the released study; agreement and tests count them where a rubric says so.
+    """
+    own = rated.filter(pl.col("criterion") == criterion.id, pl.col("value").is_not_null())
+    part = pl.lit("") if parts is None else pl.col("sample").replace_strict(parts, default="", return_dtype=pl.String)
+    own = own.with_columns(part.alias("part"))
+    found = []
+    for system in systems:
+        for (name,), rows in own.filter(pl.col("system") == system).sort("part").group_by("part", maintain_order=True):
+            found.append(SystemMean(system, str(name), rows["sample"].n_unique(), _mean(rows, "value")))
+    return found
+
+
+def _mean(rows: pl.DataFrame, column: str) -> ClusteredMean:
+    return clustered_mean(
+        rows[column].cast(pl.Float64).to_numpy(),
+        numbered(rows, "sample"),
+        numbered(rows, "judge"),
+        weights=rows["weight"].to_numpy(),
+    )
+
+
+def option_shares(rated: pl.DataFrame, criterion: Criterion, systems: Sequence[str]) -> list[OptionShare]:
+    """How often each value was given, the best first, then none; the shares of a system add up to 1."""
+    own = rated.filter(pl.col("criterion") == criterion.id)
+    low, high = criterion.limits
+    values: list[int | None] = [*range(high, low - 1, -1), None]
+    found = []
+    for system in systems:
+        rows = own.filter(pl.col("system") == system)
+        for value in values if rows.height else ():
+            hit = pl.col("value").is_null() if value is None else (pl.col("value") == value).fill_null(value=False)
+            share = _mean(rows.with_columns(hit.alias("hit")), "hit")
+            found.append(OptionShare(system, value, replace(share, low=max(0.0, share.low), high=min(1.0, share.high))))
+    return found
+
+
+def compare_systems(
+    rated: pl.DataFrame, criterion: Criterion, systems: Sequence[str], *, form: Form = Form.HONEST
+) -> list[PairTest]:
+    """Every two systems that were rated on a criterion about the response."""
+    own = counted_values(rated, criterion)
+    known = [system for system in systems if own.filter(pl.col("system") == system).height]
+    found = [_compare(own, one, two, form) for one, two in combinations(known, 2)]
+    ranks, signed, differences = (
+        holm(np.array(values)) if found else np.zeros(0)
+        for values in (
+            [item.ranks.p_value for item in found],
+            [item.signed.p_value if item.signed else 1.0 for item in found],
+            [item.difference.p_value if item.difference else 1.0 for item in found],
+        )
+    )
+    return [
+        replace(item, ranks_adjusted=float(a), signed_adjusted=float(b), difference_adjusted=float(c))
+        for item, a, b, c in zip(found, ranks, signed, differences, strict=True)
+    ]
+
+
+def _compare(own: pl.DataFrame, first: str, second: str, form: Form) -> PairTest:
+    one, two = (own.filter(pl.col("system") == system) for system in (first, second))
+    if form is Form.PUBLISHED:
+        rows = [
+            side.select(pl.col("value").repeat_by((2 * pl.col("weight")).round().cast(pl.UInt32)).explode())
+            for side in (one, two)
+        ]
+        ranks = mann_whitney(*(side["value"].to_numpy() for side in rows), ties=False, continuity=False)
+        return PairTest(first, second, ranks, None, None)
+    means = [
+        side.group_by("sample").agg((pl.col("value") * pl.col("weight")).sum() / pl.col("weight").sum()).sort("sample")
+        for side in (one, two)
+    ]
+    ranks = mann_whitney(*(side["value"].to_numpy() for side in means))
+    common = means[0].join(means[1], on="sample", suffix="_2")
+    if not common.height:
+        return PairTest(first, second, ranks, None, None)
+    signed = wilcoxon((common["value"] - common["value_2"]).to_numpy())
+    return PairTest(first, second, ranks, signed, _by_same_judge(one, two))
+
+
+def _by_same_judge(one: pl.DataFrame, two: pl.DataFrame) -> ClusteredMean | None:
+    both = one.join(two, on=["sample", "judge"], suffix="_2").sort("sample", "judge")
+    if not both.height:
+        return None
+    both = both.with_columns((pl.col("value") - pl.col("value_2")).alias("difference"))
+    both = both.with_columns((1.0 / pl.len().over("sample")).alias("weight"))
+    return _mean(both, "difference")

@@ -1,0 +1,195 @@
+"""The rule judge: what can be decided without judgement. It alone, and people, say whether a link can be reached.
+
+Links are asked for safely and followed through redirects. A page that says 404 or 410, or whose host does not exist,
+is dead. One that refuses this program (401, 403, 429) or is in trouble (5xx, no answer in time) may well open for a
+person: that is not decided here.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+import aiohttp
+
+from hellofresh.core.net.addresses import AddressError, PageAddress
+from hellofresh.core.net.public import BodyError, PublicHttp, TooLargeError, UnsafeError
+from hellofresh.judging.rubric import Criterion, Rubric
+from hellofresh.judging.study import BlindedResponse, JudgeKind, Rating, RatingPhase
+
+_REDIRECTS = (301, 302, 303, 307, 308)
+_MOST_REDIRECTS = 5
+_MOST_BYTES = 64 << 10
+_TOTAL_S = 15.0
+_AT_ONCE = 8
+_GONE = (404, 410)
+
+
+class LinkState(StrEnum):
+    """What became of a link."""
+
+    REACHABLE = "reachable"
+    DEAD = "dead"
+    UNCLEAR = "unclear"
+    REFUSED = "refused"
+    """Not asked for: no web address, or not a public one."""
+
+
+@dataclass(frozen=True, slots=True)
+class LinkReport:
+    """A link that was asked for.
+
+    Attributes:
+        address: as it is cited.
+        state: what became of it.
+        final: where redirects ended.
+        detail: the status or the reason, for people.
+    """
+
+    address: str
+    state: LinkState
+    final: str
+    detail: str
+
+
+async def check_links(http: PublicHttp, addresses: Sequence[str]) -> list[LinkReport]:
+    """All links, a few at once, in the order given; closes the transport."""
+    gate = asyncio.Semaphore(_AT_ONCE)
+
+    async def check(address: str) -> LinkReport:
+        async with gate:
+            return await check_link(http, address)
+
+    try:
+        return list(await asyncio.gather(*map(check, addresses)))
+    finally:
+        await http.close()
+
+
+async def check_link(http: PublicHttp, address: str) -> LinkReport:
+    """One link; what goes wrong with it is in the report."""
+    trail = [address]
+    try:
+        async with asyncio.timeout(_TOTAL_S):
+            state, detail = await _follow(http, trail)
+    except TimeoutError:
+        state, detail = LinkState.UNCLEAR, f"took over {_TOTAL_S:g} s"
+    except (BodyError, TooLargeError):  # there is a page, whatever it holds
+        state, detail = LinkState.REACHABLE, "HTTP 200"
+    except (AddressError, UnsafeError) as error:
+        state, detail = LinkState.REFUSED, str(error)
+    except aiohttp.ClientConnectorDNSError:
+        state, detail = LinkState.DEAD, "no such host"
+    except (aiohttp.ClientError, OSError, ValueError) as error:
+        state, detail = LinkState.UNCLEAR, f"no connection ({type(error).__name__})"
+    return LinkReport(address, state, trail[-1], detail)
+
+
+async def _follow(http: PublicHttp, trail: list[str]) -> tuple[LinkState, str]:
+    """Where redirects end; `trail` gets every address on the way."""
+    page = PageAddress.parse(trail[0])
+    for _ in range(_MOST_REDIRECTS + 1):
+        trail.append(page.url)
+        reply = await http.get(page, most_bytes=_MOST_BYTES, cut=True)
+        if reply.status not in _REDIRECTS:
+            return _state(reply.status), f"HTTP {reply.status}"
+        page = page.joined(reply.headers.get("location", ""))
+    return LinkState.UNCLEAR, f"over {_MOST_REDIRECTS} redirects"
+
+
+def _state(status: int) -> LinkState:
+    if 200 <= status < 300:
+        return LinkState.REACHABLE
+    return LinkState.DEAD if status in _GONE else LinkState.UNCLEAR
+
+
+RULES = "rules"
+"""The judge's name."""
+REACHABILITY = "reachability"
+_VALUES = {LinkState.REACHABLE: 1.0, LinkState.DEAD: 0.0, LinkState.REFUSED: 0.0, LinkState.UNCLEAR: None}
+
+
+@dataclass(frozen=True, slots=True)
+class RuleFacts:
+    """What rules tell of a response.
+
+    Attributes:
+        response: id.
+        words, characters: of its text.
+        links: addresses that it cites.
+        malformed: of these, how many are no web address.
+        in_text: how many stand in the text itself.
+        publishers: rating of each link's publisher, empty where none is known.
+    """
+
+    response: str
+    words: int
+    characters: int
+    links: int
+    malformed: int
+    in_text: int
+    publishers: tuple[str, ...]
+
+
+def rule_facts(response: BlindedResponse, publisher: Callable[[str], str] = lambda _: "") -> RuleFacts:
+    """What rules tell of a response.
+
+    Args:
+        response: the response.
+        publisher: gives the rating of the publisher of a host, empty where none is known.
+    """
+    hosts = [_host(address) for address in response.sources]
+    return RuleFacts(
+        response=response.id,
+        words=len(response.text.split()),
+        characters=len(response.text),
+        links=len(response.sources),
+        malformed=sum(host is None for host in hosts),
+        in_text=sum(address in response.text for address in response.sources),
+        publishers=tuple("" if host is None else publisher(host) for host in hosts),
+    )
+
+
+def _host(address: str) -> str | None:
+    try:
+        return PageAddress.parse(address).host
+    except AddressError:
+        return None
+
+
+def judge_links(http: PublicHttp, rubric: Rubric, responses: Sequence[BlindedResponse]) -> list[Rating]:
+    """Ratings of the reachability of every link; closes the transport.
+
+    A page that refuses programs, or does not answer in time, gets no value: a person may still open it.
+
+    Raises:
+        UnknownNameError: if the rubric has no criterion of that name.
+    """
+    criterion = rubric.criterion(REACHABILITY)
+    addresses = sorted({address for response in responses for address in response.sources})
+    reports = {report.address: report for report in asyncio.run(check_links(http, addresses))}
+    return list(_ratings(criterion, responses, reports))
+
+
+def _ratings(
+    criterion: Criterion, responses: Sequence[BlindedResponse], reports: dict[str, LinkReport]
+) -> Iterator[Rating]:
+    for response in responses:
+        for address in response.sources:
+            report = reports[address]
+            moved = f"; moved to {report.final}" if report.final != address else ""
+            yield Rating(
+                sample=response.sample,
+                response=response.id,
+                link=address,
+                judge=RULES,
+                kind=JudgeKind.RULE,
+                criterion=criterion.id,
+                value=_VALUES[report.state],
+                weight=1.0,
+                phase=RatingPhase.MAIN,
+                comment=f"{report.state}: {report.detail}{moved}",
+                at="",
+            )
