@@ -1,4 +1,4 @@
-"""`hellofresh train reward` and `rate rewards`: from labels to a table of systems that respond to claims."""
+"""`hellofresh train reward` and `judge --by rewards`: from labels to a table of systems that respond to claims."""
 
 from __future__ import annotations
 
@@ -127,8 +127,18 @@ def test_systems_that_respond_to_claims_are_judged_and_the_ratings_kept(
     run(capsys, "evaluate", *asked, "--set", "retrieval=false")
     run(capsys, "evaluate", *asked, "--set", "n=2", "--set", f"rewards={','.join(folders)}")
     (tmp_path / "learnt.csv").write_text('response\n"Nonsense, you liar, nonsense, you liar, nonsense, you liar!"\n')
-    judge = ("rate", "rewards", "--edition", edition, "--retriever", "bm25", "--learnt", tmp_path / "learnt.csv")
-    rated = (*judge, "--model", folders[0], "--model", folders[1])
+    judge = (
+        "judge",
+        "--by",
+        "rewards",
+        "--edition",
+        edition,
+        "--retriever",
+        "bm25",
+        "--learnt",
+        tmp_path / "learnt.csv",
+    )
+    rated = (*judge, "--reward", folders[0], "--reward", folders[1])
     shown, _ = run(capsys, *rated)
     assert "paired by claim" in shown
     found = json.loads(run(capsys, *rated, "--json")[0])

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import date
 from functools import cached_property
 from pathlib import Path
@@ -158,24 +158,11 @@ class RetrievalCorpus:
         return by_query(read_qrels(self.folder / "qrels"))
 
 
-def write_corpus(
-    folder: Path,
-    *,
-    source: str,
-    license: str,  # noqa: A002 - as in samples
-    documents: Iterable[FoundDocument],
-    queries: Sequence[Query] = (),
-    judgements: Iterable[Judgement] = (),
-    parameters: Mapping[str, str | int | float | bool] | None = None,
-    drop_invalid: bool = False,
-    drop_duplicates: bool = False,
-    keep_copies: bool = False,
-    progress: Callable[[int], None] = lambda done: None,
-) -> CorpusManifest:
-    """Write a corpus; what was there under its name is replaced.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CorpusContent:
+    """What a corpus is made of.
 
-    Args:
-        folder: `corpora/<name>`.
+    Attributes:
         source: name of the source's format.
         license: what holds for the texts.
         documents: in the order in which they are kept.
@@ -185,23 +172,38 @@ def write_corpus(
         drop_invalid: leave out and count documents that cannot be used, and judgements of them; else they are errors.
         drop_duplicates: the same for documents with the id of an earlier one.
         keep_copies: keep documents with the DOI or text of an earlier one, which else are left out and counted.
-        progress: called with the number of documents read.
+    """
+
+    source: str
+    license: str
+    documents: Iterable[FoundDocument]
+    queries: Sequence[Query] = ()
+    judgements: Iterable[Judgement] = ()
+    parameters: Mapping[str, str | int | float | bool] = field(default_factory=dict)
+    drop_invalid: bool = False
+    drop_duplicates: bool = False
+    keep_copies: bool = False
+
+
+def write_corpus(
+    folder: Path, content: CorpusContent, *, progress: Callable[[int], None] = lambda done: None
+) -> CorpusManifest:
+    """Write a corpus into `corpora/<name>`; what was there is replaced.
 
     Raises:
         DataError: what is wrong with the source.
     """
     remove_file(folder / "manifest.json")
-    intake = _Intake(drop_invalid=drop_invalid, drop_duplicates=drop_duplicates, keep_copies=keep_copies)
+    intake, queries = _Intake(content), content.queries
     with DocumentWriter(folder / _FILES[0]) as writer:
-        for number, found in enumerate(documents, start=1):
+        for number, found in enumerate(content.documents, start=1):
             if intake.accepts(found):
                 writer.add(found.document)
             if number % 1000 == 0:
                 progress(number)
     if not writer.rows:
         raise DataError("no document", where=str(folder), expected="at least one", code="empty-corpus")
-    known = intake.known_ids
-    kept = list(intake.judgements(judgements, {query.id for query in queries}, known))
+    kept = list(intake.judgements({query.id for query in queries}))
     _check_queries(queries, kept, folder)
     write_queries(folder / _FILES[1], queries)
     write_qrels(folder / _FILES[2], kept)
@@ -209,9 +211,9 @@ def write_corpus(
     manifest = CorpusManifest(
         format=_FORMAT,
         name=folder.name,
-        source=source,
-        license=license,
-        parameters=dict(parameters or {}),
+        source=content.source,
+        license=content.license,
+        parameters=dict(content.parameters),
         documents=writer.rows,
         queries={split: sum(query.split == split for query in queries) for split in splits},
         judgements=len(kept),
@@ -235,16 +237,11 @@ def _content_hash(writer: DocumentWriter, queries: Sequence[Query], judgements: 
 class _Intake:
     """Decides which documents come in, and counts the others."""
 
-    def __init__(self, *, drop_invalid: bool, drop_duplicates: bool, keep_copies: bool) -> None:
-        self._drop_invalid, self._drop_duplicates = drop_invalid, drop_duplicates
-        self._duplicates = Duplicates(keep_copies)
+    def __init__(self, content: CorpusContent) -> None:
+        self._content = content
+        self._duplicates = Duplicates(content.keep_copies)
         self._dropped: set[str] = set()
         self.counts: dict[str, int] = {"read": 0, "kept": 0}
-
-    @property
-    def known_ids(self) -> set[str]:
-        """Ids of the documents that came in."""
-        return self._duplicates.ids
 
     def accepts(self, found: FoundDocument) -> bool:
         """Whether the document comes in."""
@@ -252,7 +249,7 @@ class _Intake:
         try:
             check_document(found.document, found.where)
         except DataError as error:
-            if not self._drop_invalid:
+            if not self._content.drop_invalid:
                 raise
             self._dropped.add(found.document.id)
             self._count(f"invalid_{error.code.replace('-', '_')}")
@@ -261,7 +258,7 @@ class _Intake:
         if same is None:
             self._count("kept")
             return True
-        if same == "duplicate_id" and not self._drop_duplicates:
+        if same == "duplicate_id" and not self._content.drop_duplicates:
             raise DataError(
                 f"the document id {found.document.id} is there twice",
                 where=found.where,
@@ -272,17 +269,16 @@ class _Intake:
         self._count(same.value)
         return False
 
-    def judgements(
-        self, judgements: Iterable[Judgement], queries: set[str], documents: set[str]
-    ) -> Iterator[Judgement]:
+    def judgements(self, queries: set[str]) -> Iterator[Judgement]:
         """The judgements of documents that came in; those of duplicates go to what stays."""
+        documents = self._duplicates.ids
         seen: dict[tuple[str, str], int] = {}
-        for item in judgements:
+        for item in self._content.judgements:
             name = self._duplicates.kept.get(item.document, item.document)
             if item.query not in queries:
                 raise _unknown("query", item.query, item)
             if name not in documents:
-                if not (self._drop_invalid and name in self._dropped):
+                if not (self._content.drop_invalid and name in self._dropped):
                     raise _unknown("document", name, item)
                 self._count("judgements_dropped")
                 continue

@@ -66,7 +66,7 @@ class EvidenceResponseSettings(RegimeSettings):
 
     Attributes:
         retrieval: whether documents are retrieved; without them the model answers from what it knows.
-        retriever: as for `hellofresh corpus search`, with one stage or two.
+        retriever: as for `hellofresh corpus compare`, with one stage or two.
         evidence: documents that the model is given.
         evidence_words: words of each.
         words: most words of the response.

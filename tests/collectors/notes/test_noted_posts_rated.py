@@ -71,7 +71,7 @@ def test_people_and_runs_are_rated_side_by_side_and_scored_at_the_reveal(
     ]
     (run / "predictions.jsonl").write_text("".join(json.dumps(row, sort_keys=True) + "\n" for row in said))
     folder = tmp_path / "study"
-    assert main(["rate", "prepare", *edition, "--run", run.name, str(folder)]) == 0
+    assert main(["rate", "assign", *edition, "--run", run.name, "--prepare", str(folder)]) == 0
     rows = list(read_jsonl(folder / "responses.jsonl"))
     assert {row["system"] for row in rows} == {"human-high", "human-low", "scripted correction"} and len(rows) == 18
     assert rows[0]["sources"] == ["https://office.example/100"]
