@@ -55,7 +55,7 @@ RENAMED: dict[str, str] = {
     "rate agreement": "rate report --kind agreement",
     "rate export": "rate report --export",
     "rate judges": "rate report --kind judges",
-    "rate prepare --edition 2026Q2 --task x-posts prepared": "rate assign --edition 2026Q2 --task x-posts --prepare prepared",
+    "rate prepare --edition 2026Q2 --task x-posts": "rate assign --edition 2026Q2 --task x-posts --prepare",
     "rate standings": "rate report --kind standings",
 }
 """How commands are spelled today: the beginning of a command of STEPS or REREAD (or all of it), and what replaces it.
