@@ -23,7 +23,6 @@ from pathlib import Path
 from typing import ClassVar, Literal
 
 import polars as pl
-from pydantic import BaseModel, ConfigDict
 
 from hellofresh.core.errors import DataError, RunError, UsageError
 from hellofresh.core.files import (
@@ -36,6 +35,7 @@ from hellofresh.core.files import (
     write_jsonl,
 )
 from hellofresh.core.quarters import parse_utc
+from hellofresh.core.strict import Strict
 from hellofresh.judging.rubric import Criterion, Rubric
 from hellofresh.judging.study import (
     RATINGS,
@@ -66,8 +66,7 @@ _MOST_TOKENS_A_CRITERION = 40
 _MOST_TOKENS_AN_ANSWER = 15
 
 
-class _StepsFile(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+class _StepsFile(Strict):
     steps: dict[str, str]
 
 

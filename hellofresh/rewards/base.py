@@ -21,10 +21,11 @@ from typing import Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import ValidationError
 
 from hellofresh.core.errors import DataError
 from hellofresh.core.files import canonical_json, read_json, write_json
+from hellofresh.core.strict import Strict
 
 CRITERIA = ("refutation", "factuality", "politeness")
 """What a reward model can be trained for: criteria of the rubric evidence-5."""
@@ -87,11 +88,7 @@ class RewardModel(Protocol):
 _CARD = "reward.json"
 
 
-class _Strict(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
-
-
-class RewardData(_Strict):
+class RewardData(Strict):
     """One file that was learnt from.
 
     Attributes:
@@ -109,7 +106,7 @@ class RewardData(_Strict):
     note: str = ""
 
 
-class RewardMeasure(_Strict):
+class RewardMeasure(Strict):
     """One metric on held-out responses with its 95% interval, and against always choosing the usual class.
 
     Attributes:
@@ -129,7 +126,7 @@ class RewardMeasure(_Strict):
     difference_high: float
 
 
-class RewardCard(_Strict):
+class RewardCard(Strict):
     """See above.
 
     Attributes:

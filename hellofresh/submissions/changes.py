@@ -15,13 +15,12 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 
-from pydantic import BaseModel, ConfigDict
-
 from hellofresh.core.clock import now
 from hellofresh.core.editions import Edition, parse_edition
 from hellofresh.core.errors import DataError, HelloFreshError, UsageError
 from hellofresh.core.files import as_model, parse_toml
 from hellofresh.core.quarters import parse_utc, utc_text
+from hellofresh.core.strict import Strict
 from hellofresh.submissions.check import Due
 from hellofresh.submissions.format import FILES, SYSTEM, Fault, SystemInfo, has_split
 from hellofresh.submissions.names import FOLDER_NAME
@@ -69,8 +68,7 @@ class ChangeReport:
 _Place = tuple[Edition, str, str]
 
 
-class _Team(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+class _Team(Strict):
     accounts: list[str]
 
 

@@ -16,8 +16,6 @@ from pathlib import Path
 from typing import Annotated, Literal, Self, get_args
 
 from pydantic import (
-    BaseModel,
-    ConfigDict,
     Field,
     StringConstraints,
     ValidationError,
@@ -27,6 +25,7 @@ from pydantic import (
 )
 
 from hellofresh.core.files import BadJsonError, parse_toml, strict_json
+from hellofresh.core.strict import Strict
 from hellofresh.submissions.names import MAX_NAME, faults_of_name, is_plain_text
 from hellofresh.tasks import MOST_CLASSES
 from hellofresh.tasks.outputs import Choice, Output, Ranking, Response, Status
@@ -136,10 +135,8 @@ Regime = Literal["zero-shot", "web-search", "agent", "other"]
 REGIMES: tuple[str, ...] = get_args(Regime)
 
 
-class SystemInfo(BaseModel):
+class SystemInfo(Strict):
     """`system.toml`: what the board shows of a system."""
-
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 
     name: Line
     team: Line
@@ -261,14 +258,12 @@ _Document = Annotated[str, StringConstraints(min_length=1, max_length=200, patte
 _Probability = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
 
 
-class Prediction(BaseModel):
+class Prediction(Strict):
     """One line of `predictions.jsonl`.
 
     It has one of `label`, `text` and `documents`, as its task takes; null is no answer, which counts as wrong.
     `confidence`, the probability of label 1 of two classes, is the older form of `probabilities`.
     """
-
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 
     id: str = Field(min_length=1, max_length=80)
     label: int | None = Field(default=None, ge=0, lt=MOST_CLASSES)

@@ -19,7 +19,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, field_validator
+from pydantic import field_validator
 
 from hellofresh.core.clock import Event, check_clock, now
 from hellofresh.core.editions import Edition
@@ -27,6 +27,7 @@ from hellofresh.core.errors import DataError, SubmissionError, UsageError, Works
 from hellofresh.core.files import read_model, write_bytes, write_json
 from hellofresh.core.net.lock import locked
 from hellofresh.core.quarters import utc_text
+from hellofresh.core.strict import Strict
 from hellofresh.submissions.check import Due, Submission, as_error, canonical_files, check_time, inspect_submission
 from hellofresh.submissions.format import FILES, MAX_BYTES, MAX_INFO_BYTES, SYSTEM, Fault
 from hellofresh.submissions.names import FOLDER_NAME
@@ -105,8 +106,7 @@ class HandedIn:
     new: bool
 
 
-class _About(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+class _About(Strict):
     split: SplitName
     team: str
     system: str

@@ -18,7 +18,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
+from pydantic import Field, StringConstraints, ValidationError
 
 from hellofresh import __version__
 from hellofresh.core.clock import Event, now
@@ -26,6 +26,7 @@ from hellofresh.core.editions import MAX_EDITION, Edition, is_edition, parse_edi
 from hellofresh.core.errors import SubmissionError, UsageError, WorkspaceError
 from hellofresh.core.files import BadJsonError, strict_json, write_bytes, write_json, write_jsonl
 from hellofresh.core.quarters import parse_utc, utc_text
+from hellofresh.core.strict import Strict
 from hellofresh.submissions.check import (
     Due,
     Submission,
@@ -92,8 +93,7 @@ class Receipt:
         }
 
 
-class _One(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+class _One(Strict):
     edition: Annotated[EditionName, StringConstraints(max_length=MAX_EDITION)]
     tasks: list[Annotated[str, StringConstraints(max_length=80)]] = Field(max_length=20)
     sha256: Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]

@@ -22,10 +22,18 @@ from pathlib import Path
 from urllib.parse import quote
 
 import polars as pl
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import Field
 
 from hellofresh.core.errors import DataError, UsageError
-from hellofresh.core.files import canonical_json, read_json, remove_file, sha256_file, sha256_text, write_json
+from hellofresh.core.files import (
+    canonical_json,
+    read_model,
+    remove_file,
+    sha256_file,
+    sha256_text,
+    write_json,
+)
+from hellofresh.core.strict import Strict
 from hellofresh.core.workspace import Workspace
 from hellofresh.evidence.retrieval.base import DocumentKeys
 from hellofresh.evidence.retrieval.documents import (
@@ -53,7 +61,7 @@ _FILES = ("documents.parquet", "queries.jsonl", "qrels")
 _NAME = r"^[a-z0-9]+(?:-[a-z0-9]+)*$"
 
 
-class CorpusManifest(BaseModel):
+class CorpusManifest(Strict):
     """What a corpus is.
 
     Attributes:
@@ -68,8 +76,6 @@ class CorpusManifest(BaseModel):
         files: SHA-256 of each file.
         sha256: of the content.
     """
-
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
     format: int = Field(ge=_FORMAT, le=_FORMAT)
     name: str = Field(pattern=_NAME, max_length=60)
@@ -368,18 +374,9 @@ def document_address(corpus: str, document: str) -> str:
 
 def _opened(folder: Path) -> RetrievalCorpus:
     path = folder / "manifest.json"
-    try:
-        manifest = CorpusManifest.model_validate_json(canonical_json(read_json(path)))
-    except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        field = ".".join(str(part) for part in first["loc"])
-        raise DataError(
-            f"not a manifest of this version: {field}: {first['msg'].lower()}",
-            where=str(path),
-            fix="Import the corpus again.",
-            code="bad-manifest",
-        ) from None
-    return RetrievalCorpus(folder, manifest)
+    return RetrievalCorpus(
+        folder, read_model(path, CorpusManifest, fix="Import the corpus again.", code="bad-manifest")
+    )
 
 
 def list_corpora(workspace: Workspace) -> list[RetrievalCorpus]:

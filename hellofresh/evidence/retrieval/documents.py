@@ -20,11 +20,12 @@ from types import TracebackType
 from typing import Self
 
 import polars as pl
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import Field
 
 from hellofresh.core.errors import DataError
-from hellofresh.core.files import canonical_json, read_jsonl, write_bytes, write_jsonl
+from hellofresh.core.files import canonical_json, read_models, write_bytes, write_jsonl
 from hellofresh.core.parquet import join_parquet, write_parquet
+from hellofresh.core.strict import Strict
 
 SCHEMA = {"id": pl.String, "title": pl.String, "text": pl.String, "date": pl.Date, "source": pl.String}
 _PART = 20_000
@@ -182,7 +183,7 @@ def _read(path: Path, columns: Sequence[str], start: int, rows: int | None) -> p
 _MOST_QUERY_CHARACTERS = 20_000
 
 
-class Query(BaseModel):
+class Query(Strict):
     """What evidence is looked for.
 
     Attributes:
@@ -191,8 +192,6 @@ class Query(BaseModel):
         split: `train`, `dev`, `test` or the source's own name.
         group: queries of one group are not independent (of one article, for one document): the cluster for statistics.
     """
-
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
     id: str = Field(min_length=1, max_length=200, pattern=r"^\S+$")
     text: str = Field(min_length=1, max_length=_MOST_QUERY_CHARACTERS, pattern=r"^[^\x00]*$")
@@ -220,17 +219,7 @@ def read_queries(path: Path) -> list[Query]:
     Raises:
         DataError: if the file is missing or a line is no query.
     """
-    queries = []
-    for number, row in enumerate(read_jsonl(path), start=1):
-        try:
-            queries.append(Query.model_validate_json(canonical_json(row)))
-        except ValidationError as error:
-            first = error.errors(include_url=False)[0]
-            field = ".".join(str(part) for part in first["loc"]) or "the line"
-            raise DataError(
-                f"not a query: {field}: {first['msg'].lower()}", where=f"{path} line {number}", code="bad-query"
-            ) from None
-    return queries
+    return list(read_models(path, Query, code="bad-query"))
 
 
 def write_qrels(path: Path, judgements: Iterable[Judgement]) -> None:

@@ -23,10 +23,10 @@ from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import BaseModel, ConfigDict, ValidationError
 
 from hellofresh.core.errors import DataError
-from hellofresh.core.files import atomic_path, canonical_json, read_json, sha256_file, write_json
+from hellofresh.core.files import atomic_path, read_model, sha256_file, write_json
+from hellofresh.core.strict import Strict
 from hellofresh.evidence.retrieval.base import Parameters, Retriever, made_ranking, missing_extra
 from hellofresh.evidence.retrieval.corpora import RetrievalCorpus
 from hellofresh.evidence.retrieval.encoders import Encoder
@@ -185,7 +185,7 @@ class Head:
         return found
 
 
-class HeadRecord(BaseModel):
+class HeadRecord(Strict):
     """What a head was trained with: `head.json`.
 
     Attributes:
@@ -194,8 +194,6 @@ class HeadRecord(BaseModel):
         training: recipe, corpus and seed.
         sha256: of the weights.
     """
-
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
     format: int = 1
     encoder: dict[str, str | int | float | bool]
@@ -228,12 +226,7 @@ def read_head(folder: Path) -> tuple[Head, HeadRecord]:
     Raises:
         DataError: if there is none, or the weights are not those of the record.
     """
-    try:
-        record = HeadRecord.model_validate_json(canonical_json(read_json(folder / "head.json")))
-    except ValidationError as error:
-        raise DataError(
-            f"not a record of a head ({error.error_count()} faults)", where=str(folder / "head.json"), code="bad-head"
-        ) from None
+    record = read_model(folder / "head.json", HeadRecord, fix="Train again.", code="bad-head")
     path = folder / _WEIGHTS
     if not path.is_file() or sha256_file(path) != record.sha256:
         raise DataError("not the weights of the record", where=str(path), fix="Train again.", code="changed-file")

@@ -13,10 +13,11 @@ from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from hellofresh.core.errors import DataError, UsageError
 from hellofresh.core.files import read_models, sha256_text
+from hellofresh.core.strict import Strict
 from hellofresh.evidence.retrieval.base import Retriever
 from hellofresh.evidence.retrieval.corpora import RetrievalCorpus
 from hellofresh.stats import Interval, area_under_curve, share_interval
@@ -26,7 +27,7 @@ Mask = NDArray[np.bool_]
 _CANDIDATES = 2001
 
 
-class LabelledPair(BaseModel):
+class LabelledPair(Strict):
     """A text and a page, and whether the page is about what the text says.
 
     Attributes:
@@ -36,7 +37,6 @@ class LabelledPair(BaseModel):
         group: pairs of one group are not independent; the text itself where left out.
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
     text: str = Field(min_length=1, max_length=20_000)
     page: str = Field(min_length=1, max_length=1_000_000)
     relevant: bool
