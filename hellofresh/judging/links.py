@@ -8,7 +8,7 @@ person: that is not decided here.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -109,54 +109,6 @@ RULES = "rules"
 """The judge's name."""
 REACHABILITY = "reachability"
 _VALUES = {LinkState.REACHABLE: 1.0, LinkState.DEAD: 0.0, LinkState.REFUSED: 0.0, LinkState.UNCLEAR: None}
-
-
-@dataclass(frozen=True, slots=True)
-class RuleFacts:
-    """What rules tell of a response.
-
-    Attributes:
-        response: id.
-        words, characters: of its text.
-        links: addresses that it cites.
-        malformed: of these, how many are no web address.
-        in_text: how many stand in the text itself.
-        publishers: rating of each link's publisher, empty where none is known.
-    """
-
-    response: str
-    words: int
-    characters: int
-    links: int
-    malformed: int
-    in_text: int
-    publishers: tuple[str, ...]
-
-
-def rule_facts(response: BlindedResponse, publisher: Callable[[str], str] = lambda _: "") -> RuleFacts:
-    """What rules tell of a response.
-
-    Args:
-        response: the response.
-        publisher: gives the rating of the publisher of a host, empty where none is known.
-    """
-    hosts = [_host(address) for address in response.sources]
-    return RuleFacts(
-        response=response.id,
-        words=len(response.text.split()),
-        characters=len(response.text),
-        links=len(response.sources),
-        malformed=sum(host is None for host in hosts),
-        in_text=sum(address in response.text for address in response.sources),
-        publishers=tuple("" if host is None else publisher(host) for host in hosts),
-    )
-
-
-def _host(address: str) -> str | None:
-    try:
-        return PageAddress.parse(address).host
-    except AddressError:
-        return None
 
 
 def judge_links(http: PublicHttp, rubric: Rubric, responses: Sequence[BlindedResponse]) -> list[Rating]:

@@ -200,11 +200,6 @@ class RaterAccess:
 
 
 @dataclass(frozen=True, slots=True)
-class _Raters:
-    raters: tuple[RaterAccess, ...]
-
-
-@dataclass(frozen=True, slots=True)
 class OpenStudy:
     """What the page Rate works with; nothing in it tells who wrote a response.
 
@@ -303,7 +298,7 @@ def assign(
     )
     sha256 = parse_rubric(content, where=rubric).sha256
     write_table(_key_file(files), KEY, KEY.frame(key), mode=0o600)
-    write_json(files.private / "raters.json", to_json(_Raters(tuple(access))), mode=0o600)
+    write_json(files.private / "raters.json", {"raters": [to_json(who) for who in access]}, mode=0o600)
     write_bytes(folder / "rubric.toml", content, mode=0o600)
     write_jsonl(folder / "samples.jsonl", [to_json(item) for item in samples if item.id in by_sample], mode=0o600)
     write_jsonl(folder / "responses.jsonl", map(to_json, blinded), mode=0o600)
@@ -431,15 +426,3 @@ def export_study(files: StudyFiles, path: Path) -> int:
     own = key.filter(pl.col("same_as") == "").select("response", "system")
     joined = ratings.join(own, on="response", how="left", maintain_order="left")
     return write_jsonl(path, joined.to_dicts())
-
-
-def read_access(files: StudyFiles) -> Sequence[RaterAccess]:
-    """Raters' names and tokens.
-
-    Raises:
-        WorkspaceError: if nobody is assigned.
-    """
-    path = files.private / "raters.json"
-    if not path.is_file():
-        raise WorkspaceError("nobody is assigned", where=str(files.edition), code="no-assignments")
-    return read_model(path, _Raters).raters

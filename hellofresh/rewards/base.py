@@ -1,12 +1,9 @@
-"""What a reward model is, what it judges and learns from, its card, and the equations that put rewards together.
+"""What a reward model is, what it judges and learns from, its card, and the equation that puts rewards together.
 
-The equations are 2 and 3 of "Evidence-Driven Retrieval Augmented Response Generation" (RARG, section 3.3) on arrays.
+That is equation 2 of "Evidence-Driven Retrieval Augmented Response Generation" (RARG, section 3.3) on arrays, in which
+f is the relevance that the retriever's encoder gives:
 
-    equation 2:  R(x, y) = refutation + factuality + politeness + alpha * (f(x, y) + max over evidence e of f(e, y))
-    equation 3:  R(x, y) - beta * log(p(y | x) / q(y | x))
-
-f is the relevance that the retriever's encoder gives, p the policy that is tuned, q the one that tuning began with. The
-expectation of the logarithm over responses of p is the Kullback-Leibler divergence of p from q.
+    R(x, y) = refutation + factuality + politeness + alpha * (f(x, y) + max over evidence e of f(e, y))
 
 The card, `reward.json`, says what a model was trained for, on what, and what it reaches on held-out data.
 """
@@ -206,16 +203,3 @@ def summed_reward(
     """
     summed: FloatArray = np.sum(criteria, axis=0, initial=0.0) + alpha * (claim_relevance + evidence_relevance)
     return summed
-
-
-def penalised_reward(reward: FloatArray, policy: FloatArray, start: FloatArray, *, beta: float) -> FloatArray:
-    """Equation 3 for n responses.
-
-    Args:
-        reward: R(x, y), shape (n,).
-        policy: log-probability of each token of the response by the policy, shape (n, tokens); 0 after its end.
-        start: the same by the policy that tuning began with.
-        beta: what a divergence costs.
-    """
-    penalised: FloatArray = reward - beta * (policy - start).sum(axis=-1)
-    return penalised
