@@ -1,6 +1,6 @@
 """The classifier judge: words of a response, weighted by tf-idf, and a regression on what people rated.
 
-It is a smoke test: it shows that judging by a classifier works, and is no judge that anybody should trust. It never
+It is a smoke test: it shows that judging by a classifier works, and is not a judge to be trusted. It never
 rates a response to a post that it learnt from: posts are split into parts, and each part is rated by what the others
 taught. A better classifier has the same form: `fit` on rated texts, `predict` on others.
 """

@@ -85,7 +85,7 @@ class JudgeBias:
 
 
 def known_judges(study: RatedStudy) -> list[tuple[str, str]]:
-    """Name and kind of every judge that is no person, in order."""
+    """Name and kind of every judge that is not a person, in order."""
     others = study.ratings.filter(pl.col("kind") != str(JudgeKind.PERSON))
     return others.select("judge", "kind").unique().sort("judge").rows()
 

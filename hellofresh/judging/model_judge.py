@@ -253,7 +253,7 @@ def _value(criterion: Criterion, said: object) -> int | None:
 
 
 def _kept_object(text: str) -> Mapping[str, object]:
-    """The JSON object in an answer; empty where there is none."""
+    """The JSON object in an answer; empty if it has none."""
     start, end = text.find("{"), text.rfind("}")
     try:
         value = strict_json(text[start : end + 1].encode()) if 0 <= start < end else {}
@@ -301,7 +301,7 @@ class Judging:
 
 @dataclass(frozen=True, slots=True)
 class JudgingReport:
-    """What a judging came to: responses (or pairs) judged, those with nothing readable, and what failed."""
+    """The outcome of a judging: responses (or pairs) judged, those with nothing readable, and failures."""
 
     folder: Path
     judge: str

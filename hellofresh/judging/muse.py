@@ -311,7 +311,7 @@ def _posts(files: _Files, written: Mapping[str, tuple[str, Mapping[str, str]]], 
 
 
 def _time(text: str) -> datetime | None:
-    """A time as the files write it, UTC; None for what is none."""
+    """A time as the files write it, UTC; None if it cannot be read."""
     try:
         return datetime.strptime(text.strip(), "%Y-%m-%d %H:%M:%S").replace(tzinfo=UTC)  # hours have one digit or two
     except ValueError:

@@ -91,7 +91,7 @@ class Assignments:
     format: int = 1
 
     def of_token(self, token: str) -> RaterPlan | None:
-        """Whose token it is; None where it is nobody's."""
+        """Whose token it is; None for an unknown token."""
         hashed = token_hash(token)
         found = [plan for plan in self.raters if hmac.compare_digest(plan.token_sha256, hashed)]
         return found[0] if found else None
@@ -173,7 +173,7 @@ def read_assignments(folder: Path) -> Assignments:
     path = folder / _FILE
     if not path.is_file():
         fix = "Run 'hellofresh rate assign' first."
-        raise WorkspaceError("nobody is assigned here", where=str(folder), fix=fix, code="no-assignments")
+        raise WorkspaceError("no raters are assigned here", where=str(folder), fix=fix, code="no-assignments")
     return read_model(path, Assignments)
 
 
@@ -330,7 +330,7 @@ def open_study(folder: Path) -> OpenStudy:
     """What the page needs, from its own folder alone.
 
     Raises:
-        WorkspaceError: if nobody is assigned.
+        WorkspaceError: if no raters are assigned.
         DataError: if a file is damaged, or the rubric is another than raters were assigned with.
     """
     assignments = read_assignments(folder)

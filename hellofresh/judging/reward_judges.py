@@ -95,7 +95,7 @@ class SystemDifference:
 
 @dataclass(frozen=True)
 class JudgedSystems:
-    """What judging came to.
+    """The outcome of judging.
 
     Attributes:
         responses: table with `response`, `sample`, `system` and a column for each measure.

@@ -178,7 +178,7 @@ def parse_rubric(content: bytes, *, where: str) -> Rubric:
     """Read a rubric that may be anything.
 
     Raises:
-        DataError: if it is none.
+        DataError: if it is not a rubric.
     """
     try:
         table = parse_toml(content)
@@ -197,7 +197,7 @@ def load_rubric(name: str) -> Rubric:
 
     Raises:
         UnknownNameError: if there is no such rubric or file.
-        DataError: if the file is no rubric.
+        DataError: if the file is not a rubric.
     """
     return parse_rubric(rubric_source(name), where=name)
 

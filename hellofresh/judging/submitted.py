@@ -75,7 +75,7 @@ class SubmittedRating:
 
 @dataclass(frozen=True, slots=True)
 class SheetState:
-    """What a file comes to.
+    """The current state of a file.
 
     Attributes:
         submitted: what counts, by response, in the order in which it was submitted.
@@ -155,7 +155,7 @@ class RaterSheet:
             yield as_model(SubmittedRating, value, where=f"{self._path.name} line {number}")
 
     def state(self) -> SheetState:
-        """What the lines come to."""
+        """The current state, by the last line about each response."""
         submitted: dict[str, SubmittedRating] = {}
         drafts: dict[str, SubmittedRating] = {}
         for line in self.lines():

@@ -287,7 +287,7 @@ def _missing(
 def _wrong_answers(
     path: Path, lines: Sequence[PredictionLine], covered: Mapping[str, frozenset[str]]
 ) -> Iterator[Fault]:
-    """A fault for each answer that is none of what its task takes, with line and field; the rest is only counted."""
+    """A fault for each answer that its task does not take, with line and field; beyond a hundred they are counted."""
     for name, ids in covered.items():
         task = get_task(name)
         found = [
@@ -436,7 +436,7 @@ def blank_info() -> bytes:
 
 
 def cutoff_of(text: str) -> date | str:
-    """A knowledge cutoff as somebody typed it: a date, or the text where it is none."""
+    """A knowledge cutoff as it was typed: a date, or the text where it cannot be read as one."""
     try:
         return date.fromisoformat(text)
     except ValueError:

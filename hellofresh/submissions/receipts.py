@@ -101,7 +101,7 @@ class _One(Strict):
     code: Annotated[str, StringConstraints(max_length=80)]
 
     def receipt(self) -> Receipt:
-        """The same with values for texts; raises ValueError where a text is none."""
+        """The same with parsed times and edition; raises ValueError where one cannot be parsed."""
         moment = parse_utc(self.received)
         if utc_text(moment) != self.received:
             raise ValueError(f"{self.received!r} is no time to the second in UTC")
@@ -139,7 +139,7 @@ def new_receipt(
 
 
 def read_receipt(folder: Path, faults: list[Fault], split: Split = MAIN) -> Receipt | None:
-    """The receipt of a split in a folder, None where there is none; and what is wrong with it."""
+    """The receipt of a split in a folder, None where it is missing or faulty; `faults` gets what is wrong with it."""
     path = folder / FILES[split].receipt
     if not path.exists() and not path.is_symlink():
         return None
@@ -184,7 +184,7 @@ def is_linked(folder: Path) -> bool:
 
 
 def receipt_events(root: Path) -> Iterator[Event]:
-    """The receipts of all quarters, whatever became of their entries; what is no receipt records nothing."""
+    """The receipts of all quarters, whatever became of their entries; unreadable ones are left out."""
     folders = (path for path in root.glob("*/*/*") if is_edition(path.parents[1].name))
     for folder in sorted(path for path in folders if path.is_dir() and not is_linked(path)):
         for split in Split:
@@ -221,7 +221,7 @@ class StoredSubmission:
 
 
 def known_teams(root: Path) -> KnownTeams:
-    """The teams of all quarters, by their folders; what cannot be read there names nobody."""
+    """The teams of all quarters, by their folders; a `system.toml` that cannot be read adds no name."""
     found: dict[str, set[str]] = defaultdict(set, {_OURS: {_OUR_NAME}})
     names = {path.name for path in root.glob("*") if path.is_dir() and is_edition(path.name)}
     for name in sorted(names):
@@ -372,7 +372,7 @@ def withdraw_submission(root: Path, due: Due, team: str, system: str, moment: da
     """Take a submission to a split out, with its folder where nothing else is in it; returns the folder.
 
     Raises:
-        SubmissionError: if there is none, or the deadline has passed: then it stays.
+        SubmissionError: if the submission does not exist, or the deadline has passed.
         WorkspaceError: if the folder cannot be written.
     """
     place = root / str(due.edition) / team / system

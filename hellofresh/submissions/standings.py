@@ -58,7 +58,7 @@ class GivenAnswers:
         origin: team and system.
         team: whose it is.
         received: when it came in, None where that is not known.
-        answers: by sample id, a label or a text; None is no answer.
+        answers: by sample id, a label or a text; None means no answer.
         confidences: confidence by sample id, where one was given.
     """
 
@@ -197,7 +197,7 @@ class SubmissionStanding:
     Attributes:
         folder: its folder.
         submission: None where it has a fault.
-        receipt: None where there is none that can be read.
+        receipt: None where it is missing or cannot be read.
         faults: what is wrong with it.
         warnings: what deserves a second look.
         tasks: by task that it takes part in, whether it counts.
@@ -227,7 +227,7 @@ class SubmissionStandings:
 
 
 def passed_over(root: Path, edition: Edition) -> list[str]:
-    """Sentences about what lies among the submissions and is none, by where it lies or how it is named."""
+    """Sentences about files and folders that are not submissions, because of their place or name."""
     return sorted(_passed_over(root, edition))
 
 

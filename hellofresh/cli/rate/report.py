@@ -166,7 +166,7 @@ def _show_criterion(output: CommandOutput, rated: pl.DataFrame, criterion: Crite
     values = [value for value in dict.fromkeys(item.value for item in shares) if _ever(cells, value)]
     rows = [
         (
-            "not told" if value is None else criterion.words(value),
+            "undecided" if value is None else criterion.words(value),
             *(cells.get((system, value), "-") for system in systems),
         )
         for value in values

@@ -332,7 +332,7 @@ def open_corpus(workspace: Workspace, name: str) -> RetrievalCorpus:
     """A corpus of the workspace; its files are as the manifest says, by size of the table and by name.
 
     Raises:
-        UsageError: if there is none of that name.
+        UsageError: if no corpus has that name.
         DataError: if it is damaged.
     """
     folder = workspace.corpora / name
@@ -352,7 +352,7 @@ def open_exact(workspace: Workspace, name: str, sha256: str) -> RetrievalCorpus:
     """A corpus of the workspace with the content that samples were made for.
 
     Raises:
-        UsageError: if there is none of that name, or its content is another.
+        UsageError: if no corpus has that name, or its content is another.
         DataError: if it is damaged.
     """
     corpus = open_corpus(workspace, name)

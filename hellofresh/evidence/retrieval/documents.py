@@ -217,7 +217,7 @@ def read_queries(path: Path) -> list[Query]:
     """Read queries.
 
     Raises:
-        DataError: if the file is missing or a line is no query.
+        DataError: if the file is missing or a line is not a query.
     """
     return list(read_models(path, Query, code="bad-query"))
 

@@ -206,7 +206,7 @@ class SentenceEncoder:
 
 
 def loading_of(model: str) -> tuple[str, dict[str, bool]]:
-    """What libraries are told of a model: only what `hub:` names may be downloaded, and none of its code is run."""
+    """Name and options to load a model with: only what `hub:` names may be downloaded; none of its code is run."""
     return model.removeprefix(HUB), {"local_files_only": not model.startswith(HUB), "trust_remote_code": False}
 
 

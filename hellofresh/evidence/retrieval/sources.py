@@ -106,7 +106,7 @@ def rows_of(path: Path) -> Iterator[tuple[str, Mapping[str, object]]]:
     """JSON objects, one a line, and their places.
 
     Raises:
-        SourceError: if a line is none; as `lines_of`.
+        SourceError: if a line is not a JSON object; as `lines_of`.
     """
     for where, line in lines_of(path):
         try:

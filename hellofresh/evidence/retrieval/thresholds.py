@@ -153,7 +153,7 @@ def read_pairs(path: Path) -> list[LabelledPair]:
     """Pairs, a line of JSON each: `text`, `page`, `relevant`, and `group` where pairs belong together.
 
     Raises:
-        DataError: if the file is missing or a line is no pair.
+        DataError: if the file is missing or a line is not a pair.
     """
     return list(read_models(path, LabelledPair))
 
@@ -163,7 +163,7 @@ async def corpus_pairs(
 ) -> list[LabelledPair]:
     """Each query with its relevant documents, and with the best others that a search finds.
 
-    These are hard cases: what a search brings, and not what lies around. What nobody judged counts as not relevant,
+    These are hard cases: what a search brings, and not what lies around. What was not judged counts as not relevant,
     though some of it is.
 
     Args:
