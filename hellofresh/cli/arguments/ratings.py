@@ -31,16 +31,14 @@ def _add_import(verbs: Subparsers) -> None:
 
 
 def _add_report(verbs: Subparsers) -> None:
-    about = (
-        "Show a study's results. results: systems by overall quality, every two of them compared, by part and by "
-        "criterion, and how far raters agree. agreement: kappa, Krippendorff's alpha, observed agreement. standings: "
-        "ranks, intervals and tie groups. judges: each judge against people, and what sways it."
-    )
+    about = "Show or export a study's results: systems compared, their standings, agreement, or the judges."
     parser = add_command(verbs, "report", about, "rate.report:run_report")
     add_study(parser)
     parser.add_argument(
         "--kind", choices=("results", "agreement", "standings", "judges"), default="results",
-        help="what is shown (default: results)",
+        help="results: systems by overall quality, every two of them compared, by part and by criterion; agreement: "
+        "kappa, Krippendorff's alpha and observed agreement of raters; standings: ranks, intervals and tie groups; "
+        "judges: each judge against people, and what sways it (default: results)",
     )  # fmt: skip
     parser.add_argument(
         "--export", type=Path, metavar="FILE", help="write the ratings as JSONL instead, each with its system"
@@ -113,19 +111,17 @@ def _add_close(verbs: Subparsers) -> None:
 
 def add_judge(nouns: Subparsers) -> None:
     """Add `judge`."""
-    about = (
-        "Judge the responses of a rated study, blinded; the ratings join those of people. By a model and the study's "
-        "rubric; by rules, whether links can be reached; by a classifier that learns from people (a smoke test); or by "
-        "reward models, for responses to claims."
-    )
+    about = "Judge the responses of a rated study, blinded, by a model or otherwise; the ratings join those of people."
     parser = add_command(nouns, "judge", about, "judge:run_judge")
     parser.add_argument(
         "--edition", type=_edition, metavar="E", help=f"edition of the study (default: {_EDITION}; rewards: none)"
     )
     parser.add_argument("--task", metavar="T", help="its task (default: corrections; rewards: claim-responses)")
     parser.add_argument(
-        "--by", choices=("model", "links", "classifier", "rewards"), default="model", help="who judges (default: model)"
-    )
+        "--by", choices=("model", "links", "classifier", "rewards"), default="model",
+        help="model: by the study's rubric; links: whether links can be reached; classifier: learns from people's "
+        "ratings (a smoke test); rewards: reward models, for responses to claims (default: model)",
+    )  # fmt: skip
     parser.add_argument("--model", metavar="M", help="a name from: hellofresh models list")
     parser.add_argument("--rubric", metavar="R", help="the study's rubric, by name or file; another one is refused")
     parser.add_argument(

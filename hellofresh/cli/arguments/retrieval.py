@@ -20,12 +20,12 @@ def add_corpus(nouns: Subparsers) -> None:
 
 
 def _add_import(verbs: Subparsers) -> None:
-    about = (
-        "Import a corpus: documents, queries and judgements, without duplicates; of a format that others publish, of a "
-        "wiki's dump, or a pool of corpora of the workspace (the first whole, the others as distractors)."
-    )
+    about = "Import a corpus without duplicates, or build one of a wiki's dump or of other corpora."
     parser = add_command(verbs, "import", about, "corpus.commands:import_corpus")
-    parser.add_argument("format", choices=(*FORMATS, "wiki", "pool"), help="the format of the source")
+    parser.add_argument(
+        "format", choices=(*FORMATS, "wiki", "pool"),
+        help="the format of the source; pool: corpora of the workspace, the first whole, the others as distractors",
+    )  # fmt: skip
     parser.add_argument(
         "sources", nargs="+", metavar="PATH", help="the source's folder or file; dumps of a wiki; names of corpora"
     )
