@@ -48,7 +48,16 @@ TASKS = ("x-notes", "x-notes-media", "wikipedia-edits", "claims")
 Step = tuple[str, str | Callable[[Path], None]]
 """When, and a command as it was spelled when the golden workspace was made, or what else is done to the workspace."""
 
-RENAMED: dict[str, str] = {}
+RENAMED: dict[str, str] = {
+    "corpus build pool --base small --add others": "corpus import pool small others --name pool",
+    "corpus check small": "corpus show small --check",
+    "corpus search small": "corpus show small --search",
+    "rate agreement": "rate report --kind agreement",
+    "rate export": "rate report --export",
+    "rate judges": "rate report --kind judges",
+    "rate prepare --edition 2026Q2 --task x-posts": "rate assign --edition 2026Q2 --task x-posts --prepare",
+    "rate standings": "rate report --kind standings",
+}
 """How commands are spelled today: the beginning of a command of STEPS or REREAD (or all of it), and what replaces it.
 
 The longest beginning counts. As in {"rate report": "judge report", "corpus check small": "corpus show small --check"}.

@@ -31,8 +31,7 @@ from collectors.datasets._files import (
 from collectors.datasets.check_covid import read_abstracts
 from hellofresh.core.errors import SourceError, UsageError
 from hellofresh.core.files import sha256_file, sha256_text
-from hellofresh.rewards.base import LabelledResponse, RewardCase
-from hellofresh.rewards.card import RewardData
+from hellofresh.rewards.base import LabelledResponse, RewardCase, RewardData
 
 __all__ = ["IMPORTERS", "JudgedFile", "read_judged", "read_responses_column"]
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from collectors.datasets._files import required_text, table_rows
 from hellofresh.core.errors import SourceError
 from hellofresh.core.files import sha256_text
-from hellofresh.evidence.retrieval.judgements import Query
+from hellofresh.evidence.retrieval.documents import Query
 
 __all__ = ["read_claims"]
 

@@ -12,11 +12,12 @@ import pytest
 
 from collectors.notes import SERVICES, LabelSource
 from collectors.wikipedia import EditsSettings, Kind
-from hellofresh.cli import _handler
+from hellofresh.cli import _handler, main
 from hellofresh.cli.arguments import command_line, sources, submissions
-from hellofresh.submissions import SPLITS
-from hellofresh.submissions.inbox.arrivals import VARIABLE
-from hellofresh.submissions.intake.system import REGIMES
+from hellofresh.cli.renamed import RENAMED
+from hellofresh.submissions.format import REGIMES
+from hellofresh.submissions.inbox import VARIABLE
+from hellofresh.tasks.samples import Split
 
 HEAVY = (
     "numpy",
@@ -125,6 +126,19 @@ def test_names_that_help_repeats_are_those_of_the_rooms_that_own_them() -> None:
     assert tuple(str(kind) for kind in Kind) == sources.KINDS
     assert tuple(str(kind) for kind in EditsSettings().kinds) == sources.DEFAULT_KINDS
     assert tuple(SERVICES) == sources.SERVICES
-    assert tuple(split.name for split in SPLITS) == submissions.SPLITS
+    assert tuple(map(str, Split)) == submissions.SPLITS
     assert submissions.REGIMES == REGIMES
     assert submissions.INBOX_VARIABLE == VARIABLE
+
+
+@pytest.mark.parametrize(("old", "new"), RENAMED.items())
+def test_an_old_name_answers_with_the_new_one(old: str, new: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as caught:
+        main([*old.split(), "--json"])
+    assert caught.value.code == 2
+    said = capsys.readouterr().err
+    assert said.count("\n") == 1 and f"is now: hellofresh {new}" in said
+    words = [word for word in new.replace(",", "").split() if word.islower() and not word.startswith("-")]
+    with pytest.raises(SystemExit) as caught:
+        main([*words[: 1 if words[0] == "judge" else 2], "--help"])
+    assert caught.value.code == 0

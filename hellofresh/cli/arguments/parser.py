@@ -7,6 +7,8 @@ import sys
 from collections.abc import Iterable, Sequence
 from typing import NoReturn
 
+from hellofresh.cli.renamed import new_name
+
 __all__ = ["CommandParser"]
 
 
@@ -27,7 +29,8 @@ class CommandParser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         """Print what is wrong, and what was probably meant; exit with 2."""
-        hints = [*self._mistyped()]
+        renamed = new_name([*self.prog.split()[1:], *self._given])
+        hints = [renamed] if renamed else [*self._mistyped()]
         if hints:
             self.exit(2, "".join(f"{self.prog}: error: {hint}\n" for hint in hints))
         self.print_usage(sys.stderr)

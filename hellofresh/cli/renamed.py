@@ -1,0 +1,36 @@
+"""Commands of the version before that have another name now. The old name answers with the new one, for one version."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+RENAMED: Mapping[str, str] = {
+    "corpus build": "corpus import pool, or corpus import wiki",
+    "corpus check": "corpus show NAME --check",
+    "corpus index": "corpus compare NAME --index-only",
+    "corpus search": "corpus show NAME --search TEXT",
+    "rate agreement": "rate report --kind agreement",
+    "rate classify": "judge --by classifier",
+    "rate export": "rate report --export FILE",
+    "rate judges": "rate report --kind judges",
+    "rate links": "judge --by links",
+    "rate prepare": "rate assign --prepare DIR",
+    "rate rewards": "judge --by rewards",
+    "rate standings": "rate report --kind standings",
+    "submission collect": "submission add --inbox",
+    "submission folder": "submission list --folder",
+    "submission from-inspect": "submission new --from-inspect LOG",
+    "submission review": "submission check DIR --against BASE",
+    "submission score": "submission check TEAM/SYSTEM --score",
+}
+"""Words to words, without `hellofresh`."""
+
+
+def new_name(arguments: Sequence[str]) -> str:
+    """The sentence to answer with if the words before the first option are an old command; empty if they are not."""
+    words = [word for word in arguments[:3] if not word.startswith("-")]
+    for count in range(1, len(words) + 1):
+        old = " ".join(words[:count])
+        if old in RENAMED:
+            return f"'hellofresh {old}' is now: hellofresh {RENAMED[old]}"
+    return ""
