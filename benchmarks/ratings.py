@@ -16,8 +16,19 @@ import numpy as np
 from hellofresh.core.editions import ALL_ROWS, Frozen
 from hellofresh.core.workspace import Workspace
 from hellofresh.judging.rubric import rubric_source
-from hellofresh.judging.study import BlindedResponse, read_study, write_responses, write_rubric
-from hellofresh.judging.table import KEY, RATINGS, KeyRow, Rating, StudyFiles, with_weights, write_table
+from hellofresh.judging.study import (
+    KEY,
+    RATINGS,
+    BlindedResponse,
+    KeyRow,
+    Rating,
+    StudyFiles,
+    read_study,
+    with_weights,
+    write_responses,
+    write_rubric,
+    write_table,
+)
 from hellofresh.releases import DatasetSource, freeze, load_release
 from hellofresh.releases.candidates.rows import Collection
 from hellofresh.results.build import panel_of

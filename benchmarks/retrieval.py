@@ -33,7 +33,13 @@ from numpy.typing import NDArray
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from hellofresh.core.executors import process_pool
 from hellofresh.core.workspace import Workspace
-from hellofresh.evidence.retrieval.corpora import FoundDocument, RetrievalCorpus, open_corpus, write_corpus
+from hellofresh.evidence.retrieval.corpora import (
+    CorpusContent,
+    FoundDocument,
+    RetrievalCorpus,
+    open_corpus,
+    write_corpus,
+)
 from hellofresh.evidence.retrieval.documents import CorpusDocument
 from hellofresh.evidence.retrieval.sparse import Analyzer, Bm25, SparseRetriever
 
@@ -110,7 +116,7 @@ def corpus_of(folder: Path, documents: int) -> RetrievalCorpus:
             FoundDocument(CorpusDocument(f"d{number}", "", text), "")
             for number, text in enumerate(made_texts(documents))
         )
-        write_corpus(workspace.corpora / name, source="made", license="CC0-1.0", documents=found)
+        write_corpus(workspace.corpora / name, CorpusContent(source="made", license="CC0-1.0", documents=found))
     return open_corpus(workspace, name)
 
 

@@ -20,9 +20,8 @@ import numpy as np
 
 from hellofresh.core.errors import SourceError, UsageError
 from hellofresh.core.files import sha256_file, sha256_text
-from hellofresh.evidence.retrieval.judgements import Query
-from hellofresh.rewards.base import LabelledResponse, RewardCase
-from hellofresh.rewards.card import RewardData
+from hellofresh.evidence.retrieval.documents import Query
+from hellofresh.rewards.base import LabelledResponse, RewardCase, RewardData
 from hellofresh.tasks._datasets import FileRow, json_rows, plain_rows, table_rows
 from hellofresh.tasks.check_covid import read_abstracts
 

@@ -50,7 +50,15 @@ Step = tuple[str, str | Callable[[Path], None]]
 
 RENAMED: dict[str, str] = {
     "agents analyse": "analyse agents",
+    "corpus build pool --base small --add others": "corpus import pool small others --name pool",
+    "corpus check small": "corpus show small --check",
+    "corpus search small": "corpus show small --search",
     "dataset list": "dataset show",
+    "rate agreement": "rate report --kind agreement",
+    "rate export": "rate report --export",
+    "rate judges": "rate report --kind judges",
+    "rate prepare --edition 2026Q2 --task x-posts": "rate assign --edition 2026Q2 --task x-posts --prepare",
+    "rate standings": "rate report --kind standings",
     "report": "analyse all --html",
     "runs list": "runs show",
 }

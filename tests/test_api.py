@@ -20,9 +20,8 @@ from hellofresh.cli import main
 from hellofresh.core.editions import Frozen
 from hellofresh.core.errors import ReleaseError, UsageError
 from hellofresh.core.workspace import Workspace
-from hellofresh.evidence.retrieval.corpora import FoundDocument, open_corpus, write_corpus
-from hellofresh.evidence.retrieval.documents import CorpusDocument
-from hellofresh.evidence.retrieval.judgements import Judgement, Query
+from hellofresh.evidence.retrieval.corpora import CorpusContent, FoundDocument, open_corpus, write_corpus
+from hellofresh.evidence.retrieval.documents import CorpusDocument, Judgement, Query
 from hellofresh.models import Answer, Finish, ModelSpec, Request
 from hellofresh.models.catalogue import CATALOGUE, CatalogueEntry
 from hellofresh.releases.candidates.evidence import evidence_candidates
@@ -244,11 +243,15 @@ def test_queries_of_retrieval_are_loaded_scored_and_saved_as_rankings(tmp_path: 
     workspace, task = Workspace(tmp_path / "data"), get_task("scifact-retrieval")
     write_corpus(
         workspace.corpora / "ponds",
-        source="jsonl",
-        license="MIT",
-        documents=[FoundDocument(CorpusDocument(f"d{k}", f"Pond {k}", "Deep and cold."), "ponds") for k in range(3)],
-        queries=[Query(id=f"q{k}", text=f"Is pond {k} cold?", split="dev", group=f"g{k}") for k in range(3)],
-        judgements=[Judgement(f"q{k}", f"d{k}", 1) for k in range(3)],
+        CorpusContent(
+            source="jsonl",
+            license="MIT",
+            documents=[
+                FoundDocument(CorpusDocument(f"d{k}", f"Pond {k}", "Deep and cold."), "ponds") for k in range(3)
+            ],
+            queries=[Query(id=f"q{k}", text=f"Is pond {k} cold?", split="dev", group=f"g{k}") for k in range(3)],
+            judgements=[Judgement(f"q{k}", f"d{k}", 1) for k in range(3)],
+        ),
     )
     found = evidence_candidates(open_corpus(workspace, "ponds"), "dev", task, date(2020, 5, 1))
     source = DatasetSource("Made", "https://example.org", date(2020, 5, 1), "MIT")

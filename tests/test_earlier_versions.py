@@ -17,7 +17,7 @@ from hellofresh.releases.life.manifest import read_manifest
 from hellofresh.releases.verify.checks import verify_release
 from hellofresh.runs.plan import read_plan
 from hellofresh.runs.record import read_record
-from hellofresh.submissions.receipts.receipt import read_receipt
+from hellofresh.submissions.receipts import read_receipt
 from hellofresh.tasks import get_task
 
 HERE = Path(__file__).resolve().parent

@@ -19,8 +19,8 @@ from hellofresh.core.files import atomic_path, canonical_json, remove_file, sha2
 from hellofresh.evidence.retrieval.base import missing_extra
 from hellofresh.evidence.retrieval.comparison import rank_queries
 from hellofresh.evidence.retrieval.corpora import RetrievalCorpus
+from hellofresh.evidence.retrieval.documents import Query
 from hellofresh.evidence.retrieval.encoders import loading_of, not_at_hand, prefixes_of
-from hellofresh.evidence.retrieval.judgements import Query
 from hellofresh.evidence.retrieval.rerank import FIRST_STAGE
 from hellofresh.evidence.retrieval.sparse import SparseRetriever
 from hellofresh.stats.retrieval import measures

@@ -15,7 +15,7 @@ import numpy as np
 from hellofresh.core.errors import DataError
 from hellofresh.core.files import sha256_text
 from hellofresh.evidence.retrieval.corpora import RetrievalCorpus
-from hellofresh.evidence.retrieval.judgements import Query
+from hellofresh.evidence.retrieval.documents import Query
 from hellofresh.evidence.retrieval.sparse import SparseRetriever
 from training.recipe import Recipe
 

@@ -17,10 +17,9 @@ from numpy.typing import NDArray
 from hellofresh.core.files import canonical_json, remove_file, sha256_text
 from hellofresh.evidence.retrieval.comparison import rank_queries
 from hellofresh.evidence.retrieval.corpora import RetrievalCorpus
-from hellofresh.evidence.retrieval.judgements import Query
-from hellofresh.evidence.retrieval.rerank import FIRST_STAGE, DenseScorer
+from hellofresh.evidence.retrieval.documents import Query
+from hellofresh.evidence.retrieval.rerank import FIRST_STAGE, DenseScorer, Head, lexical_scores, write_head
 from hellofresh.evidence.retrieval.sparse import SparseRetriever
-from hellofresh.evidence.retrieval.trained import Head, lexical_scores, write_head
 from hellofresh.stats.retrieval import measures
 from training.adam import rate_at
 from training.examples import Example, make_examples, split_for_selection

@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 
 from hellofresh.core.errors import DataError
 from hellofresh.core.files import sha256_text
-from hellofresh.rewards.base import LabelledResponse
-from hellofresh.rewards.card import RewardMeasure
+from hellofresh.rewards.base import LabelledResponse, RewardMeasure
 from hellofresh.stats import cluster_tables, compare, metric_interval
 from hellofresh.stats.metrics import accuracy, balanced_accuracy, class_f1, class_precision, class_recall
 from training.recipe import RewardRecipe

@@ -19,8 +19,7 @@ from numpy.typing import NDArray
 from hellofresh.core.files import atomic_path, remove_file, sha256_file
 from hellofresh.evidence.retrieval.base import missing_extra
 from hellofresh.evidence.retrieval.encoders import loading_of, not_at_hand
-from hellofresh.rewards.base import LabelledResponse
-from hellofresh.rewards.card import RewardCard, write_card
+from hellofresh.rewards.base import LabelledResponse, RewardCard, write_card
 from hellofresh.rewards.heads import chances
 from hellofresh.rewards.transformer import encoded_pairs
 from training.adam import rate_at

@@ -17,11 +17,17 @@ from numpy.typing import NDArray
 
 from hellofresh.core.files import canonical_json, remove_file, sha256_text
 from hellofresh.evidence.retrieval.encoders import Encoder
-from hellofresh.rewards.base import Beside, LabelledResponse, RewardCase, RewardModel
-from hellofresh.rewards.card import RewardCard, RewardData, write_card
-from hellofresh.rewards.combined import CombinedReward
-from hellofresh.rewards.features import WORD_COLUMNS, pair_features
-from hellofresh.rewards.heads import RewardWeights, chances, write_weights
+from hellofresh.rewards.base import (
+    Beside,
+    LabelledResponse,
+    RewardCard,
+    RewardCase,
+    RewardData,
+    RewardModel,
+    write_card,
+)
+from hellofresh.rewards.heads import WORD_COLUMNS, RewardWeights, chances, pair_features, write_weights
+from hellofresh.rewards.models import CombinedReward
 from training.adam import rate_at
 from training.heads import TrainingProgress
 from training.judged import Parts, divide, labels_of, measure

@@ -10,8 +10,7 @@ import polars as pl
 from hellofresh.api._loading import LoadedEdition
 from hellofresh.core.errors import UsageError
 from hellofresh.core.files import write_jsonl
-from hellofresh.submissions.intake.faults import Fault
-from hellofresh.submissions.intake.predictions import ANSWERS, Prediction, canonical_row, read_predictions
+from hellofresh.submissions.format import ANSWERS, Fault, Prediction, canonical_row, read_predictions
 from hellofresh.tasks.outputs import Choice, Output, Ranking, Response, Status
 
 Predictions = Mapping[str, int | None] | Mapping[str, Output] | pl.DataFrame | str | Path

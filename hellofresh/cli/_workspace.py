@@ -11,7 +11,7 @@ from hellofresh.core.errors import UsageError
 from hellofresh.core.workspace import Workspace
 from hellofresh.releases.life.state import release_events
 from hellofresh.runs.plan import run_events
-from hellofresh.submissions.receipts.standing import receipt_events
+from hellofresh.submissions.receipts import receipt_events
 
 __all__ = ["prepare"]
 
@@ -23,7 +23,8 @@ def prepare(options: argparse.Namespace) -> None:
         UsageError: if the folder is not the workspace's, or the clock is behind.
     """
     workspace = Workspace.from_environment()
-    takes = hasattr(options, "submissions_belong")
+    # Where a folder is put on record, the one that is there already may be damaged.
+    takes = hasattr(options, "submissions_belong") and getattr(options, "record", None) is None
     if takes:
         options.submissions = _folder(workspace, options, record=options.timed)
     if options.timed:
@@ -39,7 +40,7 @@ def _folder(workspace: Workspace, options: argparse.Namespace, *, record: bool) 
         raise UsageError(
             f"the submissions of this workspace are in {own}, not in {named}",
             where=str(workspace.root),
-            fix=f"Leave --submissions out. If they have moved: hellofresh submission folder {named}",
+            fix=f"Leave --submissions out. If they have moved: hellofresh submission list --folder {named}",
             code="other-submissions",
         )
     folder = named or own

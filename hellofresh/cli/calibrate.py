@@ -26,8 +26,6 @@ from hellofresh.runs.regimes.correction.pages import TextRelevance, opened_encod
 from hellofresh.runs.regimes.correction.post import plain
 from hellofresh.tasks.samples import to_json
 
-__all__ = ["run"]
-
 _COLUMNS = ("threshold", "precision", "95%", "recall", "95%", "false positive rate", "95%")
 
 

@@ -141,7 +141,7 @@ class Workspace:
                 "not a record of this version of HelloFresh",
                 where=str(self._record),
                 expected='{"format": 1, "submissions": FOLDER}',
-                fix="Write it again: hellofresh submission folder DIR",
+                fix="Write it again: hellofresh submission list --folder DIR",
                 code="bad-record",
             )
         root = self.root.resolve() if self.root.is_symlink() else self.root

@@ -1,6 +1,6 @@
 """The classifier judge: words of a response, weighted by tf-idf, and a regression on what people rated.
 
-It is a smoke test: it shows that judging by a classifier works, and is no judge that anybody should trust. It never
+It is a smoke test: it shows that judging by a classifier works, and is not a judge to be trusted. It never
 rates a response to a post that it learnt from: posts are split into parts, and each part is rated by what the others
 taught. A better classifier has the same form: `fit` on rated texts, `predict` on others.
 """
@@ -16,12 +16,9 @@ from numpy.typing import NDArray
 
 from hellofresh.core.errors import DataError, UsageError
 from hellofresh.core.files import sha256_text
-from hellofresh.judging.agreement import counted_values
+from hellofresh.judging.comparison import counted_values
 from hellofresh.judging.rubric import Criterion
-from hellofresh.judging.study import RatedStudy, read_responses
-from hellofresh.judging.table import JudgeKind, Rating, RatingPhase
-
-__all__ = ["SMOKE_TEST", "TextRegression", "classify_study", "tfidf_regression"]
+from hellofresh.judging.study import JudgeKind, RatedStudy, Rating, RatingPhase, read_responses
 
 SMOKE_TEST = "tfidf-ridge"
 """The name of the embedded classifier; a judge of this name is marked as a smoke test."""

@@ -13,12 +13,11 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from hellofresh.judging.agreement import counted_values, criterion_agreement, numbered
 from hellofresh.judging.classifiers import SMOKE_TEST
+from hellofresh.judging.comparison import counted_values, criterion_agreement, numbered
 from hellofresh.judging.model_judge import PairChoice
 from hellofresh.judging.rubric import Criterion
-from hellofresh.judging.study import RatedStudy
-from hellofresh.judging.table import JudgeKind, RatingPhase
+from hellofresh.judging.study import JudgeKind, RatedStudy, RatingPhase
 from hellofresh.stats import Interval
 from hellofresh.stats.judging import (
     PoweredMean,
@@ -31,16 +30,6 @@ from hellofresh.stats.judging import (
 )
 from hellofresh.stats.multiway import ClusteredMean
 from hellofresh.stats.raters import rater_agreement
-
-__all__ = [
-    "RANKS_FROM",
-    "JudgeBias",
-    "JudgeQuality",
-    "judge_biases",
-    "judge_quality",
-    "known_judges",
-    "powered_means",
-]
 
 RANKS_FROM = 0.65
 """What the lower limit of a judge's pairwise accuracy must exceed for its scores to rank systems."""
@@ -96,7 +85,7 @@ class JudgeBias:
 
 
 def known_judges(study: RatedStudy) -> list[tuple[str, str]]:
-    """Name and kind of every judge that is no person, in order."""
+    """Name and kind of every judge that is not a person, in order."""
     others = study.ratings.filter(pl.col("kind") != str(JudgeKind.PERSON))
     return others.select("judge", "kind").unique().sort("judge").rows()
 

@@ -1,13 +1,14 @@
-"""Whether a link leads somewhere: asked for safely, followed through redirects, and told apart from a refusal.
+"""The rule judge: what can be decided without judgement. It alone, and people, say whether a link can be reached.
 
-A page that says 404 or 410, or whose host does not exist, is dead. One that refuses this program (401, 403, 429) or is
-in trouble (5xx, no answer in time) may well open for a person: that is not decided here.
+Links are asked for safely and followed through redirects. A page that says 404 or 410, or whose host does not exist,
+is dead. One that refuses this program (401, 403, 429) or is in trouble (5xx, no answer in time) may well open for a
+person: that is not decided here.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -15,8 +16,8 @@ import aiohttp
 
 from hellofresh.core.net.addresses import AddressError, PageAddress
 from hellofresh.core.net.public import BodyError, PublicHttp, TooLargeError, UnsafeError
-
-__all__ = ["LinkReport", "LinkState", "check_link", "check_links"]
+from hellofresh.judging.rubric import Criterion, Rubric
+from hellofresh.judging.study import BlindedResponse, JudgeKind, Rating, RatingPhase
 
 _REDIRECTS = (301, 302, 303, 307, 308)
 _MOST_REDIRECTS = 5
@@ -102,3 +103,45 @@ def _state(status: int) -> LinkState:
     if 200 <= status < 300:
         return LinkState.REACHABLE
     return LinkState.DEAD if status in _GONE else LinkState.UNCLEAR
+
+
+RULES = "rules"
+"""The judge's name."""
+REACHABILITY = "reachability"
+_VALUES = {LinkState.REACHABLE: 1.0, LinkState.DEAD: 0.0, LinkState.REFUSED: 0.0, LinkState.UNCLEAR: None}
+
+
+def judge_links(http: PublicHttp, rubric: Rubric, responses: Sequence[BlindedResponse]) -> list[Rating]:
+    """Ratings of the reachability of every link; closes the transport.
+
+    A page that refuses programs, or does not answer in time, gets no value: a person may still open it.
+
+    Raises:
+        UnknownNameError: if the rubric has no criterion of that name.
+    """
+    criterion = rubric.criterion(REACHABILITY)
+    addresses = sorted({address for response in responses for address in response.sources})
+    reports = {report.address: report for report in asyncio.run(check_links(http, addresses))}
+    return list(_ratings(criterion, responses, reports))
+
+
+def _ratings(
+    criterion: Criterion, responses: Sequence[BlindedResponse], reports: dict[str, LinkReport]
+) -> Iterator[Rating]:
+    for response in responses:
+        for address in response.sources:
+            report = reports[address]
+            moved = f"; moved to {report.final}" if report.final != address else ""
+            yield Rating(
+                sample=response.sample,
+                response=response.id,
+                link=address,
+                judge=RULES,
+                kind=JudgeKind.RULE,
+                criterion=criterion.id,
+                value=_VALUES[report.state],
+                weight=1.0,
+                phase=RatingPhase.MAIN,
+                comment=f"{report.state}: {report.detail}{moved}",
+                at="",
+            )

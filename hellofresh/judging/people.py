@@ -1,8 +1,15 @@
-"""A study that people rate: set up, watched, closed and exported."""
+"""A study that people rate: who rates what in which order, set up, watched, closed and exported.
+
+`page/` in the study's private folder is all that the page Rate may read: `assignments.json` (raters by number, with the
+hash of their token), the rubric, the samples, the blinded responses, and a file for each rater of what they submit. The
+key, the salt of the blinding, and raters' names and tokens lie beside it, out of the page's reach.
+"""
 
 from __future__ import annotations
 
+import hashlib
 import hmac
+import random
 import secrets
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -12,47 +19,163 @@ from statistics import median
 import polars as pl
 
 from hellofresh.core.errors import DataError, UsageError, WorkspaceError
-from hellofresh.core.files import read_model, read_models, write_bytes, write_json, write_jsonl
-from hellofresh.judging.assignments import (
-    Assignments,
-    RaterPlan,
-    RatingTurn,
-    deal,
-    order_of,
-    read_assignments,
-    token_hash,
-    write_assignments,
-)
+from hellofresh.core.files import read_model, read_models, sha256_text, write_bytes, write_json, write_jsonl
 from hellofresh.judging.rubric import Rubric, parse_rubric, rubric_source
-from hellofresh.judging.study import BlindedResponse, StudySample
-from hellofresh.judging.submitted import RaterSheet, SubmittedRating
-from hellofresh.judging.table import (
+from hellofresh.judging.study import (
     KEY,
     RATINGS,
+    BlindedResponse,
     JudgeKind,
     KeyRow,
     Rating,
+    RatingPhase,
     StudyFiles,
+    StudySample,
     check_ratings,
     read_table,
     with_weights,
     write_table,
 )
+from hellofresh.judging.submitted import RaterSheet, SubmittedRating
 from hellofresh.tasks.samples import to_json
 
-__all__ = [
-    "OpenStudy",
-    "Progress",
-    "RaterAccess",
-    "SystemResponse",
-    "assign",
-    "close_study",
-    "export_study",
-    "open_study",
-    "page_folder",
-    "progress",
-    "read_access",
-]
+_FILE = "assignments.json"
+
+
+@dataclass(frozen=True, slots=True)
+class RatingTurn:
+    """One sample for one rater: its responses in the order in which they are shown."""
+
+    sample: str
+    phase: str
+    responses: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class RaterPlan:
+    """What one rater does.
+
+    Attributes:
+        rater: their number, such as `rater-1`.
+        pair: number of the pair that they are one of.
+        token_sha256: of the token that opens the page.
+        turns: in order; those of the onboarding come first.
+    """
+
+    rater: str
+    pair: int
+    token_sha256: str
+    turns: tuple[RatingTurn, ...]
+
+    @property
+    def responses(self) -> Iterator[tuple[RatingTurn, str]]:
+        """All responses in order, each with its turn."""
+        return ((turn, response) for turn in self.turns for response in turn.responses)
+
+
+@dataclass(frozen=True, slots=True)
+class Assignments:
+    """All raters of a study.
+
+    Attributes:
+        edition, task: of the study.
+        rubric_sha256: what they rate by.
+        raters: in the order of their numbers.
+        format: of the file.
+    """
+
+    edition: str
+    task: str
+    rubric_sha256: str
+    raters: tuple[RaterPlan, ...]
+    format: int = 1
+
+    def of_token(self, token: str) -> RaterPlan | None:
+        """Whose token it is; None for an unknown token."""
+        hashed = token_hash(token)
+        found = [plan for plan in self.raters if hmac.compare_digest(plan.token_sha256, hashed)]
+        return found[0] if found else None
+
+
+def token_hash(token: str) -> str:
+    """What is kept of a token where the page can read it."""
+    return sha256_text(f"rate {token}")
+
+
+def deal(
+    samples: Sequence[str], raters: int, *, share: float, onboarding: int, seed: str
+) -> list[list[tuple[str, RatingPhase]]]:
+    """Deal samples to raters in pairs, at random.
+
+    Each sample goes to one pair. Of what a rater gets, about `share` goes to both of the pair, the rest to one of them.
+    Samples of the onboarding go to everybody, first.
+
+    Args:
+        samples: ids, in any order.
+        raters: how many; an even number.
+        share: of a rater's samples, between 0 and 1.
+        onboarding: how many samples are for practice.
+        seed: the same seed deals the same.
+
+    Raises:
+        UsageError: if a number makes no sense.
+    """
+    _check(len(samples), raters, share, onboarding)
+    source = _random(seed, "deal")
+    shuffled = source.sample(sorted(samples), len(samples))
+    practice, rest = shuffled[:onboarding], shuffled[onboarding:]
+    dealt: list[list[tuple[str, RatingPhase]]] = [[] for _ in range(raters)]
+    for pair in range(raters // 2):
+        own = rest[pair :: raters // 2]
+        both = round(share * len(own) / (2 - share))
+        for side in (0, 1):
+            mine = own[:both] + own[both + side :: 2]
+            source.shuffle(mine)
+            dealt[2 * pair + side] = [(name, RatingPhase.ONBOARDING) for name in practice] + [
+                (n, RatingPhase.MAIN) for n in mine
+            ]
+    return dealt
+
+
+def _check(samples: int, raters: int, share: float, onboarding: int) -> None:
+    if raters < 2 or raters % 2:
+        raise UsageError(f"{raters} raters", expected="an even number: they work in pairs", code="odd-raters")
+    if not 0 <= share <= 1:
+        raise UsageError(f"a share of {share:g}", expected="0 to 1", code="bad-share")
+    if not 0 <= onboarding < samples:
+        raise UsageError(
+            f"{onboarding} of {samples} samples for the onboarding", expected="fewer", code="bad-onboarding"
+        )
+
+
+def order_of(responses: Sequence[str], sample: str, rater: str, seed: str) -> tuple[str, ...]:
+    """A sample's responses in the order that one rater sees."""
+    return tuple(_random(seed, "order", sample, rater).sample(sorted(responses), len(responses)))
+
+
+def _random(*parts: str) -> random.Random:
+    digest = hashlib.sha256("\0".join(parts).encode()).digest()
+    return random.Random(digest)  # noqa: S311 - to be repeated, not to be secret
+
+
+def write_assignments(folder: Path, assignments: Assignments) -> None:
+    """Keep them in the page's folder."""
+    write_json(folder / _FILE, to_json(assignments), mode=0o600)
+
+
+def read_assignments(folder: Path) -> Assignments:
+    """The assignments in a page's folder.
+
+    Raises:
+        WorkspaceError: if there are none.
+        DataError: if the file is damaged.
+    """
+    path = folder / _FILE
+    if not path.is_file():
+        fix = "Run 'hellofresh rate assign' first."
+        raise WorkspaceError("no raters are assigned here", where=str(folder), fix=fix, code="no-assignments")
+    return read_model(path, Assignments)
+
 
 _CLOSED = "closed.json"
 
@@ -74,11 +197,6 @@ class RaterAccess:
     rater: str
     name: str
     token: str
-
-
-@dataclass(frozen=True, slots=True)
-class _Raters:
-    raters: tuple[RaterAccess, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,7 +298,7 @@ def assign(
     )
     sha256 = parse_rubric(content, where=rubric).sha256
     write_table(_key_file(files), KEY, KEY.frame(key), mode=0o600)
-    write_json(files.private / "raters.json", to_json(_Raters(tuple(access))), mode=0o600)
+    write_json(files.private / "raters.json", {"raters": [to_json(who) for who in access]}, mode=0o600)
     write_bytes(folder / "rubric.toml", content, mode=0o600)
     write_jsonl(folder / "samples.jsonl", [to_json(item) for item in samples if item.id in by_sample], mode=0o600)
     write_jsonl(folder / "responses.jsonl", map(to_json, blinded), mode=0o600)
@@ -212,7 +330,7 @@ def open_study(folder: Path) -> OpenStudy:
     """What the page needs, from its own folder alone.
 
     Raises:
-        WorkspaceError: if nobody is assigned.
+        WorkspaceError: if no raters are assigned.
         DataError: if a file is damaged, or the rubric is another than raters were assigned with.
     """
     assignments = read_assignments(folder)
@@ -308,15 +426,3 @@ def export_study(files: StudyFiles, path: Path) -> int:
     own = key.filter(pl.col("same_as") == "").select("response", "system")
     joined = ratings.join(own, on="response", how="left", maintain_order="left")
     return write_jsonl(path, joined.to_dicts())
-
-
-def read_access(files: StudyFiles) -> Sequence[RaterAccess]:
-    """Raters' names and tokens.
-
-    Raises:
-        WorkspaceError: if nobody is assigned.
-    """
-    path = files.private / "raters.json"
-    if not path.is_file():
-        raise WorkspaceError("nobody is assigned", where=str(files.edition), code="no-assignments")
-    return read_model(path, _Raters).raters

@@ -9,17 +9,14 @@ from pathlib import Path
 from hellofresh.core.editions import Edition
 from hellofresh.core.workspace import Workspace
 from hellofresh.judging.people import SystemResponse
-from hellofresh.judging.study import read_responses
-from hellofresh.judging.table import StudyFiles
+from hellofresh.judging.study import StudyFiles, read_responses
 from hellofresh.releases import labels_are_public, load_release
 from hellofresh.releases.candidates.rows import read_candidates
 from hellofresh.releases.draw.duplicates import METHOD, near_duplicates
 from hellofresh.submissions import Fault
-from hellofresh.submissions.intake.predictions import Prediction
+from hellofresh.submissions.format import Prediction
 from hellofresh.tasks import Task, get_task
 from hellofresh.tasks.outputs import Response
-
-__all__ = ["about_copied_responses", "reference_responses"]
 
 _LINK = re.compile(r"https?://[^\s<>\"'()]+")
 

@@ -2,11 +2,14 @@
 
 Every system is judged with the same evidence for a claim, whatever it was given itself. Beside the judges that were
 trained stand plain signs that nothing was trained on, the length of responses, and the share of responses that are
-near-duplicates of responses that a model learnt from.
+near-duplicates of responses that a model learnt from. The signs are rules of a few lines and judge little: whether a
+response denies something, whether its long words are those of the claim and the evidence, whether it is free of insults
+and shouting, and how often its words come again.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
@@ -18,24 +21,52 @@ from numpy.typing import NDArray
 from hellofresh.core.errors import DataError
 from hellofresh.core.files import sha256_text
 from hellofresh.judging.rubric import Rubric
-from hellofresh.judging.study import RatedStudy, read_responses, read_samples
-from hellofresh.judging.table import JudgeKind, Rating, RatingPhase
+from hellofresh.judging.study import JudgeKind, RatedStudy, Rating, RatingPhase, read_responses, read_samples
 from hellofresh.releases.draw.duplicates import near_duplicates
 from hellofresh.rewards.base import RewardCase
-from hellofresh.rewards.combined import CombinedReward
-from hellofresh.rewards.signs import civil, denies, grounded, repetition
+from hellofresh.rewards.models import CombinedReward
 from hellofresh.stats.multiway import ClusteredMean, clustered_mean
 from hellofresh.stats.rank_tests import holm
 
-__all__ = [
-    "CLAIM_RELEVANCE",
-    "EVIDENCE_RELEVANCE",
-    "JudgedSystems",
-    "SystemDifference",
-    "judge_by_rewards",
-    "judge_name",
-    "reward_ratings",
-]
+_DENIAL = re.compile(
+    r"\b(?:false|untrue|incorrect|inaccurate|mislead\w*|wrong|myths?|debunk\w*|no evidence|not (?:\w+ ){0,2}?"
+    r"(?:true|correct|accurate|supported|the case)|contrary to|refut\w*|contradict\w*|disprov\w*|unfounded|baseless)\b",
+    re.IGNORECASE,
+)
+_RUDE = re.compile(
+    r"\b(?:stupid|idiot\w*|moron\w*|dumb|fools?|foolish|liars?|lying|shut up|ridiculous|nonsense|bullshit|crap|hell|"
+    r"damn|ignorant|pathetic|clowns?)\b",
+    re.IGNORECASE,
+)
+_LONG = re.compile(r"[^\W\d_]{4,}")
+_LEAST_SHOUTED = 4
+_MOST_SHOUTED = 2
+
+
+def denies(case: RewardCase) -> float:
+    """1 if the response says that something is wrong, else 0."""
+    return float(bool(_DENIAL.search(case.response)))
+
+
+def grounded(case: RewardCase) -> float:
+    """The share of its words of at least four letters that the claim or the evidence has too."""
+    said = _LONG.findall(case.response.lower())
+    known = set(_LONG.findall(" ".join((case.claim, *case.evidence)).lower()))
+    return sum(word in known for word in said) / len(said) if said else 0.0
+
+
+def civil(case: RewardCase) -> float:
+    """0 if it insults, or shouts more than two words, else 1."""
+    shouted = [word for word in _LONG.findall(case.response) if word.isupper() and len(word) >= _LEAST_SHOUTED]
+    return float(not _RUDE.search(case.response) and len(shouted) <= _MOST_SHOUTED)
+
+
+def repetition(case: RewardCase) -> float:
+    """The share of its triples of words that have stood in it before."""
+    words = case.response.lower().split()
+    triples = list(zip(words, words[1:], words[2:], strict=False))
+    return 1 - len(set(triples)) / len(triples) if triples else 0.0
+
 
 CLAIM_RELEVANCE, EVIDENCE_RELEVANCE = "claim-relevance", "evidence-relevance"
 """Criteria of the rubric evidence-5 that the retriever's encoder judges."""
@@ -64,7 +95,7 @@ class SystemDifference:
 
 @dataclass(frozen=True)
 class JudgedSystems:
-    """What judging came to.
+    """The outcome of judging.
 
     Attributes:
         responses: table with `response`, `sample`, `system` and a column for each measure.

@@ -13,12 +13,11 @@ from importlib import resources
 from pathlib import Path
 from typing import Annotated, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import Field, ValidationError, model_validator
 
 from hellofresh.core.errors import DataError, UnknownNameError
-from hellofresh.core.files import parse_toml
-
-__all__ = ["RUBRICS", "Condition", "Criterion", "Option", "Rubric", "load_rubric", "parse_rubric", "rubric_source"]
+from hellofresh.core.files import model_fault, parse_toml
+from hellofresh.core.strict import Strict
 
 RUBRICS = ("correction-13", "evidence-5")
 """The rubrics of the package."""
@@ -28,25 +27,21 @@ _Words = Annotated[str, Field(min_length=1, max_length=1_000)]
 _MOST_OPTIONS = 20
 
 
-class _Strict(BaseModel):
-    model_config = ConfigDict(strict=True, frozen=True, extra="forbid")
-
-
-class Option(_Strict):
+class Option(Strict):
     """One answer of a scale."""
 
     id: _Id
     words: _Words
 
 
-class Condition(_Strict):
+class Condition(Strict):
     """Asked only if an earlier criterion has one of these options."""
 
     criterion: _Id
     is_: Annotated[tuple[_Id, ...], Field(strict=False, alias="is", min_length=1)]
 
 
-class Criterion(_Strict):
+class Criterion(Strict):
     """One thing that a response is judged by.
 
     Attributes:
@@ -118,7 +113,7 @@ class Criterion(_Strict):
         return low <= value <= high and float(value).is_integer()
 
 
-class Rubric(_Strict):
+class Rubric(Strict):
     """Criteria and the one that stands for all.
 
     Attributes:
@@ -183,7 +178,7 @@ def parse_rubric(content: bytes, *, where: str) -> Rubric:
     """Read a rubric that may be anything.
 
     Raises:
-        DataError: if it is none.
+        DataError: if it is not a rubric.
     """
     try:
         table = parse_toml(content)
@@ -191,9 +186,7 @@ def parse_rubric(content: bytes, *, where: str) -> Rubric:
             raise ValueError("sha256: a file does not state its own hash")
         return Rubric.model_validate({**table, "sha256": hashlib.sha256(content).hexdigest()})
     except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        place = ".".join(map(str, first["loc"])) or "the whole"
-        what = f"{place}: {first['msg'].lower()}"
+        what = model_fault(error)
     except ValueError as error:
         what = f"not TOML ({error})"
     raise DataError(what, where=where, fix="docs/responses.md says what a rubric holds.", code="bad-rubric")
@@ -204,7 +197,7 @@ def load_rubric(name: str) -> Rubric:
 
     Raises:
         UnknownNameError: if there is no such rubric or file.
-        DataError: if the file is no rubric.
+        DataError: if the file is not a rubric.
     """
     return parse_rubric(rubric_source(name), where=name)
 

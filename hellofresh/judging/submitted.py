@@ -17,10 +17,8 @@ from hellofresh.core.errors import SubmissionError, WorkspaceError
 from hellofresh.core.files import BadJsonError, as_model, canonical_json, strict_json
 from hellofresh.core.net.lock import locked
 from hellofresh.judging.rubric import Rubric
-from hellofresh.judging.table import RatingPhase
+from hellofresh.judging.study import RatingPhase
 from hellofresh.tasks.samples import to_json
-
-__all__ = ["MOST_COMMENT", "RaterSheet", "SheetState", "Step", "SubmittedAnswers", "SubmittedRating", "check_answers"]
 
 MOST_COMMENT = 4_000
 """Characters of an explanation."""
@@ -77,7 +75,7 @@ class SubmittedRating:
 
 @dataclass(frozen=True, slots=True)
 class SheetState:
-    """What a file comes to.
+    """The current state of a file.
 
     Attributes:
         submitted: what counts, by response, in the order in which it was submitted.
@@ -157,7 +155,7 @@ class RaterSheet:
             yield as_model(SubmittedRating, value, where=f"{self._path.name} line {number}")
 
     def state(self) -> SheetState:
-        """What the lines come to."""
+        """The current state, by the last line about each response."""
         submitted: dict[str, SubmittedRating] = {}
         drafts: dict[str, SubmittedRating] = {}
         for line in self.lines():

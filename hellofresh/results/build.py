@@ -26,7 +26,7 @@ from hellofresh.results.over_quarters import quarter_scores
 from hellofresh.results.panel import BLOCKED, NOT_ASKED, Panel, PromptOutputs, QuarterScore, System
 from hellofresh.results.rated_entries import entries_of_ratings, scorable
 from hellofresh.stats.metrics import NO_ANSWER
-from hellofresh.submissions.intake.released import due_in
+from hellofresh.submissions.released import due_in
 from hellofresh.tasks import Task
 from hellofresh.tasks.outputs import Choice, Output, Status
 from hellofresh.tasks.samples import MAIN, Label, Sample

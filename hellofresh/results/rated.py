@@ -6,8 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from hellofresh.judging.rubric import Criterion
-from hellofresh.judging.study import RatedStudy
-from hellofresh.judging.table import JudgeKind
+from hellofresh.judging.study import JudgeKind, RatedStudy
 from hellofresh.results.build import panel_of
 from hellofresh.results.entries import Entry
 from hellofresh.results.panel import Panel

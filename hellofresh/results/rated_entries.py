@@ -12,11 +12,9 @@ from dataclasses import replace
 import polars as pl
 
 from hellofresh.core.workspace import Workspace
-from hellofresh.judging.agreement import counted_values
-from hellofresh.judging.comparison import of_systems
+from hellofresh.judging.comparison import counted_values, of_systems
 from hellofresh.judging.rubric import Criterion
-from hellofresh.judging.study import RatedStudy, read_responses, read_study
-from hellofresh.judging.table import JudgeKind, StudyFiles
+from hellofresh.judging.study import JudgeKind, RatedStudy, StudyFiles, read_responses, read_study
 from hellofresh.releases import Release
 from hellofresh.results.entries import Entry, entries_of_runs
 from hellofresh.results.panel import SINGLE

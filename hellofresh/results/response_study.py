@@ -15,15 +15,21 @@ from hellofresh.core.workspace import Workspace
 from hellofresh.judging.people import SystemResponse
 from hellofresh.judging.rubric import parse_rubric, rubric_source
 from hellofresh.judging.study import (
+    KEY,
+    RATINGS,
     BlindedResponse,
+    JudgeKind,
+    KeyRow,
     RatedStudy,
+    StudyFiles,
     StudySample,
     read_study,
+    with_weights,
     write_responses,
     write_rubric,
     write_samples,
+    write_table,
 )
-from hellofresh.judging.table import KEY, RATINGS, JudgeKind, KeyRow, StudyFiles, with_weights, write_table
 from hellofresh.releases import Release
 from hellofresh.results.entries import Entry
 from hellofresh.results.names import short_names

@@ -53,8 +53,8 @@ from hellofresh.results.rated_entries import entries_of_ratings, scorable
 from hellofresh.results.score import SCORES, Score
 from hellofresh.stats import RepetitionInterval, metric_interval, repetition_interval
 from hellofresh.stats.metrics import NO_ANSWER, Metric, Statistics
-from hellofresh.submissions import PROSPECTIVE_SPLIT, Due, Submission
-from hellofresh.submissions.intake.released import due_in
+from hellofresh.submissions import Due, Submission
+from hellofresh.submissions.released import due_in
 from hellofresh.tasks import Task, get_task
 from hellofresh.tasks.samples import MAIN, PROSPECTIVE, Label, Split, to_json
 
@@ -312,7 +312,7 @@ def _read_prospective(workspace: Workspace, edition: Edition, submissions: Path,
     handed_in: Mapping[str, Sequence[Entry]] = {}
     if resolved:
         # No truth: the samples without an outcome would look like errors that all have in common.
-        due = due_in(workspace, edition, PROSPECTIVE_SPLIT)
+        due = due_in(workspace, edition, PROSPECTIVE)
         handed_in, about = entries_of_submissions(submissions, due, moment, {})
         notes += about
     entries = {}

@@ -1,16 +1,28 @@
-"""What a reward model is, what it judges, and what it learns from."""
+"""What a reward model is, what it judges and learns from, its card, and the equation that puts rewards together.
+
+That is equation 2 of "Evidence-Driven Retrieval Augmented Response Generation" (RARG, section 3.3) on arrays, in which
+f is the relevance that the retriever's encoder gives:
+
+    R(x, y) = refutation + factuality + politeness + alpha * (f(x, y) + max over evidence e of f(e, y))
+
+The card, `reward.json`, says what a model was trained for, on what, and what it reaches on held-out data.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Protocol
+from pathlib import Path
+from typing import Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
+from pydantic import ValidationError
 
-__all__ = ["CRITERIA", "Beside", "LabelledResponse", "RewardCase", "RewardModel"]
+from hellofresh.core.errors import DataError
+from hellofresh.core.files import canonical_json, read_json, write_json
+from hellofresh.core.strict import Strict
 
 CRITERIA = ("refutation", "factuality", "politeness")
 """What a reward model can be trained for: criteria of the rubric evidence-5."""
@@ -68,3 +80,126 @@ class RewardModel(Protocol):
 
     def score(self, cases: Sequence[RewardCase]) -> NDArray[np.float64]:
         """The reward of each, shape (n,); the higher, the better. A criterion's is a probability, 0 to 1."""
+
+
+_CARD = "reward.json"
+
+
+class RewardData(Strict):
+    """One file that was learnt from.
+
+    Attributes:
+        name, sha256: of the file.
+        importer: how it was read.
+        rows, positives: how many responses were used, and how many of them meet the criterion.
+        note: what its labels stand for, where they are no judgements of responses.
+    """
+
+    name: str
+    sha256: str
+    importer: str
+    rows: int
+    positives: int
+    note: str = ""
+
+
+class RewardMeasure(Strict):
+    """One metric on held-out responses with its 95% interval, and against always choosing the usual class.
+
+    Attributes:
+        metric: its name.
+        value, low, high: with its interval.
+        usual: what always choosing the usual class reaches.
+        difference, difference_low, difference_high: by how much the model is better, paired.
+    """
+
+    metric: str
+    value: float
+    low: float
+    high: float
+    usual: float
+    difference: float
+    difference_low: float
+    difference_high: float
+
+
+class RewardCard(Strict):
+    """See above.
+
+    Attributes:
+        format: of this file.
+        criterion: what it scores.
+        form: a head on frozen vectors, or a whole encoder.
+        beside: what it reads beside the response.
+        encoder: parameters of the encoder whose vectors a head reads, or name of the model that was trained whole.
+        training: the recipe.
+        data: the files.
+        versions: of what the outcome depends on.
+        rows: responses by part: train, selection and test.
+        epoch: the one that was kept.
+        measures: on the test part.
+        sha256: of the weights.
+    """
+
+    format: int = 1
+    criterion: str
+    form: Literal["head", "encoder"]
+    beside: Beside
+    encoder: Mapping[str, str | int | float | bool]
+    training: Mapping[str, str | int | float | bool]
+    data: tuple[RewardData, ...]
+    versions: Mapping[str, str]
+    rows: Mapping[str, int]
+    epoch: int
+    measures: tuple[RewardMeasure, ...]
+    sha256: str
+
+    def measure(self, metric: str) -> RewardMeasure:
+        """The measure of that name.
+
+        Raises:
+            KeyError: if there is none.
+        """
+        return {measure.metric: measure for measure in self.measures}[metric]
+
+
+def write_card(folder: Path, card: RewardCard) -> None:
+    """Write a card."""
+    write_json(folder / _CARD, card.model_dump(mode="json"))
+
+
+def read_card(folder: Path) -> RewardCard:
+    """Read a card.
+
+    Raises:
+        DataError: if there is none in the folder, or it is damaged.
+    """
+    path = folder / _CARD
+    if not path.is_file():
+        raise DataError(
+            "no reward model in this folder", where=str(folder), expected=f"a file {_CARD}",
+            fix="Train one with: hellofresh train reward", code="missing-file",
+        )  # fmt: skip
+    try:
+        return RewardCard.model_validate_json(canonical_json(read_json(path)))
+    except ValidationError as error:
+        what = f"not the card of a reward model ({error.error_count()} faults)"
+        raise DataError(what, where=str(path), fix="Train again.", code="bad-card") from None
+
+
+FloatArray = NDArray[np.float64]
+
+
+def summed_reward(
+    criteria: Sequence[FloatArray], claim_relevance: FloatArray, evidence_relevance: FloatArray, *, alpha: float
+) -> FloatArray:
+    """Equation 2 for n responses.
+
+    Args:
+        criteria: scores of each criterion, each of shape (n,).
+        claim_relevance: f(x, y), shape (n,).
+        evidence_relevance: f(e, y) of the evidence that fits best, shape (n,); 0 where there is no evidence.
+        alpha: what relevance is worth.
+    """
+    summed: FloatArray = np.sum(criteria, axis=0, initial=0.0) + alpha * (claim_relevance + evidence_relevance)
+    return summed

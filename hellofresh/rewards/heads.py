@@ -1,9 +1,22 @@
-"""A reward model that is a head: a logistic regression on what `features` reads of frozen vectors and words."""
+"""Rewards from frozen vectors: the features and weights of a head, and the relevance of a response.
+
+A head is a logistic regression on the vectors of a pair of texts, and their words in a fixed number of columns:
+
+    [u, v, |u - v|, u * v, words]   u: vector of the text beside the response; v: of the response
+    [v, words]                      where nothing is read beside it
+
+Words and pairs of words are hashed with a sign into columns and divided by their length (Weinberger et al., Feature
+Hashing for Large Scale Multitask Learning, ICML 2009). A word of the response is another one than a word that only the
+other text has.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+import zlib
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -12,14 +25,82 @@ from numpy.typing import NDArray
 from hellofresh.core.errors import DataError
 from hellofresh.core.files import atomic_path, sha256_file
 from hellofresh.evidence.retrieval.encoders import Encoder
-from hellofresh.rewards.base import Beside, RewardCase
-from hellofresh.rewards.card import RewardCard
-from hellofresh.rewards.features import pair_features
-from hellofresh.rewards.relevance import unique_vectors
-
-__all__ = ["HeadReward", "RewardWeights", "chances", "read_weights", "write_weights"]
+from hellofresh.evidence.retrieval.rerank import Head, untrained
+from hellofresh.rewards.base import Beside, RewardCard, RewardCase
 
 FloatArray = NDArray[np.float64]
+WORD_COLUMNS = 2048
+_WORD = re.compile(r"[^\W_]+(?:['\u2019][^\W_]+)*|[?!.]")
+_PARTS = 4
+
+
+def width(dimensions: int, *, paired: bool) -> int:
+    """Columns of a pair's features, or of a response's alone."""
+    return dimensions * (_PARTS if paired else 1) + WORD_COLUMNS
+
+
+def pair_features(beside: tuple[str, FloatArray] | None, response: tuple[str, FloatArray]) -> FloatArray:
+    """The features of a pair, or of a response alone; each text comes with its vector."""
+    v = response[1]
+    if beside is None:
+        return np.concatenate([v, _hashed(_response_words("", response[0]))])
+    u = beside[1]
+    return np.concatenate([u, v, np.abs(u - v), u * v, _hashed(_response_words(beside[0], response[0]))])
+
+
+def _response_words(beside: str, response: str) -> Iterator[str]:
+    words = _WORD.findall(response.lower())
+    yield from words
+    yield from (f"{first} {second}" for first, second in pairwise(words))
+    known = set(words)
+    yield from (f"not said: {word}" for word in _WORD.findall(beside.lower()) if word not in known)
+
+
+def _hashed(words: Iterator[str]) -> FloatArray:
+    found = np.zeros(WORD_COLUMNS)
+    for word in words:
+        code = zlib.crc32(word.encode())
+        found[code % WORD_COLUMNS] += 1 if code >> 31 else -1
+    found /= max(float(np.linalg.norm(found)), 1e-12)
+    return found
+
+
+def unique_vectors(encoder: Encoder, texts: Sequence[str]) -> dict[str, FloatArray]:
+    """The vector of each text, each made once, by text."""
+    unique = list(dict.fromkeys(texts))
+    return dict(zip(unique, encoder.passages(unique).astype(np.float64), strict=True))
+
+
+@dataclass(frozen=True)
+class ResponseRelevance:
+    """f of equation 2: the cosine of two vectors, or what a trained head makes of them.
+
+    Attributes:
+        encoder: makes vectors.
+        head: trained for documents that fit claims; None for the encoder itself.
+    """
+
+    encoder: Encoder
+    head: Head | None = None
+
+    def score(self, cases: Sequence[RewardCase]) -> tuple[FloatArray, FloatArray]:
+        """f(x, y), and the highest f(e, y), or 0 without evidence; each of shape (n,)."""
+        vectors = unique_vectors(
+            self.encoder, [text for case in cases for text in (case.claim, case.response, *case.evidence)]
+        )
+        claims = [self._fit([vectors[case.claim]], vectors[case.response]) for case in cases]
+        evidence = [
+            self._fit([vectors[text] for text in case.evidence], vectors[case.response]) if case.evidence else 0.0
+            for case in cases
+        ]
+        return np.array(claims, dtype=np.float64), np.array(evidence, dtype=np.float64)
+
+    def _fit(self, first: Sequence[FloatArray], response: FloatArray) -> float:
+        head = self.head or untrained(len(response))
+        nothing = np.zeros(1)
+        return max(float(head.fits(vector, response[None], nothing)[0]) for vector in first)
+
+
 _WEIGHTS = "reward.npz"
 
 

@@ -13,11 +13,8 @@ from numpy.typing import NDArray
 from hellofresh.core.errors import DataError
 from hellofresh.core.files import sha256_file
 from hellofresh.evidence.retrieval.base import missing_extra
-from hellofresh.rewards.base import Beside, RewardCase
-from hellofresh.rewards.card import RewardCard
+from hellofresh.rewards.base import Beside, RewardCard, RewardCase
 from hellofresh.rewards.heads import chances
-
-__all__ = ["TOKENS", "TransformerReward", "encoded_pairs"]
 
 TOKENS = 256
 """Of a pair that are read."""

@@ -9,14 +9,11 @@ from statistics import median
 from hellofresh.core.calendar import Calendar
 from hellofresh.core.editions import Edition
 from hellofresh.core.quarters import Quarter, utc_text
-from hellofresh.submissions.intake.check import Submission
-from hellofresh.submissions.intake.due import Due
-from hellofresh.submissions.intake.package import place_of
-from hellofresh.submissions.intake.predictions import Prediction
-from hellofresh.submissions.intake.splits import MAIN
-from hellofresh.submissions.intake.system import SYSTEM
-from hellofresh.submissions.receipts.receipt import Receipt
+from hellofresh.submissions.check import Due, Submission, place_of
+from hellofresh.submissions.format import SYSTEM, Prediction
+from hellofresh.submissions.receipts import Receipt
 from hellofresh.tasks import TASKS
+from hellofresh.tasks.samples import MAIN
 from leaderboard.components.labels import day, task_title
 from leaderboard.components.markup import DASH, Html, el, join, link, named, visible
 from leaderboard.components.pieces import cell, heading, notice, table
@@ -42,7 +39,7 @@ _FIRST_LINES = 5
 
 def due_key(due: Due) -> str:
     """What stands for it in an address: `2026Q3`, or `2026Q3-prospective`."""
-    return str(due.edition) if due.split is MAIN else f"{due.edition}-{due.split.name}"
+    return str(due.edition) if due.split is MAIN else f"{due.edition}-{due.split}"
 
 
 def due_label(due: Due, moment: datetime) -> str:
@@ -84,7 +81,7 @@ def what_is_due(due: Due, moment: datetime) -> Html:
     counts = " and ".join(f"{len(ids):,} of {task_title(task)}" for task, ids in due.ids.items())
     one = " One task is enough; within a task every sample is due." if len(due.ids) > 1 else " Every sample is due."
     steps = (
-        el("li", el("code", due.split.jsonl), f" (or {due.split.csv}): a line with ", el("code", "id"), " and ",
+        el("li", el("code", due.files.jsonl), f" (or {due.files.csv}): a line with ", el("code", "id"), " and ",
            el("code", "label"), f" ({_labels(list(due.ids))} for no answer) for each sample, {counts}.{one}"),
         el("li", el("code", SYSTEM), ": the names of system and team, how models were asked, and their cutoff."),
     )  # fmt: skip
@@ -116,7 +113,7 @@ def _why_closed(due: Due, moment: datetime) -> str:
 
 
 def _name(due: Due) -> str:
-    return str(due.edition) if due.split is MAIN else f"{due.edition}, {due.split.name} split"
+    return str(due.edition) if due.split is MAIN else f"{due.edition}, {due.split} split"
 
 
 def _until(due: Due) -> str:
@@ -310,7 +307,7 @@ def _stated(item: Prediction) -> str:
 
 def otherwise(submission: Submission, due: Due) -> Html:
     """How the package gets to the maintainers without the site."""
-    split = "" if due.split is MAIN else f" --split {due.split.name}"
+    split = "" if due.split is MAIN else f" --split {due.split}"
     command = f"hellofresh submission add submissions/{place_of(submission)}{split}"
     return el(
         "p", "To submit it by a pull request, unpack the package in the folder ", el("code", "submissions"),

@@ -10,9 +10,9 @@ import polars as pl
 from hellofresh.core.calendar import Calendar
 from hellofresh.core.editions import parse_edition
 from hellofresh.results.board.read import BoardFiles
-from hellofresh.submissions.intake.due import Due
-from hellofresh.submissions.intake.splits import SPLITS
+from hellofresh.submissions.check import Due
 from hellofresh.tasks import TASKS
+from hellofresh.tasks.samples import Split
 
 __all__ = ["load_dues"]
 
@@ -37,12 +37,12 @@ def load_dues(folder: Path) -> list[Due]:
         due = _due(str(key[0]), str(key[1]), stated.get(key, days.clear()), asked.get(key, ids.clear()), over)
         found += [due] if due is not None else []
     never = datetime.max.replace(tzinfo=UTC)
-    return sorted(found, key=lambda due: (due.deadline or never, due.edition, due.split.name))
+    return sorted(found, key=lambda due: (due.deadline or never, due.edition, due.split))
 
 
 def _due(edition: str, split: str, days: pl.DataFrame, ids: pl.DataFrame, revealed: frozenset[str]) -> Due | None:
     """None for a split that this version does not know."""
-    known = next((item for item in SPLITS if item.name == split), None)
+    known = next((item for item in Split if item == split), None)
     stated = {row["task"]: row for row in days.to_dicts()}
     calendars = {task: Calendar.from_json(stated[task]) for task in TASKS if task in stated}
     asked = ids.filter(~pl.col("taken_down"))

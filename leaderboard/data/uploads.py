@@ -17,14 +17,18 @@ from tempfile import TemporaryDirectory
 from hellofresh.core.clock import now
 from hellofresh.core.errors import WorkspaceError
 from hellofresh.results.board.schema import Participant
-from hellofresh.submissions.intake.check import Submission, SubmissionCheck, check_predictions, inspect_submission
-from hellofresh.submissions.intake.due import Due
-from hellofresh.submissions.intake.faults import MAX_BYTES, MAX_INFO_BYTES, Fault
-from hellofresh.submissions.intake.names import FOLDER_NAME, slug
-from hellofresh.submissions.intake.package import canonical_files
-from hellofresh.submissions.intake.system import SYSTEM, SystemInfo, read_info, system_toml
-from hellofresh.submissions.intake.template import cutoff_of
-from hellofresh.submissions.receipts.store import KnownTeams, look_alike
+from hellofresh.submissions.check import (
+    Due,
+    Submission,
+    SubmissionCheck,
+    canonical_files,
+    check_predictions,
+    cutoff_of,
+    inspect_submission,
+)
+from hellofresh.submissions.format import MAX_BYTES, MAX_INFO_BYTES, SYSTEM, Fault, SystemInfo, read_info, system_toml
+from hellofresh.submissions.names import FOLDER_NAME, slug
+from hellofresh.submissions.receipts import KnownTeams, look_alike
 from leaderboard.data.tables import BoardEntry
 
 __all__ = ["Review", "SystemForm", "Upload", "UploadFinding", "fingerprint", "known_teams_on", "review", "said_toml"]
@@ -142,7 +146,7 @@ def said_toml(said: SystemForm) -> bytes:
 def fingerprint(due: Due, predictions: Upload | None, system: Upload | None, *names: str) -> str:
     """A hash that changes whenever the check could say something else, the day aside."""
     sizes = {task: len(ids) for task, ids in due.ids.items()}
-    whole = sha256(repr((str(due.edition), due.split.name, sizes, len(due.taken_down), names)).encode())
+    whole = sha256(repr((str(due.edition), due.split, sizes, len(due.taken_down), names)).encode())
     for upload, most in ((predictions, MAX_BYTES), (system, MAX_INFO_BYTES)):
         content = b"" if upload is None or upload.size > most else sha256(upload.read()).digest()
         whole.update(repr((upload and (upload.size, upload.is_table), content)).encode())
@@ -172,7 +176,7 @@ def review(
         WorkspaceError: if there is no room to work in.
     """
     at = moment or now()
-    missing = tuple(file for file, upload in ((due.split.jsonl, predictions), (SYSTEM, system)) if upload is None)
+    missing = tuple(file for file, upload in ((due.files.jsonl, predictions), (SYSTEM, system)) if upload is None)
     too_large = tuple(_too_large(due, predictions, system))
     if too_large or len(missing) == 2:
         return Review(too_large, None, missing=missing)
@@ -189,14 +193,14 @@ def review(
 
 
 def _too_large(due: Due, predictions: Upload | None, system: Upload | None) -> Iterator[UploadFinding]:
-    for file, upload, most in ((due.split.jsonl, predictions, MAX_BYTES), (SYSTEM, system, MAX_INFO_BYTES)):
+    for file, upload, most in ((due.files.jsonl, predictions, MAX_BYTES), (SYSTEM, system, MAX_INFO_BYTES)):
         if upload is not None and upload.size > most:
             what, fix = f"{upload.size:,} bytes", f"At most {most:,} bytes are taken."
             yield UploadFinding(_file_name(file, due, upload), None, "", "too-large", what, fix)
 
 
 def _file_name(file: str, due: Due, upload: Upload) -> str:
-    return due.split.csv if file == due.split.jsonl and upload.is_table else file
+    return due.files.csv if file == due.files.jsonl and upload.is_table else file
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,11 +214,11 @@ class _Check:
         loose = self.root / "uploaded"
         loose.mkdir()
         if predictions is not None:
-            table = self.due.split.csv if predictions.is_table else self.due.split.jsonl
+            table = self.due.files.csv if predictions.is_table else self.due.files.jsonl
             (loose / table).write_bytes(predictions.read())
         if system is None:
             (table_path,) = loose.iterdir()
-            alone = check_predictions(table_path, self.due.ids, self.due.taken_down)
+            alone = check_predictions(table_path, self.due)
             return Review(self._findings(loose, alone.faults, alone.warnings), None)
         (loose / SYSTEM).write_bytes(system.read())
         about: list[Fault] = []
@@ -242,8 +246,7 @@ class _Check:
         return Review(found, checked.submission, team, name, files)
 
     def _inspect(self, folder: Path) -> SubmissionCheck:
-        return inspect_submission(folder, self.due.edition, self.due.ids, self.moment,
-                                  taken_down=self.due.taken_down, split=self.due.split)  # fmt: skip
+        return inspect_submission(folder, self.due, self.moment)
 
     def _again(self, submission: Submission) -> list[Fault]:
         """What is wrong with the canonical files, which may be longer than what was uploaded."""

@@ -13,11 +13,10 @@ from hellofresh.core.clock import now
 from hellofresh.core.errors import HelloFreshError, SubmissionError
 from hellofresh.core.net.public import PublicHttp
 from hellofresh.core.quarters import utc_text
-from hellofresh.judging.assignments import RaterPlan, RatingTurn
 from hellofresh.judging.links import check_links
-from hellofresh.judging.people import OpenStudy, open_study
+from hellofresh.judging.people import OpenStudy, RaterPlan, RatingTurn, open_study
+from hellofresh.judging.study import RatingPhase
 from hellofresh.judging.submitted import RaterSheet, SheetState, Step, SubmittedAnswers, SubmittedRating, check_answers
-from hellofresh.judging.table import RatingPhase
 from leaderboard.components.markup import el
 from leaderboard.rating.form import ask, show_post, show_responses
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import streamlit as st
 
 from hellofresh.core.workspace import Workspace
-from hellofresh.submissions.intake.due import Due
+from hellofresh.submissions.check import Due
 from leaderboard.components.labels import EVERY, edition_choice, is_frozen, task_order, task_title, track_title
 from leaderboard.components.markup import el, visible
 from leaderboard.components.pieces import notice

@@ -12,13 +12,10 @@ from streamlit.runtime.uploaded_file_manager import UploadedFile
 
 from hellofresh.core.clock import now
 from hellofresh.core.errors import HelloFreshError, SubmissionError
-from hellofresh.submissions.inbox.arrivals import VARIABLE, HandedIn, Inbox
-from hellofresh.submissions.intake.check import Submission
-from hellofresh.submissions.intake.due import Due
-from hellofresh.submissions.intake.package import zipped
-from hellofresh.submissions.intake.system import REGIMES, SYSTEM
-from hellofresh.submissions.intake.template import blank_info, blank_predictions
-from hellofresh.submissions.receipts.store import KnownTeams
+from hellofresh.submissions.check import Due, Submission, blank_info, blank_predictions, zipped
+from hellofresh.submissions.format import REGIMES, SYSTEM
+from hellofresh.submissions.inbox import VARIABLE, HandedIn, Inbox
+from hellofresh.submissions.receipts import KnownTeams
 from leaderboard.components.labels import task_title
 from leaderboard.components.markup import el, visible
 from leaderboard.components.pieces import heading, notice
@@ -50,7 +47,6 @@ _DOWN = ":material/download:"
 def _render() -> None:
     header("Submit", _LEDE)
     board, dues, moment = open_board(), open_dues(), now()
-    _forget_visits(os.environ.get(VARIABLE, ""))
     show(opening(dues, moment))
     options = {due_key(due): due for due in reversed(dues) if any(due.ids.values())}
     if not options:
@@ -67,7 +63,7 @@ def _render() -> None:
     key = due_key(due)
     left, right = st.columns(2)
     with left:
-        predictions = _uploaded(f"Predictions ({due.split.jsonl} or {due.split.csv})", f"predictions_{key}")
+        predictions = _uploaded(f"Predictions ({due.files.jsonl} or {due.files.csv})", f"predictions_{key}")
         folders = _folders()
     with right:
         system = _system()
@@ -82,7 +78,7 @@ def _templates(due: Due) -> None:
     with st.container(horizontal=True):
         for task, tasks in choices.items():
             only = f", {task_title(task)} only" if task else ""
-            rows, file = blank_predictions(due, tasks), due.split.jsonl
+            rows, file = blank_predictions(due, tasks), due.files.jsonl
             st.download_button(f"{file}{only}", rows, file, "application/jsonl", on_click="ignore",
                                icon=_DOWN, key=f"template_{due_key(due)}_{task}")  # fmt: skip
         st.download_button(SYSTEM, blank_info(), SYSTEM, "application/toml", key="template_system", icon=_DOWN,
@@ -174,24 +170,13 @@ def _result(found: Review, due: Due, *, open_now: bool) -> None:
     show(otherwise(submission, due))
 
 
-@st.cache_data(ttl=300, max_entries=1, show_spinner=False)
-def _forget_visits(folder: str) -> bool:
-    """Drop hashes of visitors whose hour is over, whether or not somebody hands something in."""
-    try:
-        if folder:
-            Inbox(Path(folder)).forget_visits()
-    except HelloFreshError as error:
-        _log(error)
-    return True
-
-
 def _hand_in(submission: Submission, due: Due, inbox: Path) -> None:
     show(heading("Submit", "Maintainers copy it into the public folder of submissions, including your contact."))
     kept: dict[str, HandedIn] = st.session_state.setdefault("handed_in", {})
     mark = f"{due_key(due)}/{submission.team}/{submission.system}/{submission.sha256}"
     if st.button("Submit", type="primary", disabled=mark in kept):
         try:
-            kept[mark] = Inbox.at(inbox).hand_in(submission, due, st.context.ip_address)
+            kept[mark] = Inbox(inbox).hand_in(submission, due)
         except SubmissionError as error:
             show(notice(f"{visible(error.what[:1].upper() + error.what[1:], 300)}.", visible(error.fix, 300)))
         except HelloFreshError as error:
@@ -203,7 +188,7 @@ def _hand_in(submission: Submission, due: Due, inbox: Path) -> None:
         done = kept[mark]
         show(received(done.receipt, new=done.new))
         content = json.dumps(done.receipt.to_json(), indent=2, sort_keys=True) + "\n"
-        st.download_button("Download the receipt", content, due.split.receipt, "application/json", key="receipt",
+        st.download_button("Download the receipt", content, due.files.receipt, "application/json", key="receipt",
                            icon=_DOWN, on_click="ignore")  # fmt: skip
 
 

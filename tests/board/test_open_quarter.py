@@ -41,7 +41,7 @@ from hellofresh.releases.draw import escrow
 from hellofresh.releases.life import load
 from hellofresh.results.board.build import build_board
 from hellofresh.submissions import add_submission
-from hellofresh.submissions.intake.released import due_in
+from hellofresh.submissions.released import due_in
 from hellofresh.tasks import get_task
 from hellofresh.tasks.samples import Candidate
 
@@ -136,7 +136,7 @@ COMMANDS = (
     ("runs", "show", "--json"),
     ("quarter", "status", "--json"),
     ("submission", "list", "--quarter", "2026Q3", "--json"),
-    ("submission", "score", "submissions/2026Q3/red/system"),
+    ("submission", "check", "submissions/2026Q3/red/system", "--score"),
     ("board", "export", "data/export", "--json"),
 )
 

@@ -38,12 +38,12 @@ def test_the_formats_of_the_command_line_are_those_that_can_be_read() -> None:
 def test_a_corpus_goes_from_its_source_to_figures(source: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out, _ = run(capsys, "corpus", "import", "jsonl", source, "--name", "small", "--json")
     assert json.loads(out)["documents"] == 48
-    assert "unchanged" in run(capsys, "corpus", "check", "small")[0]
+    assert "unchanged" in run(capsys, "corpus", "show", "small", "--check")[0]
     assert "small" in run(capsys, "corpus", "show")[0]
     assert "otters of the river" in run(capsys, "corpus", "show", "small", "--document", "otters-river")[0]
     assert "Do otters come" in run(capsys, "corpus", "show", "small", "--query", "q0")[0]
-    run(capsys, "corpus", "index", "small", "--retrievers", "bm25,tf-idf")
-    out, _ = run(capsys, "corpus", "search", "small", "otters of the hill", "--count", "3", "--json")
+    run(capsys, "corpus", "compare", "small", "--retrievers", "bm25,tf-idf", "--index-only")
+    out, _ = run(capsys, "corpus", "show", "small", "--search", "otters of the hill", "--count", "3", "--json")
     assert json.loads(out)[0]["document"] == "otters-hill"
 
 
@@ -68,7 +68,7 @@ def test_a_pool_is_built_from_corpora(source: Path, capsys: pytest.CaptureFixtur
     others = [{"id": str(n), "title": f"Other {n}", "text": f"Something else, number {n}."} for n in range(30)]
     write_rows(tmp_path / "others.jsonl", others)
     run(capsys, "corpus", "import", "jsonl", tmp_path / "others.jsonl", "--name", "others")
-    build = ("corpus", "build", "pool", "--base", "small", "--add", "others", "--size", "60", "--json")
+    build = ("corpus", "import", "pool", "small", "others", "--name", "pool", "--size", "60", "--json")
     first = json.loads(run(capsys, *build)[0])
     assert first["documents"] == 60
     assert json.loads(run(capsys, *build)[0]) == first
@@ -77,12 +77,12 @@ def test_a_pool_is_built_from_corpora(source: Path, capsys: pytest.CaptureFixtur
 @pytest.mark.parametrize(
     ("arguments", "code", "message"),
     [
-        (("check", "nowhere"), 2, "no-corpus"),
+        (("show", "nowhere", "--check"), 2, "no-corpus"),
         (("show", "small", "--document", "nowhere"), 2, "unknown-document"),
         (("show", "small", "--query", "nowhere"), 2, "unknown-query"),
         (("compare", "small", "--split", "test"), 2, "unknown-split"),
-        (("search", "small", "x", "--retriever", "bm26"), 2, "unknown-name"),
-        (("build", "small", "--base", "small"), 2, "same-corpus"),
+        (("show", "small", "--search", "x", "--retriever", "bm26"), 2, "unknown-name"),
+        (("import", "pool", "small", "--name", "small"), 2, "same-corpus"),
         (("import", "beir", "."), 1, "missing-file"),
     ],
 )

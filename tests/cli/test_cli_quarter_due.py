@@ -161,4 +161,4 @@ def test_an_inbox_is_collected_and_what_came_of_it_is_told(tmp_path: Path, monke
     assert day.results[0].detail == ""
     (tmp_path / "inbox/20260101T000000Z-000001-0123456789abcdef").mkdir()
     assert day.attempt("collect the inbox", day._inbox)
-    assert "see hellofresh submission collect --list" in day.results[1].detail
+    assert "see hellofresh submission add --inbox --list" in day.results[1].detail

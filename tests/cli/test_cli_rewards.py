@@ -1,4 +1,4 @@
-"""`hellofresh train reward` and `rate rewards`: from labels to a table of systems that respond to claims."""
+"""`hellofresh train reward` and `judge --by rewards`: from labels to a table of systems that respond to claims."""
 
 from __future__ import annotations
 
@@ -12,10 +12,9 @@ from hellofresh.cli import main
 from hellofresh.cli.train import reward as train_reward
 from hellofresh.core.editions import parse_edition
 from hellofresh.core.workspace import Workspace
-from hellofresh.evidence.retrieval import evidence
+from hellofresh.evidence.retrieval import retrievers as evidence
 from hellofresh.evidence.retrieval.encoders import Encoder
-from hellofresh.judging.study import read_study
-from hellofresh.judging.table import RATINGS, JudgeKind, Rating, RatingPhase, write_table
+from hellofresh.judging.study import RATINGS, JudgeKind, Rating, RatingPhase, read_study, write_table
 from hellofresh.results.board.read import BoardFiles
 from hellofresh.rewards import models
 from hellofresh.runs.regimes import evidence_response
@@ -128,8 +127,18 @@ def test_systems_that_respond_to_claims_are_judged_and_the_ratings_kept(
     run(capsys, "evaluate", *asked, "--set", "retrieval=false")
     run(capsys, "evaluate", *asked, "--set", "n=2", "--set", f"rewards={','.join(folders)}")
     (tmp_path / "learnt.csv").write_text('response\n"Nonsense, you liar, nonsense, you liar, nonsense, you liar!"\n')
-    judge = ("rate", "rewards", "--edition", edition, "--retriever", "bm25", "--learnt", tmp_path / "learnt.csv")
-    rated = (*judge, "--model", folders[0], "--model", folders[1])
+    judge = (
+        "judge",
+        "--by",
+        "rewards",
+        "--edition",
+        edition,
+        "--retriever",
+        "bm25",
+        "--learnt",
+        tmp_path / "learnt.csv",
+    )
+    rated = (*judge, "--reward", folders[0], "--reward", folders[1])
     shown, _ = run(capsys, *rated)
     assert "paired by claim" in shown
     found = json.loads(run(capsys, *rated, "--json")[0])

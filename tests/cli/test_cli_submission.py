@@ -22,7 +22,7 @@ from hellofresh.core.files import read_jsonl, write_jsonl
 from hellofresh.core.quarters import Quarter
 from hellofresh.runs.evaluate import evaluate
 from hellofresh.runs.evaluation import Evaluation
-from hellofresh.submissions.intake.system import read_info
+from hellofresh.submissions.format import read_info
 
 OPEN, CLOSED = "2023-08-01T12:00:00Z", "2023-10-15T00:00:00Z"
 SAID = ["--name", "My System", "--team", "Acme", "--contact", "me", "--model", "m-1", "--model", "NA"]
@@ -79,11 +79,11 @@ def test_the_whole_way_from_new_to_scored(run, at) -> None:
     assert (added["state"], added["receipt"]["received"]) == ("added", OPEN)
     (entry,) = run("list", "--quarter", "2023Q2")["entries"]
     assert (entry["entry"], entry["tasks"], entry["flags"]) == ("acme/my-system", {"x-notes": "counts"}, [])
-    early = run("score", "submissions/2023Q2/acme/my-system", code=1, text=True)
+    early = run("check", "submissions/2023Q2/acme/my-system", "--score", code=1, text=True)
     assert "scored after the deadline, 2023-10-15T00:00:00Z" in early
     at(CLOSED)
-    assert "[not-revealed]" in run("score", "submissions/2023Q2/acme/my-system", code=1, text=True)
-    (score, *_) = run("score", "submissions/2023Q2/acme/my-system", "--private")
+    assert "[not-revealed]" in run("check", "submissions/2023Q2/acme/my-system", "--score", code=1, text=True)
+    (score, *_) = run("check", "submissions/2023Q2/acme/my-system", "--score", "--private")
     assert (score["system"], score["n"]) == ("My System", 24)
     for late in (("add", str(folder)), ("withdraw", "acme", "my-system", "--quarter", "2023Q2")):
         assert "[closed]" in run(*late, code=1, text=True)
@@ -216,24 +216,13 @@ def test_public_samples_are_enough_by_folder_or_by_address(run, served, tmp_path
     assert "[bad-hash]" in run("check", folder, "--samples", served, code=1, text=True)
 
 
-def test_a_request_is_reviewed_with_a_preview(run, tmp_path) -> None:
-    def git(*arguments: str) -> str:
-        names = ("-c", "user.name=A", "-c", "user.email=a@a.example")
-        done = subprocess.run(["git", *names, *arguments], cwd=tmp_path, check=True, capture_output=True, text=True)
-        return done.stdout.strip()
-
-    git("init", "--quiet")
-    git("commit", "--quiet", "--allow-empty", "--message", "base")
-    base = git("rev-parse", "HEAD")
+def test_what_has_changed_is_checked_against_the_folder_before(run, tmp_path) -> None:
+    (tmp_path / "base").mkdir()
     answer(Path(run("new", "--quarter", "2023Q2", *SAID, "--yes")["folder"]))
-    git("add", "submissions")
-    git("commit", "--quiet", "--message", "request")
-    reviewed = run("review", "--base", base, "--summary", "summary.md")
-    assert (reviewed["ok"], reviewed["entries"][0]["entry"]) == (True, "2023Q2/acme/my-system")
-    assert "2023Q2&#47;acme&#47;my&#45;system" in Path("summary.md").read_text()
+    against = ("check", "submissions", "--against", "base")
+    found = run(*against)
+    assert (found["ok"], found["entries"][0]["entry"]) == (True, "2023Q2/acme/my-system")
     (tmp_path / "submissions/2023Q2/acme/my-system/run.sh").write_text("x")
-    git("add", "submissions")
-    git("commit", "--quiet", "--message", "more")
-    said = run("review", "--base", base, code=1, text=True)
+    said = run(*against, code=1, text=True)
     assert "[unknown-file]" in said and "do not merge" in said
-    assert "[no-commit]" in run("review", "--base", "nowhere", code=2, text=True)
+    assert "[no-folder]" in run("check", "submissions", "--against", "nowhere", code=2, text=True)

@@ -21,9 +21,9 @@ from hellofresh.results.scores import score_quarter
 from hellofresh.runs.evaluate import evaluate
 from hellofresh.runs.evaluation import Evaluation
 from hellofresh.submissions import add_submission, inspect_submission, withdraw_submission
-from hellofresh.submissions.inbox.arrivals import Inbox
-from hellofresh.submissions.intake.due import check_time
-from hellofresh.submissions.intake.released import due_in
+from hellofresh.submissions.check import check_time
+from hellofresh.submissions.inbox import Inbox
+from hellofresh.submissions.released import due_in
 from hellofresh.tasks import get_task
 
 QUARTER, TASK = Quarter(2023, 2), get_task("x-notes")
@@ -166,8 +166,8 @@ def test_what_is_revealed_stays_revealed_whatever_the_clock_says(place: Place, t
     refused("revealed", check_time, due, ["x-notes"], moment)
     refused("revealed", add_submission, folder, due, place.submissions, moment)
     refused("revealed", withdraw_submission, place.submissions, due, "acme", "one", moment)
-    submission = inspect_submission(folder, QUARTER, due.ids, moment).submission
-    refused("revealed", Inbox(tmp_path / "inbox").hand_in, submission, due, None, moment)
+    submission = inspect_submission(folder, due, moment).submission
+    refused("revealed", Inbox(tmp_path / "inbox").hand_in, submission, due, moment)
     assert place.files() == before
 
 
@@ -247,12 +247,12 @@ def test_a_sites_clock_that_steps_back_takes_nothing_in(place: Place, tmp_path) 
     open_still, inbox = type(due)(due.edition, due.ids, due.calendars), Inbox(tmp_path / "inbox")
     moment = parse_utc(OPEN)
     for entry, seconds, code in (("acme/one", 0, ""), ("beta/one", -1, "clock-behind"), ("beta/one", 0, "")):
-        submission = inspect_submission(place.outside(entry), QUARTER, due.ids, moment).submission
+        submission = inspect_submission(place.outside(entry), due, moment).submission
         at = moment + timedelta(seconds=seconds)
         if code:
-            refused(code, inbox.hand_in, submission, open_still, None, at)
+            refused(code, inbox.hand_in, submission, open_still, at)
         else:
-            assert inbox.hand_in(submission, open_still, None, at).new
+            assert inbox.hand_in(submission, open_still, at).new
     assert [item.receipt.received for item in inbox.arrivals()[0]] == [moment, moment]
 
 
@@ -283,10 +283,10 @@ def test_another_folder_of_submissions_is_refused_until_it_is_recorded(place: Pl
     other = tmp_path / "other"
     code, text = place.score("--submissions", str(other))
     assert (code, "[other-submissions]" in text) == (2, True)
-    assert f"hellofresh submission folder {other}" in text
+    assert f"hellofresh submission list --folder {other}" in text
     shutil.copytree(place.submissions, other)
-    assert place.call("submission", "folder", str(other))[0] == 0
-    assert place.call("submission", "folder")[1].startswith(str(other))
+    assert place.call("submission", "list", "--folder", str(other))[0] == 0
+    assert place.call("submission", "list", "--folder")[1].startswith(str(other))
     assert place.score("--submissions", str(other))[0] == 0
     assert place.score("--submissions", str(place.submissions))[0] == 2
 

@@ -24,8 +24,9 @@ from hellofresh.core.workspace import Workspace
 from hellofresh.releases import load_labels
 from hellofresh.releases.life.load import load_public
 from hellofresh.runs.prompts import load_prompt_set
-from hellofresh.submissions import Fault, check_submission, read_receipt
+from hellofresh.submissions import Fault, read_receipt
 from hellofresh.tasks import get_task
+from tests.submissions.checks import check_submission
 
 QUARTER = Quarter(2023, 2)
 SAMPLES = {"x-notes": ["xn-1", "xn-2"], "wikipedia-edits": ["we-1-0"]}

@@ -25,7 +25,7 @@ from hellofresh.core.errors import UsageError
 from hellofresh.core.files import read_json, read_jsonl, write_jsonl
 from hellofresh.core.workspace import Workspace
 from hellofresh.releases.verify.checks import verify_release
-from hellofresh.submissions.intake.released import due_in
+from hellofresh.submissions.released import due_in
 from hellofresh.tasks import TASKS, register_task, statement_task
 from leaderboard.data.dues import load_dues
 from leaderboard.views import PAGES

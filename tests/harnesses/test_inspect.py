@@ -133,7 +133,9 @@ def test_a_log_becomes_a_submission_and_a_run_becomes_a_log(chat, place: Path, c
     for number, path in enumerate((log.location, "run.eval")):
         where = ["--team", f"Team {number}", "--name", "A model", "--contact", "a@b.example", "--yes"]
         capsys.readouterr()
-        assert main(["submission", "from-inspect", str(path), *where, "--json", "--submissions", str(place)]) == 0
+        assert (
+            main(["submission", "new", "--from-inspect", str(path), *where, "--json", "--submissions", str(place)]) == 0
+        )
         made.append(Path(json.loads(capsys.readouterr().out)["folder"]))
         assert main(["submission", "check", str(made[-1]), "--submissions", str(place)]) == 0
     assert (made[0] / "predictions.jsonl").read_bytes() == (made[1] / "predictions.jsonl").read_bytes()
@@ -156,7 +158,8 @@ def test_what_is_no_log_of_ours_is_refused(place: Path, capsys) -> None:
     (place / "other.json").write_text("{}")
     arguments = [
         "submission",
-        "from-inspect",
+        "new",
+        "--from-inspect",
         "other.json",
         "--team",
         "T",

@@ -28,9 +28,10 @@ from hellofresh.results.score import SCORES, Score
 from hellofresh.results.scores import score_quarter
 from hellofresh.runs.evaluate import evaluate
 from hellofresh.runs.evaluation import Evaluation
-from hellofresh.submissions import PROSPECTIVE_SPLIT, add_submission
-from hellofresh.submissions.intake.released import due_in
+from hellofresh.submissions import add_submission
+from hellofresh.submissions.released import due_in
 from hellofresh.tasks import get_task
+from hellofresh.tasks.samples import PROSPECTIVE
 from leaderboard.export import export_board
 
 sys.path.insert(0, str(Path(__file__).parent))
@@ -266,7 +267,7 @@ def add_prospective_quarter(workspace: Workspace, make: Any, folder: Path) -> No
             "knowledge_cutoff = 2026-11-01\n"
         )
         write_jsonl(place / "prospective.jsonl", [{"id": key, "label": said[key]} for key in sorted(said)])
-        add_submission(place, due_in(workspace, FORECAST, PROSPECTIVE_SPLIT), folder, FORECAST_MADE)
+        add_submission(place, due_in(workspace, FORECAST, PROSPECTIVE), folder, FORECAST_MADE)
     _collect(workspace, make, "two", [], [make.candidate(note, truth[note.id]) for note in drawn[:16]])
     later = FORECAST_MADE + timedelta(days=30)
     assert resolve(workspace, FORECAST, task, later)

@@ -20,10 +20,11 @@ from hellofresh.releases.candidates.funnel import Funnel
 from hellofresh.releases.candidates.rows import Collection, SourceFile
 from hellofresh.results.board.build import build_board
 from hellofresh.results.scores import score_quarter
-from hellofresh.submissions import MAIN, PROSPECTIVE_SPLIT, Due
-from hellofresh.submissions.intake.due import check_time
-from hellofresh.submissions.intake.released import due_in
+from hellofresh.submissions import Due
+from hellofresh.submissions.check import check_time
+from hellofresh.submissions.released import due_in
 from hellofresh.tasks import TASKS
+from hellofresh.tasks.samples import MAIN, PROSPECTIVE
 from leaderboard.data.dues import load_dues
 
 OPEN, NEXT = Quarter(2026, 3), Quarter(2026, 4)
@@ -68,8 +69,8 @@ def test_a_prospective_split_is_due_before_its_quarter_has_a_release(workspace: 
     build_prospective(workspace, NEXT, task, seed="s", cap=9, days=5, moment=now())
     assert not build_board(workspace).skipped
     due = next(due for due in load_dues(workspace.board) if due.edition == NEXT)
-    assert due.split is PROSPECTIVE_SPLIT
-    assert alike(due) == alike(due_in(workspace, NEXT, PROSPECTIVE_SPLIT))
+    assert due.split is PROSPECTIVE
+    assert alike(due) == alike(due_in(workspace, NEXT, PROSPECTIVE))
     assert set(due.ids["x-notes"]) == {note.id for note in pending}
 
 

@@ -28,8 +28,7 @@ from hellofresh.judging.people import (
     page_folder,
     progress,
 )
-from hellofresh.judging.study import StudySample
-from hellofresh.judging.table import StudyFiles
+from hellofresh.judging.study import StudyFiles, StudySample
 
 pytestmark = pytest.mark.integration
 

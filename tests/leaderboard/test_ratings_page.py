@@ -12,10 +12,9 @@ from streamlit.testing.v1 import AppTest
 
 from hellofresh.core.workspace import Workspace
 from hellofresh.judging.classifiers import SMOKE_TEST
-from hellofresh.judging.imports import MUSE_EDITION, import_muse
 from hellofresh.judging.model_judge import keep_ratings
-from hellofresh.judging.muse import read_muse
-from hellofresh.judging.table import JudgeKind, Rating
+from hellofresh.judging.muse import MUSE_EDITION, import_muse, read_muse
+from hellofresh.judging.study import JudgeKind, Rating
 from hellofresh.results.board.build import build_board
 from hellofresh.results.board.schema import RatedResponse
 from hellofresh.results.scores import score_quarter

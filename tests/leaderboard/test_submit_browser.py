@@ -14,9 +14,8 @@ from playwright.sync_api import Browser, Page, expect
 
 from hellofresh.core.workspace import Workspace
 from hellofresh.submissions import read_receipt
-from hellofresh.submissions.inbox.arrivals import VARIABLE, Inbox
+from hellofresh.submissions.inbox import VARIABLE, Inbox
 from leaderboard.data.dues import load_dues
-from leaderboard.data.uploads import Upload, review
 
 pytestmark = pytest.mark.integration
 
@@ -150,20 +149,6 @@ def test_what_is_too_large_is_refused(visit, files) -> None:
     expect(place.get_by_role("alert")).to_contain_text("10.0MB or smaller", timeout=120_000)
     upload(seen, SYSTEM, files.system(more=" " * 16_000), "system.toml")
     expect(page.locator(".hf-faults")).to_contain_text("too-large")
-
-
-def test_who_comes_too_often_is_told_when_to_come_again(visit, files, inbox, open_board) -> None:
-    due = load_dues(open_board.board)[-1]
-    predictions = Upload.of("p.jsonl", files.predictions())
-    for k in range(inbox.limits.visitor_per_hour):
-        found = review(due, predictions, Upload.of("s", files.system(f"System {k}")))
-        if len(inbox.arrivals()[0]) < inbox.limits.visitor_per_hour:
-            inbox.hand_in(found.submission, due, None)
-    page = given(visit("phone"), files, "One too many")
-    page.get_by_role("button", name="Submit", exact=True).click()
-    said = page.locator(".hf-notice", has_text="within the last hour")
-    expect(said).to_contain_text("Try again from 2026-11-21T13:00:00Z on, in 60 min.", timeout=120_000)
-    expect(page.get_by_role("button", name="Download the receipt")).to_have_count(0)
 
 
 def test_hostile_names_and_texts_do_nothing(visit, files, hostile, root) -> None:

@@ -17,11 +17,12 @@ from streamlit.testing.v1 import AppTest
 from hellofresh.core.calendar import CalendarRule
 from hellofresh.core.quarters import Quarter
 from hellofresh.core.workspace import Workspace
-from hellofresh.submissions import MAIN, PROSPECTIVE_SPLIT, Due, Prediction, Submission, SystemInfo
-from hellofresh.submissions.inbox.arrivals import VARIABLE, Inbox
+from hellofresh.submissions import Due, Prediction, Submission, SystemInfo
+from hellofresh.submissions.inbox import VARIABLE, Inbox
+from hellofresh.tasks.samples import MAIN, PROSPECTIVE
 from leaderboard.components.submit import due_key, due_label, findings_table, next_opening, opening, preview
 from leaderboard.data.dues import load_dues
-from leaderboard.data.uploads import Upload, UploadFinding, review
+from leaderboard.data.uploads import UploadFinding
 
 INFO = b"""name = "My system"
 team = "My team"
@@ -170,19 +171,6 @@ def test_what_is_handed_in_gets_a_receipt_and_lies_in_the_inbox(inbox, predictio
     assert len(inbox.arrivals()[0]) == 1
 
 
-def test_who_comes_too_often_is_told_when_to_come_again(board, inbox, predictions) -> None:
-    due = load_dues(board.board)[-1]
-    for k in range(6):
-        info = Upload.of("system.toml", INFO.replace(b"My system", b"System %d" % k))
-        found = review(due, Upload.of("p.jsonl", predictions), info)
-        assert found.submission is not None
-        inbox.hand_in(found.submission, due, None)
-    said = text(handed_in(predictions))
-    assert "at most 6 are accepted" in said
-    assert "Try again from 2026-11-21T13:00:00Z on, in 60 min." in said
-    assert len(inbox.arrivals()[0]) == 6
-
-
 def test_the_deadline_may_pass_while_the_page_is_open(inbox, predictions, monkeypatch) -> None:
     test = upload(opened(), predictions, INFO)
     monkeypatch.setattr("leaderboard.views.submit.now", lambda: datetime(2026, 11, 21, tzinfo=UTC))
@@ -273,7 +261,7 @@ def test_what_opens_next_is_what_is_built_or_follows_the_latest() -> None:
 
 def test_splits_have_names_of_their_own_and_tasks_their_own_deadlines() -> None:
     quarter = Quarter(2026, 2)
-    one, other = made_due(quarter), made_due(quarter, split=PROSPECTIVE_SPLIT)
+    one, other = made_due(quarter), made_due(quarter, split=PROSPECTIVE)
     moment = one.calendars["x-notes"].opens
     assert [due_key(due) for due in (one, other)] == ["2026Q2", "2026Q2-prospective"]
     assert due_label(other, moment) == "2026Q2, prospective split (open)"

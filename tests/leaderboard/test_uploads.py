@@ -23,9 +23,9 @@ from hypothesis import strategies as st
 from hellofresh.core.calendar import CalendarRule
 from hellofresh.core.errors import WorkspaceError
 from hellofresh.core.quarters import Quarter
-from hellofresh.submissions import MAX_BYTES, PROSPECTIVE_SPLIT, Due, inspect_submission
-from hellofresh.submissions.intake.package import zipped
-from hellofresh.submissions.intake.template import blank_info, blank_predictions
+from hellofresh.submissions import MAX_BYTES, Due, inspect_submission
+from hellofresh.submissions.check import blank_info, blank_predictions, zipped
+from hellofresh.tasks.samples import PROSPECTIVE
 from leaderboard.data.uploads import Review, SystemForm, Upload, UploadFinding, fingerprint, review, said_toml
 
 CORPUS = Path(__file__).parent.parent / "corpus"
@@ -98,7 +98,7 @@ def test_what_is_right_passes_and_is_what_the_command_line_would_take(tmp_path) 
     folder.mkdir(parents=True)
     (folder / "predictions.jsonl").write_bytes(PREDICTIONS)
     (folder / "system.toml").write_bytes(INFO)
-    assert found.submission == inspect_submission(folder, QUARTER, SAMPLES, OPEN).submission
+    assert found.submission == inspect_submission(folder, DUE, OPEN).submission
 
 
 def test_findings_say_file_line_and_field() -> None:
@@ -230,7 +230,7 @@ def test_what_would_be_too_large_in_its_canonical_form_is_refused() -> None:
 
 
 def test_another_split_has_its_own_files() -> None:
-    due = replace(DUE, split=PROSPECTIVE_SPLIT)
+    due = replace(DUE, split=PROSPECTIVE)
     found = uploaded(due=due)
     assert found.submission is not None
     assert found.files.keys() == {"prospective.jsonl", "system.toml"}
@@ -249,7 +249,7 @@ def test_what_changes_the_verdict_changes_the_fingerprint() -> None:
         fingerprint(DUE, Upload.of("a.csv", PREDICTIONS), info),
         fingerprint(DUE, one, info, "team"),
         fingerprint(replace(DUE, edition=QUARTER.next()), one, info),
-        fingerprint(replace(DUE, split=PROSPECTIVE_SPLIT), one, info),
+        fingerprint(replace(DUE, split=PROSPECTIVE), one, info),
     ]
     assert len(set(marks)) == len(marks)
     assert fingerprint(DUE, Upload.of("another", PREDICTIONS), info) == marks[0]

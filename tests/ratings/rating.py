@@ -9,9 +9,8 @@ from hellofresh.core.editions import Frozen
 from hellofresh.core.workspace import Workspace
 from hellofresh.judging.people import OpenStudy, RaterAccess, SystemResponse, assign, open_study, page_folder
 from hellofresh.judging.rubric import Rubric
-from hellofresh.judging.study import StudySample
+from hellofresh.judging.study import StudyFiles, StudySample
 from hellofresh.judging.submitted import Step, SubmittedAnswers, SubmittedRating
-from hellofresh.judging.table import StudyFiles
 
 EDITION = Frozen("corrections", "1")
 SYSTEMS = ("first", "second", "third")

@@ -15,14 +15,24 @@ from hellofresh.core.errors import DataError, RunError, UsageError
 from hellofresh.core.workspace import Workspace
 from hellofresh.judging import model_judge
 from hellofresh.judging.classifiers import SMOKE_TEST, classify_study
-from hellofresh.judging.imports import import_muse
-from hellofresh.judging.judge_regime import JudgeRegime, JudgeSettings, _kept_object, _listed, _shuffled, _value
 from hellofresh.judging.judges import judge_biases, judge_quality, known_judges, powered_means
-from hellofresh.judging.model_judge import Judging, foresee_judging, judge_study, judgings, keep_ratings, read_pairs
-from hellofresh.judging.muse import read_muse
+from hellofresh.judging.model_judge import (
+    JudgeRegime,
+    JudgeSettings,
+    Judging,
+    _kept_object,
+    _listed,
+    _shuffled,
+    _value,
+    foresee_judging,
+    judge_study,
+    judgings,
+    keep_ratings,
+    read_pairs,
+)
+from hellofresh.judging.muse import import_muse, read_muse
 from hellofresh.judging.rubric import load_rubric
-from hellofresh.judging.study import RatedStudy, read_responses, read_study
-from hellofresh.judging.table import JudgeKind, Rating
+from hellofresh.judging.study import JudgeKind, RatedStudy, Rating, read_responses, read_study
 from hellofresh.models import Answer, CallError, Finish, Limits, ModelSpec, Price, Request
 from hellofresh.runs.pace import Patience
 

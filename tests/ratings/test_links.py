@@ -10,9 +10,8 @@ from pathlib import Path
 import pytest
 
 from hellofresh.core.net.public import PublicHttp
-from hellofresh.judging.links import LinkReport, LinkState, check_links
+from hellofresh.judging.links import LinkReport, LinkState, check_links, judge_links
 from hellofresh.judging.rubric import load_rubric
-from hellofresh.judging.rules import judge_links, rule_facts
 from hellofresh.judging.study import BlindedResponse
 
 _SPEC = importlib.util.spec_from_file_location("link_sites", Path(__file__).parents[1] / "web" / "conftest.py")
@@ -84,11 +83,3 @@ def test_the_rule_judge_rates_every_link_and_leaves_the_unclear_to_people() -> N
     ratings = judge_links(PublicHttp("test"), rubric, [BlindedResponse("r-1", "mp-1", "text", links)])
     assert [(item.link, item.value, item.kind) for item in ratings] == [(link, 0.0, "rule") for link in links]
     assert all(item.comment.startswith("refused: ") for item in ratings)
-
-
-def test_rules_tell_length_form_and_publisher() -> None:
-    links = ("https://good.example/a", "https://bad.example/b", "javascript:1")
-    response = BlindedResponse("r-1", "mp-1", "See https://good.example/a for more.", links)
-    found = rule_facts(response, {"good.example": "high"}.get)  # type: ignore[arg-type]
-    assert (found.words, found.links, found.malformed, found.in_text) == (4, 3, 1, 1)
-    assert found.publishers[0] == "high"

@@ -11,13 +11,18 @@ import pytest
 from hellofresh.core.errors import DataError, SourceError
 from hellofresh.core.workspace import Workspace
 from hellofresh.judging import muse
-from hellofresh.judging.agreement import agreement_by_criterion, criterion_agreement
-from hellofresh.judging.comparison import Form, compare_systems, of_systems, option_shares, system_means
-from hellofresh.judging.imports import MUSE_EDITION, MUSE_TASK, import_muse
-from hellofresh.judging.muse import MAIN_SYSTEMS, SYSTEMS, MuseStudy, read_muse
+from hellofresh.judging.comparison import (
+    Form,
+    agreement_by_criterion,
+    compare_systems,
+    criterion_agreement,
+    of_systems,
+    option_shares,
+    system_means,
+)
+from hellofresh.judging.muse import MAIN_SYSTEMS, MUSE_EDITION, MUSE_TASK, SYSTEMS, MuseStudy, import_muse, read_muse
 from hellofresh.judging.rubric import load_rubric
-from hellofresh.judging.study import read_responses, read_samples, read_study
-from hellofresh.judging.table import RatingPhase, check_ratings
+from hellofresh.judging.study import RatingPhase, check_ratings, read_responses, read_samples, read_study
 
 RUBRIC = load_rubric("correction-13")
 

@@ -19,13 +19,11 @@ sys.path.insert(0, str(Path(__file__).parent))
 from rating import EDITION, SYSTEMS, assigned, full_answers, responses, samples, study_files, submission
 
 from hellofresh.core.errors import DataError, SubmissionError, UsageError
-from hellofresh.judging.assignments import deal
 from hellofresh.judging.comparison import of_systems, system_means
-from hellofresh.judging.people import assign, close_study, export_study, open_study, page_folder, progress
+from hellofresh.judging.people import assign, close_study, deal, export_study, open_study, page_folder, progress
 from hellofresh.judging.rubric import load_rubric
-from hellofresh.judging.study import read_study
+from hellofresh.judging.study import RatingPhase, read_study
 from hellofresh.judging.submitted import RaterSheet, Step, SubmittedAnswers, check_answers
-from hellofresh.judging.table import RatingPhase
 
 RUBRIC = load_rubric("correction-13")
 LINKS = ("https://example.org/0", "https://example.net/0")

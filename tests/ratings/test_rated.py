@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 
 from hellofresh.core.workspace import Workspace
-from hellofresh.judging.imports import MUSE_EDITION, import_muse
-from hellofresh.judging.muse import read_muse
+from hellofresh.judging.muse import MUSE_EDITION, import_muse, read_muse
 from hellofresh.judging.rubric import load_rubric
 from hellofresh.judging.study import RatedStudy
 from hellofresh.releases import Release, load_release

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from hellofresh.core.errors import UnknownNameError, UsageError
 from hellofresh.core.workspace import Workspace
-from hellofresh.evidence.retrieval import evidence
+from hellofresh.evidence.retrieval import retrievers as evidence
 from hellofresh.evidence.retrieval.corpora import RetrievalCorpus
 from hellofresh.models import Answer, Finish
 from hellofresh.rewards.base import RewardCase

@@ -18,7 +18,7 @@ from hellofresh.results.reveal import publish_results
 from hellofresh.results.scores import score_quarter
 from hellofresh.runs.evaluate import evaluate
 from hellofresh.runs.evaluation import Evaluation
-from hellofresh.submissions.intake.released import due_in
+from hellofresh.submissions.released import due_in
 
 REVEALS = CalendarRule().of(Quarter(2023, 2)).reveals
 

@@ -28,8 +28,8 @@ from hellofresh.results.reveal import publish_results
 from hellofresh.results.scores import score_quarter
 from hellofresh.runs.evaluate import evaluate
 from hellofresh.runs.evaluation import Evaluation
-from hellofresh.submissions import PROSPECTIVE_SPLIT
-from hellofresh.submissions.intake.released import due_in
+from hellofresh.submissions.released import due_in
+from hellofresh.tasks.samples import PROSPECTIVE
 
 QUARTER = Quarter(2026, 4)
 MOMENT = datetime(2026, 11, 21, 12, tzinfo=UTC)
@@ -226,5 +226,5 @@ def test_a_sample_of_the_split_is_taken_down_like_others_and_the_rest_still_hold
     assert (split.taken_down, split.samples_sha256) == (("xn-1",), opening)
     assert {row["id"] for row in read_jsonl(lane.folder / "predictions.jsonl")} == {f"xn-{k}" for k in range(2, 6)}
     assert [check for check in verify_release(lane.folder) if not check.ok] == []
-    assert due_in(lane.workspace, QUARTER, PROSPECTIVE_SPLIT).taken_down == {"xn-1"}
+    assert due_in(lane.workspace, QUARTER, PROSPECTIVE).taken_down == {"xn-1"}
     assert find_sample(lane.workspace, "xn-1") == (QUARTER, lane.task, "prospective")

@@ -15,9 +15,8 @@ import pytest
 from hellofresh.core.editions import Frozen
 from hellofresh.core.files import read_json, read_jsonl
 from hellofresh.core.workspace import Workspace
-from hellofresh.evidence.retrieval.corpora import FoundDocument, open_corpus, write_corpus
-from hellofresh.evidence.retrieval.documents import CorpusDocument
-from hellofresh.evidence.retrieval.judgements import Judgement, Query
+from hellofresh.evidence.retrieval.corpora import CorpusContent, FoundDocument, open_corpus, write_corpus
+from hellofresh.evidence.retrieval.documents import CorpusDocument, Judgement, Query
 from hellofresh.releases import BUNDLED, CalendarRule, reveal
 from hellofresh.releases.candidates.evidence import evidence_candidates
 from hellofresh.releases.candidates.funnel import Funnel
@@ -110,11 +109,13 @@ def _freeze_queries(workspace: Workspace, name: str, licence: str) -> None:
     documents = [CorpusDocument(f"{name}-{k}", f"{name} {k}", "Deep and cold.", date(2020, 1, 1 + k)) for k in range(2)]
     write_corpus(
         workspace.corpora / name,
-        source="jsonl",
-        license=licence,
-        documents=[FoundDocument(document, name) for document in documents],
-        queries=[Query(id="q1", text=f"Are {name} cold?", split="dev", group="g")],
-        judgements=[Judgement("q1", f"{name}-1", 1)],
+        CorpusContent(
+            source="jsonl",
+            license=licence,
+            documents=[FoundDocument(document, name) for document in documents],
+            queries=[Query(id="q1", text=f"Are {name} cold?", split="dev", group="g")],
+            judgements=[Judgement("q1", f"{name}-1", 1)],
+        ),
     )
     corpus, task = open_corpus(workspace, name), get_task("scifact-retrieval")
     found = evidence_candidates(corpus, "dev", task, date(2020, 5, 1))

@@ -28,7 +28,7 @@ from hellofresh.results.reveal import publish_results
 from hellofresh.results.scores import score_quarter
 from hellofresh.runs.evaluate import evaluate
 from hellofresh.runs.evaluation import Evaluation
-from hellofresh.submissions import check_submission
+from tests.submissions.checks import check_submission
 
 NEEDLE = "a text that somebody wants back"
 

@@ -24,8 +24,9 @@ from hellofresh.runs.evaluate import evaluate
 from hellofresh.runs.evaluation import Evaluation
 from hellofresh.runs.export import EvaluationReport
 from hellofresh.runs.runner import Tally
-from hellofresh.submissions import Receipt, read_submission
-from hellofresh.submissions.receipts.receipt import write_receipt
+from hellofresh.submissions import Receipt
+from hellofresh.submissions.receipts import write_receipt
+from tests.submissions.checks import read_submission
 
 # Answers of five prompts on four helpful notes (xn-1 .. xn-4) and four others (xn-5 .. xn-8).
 SCRIPT = {

@@ -9,9 +9,14 @@ from pathlib import Path
 import pytest
 
 from hellofresh.core.workspace import Workspace
-from hellofresh.evidence.retrieval.corpora import FoundDocument, RetrievalCorpus, open_corpus, write_corpus
-from hellofresh.evidence.retrieval.documents import CorpusDocument
-from hellofresh.evidence.retrieval.judgements import Judgement, Query
+from hellofresh.evidence.retrieval.corpora import (
+    CorpusContent,
+    FoundDocument,
+    RetrievalCorpus,
+    open_corpus,
+    write_corpus,
+)
+from hellofresh.evidence.retrieval.documents import CorpusDocument, Judgement, Query
 
 SUBJECTS = ("otters", "kites", "lanterns", "barley", "glaciers", "violins", "harbours", "beetles")
 PLACES = ("river", "hill", "valley", "market", "island", "forest")
@@ -50,11 +55,13 @@ def write_small(
     judged = [Judgement(f"q{number}", item.id, 1) for number, item in enumerate(small_documents())]
     write_corpus(
         workspace.corpora / name,
-        source="jsonl",
-        license="CC0-1.0",
-        documents=(FoundDocument(item, name) for item in (small_documents() if documents is None else documents)),
-        queries=small_queries() if own else (),
-        judgements=judged if own else (),
+        CorpusContent(
+            source="jsonl",
+            license="CC0-1.0",
+            documents=(FoundDocument(item, name) for item in (small_documents() if documents is None else documents)),
+            queries=small_queries() if own else (),
+            judgements=judged if own else (),
+        ),
     )
     return open_corpus(workspace, name)
 

@@ -14,17 +14,26 @@ from hellofresh.core.errors import DataError, HelloFreshError, UsageError
 from hellofresh.core.files import read_json, write_json
 from hellofresh.core.workspace import Workspace
 from hellofresh.evidence.retrieval.corpora import (
+    CorpusContent,
     FoundDocument,
+    PoolRule,
     RetrievalCorpus,
     check_corpus,
     list_corpora,
     open_corpus,
+    pool_documents,
     write_corpus,
 )
-from hellofresh.evidence.retrieval.documents import CorpusDocument, DocumentWriter, read_documents
-from hellofresh.evidence.retrieval.duplicates import Duplicates, SameBy
-from hellofresh.evidence.retrieval.judgements import Judgement, Query, by_query
-from hellofresh.evidence.retrieval.pools import PoolRule, pool_documents
+from hellofresh.evidence.retrieval.documents import (
+    CorpusDocument,
+    DocumentWriter,
+    Duplicates,
+    Judgement,
+    Query,
+    SameBy,
+    by_query,
+    read_documents,
+)
 from tests.retrieval.conftest import small_documents, small_queries, write_small
 
 QUERY = Query(id="q", text="Do otters sing?", split="dev", group="q")
@@ -32,7 +41,7 @@ QUERY = Query(id="q", text="Do otters sing?", split="dev", group="q")
 
 def write(workspace: Workspace, documents: list[CorpusDocument], **more: object) -> RetrievalCorpus:
     found = [FoundDocument(item, f"line {number}") for number, item in enumerate(documents, start=1)]
-    write_corpus(workspace.corpora / "made", source="jsonl", license="CC0-1.0", documents=found, **more)  # type: ignore[arg-type]
+    write_corpus(workspace.corpora / "made", CorpusContent(source="jsonl", license="CC0-1.0", documents=found, **more))  # type: ignore[arg-type]
     return open_corpus(workspace, "made")
 
 
@@ -67,7 +76,9 @@ def test_a_table_larger_than_memory_allows_is_written_in_parts(tmp_path: Path, m
         yield from (FoundDocument(document(f"d{n}", text="word " * 400 + str(n)), "") for n in range(3000))
 
     tracemalloc.start()
-    write_corpus(tmp_path / "large", source="jsonl", license="CC0-1.0", documents=many(), keep_copies=True)
+    write_corpus(
+        tmp_path / "large", CorpusContent(source="jsonl", license="CC0-1.0", documents=many(), keep_copies=True)
+    )
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 3_000_000  # the texts alone are 6 MB
@@ -94,12 +105,14 @@ def test_duplicates_are_found_by_id_doi_and_text_and_counted(workspace: Workspac
     ]
     manifest = write_corpus(
         workspace.corpora / "made",
-        source="jsonl",
-        license="CC0-1.0",
-        documents=found,
-        queries=[QUERY],
-        judgements=[Judgement("q", "b", 1), Judgement("q", "c", 1)],
-        drop_duplicates=True,
+        CorpusContent(
+            source="jsonl",
+            license="CC0-1.0",
+            documents=found,
+            queries=[QUERY],
+            judgements=[Judgement("q", "b", 1), Judgement("q", "c", 1)],
+            drop_duplicates=True,
+        ),
     )
     expected = {"read": 5, "kept": 2, "duplicate_doi": 1, "duplicate_text": 1, "duplicate_id": 1}
     assert manifest.counts == expected

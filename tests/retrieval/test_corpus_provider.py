@@ -9,7 +9,13 @@ from datetime import date
 import pytest
 
 from hellofresh.core.errors import ConfigError, UsageError
-from hellofresh.evidence.retrieval.corpora import FoundDocument, RetrievalCorpus, open_corpus, write_corpus
+from hellofresh.evidence.retrieval.corpora import (
+    CorpusContent,
+    FoundDocument,
+    RetrievalCorpus,
+    open_corpus,
+    write_corpus,
+)
 from hellofresh.evidence.retrieval.documents import CorpusDocument
 from hellofresh.evidence.settings import WebSettings
 from hellofresh.evidence.web import PageStatus, open_web
@@ -37,7 +43,7 @@ def played(settings: WebSettings, folder, work):
 def written(make, *documents: CorpusDocument) -> RetrievalCorpus:
     folder = make.workspace().corpora / "own"
     rows = (FoundDocument(item, "own") for item in documents)
-    write_corpus(folder, source="jsonl", license="CC0-1.0", documents=rows, queries=(), judgements=())
+    write_corpus(folder, CorpusContent(source="jsonl", license="CC0-1.0", documents=rows, queries=(), judgements=()))
     return open_corpus(make.workspace(), "own")
 
 

@@ -10,8 +10,8 @@ import pytest
 
 from hellofresh.core.errors import HelloFreshError, SourceError, UnknownNameError
 from hellofresh.core.workspace import Workspace
-from hellofresh.evidence.retrieval.corpora import open_corpus, write_corpus
-from hellofresh.evidence.retrieval.judgements import Judgement
+from hellofresh.evidence.retrieval.corpora import CorpusContent, open_corpus, write_corpus
+from hellofresh.evidence.retrieval.documents import Judgement
 from hellofresh.evidence.retrieval.sources import CorpusSource, open_source
 from tests.retrieval.conftest import write_rows
 
@@ -79,13 +79,15 @@ def imported(tmp_path: Path, name: str, source: CorpusSource) -> dict[str, int]:
     folder = Workspace(tmp_path / "data").corpora / name
     write_corpus(
         folder,
-        source=source.name,
-        license=source.license,
-        documents=source.documents(),
-        queries=list(source.queries()),
-        judgements=source.judgements(),
-        drop_invalid=source.repeats,
-        drop_duplicates=source.repeats,
+        CorpusContent(
+            source=source.name,
+            license=source.license,
+            documents=source.documents(),
+            queries=list(source.queries()),
+            judgements=source.judgements(),
+            drop_invalid=source.repeats,
+            drop_duplicates=source.repeats,
+        ),
     )
     return open_corpus(Workspace(tmp_path / "data"), name).manifest.counts
 

@@ -15,11 +15,18 @@ from numpy.typing import NDArray
 from hellofresh.core.errors import DataError, HelloFreshError
 from hellofresh.evidence.retrieval.base import made_ranking
 from hellofresh.evidence.retrieval.corpora import RetrievalCorpus
-from hellofresh.evidence.retrieval.fusion import Fusion
-from hellofresh.evidence.retrieval.rerank import DenseScorer, TwoStage
-from hellofresh.evidence.retrieval.retrievers import open_retriever
+from hellofresh.evidence.retrieval.rerank import (
+    DenseScorer,
+    Head,
+    TrainedScorer,
+    TwoStage,
+    lexical_scores,
+    read_head,
+    untrained,
+    write_head,
+)
+from hellofresh.evidence.retrieval.retrievers import Fusion, open_retriever
 from hellofresh.evidence.retrieval.sparse import Bm25, SparseRetriever
-from hellofresh.evidence.retrieval.trained import Head, TrainedScorer, lexical_scores, read_head, untrained, write_head
 from hellofresh.tasks.outputs import Ranking
 from tests.retrieval.conftest import small_queries
 from tests.retrieval.test_dense import DIMENSIONS, LetterEncoder

@@ -18,14 +18,13 @@ from hellofresh.submissions import (
     Due,
     EntryOutcome,
     Receipt,
-    SubmissionSplit,
     add_submission,
     inspect_submission,
     read_receipt,
     standings,
 )
-from hellofresh.submissions.inbox.accept import ArrivalReport, collect_inbox
-from hellofresh.submissions.inbox.arrivals import Inbox
+from hellofresh.submissions.inbox import ArrivalReport, Inbox, collect_inbox
+from hellofresh.tasks.samples import Split
 
 HOUR = timedelta(hours=1)
 
@@ -43,9 +42,9 @@ class Desk:
 
     def arrive(self, place: str = "acme/system", *, hours: int = 0, **how: Any) -> Receipt:
         """Somebody hands something in on the site."""
-        checked = inspect_submission(self.make(place, **how), self.due.edition, self.due.ids, self.start)
+        checked = inspect_submission(self.make(place, **how), self.due, self.start)
         assert checked.submission is not None
-        return self.inbox.hand_in(checked.submission, self.due, f"192.0.2.{hours}", self.start + hours * HOUR).receipt
+        return self.inbox.hand_in(checked.submission, self.due, self.start + hours * HOUR).receipt
 
     def collect(self, *accepted: str, **how: Any) -> list[ArrivalReport]:
         found, faults = collect_inbox(
@@ -54,7 +53,7 @@ class Desk:
         assert faults == []
         return found
 
-    def due_of(self, quarter: Quarter, split: SubmissionSplit) -> Due:
+    def due_of(self, quarter: Quarter, split: Split) -> Due:
         if quarter != self.due.edition:
             raise ReleaseError(f"no release of {quarter}", code="no-release")
         return self.due
@@ -221,7 +220,7 @@ def test_a_time_to_come_and_a_quarter_without_release_are_refused(desk) -> None:
     found, _ = collect_inbox(desk.inbox, desk.due_of, desk.root, moment=desk.start - HOUR)
     assert states(found) == ["bad-time"]
 
-    def nothing(quarter: Quarter, split: SubmissionSplit) -> Due:
+    def nothing(quarter: Quarter, split: Split) -> Due:
         return desk.due_of(Quarter(2001, 1), split)
 
     found, _ = collect_inbox(desk.inbox, nothing, desk.root, moment=desk.due.deadline)
@@ -237,8 +236,8 @@ def test_only_the_quarter_that_was_named_is_collected(desk) -> None:
 
 @pytest.fixture
 def command(make, tmp_path, monkeypatch, capsys) -> Callable[..., tuple[int, dict[str, Any]]]:
-    """Runs `submission collect` on a real release of 2026Q3 with an inbox that has one arrival."""
-    from hellofresh.submissions.intake.released import due_in
+    """Runs `submission add --inbox` on a real release of 2026Q3 with an inbox that has one arrival."""
+    from hellofresh.submissions.released import due_in
 
     quarter = Quarter(2026, 3)
     notes = [make.note(k, date=quarter.start + timedelta(days=k)) for k in range(1, 13)]
@@ -252,14 +251,14 @@ def command(make, tmp_path, monkeypatch, capsys) -> Callable[..., tuple[int, dic
     (folder / "predictions.jsonl").write_text("\n".join(rows))
     info = 'name = "S"\nteam = "Acme"\ncontact = "mail us"\nregime = "other"\nmodels = ["m"]\n'
     (folder / "system.toml").write_text(info + 'knowledge_cutoff = "unknown"\n')
-    submission = inspect_submission(folder, quarter, due.ids).submission
+    submission = inspect_submission(folder, due).submission
     assert submission is not None
-    Inbox(tmp_path / "inbox").hand_in(submission, due, None)
+    Inbox(tmp_path / "inbox").hand_in(submission, due)
     monkeypatch.setenv("HELLOFRESH_DATA", str(workspace.root))
 
     def run(*options: str) -> tuple[int, dict[str, Any]]:
         root = tmp_path / "submissions"
-        code = main(["submission", "collect", *options, "--submissions", str(root), "--json"])
+        code = main(["submission", "add", "--inbox", *options, "--submissions", str(root), "--json"])
         return code, json.loads(capsys.readouterr().out or "{}")
 
     return run

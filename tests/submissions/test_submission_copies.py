@@ -88,7 +88,7 @@ def test_check_and_list_flag_a_copy(due, hand_in, open_day, tmp_path) -> None:
     labels = {key: n % 3 % 2 for n, key in enumerate(due.ids["x-notes"])}
     add_submission(hand_in("first/one", labels, team="First"), due, root, open_day)
     second = hand_in("second/one", labels, team="Second")
-    submission = inspect_submission(second, due.edition, due.ids).submission
+    submission = inspect_submission(second, due).submission
     assert submission is not None
     (flag,) = copied_from(submission, standings(root, due), due)
     assert "first/one [same-labels]" in flag

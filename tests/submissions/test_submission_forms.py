@@ -16,13 +16,12 @@ from hypothesis import strategies as st
 from hellofresh.core.files import canonical_json, sha256_text
 from hellofresh.core.quarters import Quarter
 from hellofresh.stats.metrics import mean
-from hellofresh.submissions import Due, GivenAnswers, check_predictions, find_copies, inspect_submission
-from hellofresh.submissions.intake.check import content_hash
-from hellofresh.submissions.intake.package import canonical_files
-from hellofresh.submissions.intake.predictions import Prediction, canonical_row
-from hellofresh.submissions.intake.template import blank_rows
+from hellofresh.submissions import Due, GivenAnswers, find_copies
+from hellofresh.submissions.check import blank_rows, canonical_files, content_hash
+from hellofresh.submissions.format import Prediction, canonical_row
 from hellofresh.tasks import TASKS, get_task
 from hellofresh.tasks.outputs import Choice, Output, Ranking, Response, Status
+from tests.submissions.checks import check_file, inspected
 
 SAMPLES = {"x-notes": ("xn-1", "xn-2"), "replies": ("rp-1", "rp-2"), "search": ("se-1", "se-2"), "three": ("th-1",)}
 GOOD: Mapping[str, list[dict[str, Any]]] = {
@@ -65,7 +64,7 @@ def everything() -> list[dict[str, Any]]:
 
 
 def test_every_form_is_taken_and_becomes_the_output_of_its_task(tmp_path: Path) -> None:
-    checked = check_predictions(write(tmp_path, everything()), SAMPLES)
+    checked = check_file(write(tmp_path, everything()), SAMPLES)
     assert checked.faults == ()
     outputs = {item.id: item.output("single") for item in checked.predictions}
     assert outputs["xn-1"] == Choice(prompt="single", label=1, probabilities=(0.25, 0.75), certainty=0.8)
@@ -87,7 +86,7 @@ def test_the_template_of_a_task_names_the_field_that_it_takes(tmp_path: Path, ta
     due = Due(Quarter(2026, 3), SAMPLES, {})
     rows = blank_rows(due, [task])
     assert [set(row) for row in rows] == [set(GOOD[task][0]) & {"id", "label", "text", "documents"}] * len(rows)
-    checked = check_predictions(write(tmp_path, rows), SAMPLES)
+    checked = check_file(write(tmp_path, rows), SAMPLES)
     assert checked.faults == ()
     assert {fault.code for fault in checked.warnings} == {"no-answers"}
 
@@ -122,22 +121,22 @@ def test_what_a_task_does_not_take_is_named_by_line_and_field(tmp_path: Path, na
     task, place, row, field = WRONG[name]
     rows = list(GOOD[task])
     rows[place] = row
-    (fault,) = [item for item in check_predictions(write(tmp_path, rows), SAMPLES).faults if item.code == "bad-field"]
+    (fault,) = [item for item in check_file(write(tmp_path, rows), SAMPLES).faults if item.code == "bad-field"]
     assert f"predictions.jsonl line {place + 1}, {field}" in fault.where
     assert fault.fix
 
 
 def test_repetitions_are_whole_each(tmp_path: Path) -> None:
     rows = [{"id": key, "label": 1, "repetition": n} for n in (1, 2, 3) for key in ("xn-1", "xn-2")]
-    checked = check_predictions(write(tmp_path, rows), SAMPLES)
+    checked = check_file(write(tmp_path, rows), SAMPLES)
     assert checked.faults == ()
     assert [(item.id, item.repetition) for item in checked.predictions] == [
         (key, n) for key in ("xn-1", "xn-2") for n in (1, 2, 3)
     ]
-    (fault,) = check_predictions(write(tmp_path, rows[:-1]), SAMPLES).faults
+    (fault,) = check_file(write(tmp_path, rows[:-1]), SAMPLES).faults
     assert (fault.code, "in repetition 3" in fault.what) == ("missing-id", True)
     again = [*rows, rows[4]]
-    (fault,) = check_predictions(write(tmp_path, again), SAMPLES).faults
+    (fault,) = check_file(write(tmp_path, again), SAMPLES).faults
     assert (fault.code, fault.where.endswith("lines 5, 7")) == ("duplicate-id", True)
 
 
@@ -149,15 +148,15 @@ def test_a_table_holds_the_same_as_lines(tmp_path: Path) -> None:
         "rp-1,,a text,,,\nrp-2,,,,,blocked\n"
         "se-1,,,d-3 d-1,,\nse-2,,,,,\n"
     )
-    several = check_predictions(table, {name: SAMPLES[name] for name in ("x-notes",)})
+    several = check_file(table, {name: SAMPLES[name] for name in ("x-notes",)})
     assert {fault.code for fault in several.faults} == {"unknown-id"}
     table.write_text("id,documents\nse-1,d-3 d-1\nse-2,\n")
-    checked = check_predictions(table, SAMPLES)
+    checked = check_file(table, SAMPLES)
     assert [item.answer for item in checked.predictions] == [("d-3", "d-1"), None]
     table.write_text('id,text\nrp-1,"a, b"\nrp-2,\n')
-    assert [item.answer for item in check_predictions(table, SAMPLES).predictions] == ["a, b", None]
+    assert [item.answer for item in check_file(table, SAMPLES).predictions] == ["a, b", None]
     table.write_text("id,rationale\nrp-1,a\n")
-    assert {fault.code for fault in check_predictions(table, SAMPLES).faults} == {"missing-column"}
+    assert {fault.code for fault in check_file(table, SAMPLES).faults} == {"missing-column"}
 
 
 OUTPUTS = st.one_of(
@@ -187,17 +186,17 @@ def test_every_form_keeps_its_hash_from_file_to_canonical_file(tmp_path: Path) -
     folder = tmp_path / "team" / "system"
     write(folder, everything())
     (folder / "system.toml").write_bytes(INFO)
-    checked = inspect_submission(folder, Quarter(2026, 3), SAMPLES, datetime(2026, 10, 1, tzinfo=UTC))
+    checked = inspected(folder, Quarter(2026, 3), SAMPLES, datetime(2026, 10, 1, tzinfo=UTC))
     assert checked.submission is not None
     for name, content in canonical_files(checked.submission).items():
         (folder / name).write_bytes(content)
-    again = inspect_submission(folder, Quarter(2026, 3), SAMPLES, datetime(2026, 10, 1, tzinfo=UTC))
+    again = inspected(folder, Quarter(2026, 3), SAMPLES, datetime(2026, 10, 1, tzinfo=UTC))
     assert again.submission is not None
     assert again.submission.sha256 == checked.submission.sha256
     changed = everything()
     changed[2]["text"] += "!"
     write(folder, changed)
-    other = inspect_submission(folder, Quarter(2026, 3), SAMPLES, datetime(2026, 10, 1, tzinfo=UTC))
+    other = inspected(folder, Quarter(2026, 3), SAMPLES, datetime(2026, 10, 1, tzinfo=UTC))
     assert other.submission is not None and other.submission.sha256 != checked.submission.sha256
 
 
@@ -205,7 +204,7 @@ def test_the_hash_of_a_submission_of_the_first_form_is_as_it_was(tmp_path: Path)
     folder = tmp_path / "team" / "system"
     write(folder, [{"id": "xn-1", "label": 1, "confidence": 0.75}, {"id": "xn-2", "label": None}])
     (folder / "system.toml").write_bytes(INFO)
-    checked = inspect_submission(folder, Quarter(2026, 3), SAMPLES, datetime(2026, 10, 1, tzinfo=UTC))
+    checked = inspected(folder, Quarter(2026, 3), SAMPLES, datetime(2026, 10, 1, tzinfo=UTC))
     assert checked.submission is not None
     more = {"rationale": None, "sources": []}
     rows = [
@@ -239,23 +238,23 @@ def test_copied_texts_are_flagged_and_texts_of_ones_own_are_not() -> None:
 def test_faults_of_form_and_of_ids_are_told_together(tmp_path: Path) -> None:
     path = tmp_path / "predictions.jsonl"
     path.write_text('{"id":"xn-1","lable":1}\n{"id":"xn-9","label":1}\n{"id":"xn-9","label":0}\n')
-    found = [(fault.code, fault.where.rpartition(" line")[2]) for fault in check_predictions(path, SAMPLES).faults]
+    found = [(fault.code, fault.where.rpartition(" line")[2]) for fault in check_file(path, SAMPLES).faults]
     assert {("bad-field", " 1, lable"), ("duplicate-id", "s 2, 3"), ("unknown-id", "s 2, 3")} <= set(found)
-    (missing,) = [fault.what for fault in check_predictions(path, SAMPLES).faults if fault.code == "missing-id"]
+    (missing,) = [fault.what for fault in check_file(path, SAMPLES).faults if fault.code == "missing-id"]
     assert missing == "1 of 2 samples of x-notes are missing, the first is xn-2"
 
 
 def test_no_sample_is_called_missing_while_a_line_cannot_be_read(tmp_path: Path) -> None:
     path = tmp_path / "predictions.jsonl"
     path.write_text('{"id":"xn-1","label":1}\nnope\n')
-    assert [fault.code for fault in check_predictions(path, SAMPLES).faults] == ["bad-json"]
+    assert [fault.code for fault in check_file(path, SAMPLES).faults] == ["bad-json"]
 
 
 def test_a_system_of_rules_names_no_models(tmp_path: Path) -> None:
     folder = tmp_path / "team" / "rules"
     write(folder, GOOD["x-notes"])
     (folder / "system.toml").write_bytes(INFO.replace(b'["m"]', b"[]"))
-    checked = inspect_submission(folder, Quarter(2023, 2), {"x-notes": SAMPLES["x-notes"]}, datetime.now(UTC))
+    checked = inspected(folder, Quarter(2023, 2), {"x-notes": SAMPLES["x-notes"]}, datetime.now(UTC))
     assert checked.faults == ()
     assert checked.submission is not None
     assert checked.submission.info.models == []

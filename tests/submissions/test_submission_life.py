@@ -13,12 +13,11 @@ from hellofresh.submissions import (
     add_submission,
     find_submissions,
     inspect_submission,
-    passed_over,
     read_receipt,
-    read_submission,
     standings,
     withdraw_submission,
 )
+from hellofresh.submissions.standings import passed_over
 
 SECOND = timedelta(seconds=1)
 
@@ -42,8 +41,8 @@ def test_what_is_taken_in_has_a_receipt_for_the_same_content(root, due, hand_in,
     added = add_submission(source, due, root, open_day)
     assert added.folder == root / "2023Q2/acme/system"
     assert (added.state, added.receipt.received, added.receipt.tasks) == ("added", open_day, ("x-notes",))
-    stored = read_submission(added.folder, due.edition, due.ids)
-    assert stored.sha256 == added.receipt.sha256 == read_submission(source, due.edition, due.ids).sha256
+    stored = inspect_submission(added.folder, due).submission
+    assert stored.sha256 == added.receipt.sha256 == inspect_submission(source, due).submission.sha256
     assert read_receipt(added.folder, []) == added.receipt
     assert outcomes(root, due) == {"acme/system": EntryOutcome.COUNTS}
     assert {path.name for path in added.folder.iterdir()} == {"predictions.jsonl", "system.toml", "receipt.json"}
@@ -245,7 +244,7 @@ def test_a_cutoff_in_the_future_is_refused_and_todays_is_not(due, hand_in, open_
         folder = hand_in()
         text = (folder / "system.toml").read_text().replace('"unknown"', day.isoformat())
         (folder / "system.toml").write_text(text)
-        faults = inspect_submission(folder, due.edition, due.ids, open_day).faults
+        faults = inspect_submission(folder, due, open_day).faults
         assert [fault.code for fault in faults] == ([] if ok else ["bad-field"])
 
 
@@ -254,11 +253,11 @@ def test_a_cutoff_in_the_future_is_refused_and_todays_is_not(due, hand_in, open_
 )
 def test_answers_of_one_class_are_taken_and_warned_of(due, hand_in, labels, code: str) -> None:
     said = {key: labels.get(n, labels[0]) for n, key in enumerate(due.ids["x-notes"])}
-    checked = inspect_submission(hand_in(labels=said), due.edition, due.ids)
+    checked = inspect_submission(hand_in(labels=said), due)
     assert checked.submission is not None
     assert [warning.code for warning in checked.warnings] == ([code] if code else [])
 
 
 def test_a_makers_name_is_warned_of(due, hand_in) -> None:
-    checked = inspect_submission(hand_in(team="OpenAI fans"), due.edition, due.ids)
+    checked = inspect_submission(hand_in(team="OpenAI fans"), due)
     assert [warning.code for warning in checked.warnings] == ["vendor-name"]

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from hellofresh.submissions import look_alike
-from hellofresh.submissions.intake.names import FOLDER_NAME, faults_of_name, is_plain_text, skeleton, slug, vendor_in
-from hellofresh.submissions.intake.system import SystemInfo
+from hellofresh.submissions.format import SystemInfo
+from hellofresh.submissions.names import FOLDER_NAME, faults_of_name, is_plain_text, skeleton, slug, vendor_in
 
 ALIKE = [
     ("HelloFresh", "HеlloFrеsh"),  # Cyrillic e

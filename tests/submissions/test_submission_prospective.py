@@ -5,7 +5,6 @@ from __future__ import annotations
 import http.server
 import json
 import shutil
-import subprocess
 import threading
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -27,16 +26,16 @@ from hellofresh.results.scores import score_quarter
 from hellofresh.runs.evaluate import evaluate
 from hellofresh.runs.evaluation import Evaluation
 from hellofresh.submissions import (
-    MAIN,
-    PROSPECTIVE_SPLIT,
+    FILES,
     EntryOutcome,
     add_submission,
     read_receipt,
     standings,
     withdraw_submission,
 )
-from hellofresh.submissions.intake.released import due_in, fetch_due
-from hellofresh.submissions.review.pull_request import review
+from hellofresh.submissions.changes import check_changes
+from hellofresh.submissions.released import due_in, fetch_due
+from hellofresh.tasks.samples import MAIN, PROSPECTIVE
 
 QUARTER = Quarter(2026, 4)
 MOMENT = datetime(2026, 11, 21, 12, tzinfo=UTC)
@@ -60,7 +59,7 @@ class Lane:
         self.collect("one", self.drawn, [make.candidate(note, k % 2) for k, note in enumerate(main_split)])
         build_prospective(self.workspace, QUARTER, task, seed="s", cap=9, days=5, moment=MOMENT)
         build_release(self.workspace, QUARTER, task, seed="s", cap=9, moment=MOMENT)
-        self.due = due_in(self.workspace, QUARTER, PROSPECTIVE_SPLIT)
+        self.due = due_in(self.workspace, QUARTER, PROSPECTIVE)
         self.main = due_in(self.workspace, QUARTER)
         evaluate(self.workspace, Evaluation(QUARTER, task, "always-yes"), lambda _: None)
 
@@ -119,7 +118,7 @@ def test_it_is_taken_until_the_second_before_its_deadline_with_a_receipt_of_its_
         "receipt_prospective.json",
         "system.toml",
     }
-    assert read_receipt(added.folder, [], PROSPECTIVE_SPLIT).received == DEADLINE - SECOND
+    assert read_receipt(added.folder, [], PROSPECTIVE).received == DEADLINE - SECOND
     assert standings(lane.root, lane.main, MOMENT).entries == ()
     (entry,) = standings(lane.root, lane.due, LATER).entries
     assert entry.tasks == {"x-notes": EntryOutcome.COUNTS}
@@ -142,12 +141,18 @@ def test_each_split_is_taken_in_and_out_without_the_other(lane) -> None:
     add_submission(folder, lane.due, lane.root, MOMENT)
     place = add_submission(folder, lane.main, lane.root, MAIN_OPEN).folder
     names = {path.name for path in place.iterdir()}
-    assert names == {MAIN.jsonl, MAIN.receipt, PROSPECTIVE_SPLIT.jsonl, PROSPECTIVE_SPLIT.receipt, "system.toml"}
+    assert names == {
+        FILES[MAIN].jsonl,
+        FILES[MAIN].receipt,
+        FILES[PROSPECTIVE].jsonl,
+        FILES[PROSPECTIVE].receipt,
+        "system.toml",
+    }
     for due in (lane.main, lane.due):
         assert [dict(item.tasks) for item in standings(lane.root, due).entries] == [{"x-notes": EntryOutcome.COUNTS}]
     refused("closed", withdraw_submission, lane.root, lane.due, "acme", "system", DEADLINE)
     withdraw_submission(lane.root, lane.due, "acme", "system", MOMENT)
-    assert {path.name for path in place.iterdir()} == {MAIN.jsonl, MAIN.receipt, "system.toml"}
+    assert {path.name for path in place.iterdir()} == {"predictions.jsonl", "receipt.json", "system.toml"}
     refused("no-submission", withdraw_submission, lane.root, lane.due, "acme", "system", MOMENT)
     withdraw_submission(lane.root, lane.main, "acme", "system", MAIN_OPEN)
     assert not place.exists()
@@ -174,13 +179,13 @@ def test_the_public_samples_of_the_split_are_enough_by_folder_or_by_address(lane
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), lambda *a: Quiet(*a, directory=str(public))) as server:
         thread = threading.Thread(target=server.serve_forever)
         thread.start()
-        fetched = fetch_due(f"http://127.0.0.1:{server.server_port}", QUARTER, PROSPECTIVE_SPLIT)
+        fetched = fetch_due(f"http://127.0.0.1:{server.server_port}", QUARTER, PROSPECTIVE)
         server.shutdown()
         thread.join()
-    assert fetched == due_in(public, QUARTER, PROSPECTIVE_SPLIT) == lane.due
+    assert fetched == due_in(public, QUARTER, PROSPECTIVE) == lane.due
     assert set(lane.due.ids["x-notes"]) == SAID.keys()
     assert lane.due.deadline == DEADLINE
-    refused("no-release", due_in, public, Quarter(2026, 3), PROSPECTIVE_SPLIT)
+    refused("no-release", due_in, public, Quarter(2026, 3), PROSPECTIVE)
 
 
 @pytest.mark.parametrize(
@@ -199,7 +204,7 @@ def test_an_address_that_leads_to_another_host_is_refused(to: str) -> None:
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Away) as server:
         thread = threading.Thread(target=server.serve_forever)
         thread.start()
-        error = refused("cannot-fetch", fetch_due, f"http://127.0.0.1:{server.server_port}", QUARTER, PROSPECTIVE_SPLIT)
+        error = refused("cannot-fetch", fetch_due, f"http://127.0.0.1:{server.server_port}", QUARTER, PROSPECTIVE)
         server.shutdown()
         thread.join()
     assert "leads away" in error
@@ -224,10 +229,10 @@ def test_it_is_scored_with_its_counts_and_leaves_the_main_split_as_it_is(lane) -
     add_submission(lane.folder(), lane.due, lane.root, MOMENT)
     late = lane.root / str(QUARTER) / "acme" / "late"
     shutil.copytree(lane.root / str(QUARTER) / "acme" / "system", late)
-    receipt = json.loads((late / PROSPECTIVE_SPLIT.receipt).read_text())
-    (late / PROSPECTIVE_SPLIT.receipt).write_text(json.dumps({**receipt, "received": "2026-11-26T12:00:00Z"}))
+    receipt = json.loads((late / FILES[PROSPECTIVE].receipt).read_text())
+    (late / FILES[PROSPECTIVE].receipt).write_text(json.dumps({**receipt, "received": "2026-11-26T12:00:00Z"}))
     shutil.copytree(late, late.with_name("without"))
-    (late.with_name("without") / PROSPECTIVE_SPLIT.receipt).unlink()
+    (late.with_name("without") / FILES[PROSPECTIVE].receipt).unlink()
     refused("nothing-to-score", lane.score)
     lane.decide()
     scored = lane.score()
@@ -271,42 +276,32 @@ def test_the_commands_take_the_split_that_a_folder_has(lane, monkeypatch, capsys
 
 
 def test_a_request_is_reviewed_by_the_splits_that_it_touches(lane, tmp_path) -> None:
-    repository = tmp_path / "repository"
-    repository.mkdir()
+    before, after, first = (tmp_path / name for name in ("before", "after", "first"))
+    before.mkdir()
 
-    def git(*arguments: str) -> str:
-        named = ("-c", "user.name=A", "-c", "user.email=a@a.example")
-        command = ["git", "-C", str(repository), *named, *arguments]
-        return subprocess.run(command, capture_output=True, check=True, text=True).stdout.strip()
+    def look(moment: datetime, base: Path = before, *, with_main: bool = True):
+        def due_of(edition, split):
+            if edition != QUARTER or (split is MAIN and not with_main):
+                raise HelloFreshError("none", code="no-release")
+            return lane.main if split is MAIN else lane.due
 
-    def commit() -> str:
-        git("add", "--all", "--force")
-        git("commit", "--quiet", "--allow-empty", "--message", "x")
-        return git("rev-parse", "HEAD")
+        return check_changes(after, base, due_of, moment=moment)
 
-    def look(head: str, moment: datetime, *, with_main: bool = True):
-        dues = {QUARTER: lane.main} if with_main else {}
-        return review(repository, base, head, dues, prospective={QUARTER: lane.due}, moment=moment)
-
-    git("init", "--quiet")
-    base = commit()
-    place = add_submission(lane.folder(), lane.due, repository / "submissions", MOMENT).folder
-    first = commit()
-    reviewed = look(first, DEADLINE - SECOND, with_main=False)
-    assert reviewed.faults == ()
+    place = add_submission(lane.folder(), lane.due, after, MOMENT).folder
+    reviewed = look(DEADLINE - SECOND, with_main=False)
+    assert reviewed.faults == []
     assert [entry.tasks for entry in reviewed.entries] == [("x-notes, prospective: counts",)]
-    assert {fault.code for fault in look(first, DEADLINE).faults} == {"closed"}
-    base = first
-    add_submission(lane.both(), lane.main, repository / "submissions", MAIN_OPEN)
-    second = commit()
-    assert [entry.tasks for entry in look(second, MAIN_OPEN).entries] == [("x-notes: counts",)]
-    assert look(second, MAIN_OPEN).faults == ()
+    assert {fault.code for fault in look(DEADLINE).faults} == {"closed"}
+    shutil.copytree(after, first)
+    add_submission(lane.both(), lane.main, after, MAIN_OPEN)
+    assert [entry.tasks for entry in look(MAIN_OPEN, first).entries] == [("x-notes: counts",)]
+    assert look(MAIN_OPEN, first).faults == []
     said = (place / "system.toml").read_text()
     (place / "system.toml").write_text(said.replace('name = "System"', 'name = "Other"'))
-    assert {fault.code for fault in look(commit(), MAIN_OPEN).faults} == {"closed", "altered"}
-    git("reset", "--quiet", "--hard", second)
+    assert {fault.code for fault in look(MAIN_OPEN, first).faults} == {"closed", "altered"}
+    (place / "system.toml").write_text(said)
     (place / "prospective.jsonl").write_bytes(b" " * 10_000_001)
-    assert "too-large" in {fault.code for fault in look(commit(), MOMENT).faults}
+    assert "too-large" in {fault.code for fault in look(MOMENT, first).faults}
 
 
 @pytest.fixture

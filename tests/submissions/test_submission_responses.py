@@ -10,10 +10,9 @@ from hellofresh.core.editions import Frozen
 from hellofresh.core.files import write_jsonl
 from hellofresh.core.workspace import Workspace
 from hellofresh.judging.references import about_copied_responses
-from hellofresh.judging.study import BlindedResponse, write_responses
-from hellofresh.judging.table import StudyFiles
-from hellofresh.submissions.intake.predictions import Prediction
-from hellofresh.submissions.intake.responses import about_responses
+from hellofresh.judging.study import BlindedResponse, StudyFiles, write_responses
+from hellofresh.submissions.check import about_responses
+from hellofresh.submissions.format import Prediction
 
 GOOD = (
     "This is not what the agency has said. The rate was 4 percent in March and not 40, as the report of the office "

@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from hellofresh.core.quarters import Quarter
-from hellofresh.submissions import check_predictions, check_submission, read_submission
+from tests.submissions.checks import check_file, check_submission, read_submission
 
 QUARTER = Quarter(2023, 2)
 SAMPLES = {"x-notes": ["xn-1", "xn-2"]}
@@ -20,7 +20,7 @@ INFO = (
 
 def codes(path: Path, content: bytes) -> set[str]:
     path.write_bytes(content)
-    return {fault.code for fault in check_predictions(path, SAMPLES).faults}
+    return {fault.code for fault in check_file(path, SAMPLES).faults}
 
 
 @pytest.mark.parametrize(
@@ -36,7 +36,7 @@ def codes(path: Path, content: bytes) -> set[str]:
 def test_a_table_says_what_json_lines_say(tmp_path, content: bytes) -> None:
     path = tmp_path / "predictions.csv"
     path.write_bytes(content)
-    found = {item.id: item.label for item in check_predictions(path, SAMPLES).predictions}
+    found = {item.id: item.label for item in check_file(path, SAMPLES).predictions}
     assert found == {"xn-1": 1, "xn-2": None}
 
 
@@ -46,7 +46,7 @@ def test_cells_stay_as_they_are_and_nothing_is_taken_for_missing(tmp_path) -> No
         b'id,label,confidence,rationale,sources\nxn-1,1,1e-3,"NA, or ""0012""",https://a.example https://b.example\n'
         b"xn-2,0,0.50,NA,\n"
     )
-    first, second = check_predictions(path, SAMPLES).predictions
+    first, second = check_file(path, SAMPLES).predictions
     assert (first.rationale, first.confidence, len(first.sources)) == ('NA, or "0012"', 0.001, 2)
     assert (second.rationale, second.confidence, second.sources) == ("NA", 0.5, [])
 
@@ -78,7 +78,7 @@ def test_both_forms_at_once_are_refused(tmp_path) -> None:
 def test_every_bad_row_is_named_with_its_line(tmp_path) -> None:
     path = tmp_path / "predictions.csv"
     path.write_bytes(b"id,label,confidence\nxn-1,yes,0.5\nxn-2,1\nxn-2,1,1_0\n")
-    places = [(fault.code, fault.where.rpartition(" ")[2]) for fault in check_predictions(path, SAMPLES).faults]
+    places = [(fault.code, fault.where.rpartition(" ")[2]) for fault in check_file(path, SAMPLES).faults]
     assert places == [("bad-cell", "2"), ("ragged-row", "3"), ("bad-cell", "4")]
 
 
@@ -97,5 +97,5 @@ def test_a_cell_that_a_spreadsheet_would_run_is_refused(tmp_path, sign: str, col
 def test_whatever_a_table_holds_it_is_read_whole_or_refused(tmp_path, text: str) -> None:
     path = tmp_path / "p.csv"
     path.write_bytes(text.encode())
-    checked = check_predictions(path, SAMPLES)
+    checked = check_file(path, SAMPLES)
     assert bool(checked.predictions) != bool(checked.faults)

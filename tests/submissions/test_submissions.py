@@ -16,10 +16,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from hellofresh.core.errors import SubmissionError
 from hellofresh.core.files import canonical_json, sha256_text
 from hellofresh.core.quarters import Quarter
-from hellofresh.submissions import MAX_FAULTS, Fault, check_submission, find_submissions, read_submission
+from hellofresh.submissions import MAX_FAULTS, Fault, find_submissions
+from tests.submissions.checks import check_submission, read_submission
 
 QUARTER = Quarter(2023, 2)
 SAMPLES = {"x-notes": ["xn-1", "xn-2"], "wikipedia-edits": ["we-1-0"]}
@@ -65,9 +65,6 @@ def faults_of(folder: Path) -> list[Fault]:
     assert submission is None
     assert faults
     assert all(fault.code and fault.where and fault.what and str(fault).isprintable() for fault in faults)
-    with pytest.raises(SubmissionError) as caught:
-        read_submission(folder, QUARTER, SAMPLES)
-    assert caught.value.code == faults[0].code
     return faults
 
 
@@ -210,8 +207,8 @@ def test_the_worst_stays_within_256_megabytes(folder) -> None:
 import sys
 from pathlib import Path
 from hellofresh.core.quarters import Quarter
-from hellofresh.submissions import check_submission
-check_submission(Path(sys.argv[1]), Quarter(2023, 2), {"x-notes": ["xn-1"]})
+from hellofresh.submissions import Due, inspect_submission
+inspect_submission(Path(sys.argv[1]), Due(Quarter(2023, 2), {"x-notes": ("xn-1",)}, {}))
 print(Path("/proc/self/status").read_text().split("VmHWM:")[1].split()[0])
 """
     for content in (LARGE["ten million blank lines"][0], LARGE["a line of 10 MB"][0]):

@@ -10,9 +10,8 @@ import pytest
 
 from hellofresh.core.errors import ConfigError, DataError, UnknownNameError
 from hellofresh.evidence.retrieval.corpora import RetrievalCorpus
-from hellofresh.evidence.retrieval.rerank import DenseScorer
+from hellofresh.evidence.retrieval.rerank import DenseScorer, read_head
 from hellofresh.evidence.retrieval.sparse import Bm25, SparseRetriever
-from hellofresh.evidence.retrieval.trained import read_head
 from tests.retrieval.test_dense import LetterEncoder
 from training import heads
 from training.adam import AdamW, rate_at

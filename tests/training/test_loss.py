@@ -8,7 +8,7 @@ from importlib.util import find_spec
 import numpy as np
 import pytest
 
-from hellofresh.evidence.retrieval.trained import Head
+from hellofresh.evidence.retrieval.rerank import Head
 from training.heads import head_gradient
 from training.loss import reranker_loss
 from training.recipe import Recipe

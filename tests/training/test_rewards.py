@@ -11,8 +11,7 @@ import pytest
 
 from hellofresh.core.errors import DataError, UsageError
 from hellofresh.core.files import read_json, write_json
-from hellofresh.rewards.base import Beside, LabelledResponse, RewardCase
-from hellofresh.rewards.card import RewardData, read_card
+from hellofresh.rewards.base import Beside, LabelledResponse, RewardCase, RewardData, read_card
 from hellofresh.rewards.models import open_combined, open_reward
 from tests.retrieval.test_dense import LetterEncoder
 from training import reward_encoders, rewards

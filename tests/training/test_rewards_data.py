@@ -9,8 +9,7 @@ import pytest
 from collectors.labelled import read_judged
 from hellofresh.core.files import sha256_text
 from hellofresh.evidence.retrieval.encoders import MiniLm
-from hellofresh.rewards.base import Beside
-from hellofresh.rewards.card import RewardMeasure
+from hellofresh.rewards.base import Beside, RewardMeasure
 from tests.conftest import need
 from training.recipe import RewardRecipe, load_recipe
 from training.rewards import RewardTraining, train_reward

@@ -11,8 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hellofresh.core.errors import UsageError
-from hellofresh.rewards.base import RewardCase, RewardModel
-from hellofresh.rewards.card import read_card
+from hellofresh.rewards.base import RewardCase, RewardModel, read_card
 from hellofresh.rewards.models import open_combined, open_reward
 from training.recipe import SampledRecipe
 

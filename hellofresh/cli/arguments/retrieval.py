@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import argparse
 from pathlib import Path
 
 from hellofresh.cli.arguments.shared import Subparsers, add_command, add_group, parse_day, parse_pairs
-
-__all__ = ["FORMATS", "add_calibrate", "add_corpus"]
 
 FORMATS = ("check-covid", "scifact", "beir", "cord-19", "litcovid", "jsonl")
 """As in `hellofresh.evidence.retrieval.sources`, which help must not wait for; a test compares them."""
@@ -17,82 +14,66 @@ def add_corpus(nouns: Subparsers) -> None:
     """Add `corpus`."""
     verbs = add_group(nouns, "corpus", "Import and build corpora for retrieval, search them, and compare retrievers.")
     _add_import(verbs)
-    _add_build(verbs)
-    _add_index(verbs)
-    about = "Read a corpus again: hashes, texts, ids, and judgements of known queries and documents."
-    _corpus_command(verbs, "check", about)
     _add_show(verbs)
-    _add_search(verbs)
     _add_compare(verbs)
     _add_freeze(verbs)
 
 
-def _corpus_command(verbs: Subparsers, name: str, about: str) -> argparse.ArgumentParser:
-    parser = add_command(verbs, name, about, f"corpus.commands:{name}")
-    parser.add_argument("name", metavar="NAME", help="a corpus of the workspace")
-    return parser
-
-
 def _add_import(verbs: Subparsers) -> None:
-    about = "Import a corpus: documents, queries and judgements, without duplicates."
+    about = "Import a corpus without duplicates, or build one of a wiki's dump or of other corpora."
     parser = add_command(verbs, "import", about, "corpus.commands:import_corpus")
-    parser.add_argument("format", choices=FORMATS, help="the format of the source")
-    parser.add_argument("path", type=Path, metavar="PATH", help="the source's folder or file")
+    parser.add_argument(
+        "format", choices=(*FORMATS, "wiki", "pool"),
+        help="the format of the source; pool: corpora of the workspace, the first whole, the others as distractors",
+    )  # fmt: skip
+    parser.add_argument(
+        "sources", nargs="+", metavar="PATH", help="the source's folder or file; dumps of a wiki; names of corpora"
+    )
     parser.add_argument("--name", metavar="NAME", help="name in the workspace (default: that of the format)")
     parser.add_argument(
         "--drop-invalid", action="store_true", help="leave out and count documents that cannot be used or stand twice"
     )
     parser.add_argument("--keep-copies", action="store_true", help="keep documents with the text of an earlier one")
-    parser.epilog = "Example: hellofresh corpus import scifact downloads/scifact"
-
-
-def _add_build(verbs: Subparsers) -> None:
-    about = "Build a corpus from others (the first whole, the others as distractors), or from a wiki's dump."
-    parser = _corpus_command(verbs, "build", about)
-    source = parser.add_mutually_exclusive_group(required=True)
-    source.add_argument("--base", metavar="C", help="corpus with the queries and judgements")
-    source.add_argument(
-        "--dump", type=Path, nargs="+", metavar="FILE", help="MediaWiki XML dumps: the newest text of each article"
-    )
     parser.add_argument(
-        "--chunk", type=int, default=150, metavar="WORDS", help="with --dump: words of a chunk; 0: whole articles (150)"
+        "--chunk", type=int, default=150, metavar="WORDS", help="wiki: words of a chunk; 0: whole articles (150)"
     )
-    parser.add_argument(
-        "--add", action="append", default=[], metavar="C", help="corpus of distractors (repeat it for each)"
-    )
-    parser.add_argument("--size", type=int, metavar="N", help="documents in all (default: all there are)")
-    parser.add_argument("--seed", type=int, default=1, metavar="S", help="seed of the choice of distractors (1)")
-    parser.epilog = "Example: hellofresh corpus build check-covid-5600 --base check-covid --add scifact --size 5600"
-
-
-def _add_index(verbs: Subparsers) -> None:
-    parser = _corpus_command(verbs, "index", "Build the indexes that retrievers need, before they are first used.")
-    _add_retrievers(parser, "bm25")
-    parser.add_argument("--jobs", type=int, default=1, metavar="N", help="processes that count words (1)")
-    parser.add_argument("--cluster", default="", metavar="ADDRESS", help="count words on a Dask cluster instead")
+    parser.add_argument("--size", type=int, metavar="N", help="pool: documents in all (default: all there are)")
+    parser.add_argument("--seed", type=int, default=1, metavar="S", help="pool: seed of the choice of distractors (1)")
+    parser.epilog = "Example: hellofresh corpus import pool check-covid scifact --name check-covid-5600 --size 5600"
 
 
 def _add_show(verbs: Subparsers) -> None:
-    parser = add_command(verbs, "show", "Show the corpora, or one of them.", "corpus.commands:show")
+    about = "Show the corpora; or one of them, a document or a query of it, or what a search in it finds."
+    parser = add_command(verbs, "show", about, "corpus.commands:show")
     parser.add_argument("name", metavar="NAME", nargs="?", help="a corpus (default: all)")
     which = parser.add_mutually_exclusive_group()
     which.add_argument("--document", metavar="ID", help="show this document")
     which.add_argument("--query", metavar="ID", help="show this query and its relevant documents")
-
-
-def _add_search(verbs: Subparsers) -> None:
-    parser = _corpus_command(verbs, "search", "Search a corpus.")
-    parser.add_argument("text", metavar="TEXT", help="what to look for")
-    parser.add_argument("--retriever", default="bm25", metavar="R", help="such as bm25, minilm or bm25+minilm")
-    parser.add_argument("--count", type=int, default=10, metavar="K", help="documents to show (10)")
+    which.add_argument("--search", metavar="TEXT", help="show the documents that fit this text")
+    which.add_argument(
+        "--check", action="store_true", help="read all of it again: hashes, texts, ids, known queries and documents"
+    )
+    parser.add_argument(
+        "--retriever", default="bm25", metavar="R", help="with --search: such as bm25, minilm or bm25+minilm"
+    )
+    parser.add_argument("--count", type=int, default=10, metavar="K", help="with --search: documents to show (10)")
 
 
 def _add_compare(verbs: Subparsers) -> None:
-    about = "Compare retrievers on the queries of a corpus: metrics with 95%% intervals, and each step's difference."
-    parser = _corpus_command(verbs, "compare", about.replace("%%", "%"))
-    _add_retrievers(parser, "tf-idf,bm25,minilm,bm25+minilm")
-    parser.add_argument("--split", required=True, metavar="S", help="queries to use, such as dev")
+    about = "Compare retrievers on the queries of a corpus: metrics with 95% intervals, and each step's difference."
+    parser = add_command(verbs, "compare", about, "corpus.commands:compare")
+    parser.add_argument("name", metavar="NAME", help="a corpus of the workspace")
+    parser.add_argument(
+        "--retrievers", default="tf-idf,bm25,minilm,bm25+minilm", metavar="R,R,...",
+        help="such as bm25, minilm or bm25+trained:FOLDER (default: tf-idf,bm25,minilm,bm25+minilm)",
+    )  # fmt: skip
+    parser.add_argument("--split", metavar="S", help="queries to use, such as dev")
     parser.add_argument("--runs", type=Path, metavar="DIR", help="also write each ranking in TREC's run form")
+    parser.add_argument(
+        "--index-only", action="store_true", help="only build the indexes that the retrievers need where missing"
+    )
+    parser.add_argument("--jobs", type=int, default=1, metavar="N", help="processes that count words (1)")
+    parser.add_argument("--cluster", default="", metavar="ADDRESS", help="count words on a Dask cluster instead")
 
 
 def _add_freeze(verbs: Subparsers) -> None:
@@ -118,15 +99,6 @@ def _add_freeze(verbs: Subparsers) -> None:
     parser.epilog = (
         "Example: hellofresh corpus freeze check-covid-5600 --task check-covid-retrieval --split dev "
         "--published 2023-05-29 (then: hellofresh evaluate --edition check-covid-retrieval@dev-207-62023170 ...)"
-    )
-
-
-def _add_retrievers(parser: argparse.ArgumentParser, default: str) -> None:
-    parser.add_argument(
-        "--retrievers",
-        default=default,
-        metavar="R,R,...",
-        help=f"retrievers, such as bm25, minilm or bm25+trained:FOLDER (default: {default})",
     )
 
 

@@ -104,7 +104,7 @@ def add_submissions(parser: argparse.ArgumentParser, *, belong: bool = True) -> 
         parser: gets it.
         belong: whether only the workspace's own folder will do, because what is not in it would be lost.
     """
-    about = "folder of submissions (default: the workspace's, see 'hellofresh submission folder')"
+    about = "folder of submissions (default: the workspace's, see 'hellofresh submission list --folder')"
     parser.add_argument("--submissions", type=Path, metavar="DIR", help=about)
     parser.set_defaults(submissions_belong=belong)
 

@@ -15,8 +15,6 @@ from hellofresh.cli.arguments.shared import (
     edition_option,
 )
 
-__all__ = ["add_submission"]
-
 SPLITS = ("main", "prospective")
 REGIMES = ("zero-shot", "web-search", "agent", "other")
 INBOX_VARIABLE = "HELLOFRESH_INBOX"
@@ -30,61 +28,51 @@ def add_submission(nouns: Subparsers) -> None:
     def command(name: str, about: str, handler: str, *, timed: bool = False) -> argparse.ArgumentParser:
         return add_command(commands, name, about, f"submission.commands:{handler}", timed=timed)
 
-    new = command("new", "Start a submission: write its two files, with every sample to predict.", "new")
+    about = "Start a submission: write its two files, with every sample to predict."
+    new = add_command(commands, "new", about, "submission.new:new")
     _new_arguments(new)
-    about = "Make a submission of a log of inspect_ai on one of our tasks (extra inspect)."
-    inspected = command("from-inspect", about, "from_inspect")
-    inspected.add_argument("log", type=Path, metavar="LOG", help="such as logs/2026-10-02T10-00-00_x-notes.eval")
-    _info_arguments(inspected)
-    check = command("check", "Check a submission and report every fault.", "check")
-    check.add_argument("path", type=Path, metavar="FILE|DIR", help="a submission's folder, or a file of predictions")
-    add = command("add", "Accept a submission: check it, copy it, and write its receipt.", "add", timed=True)
-    score = command("score", "Score a submission, once the labels are revealed.", "score")
-    add_private(score)
-    for parser in (add, score):
-        parser.add_argument("folder", type=Path, metavar="TEAM/SYSTEM", help="folder with predictions and system.toml")
+    about = "Check a submission, a file of predictions, or all that has changed in a folder of submissions."
+    check = command("check", about, "check")
+    check.add_argument(
+        "path", type=Path, metavar="FILE|DIR", help="a submission's folder, a file of predictions, or all submissions"
+    )
+    _check_arguments(check)
+    about = "Accept a submission, or what was uploaded on the site: check it, copy it, and write its receipt."
+    add = command("add", about, "add", timed=True)
     add.add_argument(
-        "--from-git",
-        action="store_true",
-        help="for a folder already in place: use the time of the merge as its time of receipt",
+        "folder", type=Path, nargs="?", metavar="TEAM/SYSTEM", help="folder with predictions and system.toml"
     )
-    for parser in (check, add, score):
-        edition_option(parser, "edition (default: read from the folder above the team's)")
-    listing = command(
-        "list", "List the submissions of an edition: receipts, flags, and which ones count.", "list_entries"
-    )
+    _add_arguments(add)
+    for parser in (check, add):
+        edition_option(parser, "edition (default: read from the folder above the team's; of an inbox, all)")
+    about = "List the submissions of an edition: receipts, flags, and which ones count."
+    listing = command("list", about, "list_entries")
+    edition_option(listing, "a quarter such as 2023Q2, or a data set such as liar-new@588")
+    listing.add_argument(
+        "--folder", dest="record", nargs="?", type=Path, const=Path(), metavar="DIR",
+        help="show the workspace's folder of submissions instead, or record DIR for all commands of the workspace",
+    )  # fmt: skip
     withdraw = command("withdraw", "Withdraw a submission before the deadline.", "withdraw", timed=True)
     withdraw.add_argument("team", help="the team's folder")
     withdraw.add_argument("system", help="the system's folder")
-    for parser in (listing, withdraw):
-        add_edition(parser)
-    review = command("review", "Review a pull request that changes submissions.", "review")
-    _review_arguments(review)
-    collect = command("collect", "Accept submissions uploaded on the site.", "collect", timed=True)
-    _collect_arguments(collect)
-    folder = command("folder", "Show or set the workspace's folder of submissions.", "folder")
-    folder.add_argument(
-        "folder", nargs="?", type=Path, metavar="DIR", help="record this folder for all commands of the workspace"
-    )
+    add_edition(withdraw)
     for parser in (check, add, listing, withdraw):
         about = "prospective: samples that were undecided when released (default: main, or the folder's split)"
         parser.add_argument("--split", choices=SPLITS, help=about)
-    for parser in (new, inspected, check, add, listing, withdraw, review, collect):
+    for parser in (new, check, add, listing, withdraw):
         about = "where the public samples are: a folder of releases, or an address (default: the workspace)"
         parser.add_argument("--samples", metavar="PATH|URL", help=about)
-    for parser in (new, inspected, check, add, listing, withdraw, collect):
         add_submissions(parser, belong=False)
 
 
 def _new_arguments(parser: argparse.ArgumentParser) -> None:
-    """An option for everything that is asked for."""
-    add_edition(parser)
-    parser.add_argument("--task", action="append", metavar="T", help="only this task (repeat it for each)")
-    _info_arguments(parser)
-
-
-def _info_arguments(parser: argparse.ArgumentParser) -> None:
     """An option for everything that a submission says of itself."""
+    edition_option(parser, "a quarter such as 2023Q2, or a data set such as liar-new@588")
+    parser.add_argument("--task", action="append", metavar="T", help="only this task (repeat it for each)")
+    parser.add_argument(
+        "--from-inspect", type=Path, metavar="LOG",
+        help="take edition, task and choices from a log of inspect_ai on one of our tasks (extra inspect)",
+    )  # fmt: skip
     parser.add_argument("--name", help="name of the system")
     parser.add_argument("--team", help="name of the team")
     parser.add_argument("--contact", help="where the maintainers can reach you")
@@ -100,23 +88,30 @@ def _info_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--yes", action="store_true", help="do not prompt; use defaults for options not given")
 
 
-def _review_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--base", required=True, metavar="REF", help="commit that the request would be merged into")
-    parser.add_argument("--head", default="HEAD", metavar="REF", help="last commit of the request (default: HEAD)")
-    parser.add_argument("--repository", type=Path, default=Path(), metavar="DIR", help="default: the current folder")
+def _check_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "--author", default="", metavar="A", help="account that sent the request, checked against TEAMS.toml"
+        "--against", type=Path, metavar="BASE",
+        help="DIR is all submissions: check what has changed since BASE, a copy of them as they were before",
+    )  # fmt: skip
+    parser.add_argument(
+        "--author", default="", metavar="A", help="with --against: account that made the change, see TEAMS.toml"
     )
-    parser.add_argument("--summary", type=Path, metavar="FILE", help="append a preview in Markdown to this file")
+    parser.add_argument("--score", action="store_true", help="also score it, once the labels are revealed")
+    add_private(parser)
 
 
-def _collect_arguments(parser: argparse.ArgumentParser) -> None:
-    about = f"the site's inbox (default: what {INBOX_VARIABLE} names)"
-    parser.add_argument("inbox", nargs="?", type=Path, help=about)
-    edition_option(parser, "only arrivals for this edition")
+def _add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "--list", action="store_true", help="show what would happen to each arrival, and change nothing"
+        "--from-git", action="store_true",
+        help="for a folder already in place: use the time of the merge as its time of receipt",
+    )  # fmt: skip
+    parser.add_argument(
+        "--inbox", nargs="?", type=Path, const=Path(), metavar="DIR",
+        help=f"accept what visitors of the site uploaded (default: what {INBOX_VARIABLE} names)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--list", action="store_true", help="with --inbox: show what would happen to each arrival, and change nothing"
     )
-    about = "accept the arrival with this hash (see --list) although the team already exists (repeat it for each)"
+    about = "with --inbox: accept the arrival with this hash although the team already exists (repeat it for each)"
     parser.add_argument("--accept", action="append", default=[], metavar="HASH", help=about)
-    parser.add_argument("--clear", action="store_true", help="delete arrivals that have been accepted")
+    parser.add_argument("--clear", action="store_true", help="with --inbox: delete arrivals that have been accepted")

@@ -12,22 +12,23 @@ from collectors.labelled import read_claims
 from hellofresh.cli._output import CommandOutput
 from hellofresh.core.editions import Frozen
 from hellofresh.core.errors import UsageError
-from hellofresh.core.executors import cluster_pool, process_pool
+from hellofresh.core.executors import Pool, cluster_pool, process_pool
 from hellofresh.core.files import canonical_json, sha256_file, sha256_text, write_bytes
 from hellofresh.core.workspace import Workspace
 from hellofresh.evidence.retrieval.base import Retriever
 from hellofresh.evidence.retrieval.comparison import ComparedRetriever, RetrieverComparison, compare_retrievers
 from hellofresh.evidence.retrieval.corpora import (
+    CorpusContent,
     CorpusManifest,
+    PoolRule,
     RetrievalCorpus,
     check_corpus,
     list_corpora,
     open_corpus,
+    pool_documents,
     write_corpus,
 )
-from hellofresh.evidence.retrieval.documents import CorpusDocument
-from hellofresh.evidence.retrieval.judgements import read_qrels
-from hellofresh.evidence.retrieval.pools import PoolRule, pool_documents
+from hellofresh.evidence.retrieval.documents import CorpusDocument, read_qrels
 from hellofresh.evidence.retrieval.rerank import FIRST_STAGE
 from hellofresh.evidence.retrieval.retrievers import Opening, open_retriever
 from hellofresh.evidence.retrieval.sources import open_source
@@ -39,91 +40,69 @@ from hellofresh.stats.retrieval import METRICS
 from hellofresh.tasks import EvidenceQuery, Task, get_task
 from hellofresh.tasks.outputs import Ranking
 
-__all__ = ["build", "check", "compare", "freeze_split", "import_corpus", "index", "search", "show"]
-
 _SHOWN = ("ndcg@1", "ndcg@3", "recall@3", "ndcg@5", "recall@5", "ndcg@10", "recall@20")
 
 
 def import_corpus(options: argparse.Namespace, output: CommandOutput) -> int:
-    source = open_source(options.format, options.path)
-    folder = Workspace.from_environment().corpora / (options.name or source.name)
+    """Import a corpus in one of the formats, or build one of a wiki's dump or of other corpora."""
+    workspace = Workspace.from_environment()
+    if options.format not in {"wiki", "pool"} and len(options.sources) != 1:
+        expected = "one, but for the formats wiki and pool"
+        raise UsageError(f"{len(options.sources)} sources", expected=expected, code="bad-number")
+    make = {"wiki": _of_dump, "pool": _of_corpora}.get(options.format, _of_source)
+    content = make(options, workspace)
+    folder = workspace.corpora / (options.name or content.source)
     with output.progress(f"import {folder.name}") as bar:
         manifest = write_corpus(
-            folder,
-            source=source.name,
-            license=source.license,
-            documents=source.documents(),
-            queries=list(source.queries()),
-            judgements=source.judgements(),
-            drop_invalid=options.drop_invalid or source.repeats,
-            drop_duplicates=options.drop_invalid or source.repeats,
-            keep_copies=options.keep_copies,
-            progress=lambda done: bar.line(f"import {folder.name}: {done:,} documents"),
+            folder, content, progress=lambda done: bar.line(f"import {folder.name}: {done:,} documents")
         )
     _print_manifest(manifest, folder, output)
     return 0
 
 
-def build(options: argparse.Namespace, output: CommandOutput) -> int:
-    workspace = Workspace.from_environment()
-    if options.dump:
-        return _build_from_dump(options, workspace.corpora / options.name, output)
-    if options.name in {options.base, *options.add}:
-        raise UsageError("a corpus cannot be built from itself", where=options.name, code="same-corpus")
-    base, others = open_corpus(workspace, options.base), [open_corpus(workspace, name) for name in options.add]
+def _of_source(options: argparse.Namespace, _: Workspace) -> CorpusContent:
+    source = open_source(options.format, Path(options.sources[0]))
+    return CorpusContent(
+        source=source.name,
+        license=source.license,
+        documents=source.documents(),
+        queries=list(source.queries()),
+        judgements=source.judgements(),
+        drop_invalid=options.drop_invalid or source.repeats,
+        drop_duplicates=options.drop_invalid or source.repeats,
+        keep_copies=options.keep_copies,
+    )
+
+
+def _of_corpora(options: argparse.Namespace, workspace: Workspace) -> CorpusContent:
+    if options.name is None or options.name in options.sources:
+        what = "a pool has no name" if options.name is None else "a corpus cannot be built from itself"
+        raise UsageError(what, where=options.name or "", fix="Name it with --name.", code="same-corpus")
+    base, *others = (open_corpus(workspace, name) for name in options.sources)
     rule = PoolRule(base, others, options.size, options.seed)
-    folder = workspace.corpora / options.name
-    with output.progress(f"build {options.name}") as bar:
-        manifest = write_corpus(
-            folder,
-            source="pool",
-            license="; ".join(dict.fromkeys(corpus.manifest.license for corpus in (base, *others))),
-            documents=pool_documents(rule),
-            queries=base.queries(),
-            judgements=read_qrels(base.folder / "qrels"),
-            parameters=rule.parameters,
-            progress=lambda done: bar.line(f"build {options.name}: {done:,} documents"),
-        )
-    _print_manifest(manifest, folder, output)
-    return 0
+    return CorpusContent(
+        source="pool",
+        license="; ".join(dict.fromkeys(corpus.manifest.license for corpus in (base, *others))),
+        documents=pool_documents(rule),
+        queries=base.queries(),
+        judgements=read_qrels(base.folder / "qrels"),
+        parameters=rule.parameters,
+    )
 
 
-def _build_from_dump(options: argparse.Namespace, folder: Path, output: CommandOutput) -> int:
+def _of_dump(options: argparse.Namespace, _: Workspace) -> CorpusContent:
     from collectors.wikipedia.corpus import LICENSE, dump_documents
 
     if options.chunk < 0:
         raise UsageError(f"a chunk of {options.chunk} words", expected="0 or more", code="bad-number")
-    with output.progress(f"build {folder.name}") as bar:
-        manifest = write_corpus(
-            folder,
-            source="wiki",
-            license=LICENSE,
-            documents=dump_documents(options.dump, options.chunk),
-            parameters={"dumps": " ".join(path.name for path in options.dump), "chunk_words": options.chunk},
-            drop_invalid=True,
-            progress=lambda done: bar.line(f"build {folder.name}: {done:,} documents"),
-        )
-    _print_manifest(manifest, folder, output)
-    return 0
-
-
-def index(options: argparse.Namespace, output: CommandOutput) -> int:
-    corpus = open_corpus(Workspace.from_environment(), options.name)
-    pool = cluster_pool(options.cluster) if options.cluster else process_pool(max(1, options.jobs))
-    with output.progress(f"index {corpus.name}") as bar:
-        for name in options.retrievers.split(","):
-            open_retriever(name, corpus, Opening(pool, bar.line))
-    output.result({"corpus": corpus.name, "retrievers": options.retrievers.split(",")})
-    output.text(f"indexes: {corpus.folder / 'index'}")
-    return 0
-
-
-def check(options: argparse.Namespace, output: CommandOutput) -> int:
-    corpus = open_corpus(Workspace.from_environment(), options.name)
-    check_corpus(corpus)
-    output.result({"corpus": corpus.name, "sha256": corpus.manifest.sha256, "ok": True})
-    output.text(f"{corpus.name}: {corpus.manifest.documents:,} documents, unchanged and whole")
-    return 0
+    dumps = [Path(path) for path in options.sources]
+    return CorpusContent(
+        source="wiki",
+        license=LICENSE,
+        documents=dump_documents(dumps, options.chunk),
+        parameters={"dumps": " ".join(path.name for path in dumps), "chunk_words": options.chunk},
+        drop_invalid=True,
+    )
 
 
 def show(options: argparse.Namespace, output: CommandOutput) -> int:
@@ -135,7 +114,13 @@ def show(options: argparse.Namespace, output: CommandOutput) -> int:
         output.table("Corpora", ("corpus", "source", "documents", "queries", "judgements", "content"), rows)
         return 0
     corpus = open_corpus(workspace, options.name)
-    if options.document is not None:
+    if options.check:
+        check_corpus(corpus)
+        output.result({"corpus": corpus.name, "sha256": corpus.manifest.sha256, "ok": True})
+        output.text(f"{corpus.name}: {corpus.manifest.documents:,} documents, unchanged and whole")
+    elif options.search is not None:
+        _print_found(corpus, options, output)
+    elif options.document is not None:
         _print_documents([_document(corpus, options.document)], output)
     elif options.query is not None:
         _print_query(corpus, options.query, output)
@@ -144,21 +129,29 @@ def show(options: argparse.Namespace, output: CommandOutput) -> int:
     return 0
 
 
-def search(options: argparse.Namespace, output: CommandOutput) -> int:
-    corpus = open_corpus(Workspace.from_environment(), options.name)
+def _print_found(corpus: RetrievalCorpus, options: argparse.Namespace, output: CommandOutput) -> None:
     retriever = _open(corpus, [options.retriever], output)[0]
-    found = asyncio.run(retriever.retrieve(options.text, options.count))
+    found = asyncio.run(retriever.retrieve(options.search, options.count))
     titles = {name: _document(corpus, name).title for name in found.documents}
     rows = [(rank, name, score, titles[name]) for rank, (name, score) in enumerate(_pairs(found), start=1)]
     output.result([dict(zip(("rank", "document", "score", "title"), row, strict=True)) for row in rows])
     output.table(f"{corpus.name} by {retriever.name}", ("rank", "document", "score", "title"), rows)
-    return 0
 
 
 def compare(options: argparse.Namespace, output: CommandOutput) -> int:
+    """Compare retrievers, or only build their indexes."""
     corpus = open_corpus(Workspace.from_environment(), options.name)
+    names = options.retrievers.split(",")
+    pool = cluster_pool(options.cluster) if options.cluster else process_pool(max(1, options.jobs))
+    if options.index_only:
+        _open(corpus, names, output, pool)
+        output.result({"corpus": corpus.name, "retrievers": names})
+        output.text(f"indexes: {corpus.folder / 'index'}")
+        return 0
+    if options.split is None:
+        raise UsageError("no split is named", fix="Add --split S, such as --split dev.", code="unknown-split")
     corpus.queries(options.split)  # before any index is built
-    retrievers = _open(corpus, options.retrievers.split(","), output)
+    retrievers = _open(corpus, names, output, pool)
     with output.progress(f"compare on {corpus.name}") as bar:
         found = compare_retrievers(corpus, options.split, retrievers, bar.line)
     if options.runs is not None:
@@ -201,9 +194,11 @@ def _own_claims(options: argparse.Namespace, corpus: RetrievalCorpus, task: Task
     return found, sha256_text(canonical_json([corpus.manifest.sha256, source.sha256, columns, options.only]))
 
 
-def _open(corpus: RetrievalCorpus, names: Sequence[str], output: CommandOutput) -> list[Retriever]:
+def _open(
+    corpus: RetrievalCorpus, names: Sequence[str], output: CommandOutput, pool: Pool | None = None
+) -> list[Retriever]:
     with output.progress(f"open {corpus.name}") as bar:
-        return [open_retriever(name, corpus, Opening(progress=bar.line)) for name in names]
+        return [open_retriever(name, corpus, Opening(pool, bar.line)) for name in names]
 
 
 def _pairs(found: Ranking) -> Iterator[tuple[str, float]]:

@@ -51,9 +51,8 @@ from hellofresh.results.reveal import publish_results
 from hellofresh.results.scores import score_quarter
 from hellofresh.runs.evaluate import foresee, is_finished
 from hellofresh.runs.evaluation import Evaluation
-from hellofresh.submissions.inbox.accept import collect_inbox
-from hellofresh.submissions.inbox.arrivals import VARIABLE, Inbox
-from hellofresh.submissions.intake.released import due_in
+from hellofresh.submissions.inbox import VARIABLE, Inbox, collect_inbox
+from hellofresh.submissions.released import due_in
 from hellofresh.tasks import get_task
 
 __all__ = ["run"]
@@ -214,7 +213,7 @@ class _Day:
         counts = Counter(item.state for item in found)
         said = [f"{counts[state]} {state}" for state in ("added", "replaced", "refused") if counts[state]]
         said += [f"{len(faults)} cannot be read"] if faults else []
-        return f"{', '.join(said)}; see hellofresh submission collect --list" if said else ""
+        return f"{', '.join(said)}; see hellofresh submission add --inbox --list" if said else ""
 
     def _publish_to_hub(self) -> None:
         assert self.settings.daily.hub is not None

@@ -1,4 +1,4 @@
-"""`hellofresh rate assign`, `serve`, `close` and `export`: people who rate."""
+"""`hellofresh rate import`, `assign`, `serve` and `close`: studies that people have rated, or are to rate."""
 
 from __future__ import annotations
 
@@ -12,18 +12,17 @@ from hellofresh.core.errors import UsageError
 from hellofresh.core.files import read_models, write_jsonl
 from hellofresh.core.quarters import utc_text
 from hellofresh.core.workspace import Workspace
+from hellofresh.judging.muse import MUSE_EDITION, import_muse, read_muse
 from hellofresh.judging.people import (
     SystemResponse,
     assign,
     close_study,
-    export_study,
     open_study,
     page_folder,
     progress,
 )
 from hellofresh.judging.references import reference_responses
-from hellofresh.judging.study import StudySample
-from hellofresh.judging.table import StudyFiles
+from hellofresh.judging.study import RatingPhase, StudyFiles, StudySample
 from hellofresh.releases import load_release
 from hellofresh.results.entries import Entry, entry_of_run
 from hellofresh.results.rated_entries import rated_names
@@ -33,8 +32,6 @@ from hellofresh.tasks.images import media_of
 from hellofresh.tasks.outputs import Response
 from hellofresh.tasks.samples import Sample, to_json
 
-__all__ = ["run_assign", "run_close", "run_export", "run_prepare", "run_serve"]
-
 _KEY_IN_REACH = 3
 """What the page's process ends with where it could read the key."""
 
@@ -43,7 +40,7 @@ def _files(options: argparse.Namespace) -> StudyFiles:
     return StudyFiles(Workspace.from_environment(), options.edition, options.task)
 
 
-def run_prepare(options: argparse.Namespace, output: CommandOutput) -> int:
+def _prepare(options: argparse.Namespace, output: CommandOutput) -> int:
     """Write what is to be rated: samples, what people wrote for them, and what runs answered."""
     workspace, task = Workspace.from_environment(), get_task(options.task)
     if task.output is not Response:
@@ -60,15 +57,15 @@ def run_prepare(options: argparse.Namespace, output: CommandOutput) -> int:
         short, long = rated_names(run)
         responses += _of_run(run, long if often[short] > 1 else short)
     responses = [item for item in responses if item.sample in known]
-    write_jsonl(options.folder / "samples.jsonl", (to_json(_study_sample(task, item)) for item in samples), mode=0o600)
-    write_jsonl(options.folder / "responses.jsonl", map(to_json, responses), mode=0o600)
+    write_jsonl(options.prepare / "samples.jsonl", (to_json(_study_sample(task, item)) for item in samples), mode=0o600)
+    write_jsonl(options.prepare / "responses.jsonl", map(to_json, responses), mode=0o600)
     counts = Counter(item.system for item in responses)
     output.result({"samples": len(samples), "responses": dict(sorted(counts.items()))})
     output.table("To be rated", ("system", "responses"), sorted(counts.items()))
     output.say(
-        f"{options.folder}: responses.jsonl says who wrote what; keep it private. Next: hellofresh rate assign "
-        f"--edition {options.edition} --task {task.name} --samples {options.folder / 'samples.jsonl'} "
-        f"--responses {options.folder / 'responses.jsonl'} --rater NAME --rater NAME"
+        f"{options.prepare}: responses.jsonl says who wrote what; keep it private. Next: hellofresh rate assign "
+        f"--edition {options.edition} --task {task.name} --samples {options.prepare / 'samples.jsonl'} "
+        f"--responses {options.prepare / 'responses.jsonl'} --rater NAME --rater NAME"
     )
     return 0
 
@@ -97,7 +94,16 @@ def _study_sample(task: Task, sample: Sample) -> StudySample:
 
 
 def run_assign(options: argparse.Namespace, output: CommandOutput) -> int:
-    """Assign responses to raters, and show each one's token."""
+    """Assign responses to raters, and show each one's token; or write the files that say what is to be rated."""
+    if options.prepare is not None:
+        return _prepare(options, output)
+    missing = [name for name in ("samples", "responses", "rater") if not getattr(options, name)]
+    if missing:
+        raise UsageError(
+            f"missing: {', '.join(f'--{name}' for name in missing)}",
+            fix="Add them, or write the files of samples and responses first: --prepare DIR",
+            code="not-said",
+        )
     files = _files(options)
     access = assign(
         files,
@@ -152,13 +158,31 @@ def run_close(options: argparse.Namespace, output: CommandOutput) -> int:
     return 0
 
 
-def run_export(options: argparse.Namespace, output: CommandOutput) -> int:
-    """Export the ratings of a closed study."""
-    count = export_study(_files(options), options.file)
-    output.result({"ratings": count, "file": str(options.file)})
-    output.say(f"{count:,} ratings: {options.file}")
-    return 0
-
-
 def _minutes(seconds: float | None) -> str:
     return "-" if seconds is None else f"{seconds / 60:.1f} min"
+
+
+_RELEASED = {"posts": 247, "counting posts": 232, "responses": 1_062, "rated responses": 1_280, "rated links": 2_040}
+"""What the authors' files hold at the commit that the edition is named after."""
+
+
+def run_import(options: argparse.Namespace, output: CommandOutput) -> int:
+    """Import the released study of MUSE."""
+    study = read_muse(options.path)
+    kept = import_muse(Workspace.from_environment(), study)
+    rows = study.ratings
+    found = {
+        "posts": len(study.posts),
+        "counting posts": sum(post.phase is RatingPhase.MAIN for post in study.posts),
+        "responses": len(study.responses),
+        "rated responses": rows.filter(rows["criterion"] == kept.rubric.overall).height,
+        "rated links": rows.filter(rows["criterion"] == "reachability").height,
+    }
+    output.result({"edition": str(MUSE_EDITION), "ratings": str(kept.files.ratings), **found})
+    output.table(
+        f"{MUSE_EDITION}: imported", ("", "found", "released"), [(k, v, _RELEASED[k]) for k, v in found.items()]
+    )
+    if found != _RELEASED:
+        output.say("warning: these are not the files that the edition is named after; its figures will differ.")
+    output.say(f"{rows.height:,} ratings: {kept.files.ratings}")
+    return 0

@@ -1,27 +1,51 @@
-"""`hellofresh rate report` and `hellofresh rate agreement`: a rated study in tables."""
+"""`hellofresh rate report`: a rated study in tables."""
 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
 from itertools import groupby
 
 import polars as pl
 
 from hellofresh.cli._output import CommandOutput
+from hellofresh.core.errors import UsageError
 from hellofresh.core.workspace import Workspace
-from hellofresh.judging.agreement import CriterionAgreement, agreement_by_criterion
-from hellofresh.judging.comparison import Form, PairTest, compare_systems, of_systems, option_shares, system_means
+from hellofresh.judging.comparison import (
+    CriterionAgreement,
+    Form,
+    PairTest,
+    agreement_by_criterion,
+    compare_systems,
+    of_systems,
+    option_shares,
+    system_means,
+)
+from hellofresh.judging.judges import (
+    RANKS_FROM,
+    JudgeBias,
+    JudgeQuality,
+    judge_biases,
+    judge_quality,
+    known_judges,
+    powered_means,
+)
+from hellofresh.judging.model_judge import (
+    PairChoice,
+    judgings,
+    read_pairs,
+)
+from hellofresh.judging.people import export_study
 from hellofresh.judging.rubric import Criterion
-from hellofresh.judging.study import RatedStudy, read_samples, read_study
+from hellofresh.judging.study import RatedStudy, StudyFiles, read_responses, read_samples, read_study
 from hellofresh.releases import load_release
 from hellofresh.results.rated import RatedStanding, rated_standings
 from hellofresh.stats.agreement import Weighting
+from hellofresh.stats.judging import PoweredMean
 from hellofresh.stats.multiway import ClusteredMean
 from hellofresh.tasks import get_task
 from hellofresh.tasks.samples import to_json
-
-__all__ = ["run_agreement", "run_report", "run_standings", "show_standings"]
 
 _PARTS = ("modality", "domain")
 _WHY = (
@@ -30,16 +54,27 @@ _WHY = (
 )
 
 
-def run_agreement(options: argparse.Namespace, output: CommandOutput) -> int:
-    """Show how far raters agree."""
-    study = read_study(Workspace.from_environment(), options.edition, options.task)
-    _show_agreement(output, study, Weighting(options.weights))
+def run_report(options: argparse.Namespace, output: CommandOutput) -> int:
+    """Show a study's results, or export its ratings."""
+    workspace = Workspace.from_environment()
+    if options.export is not None:
+        count = export_study(StudyFiles(workspace, options.edition, options.task), options.export)
+        output.result({"ratings": count, "file": str(options.export)})
+        output.say(f"{count:,} ratings: {options.export}")
+        return 0
+    study = read_study(workspace, options.edition, options.task)
+    if options.kind == "agreement":
+        _show_agreement(output, study, Weighting(options.weights))
+    elif options.kind == "standings":
+        show_standings(output, workspace, study)
+    elif options.kind == "judges":
+        _report_judges(options, output, study)
+    else:
+        _report_all(options, output, study)
     return 0
 
 
-def run_report(options: argparse.Namespace, output: CommandOutput) -> int:
-    """Show all results of a study."""
-    study = read_study(Workspace.from_environment(), options.edition, options.task)
+def _report_all(options: argparse.Namespace, output: CommandOutput, study: RatedStudy) -> None:
     rated = of_systems(study.ratings, study.key, shared=options.shared)
     overall = study.rubric.criterion(study.rubric.overall)
     means = system_means(rated, overall, study.systems if options.shared else study.main_systems)
@@ -51,15 +86,6 @@ def run_report(options: argparse.Namespace, output: CommandOutput) -> int:
     for criterion in (item for item in study.rubric.criteria if item.id != overall.id):
         _show_criterion(output, rated, criterion, systems)
     _show_agreement(output, study, Weighting.QUADRATIC)
-    return 0
-
-
-def run_standings(options: argparse.Namespace, output: CommandOutput) -> int:
-    """Rank the systems of a study."""
-    workspace = Workspace.from_environment()
-    study = read_study(workspace, options.edition, options.task)
-    show_standings(output, workspace, study)
-    return 0
 
 
 def show_standings(output: CommandOutput, workspace: Workspace, study: RatedStudy) -> None:
@@ -140,7 +166,7 @@ def _show_criterion(output: CommandOutput, rated: pl.DataFrame, criterion: Crite
     values = [value for value in dict.fromkeys(item.value for item in shares) if _ever(cells, value)]
     rows = [
         (
-            "not told" if value is None else criterion.words(value),
+            "undecided" if value is None else criterion.words(value),
             *(cells.get((system, value), "-") for system in systems),
         )
         for value in values
@@ -184,3 +210,70 @@ def _agreement_row(item: CriterionAgreement) -> tuple[object, ...]:
 
 def _limits(mean: ClusteredMean) -> str:
     return f"[{mean.low:.2f}, {mean.high:.2f}]"
+
+
+def _report_judges(options: argparse.Namespace, output: CommandOutput, study: RatedStudy) -> None:
+    """Every judge that is not a person, compared with people."""
+    own = _own(options.own)
+    words = {item.id: len(item.text.split()) for item in read_responses(study.files)}
+    for judge, kind in known_judges(study):
+        pairs = [choice for folder in judgings(study, judge) for choice in read_pairs(folder)]
+        quality = judge_quality(study, judge)
+        bias = judge_biases(study, judge, words, pairs=pairs, own_systems=own.get(judge, ()))
+        powered = powered_means(study, judge)
+        output.result({"judge": judge, "kind": kind, "quality": to_json(quality), "bias": to_json(bias)})
+        name = f"{judge} ({kind})"
+        _show_quality(output, name, quality)
+        _show_bias(output, name, bias, pairs)
+        _show_powered(output, name, powered)
+    if not known_judges(study):
+        output.say("No model, classifier or rule has judged yet: hellofresh judge --model M")
+
+
+def _own(options: Sequence[str]) -> Mapping[str, Sequence[str]]:
+    found: dict[str, list[str]] = defaultdict(list)
+    for text in options:
+        judge, equals, system = text.partition("=")
+        if not (judge and equals and system):
+            raise UsageError(f"{text!r} names no system", expected="JUDGE=SYSTEM", code="bad-own")
+        found[judge].append(system)
+    return found
+
+
+def _show_quality(output: CommandOutput, name: str, quality: Sequence[JudgeQuality]) -> None:
+    heads = ("criterion", "rated", "kappa", "people", "Spearman", "pairs as people", "may rank")
+    rows = [
+        (
+            item.criterion,
+            item.responses,
+            f"{item.kappa:.2f} [{item.kappa_interval.low:.2f}, {item.kappa_interval.high:.2f}]",
+            "-" if item.people_kappa is None else f"{item.people_kappa:.2f}",
+            f"{item.correlation:.2f} [{item.correlation_low:.2f}, {item.correlation_high:.2f}]",
+            _signed(item.accuracy),
+            "yes" if item.ranks else "not validated",
+        )
+        for item in quality
+    ]
+    output.table(f"{name}: with people (it may rank where the lower limit exceeds {RANKS_FROM:g})", heads, rows)
+
+
+def _show_bias(output: CommandOutput, name: str, bias: JudgeBias, pairs: Sequence[PairChoice]) -> None:
+    rows = [
+        (f"position: share for the first of two, less a half ({len(pairs)} pairs)", _signed(bias.position)),
+        ("length: points more at twice the length, people's score held fixed", _signed(bias.length)),
+        ("its own responses: points more than people", _signed(bias.own)),
+    ]
+    output.table(f"{name}: what sways it", ("", "95%"), rows)
+
+
+def _show_powered(output: CommandOutput, name: str, powered: Mapping[str, PoweredMean]) -> None:
+    if any(item.predicted for item in powered.values()):
+        rows = [
+            (system, f"{item.value:.2f} [{item.low:.2f}, {item.high:.2f}]", item.labelled, item.predicted)
+            for system, item in powered.items()
+        ]
+        output.table(f"{name}: people on a part, it on the rest", ("system", "mean", "people", "judge"), rows)
+
+
+def _signed(mean: ClusteredMean | None) -> str:
+    return "-" if mean is None else f"{mean.value:+.2f} [{mean.low:+.2f}, {mean.high:+.2f}]"

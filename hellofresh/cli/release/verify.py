@@ -25,9 +25,9 @@ from hellofresh.releases.verify import (
     repeat_checks,
     verify_release,
 )
-from hellofresh.submissions import MAIN, PROSPECTIVE_SPLIT, EntryOutcome, Submission, standings
-from hellofresh.submissions.intake.released import due_in
-from hellofresh.tasks.samples import to_json
+from hellofresh.submissions import EntryOutcome, Submission, standings
+from hellofresh.submissions.released import due_in
+from hellofresh.tasks.samples import MAIN, PROSPECTIVE, to_json
 
 __all__ = ["verify"]
 
@@ -76,7 +76,7 @@ def _handed_in(folder: Path, submissions: Path) -> Mapping[str, Handover]:
         HelloFreshError: if the quarter's releases cannot be read.
     """
     manifest = read_manifest(folder / "manifest.json").manifest
-    split = MAIN if manifest.split == MAIN.name else PROSPECTIVE_SPLIT
+    split = MAIN if manifest.split == MAIN else PROSPECTIVE
     root = folder.resolve().parents[1 if split is MAIN else 2]
     due = due_in(root, parse_edition(manifest.edition), split)
     return {

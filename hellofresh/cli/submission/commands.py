@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import argparse
+import os
 from collections import Counter
 from collections.abc import Sequence
 from contextlib import suppress
+from dataclasses import replace
+from functools import cache
 from pathlib import Path
 
 from hellofresh.cli._output import CommandOutput
 from hellofresh.cli._show import show_scored
-from hellofresh.cli.submission import collect as _collect
-from hellofresh.cli.submission import new as _new_submission
-from hellofresh.cli.submission import review as _review
 from hellofresh.core.clock import now
 from hellofresh.core.editions import Edition, parse_edition
 from hellofresh.core.errors import SubmissionError, UsageError
@@ -21,15 +21,12 @@ from hellofresh.core.workspace import Workspace
 from hellofresh.judging.references import about_copied_responses
 from hellofresh.results.scores import ScoredSplit, score_submission
 from hellofresh.submissions import (
-    MAIN,
-    PROSPECTIVE_SPLIT,
-    SPLITS,
     Due,
     EntryOutcome,
     Fault,
     Prediction,
     Submission,
-    SubmissionSplit,
+    SubmissionCheck,
     SubmissionStanding,
     add_submission,
     check_predictions,
@@ -41,29 +38,16 @@ from hellofresh.submissions import (
     standings,
     withdraw_submission,
 )
-from hellofresh.submissions.intake.predictions import predictions_file, read_predictions
-from hellofresh.submissions.intake.released import due_in, edition_with, fetch_due
-from hellofresh.submissions.review.pull_request import merged_at
-from hellofresh.tasks.samples import to_json
-
-__all__ = [
-    "add",
-    "check",
-    "collect",
-    "find_due",
-    "folder",
-    "from_inspect",
-    "list_entries",
-    "new",
-    "review",
-    "score",
-    "withdraw",
-]
+from hellofresh.submissions.changes import check_changes, merged_at
+from hellofresh.submissions.format import FILES, has_split, predictions_file, read_predictions
+from hellofresh.submissions.inbox import VARIABLE, ArrivalReport, Inbox, collect_inbox
+from hellofresh.submissions.released import due_in, edition_with, fetch_due
+from hellofresh.tasks.samples import MAIN, PROSPECTIVE, Split, to_json
 
 _MOST_LINES = 1_000_000
 
 
-def find_due(samples: str | None, edition: Edition, split: SubmissionSplit = MAIN) -> Due:
+def find_due(samples: str | None, edition: Edition, split: Split = MAIN) -> Due:
     """What is due in a quarter on a split, by what `--samples` names.
 
     Raises:
@@ -74,22 +58,22 @@ def find_due(samples: str | None, edition: Edition, split: SubmissionSplit = MAI
     return fetch_due(samples, edition, split) if "://" in samples else due_in(Path(samples), edition, split)
 
 
-def _split_of(options: argparse.Namespace, path: Path | None = None) -> SubmissionSplit:
+def _split_of(options: argparse.Namespace, path: Path | None = None) -> Split:
     """The split that was named; else the prospective one where a folder has only that, or a file bears its name."""
     if options.split is not None:
-        return next(split for split in SPLITS if split.name == options.split)
+        return Split(options.split)
     if path is None:
         return MAIN
     if not path.is_dir():
-        return PROSPECTIVE_SPLIT if path.name in PROSPECTIVE_SPLIT.files else MAIN
-    return PROSPECTIVE_SPLIT if PROSPECTIVE_SPLIT.is_in(path) and not MAIN.is_in(path) else MAIN
+        return PROSPECTIVE if path.name in FILES[PROSPECTIVE].names else MAIN
+    return PROSPECTIVE if has_split(path, PROSPECTIVE) and not has_split(path, MAIN) else MAIN
 
 
-def _show_other(output: CommandOutput, folder: Path, split: SubmissionSplit) -> None:
+def _show_other(output: CommandOutput, folder: Path, split: Split) -> None:
     """Name the splits of the folder that this command did not read."""
-    for other in SPLITS:
-        if other is not split and other.is_in(folder):
-            output.text(f"This is the {split.name} split; for the other use --split {other.name}.")
+    for other in Split:
+        if other is not split and has_split(folder, other):
+            output.text(f"This is the {split} split; for the other use --split {other}.")
 
 
 def _refuse_other_edition(options: argparse.Namespace, path: Path, due: Due) -> None:
@@ -109,7 +93,7 @@ def _refuse_other_edition(options: argparse.Namespace, path: Path, due: Due) -> 
         )
 
 
-def _ids_in(path: Path, split: SubmissionSplit) -> frozenset[str]:
+def _ids_in(path: Path, split: Split) -> frozenset[str]:
     """The ids that can be read of a file of predictions, or of a folder's."""
     ignored: list[Fault] = []  # the check itself tells them
     file = predictions_file(path, ignored, split) if path.is_dir() else path
@@ -119,7 +103,7 @@ def _ids_in(path: Path, split: SubmissionSplit) -> frozenset[str]:
     return frozenset(line.prediction.id for line in read.lines) | (read.faulty or frozenset())
 
 
-def _edition_of(options: argparse.Namespace, path: Path, split: SubmissionSplit = MAIN) -> Edition:
+def _edition_of(options: argparse.Namespace, path: Path, split: Split = MAIN) -> Edition:
     """The edition that was named, or the name of the folder above the team's, or the one that has the ids."""
     if options.edition is not None:
         named: Edition = options.edition
@@ -138,32 +122,28 @@ def _edition_of(options: argparse.Namespace, path: Path, split: SubmissionSplit 
     )
 
 
-def new(options: argparse.Namespace, output: CommandOutput) -> int:
-    return _new_submission.run(options, output, find_due(options.samples, options.edition))
-
-
-def from_inspect(options: argparse.Namespace, output: CommandOutput) -> int:
-    return _new_submission.from_inspect(options, output, lambda edition: find_due(options.samples, edition))
-
-
 def check(options: argparse.Namespace, output: CommandOutput) -> int:
+    """Check a submission or a file; 1 where there is a fault."""
     path: Path = options.path
+    if options.against is not None:
+        return _check_changes(options, output)
+    if options.score:
+        return _score(options, output)
     split = _split_of(options, path)
     edition = _edition_of(options, path, split)
     due = find_due(options.samples, edition, split)
     _refuse_other_edition(options, path, due)
     if not path.is_dir():
         return _check_file(path, due, output)
-    checked = inspect_submission(path, edition, due.ids, taken_down=due.taken_down, split=due.split)
+    checked = inspect_submission(path, due)
     submission = checked.submission
-    faults, warnings = list(checked.faults), list(checked.warnings)
     if submission is not None:
-        faults += _look_alike(submission, options.submissions, path)
-        warnings += _copies(submission, options.submissions, due, path)
-        workspace = Workspace.from_environment()
-        warnings += about_copied_responses(workspace, edition, due.ids, submission.predictions, path)
-    _show_findings(output, faults, warnings, due, submission.predictions if submission is not None else ())
-    if submission is None or faults:
+        copied = about_copied_responses(Workspace.from_environment(), edition, due.ids, submission.predictions, path)
+        copies = _copies(submission, options.submissions, due, path)
+        faults = tuple(_look_alike(submission, options.submissions, path))
+        checked = replace(checked, faults=faults, warnings=(*checked.warnings, *copies, *copied))
+    _show_findings(output, checked, due)
+    if submission is None or checked.faults:
         return 1
     output.text(f"{submission.info.name} by {submission.info.team}: no faults.")
     _show_due(output, due, submission.predictions)
@@ -185,7 +165,7 @@ def _copies(submission: Submission, root: Path, due: Due, path: Path) -> list[Fa
     return [Fault("copy", str(path), flag, "It will be flagged; explain this in the notes.") for flag in flags]
 
 
-def _show_receipt(output: CommandOutput, folder: Path, submission: Submission, split: SubmissionSplit) -> None:
+def _show_receipt(output: CommandOutput, folder: Path, submission: Submission, split: Split) -> None:
     receipt = read_receipt(folder, [], split)
     if receipt is None:
         late = " before the deadline" if submission.edition.is_living else ""
@@ -197,8 +177,8 @@ def _show_receipt(output: CommandOutput, folder: Path, submission: Submission, s
 
 
 def _check_file(path: Path, due: Due, output: CommandOutput) -> int:
-    checked = check_predictions(path, due.ids, due.taken_down)
-    _show_findings(output, checked.faults, checked.warnings, due, checked.predictions)
+    checked = check_predictions(path, due)
+    _show_findings(output, checked, due)
     if checked.faults:
         return 1
     output.text(f"{path}: no faults. A submission also needs a system.toml beside it.")
@@ -206,27 +186,21 @@ def _check_file(path: Path, due: Due, output: CommandOutput) -> int:
     return 0
 
 
-def _show_findings(
-    output: CommandOutput,
-    faults: Sequence[Fault],
-    warnings: Sequence[Fault],
-    due: Due,
-    predictions: Sequence[Prediction],
-) -> None:
+def _show_findings(output: CommandOutput, checked: SubmissionCheck, due: Due) -> None:
     output.result(
         {
-            "ok": not faults,
-            "faults": [to_json(fault) for fault in faults],
-            "warnings": [to_json(fault) for fault in warnings],
-            "scored": {} if faults else _scored(due, predictions),
+            "ok": not checked.faults,
+            "faults": [to_json(fault) for fault in checked.faults],
+            "warnings": [to_json(fault) for fault in checked.warnings],
+            "scored": {} if checked.faults else _scored(due, checked.predictions),
         }
     )
-    for fault in faults:
+    for fault in checked.faults:
         output.text(str(fault))
-    for warning in warnings:
+    for warning in checked.warnings:
         output.text(f"warning: {warning}")
-    if faults:
-        output.text(f"{len(faults)} fault(s): this submission would not be scored.")
+    if checked.faults:
+        output.text(f"{len(checked.faults)} fault(s): this submission would not be scored.")
 
 
 def _scored(due: Due, predictions: Sequence[Prediction]) -> dict[str, dict[str, int]]:
@@ -259,16 +233,22 @@ def _until(due: Due, task: str) -> str:
 
 
 def _named(due: Due) -> str:
-    return "" if due.split is MAIN else f", {due.split.name}"
+    return "" if due.split is MAIN else f", {due.split}"
 
 
 def add(options: argparse.Namespace, output: CommandOutput) -> int:
+    """Accept a submission or, with `--inbox`, arrivals; 1 where there is a fault."""
+    if (options.folder is None) == (options.inbox is None):
+        expected = "the folder of a submission, or --inbox"
+        raise UsageError("nothing to add, or two things", expected=expected, code="no-folder")
+    if options.inbox is not None:
+        return _collect(options, output)
     edition = _edition_of(options, options.folder)
     due = find_due(options.samples, edition, _split_of(options, options.folder))
     moment = merged_at(options.folder) if options.from_git else now()
-    checked = inspect_submission(options.folder, edition, due.ids, moment, taken_down=due.taken_down, split=due.split)
+    checked = inspect_submission(options.folder, due, moment)
     if checked.faults:
-        _show_findings(output, checked.faults, checked.warnings, due, ())
+        _show_findings(output, checked, due)
         return 1
     added = add_submission(options.folder, due, options.submissions, moment)
     flags = copied_from(added.submission, standings(options.submissions, due), due)
@@ -290,13 +270,45 @@ def add(options: argparse.Namespace, output: CommandOutput) -> int:
     return 0
 
 
-def score(options: argparse.Namespace, output: CommandOutput) -> int:
-    edition = _edition_of(options, options.folder)
+def _check_changes(options: argparse.Namespace, output: CommandOutput) -> int:
+    found = check_changes(
+        options.path,
+        options.against,
+        lambda edition, split: find_due(options.samples, edition, split),
+        author=options.author,
+    )
+    entries = [
+        {
+            "entry": item.place,
+            "action": item.action,
+            "system": item.info.model_dump(mode="json") if item.info is not None else None,
+            "tasks": list(item.tasks),
+            "flags": list(item.flags),
+        }
+        for item in found.entries
+    ]
+    faults, warnings = ([to_json(fault) for fault in some] for some in (found.faults, found.warnings))
+    output.result({"ok": not faults, "entries": entries, "faults": faults, "warnings": warnings})
+    for item in found.entries:
+        said = f": {item.info.name} by {item.info.team}" if item.info is not None else ""
+        output.text(f"{item.action}: {item.place}{said}")
+        for line in (*item.tasks, *item.flags):
+            output.text(f"  {line}")
+    for fault in found.faults:
+        output.text(f"fault: {fault}")
+    for warning in found.warnings:
+        output.text(f"warning: {warning}")
+    output.text(f"{len(faults)} fault(s): do not merge." if faults else "No fault.")
+    return 1 if faults else 0
+
+
+def _score(options: argparse.Namespace, output: CommandOutput) -> int:
+    edition = _edition_of(options, options.path)
     workspace = Workspace.from_environment()
     due = due_in(workspace, edition)
-    checked = inspect_submission(options.folder, edition, due.ids, taken_down=due.taken_down)
+    checked = inspect_submission(options.path, due)
     if checked.submission is None:
-        _show_findings(output, checked.faults, checked.warnings, due, ())
+        _show_findings(output, checked, due)
         return 1
     scores = score_submission(workspace, checked.submission, private=options.private)
     show_scored(output, ScoredSplit(edition, scores), private=True)
@@ -304,6 +316,11 @@ def score(options: argparse.Namespace, output: CommandOutput) -> int:
 
 
 def list_entries(options: argparse.Namespace, output: CommandOutput) -> int:
+    """List the submissions of an edition, or show the workspace's folder of them."""
+    if options.record is not None:
+        return _show_folder(options, output)
+    if options.edition is None:
+        raise UsageError("no edition is named", fix="Add --edition E.", code="no-quarter")
     due = find_due(options.samples, options.edition, _split_of(options))
     found = standings(options.submissions, due)
     output.result({"entries": [_as_json(item) for item in found.entries], "passed_over": list(found.passed_over)})
@@ -359,22 +376,79 @@ def withdraw(options: argparse.Namespace, output: CommandOutput) -> int:
     return 0
 
 
-def folder(options: argparse.Namespace, output: CommandOutput) -> int:
+def _show_folder(options: argparse.Namespace, output: CommandOutput) -> int:
     """Show or set the workspace's folder of submissions."""
     workspace = Workspace.from_environment()
-    if options.folder is not None:
-        if not options.folder.is_dir():
-            raise UsageError("no such folder", where=str(options.folder), code="no-folder")
-        workspace.record_submissions(options.folder)
+    if options.record != Path():
+        if not options.record.is_dir():
+            raise UsageError("no such folder", where=str(options.record), code="no-folder")
+        workspace.record_submissions(options.record)
     place = workspace.submissions()
     output.result({"folder": str(place), "recorded": workspace.has_recorded_submissions})
     output.text(f"{place}{'' if workspace.has_recorded_submissions else ' (not on record yet)'}")
     return 0
 
 
-def review(options: argparse.Namespace, output: CommandOutput) -> int:
-    return _review.run(options, output, lambda edition, split: find_due(options.samples, edition, split))
+def _collect(options: argparse.Namespace, output: CommandOutput) -> int:
+    """Take what a site's visitors uploaded into the folder of submissions; 1 where one is refused or unreadable."""
+    inbox = Inbox(_inbox_folder(options.inbox))
+    found, faults = collect_inbox(
+        inbox,
+        cache(lambda edition, split: find_due(options.samples, edition, split)),
+        options.submissions,
+        edition=options.edition,
+        accepted=options.accept,
+        rehearse=options.list,
+    )
+    output.result(
+        {"arrivals": [_arrival_as_json(item) for item in found], "unreadable": [to_json(fault) for fault in faults]}
+    )
+    title = "What would happen to each arrival" if options.list else "Arrivals"
+    rows = [
+        (_entry(item), item.arrival.hash, utc_text(item.arrival.receipt.received), item.state, item.contact)
+        for item in found
+    ]
+    output.table(title, ("entry", "hash", "received", "state", "contact"), rows)
+    for item in found:
+        for line in ([str(item.fault)] if item.fault else []) + list(item.remarks):
+            output.text(f"{_entry(item)} {item.arrival.hash}: {line}")
+    for fault in faults:
+        output.text(str(fault))
+    if options.clear and not options.list:
+        inbox.remove([item.arrival for item in found if item.state != "refused"])
+    return 1 if faults or any(item.fault for item in found) else 0
 
 
-def collect(options: argparse.Namespace, output: CommandOutput) -> int:
-    return _collect.run(options, output, lambda edition, split: find_due(options.samples, edition, split))
+def _inbox_folder(named: Path) -> Path:
+    if named == Path():
+        named = Path(os.environ.get(VARIABLE, ""))
+    if named == Path() or not named.is_dir():
+        raise UsageError(
+            "no inbox is configured" if named == Path() else "there is no such folder",
+            where="" if named == Path() else str(named),
+            fix=f"Name the site's inbox, here or with {VARIABLE}.",
+            code="no-inbox",
+        )
+    return named
+
+
+def _entry(item: ArrivalReport) -> str:
+    edition, split, team, system = item.arrival.entry
+    return f"{edition}/{team}/{system}" + ("" if split == MAIN else f" ({split})")
+
+
+def _arrival_as_json(item: ArrivalReport) -> dict[str, object]:
+    edition, split, team, system = item.arrival.entry
+    return {
+        "arrival": item.arrival.folder.name,
+        "hash": item.arrival.hash,
+        "edition": edition,
+        "split": split,
+        "team": team,
+        "system": system,
+        "receipt": item.arrival.receipt.to_json(),
+        "state": item.state,
+        "fault": to_json(item.fault) if item.fault else None,
+        "contact": item.contact,
+        "remarks": list(item.remarks),
+    }

@@ -12,51 +12,47 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from hellofresh.cli._output import CommandOutput
+from hellofresh.cli.submission.commands import find_due
 from hellofresh.core.clock import now
-from hellofresh.core.editions import Edition, parse_edition
+from hellofresh.core.editions import parse_edition
 from hellofresh.core.errors import SubmissionError, UnknownNameError, UsageError
 from hellofresh.core.files import write_bytes, write_jsonl
 from hellofresh.runs.record import prediction_row
 from hellofresh.submissions import Due, SystemInfo, known_teams, look_alike
-from hellofresh.submissions.intake.content import problems
-from hellofresh.submissions.intake.names import FOLDER_NAME, slug
-from hellofresh.submissions.intake.predictions import JSONL
-from hellofresh.submissions.intake.system import REGIMES, SYSTEM, system_toml
-from hellofresh.submissions.intake.template import blank_rows, cutoff_of
+from hellofresh.submissions.check import blank_rows, cutoff_of
+from hellofresh.submissions.format import REGIMES, SYSTEM, problems, system_toml
+from hellofresh.submissions.names import FOLDER_NAME, slug
 from hellofresh.tasks import get_task
 
-__all__ = ["from_inspect", "need_inspect", "run"]
 
-
-def run(options: argparse.Namespace, output: CommandOutput, due: Due) -> int:
-    """Write the two files of a new submission.
+def new(options: argparse.Namespace, output: CommandOutput) -> int:
+    """Write the two files of a new submission, with the choices of a log of inspect_ai where one is named.
 
     Raises:
-        UsageError: if something that is needed was not said and cannot be asked for.
-        SubmissionError: if what was said is not taken, or the folder is there already.
+        UsageError: if something that is needed was not said and cannot be asked for, or inspect_ai is not installed.
+        SubmissionError: if what was said is not taken, the folder is there already, or the log is of other samples.
     """
+    if options.from_inspect is not None:
+        return _from_inspect(options, output)
+    if options.edition is None:
+        raise UsageError("no edition is named", fix="Add --edition E.", code="no-quarter")
+    due = find_due(options.samples, options.edition)
     return _write(options, output, due, options.task or list(due.ids), {})
 
 
-def from_inspect(options: argparse.Namespace, output: CommandOutput, find_due: Callable[[Edition], Due]) -> int:
-    """Write the two files of a submission with the choices of a log of inspect_ai.
-
-    Raises:
-        UsageError: if inspect_ai is not installed, or something that is needed was not said and cannot be asked for.
-        SubmissionError: if the log is none of a task of ours, or as `run`.
-    """
+def _from_inspect(options: argparse.Namespace, output: CommandOutput) -> int:
     need_inspect()
     from hellofresh.api.harnesses.inspect_logs import read_log
 
-    system = read_log(options.log)
+    system = read_log(options.from_inspect)
     options.name, options.model = options.name or system.model.split("/")[-1], options.model or [system.model]
     options.regime = options.regime or (system.regime if system.regime in REGIMES else "other")
-    due = find_due(parse_edition(system.edition))
+    due = find_due(options.samples, parse_edition(system.edition))
     known = set(due.ids.get(system.task, ()))
     if unknown := sorted(system.choices.keys() - known):
         raise SubmissionError(
             f"{len(unknown)} samples of the log are not due, such as {unknown[0][:80]!r}",
-            where=str(options.log),
+            where=str(options.from_inspect),
             expected=f"samples of {system.task} {due.edition}",
             code="unknown-id",
         )
@@ -98,12 +94,12 @@ def _write(
         fix = "Change its files, or give the system another name."
         raise SubmissionError("a submission of that name already exists", where=str(folder), fix=fix, code="exists")
     rows = [known.get(str(row["id"]), row) for row in blank_rows(due, tasks)]
-    write_jsonl(folder / JSONL, rows)
+    write_jsonl(folder / due.files.jsonl, rows)
     write_bytes(folder / SYSTEM, system_toml(info).encode())
     output.result({"folder": str(folder), "tasks": tasks, "samples": len(rows)})
     output.text(f"{folder / SYSTEM}: your details; edit them as you like.")
     empty = "" if len(known) == len(rows) else "; put a label for each null"
-    output.text(f"{folder / JSONL}: {len(rows)} samples of {', '.join(tasks)}{empty}:")
+    output.text(f"{folder / due.files.jsonl}: {len(rows)} samples of {', '.join(tasks)}{empty}:")
     for chosen in map(get_task, tasks):
         output.text(
             f"  {chosen.name}: " + ", ".join(f"{number} ({name})" for number, name in enumerate(chosen.classes))

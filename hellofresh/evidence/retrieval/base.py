@@ -17,8 +17,6 @@ from hellofresh.core.files import sha256_file
 from hellofresh.stats.retrieval import trec_order
 from hellofresh.tasks.outputs import Ranking
 
-__all__ = ["DocumentKeys", "Parameters", "Retriever", "best", "made_ranking", "missing_extra", "packaged_file"]
-
 Parameters = Mapping[str, str | int | float | bool]
 _BLOCK = 256
 _NO_DAY = -1

@@ -15,13 +15,11 @@ from numpy.typing import NDArray
 
 from hellofresh.evidence.retrieval.base import Retriever
 from hellofresh.evidence.retrieval.corpora import RetrievalCorpus
-from hellofresh.evidence.retrieval.judgements import Query
+from hellofresh.evidence.retrieval.documents import Query
 from hellofresh.stats import Comparison, Interval, cluster_tables, compare, metric_interval
 from hellofresh.stats.metrics import Metric
 from hellofresh.stats.retrieval import METRICS, measures
 from hellofresh.tasks.outputs import Ranking
-
-__all__ = ["DEPTH", "ComparedRetriever", "RetrieverComparison", "compare_retrievers", "rank_queries"]
 
 DEPTH = 100
 """Documents in a ranking."""

@@ -2,50 +2,56 @@
 
 The manifest is written last and names the SHA-256 of each file: without it, or with another file, there is no corpus.
 `sha256` in it is of the content, in the order in which it stands, and is the same whatever library wrote the files.
+
+A pool is a corpus with judgements, and distractors from others, by a written rule: all documents of the first corpus,
+in its order. The places that are left up to the size are divided equally among the other corpora, in the order in which
+they are named (the first ones get what does not divide). Of each, those documents come first whose SHA-256 of
+`<seed>:<id>` is smallest, without those whose title equals, but for case and punctuation, the title of a document of
+the first corpus, since that may be the same paper. Their ids get the corpus's name in front. Without a size all
+documents come in.
 """
 
 from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from datetime import date
 from functools import cached_property
 from pathlib import Path
 from urllib.parse import quote
 
 import polars as pl
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import Field
 
 from hellofresh.core.errors import DataError, UsageError
-from hellofresh.core.files import canonical_json, read_json, remove_file, sha256_file, write_json
+from hellofresh.core.files import (
+    canonical_json,
+    read_model,
+    remove_file,
+    sha256_file,
+    sha256_text,
+    write_json,
+)
+from hellofresh.core.strict import Strict
 from hellofresh.core.workspace import Workspace
 from hellofresh.evidence.retrieval.base import DocumentKeys
-from hellofresh.evidence.retrieval.documents import CorpusDocument, DocumentWriter, check_document, document_columns
-from hellofresh.evidence.retrieval.documents import read_documents as _read_documents
-from hellofresh.evidence.retrieval.duplicates import Duplicates
-from hellofresh.evidence.retrieval.judgements import (
+from hellofresh.evidence.retrieval.documents import (
+    CorpusDocument,
+    DocumentWriter,
+    Duplicates,
     Judgement,
     Query,
     by_query,
+    check_document,
+    document_columns,
+    normalised,
     read_qrels,
     read_queries,
     write_qrels,
     write_queries,
 )
-
-__all__ = [
-    "ADDRESS_ENDING",
-    "CorpusManifest",
-    "FoundDocument",
-    "RetrievalCorpus",
-    "check_corpus",
-    "document_address",
-    "list_corpora",
-    "open_corpus",
-    "open_exact",
-    "write_corpus",
-]
+from hellofresh.evidence.retrieval.documents import read_documents as _read_documents
 
 ADDRESS_ENDING = ".corpus.invalid"
 """Of the names under which corpora are addressed; no server can have one."""
@@ -55,7 +61,7 @@ _FILES = ("documents.parquet", "queries.jsonl", "qrels")
 _NAME = r"^[a-z0-9]+(?:-[a-z0-9]+)*$"
 
 
-class CorpusManifest(BaseModel):
+class CorpusManifest(Strict):
     """What a corpus is.
 
     Attributes:
@@ -70,8 +76,6 @@ class CorpusManifest(BaseModel):
         files: SHA-256 of each file.
         sha256: of the content.
     """
-
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
     format: int = Field(ge=_FORMAT, le=_FORMAT)
     name: str = Field(pattern=_NAME, max_length=60)
@@ -160,24 +164,11 @@ class RetrievalCorpus:
         return by_query(read_qrels(self.folder / "qrels"))
 
 
-def write_corpus(
-    folder: Path,
-    *,
-    source: str,
-    license: str,  # noqa: A002 - as in samples
-    documents: Iterable[FoundDocument],
-    queries: Sequence[Query] = (),
-    judgements: Iterable[Judgement] = (),
-    parameters: Mapping[str, str | int | float | bool] | None = None,
-    drop_invalid: bool = False,
-    drop_duplicates: bool = False,
-    keep_copies: bool = False,
-    progress: Callable[[int], None] = lambda done: None,
-) -> CorpusManifest:
-    """Write a corpus; what was there under its name is replaced.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CorpusContent:
+    """What a corpus is made of.
 
-    Args:
-        folder: `corpora/<name>`.
+    Attributes:
         source: name of the source's format.
         license: what holds for the texts.
         documents: in the order in which they are kept.
@@ -187,23 +178,38 @@ def write_corpus(
         drop_invalid: leave out and count documents that cannot be used, and judgements of them; else they are errors.
         drop_duplicates: the same for documents with the id of an earlier one.
         keep_copies: keep documents with the DOI or text of an earlier one, which else are left out and counted.
-        progress: called with the number of documents read.
+    """
+
+    source: str
+    license: str
+    documents: Iterable[FoundDocument]
+    queries: Sequence[Query] = ()
+    judgements: Iterable[Judgement] = ()
+    parameters: Mapping[str, str | int | float | bool] = field(default_factory=dict)
+    drop_invalid: bool = False
+    drop_duplicates: bool = False
+    keep_copies: bool = False
+
+
+def write_corpus(
+    folder: Path, content: CorpusContent, *, progress: Callable[[int], None] = lambda done: None
+) -> CorpusManifest:
+    """Write a corpus into `corpora/<name>`; what was there is replaced.
 
     Raises:
         DataError: what is wrong with the source.
     """
     remove_file(folder / "manifest.json")
-    intake = _Intake(drop_invalid=drop_invalid, drop_duplicates=drop_duplicates, keep_copies=keep_copies)
+    intake, queries = _Intake(content), content.queries
     with DocumentWriter(folder / _FILES[0]) as writer:
-        for number, found in enumerate(documents, start=1):
+        for number, found in enumerate(content.documents, start=1):
             if intake.accepts(found):
                 writer.add(found.document)
             if number % 1000 == 0:
                 progress(number)
     if not writer.rows:
         raise DataError("no document", where=str(folder), expected="at least one", code="empty-corpus")
-    known = intake.known_ids
-    kept = list(intake.judgements(judgements, {query.id for query in queries}, known))
+    kept = list(intake.judgements({query.id for query in queries}))
     _check_queries(queries, kept, folder)
     write_queries(folder / _FILES[1], queries)
     write_qrels(folder / _FILES[2], kept)
@@ -211,9 +217,9 @@ def write_corpus(
     manifest = CorpusManifest(
         format=_FORMAT,
         name=folder.name,
-        source=source,
-        license=license,
-        parameters=dict(parameters or {}),
+        source=content.source,
+        license=content.license,
+        parameters=dict(content.parameters),
         documents=writer.rows,
         queries={split: sum(query.split == split for query in queries) for split in splits},
         judgements=len(kept),
@@ -237,16 +243,11 @@ def _content_hash(writer: DocumentWriter, queries: Sequence[Query], judgements: 
 class _Intake:
     """Decides which documents come in, and counts the others."""
 
-    def __init__(self, *, drop_invalid: bool, drop_duplicates: bool, keep_copies: bool) -> None:
-        self._drop_invalid, self._drop_duplicates = drop_invalid, drop_duplicates
-        self._duplicates = Duplicates(keep_copies)
+    def __init__(self, content: CorpusContent) -> None:
+        self._content = content
+        self._duplicates = Duplicates(content.keep_copies)
         self._dropped: set[str] = set()
         self.counts: dict[str, int] = {"read": 0, "kept": 0}
-
-    @property
-    def known_ids(self) -> set[str]:
-        """Ids of the documents that came in."""
-        return self._duplicates.ids
 
     def accepts(self, found: FoundDocument) -> bool:
         """Whether the document comes in."""
@@ -254,7 +255,7 @@ class _Intake:
         try:
             check_document(found.document, found.where)
         except DataError as error:
-            if not self._drop_invalid:
+            if not self._content.drop_invalid:
                 raise
             self._dropped.add(found.document.id)
             self._count(f"invalid_{error.code.replace('-', '_')}")
@@ -263,7 +264,7 @@ class _Intake:
         if same is None:
             self._count("kept")
             return True
-        if same == "duplicate_id" and not self._drop_duplicates:
+        if same == "duplicate_id" and not self._content.drop_duplicates:
             raise DataError(
                 f"the document id {found.document.id} is there twice",
                 where=found.where,
@@ -274,17 +275,16 @@ class _Intake:
         self._count(same.value)
         return False
 
-    def judgements(
-        self, judgements: Iterable[Judgement], queries: set[str], documents: set[str]
-    ) -> Iterator[Judgement]:
+    def judgements(self, queries: set[str]) -> Iterator[Judgement]:
         """The judgements of documents that came in; those of duplicates go to what stays."""
+        documents = self._duplicates.ids
         seen: dict[tuple[str, str], int] = {}
-        for item in judgements:
+        for item in self._content.judgements:
             name = self._duplicates.kept.get(item.document, item.document)
             if item.query not in queries:
                 raise _unknown("query", item.query, item)
             if name not in documents:
-                if not (self._drop_invalid and name in self._dropped):
+                if not (self._content.drop_invalid and name in self._dropped):
                     raise _unknown("document", name, item)
                 self._count("judgements_dropped")
                 continue
@@ -332,7 +332,7 @@ def open_corpus(workspace: Workspace, name: str) -> RetrievalCorpus:
     """A corpus of the workspace; its files are as the manifest says, by size of the table and by name.
 
     Raises:
-        UsageError: if there is none of that name.
+        UsageError: if no corpus has that name.
         DataError: if it is damaged.
     """
     folder = workspace.corpora / name
@@ -352,7 +352,7 @@ def open_exact(workspace: Workspace, name: str, sha256: str) -> RetrievalCorpus:
     """A corpus of the workspace with the content that samples were made for.
 
     Raises:
-        UsageError: if there is none of that name, or its content is another.
+        UsageError: if no corpus has that name, or its content is another.
         DataError: if it is damaged.
     """
     corpus = open_corpus(workspace, name)
@@ -374,18 +374,9 @@ def document_address(corpus: str, document: str) -> str:
 
 def _opened(folder: Path) -> RetrievalCorpus:
     path = folder / "manifest.json"
-    try:
-        manifest = CorpusManifest.model_validate_json(canonical_json(read_json(path)))
-    except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        field = ".".join(str(part) for part in first["loc"])
-        raise DataError(
-            f"not a manifest of this version: {field}: {first['msg'].lower()}",
-            where=str(path),
-            fix="Import the corpus again.",
-            code="bad-manifest",
-        ) from None
-    return RetrievalCorpus(folder, manifest)
+    return RetrievalCorpus(
+        folder, read_model(path, CorpusManifest, fix="Import the corpus again.", code="bad-manifest")
+    )
 
 
 def list_corpora(workspace: Workspace) -> list[RetrievalCorpus]:
@@ -425,3 +416,78 @@ def check_corpus(corpus: RetrievalCorpus) -> None:
             what, name = ("query", item.query) if item.query not in known else ("document", item.document)
             raise _unknown(what, name, item)
     _check_queries(queries, judgements, corpus.folder)
+
+
+@dataclass(frozen=True, slots=True)
+class PoolRule:
+    """How a pool is made.
+
+    Attributes:
+        base: the corpus with queries and judgements.
+        others: corpora that distractors come from.
+        size: documents in all, None for all of them.
+        seed: of the choice of distractors.
+    """
+
+    base: RetrievalCorpus
+    others: Sequence[RetrievalCorpus]
+    size: int | None = None
+    seed: int = 1
+
+    @property
+    def parameters(self) -> dict[str, str | int | float | bool]:
+        """All that decides the pool: names and content of the corpora, size and seed."""
+        corpora = (self.base, *self.others)
+        return {
+            "corpora": ", ".join(f"{corpus.name} {corpus.manifest.sha256[:16]}" for corpus in corpora),
+            "size": self.size or 0,
+            "seed": self.seed,
+        }
+
+
+def pool_documents(rule: PoolRule) -> Iterator[FoundDocument]:
+    """The documents of a pool.
+
+    Raises:
+        UsageError: if the corpora are too small for the size, or too large.
+    """
+    taken = rule.base.manifest.documents
+    if rule.size is not None and (rule.size < taken or not rule.others):
+        raise UsageError(
+            f"a pool of {rule.size:,} documents",
+            where=f"corpus {rule.base.name}",
+            expected=f"at least its {taken:,}, and another corpus for the rest",
+            code="bad-pool-size",
+        )
+    titles = set()
+    for document in rule.base.documents():
+        titles.add(normalised(document.title))
+        yield FoundDocument(document, rule.base.name)
+    for other, places in zip(rule.others, _places(rule, taken), strict=True):
+        chosen = _chosen(other, places, rule.seed, titles)
+        for document in other.documents():
+            if document.id in chosen:
+                name = f"{other.name}:{document.id}"
+                yield FoundDocument(replace(document, id=name), other.name)
+
+
+def _places(rule: PoolRule, taken: int) -> list[int | None]:
+    if rule.size is None:
+        return [None] * len(rule.others)
+    share, rest = divmod(rule.size - taken, len(rule.others))
+    return [share + (number < rest) for number in range(len(rule.others))]
+
+
+def _chosen(corpus: RetrievalCorpus, places: int | None, seed: int, titles: set[str]) -> set[str]:
+    allowed = [document.id for document in corpus.documents() if normalised(document.title) not in titles]
+    if places is None:
+        return set(allowed)
+    if len(allowed) < places:
+        raise UsageError(
+            f"{len(allowed):,} documents can be distractors",
+            where=f"corpus {corpus.name}",
+            expected=f"at least {places:,}",
+            fix="Name another corpus, or a smaller --size.",
+            code="too-few-distractors",
+        )
+    return set(sorted(allowed, key=lambda name: sha256_text(f"{seed}:{name}"))[:places])

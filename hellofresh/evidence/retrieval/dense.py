@@ -19,8 +19,6 @@ from hellofresh.evidence.retrieval.corpora import RetrievalCorpus
 from hellofresh.evidence.retrieval.encoders import Encoder
 from hellofresh.tasks.outputs import Ranking
 
-__all__ = ["DenseRetriever", "corpus_vectors"]
-
 _BLOCK = 500
 """Documents in a block: half a minute's work on one processor."""
 

@@ -1,27 +1,31 @@
-"""Documents of a corpus: one table with one schema, written and read in bounded memory.
+"""Documents, queries and relevance judgements (qrels) of a corpus: one reader and one writer each.
 
-`documents.parquet` has the columns `id`, `title`, `text`, `date` (null where not known) and `source`. An id has no
-white space, since TREC's files are columns of words.
+`documents.parquet` has the columns `id`, `title`, `text`, `date` (null where not known) and `source`, written and read
+in bounded memory. An id has no white space, since TREC's files are columns of words. `queries.jsonl` has `id`, `text`,
+`split` and `group` a line; `qrels` has TREC's four columns: query, 0, document, relevance.
 """
 
 from __future__ import annotations
 
 import hashlib
+import re
 import tempfile
-from collections.abc import Iterator, Sequence
-from dataclasses import astuple, dataclass
+import unicodedata
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import astuple, dataclass, field
 from datetime import date
+from enum import StrEnum
 from pathlib import Path
 from types import TracebackType
 from typing import Self
 
 import polars as pl
+from pydantic import Field
 
 from hellofresh.core.errors import DataError
-from hellofresh.core.files import canonical_json
+from hellofresh.core.files import canonical_json, read_models, write_bytes, write_jsonl
 from hellofresh.core.parquet import join_parquet, write_parquet
-
-__all__ = ["SCHEMA", "CorpusDocument", "DocumentWriter", "check_document", "document_columns", "read_documents"]
+from hellofresh.core.strict import Strict
 
 SCHEMA = {"id": pl.String, "title": pl.String, "text": pl.String, "date": pl.Date, "source": pl.String}
 _PART = 20_000
@@ -174,3 +178,152 @@ def _read(path: Path, columns: Sequence[str], start: int, rows: int | None) -> p
         raise DataError("no such file", where=str(path), code="missing-file") from None
     except (pl.exceptions.PolarsError, OSError) as error:
         raise DataError(f"not a readable Parquet file ({error})", where=str(path), code="bad-parquet") from error
+
+
+_MOST_QUERY_CHARACTERS = 20_000
+
+
+class Query(Strict):
+    """What evidence is looked for.
+
+    Attributes:
+        id: unique in its corpus, without white space.
+        text: such as a claim.
+        split: `train`, `dev`, `test` or the source's own name.
+        group: queries of one group are not independent (of one article, for one document): the cluster for statistics.
+    """
+
+    id: str = Field(min_length=1, max_length=200, pattern=r"^\S+$")
+    text: str = Field(min_length=1, max_length=_MOST_QUERY_CHARACTERS, pattern=r"^[^\x00]*$")
+    split: str = Field(min_length=1, max_length=40, pattern=r"^[a-z0-9][a-z0-9_-]*$")
+    group: str = Field(min_length=1, max_length=200)
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """How relevant a document is to a query: 0 or less is not, more is more."""
+
+    query: str
+    document: str
+    relevance: int
+
+
+def write_queries(path: Path, queries: Iterable[Query]) -> None:
+    """Write queries in their order."""
+    write_jsonl(path, (query.model_dump() for query in queries))
+
+
+def read_queries(path: Path) -> list[Query]:
+    """Read queries.
+
+    Raises:
+        DataError: if the file is missing or a line is not a query.
+    """
+    return list(read_models(path, Query, code="bad-query"))
+
+
+def write_qrels(path: Path, judgements: Iterable[Judgement]) -> None:
+    """Write judgements in their order."""
+    lines = (f"{item.query} 0 {item.document} {item.relevance}\n" for item in judgements)
+    write_bytes(path, "".join(lines).encode())
+
+
+def read_qrels(path: Path) -> list[Judgement]:
+    """Read TREC's four columns.
+
+    Raises:
+        DataError: if the file is missing, or a line has other columns.
+    """
+    try:
+        content = path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        raise DataError("no such file", where=str(path), code="missing-file") from None
+    except UnicodeDecodeError as error:
+        raise DataError(f"byte {error.start} is not UTF-8", where=str(path), code="bad-qrels") from None
+    return list(_parsed(content, path))
+
+
+def _parsed(content: str, path: Path) -> Iterator[Judgement]:
+    for number, line in enumerate(content.splitlines(), start=1):
+        words = line.split()
+        if not words:
+            continue
+        if len(words) != 4 or not words[3].lstrip("-").isascii() or not words[3].lstrip("-").isdigit():
+            raise DataError(
+                f"not a judgement: {line[:80]!r}",
+                where=f"{path} line {number}",
+                expected="QUERY 0 DOCUMENT RELEVANCE",
+                code="bad-qrels",
+            )
+        yield Judgement(words[0], words[2], int(words[3]))
+
+
+def by_query(judgements: Iterable[Judgement]) -> Mapping[str, Mapping[str, int]]:
+    """Relevance by query and document."""
+    found: dict[str, dict[str, int]] = {}
+    for item in judgements:
+        found.setdefault(item.query, {})[item.document] = item.relevance
+    return found
+
+
+_NO_WORD = re.compile(r"[\W_]+")
+_DOI_PREFIX = re.compile(r"^(?:https?://(?:dx\.)?doi\.org/|doi:\s*)", re.IGNORECASE)
+
+
+class SameBy(StrEnum):
+    """What shows that two documents are one."""
+
+    ID = "duplicate_id"
+    DOI = "duplicate_doi"
+    TEXT = "duplicate_text"
+
+
+def normalised(text: str) -> str:
+    """Letters and digits in one case, words apart by one space."""
+    return _NO_WORD.sub(" ", unicodedata.normalize("NFKC", text).casefold()).strip()
+
+
+@dataclass(slots=True)
+class Duplicates:
+    """Remembers the documents of a corpus by 64 bits of hash a key: about 120 bytes of memory for each.
+
+    Attributes:
+        by_id_alone: whether only documents of one id are one.
+        kept: by the id of a document that was left out, the id of the one that stays.
+    """
+
+    by_id_alone: bool = False
+    kept: dict[str, str] = field(default_factory=dict)
+    _ids: list[str] = field(default_factory=list)
+    _seen: dict[int, int] = field(default_factory=dict)
+
+    @property
+    def ids(self) -> set[str]:
+        """Ids of the documents that stay."""
+        return set(self._ids)
+
+    def find(self, document: CorpusDocument, doi: str = "") -> SameBy | None:
+        """Why the document is one that is known already; None remembers it as new."""
+        keys = {SameBy.ID: _hash("id", document.id)} if self.by_id_alone else _keys(document, doi)
+        for same_by, key in keys.items():
+            if key in self._seen:
+                first = self._ids[self._seen[key]]
+                if document.id != first:
+                    self.kept.setdefault(document.id, first)
+                return same_by
+        self._seen.update(dict.fromkeys(keys.values(), len(self._ids)))
+        self._ids.append(document.id)
+        return None
+
+
+def _keys(document: CorpusDocument, doi: str) -> dict[SameBy, int]:
+    keys = {SameBy.ID: _hash("id", document.id)}
+    name = _DOI_PREFIX.sub("", doi.strip()).casefold()
+    if name:
+        keys[SameBy.DOI] = _hash("doi", name)
+    keys[SameBy.TEXT] = _hash("text", f"{normalised(document.title)}\n{normalised(document.text)}")
+    return keys
+
+
+def _hash(kind: str, text: str) -> int:
+    return int.from_bytes(hashlib.blake2b(f"{kind}:{text}".encode(), digest_size=8).digest())

@@ -27,18 +27,6 @@ if TYPE_CHECKING:
     from onnxruntime import InferenceSession
     from tokenizers import Tokenizer
 
-__all__ = [
-    "HUB",
-    "MINILM",
-    "Encoder",
-    "MiniLm",
-    "SentenceEncoder",
-    "loading_of",
-    "not_at_hand",
-    "open_encoder",
-    "prefixes_of",
-]
-
 MINILM = "minilm"
 HUB = "hub:"
 """Begins the name of a model that may be downloaded."""
@@ -218,7 +206,7 @@ class SentenceEncoder:
 
 
 def loading_of(model: str) -> tuple[str, dict[str, bool]]:
-    """What libraries are told of a model: only what `hub:` names may be downloaded, and none of its code is run."""
+    """Name and options to load a model with: only what `hub:` names may be downloaded; none of its code is run."""
     return model.removeprefix(HUB), {"local_files_only": not model.startswith(HUB), "trust_remote_code": False}
 
 

@@ -1,27 +1,70 @@
-"""Retrievers by name, for commands and runs.
+"""Retrievers by name, for commands and runs, and the documents that are given to a model as evidence for a claim.
 
-`tf-idf`, `bm25`, `minilm` (or any model of sentence-transformers by its name), `hybrid` (BM25 and MiniLM),
-and two stages as FIRST+SECOND: `bm25+minilm`, `bm25+cross:MODEL`, `bm25+trained:FOLDER` with a trained head.
+`tf-idf`, `bm25`, `minilm` (or any model of sentence-transformers by its name), `hybrid` (BM25 and MiniLM by reciprocal
+rank fusion), and two stages as FIRST+SECOND: `bm25+minilm`, `bm25+cross:MODEL`, `bm25+trained:FOLDER` with a trained
+head.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections import defaultdict
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from datetime import date
+from functools import lru_cache
 from pathlib import Path
 
 from hellofresh.core.errors import UnknownNameError, UsageError
 from hellofresh.core.executors import Pool
-from hellofresh.evidence.retrieval.base import Retriever
-from hellofresh.evidence.retrieval.corpora import RetrievalCorpus
+from hellofresh.core.workspace import Workspace
+from hellofresh.evidence.retrieval.base import Parameters, Retriever, made_ranking
+from hellofresh.evidence.retrieval.corpora import RetrievalCorpus, document_address, open_exact
 from hellofresh.evidence.retrieval.dense import DenseRetriever, corpus_vectors
+from hellofresh.evidence.retrieval.documents import CorpusDocument
 from hellofresh.evidence.retrieval.encoders import MINILM, open_encoder
-from hellofresh.evidence.retrieval.fusion import Fusion
-from hellofresh.evidence.retrieval.rerank import CrossEncoderScorer, DenseScorer, Scorer, TwoStage
+from hellofresh.evidence.retrieval.rerank import (
+    CrossEncoderScorer,
+    DenseScorer,
+    Scorer,
+    TrainedScorer,
+    TwoStage,
+    read_head,
+)
 from hellofresh.evidence.retrieval.sparse import Bm25, SparseRetriever, TfIdf
-from hellofresh.evidence.retrieval.trained import TrainedScorer, read_head
+from hellofresh.tasks.outputs import Ranking
 
-__all__ = ["RETRIEVERS", "Opening", "dense_scorer", "open_retriever"]
+_CONSTANT = 60
+_LEAST_DEPTH = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Fusion:
+    """Reciprocal rank fusion.
+
+    Attributes:
+        parts: the retrievers.
+        name: as on the command line.
+    """
+
+    parts: Sequence[Retriever]
+    name: str = "hybrid"
+
+    @property
+    def parameters(self) -> Parameters:
+        """Those of the parts, behind their names."""
+        found = {f"{part.name}.{key}": value for part in self.parts for key, value in part.parameters.items()}
+        return {"fusion": "rrf", "constant": _CONSTANT, **found}
+
+    async def retrieve(self, query: str, k: int, *, before: date | None = None) -> Ranking:
+        """The k documents with the highest sums."""
+        sums: dict[str, float] = defaultdict(float)
+        for part in self.parts:
+            found = await part.retrieve(query, max(k, _LEAST_DEPTH), before=before)
+            for rank, document in enumerate(found.documents, start=1):
+                sums[document] += 1 / (_CONSTANT + rank)
+        ids_last_first = sorted(sums.items(), key=lambda item: item[0], reverse=True)
+        return made_ranking(sorted(ids_last_first, key=lambda item: -item[1])[:k])
+
 
 RETRIEVERS = ("tf-idf", "bm25", "minilm", "hybrid", "bm25+minilm")
 """Those that need nothing but the extra `retrieval`."""
@@ -90,3 +133,54 @@ def dense_scorer(name: str, corpus: RetrievalCorpus, opening: Opening) -> DenseS
     """A second stage by the vectors of an encoder, which are made if missing."""
     dense = _dense(name, corpus, opening)
     return DenseScorer(dense.encoder, dense.vectors, corpus.rows)
+
+
+@dataclass(frozen=True, slots=True)
+class FoundEvidence:
+    """A document that was found.
+
+    Attributes:
+        document: as in the corpus.
+        address: by which it is cited.
+        score: the retriever's.
+    """
+
+    document: CorpusDocument
+    address: str
+    score: float
+
+
+async def find_evidence(
+    workspace: Workspace, corpus: str, sha256: str, retriever: str, *, claim: str, count: int
+) -> list[FoundEvidence]:
+    """The documents that fit a claim best.
+
+    Args:
+        workspace: where corpora are.
+        corpus, sha256: which corpus, with which content.
+        retriever: as on the command line, such as `bm25+minilm`.
+        claim: what is looked for.
+        count: how many.
+
+    Raises:
+        UsageError: if the corpus has other content, or what the retriever needs is not there.
+        UnknownNameError: if there is no such retriever.
+    """
+    opened, finder = _opened(workspace.root, corpus, sha256, retriever)
+    found = await finder.retrieve(claim, count)
+    return [
+        FoundEvidence(_document(opened, name), document_address(corpus, name), score)
+        for name, score in zip(found.documents, found.scores, strict=True)
+    ]
+
+
+def _document(corpus: RetrievalCorpus, name: str) -> CorpusDocument:
+    row = corpus.rows[name]
+    return next(corpus.documents(row, row + 1))
+
+
+@lru_cache(maxsize=4)
+def _opened(root: Path, corpus: str, sha256: str, retriever: str) -> tuple[RetrievalCorpus, Retriever]:
+    """Opened once for all samples of a run."""
+    found = open_exact(Workspace(root), corpus, sha256)
+    return found, open_retriever(retriever, found)

@@ -13,25 +13,21 @@ from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from hellofresh.core.errors import DataError, UsageError
 from hellofresh.core.files import read_models, sha256_text
+from hellofresh.core.strict import Strict
 from hellofresh.evidence.retrieval.base import Retriever
 from hellofresh.evidence.retrieval.corpora import RetrievalCorpus
 from hellofresh.stats import Interval, area_under_curve, share_interval
-
-__all__ = [
-    "LabelledPair", "Rate", "Rates", "ScoredPairs", "ThresholdCalibration", "calibrate_threshold", "corpus_pairs",
-    "joined", "parse_rule", "read_pairs", "score_pairs",
-]  # fmt: skip
 
 Floats = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 _CANDIDATES = 2001
 
 
-class LabelledPair(BaseModel):
+class LabelledPair(Strict):
     """A text and a page, and whether the page is about what the text says.
 
     Attributes:
@@ -41,7 +37,6 @@ class LabelledPair(BaseModel):
         group: pairs of one group are not independent; the text itself where left out.
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
     text: str = Field(min_length=1, max_length=20_000)
     page: str = Field(min_length=1, max_length=1_000_000)
     relevant: bool
@@ -158,7 +153,7 @@ def read_pairs(path: Path) -> list[LabelledPair]:
     """Pairs, a line of JSON each: `text`, `page`, `relevant`, and `group` where pairs belong together.
 
     Raises:
-        DataError: if the file is missing or a line is no pair.
+        DataError: if the file is missing or a line is not a pair.
     """
     return list(read_models(path, LabelledPair))
 
@@ -168,7 +163,7 @@ async def corpus_pairs(
 ) -> list[LabelledPair]:
     """Each query with its relevant documents, and with the best others that a search finds.
 
-    These are hard cases: what a search brings, and not what lies around. What nobody judged counts as not relevant,
+    These are hard cases: what a search brings, and not what lies around. What was not judged counts as not relevant,
     though some of it is.
 
     Args:

@@ -8,7 +8,7 @@ from datetime import UTC, date, datetime, time
 from hellofresh.core.editions import ALL_ROWS
 from hellofresh.core.files import canonical_json
 from hellofresh.evidence.retrieval.corpora import RetrievalCorpus
-from hellofresh.evidence.retrieval.judgements import Query
+from hellofresh.evidence.retrieval.documents import Query
 from hellofresh.releases.candidates.funnel import Drop, Funnel
 from hellofresh.releases.candidates.rows import Collection, SourceFile
 from hellofresh.tasks import EvidenceQuery, Task

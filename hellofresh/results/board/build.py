@@ -28,7 +28,7 @@ from hellofresh.core.parquet import write_parquet
 from hellofresh.core.quarters import utc_text
 from hellofresh.core.stages import Stage, input_key
 from hellofresh.core.workspace import Workspace
-from hellofresh.judging.table import StudyFiles
+from hellofresh.judging.study import StudyFiles
 from hellofresh.releases.life.manifest import MANIFEST, Manifest, read_counts
 from hellofresh.results.board.copies import analyses_to_show, put_released
 from hellofresh.results.board.manifest import (

@@ -26,7 +26,7 @@ from hellofresh.models import Answer, Message, Request, ToolCall
 from hellofresh.runs.regimes._base import MAIN, Case, RegimeSettings
 from hellofresh.runs.regimes._outside import address, one_line, read_safely, search_safely, web_of
 from hellofresh.runs.regimes.endpoint.questions import Question, digest
-from hellofresh.submissions.intake.predictions import Prediction
+from hellofresh.submissions.format import Prediction
 from hellofresh.tasks import Task, get_task
 from hellofresh.tasks.outputs import Choice, Output
 from hellofresh.tasks.samples import to_json

@@ -20,8 +20,7 @@ from pydantic import Field, model_validator
 from hellofresh.core.errors import RunError
 from hellofresh.core.workspace import Workspace
 from hellofresh.models import Answer, Message, Request
-from hellofresh.rewards.base import RewardCase, RewardModel
-from hellofresh.rewards.card import read_card
+from hellofresh.rewards.base import RewardCase, RewardModel, read_card
 from hellofresh.runs.prompts import Prompt, PromptSet
 from hellofresh.runs.regimes._base import BaseRegime, Case, Outcome, Parameters, RegimeSettings
 from hellofresh.runs.regimes._outside import clean, cut_words, fence, one_line
@@ -31,7 +30,7 @@ from hellofresh.tasks.outputs import Output, Response, Status
 from hellofresh.tasks.transcripts import AskedEvent, Event, NotedEvent, ReadEvent, SearchedEvent
 
 if TYPE_CHECKING:
-    from hellofresh.evidence.retrieval.evidence import FoundEvidence
+    from hellofresh.evidence.retrieval.retrievers import FoundEvidence
 
 _TOKENS_A_WORD = 3
 _CITED = re.compile(r"\s*\[((?:\d{1,2})(?:\s*[,;]\s*\d{1,2})*)\]")
@@ -65,7 +64,7 @@ class EvidenceResponseSettings(RegimeSettings):
 
     Attributes:
         retrieval: whether documents are retrieved; without them the model answers from what it knows.
-        retriever: as for `hellofresh corpus search`, with one stage or two.
+        retriever: as for `hellofresh corpus compare`, with one stage or two.
         evidence: documents that the model is given.
         evidence_words: words of each.
         words: most words of the response.
@@ -191,7 +190,7 @@ def _drawn(request: Request, temperature: float, number: int) -> Request:
 
 
 async def _evidence(case: Case, settings: EvidenceResponseSettings) -> list[FoundEvidence]:
-    from hellofresh.evidence.retrieval.evidence import find_evidence  # with polars, which other regimes do not need
+    from hellofresh.evidence.retrieval.retrievers import find_evidence  # with polars, which other regimes do not need
 
     sample = case.sample
     if not isinstance(sample, EvidenceQuery):

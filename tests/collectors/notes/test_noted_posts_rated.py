@@ -22,9 +22,9 @@ from hellofresh.core.quarters import Quarter
 from hellofresh.core.workspace import Workspace
 from hellofresh.judging.people import close_study, open_study, page_folder
 from hellofresh.judging.references import about_copied_responses, reference_responses
-from hellofresh.judging.table import StudyFiles
+from hellofresh.judging.study import StudyFiles
 from hellofresh.releases import reveal
-from hellofresh.submissions.intake.predictions import Prediction
+from hellofresh.submissions.format import Prediction
 from hellofresh.tasks import get_task
 
 QUARTER, TASK = Quarter(2023, 2), get_task("x-posts")
@@ -71,7 +71,7 @@ def test_people_and_runs_are_rated_side_by_side_and_scored_at_the_reveal(
     ]
     (run / "predictions.jsonl").write_text("".join(json.dumps(row, sort_keys=True) + "\n" for row in said))
     folder = tmp_path / "study"
-    assert main(["rate", "prepare", *edition, "--run", run.name, str(folder)]) == 0
+    assert main(["rate", "assign", *edition, "--run", run.name, "--prepare", str(folder)]) == 0
     rows = list(read_jsonl(folder / "responses.jsonl"))
     assert {row["system"] for row in rows} == {"human-high", "human-low", "scripted correction"} and len(rows) == 18
     assert rows[0]["sources"] == ["https://office.example/100"]

@@ -33,12 +33,12 @@ def test_the_newest_text_is_there_without_markup_and_redirects_are_not(capsys, m
     dump.write_text(DUMP.format(pages=page(1, "Kite", old, new) + page(2, "Kites", "#REDIRECT [[Kite]]")))
     monkeypatch.setenv("HELLOFRESH_DATA", str(make.workspace().root))
     for chunk, count in ((0, 1), (8, 2)):
-        assert main(["corpus", "build", "wiki", "--dump", str(dump), "--chunk", str(chunk), "--json"]) == 0
+        assert main(["corpus", "import", "wiki", str(dump), "--name", "wiki", "--chunk", str(chunk), "--json"]) == 0
         assert json.loads(capsys.readouterr().out)["documents"] == count
     assert main(["corpus", "show", "wiki", "--document", "1-1", "--json"]) == 0
     shown = json.loads(capsys.readouterr().out)
     assert (shown["text"], shown["date"]) == ("The kite is a bird of the hill.", "2024-02-03")
-    assert main(["corpus", "build", "wiki", "--dump", str(dump), "--chunk", "-1"]) == 2
+    assert main(["corpus", "import", "wiki", str(dump), "--name", "wiki", "--chunk", "-1"]) == 2
 
 
 @given(st.lists(st.text(st.sampled_from("ab "), max_size=40), max_size=8), st.integers(1, 9))

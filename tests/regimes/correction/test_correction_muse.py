@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from hellofresh.judging.muse import MusePost
-from hellofresh.judging.table import RatingPhase
+from hellofresh.judging.study import RatingPhase
 from hellofresh.runs.regimes import REGIMES
 from hellofresh.runs.regimes.correction import OPENINGS
 from hellofresh.tasks.transcripts import AskedEvent, NotedEvent, QuotedEvent, ReadEvent, SearchedEvent

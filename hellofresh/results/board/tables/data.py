@@ -31,10 +31,9 @@ from hellofresh.results.board.schema import (
     SourceRow,
 )
 from hellofresh.results.board.splits import BoardSplit, SplitPlace
-from hellofresh.submissions import SPLITS
-from hellofresh.submissions.intake.released import due_in
+from hellofresh.submissions.released import due_in
 from hellofresh.tasks import TASKS, EvidenceQuery, get_task, relevance_of
-from hellofresh.tasks.samples import Sample
+from hellofresh.tasks.samples import Sample, Split
 
 _COUNTED = ("ratings", "revert_delay_s", "survived_edits", "required_edits", "distinct_users")
 """The facts that are amounts."""
@@ -168,12 +167,12 @@ def due_ids(
         DataError: if a release is damaged.
     """
     for edition in sorted({place.edition for place in splits}):
-        for kind in SPLITS:
-            places = [one for one in splits if (one.edition, one.split) == (edition, kind.name)]
+        for split in Split:
+            places = [one for one in splits if (one.edition, one.split) == (edition, split)]
             own = [one.manifest for one in places if one.task in TASKS]
             if not own or not all(manifest.calendar or manifest.dataset for manifest in own):
                 continue
-            due, keys = due_in(workspace, edition, kind), {"edition": str(edition), "split": kind.name}
+            due, keys = due_in(workspace, edition, split), {"edition": str(edition), "split": split}
             for task, ids in due.ids.items():
                 if task not in due.calendars or moment >= due.calendars[task].opens:
                     yield {**keys, "task": task}, [DueId(key, taken_down=False) for key in sorted(ids)]

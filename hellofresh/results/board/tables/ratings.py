@@ -6,10 +6,17 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import polars as pl
 
-from hellofresh.judging.agreement import counted_values
+from hellofresh.judging.comparison import counted_values
 from hellofresh.judging.judges import JudgeQuality, judge_quality, known_judges
-from hellofresh.judging.study import RatedStudy, read_responses, read_samples, read_study
-from hellofresh.judging.table import JudgeKind, RatingPhase, StudyFiles
+from hellofresh.judging.study import (
+    JudgeKind,
+    RatedStudy,
+    RatingPhase,
+    StudyFiles,
+    read_responses,
+    read_samples,
+    read_study,
+)
 from hellofresh.results.board.schema import JudgeRow, RatedResponse, RatedRow
 from hellofresh.results.board.splits import BoardSplit
 from hellofresh.results.rated import RatedStanding, rated_standings

@@ -19,17 +19,15 @@ from hellofresh.releases import load_prospective
 from hellofresh.releases.life.load import load_public
 from hellofresh.releases.life.manifest import calendar_of, read_manifest
 from hellofresh.releases.life.tombstones import TOMBSTONES, read_tombstones
-from hellofresh.submissions.intake.due import Due
-from hellofresh.submissions.intake.splits import MAIN, PROSPECTIVE_SPLIT, SubmissionSplit
+from hellofresh.submissions.check import Due
 from hellofresh.tasks import TASKS, get_task
-
-__all__ = ["due_in", "edition_with", "fetch_due"]
+from hellofresh.tasks.samples import MAIN, PROSPECTIVE, Split
 
 _MOST_BYTES = 200_000_000
 _TIMEOUT_S, _QUIET_S = 600.0, 60.0
 
 
-def due_in(source: Workspace | Path, edition: Edition, split: SubmissionSplit = MAIN) -> Due:
+def due_in(source: Workspace | Path, edition: Edition, split: Split = MAIN) -> Due:
     """What is due in a quarter, on the main split or on the prospective one.
 
     Args:
@@ -49,7 +47,7 @@ def due_in(source: Workspace | Path, edition: Edition, split: SubmissionSplit = 
             fix="Name the folder or address of its public samples with --samples, or run: make release",
             code="no-release",
         )
-    if split is PROSPECTIVE_SPLIT:
+    if split is PROSPECTIVE:
         drawn = {name: load_prospective(workspace, edition, get_task(name)) for name in names}
         known = {name: tuple(sample.id for sample in item.samples) for name, item in drawn.items()}
         days = {name: item.days for name, item in drawn.items()}
@@ -71,7 +69,7 @@ def due_in(source: Workspace | Path, edition: Edition, split: SubmissionSplit = 
     return Due(edition, ids, calendars, frozenset(taken_down), revealed=frozenset(revealed))
 
 
-def edition_with(workspace: Workspace, ids: Collection[str], split: SubmissionSplit = MAIN) -> Edition | None:
+def edition_with(workspace: Workspace, ids: Collection[str], split: Split = MAIN) -> Edition | None:
     """The released edition that has more than half of these ids, None if no edition has."""
     for edition in dict.fromkeys(edition for edition, _ in workspace.released()):
         try:
@@ -83,16 +81,16 @@ def edition_with(workspace: Workspace, ids: Collection[str], split: SubmissionSp
     return None
 
 
-def _place(workspace: Workspace, edition: Edition, task: str, split: SubmissionSplit) -> Path:
+def _place(workspace: Workspace, edition: Edition, task: str, split: Split) -> Path:
     folder = workspace.release(edition, task)
-    return folder if split is MAIN else folder / split.name
+    return folder if split is MAIN else folder / split
 
 
 def _workspace_of(folder: Path) -> Workspace:
     return Workspace(folder.parent if folder.name == "releases" and not (folder / "releases").is_dir() else folder)
 
 
-def fetch_due(address: str, edition: Edition, split: SubmissionSplit = MAIN) -> Due:
+def fetch_due(address: str, edition: Edition, split: Split = MAIN) -> Due:
     """What is due in a quarter, by the manifests and samples under an address.
 
     Args:
@@ -115,10 +113,10 @@ def fetch_due(address: str, edition: Edition, split: SubmissionSplit = MAIN) -> 
         return due_in(folder, edition, split)
 
 
-async def _fetch(base: str, folder: Path, edition: Edition, split: SubmissionSplit) -> None:
+async def _fetch(base: str, folder: Path, edition: Edition, split: Split) -> None:
     async with files_below(base, most_bytes=_MOST_BYTES, timeout_s=_TIMEOUT_S, quiet_s=_QUIET_S) as files:
         for task in TASKS:
-            place = f"{edition}/{task}" if split is MAIN else f"{edition}/{task}/{split.name}"
+            place = f"{edition}/{task}" if split is MAIN else f"{edition}/{task}/{split}"
             if await files.take(f"{place}/manifest.json", folder / place / "manifest.json", most_bytes=_MOST_BYTES):
                 for name in ("samples.jsonl", TOMBSTONES):
                     await files.take(f"{place}/{name}", folder / place / name, most_bytes=_MOST_BYTES)

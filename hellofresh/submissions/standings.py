@@ -1,11 +1,23 @@
-"""Where each submission of a quarter stands: which ones count on which task, and why the others do not.
+"""Where each submission of an edition stands: which ones count on which task, why others do not, and what looks copied.
 
 Only what came in before the deadline counts, by its receipt, and only as it came in. Of a team's entries for a task and
 quarter the two with the latest receipts count. Teams that look alike count as one.
+
+A flag is a question to the maintainers, not a verdict. Two entries on a task are flagged where
+
+- all labels are the same (`same-labels`);
+- Cohen's kappa of their labels is 0.95 or more on at least 100 samples (`nearly-same-labels`);
+- nine in ten confidences are equal to the digit, with at least ten values among them (`same-confidences`);
+- of the samples on which either errs, at least 20, both err alike on nine in ten (`same-errors`; needs the truth).
+
+A text or a ranking is compared like a label: it is the same or not. Entries whose labels agree by chance on nine in ten
+samples, such as those that always say yes, are not compared by labels. Between entries of one team only the first sign
+counts, since variants of a system err alike.
 """
 
 from __future__ import annotations
 
+import hashlib
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -13,31 +25,154 @@ from datetime import UTC, datetime
 from enum import StrEnum
 from pathlib import Path
 
+import numpy as np
+from numpy.typing import NDArray
+
 from hellofresh.core.calendar import Calendar
-from hellofresh.core.clock import Event
 from hellofresh.core.editions import Edition, is_edition
 from hellofresh.core.quarters import utc_text
-from hellofresh.submissions.intake.check import Submission, inspect_submission, is_misnamed
-from hellofresh.submissions.intake.due import Due
-from hellofresh.submissions.intake.faults import Fault
-from hellofresh.submissions.intake.names import skeleton
-from hellofresh.submissions.intake.predictions import Prediction
-from hellofresh.submissions.intake.splits import MAIN, SPLITS, SubmissionSplit
-from hellofresh.submissions.receipts.copies import GivenAnswers, find_copies
-from hellofresh.submissions.receipts.receipt import Receipt, read_receipt
+from hellofresh.submissions.check import Due, Submission, inspect_submission, is_misnamed
+from hellofresh.submissions.format import Fault, Prediction, has_split
+from hellofresh.submissions.names import skeleton
+from hellofresh.submissions.receipts import Receipt, find_submissions, is_linked, read_receipt
+from hellofresh.tasks import MOST_CLASSES
+from hellofresh.tasks.samples import MAIN, Split
 
-__all__ = [
-    "MOST_ENTRIES",
-    "EntryOutcome",
-    "SubmissionStanding",
-    "SubmissionStandings",
-    "copied_from",
-    "find_submissions",
-    "given_on",
-    "passed_over",
-    "receipt_events",
-    "standings",
-]
+_FEWEST = 20
+_FEWEST_NEARLY = 100
+_KAPPA = 0.95
+_CHANCE = 0.9
+_SHARE = 0.9
+_FEWEST_VALUES = 10
+_VALUES = range(-1, MOST_CLASSES)
+"""No answer, and labels: what may agree by chance."""
+
+_Floats = NDArray[np.float32]
+
+
+@dataclass(frozen=True, slots=True)
+class GivenAnswers:
+    """What an entry said on one task.
+
+    Attributes:
+        origin: team and system.
+        team: whose it is.
+        received: when it came in, None where that is not known.
+        answers: by sample id, a label or a text; None means no answer.
+        confidences: confidence by sample id, where one was given.
+    """
+
+    origin: str
+    team: str
+    received: datetime | None
+    answers: Mapping[str, int | str | None] = field(repr=False)
+    confidences: Mapping[str, float] = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Copy:
+    """Two entries that agree more than chance allows.
+
+    Attributes:
+        later: origin of the entry that came in later.
+        earlier: origin of the one before it.
+        sign: by what it shows.
+        what: the finding, a phrase that begins with a verb.
+    """
+
+    later: str
+    earlier: str
+    sign: str
+    what: str
+
+
+def find_copies(
+    entries: Sequence[GivenAnswers], ids: Sequence[str], truth: Mapping[str, int] | None = None
+) -> list[Copy]:
+    """All pairs of entries that look copied, one sign a pair, the strongest first.
+
+    Args:
+        entries: what each said on the task; all samples of it.
+        ids: the task's samples.
+        truth: label by sample id, where it is known and may be used.
+    """
+    if len(entries) < 2 or len(ids) < _FEWEST:
+        return []
+    ordered = sorted(entries, key=lambda entry: (entry.received or datetime.max.replace(tzinfo=UTC), entry.origin))
+    tests = _Tests(ordered, ids, truth)
+    found = []
+    for later in range(1, len(ordered)):
+        for earlier in np.flatnonzero(tests.any_sign[later, :later]):
+            sign, what = tests.strongest(later, int(earlier))
+            found.append(Copy(ordered[later].origin, ordered[int(earlier)].origin, sign, what))
+    return found
+
+
+class _Tests:
+    """The four signs for every pair; matrices are entries by entries."""
+
+    def __init__(self, entries: Sequence[GivenAnswers], ids: Sequence[str], truth: Mapping[str, int] | None) -> None:
+        said = np.array([[_code(entry.answers.get(key)) for key in ids] for entry in entries], dtype=np.int64)
+        self.size = len(ids)
+        self.texts = any(isinstance(answer, str) for entry in entries for answer in entry.answers.values())
+        self.agree: _Floats = np.stack([(said == row).sum(axis=1, dtype=np.float32) for row in said])
+        share = [(said == value).mean(axis=1, dtype=np.float32) for value in _VALUES]
+        chance: _Floats = np.sum([np.outer(part, part) for part in share], axis=0)
+        teams = np.array([entry.team for entry in entries])
+        others = teams[:, None] != teams[None, :]
+        meant = chance <= _CHANCE
+        self.kappa = np.where(meant, (self.agree / self.size - chance) / np.maximum(1 - chance, 1e-6), 0)
+        self.same = (self.agree >= self.size) & meant
+        self.nearly = (self.kappa >= _KAPPA) & others & (self.size >= _FEWEST_NEARLY)
+        self.confidences = _equal_confidences(entries, ids) & others
+        self.errors = _same_errors(said, ids, truth) & meant & others if truth else np.zeros_like(self.same)
+        self.any_sign = self.same | self.nearly | self.confidences | self.errors
+
+    def strongest(self, one: int, other: int) -> tuple[str, str]:
+        """The strongest sign of a pair, and the finding."""
+        what = "answer" if self.texts else "label"
+        if self.same[one, other]:
+            return "same-labels", f"has the same {what} on all {self.size} samples as"
+        if self.confidences[one, other]:
+            return "same-confidences", "has the same confidences, nine in ten to the digit, as"
+        if self.nearly[one, other]:
+            equal = int(self.agree[one, other])
+            return "nearly-same-labels", f"has the same {what} on {equal} of {self.size} samples as"
+        return "same-errors", "errs on the same samples, nine in ten of them, as"
+
+
+def _code(answer: int | str | None) -> int:
+    """A number for an answer; texts have one beyond all labels."""
+    if isinstance(answer, str):
+        return MOST_CLASSES + int.from_bytes(hashlib.sha256(answer.encode()).digest()[:6])
+    return -1 if answer is None else answer
+
+
+def _both(marks: NDArray[np.bool_]) -> _Floats:
+    """In how many columns both rows have a mark."""
+    numbers = marks.astype(np.float32)
+    found: _Floats = numbers @ numbers.T
+    return found
+
+
+def _equal_confidences(entries: Sequence[GivenAnswers], ids: Sequence[str]) -> NDArray[np.bool_]:
+    given = np.array([[entry.confidences.get(key, np.nan) for key in ids] for entry in entries])
+    rich = np.array([len(np.unique(row[~np.isnan(row)])) >= _FEWEST_VALUES for row in given])
+    found = np.zeros((len(entries), len(entries)), dtype=bool)
+    for number in np.flatnonzero(rich):
+        found[number] = rich & ((given == given[number]).mean(axis=1) >= _SHARE)
+    return found
+
+
+def _same_errors(said: NDArray[np.int64], ids: Sequence[str], truth: Mapping[str, int]) -> NDArray[np.bool_]:
+    wrong = said != np.array([truth.get(key, -2) for key in ids], dtype=np.int64)
+    # Where an answer is wrong and another is the same, both are wrong.
+    alike: _Floats = np.stack([(wrong & (said == row)).sum(axis=1, dtype=np.float32) for row in said])
+    number = wrong.sum(axis=1, dtype=np.float32)
+    either = number[:, None] + number[None, :] - _both(wrong)
+    found: NDArray[np.bool_] = (either >= _FEWEST) & (alike >= _SHARE * either)
+    return found
+
 
 MOST_ENTRIES = 2
 """Entries of a team that count on a task and quarter."""
@@ -62,7 +197,7 @@ class SubmissionStanding:
     Attributes:
         folder: its folder.
         submission: None where it has a fault.
-        receipt: None where there is none that can be read.
+        receipt: None where it is missing or cannot be read.
         faults: what is wrong with it.
         warnings: what deserves a second look.
         tasks: by task that it takes part in, whether it counts.
@@ -91,29 +226,8 @@ class SubmissionStandings:
     passed_over: tuple[str, ...]
 
 
-def find_submissions(root: Path, edition: Edition) -> list[Path]:
-    """Folders of all submissions for a quarter, in order; links and misnamed folders are left out."""
-    folders = (folder for folder in root.glob(f"{edition}/*/*") if folder.is_dir() and any(folder.iterdir()))
-    return sorted(folder for folder in folders if not is_misnamed(folder) and not is_linked(folder))
-
-
-def receipt_events(root: Path) -> Iterator[Event]:
-    """The receipts of all quarters, whatever became of their entries; what is no receipt records nothing."""
-    folders = (path for path in root.glob("*/*/*") if is_edition(path.parents[1].name))
-    for folder in sorted(path for path in folders if path.is_dir() and not is_linked(path)):
-        for split in SPLITS:
-            receipt = read_receipt(folder, [], split)
-            if receipt is not None:
-                what = f"the receipt of {folder.parent.name}/{folder.name} for {receipt.edition}"
-                yield Event(receipt.received, what, str(folder / split.receipt))
-
-
-def is_linked(folder: Path) -> bool:
-    return any(path.is_symlink() for path in (folder, folder.parent, folder.parent.parent))
-
-
 def passed_over(root: Path, edition: Edition) -> list[str]:
-    """Sentences about what lies among the submissions and is none, by where it lies or how it is named."""
+    """Sentences about files and folders that are not submissions, because of their place or name."""
     return sorted(_passed_over(root, edition))
 
 
@@ -169,14 +283,14 @@ def standings(
 def _folders(root: Path, due: Due) -> list[Path]:
     """The folders with something for the split; one with nothing for any is a faulty submission to the main one."""
 
-    def is_for(folder: Path, split: SubmissionSplit) -> bool:
-        return split.is_in(folder) or (split is MAIN and not any(other.is_in(folder) for other in SPLITS))
+    def is_for(folder: Path, split: Split) -> bool:
+        return has_split(folder, split) or (split is MAIN and not any(has_split(folder, other) for other in Split))
 
     return [folder for folder in find_submissions(root, due.edition) if is_for(folder, due.split)]
 
 
 def _read(folder: Path, due: Due, moment: datetime | None) -> SubmissionStanding:
-    checked = inspect_submission(folder, due.edition, due.ids, moment, taken_down=due.taken_down, split=due.split)
+    checked = inspect_submission(folder, due, moment)
     about_receipt: list[Fault] = []
     receipt = read_receipt(folder, about_receipt, due.split)
     faults = (*checked.faults, *about_receipt)

@@ -1,45 +1,243 @@
-"""Predictions: one a line of JSON, or one a row of CSV with the same columns."""
+"""The files of a submission: what each holds, reading it strictly, and writing it in its canonical form.
+
+All that is read may be anything: it is bounded in size and depth, parsed strictly, and nothing of it is run or used as
+a path. A folder has one `system.toml`; predictions and receipt of each split lie beside it under names of their own.
+"""
 
 from __future__ import annotations
 
 import csv
+import json
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import date
 from pathlib import Path
-from typing import Annotated, Literal, Self
+from typing import Annotated, Literal, Self, get_args
 
 from pydantic import (
-    BaseModel,
-    ConfigDict,
     Field,
     StringConstraints,
     ValidationError,
+    ValidationInfo,
     field_validator,
     model_validator,
 )
 
-from hellofresh.submissions.intake.content import BadJsonError, problems, read_plain, strict_json
-from hellofresh.submissions.intake.faults import MAX_BYTES, MAX_FAULTS, MAX_LINE_BYTES, Fault
-from hellofresh.submissions.intake.splits import MAIN, SubmissionSplit
+from hellofresh.core.files import BadJsonError, parse_toml, strict_json
+from hellofresh.core.strict import Strict
+from hellofresh.submissions.names import MAX_NAME, faults_of_name, is_plain_text
 from hellofresh.tasks import MOST_CLASSES
 from hellofresh.tasks.outputs import Choice, Output, Ranking, Response, Status
+from hellofresh.tasks.samples import MAIN, PROSPECTIVE, Split
 
-__all__ = [
-    "ANSWERS",
-    "CSV",
-    "JSONL",
-    "MOST_REPETITIONS",
-    "Prediction",
-    "PredictionLine",
-    "ReadPredictions",
-    "canonical_row",
-    "hashed_row",
-    "predictions_file",
-    "read_predictions",
-]
 
-JSONL, CSV = MAIN.jsonl, MAIN.csv
+@dataclass(frozen=True, slots=True)
+class SplitFiles:
+    """Names of the files of a split: predictions as JSON lines or as a table, and the receipt."""
+
+    jsonl: str
+    csv: str
+    receipt: str
+
+    @property
+    def names(self) -> tuple[str, str, str]:
+        """All of them."""
+        return self.jsonl, self.csv, self.receipt
+
+
+FILES: Mapping[Split, SplitFiles] = {
+    MAIN: SplitFiles("predictions.jsonl", "predictions.csv", "receipt.json"),
+    PROSPECTIVE: SplitFiles("prospective.jsonl", "prospective.csv", "receipt_prospective.json"),
+}
+
+
+def has_split(folder: Path, split: Split) -> bool:
+    """Whether a folder has any file of a split."""
+    return any((folder / name).exists() or (folder / name).is_symlink() for name in FILES[split].names)
+
+
+MAX_BYTES = 10_000_000
+MAX_INFO_BYTES = 16_000
+"""Enough for the longest notes; the TOML parser's time grows with the square of a dotted key's length."""
+MAX_RECEIPT_BYTES = 200_000
+MAX_LINE_BYTES = 200_000
+MAX_FAULTS = 100
+"""After so many of a kind, the rest is only counted."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """One thing that is wrong: a stable code, the place, the fault, and what to do."""
+
+    code: str
+    where: str
+    what: str
+    fix: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.where}: {self.what} [{self.code}]" + (f". {self.fix}" if self.fix else "")
+
+
+_KINDS = (
+    (b"PK\x03\x04", "a zip archive"), (b"\x1f\x8b", "gzip data"), (b"BZh", "bzip2 data"), (b"\xfd7zXZ", "xz data"),
+    (b"\x28\xb5\x2f\xfd", "zstd data"), (b"7z\xbc\xaf\x27\x1c", "a 7z archive"),
+    *((bytes((0x80, version)), "a pickle") for version in range(2, 6)),
+)  # fmt: skip
+
+
+def read_plain(path: Path, most: int, faults: list[Fault]) -> bytes | None:
+    """The content of a plain file of text, or None and a fault."""
+    if path.is_symlink() or (path.exists() and not path.is_file()):
+        faults.append(Fault("not-a-file", str(path), "a link or folder", "Submit the file itself."))
+        return None
+    if not path.exists():
+        faults.append(Fault("missing-file", str(path), "no such file", "Submit predictions.jsonl and system.toml."))
+        return None
+    size = path.stat().st_size
+    if size > most:
+        faults.append(Fault("too-large", str(path), f"{size:,} bytes", f"At most {most:,} bytes are taken."))
+        return None
+    content = path.read_bytes()
+    fault = _no_text(content)
+    if fault is not None:
+        code, what, fix = fault
+        faults.append(Fault(code, str(path), what, fix))
+        return None
+    return content
+
+
+def _no_text(content: bytes) -> tuple[str, str, str] | None:
+    """Code, fault and remedy where the content cannot be a text in UTF-8."""
+    for mark, name in _KINDS:
+        if content.startswith(mark):
+            return "wrong-kind", f"this is {name}", "Submit the plain text file."
+    if content[257:262] == b"ustar":
+        return "wrong-kind", "this is a tar archive", "Submit the plain text file."
+    if content.startswith((b"\xff\xfe", b"\xfe\xff")) or b"\x00" in content:
+        return "not-utf8", "UTF-16 or NUL bytes", "Save the file as UTF-8."
+    if content.startswith(b"\xef\xbb\xbf"):
+        return "byte-order-mark", "a byte-order mark before the text", "Save the file as UTF-8 without it."
+    return None
+
+
+def problems(error: ValidationError) -> Iterator[tuple[str, str]]:
+    """Field and fault of each finding; a field that came from outside is named only if it is a plain name."""
+    for item in error.errors(include_url=False, include_input=False)[:MAX_FAULTS]:
+        field = ".".join(str(part)[:80] for part in item["loc"] if not isinstance(part, str) or part.isidentifier())
+        yield field or "the whole", item["msg"].removeprefix("Value error, ")
+
+
+SYSTEM = "system.toml"
+
+Line = Annotated[str, StringConstraints(min_length=1, max_length=MAX_NAME, strip_whitespace=True)]
+Regime = Literal["zero-shot", "web-search", "agent", "other"]
+REGIMES: tuple[str, ...] = get_args(Regime)
+
+
+class SystemInfo(Strict):
+    """`system.toml`: what the board shows of a system."""
+
+    name: Line
+    team: Line
+    contact: Line
+    regime: Regime
+    models: list[Line] = Field(max_length=20)
+    knowledge_cutoff: date | Literal["unknown"]
+    url: str = Field(default="", max_length=300)
+    notes: str = Field(default="", max_length=2000)
+
+    @field_validator("name", "team", "contact", "models", "notes", mode="after")
+    @classmethod
+    def _plain(cls, value: str | list[str], field: ValidationInfo) -> str | list[str]:
+        allowed = "\n" if field.field_name == "notes" else ""
+        for text in [value] if isinstance(value, str) else value:
+            fault = is_plain_text(text, allowed)
+            if not fault and field.field_name in {"name", "team", "models"}:
+                fault = faults_of_name(text)
+            if fault:
+                raise ValueError(fault)
+        return value
+
+    @field_validator("knowledge_cutoff", mode="after")
+    @classmethod
+    def _not_in_the_future(cls, value: date | str, field: ValidationInfo) -> date | str:
+        today = (field.context or {}).get("today")
+        if isinstance(value, date) and isinstance(today, date) and value > today:
+            raise ValueError(f"must not be in the future, it is {today} (UTC)")
+        return value
+
+    @field_validator("url", mode="after")
+    @classmethod
+    def _web_address(cls, value: str) -> str:
+        if value and not re.fullmatch(r"https?://[^\s<>\"']+", value):
+            raise ValueError("must be empty or begin with https:// or http://")
+        return value
+
+
+def read_info(path: Path, today: date, faults: list[Fault]) -> SystemInfo | None:
+    """Read `system.toml`, or None and what is wrong with it.
+
+    Args:
+        path: the file.
+        today: no knowledge cutoff may be later.
+        faults: gets what is wrong.
+    """
+    content = read_plain(path, MAX_INFO_BYTES, faults)
+    if content is None:
+        return None
+    try:
+        return SystemInfo.model_validate(parse_toml(content), context={"today": today})
+    except UnicodeDecodeError as error:
+        faults.append(Fault("not-utf8", str(path), f"byte {error.start} is not UTF-8", "Save the file as UTF-8."))
+    except ValidationError as error:
+        faults += _field_faults(error, str(path), _INFO_FIXES, SystemInfo.model_fields)
+    except ValueError as error:
+        fix = "Put texts in double quotes and the date without any; submissions/README.md shows a whole file."
+        faults.append(Fault("bad-toml", str(path), f"not TOML ({error})", fix))
+    return None
+
+
+_LINE = f"Give a line of 1 to {MAX_NAME} characters."
+_INFO_FIXES = {
+    **dict.fromkeys(("name", "team", "contact"), _LINE),
+    "regime": f"Give one of {', '.join(REGIMES)}.",
+    "models": f"Name at most 20 models, each in a line of 1 to {MAX_NAME} characters; none for a system of rules.",
+    "knowledge_cutoff": 'Give a date that is not in the future, such as 2026-01-31 without quotes, or "unknown".',
+    "url": "Give an address that begins with https://, or nothing.",
+    "notes": "Give a text of at most 2,000 characters, or nothing.",
+}
+
+
+def _field_faults(
+    error: ValidationError, where: str, fixes: Mapping[str, str], fields: Iterable[str]
+) -> Iterator[Fault]:
+    """A fault for each field that a model refuses, with what to do; unknown fields are to be taken out."""
+    other = f"The fields are {', '.join(fields)}; take others out."
+    for field, what in problems(error):
+        yield Fault("bad-field", f"{where}, {field}", what, fixes.get(field.partition(".")[0], other))
+
+
+def system_toml(info: SystemInfo) -> str:
+    """The text of a `system.toml` that says this."""
+    cutoff = info.knowledge_cutoff
+    lines = [
+        f"name = {_quoted(info.name)}",
+        f"team = {_quoted(info.team)}",
+        f"contact = {_quoted(info.contact)}",
+        f"regime = {_quoted(info.regime)}",
+        f"models = [{', '.join(_quoted(model) for model in info.models)}]",
+        f"knowledge_cutoff = {cutoff.isoformat() if isinstance(cutoff, date) else _quoted(cutoff)}",
+        f"url = {_quoted(info.url)}",
+        f"notes = {_quoted(info.notes)}",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _quoted(text: str) -> str:
+    """A TOML basic string; JSON's escapes are among TOML's."""
+    return json.dumps(text, ensure_ascii=False)
+
 
 ANSWERS: Mapping[type[Output], str] = {Choice: "label", Response: "text", Ranking: "documents"}
 """The field that holds what a task takes."""
@@ -60,14 +258,12 @@ _Document = Annotated[str, StringConstraints(min_length=1, max_length=200, patte
 _Probability = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
 
 
-class Prediction(BaseModel):
+class Prediction(Strict):
     """One line of `predictions.jsonl`.
 
     It has one of `label`, `text` and `documents`, as its task takes; null is no answer, which counts as wrong.
     `confidence`, the probability of label 1 of two classes, is the older form of `probabilities`.
     """
-
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 
     id: str = Field(min_length=1, max_length=80)
     label: int | None = Field(default=None, ge=0, lt=MOST_CLASSES)
@@ -179,14 +375,15 @@ def hashed_row(prediction: Prediction) -> dict[str, object]:
     return {name: row[name] for name in _ALWAYS} | said
 
 
-def predictions_file(folder: Path, faults: list[Fault], split: SubmissionSplit = MAIN) -> Path:
+def predictions_file(folder: Path, faults: list[Fault], split: Split = MAIN) -> Path:
     """The file of predictions in a folder: JSONL, or CSV where there is no JSONL."""
-    lines, table = folder / split.jsonl, folder / split.csv
+    files = FILES[split]
+    lines, table = folder / files.jsonl, folder / files.csv
     if not (table.exists() or table.is_symlink()):
         return lines
     if lines.exists() or lines.is_symlink():
         faults.append(
-            Fault("two-files", str(folder), f"both {split.jsonl} and {split.csv}", "Submit only one of them.")
+            Fault("two-files", str(folder), f"both {files.jsonl} and {files.csv}", "Submit only one of them.")
         )
         return lines
     return table
@@ -261,7 +458,7 @@ def _read_line(
     except BadJsonError as error:
         faults.append(Fault(error.code, where, str(error), _REMEDIES.get(error.code, "")))
     except ValidationError as error:
-        faults += (Fault("bad-field", f"{where}, {field}", what, _remedy_of(field)) for field, what in problems(error))
+        faults += _field_faults(error, where, _LINE_FIXES, _COLUMNS)
     name = row.get("id") if isinstance(row, dict) else None
     return name if isinstance(name, str) else None
 
@@ -280,7 +477,7 @@ _REMEDIES = {
     "lone-surrogate": "Write the character itself, in UTF-8.",
     "long-line": "Give each sample a line of its own, and shorten long texts.",
 }
-_FIELDS = {
+_LINE_FIXES = {
     "id": "Copy the sample's id as it is, in quotes.",
     "label": "Give the number of a class (with two classes 0 or 1), or null for no answer, without quotes.",
     "text": "Give a text of at most 20,000 characters, or null for no answer.",
@@ -294,12 +491,6 @@ _FIELDS = {
     "sources": "Give a list of at most 50 http(s) addresses, or leave it out.",
     "the whole": 'Give each sample a line such as {"id": "...", "label": 1}.',
 }
-
-
-def _remedy_of(field: str) -> str:
-    """What to do about a field; one that nobody asked for is to go."""
-    known = _FIELDS.get(field.partition(".")[0])
-    return known or f"The fields are {', '.join(_COLUMNS)}; take others out."
 
 
 def _read_header(line: bytes, where: str, faults: list[Fault]) -> tuple[str, ...]:

@@ -14,8 +14,6 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from functools import cache
 
-__all__ = ["FOLDER_NAME", "MAX_NAME", "faults_of_name", "is_plain_text", "skeleton", "slug", "vendor_in"]
-
 MAX_NAME = 80
 FOLDER_NAME = re.compile(r"(?!(?:con|prn|aux|nul|com\d|lpt\d)$)[a-z0-9][a-z0-9-]{0,39}", re.ASCII)
 _INVISIBLE = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}

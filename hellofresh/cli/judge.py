@@ -1,4 +1,4 @@
-"""`hellofresh rate rewards`: systems that respond to claims, judged by reward models and by plain signs."""
+"""`hellofresh judge`: a model, a classifier, reward models or the rule of links rate the responses of a study."""
 
 from __future__ import annotations
 
@@ -9,41 +9,136 @@ from collections.abc import Mapping, Sequence
 import polars as pl
 
 from collectors.labelled import read_responses_column
-from hellofresh.cli._output import CommandOutput
+from hellofresh.cli._output import CommandOutput, duration
+from hellofresh.core.editions import parse_edition
 from hellofresh.core.errors import UsageError
 from hellofresh.core.files import read_models
+from hellofresh.core.net.public import PublicHttp
 from hellofresh.core.workspace import Workspace
-from hellofresh.evidence.retrieval.evidence import find_evidence
-from hellofresh.judging.model_judge import keep_ratings
+from hellofresh.evidence.retrieval.retrievers import find_evidence
+from hellofresh.judging.classifiers import SMOKE_TEST, classify_study
+from hellofresh.judging.links import RULES, judge_links
+from hellofresh.judging.model_judge import (
+    JudgeSettings,
+    Judging,
+    foresee_judging,
+    judge_study,
+    keep_ratings,
+)
 from hellofresh.judging.people import SystemResponse
 from hellofresh.judging.reward_judges import JudgedSystems, judge_by_rewards, judge_name, reward_ratings
-from hellofresh.judging.study import RatedStudy
-from hellofresh.judging.table import JudgeKind
+from hellofresh.judging.rubric import load_rubric
+from hellofresh.judging.study import JudgeKind, RatedStudy, read_responses, read_study
 from hellofresh.releases import Release, load_release
 from hellofresh.results.entries import entries_of_runs
 from hellofresh.results.response_study import responses_of, study_of_responses
-from hellofresh.rewards.card import RewardCard, read_card
+from hellofresh.rewards.base import RewardCard, read_card
 from hellofresh.rewards.models import open_combined
 from hellofresh.stats.multiway import ClusteredMean
-from hellofresh.tasks import EvidenceQuery, get_task
-from hellofresh.tasks.claim_responses import RUBRIC
+from hellofresh.tasks import EvidenceQuery, claim_responses, corrections, get_task
+from hellofresh.tasks.samples import to_json
 
-__all__ = ["run"]
+_AGENT = "HelloFresh link check"
+_NEXT = "How far it agrees with people: hellofresh rate report --kind judges"
 
 
-def run(options: argparse.Namespace, output: CommandOutput) -> int:
-    """Judge all systems, keep the ratings, and show the tables."""
-    workspace, task = Workspace.from_environment(), get_task(options.task)
+_STUDY = "muse-study@94662cc"
+
+
+def run_judge(options: argparse.Namespace, output: CommandOutput) -> int:
+    """Judge the responses of a study."""
+    if options.by == "rewards":
+        return _by_rewards(options, output)
+    edition, task = options.edition or parse_edition(_STUDY), options.task or corrections.TASK.name
+    study = read_study(Workspace.from_environment(), edition, task)
+    if options.by == "links":
+        return _by_links(study, output)
+    return _by_classifier(study, output) if options.by == "classifier" else _by_model(options, study, output)
+
+
+def _by_model(options: argparse.Namespace, study: RatedStudy, output: CommandOutput) -> int:
+    if options.model is None:
+        raise UsageError(
+            "no model is named", fix="Add --model M, or --by links, classifier or rewards.", code="no-model"
+        )
+    if options.rubric is not None and load_rubric(options.rubric).sha256 != study.rubric.sha256:
+        raise UsageError(
+            f"{study.files.edition} is rated by {study.rubric.name}",
+            expected="the same rubric: ratings by another one could not be compared",
+            fix="Leave out --rubric.",
+            code="other-rubric",
+        )
+    settings = JudgeSettings(mode=options.mode, seed=options.seed)
+    judging = Judging(study, options.model, settings, options.limit, options.budget)
+    if options.dry_run:
+        _look_ahead(output, judging)
+        return 0
+    with output.progress(f"{options.model} judges {study.files.edition}") as bar:
+        done = judge_study(judging, bar.tally)
+    output.result({**to_json(done), "folder": str(done.folder)})
+    output.say(
+        f"{done.judge}: {done.judged} judged, {done.silent} of them with nothing readable, {done.failed} failed; "
+        f"{done.ratings} ratings; {done.tally.asked} answers asked for, {done.tally.recalled} already stored"
+    )
+    output.say(_NEXT)
+    return 1 if done.failed else 0
+
+
+def _look_ahead(output: CommandOutput, judging: Judging) -> None:
+    ahead = foresee_judging(judging)
+    output.result({**to_json(ahead), "calls": ahead.calls, "most_calls": ahead.most_calls, "cost_usd": ahead.cost_usd})
+    cost, most = (
+        "cost unknown" if value is None else f"about {value:.4f} USD" for value in (ahead.cost_usd, ahead.most_usd)
+    )
+    rows = [
+        ("to judge", f"{ahead.samples:,}"),
+        ("already stored", f"{ahead.known:,} answers"),
+        ("time", f"about {duration(ahead.seconds)}"),
+        ("expected", f"{ahead.calls:,} requests, {cost}"),
+        ("ceiling", f"{ahead.most_calls:,} requests, {most}"),
+    ]
+    output.table(f"{judging.model} judges {judging.study.files.edition}: to come", ("", ""), rows)
+    output.say("Nothing was sent or written.")
+
+
+def _by_links(study: RatedStudy, output: CommandOutput) -> int:
+    """Every link, by asking for it."""
+    ratings = judge_links(PublicHttp(_AGENT), study.rubric, read_responses(study.files))
+    kept = keep_ratings(study, RULES, ratings)
+    reached = sum(rating.value == 1 for rating in ratings)
+    unclear = sum(rating.value is None for rating in ratings)
+    output.result({"links": kept, "reachable": reached, "unclear": unclear})
+    output.say(f"{kept} links: {reached} reachable, {unclear} unclear, {kept - reached - unclear} not")
+    return 0
+
+
+def _by_classifier(study: RatedStudy, output: CommandOutput) -> int:
+    """By the embedded classifier."""
+    kept = keep_ratings(study, SMOKE_TEST, classify_study(study))
+    output.result({"ratings": kept, "judge": SMOKE_TEST})
+    output.say(f"{SMOKE_TEST} (a smoke test): {kept} ratings. {_NEXT}")
+    return 0
+
+
+def _by_rewards(options: argparse.Namespace, output: CommandOutput) -> int:
+    """All systems that respond to claims: judge them, keep the ratings, and show the tables."""
+    if options.edition is None:
+        raise UsageError(
+            "no edition is named", fix="Add --edition E, an edition of claim-responses.", code="no-quarter"
+        )
+    workspace, task = Workspace.from_environment(), get_task(options.task or claim_responses.TASK.name)
     if task.sample_type is not EvidenceQuery:
         raise UsageError(
             f"{task.name} is not about claims with a corpus", expected="claim-responses", code="other-task"
         )
-    cards = [read_card(folder) for folder in options.models]
+    cards = [read_card(folder) for folder in options.rewards]
     release = load_release(workspace, options.edition, task)
     claims = {sample.id: sample for sample in release.samples if isinstance(sample, EvidenceQuery)}
     texts = {name: claim.query for name, claim in claims.items()}
-    study = study_of_responses(workspace, release, _responses(options, workspace, release), texts, RUBRIC)
-    reward = open_combined(options.models, alpha=options.alpha, head=options.head)
+    study = study_of_responses(
+        workspace, release, _responses(options, workspace, release), texts, claim_responses.RUBRIC
+    )
+    reward = open_combined(options.rewards, alpha=options.alpha, head=options.head)
     learnt = read_responses_column(options.learnt) if options.learnt is not None else []
     with output.progress("judge responses") as bar:
         bar.line(f"evidence for {len(claims):,} claims")

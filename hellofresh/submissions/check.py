@@ -1,0 +1,443 @@
+"""What is due in an edition, and the check of a submission against it: everything that is wrong, all at once.
+
+`Due` is made from a release (`hellofresh.submissions.released`) or from the board's tables.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+import unicodedata
+import zipfile
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import date, datetime
+from itertools import islice
+from pathlib import Path
+
+from hellofresh.core.calendar import Calendar
+from hellofresh.core.clock import now
+from hellofresh.core.editions import Edition
+from hellofresh.core.errors import SubmissionError
+from hellofresh.core.files import canonical_json, sha256_text
+from hellofresh.core.quarters import utc_text
+from hellofresh.submissions.format import (
+    ANSWERS,
+    FILES,
+    MAX_FAULTS,
+    MOST_REPETITIONS,
+    REGIMES,
+    SYSTEM,
+    Fault,
+    Prediction,
+    PredictionLine,
+    ReadPredictions,
+    SplitFiles,
+    SystemInfo,
+    canonical_row,
+    hashed_row,
+    predictions_file,
+    read_info,
+    read_predictions,
+    system_toml,
+)
+from hellofresh.submissions.names import FOLDER_NAME, vendor_in
+from hellofresh.tasks import TASKS, Task, get_task
+from hellofresh.tasks.samples import MAIN, Split
+
+
+@dataclass(frozen=True, slots=True)
+class Due:
+    """What is due in a quarter.
+
+    Attributes:
+        edition: the edition.
+        ids: ids of the released samples, by task.
+        calendars: when it opens, closes and is revealed, by task; empty for a frozen edition, which never closes.
+        taken_down: ids of samples that were taken down since: they may be there or not, and are not scored.
+        split: the split that these are the samples of.
+        revealed: tasks whose labels are public; that they are is recorded, whatever the clock says.
+    """
+
+    edition: Edition
+    ids: Mapping[str, tuple[str, ...]]
+    calendars: Mapping[str, Calendar]
+    taken_down: frozenset[str] = frozenset()
+    split: Split = MAIN
+    revealed: frozenset[str] = frozenset()
+
+    @property
+    def files(self) -> SplitFiles:
+        """Names of the split's files in a submission's folder."""
+        return FILES[self.split]
+
+    def tasks_of(self, labels: Mapping[str, object]) -> tuple[str, ...]:
+        """The tasks that predictions with these ids take part in."""
+        return tuple(name for name, ids in self.ids.items() if any(key in labels for key in ids))
+
+    @property
+    def deadline(self) -> datetime | None:
+        """The first moment at which not all tasks take predictions any more; None if there is none."""
+        return min((calendar.deadline for calendar in self.calendars.values()), default=None)
+
+    def takes(self, moment: datetime) -> bool:
+        """Whether some task takes predictions at the moment; a frozen edition always does."""
+        if not self.edition.is_living:
+            return True
+        return any(calendar.opens <= moment < calendar.deadline for calendar in self.calendars.values())
+
+
+def check_time(due: Due, tasks: Collection[str], moment: datetime) -> None:
+    """Refuse what comes before a task opens, after its deadline, or once its labels are public.
+
+    Nothing is refused on a frozen edition, which has no calendar.
+
+    Raises:
+        SubmissionError: if one of the tasks takes no predictions at the moment (`not-open`, `closed`, `revealed`).
+    """
+    edition = str(due.edition) if due.split is MAIN else f"{due.edition}, {due.split},"
+    for task in sorted(set(tasks) & due.calendars.keys()):
+        calendar = due.calendars[task]
+        if task in due.revealed:
+            what = f"{task} {edition} is revealed: its labels are public, and predictions are no longer accepted"
+            raise SubmissionError(what, fix="Submit to the next quarter.", code="revealed")
+        if moment < calendar.opens:
+            what = f"{task} {edition} accepts predictions from {utc_text(calendar.opens)} on"
+            raise SubmissionError(what, fix="Submit it then.", code="not-open")
+        if moment >= calendar.deadline:
+            raise SubmissionError(
+                f"{task} {edition} accepted predictions until {utc_text(calendar.deadline)}; now: {utc_text(moment)}",
+                fix="Submissions already received are unchanged; submit to the next quarter.",
+                code="closed",
+            )
+
+
+_SPARE_LINES = 1000
+"""Lines beyond the number of samples that are still read, so that each extra one is named."""
+
+
+@dataclass(frozen=True, slots=True)
+class Submission:
+    """A submission that passed the check.
+
+    Attributes:
+        edition: the edition that it is for.
+        team, system: its folder names.
+        info: what it says of itself.
+        labels: label by sample id, all tasks together, of the first repetition; None where there is none.
+        sha256: hash of its canonical content: what it says of itself, and its predictions sorted by id.
+        predictions: the predictions, sorted by id and repetition.
+    """
+
+    edition: Edition
+    team: str
+    system: str
+    info: SystemInfo
+    labels: Mapping[str, int | None]
+    sha256: str
+    predictions: tuple[Prediction, ...] = field(default=(), repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class SubmissionCheck:
+    """What the check of a submission, or of a file of predictions alone, found.
+
+    Attributes:
+        faults: what must be mended.
+        warnings: what is allowed, and may not be meant.
+        predictions: sorted by id and repetition; empty where there is a fault.
+        submission: None where there is a fault, or a file of predictions alone was checked.
+    """
+
+    faults: tuple[Fault, ...]
+    warnings: tuple[Fault, ...] = ()
+    predictions: tuple[Prediction, ...] = field(default=(), repr=False)
+    submission: Submission | None = None
+
+
+def is_misnamed(folder: Path) -> bool:
+    """Whether the names of a submission's folder and of the team's above it are none that are taken."""
+    return not all(FOLDER_NAME.fullmatch(name) for name in (folder.name, folder.parent.name))
+
+
+def as_error(faults: list[Fault] | tuple[Fault, ...], fix: str) -> SubmissionError:
+    """The first fault as an error that names the number of others."""
+    more = f" (and {len(faults) - 1} more)" if len(faults) > 1 else ""
+    first = faults[0]
+    return SubmissionError(f"{first.what}{more}", where=first.where, fix=first.fix or fix, code=first.code)
+
+
+def inspect_submission(folder: Path, due: Due, moment: datetime | None = None) -> SubmissionCheck:
+    """Check what a submission says on the split that is due.
+
+    Args:
+        folder: holds `system.toml` and the split's predictions, as JSON lines or as a table.
+        due: what is due.
+        moment: the time that counts as now.
+    """
+    faults: list[Fault] = []
+    where = folder.absolute()
+    if is_misnamed(where):
+        what = f"folders {where.parent.name!r} / {where.name!r}"
+        faults.append(Fault("bad-folder", str(folder), what, "Name them in lower-case letters, digits and hyphens."))
+    info = read_info(folder / SYSTEM, (moment or now()).date(), faults)
+    checked = _check_file(predictions_file(folder, faults, due.split), due, faults)
+    if faults or info is None:
+        return SubmissionCheck(tuple(faults), checked.warnings)
+    ordered, team = checked.predictions, where.parent.name
+    labels = {item.id: item.label for item in ordered if item.repetition == 1}
+    submission = Submission(due.edition, team, where.name, info, labels, content_hash(info, ordered), ordered)
+    return SubmissionCheck((), (*checked.warnings, *_about_names(folder, team, info)), ordered, submission)
+
+
+def content_hash(info: SystemInfo, ordered: Sequence[Prediction]) -> str:
+    """SHA-256 of the canonical content: what a submission says of itself, and its predictions sorted by id."""
+    content = [info.model_dump(mode="json"), list(map(hashed_row, ordered))]
+    return sha256_text(canonical_json(content))
+
+
+def check_predictions(path: Path, due: Due) -> SubmissionCheck:
+    """Check a file of predictions alone, without what it should say of itself."""
+    return _check_file(path, due, [])
+
+
+def _check_file(path: Path, due: Due, faults: list[Fault]) -> SubmissionCheck:
+    known = {task: frozenset(ids) for task, ids in due.ids.items()}
+    once = sum(map(len, known.values())) + len(due.taken_down)
+    read = read_predictions(path, once * MOST_REPETITIONS + _SPARE_LINES, faults)
+    if read is not None:
+        _check_ids(path, read, known, due.taken_down, faults)
+    if read is None or faults:
+        return SubmissionCheck(tuple(faults))
+    ordered = in_order(line.prediction for line in read.lines)
+    warnings = (*_about_labels(path, ordered, known), *about_responses(path, ordered))
+    return SubmissionCheck((), warnings, ordered)
+
+
+def in_order(predictions: Iterable[Prediction]) -> tuple[Prediction, ...]:
+    """Predictions by id and repetition, as they are kept and hashed."""
+    return tuple(sorted(predictions, key=lambda item: (item.id, item.repetition)))
+
+
+def _about_labels(
+    path: Path, predictions: tuple[Prediction, ...], known: Mapping[str, frozenset[str]]
+) -> Iterator[Fault]:
+    for task, ids in known.items():
+        given = [item.answer for item in predictions if item.id in ids]
+        answered = {answer for answer in given if answer is not None}
+        if given and not answered:
+            yield Fault("no-answers", str(path), f"no answer for any sample of {task}", "Each counts as wrong.")
+        elif len(given) > 1 and len(answered) == 1:
+            what = f"every answer for {task} is {_short(answered.pop())}"
+            yield Fault("one-class", str(path), what, "If this is intended, change nothing.")
+
+
+def _about_names(folder: Path, team: str, info: SystemInfo) -> Iterator[Fault]:
+    vendor = vendor_in(info.team) or vendor_in(team)
+    if vendor:
+        what = f"the team {info.team!r} bears the name of a maker of models, {vendor!r}"
+        yield Fault("vendor-name", str(folder / SYSTEM), what, "The maintainers will ask whether it is theirs.")
+
+
+def _short(answer: int | str | tuple[str, ...]) -> str:
+    return str(answer) if isinstance(answer, int) else "the same"
+
+
+def _check_ids(
+    path: Path,
+    read: ReadPredictions,
+    samples: Mapping[str, frozenset[str]],
+    taken_down: Collection[str],
+    faults: list[Fault],
+) -> None:
+    places: defaultdict[tuple[str, int], list[int]] = defaultdict(list)
+    for line in read.lines:
+        places[line.prediction.id, line.prediction.repetition].append(line.number)
+    repeated = {name: numbers for (name, _), numbers in sorted(places.items()) if len(numbers) > 1}
+    faults += _each("duplicate-id", path, repeated, "occurs more than once")
+    names = {name for name, _ in places} | (read.faulty or set())
+    covered = {
+        task: ids for task, ids in samples.items() if any(name.startswith(TASKS[task].id_prefix) for name in names)
+    }
+    faults += _wrong_answers(path, read.lines, covered)
+    known = set(taken_down).union(*covered.values())
+    unknown = {name: numbers for (name, _), numbers in sorted(places.items()) if name not in known}
+    faults += _each("unknown-id", path, unknown, "is not a sample of this edition")
+    if read.faulty is None:  # a sample may be on a line that could not be read
+        return
+    for task, ids in covered.items():
+        faults += _missing(path, task, ids, places.keys(), read.faulty)
+
+
+def _missing(
+    path: Path, task: str, ids: frozenset[str], there: Collection[tuple[str, int]], faulty: Collection[str]
+) -> Iterator[Fault]:
+    """A fault for each repetition of a task that has not all samples; those on faulty lines are there."""
+    repetitions = sorted({number for name, number in there if name in ids} | {1})
+    for number in repetitions:
+        missing = sorted(name for name in ids if (name, number) not in there and name not in faulty)
+        if missing:
+            which = f" in repetition {number}" if len(repetitions) > 1 else ""
+            what = f"{len(missing)} of {len(ids)} samples of {task} are missing{which}, the first is {missing[0]}"
+            fix = f"Give every sample a line; a {ANSWERS[get_task(task).output]} of null means no answer."
+            yield Fault("missing-id", str(path), what, fix)
+
+
+def _wrong_answers(
+    path: Path, lines: Sequence[PredictionLine], covered: Mapping[str, frozenset[str]]
+) -> Iterator[Fault]:
+    """A fault for each answer that its task does not take, with line and field; beyond a hundred they are counted."""
+    for name, ids in covered.items():
+        task = get_task(name)
+        found = [
+            Fault("bad-field", f"{path} line {line.number}, {field}", f"{line.prediction.id!r} {what}", fix)
+            for line in lines
+            if line.prediction.id in ids
+            for field, what, fix in _unfitting(line.prediction, task)
+        ]
+        yield from found[:MAX_FAULTS]
+        if len(found) > MAX_FAULTS:
+            what = f"{len(found) - MAX_FAULTS:,} more lines like these"
+            yield Fault("many-faults", str(path), what, "Fix these faults and check again.")
+
+
+def _unfitting(item: Prediction, task: Task) -> Iterator[tuple[str, str, str]]:
+    """Field, fault and remedy of what a task does not take."""
+    wanted, classes = ANSWERS[task.output], task.classes
+    if item.field != wanted:
+        yield item.field, f"has {item.field}, and {task.name} takes {wanted}", f"Give {wanted} instead."
+        return
+    known = ", ".join(f"{number} ({text})" for number, text in enumerate(classes))
+    if item.label is not None and item.label >= len(classes):
+        yield "label", f"has the label {item.label}", f"Give one of {known}, or null for no answer."
+    if item.probabilities and len(item.probabilities) != len(classes):
+        what = f"has {len(item.probabilities)} probabilities, and {task.name} has {len(classes)} classes"
+        yield "probabilities", what, f"Give one for each of {known}." if classes else "Leave them out."
+    if item.confidence is not None and len(classes) != 2:
+        fix = f"Give probabilities of {known} instead." if classes else "Leave it out."
+        yield "confidence", f"has a confidence, and {task.name} has not two classes", fix
+    if item.certainty is not None and not classes:
+        yield "certainty", f"has a certainty, and {task.name} has no classes", "Leave it out."
+
+
+def _each(code: str, path: Path, places: Mapping[str, Sequence[int]], what: str) -> Iterator[Fault]:
+    """A fault for each id, which may hold anything, with its lines; those beyond the first hundred are counted."""
+    for sample_id, numbers in islice(places.items(), MAX_FAULTS):
+        where = f"{path} line{'s' if len(numbers) > 1 else ''} {', '.join(map(str, numbers[:5]))}"
+        yield Fault(code, where, f"{sample_id!r} {what}", "Take it out." if len(numbers) == 1 else "Keep one line.")
+    if len(places) > MAX_FAULTS:
+        yield Fault(code, str(path), f"{len(places) - MAX_FAULTS:,} more ids like these", "Take them out.")
+
+
+_SHORT, _LONG = 8, 400
+"""Words; the responses of the released study have 10 to 250."""
+_LINK = re.compile(r"https?://[^\s<>\"')\]]+")
+_ENGLISH = frozenset({
+    "the", "a", "an", "and", "or", "of", "to", "in", "is", "are", "was", "were", "be", "been", "that", "this", "it",
+    "for", "on", "with", "as", "at", "by", "from", "not", "no", "has", "have",
+})  # fmt: skip
+_LEAST_ENGLISH = 0.08
+"""Share of common words that an English text of some length has at least; usual are 0.3 to 0.5."""
+_WORDS_TO_TELL = 20
+
+
+def about_responses(path: Path, predictions: Sequence[Prediction]) -> Iterator[Fault]:
+    """A line for each kind of oddity, with how many texts have it and the first of them."""
+    texts = {item.id: item for item in predictions if item.text is not None and item.repetition == 1}
+    kinds = (
+        ("short-response", f"fewer than {_SHORT} words", lambda item: len(_words(item)) < _SHORT),
+        ("long-response", f"more than {_LONG} words", lambda item: len(_words(item)) > _LONG),
+        ("other-language", "no English text, as far as common words tell", _is_foreign),
+        ("uncited-link", "a link in the text that is not among sources", _has_uncited),
+    )
+    for code, what, odd in kinds:
+        found = [name for name, item in texts.items() if odd(item)]
+        if found:
+            yield Fault(code, str(path), f"{len(found)} responses have {what}, the first is that to {found[0]}",
+                        "If this is intended, change nothing.")  # fmt: skip
+    times = Counter(" ".join(_words(item)).casefold() for item in texts.values())
+    repeated = sum(count for count in times.values() if count > 1)
+    if repeated:
+        what = f"{repeated} responses are word by word the same as another one"
+        yield Fault("repeated-response", str(path), what, "If this is intended, change nothing.")
+
+
+def _words(item: Prediction) -> list[str]:
+    return (item.text or "").split()
+
+
+def _is_foreign(item: Prediction) -> bool:
+    text = _LINK.sub(" ", item.text or "")
+    letters = [char for char in text if char.isalpha()]
+    latin = sum("LATIN" in unicodedata.name(char, "") for char in letters)
+    words = re.findall(r"[a-z]+", text.casefold())
+    if letters and latin < 0.7 * len(letters):
+        return True
+    return len(words) >= _WORDS_TO_TELL and sum(word in _ENGLISH for word in words) < _LEAST_ENGLISH * len(words)
+
+
+def _has_uncited(item: Prediction) -> bool:
+    cited = {address.rstrip("/.,;") for address in item.sources}
+    return any(found.rstrip("/.,;") not in cited for found in _LINK.findall(item.text or ""))
+
+
+_DAY = (1980, 1, 1, 0, 0, 0)
+"""The first moment that a zip archive can name."""
+
+
+def canonical_files(submission: Submission, split: Split = MAIN) -> Mapping[str, bytes]:
+    """The content of a submission's two files by their names, written anew from what was checked."""
+    lines = (canonical_json(canonical_row(item)) + "\n" for item in submission.predictions)
+    return {FILES[split].jsonl: "".join(lines).encode(), SYSTEM: system_toml(submission.info).encode()}
+
+
+def place_of(submission: Submission) -> str:
+    """Where it lies among the submissions: quarter, team and system."""
+    return f"{submission.edition}/{submission.team}/{submission.system}"
+
+
+def zipped(submission: Submission, split: Split = MAIN) -> bytes:
+    """A zip archive of the two files in their place, to be unpacked in the folder of submissions.
+
+    Nothing is compressed, as two builds of a compressor may give different bytes.
+    """
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_STORED) as archive:
+        for name, content in sorted(canonical_files(submission, split).items()):
+            entry = zipfile.ZipInfo(f"{place_of(submission)}/{name}", _DAY)
+            entry.create_system = 3  # Unix, wherever it is made
+            entry.external_attr = 0o100644 << 16
+            archive.writestr(entry, content)
+    return buffer.getvalue()
+
+
+def blank_rows(due: Due, tasks: Iterable[str]) -> list[dict[str, object]]:
+    """A row without an answer for every sample of the tasks, by id."""
+    fields = {key: ANSWERS[get_task(task).output] for task in tasks for key in due.ids[task]}
+    return [{"id": key, fields[key]: None} for key in sorted(fields)]
+
+
+def blank_predictions(due: Due, tasks: Iterable[str]) -> bytes:
+    """The file of predictions with those rows, as JSON lines."""
+    return "".join(canonical_json(row) + "\n" for row in blank_rows(due, tasks)).encode()
+
+
+def blank_info() -> bytes:
+    """A `system.toml` with every field; it is taken once those that are needed have been filled in."""
+    info = SystemInfo.model_construct(
+        name="", team="", contact="", regime="other", models=[""], knowledge_cutoff="unknown", url="", notes=""
+    )
+    said = (
+        "# name, team, contact (where the maintainers can reach you) and models are needed.\n"
+        f'# regime: {", ".join(REGIMES)}. knowledge_cutoff: a date such as 2026-01-31 without quotes, or "unknown".\n'
+    )
+    return f"{said}{system_toml(info)}".encode()
+
+
+def cutoff_of(text: str) -> date | str:
+    """A knowledge cutoff as it was typed: a date, or the text where it cannot be read as one."""
+    try:
+        return date.fromisoformat(text)
+    except ValueError:
+        return text

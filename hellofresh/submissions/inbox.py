@@ -1,0 +1,424 @@
+"""The inbox: a folder in which a site keeps what visitors hand in, until a maintainer takes it into the submissions.
+
+Every arrival has a folder of its own, named by time, number and hash: nothing that a visitor says becomes part of a
+path, and nothing that came in is ever changed. Who handed it in is not known. So an arrival for a team that is there
+already is refused until a maintainer, who has asked the team, accepts that very content by its hash; else a stranger
+could push a team's entries out, or hand in a later version that comes along with the team's own.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import tempfile
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from datetime import datetime
+from pathlib import Path
+from typing import Literal
+
+from pydantic import field_validator
+
+from hellofresh.core.clock import Event, check_clock, now
+from hellofresh.core.editions import Edition
+from hellofresh.core.errors import DataError, SubmissionError, UsageError, WorkspaceError
+from hellofresh.core.files import read_model, write_bytes, write_json
+from hellofresh.core.net.lock import locked
+from hellofresh.core.quarters import utc_text
+from hellofresh.core.strict import Strict
+from hellofresh.submissions.check import Due, Submission, as_error, canonical_files, check_time, inspect_submission
+from hellofresh.submissions.format import FILES, MAX_BYTES, MAX_INFO_BYTES, SYSTEM, Fault
+from hellofresh.submissions.names import FOLDER_NAME
+from hellofresh.submissions.receipts import (
+    Receipt,
+    add_submission,
+    is_linked,
+    known_teams,
+    new_receipt,
+    read_receipt,
+    write_receipt,
+)
+from hellofresh.submissions.standings import copied_from, standings
+from hellofresh.tasks.samples import Split, SplitName
+
+VARIABLE = "HELLOFRESH_INBOX"
+"""Environment variable that names the inbox of a site; without it nothing can be submitted there."""
+
+_ARRIVAL = re.compile(r"\d{8}T\d{6}Z-\d{6}-[0-9a-f]{16}", re.ASCII)
+_ABOUT = "arrival.json"
+_HALF_DONE = ".arriving-"
+_LOCK_S = 10.0
+LEAST_HASH = 8
+"""Characters of a hash by which an arrival can be named; who has the same ones by chance or effort makes it unclear."""
+_SHOWN_HASH = 12
+
+
+ARRIVAL_BYTES = MAX_BYTES + MAX_INFO_BYTES
+"""Of one arrival; the reverse proxy in front of the site bounds how often somebody comes (docs/site.md)."""
+INBOX_BYTES, INBOX_ARRIVALS = 1_000_000_000, 1_000
+"""Of all that lie in an inbox, so that nobody can fill the disk."""
+
+
+@dataclass(frozen=True, slots=True)
+class Arrival:
+    """Something that was handed in.
+
+    Attributes:
+        folder: where it lies.
+        team, system: the names of folders that it asks for.
+        split: the split that it is for.
+        receipt: what came in, and when.
+    """
+
+    folder: Path
+    team: str
+    system: str
+    split: Split
+    receipt: Receipt
+
+    @property
+    def entry(self) -> tuple[str, str, str, str]:
+        """What it would be an entry of: quarter, split, team and system."""
+        return str(self.receipt.edition), self.split, self.team, self.system
+
+    @property
+    def event(self) -> Event:
+        """When it came in, for who holds a clock against it."""
+        return Event(self.receipt.received, f"the arrival {self.folder.name}", str(self.folder.parent))
+
+    @property
+    def hash(self) -> str:
+        """The beginning of the content's hash, as lists show it; the visitor's receipt has the whole."""
+        return self.receipt.sha256[:_SHOWN_HASH]
+
+    def matches(self, text: str) -> bool:
+        """Whether a text is the beginning of the content's hash, or the name of the arrival's folder."""
+        return text == self.folder.name or (len(text) >= LEAST_HASH and self.receipt.sha256.startswith(text))
+
+
+@dataclass(frozen=True, slots=True)
+class HandedIn:
+    """The receipt for what was handed in, and whether it was new or lay there already."""
+
+    receipt: Receipt
+    new: bool
+
+
+class _About(Strict):
+    split: SplitName
+    team: str
+    system: str
+
+    @field_validator("team", "system")
+    @classmethod
+    def _names_a_folder(cls, value: str) -> str:
+        if not FOLDER_NAME.fullmatch(value):
+            raise ValueError("not a folder's name")
+        return value
+
+
+@dataclass(frozen=True, slots=True)
+class Inbox:
+    """An inbox on disk, which several processes may use at once.
+
+    Attributes:
+        folder: made when something comes in.
+    """
+
+    folder: Path
+
+    def hand_in(self, submission: Submission, due: Due, moment: datetime | None = None) -> HandedIn:
+        """Keep a submission with a receipt, whole or not at all.
+
+        What lies there already as the latest of its team and system keeps its receipt.
+
+        Args:
+            submission: what passed the check.
+            due: what it was checked against.
+            moment: the time that counts as now.
+
+        Raises:
+            SubmissionError: if the quarter takes no predictions at the moment (`not-open`, `closed`), it is too large,
+                or the inbox is full.
+            UsageError: if the clock is behind the newest arrival.
+            WorkspaceError: if the inbox cannot be used.
+        """
+        files = canonical_files(submission, due.split)
+        with self._locked():
+            at = (moment or now()).replace(microsecond=0)
+            lying, _ = self.arrivals()
+            entry = (str(due.edition), due.split, submission.team, submission.system)
+            before = next((item for item in reversed(lying) if item.entry == entry), None)
+            if before is not None and before.receipt.sha256 == submission.sha256:
+                return HandedIn(before.receipt, new=False)
+            tasks = due.tasks_of(submission.labels)
+            check_time(due, tasks, at)
+            check_clock(at, (item.event for item in lying))
+            self._check_size(files, lying)
+            receipt = new_receipt(due.edition, tasks, submission.sha256, at, None)
+            self._keep(files, submission, due.split, receipt)
+            return HandedIn(receipt, new=True)
+
+    def arrivals(self) -> tuple[list[Arrival], list[Fault]]:
+        """All that lies in the inbox, in the order in which it came, and what in it cannot be read."""
+        found: list[Arrival] = []
+        faults: list[Fault] = []
+        for folder in self._folders():
+            arrival = _read(folder, faults)
+            found += [arrival] if arrival is not None else []
+        return found, faults
+
+    def remove(self, arrivals: Sequence[Arrival]) -> None:
+        """Take arrivals out of the inbox.
+
+        Raises:
+            WorkspaceError: if they cannot be removed.
+        """
+        with self._locked():
+            for arrival in arrivals:
+                shutil.rmtree(arrival.folder)
+
+    def _folders(self) -> list[Path]:
+        """Folders of arrivals; their names begin with the time and a number, so that their order is that of coming."""
+        if not self.folder.is_dir():
+            return []
+        return sorted(
+            path
+            for path in self.folder.iterdir()
+            if _ARRIVAL.fullmatch(path.name) and path.is_dir() and not path.is_symlink()
+        )
+
+    @contextmanager
+    def _locked(self) -> Iterator[None]:
+        """Hold the inbox for this thread of this process; what an interrupted arrival left behind is removed."""
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+            with locked(self.folder / ".lock", what="using the inbox", wait_s=_LOCK_S, code="inbox-busy"):
+                for path in self.folder.glob(f"{_HALF_DONE}*"):
+                    shutil.rmtree(path, ignore_errors=True)
+                yield
+        except OSError as error:
+            raise WorkspaceError(
+                f"the inbox cannot be used ({error.strerror or error})",
+                where=str(self.folder),
+                fix="Check the folder's permissions and free space.",
+                code="unwritable",
+            ) from error
+
+    def _check_size(self, files: Mapping[str, bytes], lying: Sequence[Arrival]) -> None:
+        size = sum(map(len, files.values()))
+        if size > ARRIVAL_BYTES:
+            what = f"{size:,} bytes; at most {ARRIVAL_BYTES:,} are accepted"
+            raise SubmissionError(what, fix="Shorten the rationales.", code="too-large")
+        kept = sum(path.stat().st_size for item in lying for path in item.folder.iterdir())
+        if len(lying) >= INBOX_ARRIVALS or kept + size > INBOX_BYTES:
+            raise SubmissionError(
+                "the inbox is full",
+                fix="Try again tomorrow, or send the package to the maintainers as a pull request.",
+                code="inbox-full",
+            )
+
+    def _keep(self, files: Mapping[str, bytes], submission: Submission, split: Split, receipt: Receipt) -> None:
+        """Write the arrival's folder beside its place and rename it."""
+        numbers = [int(folder.name.split("-")[1]) for folder in self._folders()]
+        time_text = receipt.received.strftime("%Y%m%dT%H%M%SZ")
+        name = f"{time_text}-{max(numbers, default=0) + 1:06d}-{receipt.sha256[:16]}"
+        new = Path(tempfile.mkdtemp(prefix=_HALF_DONE, dir=self.folder))
+        for file, content in files.items():
+            write_bytes(new / file, content, mode=0o600)
+        write_receipt(new, receipt, split)
+        about = {"split": split, "team": submission.team, "system": submission.system}
+        write_json(new / _ABOUT, about, mode=0o600)
+        new.rename(self.folder / name)
+        _sync(self.folder)
+
+
+def _read(folder: Path, faults: list[Fault]) -> Arrival | None:
+    try:
+        about = read_model(folder / _ABOUT, _About)
+    except (DataError, OSError):
+        faults.append(Fault("bad-arrival", str(folder), f"{_ABOUT} is missing or not as it was written"))
+        return None
+    before = len(faults)
+    receipt = read_receipt(folder, faults, about.split)
+    if receipt is None and len(faults) == before:
+        faults.append(Fault("bad-arrival", str(folder), f"no {FILES[about.split].receipt}"))
+    return Arrival(folder, about.team, about.system, about.split, receipt) if receipt is not None else None
+
+
+def _sync(folder: Path) -> None:
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+DueOf = Callable[[Edition, Split], Due]
+"""Gives what is due in a quarter on a split."""
+
+
+@dataclass(frozen=True, slots=True)
+class ArrivalReport:
+    """What became of an arrival.
+
+    Attributes:
+        arrival: the arrival.
+        state: `taken-before` is what lies among the submissions already, or did until it was replaced.
+        fault: why it was refused.
+        contact: where whoever handed it in says that the maintainers can reach them.
+        remarks: what deserves a second look.
+    """
+
+    arrival: Arrival
+    state: Literal["added", "replaced", "unchanged", "taken-before", "refused"]
+    fault: Fault | None = None
+    contact: str = ""
+    remarks: tuple[str, ...] = ()
+
+
+def collect_inbox(
+    inbox: Inbox,
+    due_of: DueOf,
+    root: Path,
+    *,
+    edition: Edition | None = None,
+    accepted: Collection[str] = (),
+    rehearse: bool = False,
+    moment: datetime | None = None,
+) -> tuple[list[ArrivalReport], list[Fault]]:
+    """Take in all arrivals, in the order in which they came. Once is as good as twice.
+
+    Args:
+        inbox: where they lie; it stays as it is.
+        due_of: gives what is due.
+        root: the folder of all submissions.
+        quarter: only its arrivals.
+        accepted: hashes of arrivals that may come in although the team is there already, or beginnings of them
+            (see `Arrival.matches`); each must fit one content of one entry.
+        rehearse: find out what would become of each, and leave the submissions as they are.
+        moment: the time that counts as now.
+
+    Returns:
+        What became of each, and what in the inbox cannot be read.
+
+    Raises:
+        UsageError: if an accepted hash fits no arrival, or more than one.
+        WorkspaceError: if the folder of submissions cannot be written.
+    """
+    arrivals, faults = inbox.arrivals()
+    welcome = {named for text in accepted for named in _accepted(text, arrivals)}
+    wanted = [item for item in arrivals if edition is None or item.receipt.edition == edition]
+    with _place_to_work(root, rehearse=rehearse) as place:
+        found = [_collect(item, due_of, place, welcome, moment or now()) for item in wanted]
+    return found, faults
+
+
+def _accepted(text: str, arrivals: Sequence[Arrival]) -> list[str]:
+    """The names of the arrivals that a maintainer accepts: one content of one entry, however often it came."""
+    matching = [item for item in arrivals if item.matches(text)]
+    if not matching:
+        raise UsageError(
+            f"no arrival with the hash {text[:80]!r}",
+            expected=f"the beginning of a hash, at least {LEAST_HASH} characters of those that --list shows",
+            fix="List the arrivals again: hellofresh submission add --inbox --list",
+            code="unknown-arrival",
+        )
+    if len({(item.entry, item.receipt.sha256) for item in matching}) > 1:
+        raise UsageError(
+            f"{len(matching)} arrivals have a hash that begins with {text[:80]!r}",
+            expected="one content of one entry",
+            fix=f"Name one of them in full: {', '.join(item.folder.name for item in matching)}",
+            code="ambiguous-arrival",
+        )
+    return [item.folder.name for item in matching]
+
+
+@contextmanager
+def _place_to_work(root: Path, *, rehearse: bool) -> Iterator[Path]:
+    """The folder of submissions, or a copy that is thrown away."""
+    if not rehearse:
+        yield root
+        return
+    with tempfile.TemporaryDirectory(prefix="hellofresh-") as temporary:
+        copy = Path(temporary) / "submissions"
+        if root.is_dir():
+            shutil.copytree(root, copy, symlinks=True)
+        yield copy
+
+
+def _collect(arrival: Arrival, due_of: DueOf, root: Path, accepted: Collection[str], moment: datetime) -> ArrivalReport:
+    place = root / str(arrival.receipt.edition) / arrival.team / arrival.system
+    contact = ""
+    try:
+        if _was_taken(arrival, place):
+            return ArrivalReport(arrival, "taken-before")
+        due = due_of(arrival.receipt.edition, arrival.split)
+        with _laid_out(arrival) as folder:
+            submission = _checked(arrival, folder, due)
+            contact = submission.info.contact
+            _check_claim(arrival, place, root, accepted, moment)
+            added = add_submission(folder, due, root, arrival.receipt.received)
+    except DataError as error:
+        fault = Fault(error.code, arrival.folder.name, error.what, error.fix)
+        return ArrivalReport(arrival, "refused", fault, contact)
+    remarks = [f"{fault.what} [{fault.code}]" for fault in added.warnings]
+    remarks += copied_from(added.submission, standings(root, due), due)
+    return ArrivalReport(arrival, added.state, None, contact, tuple(remarks))
+
+
+def _was_taken(arrival: Arrival, place: Path) -> bool:
+    """Whether it is the entry that lies there, or one that this entry replaced."""
+    receipt = None if is_linked(place) else read_receipt(place, [], arrival.split)
+    if receipt is None:
+        return False
+    mine = arrival.receipt.sha256, arrival.receipt.received
+    return any((item.sha256, item.received) == mine for item in (receipt, *receipt.earlier))
+
+
+@contextmanager
+def _laid_out(arrival: Arrival) -> Iterator[Path]:
+    """A copy of the arrival's two files in folders named as the check wants them."""
+    with tempfile.TemporaryDirectory(prefix="hellofresh-") as temporary:
+        folder = Path(temporary) / str(arrival.receipt.edition) / arrival.team / arrival.system
+        for name in (FILES[arrival.split].jsonl, SYSTEM):
+            source = arrival.folder / name
+            if source.is_file() and not source.is_symlink():
+                write_bytes(folder / name, source.read_bytes())
+        yield folder
+
+
+def _checked(arrival: Arrival, folder: Path, due: Due) -> Submission:
+    """What it says, if it is without fault and still what the receipt is for."""
+    checked = inspect_submission(folder, due, arrival.receipt.received)
+    if checked.submission is None:
+        error = as_error(tuple(replace(fault, where=arrival.folder.name) for fault in checked.faults), "")
+        raise SubmissionError(error.what, fix=error.fix or "It passed when it arrived: see what changed.",
+                              code=error.code)  # fmt: skip
+    if checked.submission.sha256 != arrival.receipt.sha256:
+        raise SubmissionError("its receipt is for other content", fix="It was changed in the inbox.", code="altered")
+    return checked.submission
+
+
+def _check_claim(arrival: Arrival, place: Path, root: Path, accepted: Collection[str], moment: datetime) -> None:
+    """Refuse what a maintainer has to say yes to, and what would put an older content in place of a newer one."""
+    if arrival.receipt.received > moment:
+        when = utc_text(arrival.receipt.received)
+        raise SubmissionError(
+            f"it arrived at {when}, which is in the future", fix="Set the clock right.", code="bad-time"
+        )
+    there = read_receipt(place, [], arrival.split)
+    if there is not None and there.sha256 == arrival.receipt.sha256:
+        return
+    if arrival.folder.name not in accepted and arrival.team in known_teams(root):
+        what = "an entry of that name" if place.exists() else f"the team {arrival.team!r}"
+        raise SubmissionError(
+            f"{what} already exists, and the sender of this arrival is unknown",
+            fix=f"Ask the team whether its receipt has this hash. If it has: --accept {arrival.hash}",
+            code="known-entry" if place.exists() else "known-team",
+        )
+    if there is not None and there.received > arrival.receipt.received:
+        what = f"the present entry arrived later, at {utc_text(there.received)}"
+        raise SubmissionError(what, fix="Nothing to do: the newer one is kept.", code="older")

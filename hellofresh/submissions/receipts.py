@@ -1,0 +1,401 @@
+"""Receipts, and the folder of submissions: taking one in with its receipt, and taking one out before the deadline.
+
+`receipt.json` names the SHA-256 of the canonical content and the time (UTC, to the second). Whatever is changed
+afterwards has another hash, so that the receipt does not hold for it. When a submission is replaced, the receipts
+before it stay in `earlier`, the oldest first.
+"""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from datetime import date, datetime
+from itertools import pairwise
+from pathlib import Path
+from typing import Annotated, Literal
+
+from pydantic import Field, StringConstraints, ValidationError
+
+from hellofresh import __version__
+from hellofresh.core.clock import Event, now
+from hellofresh.core.editions import MAX_EDITION, Edition, is_edition, parse_edition
+from hellofresh.core.errors import SubmissionError, UsageError, WorkspaceError
+from hellofresh.core.files import BadJsonError, strict_json, write_bytes, write_json, write_jsonl
+from hellofresh.core.quarters import parse_utc, utc_text
+from hellofresh.core.strict import Strict
+from hellofresh.submissions.check import (
+    Due,
+    Submission,
+    as_error,
+    canonical_files,
+    check_time,
+    content_hash,
+    in_order,
+    inspect_submission,
+    is_misnamed,
+)
+from hellofresh.submissions.format import (
+    FILES,
+    MAX_BYTES,
+    MAX_RECEIPT_BYTES,
+    SYSTEM,
+    Fault,
+    SystemInfo,
+    canonical_row,
+    has_split,
+    predictions_file,
+    problems,
+    read_info,
+    read_plain,
+    read_predictions,
+)
+from hellofresh.submissions.names import FOLDER_NAME, skeleton
+from hellofresh.tasks.samples import MAIN, EditionName, Split
+
+_MOST_EARLIER = 400
+
+
+@dataclass(frozen=True, slots=True)
+class Receipt:
+    """What came in, and when.
+
+    Attributes:
+        edition: the edition that it was handed in for.
+        tasks: the tasks that it takes part in.
+        sha256: hash of the canonical content (see `Submission.sha256`).
+        received: when, in UTC, to the second.
+        code: the version that wrote the receipt.
+        earlier: the receipts that this one replaces, the oldest first; they have none of their own.
+    """
+
+    edition: Edition
+    tasks: tuple[str, ...]
+    sha256: str
+    received: datetime
+    code: str
+    earlier: tuple[Receipt, ...] = ()
+
+    def to_json(self) -> dict[str, object]:
+        """As in the file."""
+        return {**self._one(), "earlier": [receipt._one() for receipt in self.earlier]}
+
+    def _one(self) -> dict[str, object]:
+        return {
+            "edition": str(self.edition),
+            "tasks": list(self.tasks),
+            "sha256": self.sha256,
+            "received": utc_text(self.received),
+            "code": self.code,
+        }
+
+
+class _One(Strict):
+    edition: Annotated[EditionName, StringConstraints(max_length=MAX_EDITION)]
+    tasks: list[Annotated[str, StringConstraints(max_length=80)]] = Field(max_length=20)
+    sha256: Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
+    received: Annotated[str, StringConstraints(max_length=20)]
+    code: Annotated[str, StringConstraints(max_length=80)]
+
+    def receipt(self) -> Receipt:
+        """The same with parsed times and edition; raises ValueError where one cannot be parsed."""
+        moment = parse_utc(self.received)
+        if utc_text(moment) != self.received:
+            raise ValueError(f"{self.received!r} is no time to the second in UTC")
+        try:
+            edition = parse_edition(self.edition)
+        except UsageError as error:
+            raise ValueError(str(error)) from None
+        return Receipt(edition, tuple(self.tasks), self.sha256, moment, self.code)
+
+
+class _File(_One):
+    earlier: list[_One] = Field(default=[], max_length=_MOST_EARLIER)
+
+
+def new_receipt(
+    edition: Edition, tasks: tuple[str, ...], sha256: str, moment: datetime, before: Receipt | None
+) -> Receipt:
+    """The receipt for what comes in now, with those before it; what came in before unchanged keeps its time.
+
+    Raises:
+        SubmissionError: if now is before the receipt that this one would replace: times only rise.
+    """
+    if before is not None and before.sha256 == sha256 and before.edition == edition:
+        return before
+    earlier = (*before.earlier, replace(before, earlier=())) if before is not None else ()
+    to_the_second = moment.replace(microsecond=0)
+    if before is not None and to_the_second < before.received:
+        raise SubmissionError(
+            f"the receipt that is there is of {utc_text(before.received)}, and it is {utc_text(moment)}",
+            expected="a later time: a newer version comes after the one that it replaces",
+            fix="Set the clock right.",
+            code="clock-behind",
+        )
+    return Receipt(edition, tasks, sha256, to_the_second, f"hellofresh {__version__}", earlier[-_MOST_EARLIER:])
+
+
+def read_receipt(folder: Path, faults: list[Fault], split: Split = MAIN) -> Receipt | None:
+    """The receipt of a split in a folder, None where it is missing or faulty; `faults` gets what is wrong with it."""
+    path = folder / FILES[split].receipt
+    if not path.exists() and not path.is_symlink():
+        return None
+    content = read_plain(path, MAX_RECEIPT_BYTES, faults)
+    if content is None:
+        return None
+    fix = "Remove it and submit again: hellofresh submission add"
+    try:
+        value = _File.model_validate(strict_json(content))
+        return _rising(replace(value.receipt(), earlier=tuple(one.receipt() for one in value.earlier)))
+    except BadJsonError as error:
+        faults.append(Fault(error.code, str(path), str(error), fix))
+    except ValidationError as error:
+        faults += (Fault("bad-receipt", f"{path}, {field}", what, fix) for field, what in problems(error))
+    except ValueError as error:
+        faults.append(Fault("bad-receipt", str(path), str(error), fix))
+    return None
+
+
+def _rising(receipt: Receipt) -> Receipt:
+    """The receipt, if no time in it is before an earlier one's; raises ValueError."""
+    times = [one.received for one in (*receipt.earlier, receipt)]
+    for before, after in pairwise(times):
+        if after < before:
+            raise ValueError(f"{utc_text(after)} stands after {utc_text(before)}: times of receipts only rise")
+    return receipt
+
+
+def write_receipt(folder: Path, receipt: Receipt, split: Split = MAIN) -> None:
+    """Write the receipt of a split into a folder."""
+    write_json(folder / FILES[split].receipt, receipt.to_json())
+
+
+def find_submissions(root: Path, edition: Edition) -> list[Path]:
+    """Folders of all submissions for a quarter, in order; links and misnamed folders are left out."""
+    folders = (folder for folder in root.glob(f"{edition}/*/*") if folder.is_dir() and any(folder.iterdir()))
+    return sorted(folder for folder in folders if not is_misnamed(folder) and not is_linked(folder))
+
+
+def is_linked(folder: Path) -> bool:
+    return any(path.is_symlink() for path in (folder, folder.parent, folder.parent.parent))
+
+
+def receipt_events(root: Path) -> Iterator[Event]:
+    """The receipts of all quarters, whatever became of their entries; unreadable ones are left out."""
+    folders = (path for path in root.glob("*/*/*") if is_edition(path.parents[1].name))
+    for folder in sorted(path for path in folders if path.is_dir() and not is_linked(path)):
+        for split in Split:
+            receipt = read_receipt(folder, [], split)
+            if receipt is not None:
+                what = f"the receipt of {folder.parent.name}/{folder.name} for {receipt.edition}"
+                yield Event(receipt.received, what, str(folder / FILES[split].receipt))
+
+
+_OURS, _OUR_NAME = "hellofresh", "HelloFresh"
+"""The team under which the board shows what the evaluator ran itself."""
+
+KnownTeams = Mapping[str, frozenset[str]]
+"""The names that each team goes by, by its folder's name."""
+
+
+@dataclass(frozen=True, slots=True)
+class StoredSubmission:
+    """A submission that was taken in.
+
+    Attributes:
+        folder: where it lies.
+        submission: what it says.
+        receipt: what came in, and when.
+        state: whether the folder is new, had another content, or had this one (then the first time stands).
+        warnings: what deserves a second look.
+    """
+
+    folder: Path
+    submission: Submission
+    receipt: Receipt
+    state: Literal["added", "replaced", "unchanged"]
+    warnings: tuple[Fault, ...]
+
+
+def known_teams(root: Path) -> KnownTeams:
+    """The teams of all quarters, by their folders; a `system.toml` that cannot be read adds no name."""
+    found: dict[str, set[str]] = defaultdict(set, {_OURS: {_OUR_NAME}})
+    names = {path.name for path in root.glob("*") if path.is_dir() and is_edition(path.name)}
+    for name in sorted(names):
+        for folder in find_submissions(root, parse_edition(name)):
+            info = read_info(folder / SYSTEM, date.max, [])
+            found[folder.parent.name] |= {info.team} if info is not None else set()
+    return {team: frozenset(names) for team, names in found.items()}
+
+
+def look_alike(team: str, name: str, known: KnownTeams) -> str:
+    """The folder of another team that this one's folder or name looks like, or nothing."""
+    mine = {skeleton(team), skeleton(name)} - {""}
+    for other, names in sorted(known.items()):
+        if other != team and mine & {skeleton(other), *map(skeleton, names)}:
+            return other
+    return ""
+
+
+def add_submission(folder: Path, due: Due, root: Path, moment: datetime | None = None) -> StoredSubmission:
+    """Check a submission to a split and take it in with a receipt, whole or not at all; the other split's files stay.
+
+    Args:
+        folder: the submission; its last two parts name team and system. It may lie in its place already.
+        due: what is due in the quarter.
+        root: the folder of all submissions.
+        moment: the time that counts as now.
+
+    Raises:
+        SubmissionError: if it has a fault, its quarter takes no predictions at the moment, or what came in on the
+            other split would not be the same with its `system.toml`.
+        WorkspaceError: if the folder cannot be written.
+    """
+    moment = moment or now()
+    checked = inspect_submission(folder, due, moment)
+    if checked.submission is None:
+        fix = f"See all with: hellofresh submission check {folder} --edition {due.edition}"
+        raise as_error(checked.faults, fix)
+    submission = checked.submission
+    _check_team(submission, known_teams(root))
+    place = _place(root, submission)
+    if is_linked(place):
+        raise WorkspaceError("a link", where=str(place), expected="folders", code="linked-folder")
+    faults: list[Fault] = []
+    before = read_receipt(place, faults, due.split)
+    if faults:
+        raise as_error(faults, "")
+    tasks = due.tasks_of(submission.labels)
+    check_time(due, {*tasks, *(before.tasks if before is not None else ())}, moment)
+    for split in Split:
+        if split is not due.split:
+            _check_other(place, split, submission.info)
+    receipt = new_receipt(due.edition, tasks, submission.sha256, moment, before)
+    there = place.is_dir()
+    _put(folder, root, submission, receipt, due.split)
+    state: Literal["added", "replaced", "unchanged"]
+    state = "unchanged" if receipt is before else "replaced" if there and before is not None else "added"
+    return StoredSubmission(place, submission, receipt, state, checked.warnings)
+
+
+def _place(root: Path, submission: Submission) -> Path:
+    return root / str(submission.edition) / submission.team / submission.system
+
+
+def _check_team(submission: Submission, known: KnownTeams) -> None:
+    other = look_alike(submission.team, submission.info.team, known)
+    if other:
+        raise SubmissionError(
+            f"the team {submission.info.team!r} in the folder {submission.team!r} looks like the team {other!r}",
+            fix=f"If it is your team, use the folder {other!r}; else choose another name.",
+            code="look-alike",
+        )
+
+
+def _check_other(place: Path, split: Split, info: SystemInfo) -> None:
+    """Refuse a `system.toml` with which the receipt of another split would not hold any more."""
+    faults: list[Fault] = []
+    receipt = read_receipt(place, faults, split)
+    given = read_predictions(predictions_file(place, faults, split), MAX_BYTES, faults) if receipt is not None else None
+    if faults:
+        raise as_error(faults, "")
+    if receipt is None or given is None:
+        return
+    if content_hash(info, in_order(line.prediction for line in given.lines)) != receipt.sha256:
+        raise SubmissionError(
+            f"changing {SYSTEM} would invalidate the receipt of the {split} split",
+            where=str(place / FILES[split].receipt),
+            fix="Submit from a new folder, or withdraw the first entry before its deadline.",
+            code="other-split",
+        )
+
+
+def _put(source: Path, root: Path, submission: Submission, receipt: Receipt, split: Split) -> None:
+    """Make the folder of a submission; what lies in its place already only gets its receipt."""
+    place = _place(root, submission)
+    if place.exists() and source.resolve() == place.resolve():
+        if not (place / FILES[split].jsonl).exists():
+            write_jsonl(place / FILES[split].jsonl, map(canonical_row, submission.predictions))
+            (place / FILES[split].csv).unlink()
+        write_receipt(place, receipt, split)
+        return
+    try:
+        place.parent.mkdir(parents=True, exist_ok=True)
+        new = Path(tempfile.mkdtemp(prefix=".adding-", dir=root))
+    except OSError as error:
+        raise _unwritable(root, error) from error
+    try:
+        new.chmod(0o755)
+        # Written anew from what was checked: nothing else of what was handed in gets into the folder.
+        for name, content in canonical_files(submission, split).items():
+            write_bytes(new / name, content)
+        write_receipt(new, receipt, split)
+        _carry_over(place, new, split)
+        _swap(new, place)
+    except OSError as error:
+        raise _unwritable(place, error) from error
+    finally:
+        shutil.rmtree(new, ignore_errors=True)
+
+
+def _carry_over(place: Path, new: Path, split: Split) -> None:
+    """Copy the plain files of the other splits that lie in the place already."""
+    for name in (name for other in Split if other is not split for name in FILES[other].names):
+        if (place / name).is_file() and not (place / name).is_symlink():
+            write_bytes(new / name, (place / name).read_bytes())
+
+
+def _swap(new: Path, place: Path) -> None:
+    """Put the new folder in its place and leave the old one, if any, where the new one was."""
+    if not place.exists():
+        new.rename(place)
+        return
+    old = new.with_name(f"{new.name}-old")
+    place.rename(old)
+    try:
+        new.rename(place)
+    except OSError:
+        old.rename(place)
+        raise
+    shutil.rmtree(old, ignore_errors=True)
+
+
+def _unwritable(path: Path, error: OSError) -> WorkspaceError:
+    fix = "Check the folder's permissions and free space."
+    return WorkspaceError(f"cannot write: {error.strerror or error}", where=str(path), fix=fix, code="unwritable")
+
+
+def withdraw_submission(root: Path, due: Due, team: str, system: str, moment: datetime | None = None) -> Path:
+    """Take a submission to a split out, with its folder where nothing else is in it; returns the folder.
+
+    Raises:
+        SubmissionError: if the submission does not exist, or the deadline has passed.
+        WorkspaceError: if the folder cannot be written.
+    """
+    place = root / str(due.edition) / team / system
+    named = FOLDER_NAME.fullmatch(team) and FOLDER_NAME.fullmatch(system)
+    others = [split for split in Split if split is not due.split and has_split(place, split)]
+    if not named or is_linked(place) or not place.is_dir() or (others and not has_split(place, due.split)):
+        raise SubmissionError(
+            f"no submission {team!r} / {system!r} for {due.edition}",
+            where=str(root),
+            fix=f"See them with: hellofresh submission list --edition {due.edition}",
+            code="no-submission",
+        )
+    check_time(due, set(due.calendars), moment or now())
+    try:
+        if others:
+            for name in due.files.names:
+                (place / name).unlink(missing_ok=True)
+            return place
+        gone = Path(tempfile.mkdtemp(prefix=".withdrawing-", dir=root))
+        place.rename(gone / system)
+        shutil.rmtree(gone)
+        with suppress(OSError):
+            place.parent.rmdir()  # the team's folder, if nothing else is in it
+    except OSError as error:
+        raise _unwritable(place, error) from error
+    return place
