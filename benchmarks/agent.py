@@ -23,9 +23,10 @@ from statistics import median
 
 from hellofresh.evidence.web import Found, PageStatus, SearchResult, WebPage
 from hellofresh.models import Answer, Finish, Limits, ModelSpec, Request
-from hellofresh.runs import Assignment, Journal, run
+from hellofresh.runs.journal import Journal
 from hellofresh.runs.prompts import load_prompt_set
 from hellofresh.runs.regimes import get_regime
+from hellofresh.runs.runner import Assignment, run
 from hellofresh.tasks import get_task
 from hellofresh.tasks.x_notes import Note, NoteText, Post
 

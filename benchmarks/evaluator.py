@@ -91,9 +91,10 @@ def ask_with_hellofresh(base_url: str, calls: int, *, searching: bool = False) -
     from hellofresh.models import Limits, ModelSpec
     from hellofresh.models._endpoint import Abilities, Endpoint
     from hellofresh.models.providers.chat import ChatModel
-    from hellofresh.runs import Assignment, Journal, Tally, run
+    from hellofresh.runs.journal import Journal
     from hellofresh.runs.prompts import load_prompt_set
     from hellofresh.runs.regimes import get_regime
+    from hellofresh.runs.runner import Assignment, Tally, run
     from hellofresh.tasks import get_task
     from hellofresh.tasks.x_notes import Note, NoteText, Post
 

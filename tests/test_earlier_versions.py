@@ -15,7 +15,7 @@ from hellofresh.core.workspace import Workspace
 from hellofresh.releases import load_labels, load_release, take_down
 from hellofresh.releases.life.manifest import read_manifest
 from hellofresh.releases.verify.checks import verify_release
-from hellofresh.runs import read_plan
+from hellofresh.runs.plan import read_plan
 from hellofresh.runs.record import read_record
 from hellofresh.submissions.receipts.receipt import read_receipt
 from hellofresh.tasks import get_task
@@ -65,7 +65,9 @@ def test_the_next_version_of_its_manifest_has_the_present_format_and_an_unbroken
 def test_a_run_is_read_and_asks_nothing_again(earlier: Workspace, capsys: pytest.CaptureFixture[str]) -> None:
     plan, record = read_plan(earlier.runs / RUN), read_record(earlier.runs / RUN)
     assert plan is not None and record is not None
-    assert plan.arguments.edition == plan.identity["edition"] == record.edition == "2026Q2"
+    assert plan.evaluation.edition == record.evaluation.edition == QUARTER
+    assert plan.identity["edition"] == "2026Q2"
+    assert (record.evaluation.task, record.evaluation.limit, record.evaluation.prompt_ids) == (NOTES, 86, ["manual"])
     for option in ("--edition", "--quarter"):
         assert main(["evaluate", option, "2026Q2", "--task", "x-notes", "--model", "coin"]) == 0
         assert "0 answers asked for, 86 already stored" in capsys.readouterr().err

@@ -9,11 +9,12 @@ import pytest
 
 from hellofresh.core.errors import RunError
 from hellofresh.models import Answer, Finish, Limits, Message, ModelSpec, Price, Request
-from hellofresh.runs import Assignment, Journal, run
+from hellofresh.runs.export import transcribe
+from hellofresh.runs.journal import Journal
 from hellofresh.runs.ledger import Ledgers
 from hellofresh.runs.prompts import load_prompt_set
 from hellofresh.runs.regimes import BaseRegime, Case, Outcome, read_choice
-from hellofresh.runs.transcribe import transcribe
+from hellofresh.runs.runner import Assignment, run
 from hellofresh.tasks import get_task
 from hellofresh.tasks.transcripts import AskedEvent, NotedEvent, ReadEvent, SearchedEvent, parse_event, read_transcripts
 

@@ -28,6 +28,7 @@ from hellofresh.results.judgements import judgements_file
 from hellofresh.results.score import SCORES
 from hellofresh.results.scores import ALL_PERIODS, MAJORITY
 from hellofresh.results.tables import JUDGEMENTS
+from hellofresh.runs.evaluation import Evaluation
 from hellofresh.runs.record import ModelIdentity, PromptSetIdentity, RegimeIdentity, RunRecord
 from hellofresh.tasks import get_task
 from hellofresh.tasks.samples import Candidate, Label
@@ -145,11 +146,12 @@ def _record(workspace: Workspace, entry: Mapping[str, Any], calls: int, prompts:
     folder = workspace.runs / str(entry["origin"])
     folder.mkdir(parents=True, exist_ok=True)
     RunRecord(
-        task=TASK.name, edition=str(QUARTER), samples_sha256="0" * 64,
+        evaluation=Evaluation(QUARTER, TASK, str(entry["system"]), prompts=",".join(prompts), limit=calls),
+        samples_sha256="0" * 64,
         model=ModelIdentity(name=str(entry["system"]), parameters={}),
         regime=RegimeIdentity(name=str(entry["regime"]), version=1, parameters=hashes),
-        prompt_set=PromptSetIdentity(name="standard", sha256="0" * 64), judged=calls, failed=0, of=calls, samples=calls,
-        prompts=list(prompts), repeat=1, tokens_in=tokens, tokens_out=2 * calls, cost_usd=tokens / 1e6,
+        prompt_set=PromptSetIdentity(name="standard", sha256="0" * 64), judged=calls, failed=0, of=calls,
+        tokens_in=tokens, tokens_out=2 * calls, cost_usd=tokens / 1e6,
         about=str(entry["about"]), kind=str(entry["kind"]), knowledge_cutoff=str(entry["knowledge_cutoff"]),
         smoke_test=False,
     ).write(folder)  # fmt: skip

@@ -21,8 +21,6 @@ from hellofresh.releases.life.manifest import MANIFEST
 from hellofresh.tasks import Task, get_task
 from hellofresh.tasks.samples import Label, Sample, to_json
 
-__all__ = ["LoadedEdition", "load", "workspace_for_runs"]
-
 
 @dataclass(frozen=True, slots=True)
 class LoadedEdition:

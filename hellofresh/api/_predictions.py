@@ -14,8 +14,6 @@ from hellofresh.submissions.intake.faults import Fault
 from hellofresh.submissions.intake.predictions import ANSWERS, Prediction, canonical_row, read_predictions
 from hellofresh.tasks.outputs import Choice, Output, Ranking, Response, Status
 
-__all__ = ["Predictions", "outputs_of", "save"]
-
 Predictions = Mapping[str, int | None] | Mapping[str, Output] | pl.DataFrame | str | Path
 """Labels or outputs by sample id; a frame with the columns `id` and `label`; or a file as it is submitted."""
 

@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from html import escape
 from typing import Protocol, TypeVar
 
@@ -13,9 +14,7 @@ from rich.console import Console
 from rich.progress import Progress
 
 from hellofresh.core.errors import RunError
-from hellofresh.runs import Tally
-
-__all__ = ["ShownProgress", "outside_loop", "shown_progress"]
+from hellofresh.runs.runner import Tally
 
 _EVERY_S = 0.25
 _T = TypeVar("_T")
@@ -27,21 +26,23 @@ class _Handle(Protocol):
     def update(self, data: object, *, raw: bool) -> object: ...
 
 
+@dataclass(slots=True)
 class ShownProgress:
     """Keeps what a run says until it is drawn.
 
     Attributes:
-        title: of the bar.
-        done, total: samples.
-        draws_at_once: whether it is drawn as soon as it hears something; else its owner draws, in another thread.
+        show: draws how many samples are done, of how many.
+        remark: shows a sentence.
+        draws_at_once: whether it is drawn as soon as there is news; else its owner draws, in another thread.
         stopped: whether the run is to end.
     """
 
-    def __init__(self, title: str) -> None:
-        self.title = title
-        self.done, self.total = 0, 0
-        self.draws_at_once = self.stopped = False
-        self._said: list[str] = []
+    show: Callable[[int, int], None]
+    remark: Callable[[str], None]
+    draws_at_once: bool = False
+    stopped: bool = False
+    _far: tuple[int, int] = (0, 0)
+    _said: list[str] = field(default_factory=list)
 
     def told(self, tally: Tally) -> None:
         """Hear how far the run is.
@@ -51,56 +52,22 @@ class ShownProgress:
         """
         if self.stopped:
             raise RunError("the run was stopped", fix="The same call goes on with it.", code="stopped")
-        self.done, self.total = tally.done, tally.samples
-        self._heard()
+        self._far = tally.done, tally.samples
+        self.draw(news=True)
 
     def say(self, text: str) -> None:
         """Hear a remark."""
         self._said.append(text)
-        self._heard()
+        self.draw(news=True)
 
-    def _heard(self) -> None:
-        if self.draws_at_once:
-            self.draw()
-
-    def draw(self) -> None:
+    def draw(self, *, news: bool = False) -> None:
         """Show the remarks and how far it is."""
+        if news and not self.draws_at_once:
+            return
         said, self._said = self._said, []
         for text in said:
-            self.show(text)
-
-    def show(self, text: str) -> None:
-        """Show a remark."""
-        Console().print(text, markup=False)
-
-
-class _Bar(ShownProgress):
-    """A bar in a terminal."""
-
-    def __init__(self, title: str, bar: Progress) -> None:
-        super().__init__(title)
-        self._bar, self._line = bar, bar.add_task(title, total=None)
-
-    def draw(self) -> None:
-        super().draw()
-        self._bar.update(self._line, completed=self.done, total=self.total or None)
-
-    def show(self, text: str) -> None:
-        self._bar.console.print(text)
-
-
-class _Line(ShownProgress):
-    """A bar in a notebook; it needs no widgets."""
-
-    def __init__(self, title: str, handle: _Handle) -> None:
-        super().__init__(title)
-        self._handle = handle
-
-    def draw(self) -> None:
-        super().draw()
-        line = f"{self.title}: {self.done:,} of {self.total:,} samples"
-        html = f'<progress value="{self.done}" max="{self.total or 1}"></progress> {escape(line)}'
-        self._handle.update({"text/plain": line, "text/html": html}, raw=True)
+            self.remark(text)
+        self.show(*self._far)
 
 
 @contextmanager
@@ -111,17 +78,30 @@ def shown_progress(title: str, *, hidden: bool) -> Iterator[ShownProgress]:
         title: what is done.
         hidden: show remarks only.
     """
+
+    def plainly(text: str) -> None:
+        Console().print(text, markup=False)
+
     if hidden:
-        yield ShownProgress(title)
+        yield ShownProgress(lambda done, total: None, plainly)
     elif Console().is_jupyter:
         from IPython.display import display
 
         # IPython names no types here.
-        handle = display({"text/plain": title}, raw=True, display_id=True)  # type: ignore[no-untyped-call]
-        yield _Line(title, handle)
+        handle: _Handle = display({"text/plain": title}, raw=True, display_id=True)  # type: ignore[no-untyped-call]
+
+        def line(done: int, total: int) -> None:
+            text = f"{title}: {done:,} of {total:,} samples"
+            html = f'<progress value="{done}" max="{total or 1}"></progress> {escape(text)}'
+            handle.update({"text/plain": text, "text/html": html}, raw=True)
+
+        yield ShownProgress(line, plainly)
     else:
         with Progress(transient=True) as bar:
-            yield _Bar(title, bar)
+            task = bar.add_task(title, total=None)
+            yield ShownProgress(
+                lambda done, total: bar.update(task, completed=done, total=total or None), bar.console.print
+            )
 
 
 def outside_loop(work: Callable[[], _T], bar: ShownProgress) -> _T:

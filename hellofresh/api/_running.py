@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import MISSING, dataclass, fields
 from html import escape
+from inspect import Parameter, Signature, signature
 from pathlib import Path
 
 import polars as pl
@@ -13,13 +13,13 @@ from hellofresh.api._loading import LoadedEdition, workspace_for_runs
 from hellofresh.api._progress import outside_loop, shown_progress
 from hellofresh.api._scoring import scored
 from hellofresh.api._tables import ScoreTable
+from hellofresh.core.errors import UsageError
 from hellofresh.results.entries import entry_of_run
-from hellofresh.runs.evaluate import Evaluation, EvaluationReport
 from hellofresh.runs.evaluate import evaluate as _evaluate
+from hellofresh.runs.evaluation import HINTS, OPTIONS, Evaluation, given_values
+from hellofresh.runs.export import EvaluationReport
+from hellofresh.runs.plan import read_evaluation
 from hellofresh.runs.regimes import agent_regime
-from hellofresh.runs.web_access import with_web
-
-__all__ = ["EvaluatedRun", "evaluate"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,19 +61,7 @@ class EvaluatedRun:
 
 
 def evaluate(
-    edition: LoadedEdition,
-    model: str,
-    *,
-    regime: str = "zero-shot",
-    agent: str | None = None,
-    prompts: str | Sequence[str] = "all",
-    limit: int | None = None,
-    repeat: int = 1,
-    settings: Mapping[str, object] | None = None,
-    roles: Mapping[str, str] | None = None,
-    blocked: Sequence[str] = (),
-    budget_usd: float | None = None,
-    progress: bool = True,
+    edition: LoadedEdition, model: str, *, agent: str | None = None, progress: bool = True, **options: object
 ) -> EvaluatedRun:
     """Evaluate a model, as `hellofresh evaluate` does; what was answered before is not asked again.
 
@@ -82,35 +70,41 @@ def evaluate(
     Args:
         edition: on what, from `load`.
         model: a name from `hellofresh models list`.
-        regime: how the model is asked.
         agent: `FILE:FUNCTION` of an agent of one's own, instead of a regime.
-        prompts: `all`, or ids.
-        limit: samples to judge; the model's own limit if left out.
-        repeat: how often each question is asked.
-        settings: of the regime, by name.
-        roles: models of further roles, by role.
-        blocked: domains that are not read.
-        budget_usd: most that the run may cost.
         progress: whether to show a bar.
+        options: the fields of `hellofresh.runs.evaluation.Evaluation`, which are the options of the command, such as
+            `regime`, `limit`, `repeat`, `temperature` and `budget_usd`. `prompts` and `blocked` may be lists,
+            `settings` and `roles` mappings.
 
     Raises:
+        TypeError: if there is no such option.
         HelloFreshError: what the command reports.
     """
+    if unknown := sorted(options.keys() - OPTIONS.keys()):
+        raise TypeError(f"evaluate() got an unexpected keyword argument {unknown[0]!r}")
+    given = {**options, "model": model, **({} if agent is None else {"regime": agent_regime(agent)})}
+    named = {"edition": str(edition.edition), "task": edition.task.name}
+    try:
+        asked = read_evaluation(given_values(given) | named)
+    except ValueError as error:
+        raise UsageError(str(error), where="evaluate", code="bad-option") from None
     workspace = workspace_for_runs(edition)
-    asked = Evaluation(
-        edition=edition.edition,
-        task=edition.task,
-        model=model,
-        regime=regime if agent is None else agent_regime(agent),
-        prompts=prompts if isinstance(prompts, str) else ",".join(prompts),
-        limit=limit,
-        repeat=repeat,
-        settings=tuple(f"{name}={value}" for name, value in (settings or {}).items()),
-        roles=dict(roles or {}),
-        blocked=tuple(blocked),
-        budget_usd=budget_usd,
-    )
     title = f"{model} on {edition.task.name} {edition.edition}"
     with shown_progress(title, hidden=not progress) as bar:
-        report = outside_loop(lambda: _evaluate(workspace, with_web(asked), bar.told, bar.say), bar)
+        report = outside_loop(lambda: _evaluate(workspace, asked, bar.told, bar.say), bar)
     return EvaluatedRun(edition, report)
+
+
+def _signature() -> Signature:
+    """The parameters, with those that are fields of `Evaluation`."""
+    own = [item for item in signature(evaluate).parameters.values() if item.kind is not Parameter.VAR_KEYWORD]
+    defaults = {item.name: item.default for item in fields(Evaluation) if item.default_factory is MISSING}
+    more = [
+        Parameter(name, Parameter.KEYWORD_ONLY, default=defaults.get(name), annotation=HINTS[name])
+        for name in OPTIONS
+        if name not in ("task", "model")
+    ]
+    return Signature([*own, *more], return_annotation=EvaluatedRun)
+
+
+evaluate.__signature__ = _signature()  # type: ignore[attr-defined]

@@ -18,8 +18,6 @@ from hellofresh.results.standings import Pair, standings_of
 from hellofresh.stats import metric_interval
 from hellofresh.tasks.outputs import Choice, Output
 
-__all__ = ["compare", "score", "scored"]
-
 
 def score(edition: LoadedEdition, predictions: Predictions, *, name: str = "predictions") -> ScoreTable:
     """Score predictions with the leaderboard's own scorer.

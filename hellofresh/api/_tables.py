@@ -13,8 +13,6 @@ from hellofresh.results.figures.charts import Axis, Chart, Figure, Mark, Series
 from hellofresh.results.figures.image import render
 from hellofresh.results.figures.vega import place
 
-__all__ = ["ComparisonTable", "ScoreChart", "ScoreTable"]
-
 
 @dataclass(frozen=True, slots=True)
 class ScoreTable:

@@ -19,7 +19,7 @@ from rich.text import Text
 from hellofresh.core.errors import HelloFreshError
 
 if TYPE_CHECKING:
-    from hellofresh.runs import Tally
+    from hellofresh.runs.runner import Tally
 
 __all__ = ["CommandOutput", "duration"]
 

@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from hellofresh.results.analyses import AnalysisResult
     from hellofresh.results.analyses.agents import AgentPanel
 
-__all__ = ["analyse", "import_ratings", "show_table", "show_tables"]
 
 _HIDDEN = frozenset({"team", "kind", "smoke_test", "prompt"})
 

@@ -9,41 +9,31 @@ from hellofresh.cli._output import CommandOutput, duration
 from hellofresh.core.errors import UsageError
 from hellofresh.core.workspace import Workspace
 from hellofresh.models.catalogue import ENDPOINT
-from hellofresh.runs import SECONDS_A_CALL
-from hellofresh.runs.evaluate import Evaluation, EvaluationReport, evaluate, foresee
+from hellofresh.runs.dry_run import SECONDS_A_CALL
+from hellofresh.runs.evaluate import evaluate, foresee
+from hellofresh.runs.evaluation import Evaluation, given_values
+from hellofresh.runs.export import EvaluationReport
 from hellofresh.runs.regimes import agent_regime
-from hellofresh.runs.web_access import with_web
-from hellofresh.tasks import get_task
+from hellofresh.tasks import Task, get_task
 from hellofresh.tasks.outputs import Status
 from hellofresh.tasks.samples import to_json
 
-__all__ = ["carry_out", "model_at", "role_of", "run", "run_evaluation"]
-
 
 def run(options: argparse.Namespace, output: CommandOutput) -> int:
-    evaluation = Evaluation(
-        edition=options.edition,
-        task=get_task(options.task),
-        model=model_at(options.model, options.base_url),
-        regime=agent_regime(options.agent) if options.agent else options.regime,
-        prompts=options.prompts,
-        limit=options.limit,
-        prompt_set=options.prompt_set,
-        repeat=options.repeat,
-        temperature=options.temperature,
-        vote=options.vote,
-        budget_usd=options.budget,
-        drop_damaged=options.drop_damaged,
-        batch=options.batch,
-        split=options.split,
-        roles=dict(map(role_of, options.role)),
-        settings=tuple(options.set),
-        blocked=tuple(domain for text in options.block for domain in text.split(",") if domain),
-        allowed=tuple(options.allow),
-    )
+    more = {"regime": agent_regime(options.agent)} if options.agent else {}
+    evaluation = evaluation_of(options, **more)
     workspace = Workspace.from_environment()
-    asked = with_web(evaluation, replay=options.replay)
-    return carry_out(output, workspace, asked, dry_run=options.dry_run, boards=options.board)
+    return carry_out(output, workspace, evaluation, dry_run=options.dry_run, boards=options.board)
+
+
+def evaluation_of(options: argparse.Namespace, **more: object) -> Evaluation:
+    """The evaluation that a command line asks for; `more` goes before what it says."""
+    given = {"edition": getattr(options, "edition", None), **given_values(vars(options)), **more}
+    if base_url := getattr(options, "base_url", None):
+        given["model"] = _model_at(str(given["model"]), base_url)
+    if not isinstance(given["task"], Task):
+        given["task"] = get_task(str(given["task"]))
+    return Evaluation(**given)  # type: ignore[arg-type]  # argparse has made values of the fields' own types
 
 
 def _put_on_board(output: CommandOutput, workspace: Workspace, evaluation: Evaluation) -> None:
@@ -57,23 +47,13 @@ def _put_on_board(output: CommandOutput, workspace: Workspace, evaluation: Evalu
     output.text("next: make leaderboard")
 
 
-def model_at(model: str, base_url: str | None) -> str:
+def _model_at(model: str, base_url: str) -> str:
     """The model at an address."""
-    if base_url is None:
-        return model
     if not model.startswith(ENDPOINT) or "@http" in model:
         raise UsageError(
             f"an address for the model {model!r}", expected="a model such as openai:NAME", code="no-endpoint-model"
         )
     return f"{model}@{base_url}"
-
-
-def role_of(text: str) -> tuple[str, str]:
-    """The role and its model in ROLE=MODEL."""
-    role, equals, model = text.partition("=")
-    if not (role and equals and model):
-        raise UsageError(f"the role {text!r} names no model", expected="ROLE=MODEL", code="bad-role")
-    return role, model
 
 
 def carry_out(
@@ -122,7 +102,7 @@ def run_evaluation(output: CommandOutput, workspace: Workspace, evaluation: Eval
     what = f"{evaluation.model} on {evaluation.task.name} {evaluation.edition}, {evaluation.regime}"
     what += ", prospective" if evaluation.split == "prospective" else ""
     with output.progress(what) as bar:
-        evaluated = evaluate(workspace, with_web(evaluation), bar.tally, lambda note: output.say(f"note: {note}"))
+        evaluated = evaluate(workspace, evaluation, bar.tally, lambda note: output.say(f"note: {note}"))
     tally = evaluated.tally
     output.result({**to_json(evaluated), "folder": str(evaluated.folder)})
     output.say(
@@ -173,17 +153,13 @@ def _look_ahead(output: CommandOutput, workspace: Workspace, evaluation: Evaluat
     totals = {"calls": ahead.calls, "most_calls": ahead.most_calls}
     costs = {"cost_usd": ahead.cost_usd, "most_usd": ahead.most_usd}
     output.result({**to_json(ahead), **totals, **costs})
+    expected = f"{ahead.calls:,} requests, {_cost_ahead(ahead.cost_usd)}"
     rows = [
         ("samples", f"{ahead.samples:,}" + (f", {ahead.repetitions} times" if ahead.repetitions > 1 else "")),
         ("already stored", f"{ahead.known:,} answers"),
         ("time", f"about {duration(ahead.seconds)}, at {SECONDS_A_CALL:g} s a request and within the model's limits"),
-        ("expected", f"{ahead.calls:,} requests, {_cost_ahead(ahead.cost_usd)}"),
+        ("expected", expected if ahead.measured else "at most the ceiling; the first answers will tell more"),
         ("ceiling", f"{ahead.most_calls:,} requests, {_cost_ahead(ahead.most_usd)}"),
-    ]
-    rows += [
-        (f"hidden, {role}", f"{item.hidden:,} tokens of reasoning a request are expected")
-        for role, item in ahead.roles.items()
-        if item.hidden
     ]
     what = f"{evaluation.model} on {evaluation.task.name} {evaluation.edition}, {evaluation.regime}"
     output.table(f"{what}: to come", ("", ""), rows)

@@ -12,7 +12,7 @@ from hellofresh.cli.arguments.models import QUESTION
 from hellofresh.core.errors import UnknownNameError, UsageError
 from hellofresh.models import Answer, Message, Model, Request
 from hellofresh.models.catalogue import CatalogueEntry, ModelContext, known_models
-from hellofresh.runs import Ledger
+from hellofresh.runs.ledger import Ledger
 
 __all__ = ["check", "list_models"]
 

@@ -5,19 +5,16 @@ from __future__ import annotations
 import argparse
 import json
 import os
+from dataclasses import replace
 
 from hellofresh.cli._output import CommandOutput
-from hellofresh.cli.evaluate import carry_out, model_at, role_of
+from hellofresh.cli.evaluate import carry_out, evaluation_of
 from hellofresh.core.errors import UsageError
 from hellofresh.core.workspace import Workspace
-from hellofresh.runs import Patience
-from hellofresh.runs.evaluate import Evaluation
+from hellofresh.runs.pace import Patience
 from hellofresh.runs.regimes import proxy_regime
 from hellofresh.runs.regimes.endpoint.server import EndpointServer
 from hellofresh.runs.regimes.proxy import Proxy
-from hellofresh.tasks import get_task
-
-__all__ = ["run"]
 
 _TOKEN = "HELLOFRESH_PROXY_TOKEN"  # noqa: S105 - the variable's name
 _DRAIN_S = 2.0
@@ -25,18 +22,8 @@ _SHORTEST_TOKEN = 16
 
 
 def run(options: argparse.Namespace, output: CommandOutput) -> int:
-    roles = dict(map(role_of, options.role))
-    evaluation = Evaluation(
-        edition=options.edition,
-        task=get_task(options.task),
-        model=model_at(options.model, options.base_url),
-        regime=proxy_regime(options.name, roles),
-        limit=options.limit,
-        budget_usd=options.budget,
-        roles=roles,
-        settings=tuple(options.set),
-        patience=Patience(drain_s=_DRAIN_S),
-    )
+    evaluation = evaluation_of(options, regime="", patience=Patience(drain_s=_DRAIN_S))
+    evaluation = replace(evaluation, regime=proxy_regime(options.name, evaluation.roles))
 
     def announce(server: EndpointServer) -> None:
         _announce(output, server)

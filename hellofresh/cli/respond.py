@@ -16,10 +16,8 @@ from hellofresh.cli._output import CommandOutput, duration
 from hellofresh.core.clock import now
 from hellofresh.core.errors import DataError, UsageError
 from hellofresh.core.workspace import Workspace
-from hellofresh.runs.respond import Inquiry, respond
-from hellofresh.runs.responded import RespondedPost
-
-__all__ = ["run"]
+from hellofresh.runs.evaluation import OPTIONS, given_values
+from hellofresh.runs.respond import Post, RespondedPost, asking, respond
 
 _LOCAL = "127.0.0.1"
 _DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
@@ -31,21 +29,12 @@ _HIGHEST_PORT = 65_535
 def run(options: argparse.Namespace, output: CommandOutput) -> int:
     """Respond to a post, or open the page."""
     if options.serve:
-        _serve(options.port, output)
-    inquiry = Inquiry(
-        text=options.text,
-        at=_moment(options.date),
-        images=tuple(map(_content, options.image)),
-        model=options.model,
-        roles=dict(map(_role, options.role)),
-        settings=tuple(options.set),
-        provider=options.provider,
-        prompt=options.prompt,
-        budget_usd=options.budget,
-    )
+        _serve(options, output)
+    post = Post(options.text, _moment(options.date), tuple(map(_content, options.image)))
+    asked = asking(**given_values(vars(options)))
     with output.progress("respond") as bar:
         told = bar.line if sys.stderr.isatty() else lambda step: output.say(f"step: {step}")
-        found = respond(Workspace.from_environment(), inquiry, told)
+        found = respond(Workspace.from_environment(), post, asked, told)
     output.result({**asdict(found), "folder": str(found.folder)})
     _print(found, output)
     return 0
@@ -79,13 +68,6 @@ def _content(path: Path) -> bytes:
             return file.read(_MOST_BYTES + 1)
     except OSError as error:
         raise DataError(f"cannot be read ({error.strerror})", where=str(path), code="missing-file") from None
-
-
-def _role(text: str) -> tuple[str, str]:
-    role, equals, model = text.partition("=")
-    if not (role and equals and model):
-        raise UsageError(f"the role {text!r} names no model", expected="ROLE=MODEL", code="bad-role")
-    return role, model
 
 
 def _print(found: RespondedPost, output: CommandOutput) -> None:
@@ -138,13 +120,31 @@ def _cost(cost_usd: float | None) -> str:
     return "unknown" if cost_usd is None else f"{cost_usd:.4f}"
 
 
-def _serve(port: int, output: CommandOutput) -> NoReturn:
+def _serve(options: argparse.Namespace, output: CommandOutput) -> NoReturn:
     """Become the page, until it is stopped; it can be reached from this machine only."""
+    port = options.port
     if not 0 < port <= _HIGHEST_PORT:
         raise UsageError(f"no port {port}", expected=f"a number from 1 to {_HIGHEST_PORT}", code="bad-port")
+    if options.text or options.image or options.date:
+        raise UsageError(
+            "a post for the page", expected="--serve without --text, --image and --date",
+            fix="Write the post, its date and its pictures into the form of the page.", code="no-post-here",
+        )  # fmt: skip
     if find_spec("streamlit") is None:
         raise UsageError("the page needs Streamlit", fix="Install hellofresh[site].", code="missing-extra")
     command = [sys.executable, "-m", "leaderboard.trying.start", str(Workspace.from_environment().root), str(port)]
     output.say(f"The page Try is at http://{_LOCAL}:{port}/ until you press Ctrl+C. It asks models with your keys.")
     sys.stderr.flush()
-    os.execv(sys.executable, command)  # noqa: S606 - our own module; a process between would leave the page behind
+    # Our own module; a process between would leave the page behind.
+    os.execv(sys.executable, [*command, *_passed_on(options)])  # noqa: S606
+
+
+def _passed_on(options: argparse.Namespace) -> list[str]:
+    """The options that say who responds and how, for the command that the page runs."""
+    words = []
+    for name, value in vars(options).items():
+        if name in OPTIONS:
+            words += [
+                f"{OPTIONS[name].flag_of(name)}={item}" for item in (value if isinstance(value, list) else [value])
+            ]
+    return words

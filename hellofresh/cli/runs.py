@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -16,17 +16,16 @@ from hellofresh.core.errors import DataError, UsageError
 from hellofresh.core.files import write_jsonl
 from hellofresh.core.parquet import write_parquet
 from hellofresh.core.workspace import Workspace
-from hellofresh.runs import JournalEntry, find_run, is_running, read_plan, snapshot
-from hellofresh.runs.evaluate import planned
+from hellofresh.runs.evaluate import resumed
+from hellofresh.runs.evaluation import given_values
+from hellofresh.runs.export import StepUsage, usage_by_step
+from hellofresh.runs.journal import JournalEntry, snapshot
+from hellofresh.runs.plan import find_run, is_running, read_plan, stored_form
 from hellofresh.runs.record import PredictionRow, RunRecord, read_predictions, read_record
 from hellofresh.runs.regimes import MAIN
-from hellofresh.runs.steps import StepUsage, usage_by_step
-from hellofresh.runs.web_access import with_web
 from hellofresh.tasks.outputs import Status
 from hellofresh.tasks.samples import to_json
 from hellofresh.tasks.transcripts import Event, Transcript, parse_event, read_transcripts
-
-__all__ = ["export", "list_runs", "readable", "resume", "show"]
 
 _Schema = dict[str, pl.DataType | type[pl.DataType]]
 
@@ -45,22 +44,22 @@ _PREDICTIONS: _Schema = {
     "rationale": pl.String,
     "sources": pl.List(pl.String),
 }
-_RESPONSES: _Schema = {
-    "run": pl.String,
-    "sample": pl.String,
-    "step": pl.String,
-    "role": pl.String,
-    "prompt": pl.String,
-    "repetition": pl.Int64,
-    "request": pl.String,
-    "text": pl.String,
-    "finish": pl.String,
-    "tokens_in": pl.Int64,
-    "tokens_out": pl.Int64,
-    "logprob_yes": pl.Float64,
-    "logprob_no": pl.Float64,
-    "served_by": pl.String,
+_RESPONSES: Mapping[str, tuple[type[pl.DataType], Callable[[JournalEntry], object]]] = {
+    "sample": (pl.String, lambda entry: entry.sample),
+    "step": (pl.String, lambda entry: entry.step),
+    "role": (pl.String, lambda entry: entry.role),
+    "prompt": (pl.String, lambda entry: entry.prompt),
+    "repetition": (pl.Int64, lambda entry: entry.repetition),
+    "request": (pl.String, lambda entry: entry.request),
+    "text": (pl.String, lambda entry: entry.answer.text),
+    "finish": (pl.String, lambda entry: str(entry.answer.finish)),
+    "tokens_in": (pl.Int64, lambda entry: entry.answer.tokens_in),
+    "tokens_out": (pl.Int64, lambda entry: entry.answer.tokens_out),
+    "logprob_yes": (pl.Float64, lambda entry: (entry.answer.logprobs or {}).get("yes")),
+    "logprob_no": (pl.Float64, lambda entry: (entry.answer.logprobs or {}).get("no")),
+    "served_by": (pl.String, lambda entry: entry.answer.served_by),
 }
+"""Columns of the responses, each with what it has of an answer."""
 _TRANSCRIPTS: _Schema = {"run": pl.String, "sample": pl.String, "repetition": pl.Int64, "events": pl.String}
 
 
@@ -131,13 +130,13 @@ def show(options: argparse.Namespace, output: CommandOutput) -> int:
 def _show_run(folder: Path, output: CommandOutput) -> None:
     plan = read_plan(folder)
     identity = {} if plan is None else dict(plan.identity)
-    said = {} if plan is None else plan.arguments.model_dump()
+    said = {} if plan is None else stored_form(plan.evaluation)
     record = _record(folder)
     with snapshot(folder) as journal:
         answers = len(journal)
     whole = {"run": folder.name, "state": _state(folder), "answers": answers, **_numbers(record)}
     steps, samples = usage_by_step(folder)
-    output.result({**whole, "identity": identity, "arguments": said, "steps": to_json(steps)})
+    output.result({**whole, "identity": identity, "evaluation": said, "steps": to_json(steps)})
     # What both name is shown as the run knows it: with parameters and hashes.
     facts = {**whole, **said, "prompt_set_file": said.get("prompt_set"), **identity}
     rows = [(name, _plain(value)) for name, value in facts.items() if value is not None]
@@ -153,8 +152,8 @@ def _show_steps(steps: Sequence[StepUsage], samples: int, output: CommandOutput)
             item.step,
             item.role,
             f"{item.requests / samples:.2f}",
-            f"{item.tokens_in / samples:,.0f}",
-            f"{item.tokens_out / samples:,.0f}",
+            "unknown" if item.tokens_in is None else f"{item.tokens_in / samples:,.0f}",
+            "unknown" if item.tokens_out is None else f"{item.tokens_out / samples:,.0f}",
             f"{item.seconds / samples:.1f}",
             "unknown" if item.cost_usd is None else f"{item.cost_usd / samples:.5f}",
         )
@@ -239,9 +238,9 @@ def readable(text: str) -> str:
 
 def resume(options: argparse.Namespace, output: CommandOutput) -> int:
     workspace = Workspace.from_environment()
-    evaluation = planned(workspace, options.run_id)
-    bounded = replace(evaluation, budget_usd=options.budget, drop_damaged=options.drop_damaged)
-    return carry_out(output, workspace, with_web(bounded, replay=options.replay), dry_run=options.dry_run)
+    evaluation = resumed(workspace, options.run_id)
+    bounded = replace(evaluation, **given_values(vars(options)))  # type: ignore[arg-type]  # argparse has made them so
+    return carry_out(output, workspace, bounded, dry_run=options.dry_run)
 
 
 def export(options: argparse.Namespace, output: CommandOutput) -> int:
@@ -288,7 +287,8 @@ def _tables(folder: Path) -> Iterator[tuple[str, _Schema, Iterator[Mapping[str, 
     run = folder.name
     yield "predictions", _PREDICTIONS, ({"run": run, **row.model_dump(mode="json")} for row in read_predictions(folder))
     with snapshot(folder) as journal:
-        yield "responses", _RESPONSES, (_response(run, entry) for entry in journal.entries())
+        columns: _Schema = {"run": pl.String, **{name: kind for name, (kind, _) in _RESPONSES.items()}}
+        yield "responses", columns, (_response(run, entry) for entry in journal.entries())
     yield "transcripts", _TRANSCRIPTS, (_transcript(run, item) for item in read_transcripts(folder))
 
 
@@ -303,23 +303,7 @@ def _transcript(run: str, item: Transcript) -> dict[str, object]:
 
 
 def _response(run: str, entry: JournalEntry) -> dict[str, object]:
-    answer, chances = entry.answer, entry.answer.logprobs or {}
-    return {
-        "run": run,
-        "sample": entry.sample,
-        "step": entry.step,
-        "role": entry.role,
-        "prompt": entry.prompt,
-        "repetition": entry.repetition,
-        "request": entry.request,
-        "text": answer.text,
-        "finish": str(answer.finish),
-        "tokens_in": answer.tokens_in,
-        "tokens_out": answer.tokens_out,
-        "logprob_yes": chances.get("yes"),
-        "logprob_no": chances.get("no"),
-        "served_by": answer.served_by,
-    }
+    return {"run": run, **{name: read(entry) for name, (_, read) in _RESPONSES.items()}}
 
 
 def _write_table(path: Path, schema: _Schema, rows: Iterator[Mapping[str, object]]) -> int:

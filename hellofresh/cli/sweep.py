@@ -3,56 +3,104 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from itertools import product
+from math import prod
 
 from hellofresh.cli._output import CommandOutput
-from hellofresh.cli.evaluate import run_evaluation
+from hellofresh.cli.evaluate import evaluation_of, run_evaluation
 from hellofresh.core.errors import UsageError
 from hellofresh.core.workspace import Workspace
 from hellofresh.releases import labels_are_public, load_labels, load_release
-from hellofresh.runs import Forecast
-from hellofresh.runs.evaluate import Evaluation, EvaluationReport, foresee
-from hellofresh.runs.sharing import SharedAnswers
-from hellofresh.runs.sweep import Variant, variants
-from hellofresh.runs.web_access import with_web
-from hellofresh.tasks import get_task
+from hellofresh.runs.dry_run import Forecast
+from hellofresh.runs.evaluate import foresee
+from hellofresh.runs.evaluation import Evaluation
+from hellofresh.runs.export import EvaluationReport
 from hellofresh.tasks.samples import to_json
 
-__all__ = ["run"]
+_MOST = 64
+_Change = Callable[[Evaluation], Evaluation]
+"""What an alternative makes of an evaluation."""
+
+
+@dataclass(frozen=True, slots=True)
+class Variant:
+    """One run of a sweep; its name tells it from the others, and is empty where there are no others."""
+
+    name: str
+    evaluation: Evaluation
 
 
 def run(options: argparse.Namespace, output: CommandOutput) -> int:
     """Plan, show what it takes, run, compare."""
     workspace = Workspace.from_environment()
-    planned = _planned(options)
+    planned = variants(
+        evaluation_of(options, model=""),
+        models=options.models.split(","),
+        settings=dict(_alternatives(text, "setting") for text in options.set),
+        roles=dict(_alternatives(text, "role") for text in options.role),
+        blocked=[[domain for domain in one.split("+") if domain] for one in options.block.split(",")],
+        providers=options.providers.split(","),
+    )
     _look_ahead(output, workspace, planned)
     if options.dry_run:
         output.say("Nothing was sent or written.")
         return 0
-    done = _run_all(output, workspace, planned, options.budget)
+    done = _run_all(output, workspace, planned)
     _compare(output, workspace, planned, done, private=options.private)
     return 1 if any(report.failed for report in done) else 0
 
 
-def _planned(options: argparse.Namespace) -> list[Variant]:
-    base = Evaluation(
-        edition=options.edition,
-        task=get_task(options.task),
-        model="",
-        regime=options.regime,
-        prompts=options.prompts,
-        limit=options.limit,
-        prompt_set=options.prompt_set,
-    )
-    return variants(
-        base,
-        models=options.model.split(","),
-        settings=dict(_alternatives(text, "setting") for text in options.set),
-        roles=dict(_alternatives(text, "role") for text in options.role),
-        blocked=[[domain for domain in one.split("+") if domain] for one in options.block.split(",")],
-        providers=options.provider.split(","),
-    )
+def variants(
+    base: Evaluation,
+    *,
+    models: Sequence[str],
+    settings: Mapping[str, Sequence[str]],
+    roles: Mapping[str, Sequence[str]],
+    blocked: Sequence[Sequence[str]],
+    providers: Sequence[str],
+) -> list[Variant]:
+    """All combinations, the last axis varying fastest; the first variant is what the others are compared with.
+
+    Args:
+        base: what they have in common.
+        models, providers: alternatives; a provider may be empty for the configured one.
+        settings, roles: alternatives by name of the setting or role.
+        blocked: alternative lists of domains.
+
+    Raises:
+        UsageError: if two are the same, or there are too many.
+    """
+    axes: list[list[tuple[str, _Change]]] = [[(model, partial(replace, model=model)) for model in models]]
+    for name, own in settings.items():
+        axes.append([(f"{name}={value}", partial(_set, f"{name}={value}")) for value in own])
+    for role, own in roles.items():
+        axes.append([(f"{role} {model}", partial(_give_role, role, model)) for model in own])
+    named = ((f"without {', '.join(some)}" if some else "nothing blocked", tuple(some)) for some in blocked)
+    axes.append([(name, partial(replace, blocked=domains)) for name, domains in named])
+    axes.append([(provider or "configured search", partial(replace, provider=provider)) for provider in providers])
+    if (number := prod(map(len, axes))) > _MOST:
+        raise UsageError(f"{number} variants", expected=f"at most {_MOST}", code="too-many-variants")
+    found = []
+    for choices in product(*axes):
+        evaluation = base
+        for _, changed in choices:
+            evaluation = changed(evaluation)
+        names = (name for (name, _), axis in zip(choices, axes, strict=True) if len(axis) > 1)
+        found.append(Variant(", ".join(names), evaluation))
+    if len({variant.name for variant in found}) < len(found):
+        raise UsageError("two variants are the same", expected="each alternative once", code="twice-the-same")
+    return found
+
+
+def _set(setting: str, evaluation: Evaluation) -> Evaluation:
+    return replace(evaluation, settings=(*evaluation.settings, setting))
+
+
+def _give_role(role: str, model: str, evaluation: Evaluation) -> Evaluation:
+    return replace(evaluation, roles={**evaluation.roles, role: model})
 
 
 def _alternatives(text: str, what: str) -> tuple[str, list[str]]:
@@ -64,7 +112,7 @@ def _alternatives(text: str, what: str) -> tuple[str, list[str]]:
 
 def _look_ahead(output: CommandOutput, workspace: Workspace, planned: Sequence[Variant]) -> None:
     """What each variant takes on its own, and all together at most: what is equal is asked once."""
-    ahead = [foresee(workspace, with_web(item.evaluation, provider=item.provider)) for item in planned]
+    ahead = [foresee(workspace, item.evaluation) for item in planned]
     rows = [(item.name or "the only one", *_row(one)) for item, one in zip(planned, ahead, strict=True)]
     total = (
         "all, at most",
@@ -94,19 +142,16 @@ def _usd(costs: Sequence[float | None]) -> str:
     return f"{sum(known):.4f} USD" if sum(known) else "no cost"
 
 
-def _run_all(
-    output: CommandOutput, workspace: Workspace, planned: Sequence[Variant], budget: float | None
-) -> list[EvaluationReport]:
+def _run_all(output: CommandOutput, workspace: Workspace, planned: Sequence[Variant]) -> list[EvaluationReport]:
     done: list[EvaluationReport] = []
+    budget = planned[0].evaluation.budget_usd
     for number, item in enumerate(planned, start=1):
         output.say(f"{number} of {len(planned)}: {item.name or item.evaluation.model}")
-        folders = [report.folder for report in done]
-        shared = SharedAnswers.of(folders)
         left = None if budget is None else max(0.0, budget - sum(report.cost_usd or 0.0 for report in done))
-        evaluation = replace(item.evaluation, shares=shared, budget_usd=left)
-        done.append(run_evaluation(output, workspace, with_web(evaluation, provider=item.provider, others=folders)))
-        if shared.used:
-            output.say(f"{shared.used:,} answers were those of earlier variants, and were not asked for again.")
+        evaluation = replace(item.evaluation, earlier=tuple(report.folder for report in done), budget_usd=left)
+        done.append(run_evaluation(output, workspace, evaluation))
+        if done[-1].shared:
+            output.say(f"{done[-1].shared:,} answers were those of earlier variants, and were not asked for again.")
     return done
 
 

@@ -30,8 +30,11 @@ from hellofresh.judging.judge_regime import (
 from hellofresh.judging.study import RatedStudy, StudySample, read_responses, read_samples
 from hellofresh.judging.table import RATINGS, JudgeKind, Rating, RatingPhase, check_ratings, with_weights, write_table
 from hellofresh.models.catalogue import ModelContext, open_model
-from hellofresh.runs import Assignment, Forecast, Journal, Patience, RunResult, Tally, forecast, run, snapshot
+from hellofresh.runs.dry_run import Forecast, forecast
+from hellofresh.runs.journal import Journal, snapshot
+from hellofresh.runs.pace import Patience
 from hellofresh.runs.record import model_identity
+from hellofresh.runs.runner import Assignment, RunResult, Tally, run
 from hellofresh.tasks.outputs import Response
 from hellofresh.tasks.samples import Sample
 

@@ -104,7 +104,10 @@ def run_records(workspace: Workspace, release: Release, split: str) -> tuple[lis
     here = (release.task.name, str(release.edition), split)
     for folder in sorted(workspace.runs.glob("*")):
         record = read_record(folder)
-        if record is None or (record.task, record.edition, record.split) != here:
+        if record is None:
+            continue
+        asked = record.evaluation
+        if (asked.task.name, str(asked.edition), asked.split) != here:
             continue
         if record.samples_sha256 != release.samples_sha256:
             notes.append(f"{folder.name} was run on other samples than are released now, and is left out")
@@ -204,13 +207,13 @@ def _of_run(folder: Path, record: RunRecord) -> Entry:
 
 def _settings(record: RunRecord) -> str:
     """What was chosen besides the model and the regime: agent, search, settings that are not usual, roles, domains."""
-    regime = REGIMES.get(record.regime.name)
+    regime, asked = REGIMES.get(record.regime.name), record.evaluation
     usual = {} if regime is None else regime.settings.model_dump()
     chosen = [f"{name}={value}" for name, value in sorted(record.settings.items()) if usual.get(name, value) != value]
     roles = [f"{role} {model.name}" for role, model in sorted(record.roles.items()) if model.name != record.model.name]
-    blocked = [f"without {domain}" for domain in record.blocked] + [f"with {group}" for group in record.allowed]
-    heat = "" if record.temperature is None else f"temperature {record.temperature:g}"
-    vote = f"vote of {record.repeat - len(record.copies)} repetitions" if record.vote else ""
+    blocked = [f"without {domain}" for domain in asked.blocked] + [f"with {group}" for group in asked.allowed]
+    heat = "" if asked.temperature is None else f"temperature {asked.temperature:g}"
+    vote = f"vote of {asked.repeat - len(record.copies)} repetitions" if asked.vote else ""
     agent = str(record.regime.parameters.get("agent", ""))
     return ", ".join(filter(None, [agent, record.search_provider, *chosen, *roles, *blocked, heat, vote]))
 
@@ -230,7 +233,7 @@ def _read_outputs(folder: Path, record: RunRecord) -> list[dict[str, dict[str, O
             code="damaged-run",
         )
     different = [outputs for number, outputs in sorted(found.items()) if number not in record.copies]
-    return [_voted(different)] if record.vote else different
+    return [_voted(different)] if record.evaluation.vote else different
 
 
 def _voted(repetitions: Sequence[Mapping[str, Outputs]]) -> dict[str, dict[str, Output]]:

@@ -1,4 +1,4 @@
-"""Hands requests in as a provider's batches and puts the answers into the journal, under the keys of single requests.
+"""Runs a regime of one step by a provider's batches, with the outputs and the journal that single requests would give.
 
 `batches.json` in the run's folder says what was handed in. It is on disk before a batch is handed in, and has the
 batch's id before the first look at it, so that a run that was stopped at any instant goes on with the batches that it
@@ -16,21 +16,32 @@ from itertools import count
 from pathlib import Path
 from typing import TypeVar
 
-from hellofresh.core.errors import DataError, RunError
+from hellofresh.core.errors import RunError, UsageError
 from hellofresh.core.files import as_model, read_json, write_json
 from hellofresh.core.net.retry import RetryPolicy
-from hellofresh.models import CallError, ModelSpec
+from hellofresh.models import Answer, CallError, Finish, ModelSpec, Request
 from hellofresh.models.batches.base import Batches, BatchQuestion, BatchResult, BatchState, BatchStatus, sorted_out
-from hellofresh.runs.journal import Journal, JournalKey, recount
+from hellofresh.models.sight import check_images
+from hellofresh.runs.journal import Journal, JournalKey, Scope, recount
 from hellofresh.runs.ledger import Ledger, Ledgers
-from hellofresh.runs.regimes import MAIN
-from hellofresh.runs.runner import Tally
-
-__all__ = ["FILE", "BatchClient", "batch_savings", "batches_under_way", "price_share"]
+from hellofresh.runs.regimes import MAIN, Regime
+from hellofresh.runs.runner import (
+    Assignment,
+    Failure,
+    GivenUpError,
+    Item,
+    JudgedOutput,
+    RunResult,
+    Tally,
+    first_error,
+)
+from hellofresh.tasks.outputs import Output
+from hellofresh.tasks.samples import Sample
 
 FILE = "batches.json"
 ROUNDS = 3
 """How often a question is handed in at most."""
+_POLL_S = 30.0
 _LONGEST_WAIT_S = 86_400.0
 _STORED_AT_ONCE = 500
 _T = TypeVar("_T")
@@ -46,7 +57,7 @@ class _Batch:
         id: the provider's, None until it is known.
         collected: whether its results are in the journal.
         tokens_in, tokens_out: of its answers.
-        role: whose model it is for.
+        role: whose model it is for; other ones than `main` are of earlier versions.
     """
 
     label: str
@@ -67,7 +78,8 @@ class BatchRecord:
 
     def __init__(self, folder: Path) -> None:
         self._path = folder / FILE
-        self.batches = _read(self._path)
+        found = read_json(self._path).get("batches") if self._path.is_file() else []
+        self.batches = as_model(list[_Batch], found, where=str(self._path), code="bad-batches")
 
     def save(self) -> None:
         """Have it on disk."""
@@ -82,25 +94,11 @@ class BatchRecord:
 
     def savings(self, specs: Mapping[str, ModelSpec]) -> float:
         """US dollars by which the answers were cheaper than asked singly, as far as prices are known."""
-        return sum(_saved(batch, specs.get(batch.role, specs[MAIN])) for batch in self.batches)
-
-
-def _saved(batch: _Batch, spec: ModelSpec) -> float:
-    return (Ledger(spec).price(batch.tokens_in, batch.tokens_out) or 0.0) * (1 - price_share(spec))
-
-
-def _read(path: Path) -> list[_Batch]:
-    if not path.is_file():
-        return []
-    try:
-        return as_model(list[_Batch], read_json(path).get("batches"), where=str(path))
-    except DataError as error:
-        raise DataError(f"cannot be read ({error.what})", where=str(path), code="bad-batches") from None
-
-
-def batches_under_way(folder: Path) -> int:
-    """How many batches of a run are not collected yet."""
-    return len(BatchRecord(folder).open)
+        saved = 0.0
+        for batch in self.batches:
+            spec = specs.get(batch.role, specs[MAIN])
+            saved += (Ledger(spec).price(batch.tokens_in, batch.tokens_out) or 0.0) * (1 - price_share(spec))
+        return saved
 
 
 def price_share(spec: ModelSpec) -> float:
@@ -108,24 +106,19 @@ def price_share(spec: ModelSpec) -> float:
     return 1.0 if spec.price is None or spec.price.batch_factor is None else spec.price.batch_factor
 
 
-def batch_savings(folder: Path, specs: Mapping[str, ModelSpec]) -> float:
-    """US dollars by which the answers of a run's batches were cheaper than asked singly; 0 where no price is known."""
-    return BatchRecord(folder).savings(specs)
-
-
 @dataclass(slots=True)
 class BatchClient:
     """Asks by batches, and waits for them.
 
     Attributes:
-        batches: the provider's way of taking batches, by role.
+        batches: the provider's way of taking batches.
         journal, record: where answers are kept, and what was handed in.
         tally: told how much was asked, and what it cost.
         budget_usd: most that the whole run may cost.
         poll_s: seconds between two looks at the batches.
     """
 
-    batches: Mapping[str, Batches]
+    batches: Batches
     journal: Journal
     record: BatchRecord
     tally: Tally
@@ -138,11 +131,7 @@ class BatchClient:
     _ledgers: Ledgers = field(init=False)
 
     def __post_init__(self) -> None:
-        self._ledgers = Ledgers(self._specs)
-
-    @property
-    def _specs(self) -> Mapping[str, ModelSpec]:
-        return {role: batches.spec for role, batches in self.batches.items()}
+        self._ledgers = Ledgers({MAIN: self.batches.spec})
 
     async def start(self) -> None:
         """Count what was asked before; find batches that were handed in just before an end, forget those never taken.
@@ -154,7 +143,7 @@ class BatchClient:
             recount(self._ledgers, entry)
         for batch in self.record.open:
             if batch.id is None:
-                batch.id = await self._patiently(partial(self.batches[batch.role].find, batch.label))
+                batch.id = await self._patiently(partial(self.batches.find, batch.label))
                 if batch.id is None:
                     self.record.batches.remove(batch)
                 self.record.save()
@@ -162,15 +151,30 @@ class BatchClient:
 
     async def close(self) -> None:
         """Let go of connections."""
-        for batches in self.batches.values():
-            await batches.close()
+        await self.batches.close()
 
-    def given_up(self, key: str) -> tuple[CallError, int] | None:
-        """Why a question gets no answer, and how often it was handed in; None where it is worth asking."""
+    def unanswered(self, questions: Mapping[str, JournalKey]) -> dict[str, JournalKey]:
+        """The questions without an answer that are worth handing in."""
+        return {
+            key: question
+            for key, question in questions.items()
+            if key not in self.journal.keys and not self._is_given_up(key)
+        }
+
+    def _is_given_up(self, key: str) -> bool:
         error = self._errors.get(key)
-        if error is None or (error.retryable and self._rounds.get(key, 0) < ROUNDS):
-            return None
-        return error, self._rounds.get(key, 1)
+        return error is not None and (not error.retryable or self._rounds.get(key, 0) >= ROUNDS)
+
+    def answer(self, key: str, question: JournalKey) -> Answer:
+        """The stored answer to a question.
+
+        Raises:
+            GivenUpError: if the provider gave none.
+        """
+        found = self.journal.find(key)
+        if found is None:
+            raise GivenUpError(question, self._errors[key], self._rounds.get(key, 1))
+        return found
 
     async def ask(self, questions: Mapping[str, JournalKey], told: Callable[[int], None]) -> None:
         """Hand in what is not under way, and wait until all of it is collected.
@@ -188,7 +192,7 @@ class BatchClient:
         while waiting:
             done, running = sum(key in self.journal.keys for key in questions), []
             for batch in waiting:
-                status = await self._patiently(partial(self.batches[batch.role].status, str(batch.id)))
+                status = await self._patiently(partial(self.batches.status, str(batch.id)))
                 if status.state is BatchState.RUNNING:
                     running.append(batch)
                     done += status.done
@@ -205,31 +209,24 @@ class BatchClient:
 
     async def _submit(self, questions: Mapping[str, JournalKey]) -> None:
         under_way = {key for batch in self._under_way for key in batch.keys}
-        wanted = {
-            role: [key for key, question in questions.items() if question.role == role and key not in under_way]
-            for role in self.batches
-        }
-        self._check_budget([questions[key] for keys in wanted.values() for key in keys])
-        for role, keys in wanted.items():
-            most = self.batches[role].most
-            for start in range(0, len(keys), most):
-                part = keys[start : start + most]
-                for key in part:
-                    self._rounds[key] = self._rounds.get(key, 0) + 1
-                    self._errors.pop(key, None)
-                batch = _Batch(f"hellofresh-{uuid.uuid4().hex}", part, role=role)
-                self.record.batches.append(batch)
-                self.record.save()
-                await self._hand_in(batch, [BatchQuestion(key, questions[key].request) for key in part])
+        wanted = [key for key in questions if key not in under_way]
+        self._check_budget([questions[key].request for key in wanted])
+        for start in range(0, len(wanted), self.batches.most):
+            part = wanted[start : start + self.batches.most]
+            for key in part:
+                self._rounds[key] = self._rounds.get(key, 0) + 1
+                self._errors.pop(key, None)
+            batch = _Batch(f"hellofresh-{uuid.uuid4().hex}", part)
+            self.record.batches.append(batch)
+            self.record.save()
+            await self._hand_in(batch, [BatchQuestion(key, questions[key].request) for key in part])
 
     async def _hand_in(self, batch: _Batch, questions: Sequence[BatchQuestion]) -> None:
-        provider = self.batches[batch.role]
-
         async def attempt() -> str:
             # An attempt whose reply was lost may have been taken nevertheless.
-            known = await provider.find(batch.label) if attempted else None
+            known = await self.batches.find(batch.label) if attempted else None
             attempted.append(True)
-            return known or await provider.submit(questions, batch.label)
+            return known or await self.batches.submit(questions, batch.label)
 
         attempted: list[bool] = []
         try:
@@ -242,16 +239,15 @@ class BatchClient:
         self.record.save()
 
     async def _collect(self, questions: Mapping[str, JournalKey], batch: _Batch, status: BatchStatus) -> None:
-        provider = self.batches[batch.role]
-        where = f"{provider.spec.name}, batch {batch.id}"
+        where = f"{self.batches.spec.name}, batch {batch.id}"
         if status.state is BatchState.FAILED:
             batch.collected = True
             self.record.save()
             raise RunError(
                 f"the batch was refused ({status.message or 'no reason given'})", where=where, code="batch-failed"
             )
-        results = await self._patiently(partial(provider.results, str(batch.id)))
-        await self._keep(questions, batch, sorted_out(results, batch.keys, provider.spec.name))
+        results = await self._patiently(partial(self.batches.results, str(batch.id)))
+        await self._keep(questions, batch, sorted_out(results, batch.keys, self.batches.spec.name))
         if status.state is BatchState.CANCELLED:
             raise RunError(
                 "the batch was cancelled",
@@ -286,22 +282,20 @@ class BatchClient:
                 self._errors[key] = error
             else:
                 self.tally.asked += 1
-                ledger = self._ledgers.of(question.role)
+                ledger = self._ledgers.of(MAIN)
                 ledger.add(result.answer, ledger.estimate(question.request))
 
-    def _check_budget(self, wanted: Sequence[JournalKey]) -> None:
+    def _check_budget(self, wanted: Sequence[Request]) -> None:
         if self.budget_usd is None or not wanted:
             return
-        whole = 0.0
-        for question in wanted:
-            ledger = self._ledgers.of(question.role)
-            estimate = ledger.estimate(question.request)
-            price = ledger.price(estimate.tokens_in, estimate.tokens_out) or 0.0
-            whole += price * price_share(ledger.spec)
+        ledger = self._ledgers.of(MAIN)
+        estimates = map(ledger.estimate, wanted)
+        full = sum(ledger.price(item.tokens_in, item.tokens_out) or 0.0 for item in estimates)
+        whole = full * price_share(ledger.spec)
         if self._spent + whole > self.budget_usd:
             raise RunError(
                 f"the budget of {self.budget_usd:g} USD does not cover a batch of {len(wanted):,} questions",
-                where=", ".join(sorted({self._ledgers.of(question.role).spec.name for question in wanted})),
+                where=ledger.spec.name,
                 fix="No batch was submitted. Run the same command with a larger --budget or a smaller --limit.",
                 code="budget-spent",
             )
@@ -309,7 +303,7 @@ class BatchClient:
     @property
     def _spent(self) -> float:
         """What all answers cost at most, those of batches at their part of the price."""
-        return max(0.0, self._ledgers.at_most_usd - self.record.savings(self._specs))
+        return max(0.0, self._ledgers.at_most_usd - self.record.savings({MAIN: self.batches.spec}))
 
     def _count_cost(self) -> None:
         self.tally.cost_usd = None if self._ledgers.cost_usd is None else self._spent
@@ -327,3 +321,118 @@ class BatchClient:
                     raise
                 await asyncio.sleep(wait_s)
         raise AssertionError("counting has no end")
+
+
+def check_batchable(regime: Regime) -> None:
+    """Refuse a regime whose later questions depend on earlier answers.
+
+    Raises:
+        UsageError: if it takes several steps.
+    """
+    if not asks_once(regime):
+        raise UsageError(
+            f"the regime {regime.name} takes several steps, and a batch holds the questions of one step",
+            expected="a regime with one question a prompt, such as zero-shot",
+            fix="Leave out --batch: each question is then asked when its turn comes.",
+            code="no-batch-regime",
+        )
+
+
+def asks_once(regime: Regime) -> bool:
+    """Whether a regime has one question a prompt, so that none can depend on an answer."""
+    return not regime.needs and not regime.roles and regime.ceiling(1) == 1
+
+
+def run_batch(
+    assignment: Assignment,
+    samples: Sequence[Sample],
+    journal: Journal,
+    batches: Batches,
+    progress: Callable[[Tally], None],
+    *,
+    folder: Path,
+    poll_s: float = _POLL_S,
+) -> RunResult:
+    """Ask about all samples by batches, wait for them, and keep every answer.
+
+    Questions that failed in a way that may pass, or for which a batch brought nothing, are handed in again, three times
+    in all. What then has no answer stands among the failures, as when asked singly.
+
+    Args:
+        assignment: as for `run`, with a regime of one step; its models are not asked.
+        samples: what to judge.
+        journal: where answers are kept.
+        batches: the provider's way of taking batches, of the same model.
+        progress: receives how far it is.
+        folder: the run's folder.
+        poll_s: seconds between two looks at the batches.
+
+    Raises:
+        UsageError: if the regime takes several steps.
+        RunError: if a batch failed as a whole or was cancelled, or the budget does not cover it.
+        CallError: if the provider cannot be reached.
+    """
+    check_batchable(assignment.regime)
+    tally = Tally(len(samples) * assignment.repetitions)
+    client = BatchClient(batches, journal, BatchRecord(folder), tally, assignment.budget_usd, poll_s)
+    return asyncio.run(_run_batch(assignment, assignment.items(samples), client, progress))
+
+
+async def _run_batch(
+    assignment: Assignment, items: Sequence[Item], client: BatchClient, progress: Callable[[Tally], None]
+) -> RunResult:
+    tally, judged, failures = client.tally, list[JudgedOutput](), list[Failure]()
+    try:
+        await client.start()
+        questions: dict[str, JournalKey] = {}
+        for item in items:
+            await _solve(assignment, item, partial(_collected, questions))
+        tally.recalled = sum(key in client.journal.keys for key in questions)
+
+        def told(answered: int) -> None:
+            tally.done = max(tally.done, answered * len(items) // max(1, len(questions)))
+            progress(tally)
+
+        while wanted := client.unanswered(questions):
+            before = len(questions) - len(wanted)
+            told(before)
+            await client.ask(wanted, lambda answered, before=before: told(before + answered))  # type: ignore[misc]
+        for item in items:
+            try:
+                outputs = await _solve(assignment, item, client.answer)
+            except GivenUpError as given_up:
+                failures.append(given_up.failure)
+            else:
+                judged += [JudgedOutput(item.sample.id, output, item.repetition) for output in outputs]
+    finally:
+        await client.close()
+        await assignment.close()
+    tally.done, tally.failed = len(items), len(failures)
+    progress(tally)
+    return RunResult(judged, tally, failures)
+
+
+async def _solve(assignment: Assignment, item: Item, answer: Callable[[str, JournalKey], Answer]) -> Sequence[Output]:
+    """What the regime makes of a sample with answers that are at hand.
+
+    Raises:
+        GivenUpError: if a question gets no answer from its provider.
+    """
+    scope = Scope(assignment.model.spec, assignment.regime)
+
+    async def ask(step: str, prompt: str, request: Request, *, role: str = MAIN) -> Answer:
+        check_images(assignment.model.spec, request)
+        asked = assignment.sampled(request, item.repetition)
+        question = JournalKey(item.sample.id, step, prompt, asked, item.repetition)
+        return answer(scope.key(question), question)
+
+    try:
+        return (await assignment.regime.solve(assignment.case(item.sample, ask))).outputs
+    except ExceptionGroup as errors:
+        raise first_error(errors) from None
+
+
+def _collected(questions: dict[str, JournalKey], key: str, question: JournalKey) -> Answer:
+    """Keep a question; nothing is made of the answer."""
+    questions[key] = question
+    return Answer("", Finish.STOP)

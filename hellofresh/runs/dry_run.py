@@ -1,9 +1,9 @@
-"""What a run would ask, before it asks: the regime is played through twice, with usual and with longest answers.
+"""What a run may take, before it asks: a ceiling, and what is expected by the answers that the journal has.
 
-Nothing is written, fetched or asked. The first rehearsal gives what is expected: answers and pages of usual length, as
-many requests as usual; what the journal's answers took replaces guesses where there are enough of them. The second
-gives the ceiling: every answer is as long as it may be, the regime goes on as long as it can, hidden reasoning uses
-its cap, and every character of a page is a token, as in scripts without spaces.
+Nothing is written, fetched or asked. For the ceiling the regime is played through with the longest answers: each is as
+long as it may be, the regime goes on as long as it can, hidden reasoning uses its cap, and every character of a page is
+a token, as in scripts without spaces. Expected is what the run's own answers took on average; while there are too few
+of them, the ceiling is all that is known.
 """
 
 from __future__ import annotations
@@ -17,32 +17,27 @@ from math import ceil
 
 from hellofresh.evidence.web import Found, PageStatus, SearchResult, WebPage
 from hellofresh.evidence.web.pictures import MOST_PICTURES
-from hellofresh.models import Answer, Finish, ModelSpec, Request
+from hellofresh.models import Answer, Finish, Request
 from hellofresh.models.sight import PAPER_IMAGE, check_images, image_tokens, images_of
 from hellofresh.runs.batch import price_share
-from hellofresh.runs.journal import Journal, JournalKey, Scope, read_request
+from hellofresh.runs.journal import Journal, JournalKey, Scope
 from hellofresh.runs.ledger import Ledger, Ledgers
 from hellofresh.runs.pace import Estimate
-from hellofresh.runs.regimes import MAIN, Case, Need
+from hellofresh.runs.regimes import MAIN, Need
 from hellofresh.runs.runner import Assignment, Item
-from hellofresh.runs.steps import kind_of_step
 from hellofresh.tasks.images import Image, media_of
 from hellofresh.tasks.samples import Sample
 
-__all__ = ["SECONDS_A_CALL", "Forecast", "RoleForecast", "forecast"]
-
 SECONDS_A_CALL = 1.0
 """How long an answer is taken to need."""
-_WORDS_A_PAGE = 1_000
-_WORDS_A_TOKEN = 0.75
-_USUAL_RESULTS, _MOST_RESULTS = 10, 50
-_MOST_WORDS_A_PAGE = 32_000
+_MOST_RESULTS = 50
+_LEAST_WORDS_A_PAGE, _MOST_WORDS_A_PAGE = 1_000, 32_000
 _LONGEST_WORD = "\u8a9e" * 11
 """With the space after it, as long as a word may be where texts are cut by words."""
 _ASCII_A_TOKEN = 2.5
 _MOST_A_MESSAGE = 8
 _ENOUGH = 20
-"""So many answers tell what the next ones will take."""
+"""From so many answers on, their mean says what the next ones will take."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +48,6 @@ class RoleForecast:
         model: name of the model.
         calls, tokens_in, tokens_out, cost_usd: expected; the cost is None where the price is not known.
         most_calls, most_usd: ceilings.
-        hidden: tokens of hidden reasoning that are expected of a request; 0 where there are none or they were measured.
     """
 
     model: str
@@ -63,7 +57,6 @@ class RoleForecast:
     cost_usd: float | None
     most_calls: int
     most_usd: float | None
-    hidden: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +66,7 @@ class Forecast:
     Attributes:
         samples, repetitions: to judge.
         known: requests whose answers the journal has; they are in no other number.
+        measured: whether what is expected comes from the journal's answers; else it is the ceiling.
         roles: by role.
         seconds: expected, at a second a call and by the models' limits.
     """
@@ -80,6 +74,7 @@ class Forecast:
     samples: int
     repetitions: int
     known: int
+    measured: bool
     roles: Mapping[str, RoleForecast]
     seconds: float
 
@@ -111,27 +106,21 @@ def _sum(costs: Sequence[float | None]) -> float | None:
 
 @dataclass(frozen=True, slots=True)
 class _PaperWeb:
-    """Finds so many pages of so many words, whatever is looked for."""
+    """Finds many pages of so many long words, whatever is looked for."""
 
-    results: int
     words: int
-    word: str = "word"
     parameters: Mapping[str, str | int | float | bool] = field(default_factory=dict)
+    blocked: Sequence[str] = ()
 
     async def search(self, query: str, *, before: date | None = None) -> Found:
-        """Results with short snippets."""
-        snippet = f"{self.word} " * 25
-        addresses = (f"https://www.example{n}.org/" for n in range(1, self.results + 1))
+        """Results with snippets."""
+        snippet = f"{_LONGEST_WORD} " * 25
+        addresses = (f"https://www.example{n}.org/" for n in range(1, _MOST_RESULTS + 1))
         return Found([SearchResult(url, "A title", snippet, None, n) for n, url in enumerate(addresses, start=1)])
 
     async def read(self, url: str) -> WebPage:
         """A page."""
-        return WebPage(url, url, PageStatus.OK, title="A title", text=f"{self.word} " * self.words)
-
-    @property
-    def blocked(self) -> Sequence[str]:
-        """None."""
-        return ()
+        return WebPage(url, url, PageStatus.OK, title="A title", text=f"{_LONGEST_WORD} " * self.words)
 
     def reason(self, url: str) -> str:
         """Nothing is excluded."""
@@ -152,118 +141,47 @@ def forecast(
         journal: with the answers so far, None where there are none.
         batch: whether it is asked by batches, at their part of the price.
     """
-    past = _Past.of(journal, assignment)
+    past = _Past() if journal is None else _Past.of(journal, assignment)
     items = [item for item in assignment.items(samples) if (item.sample.id, item.repetition) not in past.finished]
-    usual = _Rehearsal(assignment, past)
-    most = asyncio.run(_rehearse(assignment, past, items, usual))
-    ledgers = Ledgers(assignment.specs)
-    roles = {
-        role: _role(ledgers.of(role), usual.asked[role], most.asked[role], past.hidden(role, spec), batch=batch)
-        for role, spec in assignment.specs.items()
-    }
+    most = asyncio.run(_rehearsed(assignment, past.keys, items))
+    measured = sum(taken.answers for taken in past.taken.values()) >= _ENOUGH
+    ledgers, roles, times = Ledgers(assignment.specs), {}, []
+    for role, ledger in ledgers.by_role.items():
+        usual = past.expected(role, items, most.asked[role]) if measured else most.asked[role]
+        roles[role] = _role(ledger, usual, most.asked[role], share=price_share(ledger.spec) if batch else 1.0)
+        times.append(_seconds(ledger, usual))
     return Forecast(
         samples=len(samples),
         repetitions=assignment.repetitions,
-        known=usual.known + past.finished_answers,
+        known=most.known + past.finished_answers,
+        measured=measured,
         roles=roles,
-        seconds=max(_seconds(assignment, role, usual.asked[role]) for role in roles),
+        seconds=max(times),
     )
 
 
-async def _rehearse(assignment: Assignment, past: _Past, items: Sequence[Item], usual: _Rehearsal) -> _Rehearsal:
-    """Play the usual rehearsal; returns the longest."""
-    for item in items:
-        await usual.play(item, _PaperWeb(_USUAL_RESULTS, _WORDS_A_PAGE))
+async def _rehearsed(assignment: Assignment, known: Set[str], items: Sequence[Item]) -> _Rehearsal:
+    """The longest rehearsal of all samples."""
+    most = _Rehearsal(assignment, known)
     if not items or Need.WEB not in assignment.regime.needs:
-        most = _Rehearsal(assignment, past, longest=True)
         for item in items:
-            await most.play(item, _PaperWeb(0, 0))
+            await most.play(item, _PaperWeb(0))
         return most
     # Long pages take long to play: once, for the longest sample, stands for every sample.
     largest = max(items, key=lambda item: sum(map(_most_tokens, assignment.slots(item.sample).values())))
-    words, most = _WORDS_A_PAGE, await _longest(assignment, past, largest, _WORDS_A_PAGE)
-    while words < _MOST_WORDS_A_PAGE:
+    words, before = _LEAST_WORDS_A_PAGE, -1
+    while words <= _MOST_WORDS_A_PAGE and most.tokens_in != before:  # else the regime cuts them
+        before, most = most.tokens_in if most.seen else -1, _Rehearsal(assignment, known)
+        await most.play(largest, _PaperWeb(words))
         words *= 2
-        longer = await _longest(assignment, past, largest, words)
-        if longer.tokens_in == most.tokens_in:  # the regime cuts them
-            break
-        most = longer
     most.multiply(len(items))
     return most
-
-
-async def _longest(assignment: Assignment, past: _Past, item: Item, words: int) -> _Rehearsal:
-    rehearsal = _Rehearsal(assignment, past, longest=True)
-    await rehearsal.play(item, _PaperWeb(_MOST_RESULTS, words, _LONGEST_WORD))
-    return rehearsal
 
 
 def _most_tokens(text: str) -> int:
     """Most tokens that a text may take."""
     ascii_characters = len(text.encode("ascii", "ignore"))
     return ceil(ascii_characters / _ASCII_A_TOKEN) + len(text) - ascii_characters
-
-
-@dataclass(slots=True)
-class _Taken:
-    """What answers of one role and kind of step took, and what was estimated for their requests."""
-
-    answers: int = 0
-    tokens_in: int = 0
-    estimated_in: int = 0
-    tokens_out: int = 0
-
-
-@dataclass(slots=True)
-class _Past:
-    """What the journal tells of the time to come.
-
-    Attributes:
-        keys: of all answers.
-        taken: by role and kind of step.
-        finished: samples and repetitions that nothing more is asked about.
-        finished_answers: how many answers these have.
-    """
-
-    keys: Set[str] = frozenset()
-    taken: defaultdict[tuple[str, str], _Taken] = field(default_factory=lambda: defaultdict(_Taken))
-    finished: Set[tuple[str, int]] = frozenset()
-    finished_answers: int = 0
-
-    @classmethod
-    def of(cls, journal: Journal | None, assignment: Assignment) -> _Past:
-        """What a journal tells."""
-        past = cls()
-        if journal is None:
-            return past
-        past.keys, ledgers = journal.keys, Ledgers(assignment.specs)
-        prompts: defaultdict[tuple[str, int], set[str]] = defaultdict(set)
-        answers = Counter[tuple[str, int]]()
-        for entry in journal.entries():
-            prompts[entry.sample, entry.repetition].add(entry.prompt)
-            answers[entry.sample, entry.repetition] += 1
-            if entry.answer.tokens_in is None or entry.answer.tokens_out is None:
-                continue
-            taken = past.taken[entry.role, kind_of_step(entry.step)]
-            taken.answers += 1
-            taken.tokens_in += entry.answer.tokens_in
-            taken.tokens_out += entry.answer.tokens_out
-            taken.estimated_in += ledgers.of(entry.role).estimate(read_request(entry.request)).tokens_in
-        wanted = {prompt.id for prompt in assignment.prompts}
-        done = {(sample, repetition) for sample, repetition, _ in journal.traces()}
-        past.finished = {item for item in done if wanted <= prompts[item]}
-        past.finished_answers = sum(answers[item] for item in past.finished)
-        return past
-
-    def hidden(self, role: str, spec: ModelSpec) -> int:
-        """Tokens of hidden reasoning to be expected of a request, as long as nothing is measured."""
-        measured = any(own == role and taken.answers >= _ENOUGH for (own, _), taken in self.taken.items())
-        return 0 if measured else _usual_hidden(spec)
-
-
-def _usual_hidden(spec: ModelSpec) -> int:
-    cap = int(spec.parameters.get("hidden_tokens", 0))
-    return cap if spec.usual_hidden_tokens is None else min(cap, spec.usual_hidden_tokens)
 
 
 @dataclass(slots=True)
@@ -283,15 +201,84 @@ class _Sum:
         if estimate.total > self.largest.total:
             self.largest = estimate
 
+    def times(self, factor: int) -> _Sum:
+        """So many times as much."""
+        return _Sum(factor * self.calls, factor * self.tokens_in, factor * self.tokens_out, self.largest)
+
+
+@dataclass(slots=True)
+class _Taken:
+    """What answers of one role took, those counted that say how much."""
+
+    answers: int = 0
+    told: int = 0
+    tokens_in: int = 0
+    tokens_out: int = 0
+
+
+@dataclass(slots=True)
+class _Past:
+    """What the journal has.
+
+    Attributes:
+        keys: of all answers.
+        whole: samples and repetitions with an answer for every prompt.
+        finished: those of them with a transcript: nothing more is asked about them.
+        finished_answers: how many answers these have.
+        taken: by role; of the whole samples, if there are any, else of all.
+    """
+
+    keys: Set[str] = frozenset()
+    whole: Set[tuple[str, int]] = frozenset()
+    finished: Set[tuple[str, int]] = frozenset()
+    finished_answers: int = 0
+    taken: Mapping[str, _Taken] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, journal: Journal, assignment: Assignment) -> _Past:
+        """What a journal has."""
+        prompts: defaultdict[tuple[str, int], set[str]] = defaultdict(set)
+        by_item: defaultdict[tuple[str, int], defaultdict[str, _Taken]] = defaultdict(lambda: defaultdict(_Taken))
+        for entry in journal.entries():
+            item, answer = (entry.sample, entry.repetition), entry.answer
+            prompts[item].add(entry.prompt)
+            taken = by_item[item][entry.role]
+            taken.answers += 1
+            if answer.tokens_in is not None and answer.tokens_out is not None:
+                taken.told += 1
+                taken.tokens_in += answer.tokens_in
+                taken.tokens_out += answer.tokens_out
+        wanted = {prompt.id for prompt in assignment.prompts}
+        whole = {item for item, asked in prompts.items() if wanted <= asked}
+        finished = {(sample, repetition) for sample, repetition, _ in journal.traces()} & whole
+        total: defaultdict[str, _Taken] = defaultdict(_Taken)
+        for item in whole or by_item:
+            for role, taken in by_item[item].items():
+                own = total[role]
+                own.answers, own.told = own.answers + taken.answers, own.told + taken.told
+                own.tokens_in, own.tokens_out = own.tokens_in + taken.tokens_in, own.tokens_out + taken.tokens_out
+        answers = sum(taken.answers for item in finished for taken in by_item[item].values())
+        return cls(journal.keys, whole, finished, answers, total)
+
+    def expected(self, role: str, items: Sequence[Item], most: _Sum) -> _Sum:
+        """What a role will take for these samples, by the mean of what it took, and at most the ceiling."""
+        taken = self.taken.get(role, _Taken())
+        if not taken.told:
+            return _Sum() if self.whole and not taken.answers else most
+        left = sum((item.sample.id, item.repetition) not in self.whole for item in items)
+        calls = min(taken.answers * left / len(self.whole), most.calls) if self.whole else most.calls
+        tokens_in, tokens_out = (round(calls * total / taken.told) for total in (taken.tokens_in, taken.tokens_out))
+        return _Sum(round(calls), tokens_in, tokens_out)
+
 
 @dataclass(slots=True)
 class _Rehearsal:
-    """Plays a regime through; with `longest`, every answer is as long as it may be."""
+    """Plays a regime through with answers that are as long as they may be."""
 
     assignment: Assignment
-    past: _Past
-    longest: bool = False
+    keys: Set[str]
     known: int = 0
+    seen: int = 0
     asked: dict[str, _Sum] = field(init=False)
     ledgers: Ledgers = field(init=False)
     scopes: Mapping[str, Scope] = field(init=False)
@@ -309,46 +296,28 @@ class _Rehearsal:
 
     def multiply(self, times: int) -> None:
         """Count everything so often."""
-        for asked in self.asked.values():
-            asked.calls, asked.tokens_in, asked.tokens_out = (
-                times * number for number in (asked.calls, asked.tokens_in, asked.tokens_out)
-            )
+        self.asked = {role: asked.times(times) for role, asked in self.asked.items()}
 
     async def play(self, item: Item, web: _PaperWeb) -> None:
-        """Work on one sample; in the longest form, requests that the regime might yet make are added."""
-        chosen, turns, seen = self.assignment, Counter[str](), 0
+        """Work on one sample, and add the requests that the regime might yet make."""
+        chosen, turns, seen = self.assignment, Counter[str](), self.seen
 
         async def ask(step: str, prompt: str, request: Request, *, role: str = MAIN) -> Answer:
-            nonlocal seen
-            seen += 1
+            self.seen += 1
             turns[step] += 1
             role = role if role in self.asked else MAIN
             check_images(self.ledgers.of(role).spec, request)
-            reply = self._reply(step, turns[step], request)
-            if self._is_known(item, step, prompt, request, role):
+            asked = chosen.sampled(request, item.repetition, role)
+            question = JournalKey(item.sample.id, step, prompt, asked, item.repetition, role)
+            if self.keys and self.scopes[role].key(question) in self.keys:
                 self.known += 1
             else:
-                self.asked[role].add(
-                    self._most(role, request) if self.longest else self._usual(role, step, request, reply)
-                )
-            return Answer(reply, Finish.STOP)
+                self.asked[role].add(self._most(role, request))
+            ending = chosen.regime.prolong(step, turns[step])
+            return Answer(f"{_LONGEST_WORD[0] * request.max_tokens}\n{ending}", Finish.STOP)
 
-        slots = chosen.slots(item.sample)
-        images = self._images(item.sample)
-        await chosen.regime.solve(
-            Case(
-                item.sample,
-                chosen.prompts,
-                chosen.prompt_set,
-                slots,
-                ask,
-                web,
-                images,
-                facts=chosen.facts.get(item.sample.id, {}),
-            )
-        )
-        if self.longest:
-            self._add_missing(chosen.regime.ceiling(len(chosen.prompts)) - seen)
+        await chosen.regime.solve(chosen.case(item.sample, ask, web, self._images(item.sample)))
+        self._add_missing(chosen.regime.ceiling(len(chosen.prompts)) - (self.seen - seen))
 
     def _images(self, sample: Sample) -> Sequence[Image]:
         """Paper of the size of the sample's pictures, and of the largest size for each that would have to be fetched.
@@ -363,38 +332,12 @@ class _Rehearsal:
         images = [image or instead for (_, image), instead in zip(found, paper, strict=True)]
         return [replace(image, content=PAPER_IMAGE.content) for image in images if image is not None]
 
-    def _is_known(self, item: Item, step: str, prompt: str, request: Request, role: str) -> bool:
-        """Whether the journal has the answer."""
-        if not self.past.keys:
-            return False
-        asked = self.assignment.sampled(request, item.repetition, role)
-        key = JournalKey(item.sample.id, step, prompt, asked, item.repetition, role)
-        return self.scopes[role].key(key) in self.past.keys
-
-    def _reply(self, step: str, turn: int, request: Request) -> str:
-        regime = self.assignment.regime
-        if self.longest:
-            return _LONGEST_WORD[0] * request.max_tokens + "\n" + regime.prolong(step, turn)
-        usual = regime.rehearse(step, turn)
-        if usual:
-            return usual
-        return request.choices[0] if request.choices else "word " * int(request.max_tokens * _WORDS_A_TOKEN)
-
     def _most(self, role: str, request: Request) -> Estimate:
         texts = (part for message in request.messages for part in message.parts)
         ledger = self.ledgers.of(role)
         tokens_in = sum(map(_most_tokens, texts)) + _MOST_A_MESSAGE * (1 + len(request.messages))
         tokens_in += sum(image_tokens(ledger.spec, image) for image in images_of(request))
         return Estimate(tokens_in, ledger.estimate(request).tokens_out)
-
-    def _usual(self, role: str, step: str, request: Request, reply: str) -> Estimate:
-        tokens_in = self.ledgers.of(role).estimate(request).tokens_in
-        taken = self.past.taken.get((role, kind_of_step(step)))
-        if taken is not None and taken.answers >= _ENOUGH:
-            ratio = taken.tokens_in / max(1, taken.estimated_in)
-            return Estimate(round(tokens_in * ratio), round(taken.tokens_out / taken.answers))
-        visible = min(request.max_tokens, round(len(reply.split()) / _WORDS_A_TOKEN))
-        return Estimate(tokens_in, visible + _usual_hidden(self.ledgers.of(role).spec))
 
     def _add_missing(self, missing: int) -> None:
         """Add requests up to the regime's ceiling: each of the dearest kind, with one more answer before it."""
@@ -409,27 +352,21 @@ class _Rehearsal:
         return self.ledgers.of(role).price(largest.tokens_in, largest.tokens_out)
 
 
-def _role(ledger: Ledger, usual: _Sum, most: _Sum, hidden: int, *, batch: bool) -> RoleForecast:
-    share = price_share(ledger.spec) if batch else 1.0
-
-    def price(asked: _Sum) -> float | None:
-        full = ledger.price(asked.tokens_in, asked.tokens_out)
-        return None if full is None else full * share
-
+def _role(ledger: Ledger, usual: _Sum, most: _Sum, *, share: float) -> RoleForecast:
+    expected, highest = (ledger.price(asked.tokens_in, asked.tokens_out) for asked in (usual, most))
     return RoleForecast(
         model=ledger.spec.name,
         calls=usual.calls,
         tokens_in=usual.tokens_in,
         tokens_out=usual.tokens_out,
-        cost_usd=price(usual),
+        cost_usd=None if expected is None else expected * share,
         most_calls=most.calls,
-        most_usd=price(most),
-        hidden=hidden,
+        most_usd=None if highest is None else highest * share,
     )
 
 
-def _seconds(assignment: Assignment, role: str, asked: _Sum) -> float:
-    limits = assignment.specs[role].limits
+def _seconds(ledger: Ledger, asked: _Sum) -> float:
+    limits = ledger.spec.limits
     times = [asked.calls * SECONDS_A_CALL / limits.in_flight]
     if limits.requests_per_minute:
         times.append(60 * asked.calls / limits.requests_per_minute)

@@ -33,8 +33,6 @@ from hellofresh.runs.ledger import Ledgers
 from hellofresh.runs.regimes import MAIN, Regime
 from hellofresh.tasks.images import Image
 
-__all__ = ["Journal", "JournalEntry", "JournalKey", "Scope", "read_request", "recount", "request_text", "snapshot"]
-
 _FILE = "journal.sqlite"
 _TAILS = ("journal.tail-0", "journal.tail-1")
 _VERSION = 3

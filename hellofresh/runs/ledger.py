@@ -10,8 +10,6 @@ from hellofresh.models.sight import image_tokens, images_of
 from hellofresh.runs.pace import Estimate, estimate_tokens
 from hellofresh.runs.regimes import MAIN
 
-__all__ = ["Ledger", "Ledgers"]
-
 _MILLION = 1_000_000
 
 

@@ -14,8 +14,6 @@ from hellofresh.core.net.rate import RateLimit
 from hellofresh.core.net.retry import RetryPolicy
 from hellofresh.models import Limits, Request
 
-__all__ = ["Estimate", "Pace", "PaceClosed", "Patience", "estimate_tokens"]
-
 _CHARACTERS_A_TOKEN = 4
 _TOKENS_A_MESSAGE = 4
 _REGAIN = 0.1

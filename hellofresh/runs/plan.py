@@ -1,90 +1,150 @@
 """What a run is to do, written down before the first question: `plan.json` in its folder.
 
-It holds the run's identity (all that must not change within a run), the arguments it was started with, when it was
-started, and a number that grows with every run of a workspace, so that the newest of several is known without a clock.
+It holds the evaluation with its prompts and samples, the run's identity (all that must not change within a run), when
+it was started, and a number that grows with every run of a workspace, so that the newest is known without a clock.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, PositiveInt, ValidationError
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    GetPydanticSchema,
+    PositiveInt,
+    ValidationError,
+    create_model,
+    model_validator,
+)
+from pydantic_core import core_schema
 
 from hellofresh.core.clock import Event
+from hellofresh.core.editions import parse_edition
 from hellofresh.core.errors import DataError, RunError, UnknownNameError, UsageError
-from hellofresh.core.files import canonical_json, read_json, sha256_text, write_json
+from hellofresh.core.files import canonical_json, model_fault, read_json, read_model, sha256_text, write_json
 from hellofresh.core.net.lock import is_locked
 from hellofresh.core.quarters import parse_utc
-from hellofresh.tasks.samples import EditionName
+from hellofresh.core.strict import Strict
+from hellofresh.runs.evaluation import HINTS, OPTIONS, STORED, Evaluation
+from hellofresh.tasks import get_task
 
-__all__ = [
-    "Arguments",
-    "RunPlan",
-    "differences",
-    "find_run",
-    "hash_of",
-    "is_running",
-    "next_number",
-    "read_plan",
-    "refuse_changes",
-    "run_events",
-    "unfinished_kin",
-]
-
+VERSION: Literal[2] = 2
 _NAME = "plan.json"
+_FIX = "Move the file away and run the command again: its answers are kept."
 
 
-class Arguments(BaseModel):
-    """What was asked for on the command line."""
-
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
-    edition: EditionName
-    task: str
-    model: str
-    regime: str
-    prompts: list[str] = Field(min_length=1)
-    samples: PositiveInt
-    repeat: PositiveInt
-    prompt_set: str | None
-    """Path of a prompt set of one's own."""
-    split: Literal["main", "prospective"] = "main"
-    roles: dict[str, str] = {}
-    settings: list[str] = []
-    blocked: list[str] = []
-    allowed: list[str] = []
-    temperature: float | None = None
-    vote: bool = False
+def stored_form(evaluation: Evaluation) -> dict[str, object]:
+    """An evaluation as files hold it."""
+    found = {name: getattr(evaluation, name) for name in STORED}
+    path = evaluation.prompt_set
+    named = {
+        "edition": str(evaluation.edition),
+        "task": evaluation.task.name,
+        "prompt_set": None if path is None else str(path.resolve()),
+    }
+    return {name: list(item) if isinstance(item, tuple) else item for name, item in (found | named).items()}
 
 
-class _PlanFile(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+def read_evaluation(said: object) -> Evaluation:
+    """An evaluation from what a file holds, or from names and values that Python gives; types are strict.
+
+    Raises:
+        ValueError: if it has another form, or a name is unknown.
+    """
+    if isinstance(said, Evaluation):
+        return said
+    try:
+        found = _form().model_validate_json(json.dumps(said, default=str))
+        values = {name: getattr(found, name) for name in found.model_fields_set}
+        edition, task = parse_edition(values.pop("edition")), get_task(values.pop("task"))
+    except ValidationError as error:
+        raise ValueError(model_fault(error)) from None
+    except UsageError as error:
+        raise ValueError(str(error)) from None
+    for name, value in values.items():
+        if OPTIONS[name].choices and value not in OPTIONS[name].choices:
+            raise ValueError(f"{name}: expected one of {', '.join(OPTIONS[name].choices)}")
+    return Evaluation(edition, task, **values)
+
+
+@cache
+def _form() -> type[BaseModel]:
+    """A strict model of what files hold, from the fields of `Evaluation`."""
+    needed = ("edition", "task", "model")
+    columns: dict[str, Any] = {
+        name: (hint, ... if name in needed else None) for name, hint in HINTS.items() if name in {"edition", *OPTIONS}
+    }
+    return create_model("StoredEvaluation", __config__=ConfigDict(extra="forbid", strict=True), **columns)
+
+
+_FIELD = core_schema.no_info_plain_validator_function(
+    read_evaluation, serialization=core_schema.plain_serializer_function_ser_schema(stored_form)
+)
+StoredEvaluation = Annotated[Evaluation, GetPydanticSchema(lambda _, __: _FIELD)]
+"""The field of a file that holds an evaluation."""
+
+
+def migrated(said: dict[str, object]) -> dict[str, object]:
+    """A `plan.json` or `run.json` of an earlier version, with its evaluation in one place.
+
+    Those versions called the edition `quarter`, and had an evaluation's facts as `arguments` of the plan and among the
+    fields of the record.
+    """
+    if "evaluation" in said:
+        return said
+    said = dict(said)
+    facts = said.pop("arguments", None) or {name: said.pop(name) for name in _SPREAD if name in said}
+    if not isinstance(facts, Mapping):
+        raise ValueError("arguments: expected an object")
+    facts = {_RENAMED.get(name, name): value for name, value in facts.items()}
+    facts["prompts"] = ",".join(map(str, facts.get("prompts", ())))
+    if "identity" not in said:
+        models = {role: _name(model) for role, model in dict(said.get("roles") or {}).items()}  # type: ignore[call-overload]
+        facts |= {"model": _name(said.get("model")), "regime": _name(said.get("regime")), "roles": models}
+    elif facts.get("temperature") is None and facts.get("repeat", 1) != 1:
+        facts["temperature"] = 0.0  # there was no other
+    return {**said, "version": VERSION, "evaluation": facts}
+
+
+_RENAMED = {"quarter": "edition", "samples": "limit"}
+_SPREAD = ("task", "edition", "quarter", "split", "blocked", "allowed", "samples", "prompts", "repeat", "temperature",
+           "vote")  # fmt: skip
+
+
+def _name(named: object) -> object:
+    return named.get("name") if isinstance(named, Mapping) else None
+
+
+class RunPlan(Strict):
+    """A run's plan.
+
+    Attributes:
+        number: grows with every run of a workspace.
+        started: a UTC time (ISO 8601).
+        identity: all that must not change within the run.
+        evaluation: with the ids of its prompts, and how many samples are judged.
+    """
+
+    version: Literal[2] = VERSION
     number: PositiveInt
     started: str
     identity: dict[str, object]
-    arguments: Arguments
+    evaluation: StoredEvaluation
 
-
-@dataclass(frozen=True, slots=True)
-class RunPlan:
-    """A run's plan; `started` is a UTC time (ISO 8601)."""
-
-    number: int
-    started: str
-    identity: Mapping[str, object]
-    arguments: Arguments
+    @model_validator(mode="before")
+    @classmethod
+    def _from_earlier(cls, said: object) -> object:
+        return migrated(said) if isinstance(said, dict) else said
 
     def write(self, folder: Path) -> None:
         """Write it into the run's folder, if it says something new."""
-        value = {
-            "number": self.number,
-            "started": self.started,
-            "identity": dict(self.identity),
-            "arguments": self.arguments.model_dump(),
-        }
+        value = self.model_dump(mode="json")
         if not (folder / _NAME).is_file() or read_json(folder / _NAME) != value:
             write_json(folder / _NAME, value)
 
@@ -99,14 +159,12 @@ def read_plan(folder: Path) -> RunPlan | None:
     if not path.is_file():
         return None
     try:
-        stored = _PlanFile.model_validate(read_json(path))
-    except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        place = ".".join(str(part) for part in first["loc"]) or "the whole"
-        raise _damaged(path, f"{place}: {first['msg'].lower()}") from None
+        plan = read_model(path, RunPlan, error=RunError, fix=_FIX, code="damaged-run")
+    except RunError:
+        raise
     except DataError as error:
-        raise _damaged(path, error.what) from None
-    return RunPlan(stored.number, stored.started, _renamed(stored.identity, "quarter", "edition"), stored.arguments)
+        raise RunError(error.what, where=str(path), fix=_FIX, code="damaged-run") from None
+    return plan.model_copy(update={"identity": _renamed(plan.identity, "quarter", "edition")})
 
 
 def hash_of(identity: Mapping[str, object]) -> str:
@@ -127,18 +185,13 @@ def run_events(runs: Path) -> Iterator[Event]:
                 yield Event(parse_utc(plan.started), f"the start of the run {folder.name}", str(folder / _NAME))
 
 
-def _damaged(path: Path, what: str) -> RunError:
-    fix = "Move the file away and run the command again: its answers are kept."
-    return RunError(what, where=str(path), fix=fix, code="damaged-run")
-
-
 def next_number(runs: Path) -> int:
     """One more than the largest number of all runs in the folder whose plans can be read."""
     return 1 + max((_number(folder) for folder in runs.glob("*")), default=0)
 
 
 def _number(folder: Path) -> int:
-    """0 where there is no plan, or a damaged one: that is told when its own run is to go on."""
+    """0 where there is no plan, or a damaged one, which is reported when its own run is resumed."""
     try:
         plan = read_plan(folder)
     except DataError:

@@ -9,44 +9,29 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field, NonNegativeInt, ValidationError, model_validator
+from pydantic import Field, NonNegativeInt, model_validator
 
 from hellofresh.core.errors import RunError
-from hellofresh.core.files import read_json, read_jsonl, write_json
+from hellofresh.core.files import read_model, read_models, write_json
+from hellofresh.core.strict import Strict
 from hellofresh.models import ModelSpec
+from hellofresh.runs.plan import VERSION, StoredEvaluation, migrated
 from hellofresh.tasks.outputs import Choice, Output, Ranking, Response, Status
-from hellofresh.tasks.samples import EditionName, to_json
-
-__all__ = [
-    "ModelIdentity",
-    "PredictionRow",
-    "PromptSetIdentity",
-    "RegimeIdentity",
-    "RunRecord",
-    "Usage",
-    "model_identity",
-    "prediction_row",
-    "read_outputs",
-    "read_predictions",
-    "read_record",
-]
+from hellofresh.tasks.samples import to_json
 
 RECORD = "run.json"
+_FIX = "Run the same evaluation again: the journal still has the answers."
 Parameters = Mapping[str, str | int | float | bool]
 
 
-class _Strict(BaseModel):
-    model_config = ConfigDict(strict=True, frozen=True, extra="forbid")
-
-
-class ModelIdentity(_Strict):
+class ModelIdentity(Strict):
     """The model, and what is sent with every request."""
 
     name: str
     parameters: Parameters
 
 
-class RegimeIdentity(_Strict):
+class RegimeIdentity(Strict):
     """The regime, its version and its settings."""
 
     name: str
@@ -54,14 +39,14 @@ class RegimeIdentity(_Strict):
     parameters: Parameters
 
 
-class PromptSetIdentity(_Strict):
+class PromptSetIdentity(Strict):
     """The prompt set and the hash of its file."""
 
     name: str
     sha256: str
 
 
-class Usage(_Strict):
+class Usage(Strict):
     """What one role took; None where not known."""
 
     model: str
@@ -71,50 +56,38 @@ class Usage(_Strict):
     cost_usd: float | None
 
 
-class RunRecord(_Strict):
+class RunRecord(Strict):
     """A finished run.
 
     Attributes:
-        task, edition, split, samples_sha256: the samples.
+        evaluation: what was asked of whom, by names: files of one's own are not named.
+        number: grows with every run of a workspace.
+        samples_sha256: of the release.
         model, roles, regime, web, prompt_set: the system; `roles` holds the models of further roles, `web` the
             parameters of the search, None without one.
         settings: all settings of the regime.
-        blocked: domains that were not read, besides those that hold the task's answers.
-        allowed: groups of those that could be read all the same.
-        usage: by role.
-        number: grows with every run of a workspace.
         judged, failed, of: samples that were judged, that could not be, and that the release has.
-        samples, prompts, repeat: what was asked for.
-        temperature: of all requests, None for the regime's own (0).
-        vote: whether the vote of all repetitions is scored, not the first.
         copies: repetitions whose answers are, word by word, those of an earlier one; they count in no score.
+        usage: by role.
         tokens_in, tokens_out, cost_usd: of the whole run, None where not known.
         about, kind, knowledge_cutoff, smoke_test: of the model, for the board.
     """
 
-    task: str
-    edition: EditionName
+    version: Literal[2] = VERSION
+    evaluation: StoredEvaluation
+    number: NonNegativeInt = 0
     samples_sha256: str
     model: ModelIdentity
+    roles: Mapping[str, ModelIdentity] = Field(default={})
     regime: RegimeIdentity
+    settings: Parameters = Field(default={})
     web: Parameters | None = None
     prompt_set: PromptSetIdentity
-    roles: Mapping[str, ModelIdentity] = {}
-    settings: Parameters = {}
-    blocked: list[str] = []
-    allowed: list[str] = []
-    usage: Mapping[str, Usage] = {}
-    split: Literal["main", "prospective"] = "main"
-    number: NonNegativeInt = 0
     judged: NonNegativeInt
     failed: NonNegativeInt
     of: NonNegativeInt
-    samples: NonNegativeInt
-    prompts: list[str]
-    repeat: NonNegativeInt
-    temperature: float | None = None
-    copies: list[int] = []
-    vote: bool = False
+    copies: list[int] = Field(default=[])
+    usage: Mapping[str, Usage] = Field(default={})
     tokens_in: int | None = None
     tokens_out: int | None = None
     cost_usd: float | None = None
@@ -123,18 +96,24 @@ class RunRecord(_Strict):
     knowledge_cutoff: str
     smoke_test: bool
 
+    @model_validator(mode="before")
+    @classmethod
+    def _from_earlier(cls, said: object) -> object:
+        return migrated(said) if isinstance(said, dict) else said
+
     @property
     def system(self) -> tuple[str, ...]:
         """What two runs must share for one to supersede the other."""
+        asked = self.evaluation
         roles = (f"{role}={model.name}" for role, model in sorted(self.roles.items()))
         # Records from before settings have them among the parameters, as all have; hashes change with every version.
         chosen = sorted(item for item in self.regime.parameters.items() if not item[0].endswith("_sha256"))
         settings = (f"{name}={value}" for name, value in chosen)
         names = (self.model.name, self.regime.name, self.prompt_set.name, self.search_provider)
-        heat = [] if self.temperature is None else [f"temperature={self.temperature:g}"]
-        heat += [f"vote={self.repeat}"] if self.vote else []
-        allowed = [f"allow {group}" for group in self.allowed]
-        return *names, *roles, *settings, *self.blocked, *allowed, *heat
+        heat = [] if asked.temperature is None else [f"temperature={asked.temperature:g}"]
+        heat += [f"vote={asked.repeat}"] if asked.vote else []
+        allowed = [f"allow {group}" for group in asked.allowed]
+        return *names, *roles, *settings, *asked.blocked, *allowed, *heat
 
     @property
     def search_provider(self) -> str:
@@ -146,7 +125,7 @@ class RunRecord(_Strict):
         write_json(folder / RECORD, self.model_dump(mode="json"))
 
 
-class PredictionRow(_Strict):
+class PredictionRow(Strict):
     """One output: of a `Choice` the label, of a `Response` the text, of a `Ranking` the documents."""
 
     id: str
@@ -214,12 +193,7 @@ def read_predictions(folder: Path) -> Iterator[PredictionRow]:
     Raises:
         RunError: if a row is damaged.
     """
-    path = folder / "predictions.jsonl"
-    for line in read_jsonl(path):
-        try:
-            yield PredictionRow.model_validate(line)
-        except ValidationError as error:
-            raise _damaged(path, error) from None
+    return read_models(folder / "predictions.jsonl", PredictionRow, error=RunError, fix=_FIX, code="damaged-run")
 
 
 def model_identity(spec: ModelSpec) -> dict[str, object]:
@@ -234,20 +208,4 @@ def read_record(folder: Path) -> RunRecord | None:
         RunError: if it is damaged.
     """
     path = folder / RECORD
-    if not path.is_file():
-        return None
-    try:
-        return RunRecord.model_validate(read_json(path))
-    except ValidationError as error:
-        raise _damaged(path, error) from None
-
-
-def _damaged(path: Path, error: ValidationError) -> RunError:
-    first = error.errors(include_url=False)[0]
-    place = ".".join(str(part) for part in first["loc"]) or "the whole"
-    return RunError(
-        f"{place}: {first['msg'].lower()}",
-        where=str(path),
-        fix="Run the same evaluation again: the journal still has the answers.",
-        code="damaged-run",
-    )
+    return read_model(path, RunRecord, error=RunError, fix=_FIX, code="damaged-run") if path.is_file() else None

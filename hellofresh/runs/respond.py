@@ -1,107 +1,147 @@
 """A response to one post, with its evidence, its transcript and its cost: the regime `correction` as a tool.
 
-Everything is kept in a folder of its own, `respond/<id>` in the workspace. The id is a hash of post, model, settings
-and the way to the web, so that the same command goes on where it was interrupted, and pays nothing twice.
+The post is the one sample of an edition in a small workspace of its own, `respond/<id>`, and is evaluated as any other.
+So the same command goes on where it was interrupted, and pays nothing twice.
 """
 
 from __future__ import annotations
 
 import hashlib
 import time
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, replace
 from datetime import date, datetime
 from pathlib import Path
-from typing import get_args
 
 from hellofresh.config import Settings
-from hellofresh.core.errors import RunError, UnknownNameError, UsageError
-from hellofresh.core.files import canonical_json, sha256_text, write_json, write_jsonl
+from hellofresh.core.editions import Frozen
+from hellofresh.core.errors import UnknownNameError, UsageError
+from hellofresh.core.files import canonical_json, sha256_text, write_json
 from hellofresh.core.workspace import Workspace
 from hellofresh.evidence.publishers import load_publishers
-from hellofresh.evidence.settings import WebSettings
-from hellofresh.evidence.web import Found, ImageSearch, Web, WebPage, open_web
-from hellofresh.evidence.web.pictures import MediaPictures, PictureCache, PictureError, decode_now
+from hellofresh.evidence.web import Found, ImageSearch, Web, WebPage
+from hellofresh.evidence.web.pictures import PictureCache, PictureError, decode_now
 from hellofresh.evidence.web.search import provider_with_key
 from hellofresh.evidence.web.store import TEXTS_ALREADY
 from hellofresh.models import Model
 from hellofresh.models.catalogue import ModelContext, open_model
-from hellofresh.runs.journal import Journal
-from hellofresh.runs.ledger import Ledgers
-from hellofresh.runs.prompts import load_prompt_set
-from hellofresh.runs.record import model_identity
-from hellofresh.runs.regimes import MAIN, Regime, get_regime
-from hellofresh.runs.responded import RespondedPost, read_responded, step_kind, steps_used
-from hellofresh.runs.runner import Assignment, run
-from hellofresh.runs.transcribe import transcribe
+from hellofresh.releases import Release
+from hellofresh.runs.evaluate import evaluate
+from hellofresh.runs.evaluation import Evaluation, WebAccess
+from hellofresh.runs.export import EvaluationReport, StepUsage, kind_of_step, usage_by_step
+from hellofresh.runs.prepare import web_access
+from hellofresh.runs.record import read_outputs, read_record
+from hellofresh.runs.regimes import MAIN, get_regime
 from hellofresh.tasks import get_task
 from hellofresh.tasks.corrections import MisleadingPost
 from hellofresh.tasks.images import Image, Media
 from hellofresh.tasks.outputs import Response
-from hellofresh.tasks.transcripts import TRANSCRIPTS
+from hellofresh.tasks.transcripts import Event, NotedEvent, QuotedEvent, ReadEvent, SearchedEvent, read_transcripts
 
-__all__ = ["AskedPost", "Inquiry", "respond"]
-
-REGIME = "correction"
-_TASK = "corrections"
+ASKED = Frozen("asked", "1")
+"""The edition of a post that somebody asks about."""
+_TASK = get_task("corrections")
+_REGIME = "correction"
+_MODEL, _PROMPT = "smollm2-135m-text", "manual"
 _MOST_PICTURE_BYTES = 20_000_000
 _SMOKE_SETTINGS = {"quote_most": 40, "words": 60}
 Watch = Callable[[str], None]
 
 
 @dataclass(frozen=True, slots=True)
-class Inquiry:
-    """A post, and who is to respond.
+class Post:
+    """A post that somebody asks about.
 
     Attributes:
         text: of the post.
         at: when it was posted; nothing younger is used.
         images: its pictures, as files hold them.
-        model, roles: who responds, and who takes other parts.
-        settings: of the regime, each as NAME=VALUE.
-        provider: of searches; empty for the configured one, or one whose key is set.
-        prompt: id of the wording.
-        budget_usd: most that it may cost.
     """
 
     text: str
     at: datetime
     images: tuple[bytes, ...] = ()
-    model: str = "smollm2-135m-text"
-    roles: Mapping[str, str] = field(default_factory=dict)
-    settings: tuple[str, ...] = ()
-    provider: str = ""
-    prompt: str = "manual"
-    budget_usd: float | None = None
+
+
+def asking(model: object = _MODEL, **more: object) -> Evaluation:
+    """Who is to respond, and how; without a provider it is the configured one, or one whose key is set.
+
+    Args:
+        model: who responds.
+        more: other fields of `Evaluation`, in its own form.
+    """
+    usual = Evaluation(ASKED, _TASK, str(model), _REGIME, _PROMPT)
+    return replace(usual, **more)  # type: ignore[arg-type]  # whoever calls has made values of the fields' types
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AskedPost(MisleadingPost):
+class _AskedPost(MisleadingPost):
     """A post that somebody asks about, with its pictures."""
 
     media: tuple[Media, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
-class _Prepared:
-    """An inquiry with all that decides its answer."""
+class CitedEvidence:
+    """What a page says against a post, or around it, in its own words."""
 
-    inquiry: Inquiry
-    sample: AskedPost
-    pictures: Sequence[Image]
-    models: Mapping[str, Model]
-    regime: Regime
-    web: WebSettings
-    notes: Sequence[str]
+    url: str
+    title: str
+    published: str
+    priority: str
+    refuting: tuple[str, ...]
+    context: tuple[str, ...]
+    linked: bool
 
 
-def respond(workspace: Workspace, inquiry: Inquiry, watch: Watch = lambda step: None) -> RespondedPost:
+@dataclass(frozen=True, slots=True)
+class RespondedPost:
+    """A response and what it rests on.
+
+    Attributes:
+        folder: where everything is kept.
+        text, links, status: of the response.
+        smoke_test: whether the model only shows that the machinery works.
+        until: nothing younger was used.
+        queries: what was searched for.
+        evidence: pages with something to say, the best first.
+        pictures: their descriptions.
+        left_out: pages that were found and not used, by reason.
+        searches_failed: searches that brought nothing because they failed.
+        invented_links: links that the model wrote and was not given.
+        steps: what each step took, in order.
+        seconds: from the start of this call to its end.
+        cost_usd: of all steps, also of earlier calls; None where not known.
+        notes: what should be known of how it was made.
+    """
+
+    folder: Path
+    text: str
+    links: tuple[str, ...]
+    status: str
+    smoke_test: bool
+    until: str
+    queries: tuple[str, ...]
+    evidence: tuple[CitedEvidence, ...]
+    pictures: tuple[str, ...]
+    left_out: Mapping[str, int]
+    searches_failed: int
+    invented_links: tuple[str, ...]
+    steps: tuple[StepUsage, ...]
+    seconds: float
+    cost_usd: float | None
+    notes: tuple[str, ...]
+
+
+def respond(workspace: Workspace, post: Post, asked: Evaluation, watch: Watch = lambda step: None) -> RespondedPost:
     """Respond to a post, or go on where the same inquiry was interrupted.
 
     Args:
         workspace: where it is kept, and where ratings of publishers are.
-        inquiry: the post, and who is to respond.
-        watch: told what is being done, in a few words.
+        post: the post.
+        asked: who is to respond, as of `asking`.
+        watch: receives what is being done, in a few words.
 
     Raises:
         UsageError, ConfigError: if a name is unknown, or something that is needed is missing.
@@ -109,100 +149,59 @@ def respond(workspace: Workspace, inquiry: Inquiry, watch: Watch = lambda step: 
     """
     start = time.monotonic()
     watch("open the models")
-    prepared = _prepare(workspace, inquiry)
-    prompt_set = load_prompt_set(_TASK, prepared.regime.prompts_from)
-    prompts = prompt_set.choose(inquiry.prompt)[:1]
-    identity = _identity(prepared, prompt_set.sha256)
-    folder = workspace.root / "respond" / f"{prepared.sample.id}-{sha256_text(canonical_json(identity))[:8]}"
-    with Journal(folder) as journal:
-        _keep_pictures(folder, prepared)
-        assignment = Assignment(
-            model=prepared.models[MAIN],
-            regime=prepared.regime,
-            prompt_set=prompt_set,
-            prompts=prompts,
-            slots=get_task(_TASK).slots,
-            web=_web(prepared, folder, watch),
-            pictures=MediaPictures(PictureCache(folder)),
-            budget_usd=inquiry.budget_usd,
-            others={role: model for role, model in prepared.models.items() if role != MAIN},
-            watch=lambda step: watch(_spoken(step)),
-        )
-        result = run(assignment, [prepared.sample], journal, lambda tally: None)
-        if result.failures:
-            failed = result.failures[0]
-            raise RunError(
-                f"the step {failed.step} got no answer: {failed.error}",
-                where=str(folder), fix="Run the same command again to go on.", code=failed.code,
-            )  # fmt: skip
-        ledgers = Ledgers(assignment.specs)
-        transcript = next(iter(transcribe(journal, ledgers, {(prepared.sample.id, 1)})))
-        steps = steps_used(journal, ledgers, transcript.events)
-    output = result.judged[0].output
-    assert isinstance(output, Response)
-    found = read_responded(
-        output,
-        transcript.events,
-        steps=steps,
-        folder=folder,
-        smoke_test=any(model.spec.smoke_test for model in prepared.models.values()),
-        seconds=round(time.monotonic() - start, 1),
-        notes=tuple(prepared.notes),
+    if not post.text.strip() and not post.images:
+        raise UsageError("a post without text and pictures", expected="--text, --image or both", code="no-post")
+    evaluation, notes = _chosen(workspace, post, asked)
+    sample, pictures = _sample(post)
+    own = Workspace(workspace.root / "respond" / sample.id)
+    with PictureCache(own.pictures) as cache:
+        for media, content, image in zip(sample.media, post.images, pictures, strict=True):
+            cache.add(media.address, content, image)
+    report = evaluate(
+        own,
+        replace(evaluation, web=_watched(web_access(evaluation), watch)),
+        lambda tally: None,
+        release=Release(_TASK, ASKED, (sample,), sha256_text(sample.id), bundled=False, calendar=None),
+        watch=lambda step: watch(_SPOKEN.get(kind_of_step(step), step)),
     )
-    write_jsonl(folder / TRANSCRIPTS, [transcript.model_dump(mode="json")])
-    write_json(folder / "response.json", {**asdict(found), "folder": str(folder), "post": inquiry.text})
+    found = _read_responded(report, notes, time.monotonic() - start)
+    write_json(report.folder / "response.json", {**asdict(found), "folder": str(found.folder), "post": post.text})
     return found
 
 
-def _prepare(workspace: Workspace, inquiry: Inquiry) -> _Prepared:
-    if not inquiry.text.strip() and not inquiry.images:
-        raise UsageError("a post without text and pictures", expected="--text, --image or both", code="no-post")
-    budget = inquiry.budget_usd
-    if budget is not None and not 0 <= budget < float("inf"):
-        raise UsageError(f"a budget of {budget} USD", expected="0 or more", code="bad-budget")
-    task = get_task(_TASK)
-    regime = get_regime(REGIME, inquiry.settings)
-    context = ModelContext(task.name, lambda: (), workspace=workspace)
-    models = {MAIN: open_model(inquiry.model, context)}
-    for role, name in inquiry.roles.items():
+def _chosen(workspace: Workspace, post: Post, asked: Evaluation) -> tuple[Evaluation, tuple[str, ...]]:
+    """The evaluation with the provider and the settings that follow from what is at hand, and what to say of them."""
+    regime = get_regime(asked.regime, asked.settings)
+    context = ModelContext(_TASK.name, lambda: (), only_known=True, workspace=workspace)
+    models = {MAIN: open_model(asked.model, context)}
+    for role, name in asked.roles.items():
         if role not in regime.roles:
             raise UnknownNameError(f"role of {regime.name}", role, regime.roles)
         models[role] = open_model(name, context)
     for model in models.values():
         if model.spec.kind != "language-model":
             raise UsageError(f"{model.spec.name} writes no text", expected="a language model", code="other-kind")
-    web, notes = _web_settings(inquiry, models[MAIN], regime.results)
-    more = _more_settings(workspace, inquiry, models, web, notes)
-    sample, pictures = _sample(inquiry)
-    return _Prepared(inquiry, sample, pictures, models, get_regime(REGIME, (*more, *inquiry.settings)), web, notes)
-
-
-def _web_settings(inquiry: Inquiry, model: Model, results: int) -> tuple[WebSettings, list[str]]:
-    """How the web is searched: as said, as configured, or by a provider whose key is set; on paper for a smoke test."""
-    settings, notes = Settings.load().web, list[str]()
-    chosen = inquiry.provider
-    if not chosen and settings.provider == "offline" and not model.spec.smoke_test:
-        chosen = provider_with_key()
-        notes += [f"Searched with {chosen}, whose key is set."] if chosen else []
-    provider = chosen or settings.provider
-    if provider not in (known := get_args(WebSettings.model_fields["provider"].annotation)):
-        raise UnknownNameError("search provider", provider, known)
+    provider, notes = asked.provider or Settings.load().web.provider, list[str]()
+    if not asked.provider and provider == "offline" and not models[MAIN].spec.smoke_test:
+        provider = provider_with_key() or provider
+        notes += [f"Searched with {provider}, whose key is set."] if provider != "offline" else []
     if provider == "offline":
         notes.append("Searched only the pages that come with the package, not the web.")
-    said = {**settings.model_dump(), "provider": provider, "count": max(settings.count, results)}
-    return WebSettings.model_validate(said), notes
+    asked = replace(asked, provider=provider)
+    more = _more_settings(workspace, post, asked, models, notes)
+    return replace(asked, settings=(*more, *asked.settings)), tuple(notes)
 
 
 def _more_settings(
-    workspace: Workspace, inquiry: Inquiry, models: Mapping[str, Model], web: WebSettings, notes: list[str]
+    workspace: Workspace, post: Post, asked: Evaluation, models: Mapping[str, Model], notes: list[str]
 ) -> list[str]:
     """Settings that follow from what is at hand, where nothing is said of them."""
-    said, more = {text.partition("=")[0] for text in inquiry.settings}, list[str]()
-    if "sites" not in said and web.provider not in TEXTS_ALREADY and not load_publishers(workspace).rated:
+    said, more = {text.partition("=")[0] for text in asked.settings}, list[str]()
+    if "sites" not in said and asked.provider not in TEXTS_ALREADY and not load_publishers(workspace).rated:
         more.append("sites=any")
         notes.append("No ratings of publishers were imported, so that every site was used.")
     describer = models.get("describer", models[MAIN])
-    if inquiry.images and not said & {"captions", "describe"} and describer.spec.sees:
+    if post.images and not said & {"captions", "describe"} and describer.spec.sees:
         more.append("captions=model")
     if any(model.spec.smoke_test for model in models.values()):
         notes.append("A smoke test: the model is too small to be right, and only shows that the machinery works.")
@@ -211,10 +210,10 @@ def _more_settings(
     return more
 
 
-def _sample(inquiry: Inquiry) -> tuple[AskedPost, list[Image]]:
+def _sample(post: Post) -> tuple[_AskedPost, list[Image]]:
     """The post as a sample, and its pictures as they were written again."""
     pictures, media = [], []
-    for number, content in enumerate(inquiry.images, start=1):
+    for number, content in enumerate(post.images, start=1):
         sha256 = hashlib.sha256(content).hexdigest()
         media.append(Media("photo", f"attached-{number}", sha256, len(content)))
         try:
@@ -224,42 +223,67 @@ def _sample(inquiry: Inquiry) -> tuple[AskedPost, list[Image]]:
         except PictureError as error:
             expected = "a JPEG, PNG, WebP or GIF"
             raise UsageError(f"picture {number}: {error}", expected=expected, code="bad-picture") from None
-    name = sha256_text(canonical_json([inquiry.text, inquiry.at.isoformat(), [item.sha256 for item in media]]))[:12]
-    sample = AskedPost(
-        id=f"mp-{name}", task=_TASK, edition="asked", period="all", date=inquiry.at, group=name, license="",
-        post=name, address="", text=inquiry.text, modality="multimodal" if media else "unimodal", domain="",
+    name = sha256_text(canonical_json([post.text, post.at.isoformat(), [item.sha256 for item in media]]))[:12]
+    sample = _AskedPost(
+        id=f"mp-{name}", task=_TASK.name, edition=str(ASKED), period="all", date=post.at, group=name, license="",
+        post=name, address="", text=post.text, modality="multimodal" if media else "unimodal", domain="",
         media=tuple(media),
     )  # fmt: skip
     return sample, pictures
 
 
-def _identity(prepared: _Prepared, prompt_set: str) -> dict[str, object]:
-    regime = prepared.regime
-    return {
-        "models": {role: model_identity(model.spec) for role, model in sorted(prepared.models.items())},
-        "regime": [regime.name, regime.version, dict(regime.parameters)],
-        "prompts": [prompt_set, prepared.inquiry.prompt],
-        "web": prepared.web.model_dump(mode="json"),
-    }
+def _read_responded(report: EvaluationReport, notes: tuple[str, ...], seconds: float) -> RespondedPost:
+    """Put together what is known of a response, from the files of its run."""
+    record = read_record(report.folder)
+    ((_, _, output),) = read_outputs(report.folder)
+    events: Sequence[Event] = next(iter(read_transcripts(report.folder))).events
+    assert record is not None
+    steps, _ = usage_by_step(report.folder)
+    for step in steps:
+        usage = record.usage.get(step.role, record.usage[MAIN])
+        step.model, step.seconds = usage.model, round(step.seconds, 2)
+        step.cost_usd = 0.0 if usage.cost_usd == 0 else step.cost_usd
+    pages = {event.final_url: event for event in events if isinstance(event, ReadEvent) and event.final_url}
+    quoted = [event for event in events if isinstance(event, QuotedEvent) and (event.refuting or event.context)]
+    noted = {event.name: event.values for event in events if isinstance(event, NotedEvent)}
+    described = [event.values for event in events if isinstance(event, NotedEvent) and event.name == "picture"]
+    searched = [event for event in events if isinstance(event, SearchedEvent)]
+    invented = noted.get("response", {}).get("hallucinated", ())
+    return RespondedPost(
+        folder=report.folder,
+        text=output.text if isinstance(output, Response) else "",  # without an answer, rows have no kind
+        links=output.sources,
+        status=str(output.status),
+        smoke_test=record.smoke_test,
+        until=str(noted.get("settings", {}).get("until", "")),
+        queries=tuple(event.query for event in searched),
+        evidence=tuple(_cited(event, pages.get(event.url), output.sources) for event in quoted),
+        pictures=tuple(str(values["description"]) for values in described),
+        left_out=dict(Counter(event.dropped for event in events if isinstance(event, ReadEvent) and event.dropped)),
+        searches_failed=sum(bool(event.problem) for event in searched),
+        invented_links=tuple(map(str, invented)) if isinstance(invented, list | tuple) else (),
+        steps=tuple(steps),
+        seconds=round(seconds, 1),
+        cost_usd=None if record.cost_usd is None else round(record.cost_usd, 6),
+        notes=notes,
+    )
 
 
-def _keep_pictures(folder: Path, prepared: _Prepared) -> None:
-    with PictureCache(folder) as cache:
-        for media, content, image in zip(
-            prepared.sample.media, prepared.inquiry.images, prepared.pictures, strict=True
-        ):
-            cache.add(media.address, content, image)
+def _cited(event: QuotedEvent, page: ReadEvent | None, links: Sequence[str]) -> CitedEvidence:
+    title, published = ("", "") if page is None else (page.title, page.published)
+    linked = event.url in links
+    return CitedEvidence(event.url, title, published, event.priority, event.refuting, event.context, linked)
 
 
-def _web(prepared: _Prepared, folder: Path, watch: Watch) -> Web | None:
-    if "web" not in {str(need) for need in prepared.regime.needs}:
+def _watched(access: WebAccess | None, watch: Watch) -> WebAccess | None:
+    if access is None:
         return None
-    return _WatchedWeb(open_web(prepared.web, folder, groups=get_task(_TASK).blocked_sources), watch)
+    return WebAccess(access.parameters, lambda folder: _WatchedWeb(access.open(folder), watch))
 
 
 @dataclass(frozen=True)
 class _WatchedWeb:
-    """The web, telling what is looked for and read."""
+    """The web, saying what is looked for and read."""
 
     web: Web
     watch: Watch
@@ -299,7 +323,3 @@ _SPOKEN = {
     "caption": "describe a picture", "look": "describe a picture", "describe": "describe a picture",
     "queries": "write queries", "evidence": "look for evidence in a page", "respond": "write the response",
 }  # fmt: skip
-
-
-def _spoken(step: str) -> str:
-    return _SPOKEN.get(step_kind(step), step)

@@ -24,23 +24,10 @@ from hellofresh.runs.journal import Journal, JournalKey, Scope, recount, request
 from hellofresh.runs.ledger import Ledger, Ledgers
 from hellofresh.runs.pace import Estimate, Pace, PaceClosed, Patience
 from hellofresh.runs.prompts import Prompt, PromptSet
-from hellofresh.runs.regimes import MAIN, Case, Need, Regime
+from hellofresh.runs.regimes import MAIN, Ask, Case, Need, Regime
 from hellofresh.tasks.images import Image, media_of
 from hellofresh.tasks.outputs import Output
 from hellofresh.tasks.samples import Fact, Sample
-
-__all__ = [
-    "Assignment",
-    "Failure",
-    "GivenUpError",
-    "Item",
-    "JudgedOutput",
-    "RunResult",
-    "RunStopped",
-    "Tally",
-    "first_error",
-    "run",
-]
 
 _OWN_FAULT = frozenset({None, 200, 400, 413, 422})
 """Statuses of errors that say something of one question, if they are not worth another attempt."""
@@ -134,6 +121,11 @@ class Assignment:
         """All samples, once a repetition."""
         pairs = ((sample, n) for n in range(1, self.repetitions + 1) for sample in samples)
         return [Item(order, sample, n) for order, (sample, n) in enumerate(pairs)]
+
+    def case(self, sample: Sample, ask: Ask, web: Web | None = None, images: Sequence[Image] = ()) -> Case:
+        """What the regime gets for a sample."""
+        facts = self.facts.get(sample.id, {})
+        return Case(sample, self.prompts, self.prompt_set, self.slots(sample), ask, web, images, facts=facts)
 
     async def images(self, sample: Sample) -> Sequence[Image]:
         """The sample's pictures that are to be had, for a regime that needs them."""
@@ -375,18 +367,8 @@ class _Runner:
             return await self._ask(item.order, JournalKey(sample.id, step, prompt, asked, item.repetition, named))
 
         images = await chosen.images(sample)
-        case = Case(
-            sample,
-            chosen.prompts,
-            chosen.prompt_set,
-            chosen.slots(sample),
-            ask,
-            chosen.web,
-            images,
-            facts=chosen.facts.get(sample.id, {}),
-        )
         try:
-            outcome = await chosen.regime.solve(case)
+            outcome = await chosen.regime.solve(chosen.case(sample, ask, chosen.web, images))
         except ExceptionGroup as group:  # a regime may ask several questions at once
             raise first_error(group) from None
         if outcome.events:

@@ -16,8 +16,6 @@ from hellofresh.models import Answer, Model, ModelSpec, Request
 from hellofresh.runs.journal import request_text, snapshot
 from hellofresh.runs.record import ModelIdentity, model_identity, read_record
 
-__all__ = ["SharedAnswers", "SharedModel"]
-
 
 @dataclass(slots=True)
 class SharedAnswers:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 import tempfile
@@ -10,8 +11,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-__all__ = ["MOST_CHARACTERS", "Answered", "TriedPost", "ask"]
-
+GIVEN = "HELLOFRESH_TRY_OPTIONS"
+"""Variable with the options that every command gets, as a JSON list; what is chosen on the page goes before them."""
 MOST_CHARACTERS = 20_000
 _STEP = "step: "
 
@@ -70,7 +71,7 @@ def ask(post: TriedPost, tell: Callable[[str], None], *, command: Sequence[str] 
 
 
 def _arguments(post: TriedPost, folder: Path) -> list[str]:
-    arguments = ["--json", f"--text={post.text[:MOST_CHARACTERS]}"]
+    arguments = [*json.loads(os.environ.get(GIVEN) or "[]"), "--json", f"--text={post.text[:MOST_CHARACTERS]}"]
     arguments += [f"--date={post.date}"] if post.date else []
     arguments += [f"--model={post.model}"] if post.model else []
     for number, content in enumerate(post.pictures):

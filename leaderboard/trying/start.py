@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 from pathlib import Path
 
-__all__ = ["main"]
+from leaderboard.trying.asking import GIVEN
 
 _OPTIONS = (
     "--server.address=127.0.0.1",
@@ -26,11 +27,12 @@ def main(arguments: list[str]) -> None:
     """Run the page.
 
     Args:
-        arguments: the workspace and the port.
+        arguments: the workspace, the port, and options for every command that the page runs.
     """
     from streamlit.web import cli
 
     os.environ["HELLOFRESH_DATA"] = str(Path(arguments[0]).resolve())
+    os.environ[GIVEN] = json.dumps(arguments[2:])
     app = Path(__file__).with_name("app.py")
     sys.argv = ["streamlit", "run", str(app), *_OPTIONS, f"--server.port={int(arguments[1])}"]
     cli.main()

@@ -215,7 +215,8 @@ def test_the_report_says_what_could_not_be_made_and_why(make, build) -> None:
 @pytest.fixture
 def workspace(make, tmp_path, monkeypatch, quarter):
     """A scored quarter with two baselines, as the command line finds it."""
-    from hellofresh.runs.evaluate import Evaluation, evaluate
+    from hellofresh.runs.evaluate import evaluate
+    from hellofresh.runs.evaluation import Evaluation
 
     place = make.workspace()
     make.release(make.notes(5, 5), workspace=place)

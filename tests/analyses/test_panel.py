@@ -8,7 +8,8 @@ from hellofresh.core.clock import now
 from hellofresh.releases import take_down
 from hellofresh.results.analyses import NOT_ASKED
 from hellofresh.results.build import build_panel
-from hellofresh.runs.evaluate import Evaluation, evaluate
+from hellofresh.runs.evaluate import evaluate
+from hellofresh.runs.evaluation import Evaluation
 
 
 def test_what_was_said_of_a_sample_that_was_taken_down_is_left_out(make, notes_task, quarter, tmp_path) -> None:

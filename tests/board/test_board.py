@@ -13,7 +13,8 @@ from hellofresh.releases import build_release, load_labels, reveal
 from hellofresh.releases.candidates.collection import collect_quarter
 from hellofresh.results.board.build import build_board
 from hellofresh.results.scores import score_quarter
-from hellofresh.runs.evaluate import Evaluation, evaluate
+from hellofresh.runs.evaluate import evaluate
+from hellofresh.runs.evaluation import Evaluation
 from hellofresh.tasks import get_task
 
 

@@ -17,7 +17,8 @@ from hellofresh.releases import load_labels
 from hellofresh.results.board.build import build_board
 from hellofresh.results.board.schema import TABLES, ConductRow
 from hellofresh.results.scores import score_quarter
-from hellofresh.runs.evaluate import Evaluation, WebAccess, evaluate
+from hellofresh.runs.evaluate import evaluate
+from hellofresh.runs.evaluation import Evaluation, WebAccess
 from hellofresh.runs.regimes import agent_regime
 from hellofresh.tasks import get_task
 from leaderboard.components.conduct import conduct_section

@@ -24,7 +24,8 @@ from hellofresh.releases import reveal
 from hellofresh.results.analyses import ANALYSES, AnalysisResult, Panel
 from hellofresh.results.board.build import build_board
 from hellofresh.results.scores import score_quarter
-from hellofresh.runs.evaluate import Evaluation, evaluate
+from hellofresh.runs.evaluate import evaluate
+from hellofresh.runs.evaluation import Evaluation
 from hellofresh.tasks import get_task
 
 QUARTER = Quarter(2023, 2)

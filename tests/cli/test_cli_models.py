@@ -195,12 +195,11 @@ def test_a_model_without_batches_is_refused(account: Any, make: Any, capsys: pyt
     assert result(capsys, "runs", "list") == []
 
 
-def test_batches_for_a_role_whose_model_takes_none_are_refused_before_anything_is_written(
+def test_batches_for_a_regime_of_several_steps_are_refused_before_anything_is_written(
     chat: Any, make: Any, capsys: pytest.CaptureFixture[str]
 ) -> None:
     make.release(make.notes(2, 2, months=(4,)))
-    role = ("--role", "summariser=smollm2-135m-text")
-    assert "no-batches" in shown(capsys, *EVALUATE, "--regime", "web-search", *role, "--batch", code=2)
+    assert "no-batch-regime" in shown(capsys, *EVALUATE, "--regime", "web-search", "--batch", code=2)
     assert result(capsys, "runs", "list") == []
     assert not chat.bodies
 

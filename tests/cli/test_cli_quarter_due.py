@@ -23,7 +23,8 @@ from hellofresh.core.files import atomic_path, sweep_leftovers, temporary_prefix
 from hellofresh.core.quarters import Quarter
 from hellofresh.core.workspace import Workspace
 from hellofresh.releases.settings import ProspectiveSettings, ReleaseSettings
-from hellofresh.runs.evaluate import Evaluation, evaluate, is_finished
+from hellofresh.runs.evaluate import evaluate, is_finished
+from hellofresh.runs.evaluation import Evaluation
 from hellofresh.tasks import get_task
 
 DAYS = st.dates(date(2024, 1, 1), date(2027, 12, 31))

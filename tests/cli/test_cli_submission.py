@@ -20,7 +20,8 @@ import pytest
 from hellofresh.cli import main
 from hellofresh.core.files import read_jsonl, write_jsonl
 from hellofresh.core.quarters import Quarter
-from hellofresh.runs.evaluate import Evaluation, evaluate
+from hellofresh.runs.evaluate import evaluate
+from hellofresh.runs.evaluation import Evaluation
 from hellofresh.submissions.intake.system import read_info
 
 OPEN, CLOSED = "2023-08-01T12:00:00Z", "2023-10-15T00:00:00Z"

@@ -8,13 +8,13 @@ from pathlib import Path
 import pytest
 
 from hellofresh.cli import main
+from hellofresh.cli.sweep import variants
 from hellofresh.core.errors import UsageError
 from hellofresh.core.quarters import Quarter
 from hellofresh.models import Answer, Finish, Message, ModelSpec, Request
 from hellofresh.models.catalogue import CATALOGUE, CatalogueEntry
-from hellofresh.runs.evaluate import Evaluation
+from hellofresh.runs.evaluation import Evaluation
 from hellofresh.runs.sharing import SharedAnswers, SharedModel
-from hellofresh.runs.sweep import variants
 from hellofresh.tasks import get_task
 
 SWEEP = ("sweep", "--edition", "2023Q2", "--task", "x-notes", "--model", "searcher", "--json")

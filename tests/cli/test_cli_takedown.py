@@ -25,7 +25,8 @@ from hellofresh.releases.candidates.collection import CollectionJob, collect_qua
 from hellofresh.releases.candidates.funnel import Funnel
 from hellofresh.releases.candidates.rows import Collection, SourceFile
 from hellofresh.releases.erasure import Erasure
-from hellofresh.runs.evaluate import Evaluation, evaluate
+from hellofresh.runs.evaluate import evaluate
+from hellofresh.runs.evaluation import Evaluation
 from hellofresh.runs.journal import Journal, snapshot
 from hellofresh.tasks import get_task
 

@@ -18,7 +18,8 @@ from hellofresh.core.quarters import Quarter, parse_utc
 from hellofresh.core.workspace import Workspace
 from hellofresh.releases import reveal
 from hellofresh.results.scores import score_quarter
-from hellofresh.runs.evaluate import Evaluation, evaluate
+from hellofresh.runs.evaluate import evaluate
+from hellofresh.runs.evaluation import Evaluation
 from hellofresh.submissions import add_submission, inspect_submission, withdraw_submission
 from hellofresh.submissions.inbox.arrivals import Inbox
 from hellofresh.submissions.intake.due import check_time

@@ -25,7 +25,8 @@ from hellofresh.releases.candidates.rows import Collection, SourceFile
 from hellofresh.results.board.build import build_board
 from hellofresh.results.score import SCORES
 from hellofresh.results.scores import ALL_PERIODS, MAJORITY, SINGLE, Score, score_quarter
-from hellofresh.runs.evaluate import Evaluation, evaluate
+from hellofresh.runs.evaluate import evaluate
+from hellofresh.runs.evaluation import Evaluation
 from hellofresh.submissions import PROSPECTIVE_SPLIT, add_submission
 from hellofresh.submissions.intake.released import due_in
 from hellofresh.tasks import get_task

@@ -20,7 +20,8 @@ from hellofresh.releases import build_release, reveal
 from hellofresh.releases.candidates.collection import collect_quarter
 from hellofresh.results.board.build import build_board
 from hellofresh.results.scores import score_quarter
-from hellofresh.runs.evaluate import Evaluation, evaluate
+from hellofresh.runs.evaluate import evaluate
+from hellofresh.runs.evaluation import Evaluation
 from hellofresh.tasks import get_task
 from leaderboard.data.tables import SplitKey, load_board
 from leaderboard.export import export_board

@@ -17,7 +17,8 @@ from hellofresh.releases.candidates.rows import Collection, SourceFile
 from hellofresh.results.board.build import build_board
 from hellofresh.results.board.schema import NO_ANSWER
 from hellofresh.results.scores import score_quarter
-from hellofresh.runs.evaluate import Evaluation, evaluate
+from hellofresh.runs.evaluate import evaluate
+from hellofresh.runs.evaluation import Evaluation
 from hellofresh.tasks import Statement, get_task
 from hellofresh.tasks.samples import Candidate, Label
 from leaderboard.components.entry import EntryRecord, entry_page

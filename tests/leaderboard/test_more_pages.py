@@ -16,7 +16,8 @@ from hellofresh.core.files import sha256_file
 from hellofresh.core.quarters import Quarter
 from hellofresh.results.board.build import build_board
 from hellofresh.results.scores import score_quarter
-from hellofresh.runs.evaluate import Evaluation, evaluate
+from hellofresh.runs.evaluate import evaluate
+from hellofresh.runs.evaluation import Evaluation
 from hellofresh.tasks import TASKS
 from leaderboard.components.about import about_changes
 from leaderboard.views.titles import page_title

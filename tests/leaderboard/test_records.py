@@ -23,8 +23,9 @@ from hellofresh.results.board.read import BoardFiles
 from hellofresh.results.board.schema import NO_ANSWER, REFUSED, TABLES
 from hellofresh.results.judgements import judgements_file, receipts_file
 from hellofresh.results.scores import score_quarter
-from hellofresh.runs import read_plan
-from hellofresh.runs.evaluate import Evaluation, evaluate
+from hellofresh.runs.evaluate import evaluate
+from hellofresh.runs.evaluation import Evaluation
+from hellofresh.runs.plan import read_plan
 from hellofresh.tasks import TASKS
 from leaderboard.data.records import Records, load_records
 from leaderboard.data.tables import PROSPECTIVE, Board, SplitKey, load_board

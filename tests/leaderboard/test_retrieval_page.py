@@ -19,7 +19,8 @@ from hellofresh.releases.draw.frozen import DatasetSource, freeze
 from hellofresh.results.board.build import build_board
 from hellofresh.results.board.schema import FoundDocument
 from hellofresh.results.scores import score_quarter
-from hellofresh.runs.evaluate import Evaluation, evaluate
+from hellofresh.runs.evaluate import evaluate
+from hellofresh.runs.evaluation import Evaluation
 from hellofresh.tasks import get_task
 from leaderboard.components.retrieval import Found, QueryPair, rankings
 from leaderboard.data.records import load_records

@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from hellofresh.cli.arguments import command_line
+from hellofresh.cli.respond import _passed_on
 from leaderboard.trying import asking, start
 from leaderboard.trying.asking import Answered, TriedPost, ask
 
@@ -55,6 +57,18 @@ def test_what_no_argument_can_hold_is_left_out(tmp_path: Path) -> None:
     body = "import json, sys; print(json.dumps({'arguments': sys.argv[1:]}))"
     found = ask(TriedPost("a\0b \ud800", model="m\0"), print, command=program(tmp_path, body)).result
     assert found is not None and found["arguments"] == ["--json", "--text=ab ?", "--model=m"]
+
+
+def test_options_of_the_page_reach_every_command_before_what_is_chosen_on_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    words = ["respond", "--serve", "--model", "m", "--role", "describer=d", "--set", "pages=2", "--budget", "0.5"]
+    passed_on = _passed_on(command_line().parse_args(words))
+    assert sorted(passed_on) == ["--budget=0.5", "--model=m", "--role=describer=d", "--set=pages=2"]
+    monkeypatch.setenv(asking.GIVEN, json.dumps(passed_on))
+    body = "import json, sys; print(json.dumps({'arguments': sys.argv[1:]}))"
+    found = ask(TriedPost("a", model="own"), print, command=program(tmp_path, body)).result
+    assert found is not None and found["arguments"] == [*passed_on, "--json", "--text=a", "--model=own"]
 
 
 @pytest.mark.parametrize(

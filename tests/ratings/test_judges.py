@@ -24,7 +24,7 @@ from hellofresh.judging.rubric import load_rubric
 from hellofresh.judging.study import RatedStudy, read_responses, read_study
 from hellofresh.judging.table import JudgeKind, Rating
 from hellofresh.models import Answer, CallError, Finish, Limits, ModelSpec, Price, Request
-from hellofresh.runs import Patience
+from hellofresh.runs.pace import Patience
 
 RUBRIC = load_rubric("correction-13")
 SPEC = ModelSpec(

@@ -16,7 +16,8 @@ from hellofresh.releases.life.manifest import amend_manifest, file_entry, read_m
 from hellofresh.releases.publish.folder import publish_to_folder
 from hellofresh.results.reveal import publish_results
 from hellofresh.results.scores import score_quarter
-from hellofresh.runs.evaluate import Evaluation, evaluate
+from hellofresh.runs.evaluate import evaluate
+from hellofresh.runs.evaluation import Evaluation
 from hellofresh.submissions.intake.released import due_in
 
 REVEALS = CalendarRule().of(Quarter(2023, 2)).reveals

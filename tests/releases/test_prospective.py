@@ -26,7 +26,8 @@ from hellofresh.releases.candidates.rows import Collection, SourceFile
 from hellofresh.releases.verify import verify_release
 from hellofresh.results.reveal import publish_results
 from hellofresh.results.scores import score_quarter
-from hellofresh.runs.evaluate import Evaluation, evaluate
+from hellofresh.runs.evaluate import evaluate
+from hellofresh.runs.evaluation import Evaluation
 from hellofresh.submissions import PROSPECTIVE_SPLIT
 from hellofresh.submissions.intake.released import due_in
 

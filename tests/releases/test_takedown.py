@@ -26,7 +26,8 @@ from hellofresh.releases import (
 from hellofresh.releases.verify import verify_release
 from hellofresh.results.reveal import publish_results
 from hellofresh.results.scores import score_quarter
-from hellofresh.runs.evaluate import Evaluation, evaluate
+from hellofresh.runs.evaluate import evaluate
+from hellofresh.runs.evaluation import Evaluation
 from hellofresh.submissions import check_submission
 
 NEEDLE = "a text that somebody wants back"

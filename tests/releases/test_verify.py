@@ -29,7 +29,8 @@ from hellofresh.releases.verify.intervals import recompute
 from hellofresh.results.entries import Entry
 from hellofresh.results.reveal import publish_results
 from hellofresh.results.scores import ScoredSplit, score_quarter
-from hellofresh.runs.evaluate import Evaluation, evaluate
+from hellofresh.runs.evaluate import evaluate
+from hellofresh.runs.evaluation import Evaluation
 from hellofresh.stats import cluster_tables, metric_interval
 from hellofresh.stats.metrics import Metric, class_metrics, two_class_metrics
 

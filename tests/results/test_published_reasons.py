@@ -15,7 +15,8 @@ from hellofresh.releases.verify import verify_release
 from hellofresh.results.board.build import build_board
 from hellofresh.results.reveal import publish_results
 from hellofresh.results.scores import ScoredSplit, score_quarter, write_scores
-from hellofresh.runs.evaluate import Evaluation, evaluate
+from hellofresh.runs.evaluate import evaluate
+from hellofresh.runs.evaluation import Evaluation
 from hellofresh.tasks.outputs import Output
 
 WHY, SOURCES = 'Because "<b>it</b>" says so.\nTwice.', ("https://a.example/1", "javascript:alert(1)")

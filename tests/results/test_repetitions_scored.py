@@ -16,7 +16,9 @@ from hellofresh.models import Answer, Finish, Limits, ModelSpec, Request
 from hellofresh.models.catalogue import CATALOGUE, CatalogueEntry
 from hellofresh.releases import load_labels, reveal
 from hellofresh.results.scores import MAJORITY, Score, score_quarter
-from hellofresh.runs.evaluate import Evaluation, EvaluationReport, evaluate
+from hellofresh.runs.evaluate import evaluate
+from hellofresh.runs.evaluation import Evaluation
+from hellofresh.runs.export import EvaluationReport
 from hellofresh.stats import repetition_interval
 
 

@@ -18,8 +18,10 @@ from hellofresh.models.catalogue import CATALOGUE, CatalogueEntry
 from hellofresh.releases import CalendarRule, reveal
 from hellofresh.results.judgements import judgements_file
 from hellofresh.results.scores import ALL_PERIODS, MAJORITY, SINGLE, Score, score_quarter
-from hellofresh.runs import Tally
-from hellofresh.runs.evaluate import Evaluation, EvaluationReport, evaluate
+from hellofresh.runs.evaluate import evaluate
+from hellofresh.runs.evaluation import Evaluation
+from hellofresh.runs.export import EvaluationReport
+from hellofresh.runs.runner import Tally
 from hellofresh.submissions import Receipt, read_submission
 from hellofresh.submissions.receipts.receipt import write_receipt
 

@@ -24,7 +24,8 @@ from hellofresh.results.build import build_panel
 from hellofresh.results.reveal import publish_results
 from hellofresh.results.scores import ScoredSplit, score_quarter
 from hellofresh.results.standings import standings_of
-from hellofresh.runs.evaluate import Evaluation, evaluate
+from hellofresh.runs.evaluate import evaluate
+from hellofresh.runs.evaluation import Evaluation
 from hellofresh.tasks import TASKS, Task, statement_task
 from hellofresh.tasks._statements import Statement
 from hellofresh.tasks.samples import Candidate, Label

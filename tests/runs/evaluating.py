@@ -22,9 +22,9 @@ from hellofresh.models import Limits, ModelSpec
 from hellofresh.models._endpoint import Abilities, Endpoint
 from hellofresh.models.catalogue import CATALOGUE, CatalogueEntry
 from hellofresh.models.providers.chat import ChatModel
-from hellofresh.runs import Patience
-from hellofresh.runs.evaluate import Evaluation, evaluate
-from hellofresh.runs.web_access import with_web
+from hellofresh.runs.evaluate import evaluate
+from hellofresh.runs.evaluation import Evaluation
+from hellofresh.runs.pace import Patience
 from hellofresh.tasks import get_task
 
 assert aiohttp
@@ -47,7 +47,7 @@ def carry_out(order) -> int:
     )
     if "regime" in order:
         os.environ["HELLOFRESH_CONFIG"] = order["config"]
-        evaluation = with_web(replace(evaluation, regime=order["regime"], settings=tuple(order["settings"])))
+        evaluation = replace(evaluation, regime=order["regime"], settings=tuple(order["settings"]))
     try:
         evaluated = evaluate(Workspace(Path(order["folder"])), evaluation, lambda _: None)
     except HelloFreshError as error:

@@ -9,16 +9,15 @@ import pytest
 from hellofresh.core.errors import UnknownNameError
 from hellofresh.core.quarters import Quarter
 from hellofresh.evidence.web.excluded import ExcludedSources
-from hellofresh.runs.evaluate import Evaluation
-from hellofresh.runs.web_access import with_web
+from hellofresh.runs.evaluation import Evaluation
+from hellofresh.runs.prepare import web_access
 from hellofresh.tasks import get_task
 
 CLAIMS = get_task("claims")
 
 
 def parameters(*allowed: str) -> object:
-    evaluation = Evaluation(Quarter(2026, 2), CLAIMS, "coin", "web-search", allowed=allowed)
-    web = with_web(evaluation, replay=True).web
+    web = web_access(Evaluation(Quarter(2026, 2), CLAIMS, "coin", "web-search", allowed=allowed, replay=True))
     assert web is not None
     return web.parameters
 

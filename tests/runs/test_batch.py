@@ -13,17 +13,17 @@ from typing import Any
 
 import pytest
 
-from hellofresh.core.errors import RunError
+from hellofresh.core.errors import RunError, UsageError
 from hellofresh.models import Answer, CallError, Finish, Limits, ModelSpec, Price, Request
 from hellofresh.models._endpoint import Abilities, Endpoint
 from hellofresh.models.batches.base import BatchResult, sorted_out
 from hellofresh.models.batches.chat import ChatBatches
-from hellofresh.runs import Assignment, Journal, RunResult, Tally, run
-from hellofresh.runs.batch import FILE, batches_under_way
+from hellofresh.runs.batch import FILE, BatchRecord, run_batch
+from hellofresh.runs.journal import Journal
 from hellofresh.runs.prompts import load_prompt_set
-from hellofresh.runs.regimes import MAIN
+from hellofresh.runs.regimes import get_regime
 from hellofresh.runs.regimes.zero_shot import ZeroShot
-from hellofresh.runs.waves import run_batch
+from hellofresh.runs.runner import Assignment, RunResult, Tally, run
 from hellofresh.tasks import get_task
 
 TASK = get_task("x-notes")
@@ -72,7 +72,7 @@ def ask(account: Any, folder: Path, samples: Any, *, most: int = 1000, **more: A
     batches = ChatBatches(SPEC, Endpoint(account.base_url, "m", KEY, timeout_s=5), Abilities(), most=most)
     with Journal(folder) as journal:
         chosen = assignment(**more)
-        return run_batch(chosen, samples, journal, {MAIN: batches}, lambda _: None, folder=folder, poll_s=0.01)
+        return run_batch(chosen, samples, journal, batches, lambda _: None, folder=folder, poll_s=0.01)
 
 
 def test_a_batch_gives_what_asking_singly_gives_under_the_same_keys(account, tmp_path, samples) -> None:
@@ -96,7 +96,7 @@ def test_each_question_is_handed_in_once_with_an_id_of_its_own(account, tmp_path
     assert all(len(line["custom_id"]) <= 64 and line["body"]["max_tokens"] == 15 for line in lines)
     assert {line["url"] for line in lines} == {"/v1/chat/completions"}
     assert all(headers["Authorization"] == f"Bearer {KEY}" for headers in account.headers)
-    assert batches_under_way(tmp_path) == 0
+    assert len(BatchRecord(tmp_path).open) == 0
     assert KEY not in (tmp_path / FILE).read_text()
 
 
@@ -231,7 +231,7 @@ def test_a_wrong_key_ends_the_run_without_a_trace(account, tmp_path, samples) ->
     with pytest.raises(CallError) as caught:
         ask(account, tmp_path, samples)
     assert caught.value.code == "not-authorised"
-    assert batches_under_way(tmp_path) == 0
+    assert len(BatchRecord(tmp_path).open) == 0
 
 
 def test_an_answer_to_what_is_not_asked_now_is_collected_when_it_is(account, tmp_path, samples) -> None:
@@ -240,9 +240,9 @@ def test_an_answer_to_what_is_not_asked_now_is_collected_when_it_is(account, tmp
         ask(account, tmp_path, samples)
     account.fault = lambda _method, _path: None
     assert len(ask(account, tmp_path, samples[:1]).judged) == 5
-    assert batches_under_way(tmp_path) == 1
+    assert len(BatchRecord(tmp_path).open) == 1
     assert len(ask(account, tmp_path, samples).judged) == 20
-    assert account.submitted == 1 and batches_under_way(tmp_path) == 0
+    assert account.submitted == 1 and len(BatchRecord(tmp_path).open) == 0
 
 
 CHILD = """
@@ -300,7 +300,7 @@ def test_progress_never_passes_the_whole(account, tmp_path, samples) -> None:
         seen.append((tally.done, tally.samples))
 
     with Journal(tmp_path) as journal:
-        run_batch(assignment(), samples, journal, {MAIN: batches}, progress, folder=tmp_path, poll_s=0.01)
+        run_batch(assignment(), samples, journal, batches, progress, folder=tmp_path, poll_s=0.01)
     assert seen == sorted(seen) and seen[-1] == (4, 4)
 
 
@@ -319,3 +319,12 @@ def test_results_are_sorted_out_whatever_their_order() -> None:
         assert list(found) == ["a", "b", "c"]
         assert found["a"].answer == yes
         assert found["b"].answer is found["c"].answer is None
+
+
+def test_a_regime_of_several_steps_is_refused_before_anything_is_handed_in(account, tmp_path, samples) -> None:
+    batches = ChatBatches(SPEC, Endpoint(account.base_url, "m", KEY), Abilities())
+    searching = Assignment(Single(), get_regime("web-search"), PROMPTS, PROMPTS.prompts, TASK.slots)
+    with Journal(tmp_path) as journal, pytest.raises(UsageError, match="web-search takes several steps") as caught:
+        run_batch(searching, samples, journal, batches, lambda _: None, folder=tmp_path)
+    assert caught.value.code == "no-batch-regime" and "--batch" in caught.value.fix
+    assert not account.submitted

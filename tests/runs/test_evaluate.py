@@ -14,8 +14,9 @@ from hellofresh.evidence.web import Found, PageStatus, WebPage
 from hellofresh.models import Answer, Finish, Limits, ModelSpec, Request
 from hellofresh.models.catalogue import CATALOGUE, CatalogueEntry
 from hellofresh.releases import reveal
-from hellofresh.runs import Tally
-from hellofresh.runs.evaluate import Evaluation, WebAccess, evaluate
+from hellofresh.runs.evaluate import evaluate
+from hellofresh.runs.evaluation import Evaluation, WebAccess
+from hellofresh.runs.runner import Tally
 from hellofresh.tasks.samples import Candidate
 
 

@@ -10,8 +10,9 @@ import pytest
 
 from hellofresh.core.quarters import Quarter
 from hellofresh.releases import load_labels
-from hellofresh.runs import evaluate as evaluating
-from hellofresh.runs.evaluate import Evaluation, evaluate
+from hellofresh.runs import prepare
+from hellofresh.runs.evaluate import evaluate
+from hellofresh.runs.evaluation import Evaluation
 from hellofresh.runs.regimes import REGIMES, BaseRegime, Case, Need, Outcome
 from hellofresh.tasks import get_task
 from hellofresh.tasks.outputs import Choice
@@ -47,7 +48,7 @@ class Modest(Curious):
 def test_facts_come_only_to_whom_needs_them_and_only_once_labels_are_public(make, monkeypatch, regime, public) -> None:
     make.release(make.notes(2, 2))
     monkeypatch.setitem(REGIMES, regime.name, regime)
-    monkeypatch.setattr(evaluating, "labels_are_public", lambda *_: public)
+    monkeypatch.setattr(prepare, "labels_are_public", lambda *_: public)
     SEEN.clear()
     task = get_task("x-notes")
     evaluate(make.workspace(), Evaluation(Quarter(2023, 2), task, "scripted", regime=regime.name), lambda _: None)

@@ -31,8 +31,11 @@ from hellofresh.models.catalogue import CATALOGUE, CatalogueEntry
 from hellofresh.models.providers.chat import ChatModel
 from hellofresh.releases import DatasetSource, freeze
 from hellofresh.releases.candidates.rows import Collection
-from hellofresh.runs import Patience, Tally, snapshot
-from hellofresh.runs.evaluate import Evaluation, EvaluationReport, evaluate, planned
+from hellofresh.runs.evaluate import EvaluationReport, evaluate, resumed
+from hellofresh.runs.evaluation import Evaluation
+from hellofresh.runs.journal import snapshot
+from hellofresh.runs.pace import Patience
+from hellofresh.runs.runner import Tally
 from hellofresh.tasks import get_task
 from hellofresh.tasks.corrections import MisleadingPost
 from hellofresh.tasks.samples import Candidate, Label
@@ -440,7 +443,7 @@ def here(
     model = ChatModel(spec, Endpoint(url, "loop", timeout_s=timeout_s), Abilities())
     monkeypatch.setitem(CATALOGUE, "loop", CatalogueEntry("Loopback.", lambda _: model))
     patience = Patience(first_s=0.01, most_s=0.05)
-    evaluation = planned(workspace, more.pop("resume")) if "resume" in more else BASIC
+    evaluation = resumed(workspace, more.pop("resume")) if "resume" in more else BASIC
     return evaluate(workspace, replace(evaluation, patience=patience, **more), watched)
 
 

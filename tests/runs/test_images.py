@@ -16,12 +16,15 @@ from hellofresh.core.files import canonical_json
 from hellofresh.evidence.web.pictures import PictureCache, open_pictures
 from hellofresh.models import Answer, Finish, Message, ModelSpec, Price, Request
 from hellofresh.models.sight import PAPER_IMAGE, image_tokens
-from hellofresh.runs import Assignment, Journal, JournalKey, Ledger, estimate_tokens, forecast, run
-from hellofresh.runs.journal import read_request, request_text
+from hellofresh.runs.dry_run import forecast
+from hellofresh.runs.journal import Journal, JournalKey, read_request, request_text
+from hellofresh.runs.ledger import Ledger
+from hellofresh.runs.pace import estimate_tokens
 from hellofresh.runs.prompts import load_prompt_set
 from hellofresh.runs.record import ModelIdentity
 from hellofresh.runs.regimes import BaseRegime, Case, Need, Outcome, read_choice
 from hellofresh.runs.regimes.zero_shot import ZeroShot
+from hellofresh.runs.runner import Assignment, run
 from hellofresh.runs.sharing import SharedAnswers, SharedModel, _key, _named
 from hellofresh.tasks import get_task
 from hellofresh.tasks.images import Image, Media

@@ -12,7 +12,7 @@ import pytest
 
 from hellofresh.core.errors import HelloFreshError, RunError, WorkspaceError
 from hellofresh.models import Answer, Finish, Limits, Message, ModelSpec, Request
-from hellofresh.runs import Journal, JournalKey, snapshot
+from hellofresh.runs.journal import Journal, JournalKey, snapshot
 from hellofresh.runs.regimes.web_search import WebSearch, WebSearchSettings
 from hellofresh.runs.regimes.zero_shot import ZeroShot
 
@@ -24,7 +24,7 @@ CHILD = """
 import os, signal, sys
 from pathlib import Path
 from hellofresh.models import Answer, Finish, Message, Request
-from hellofresh.runs import Journal, JournalKey
+from hellofresh.runs.journal import Journal, JournalKey
 
 with Journal(Path(sys.argv[1])) as journal:
     for n in range(int(sys.argv[2])):
@@ -58,7 +58,7 @@ STORING = """
 import asyncio, os, signal, sys
 from pathlib import Path
 from hellofresh.models import Answer, Finish, Message, Request
-from hellofresh.runs import Journal, JournalKey
+from hellofresh.runs.journal import Journal, JournalKey
 
 async def main():
     with Journal(Path(sys.argv[1])) as journal:

@@ -9,11 +9,13 @@ import time
 import pytest
 
 from hellofresh.core.errors import RunError, WorkspaceError
+from hellofresh.core.quarters import Quarter
 from hellofresh.models import Answer, Finish, Message, ModelSpec, Request
-from hellofresh.runs import Journal, RunPlan, next_number, snapshot
-from hellofresh.runs.journal import JournalKey
-from hellofresh.runs.plan import Arguments, read_plan
+from hellofresh.runs.evaluation import Evaluation
+from hellofresh.runs.journal import Journal, JournalKey, snapshot
+from hellofresh.runs.plan import RunPlan, next_number, read_plan
 from hellofresh.runs.regimes.zero_shot import ZeroShot
+from hellofresh.tasks import get_task
 
 SPEC = ModelSpec("m", "language-model", "A fake.", {})
 
@@ -75,10 +77,7 @@ def test_a_second_process_is_kept_out_soon(tmp_path) -> None:
 
 
 def test_a_damaged_plan_stands_in_no_other_runs_way(tmp_path) -> None:
-    said = Arguments(
-        edition="2023Q2", task="x-notes", model="m", regime="zero-shot", prompts=["a"], samples=1, repeat=1,
-        prompt_set=None,
-    )  # fmt: skip
+    said = Evaluation(Quarter(2023, 2), get_task("x-notes"), "m", prompts="a", limit=1)
     for name, content in (("a", b"{"), ("b", b"[]"), ("c", b"\xff"), ("d", b"")):
         (tmp_path / name).mkdir()
         (tmp_path / name / "plan.json").write_bytes(content)
@@ -87,5 +86,5 @@ def test_a_damaged_plan_stands_in_no_other_runs_way(tmp_path) -> None:
         assert caught.value.code == "damaged-run"
     assert next_number(tmp_path) == 1
     (tmp_path / "e").mkdir()
-    RunPlan(7, "2023-04-03T00:00:00Z", {}, said).write(tmp_path / "e")
+    RunPlan(number=7, started="2023-04-03T00:00:00Z", identity={}, evaluation=said).write(tmp_path / "e")
     assert next_number(tmp_path) == 8

@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hellofresh.models import Answer, Finish, Limits, Message, ModelSpec, Price, Request
-from hellofresh.runs import Estimate, Ledger, estimate_tokens
-from hellofresh.runs.pace import Pace, PaceClosed, Patience
+from hellofresh.runs.ledger import Ledger
+from hellofresh.runs.pace import Estimate, Pace, PaceClosed, Patience, estimate_tokens
 
 
 class Clock(asyncio.SelectorEventLoop):

@@ -12,11 +12,12 @@ from hellofresh.core.errors import UsageError
 from hellofresh.models import Answer, Finish, Limits, Message, ModelSpec, Request, Sampling
 from hellofresh.models._endpoint import Abilities
 from hellofresh.models.catalogue import CATALOGUE, CatalogueEntry
-from hellofresh.runs import Journal
-from hellofresh.runs.evaluate import Evaluation, evaluate, planned
+from hellofresh.runs.evaluate import evaluate, resumed
+from hellofresh.runs.evaluation import Evaluation
+from hellofresh.runs.journal import Journal
+from hellofresh.runs.prepare import check_repetitions, sampling_notes
 from hellofresh.runs.record import read_record
 from hellofresh.runs.regimes import MAIN
-from hellofresh.runs.repetitions import check_repetitions, sampling_notes
 from hellofresh.runs.runner import _seed
 
 
@@ -117,7 +118,7 @@ def test_each_repetition_has_a_seed_of_its_own_and_the_runs_temperature(workspac
     assert done.copies == ()
     record = read_record(done.folder)
     assert record is not None
-    assert (record.repeat, record.temperature, record.copies) == (3, 0.7, [])
+    assert (record.evaluation.repeat, record.evaluation.temperature, record.copies) == (3, 0.7, [])
 
 
 def test_a_temperature_is_another_system_and_none_is_the_same_as_zero(workspace, sampler, basic) -> None:
@@ -136,7 +137,7 @@ def test_a_run_goes_on_at_its_temperature(workspace, sampler, basic) -> None:
     with Journal(first.folder) as journal:
         answers = len(journal)
     (first.folder / "run.json").unlink()
-    again = planned(workspace, first.run_id)
+    again = resumed(workspace, first.run_id)
     assert (again.repeat, again.temperature) == (2, 0.7)
     assert evaluate(workspace, again, lambda _: None).tally.recalled == answers
 

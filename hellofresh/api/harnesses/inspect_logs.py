@@ -29,25 +29,21 @@ from pydantic import BaseModel, ConfigDict
 from hellofresh import __version__
 from hellofresh.api.harnesses.inspect_scores import OUTPUTS, headline_of, metric_values, stored_rows
 from hellofresh.api.harnesses.inspect_wire import chat_messages, generate_config, model_output, tool_infos
-from hellofresh.core.editions import parse_edition
 from hellofresh.core.errors import RunError, SubmissionError
 from hellofresh.core.files import atomic_path
 from hellofresh.core.workspace import Workspace
 from hellofresh.models import Request
 from hellofresh.releases import labels_are_public, load_labels, load_release
 from hellofresh.results.entries import plurality
-from hellofresh.runs import snapshot
-from hellofresh.runs.journal import JournalEntry, read_request
+from hellofresh.runs.journal import JournalEntry, read_request, snapshot
 from hellofresh.runs.plan import read_plan
 from hellofresh.runs.prompts import load_prompt_set
 from hellofresh.runs.record import RunRecord, read_outputs, read_record
 from hellofresh.stats.metrics import NO_ANSWER
-from hellofresh.tasks import Task, get_task
+from hellofresh.tasks import Task
 from hellofresh.tasks.outputs import Choice, Output
 from hellofresh.tasks.samples import Label, Sample
 from hellofresh.tasks.transcripts import AskedEvent, read_transcripts
-
-__all__ = ["InspectedSystem", "read_log", "write_log"]
 
 
 class _About(BaseModel):
@@ -117,7 +113,7 @@ def write_log(workspace: Workspace, folder: Path, path: Path) -> int:
     if record is None or plan is None:
         fix = f"Finish it first: hellofresh runs resume {folder.name}"
         raise RunError("the run is not finished", where=str(folder), fix=fix, code="unfinished-run")
-    task = get_task(record.task)
+    task = record.evaluation.task
     if task.output is not Choice:
         raise RunError(f"{task.name} asks for no choice", where=folder.name, expected="a choice", code="other-output")
     samples = _samples(workspace, folder, record, task)
@@ -136,12 +132,13 @@ def write_log(workspace: Workspace, folder: Path, path: Path) -> int:
 
 
 def _spec(name: str, started: str, record: RunRecord, samples: Sequence[EvalSample]) -> EvalSpec:
-    ids = [str(sample.id) for sample in samples]
+    ids, asked = [str(sample.id) for sample in samples], record.evaluation
+    task, edition = asked.task.name, str(asked.edition)
     about = {
-        "task": record.task,
-        "edition": record.edition,
+        "task": task,
+        "edition": edition,
         "regime": record.regime.name,
-        "prompts": list(record.prompts),
+        "prompts": list(asked.prompt_ids),
         "run": name,
         "samples_sha256": record.samples_sha256,
     }
@@ -149,12 +146,12 @@ def _spec(name: str, started: str, record: RunRecord, samples: Sequence[EvalSamp
         eval_id=name,
         run_id=name,
         created=started,
-        task=f"hellofresh/{record.task.replace('-', '_')}",
+        task=f"hellofresh/{task.replace('-', '_')}",
         task_id=name,
         task_version=record.regime.version,
-        task_args={"edition": record.edition, "regime": record.regime.name},
+        task_args={"edition": edition, "regime": record.regime.name},
         solver="hellofresh/regime_solver",
-        dataset=EvalDataset(name=f"{record.task}@{record.edition}", samples=len(ids), sample_ids=list(ids)),
+        dataset=EvalDataset(name=f"{task}@{edition}", samples=len(ids), sample_ids=list(ids)),
         model=record.model.name,
         config=EvalConfig(),
         packages={"hellofresh": __version__},
@@ -174,14 +171,14 @@ def _usage(record: RunRecord) -> dict[str, ModelUsage]:
 
 
 def _samples(workspace: Workspace, folder: Path, record: RunRecord, task: Task) -> list[EvalSample]:
-    edition = parse_edition(record.edition)
+    edition = record.evaluation.edition
     release = load_release(workspace, edition, task)
     labels = load_labels(workspace, edition, task) if labels_are_public(workspace, edition, task.name) else {}
     outputs: dict[str, list[Output]] = {}
     for key, repetition, output in read_outputs(folder):
         if repetition == 1:
             outputs.setdefault(key, []).append(output)
-    order = {prompt: number for number, prompt in enumerate(record.prompts)}
+    order = {prompt: number for number, prompt in enumerate(record.evaluation.prompt_ids)}
     asked: dict[str, list[JournalEntry]] = {}
     with snapshot(folder) as journal:
         for entry in journal.entries():

@@ -17,8 +17,6 @@ from hellofresh.stats.metrics import NO_ANSWER
 from hellofresh.tasks import get_task
 from hellofresh.tasks.outputs import Choice, Output
 
-__all__ = ["OUTPUTS", "headline_of", "metric_values", "stored_rows", "task_metrics", "verdict"]
-
 OUTPUTS = "hellofresh:outputs"
 """Under this name a sample's store has its outputs, a row for each prompt."""
 

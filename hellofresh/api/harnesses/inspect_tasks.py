@@ -29,35 +29,32 @@ from hellofresh.core.workspace import Workspace
 from hellofresh.evidence.web import Web
 from hellofresh.models import Answer, Request
 from hellofresh.releases import Release, labels_are_public, load_labels, load_release
-from hellofresh.runs.evaluate import Evaluation
+from hellofresh.runs.evaluation import Evaluation, WebAccess
+from hellofresh.runs.prepare import web_access
 from hellofresh.runs.prompts import Prompt, PromptSet, load_prompt_set
 from hellofresh.runs.regimes import MAIN, Case, Need, Regime, get_regime
-from hellofresh.runs.web_access import with_web
 from hellofresh.tasks import TASKS, Task, get_task
 from hellofresh.tasks.outputs import Choice
 from hellofresh.tasks.samples import Label, Sample
-
-__all__ = ["TASK_NAMES", "regime_solver"]
 
 
 @dataclass(slots=True)
 class _SharedWeb:
     """The web of a run: open while a sample is under way."""
 
-    evaluation: Evaluation
+    access: WebAccess | None
     _users: int = 0
     _web: Web | None = field(default=None, repr=False)
 
     @asynccontextmanager
     async def opened(self) -> AsyncIterator[Web | None]:
         """It, None where the regime needs none."""
-        access = self.evaluation.web
-        if access is None:
+        if self.access is None:
             yield None
             return
         if self._web is None:
-            name = sha256_text(canonical_json(dict(access.parameters)))[:12]
-            self._web = access.open(Workspace.from_environment().root / "inspect" / name)
+            name = sha256_text(canonical_json(dict(self.access.parameters)))[:12]
+            self._web = self.access.open(Workspace.from_environment().root / "inspect" / name)
         self._users += 1
         try:
             yield self._web
@@ -110,7 +107,7 @@ def regime_solver(
     prompt_set, wordings = _prompts(chosen_task, chosen, prompts)
     samples = {sample.id: sample for sample in _release(task, edition).with_texts()}
     needs = Evaluation(parse_edition(edition), chosen_task, "", chosen.name, settings=_pairs(settings))
-    web = _SharedWeb(with_web(needs))
+    web = _SharedWeb(web_access(needs))
 
     async def solve(state: TaskState, generate: Generate) -> TaskState:
         sample = samples[str(state.sample_id)]

@@ -23,8 +23,6 @@ from inspect_ai.tool import ToolInfo, ToolParams
 from hellofresh.models import Answer, Finish, Message, Request, Tool, ToolCall
 from hellofresh.models.providers.chat_wire import call_arguments, read_call, tool_schema, whole_calls
 
-__all__ = ["answer_of", "chat_messages", "generate_config", "model_output", "tool_infos"]
-
 _FINISHES = {"max_tokens": Finish.LENGTH, "model_length": Finish.LENGTH, "content_filter": Finish.BLOCKED}
 _REASONS: dict[Finish, StopReason] = {
     Finish.STOP: "stop", Finish.LENGTH: "max_tokens", Finish.BLOCKED: "content_filter",

@@ -20,8 +20,6 @@ from hellofresh.runs.regimes.zero_shot import VISIBLE_TOKENS
 from hellofresh.tasks import Task
 from hellofresh.tasks.outputs import Choice
 
-__all__ = ["write_folder"]
-
 _CODE = '''"""Made by `hellofresh release export`: samples, the reading of answers, and metrics of the task."""
 
 from pathlib import Path

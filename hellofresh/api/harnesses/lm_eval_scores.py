@@ -19,7 +19,6 @@ from hellofresh.tasks import get_task
 if TYPE_CHECKING:
     from datasets import Dataset
 
-__all__ = ["Part", "aggregation", "loader", "processor"]
 
 Part = Literal["value", "low", "high"]
 Item = tuple[int, int, str]

@@ -16,7 +16,7 @@ from hellofresh.core.quarters import Quarter, parse_utc, utc_text
 from hellofresh.core.workspace import Workspace
 from hellofresh.releases import Phase, state_of
 from hellofresh.releases.life.manifest import read_manifest
-from hellofresh.runs.evaluate import Evaluation
+from hellofresh.runs.evaluation import Evaluation
 from hellofresh.runs.record import read_record
 from hellofresh.runs.regimes import REGIMES, regimes_for
 from hellofresh.tasks import get_task
@@ -118,10 +118,10 @@ def _spent(workspace: Workspace, evaluation: Evaluation) -> float:
     total = 0.0
     for folder in workspace.runs.glob("*"):
         record = read_record(folder)
-        if record is None or record.edition != str(evaluation.edition):
+        if record is None or record.evaluation.edition != evaluation.edition:
             continue
         same = (evaluation.task.name, evaluation.model, evaluation.regime)
-        if (record.task, record.model.name, record.regime.name) != same:
+        if (record.evaluation.task.name, record.model.name, record.regime.name) != same:
             total += record.cost_usd or 0.0
     return total
 

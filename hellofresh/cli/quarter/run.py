@@ -49,8 +49,8 @@ from hellofresh.releases.publish import Hub, publish_to_hub
 from hellofresh.results.board.build import build_board
 from hellofresh.results.reveal import publish_results
 from hellofresh.results.scores import score_quarter
-from hellofresh.runs.evaluate import Evaluation, foresee, is_finished
-from hellofresh.runs.web_access import with_web
+from hellofresh.runs.evaluate import foresee, is_finished
+from hellofresh.runs.evaluation import Evaluation
 from hellofresh.submissions.inbox.accept import collect_inbox
 from hellofresh.submissions.inbox.arrivals import VARIABLE, Inbox
 from hellofresh.submissions.intake.released import due_in
@@ -231,7 +231,7 @@ class _Day:
 
     def _evaluate(self, evaluation: Evaluation) -> None:
         try:
-            if is_finished(self.workspace, with_web(evaluation)):
+            if is_finished(self.workspace, evaluation):
                 return
             report = run_evaluation(self.output, self.workspace, evaluation)
             if report.failed:
@@ -292,7 +292,7 @@ def _show_plan(workspace: Workspace, settings: Settings, output: CommandOutput) 
     for evaluation in due_evaluations(workspace, settings):
         name = _named(evaluation)
         try:
-            ahead = foresee(workspace, with_web(evaluation))
+            ahead = foresee(workspace, evaluation)
         except HelloFreshError as error:
             due.append((name, f"cannot begin: {error.what}", ""))
             continue

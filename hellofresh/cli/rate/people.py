@@ -27,7 +27,7 @@ from hellofresh.judging.table import StudyFiles
 from hellofresh.releases import load_release
 from hellofresh.results.entries import Entry, entry_of_run
 from hellofresh.results.rated_entries import rated_names
-from hellofresh.runs import find_run
+from hellofresh.runs.plan import find_run
 from hellofresh.tasks import Task, get_task
 from hellofresh.tasks.images import media_of
 from hellofresh.tasks.outputs import Response

@@ -29,7 +29,7 @@ from hellofresh.releases import Built, build_release, gone_samples, labels_are_p
 from hellofresh.releases.candidates.collection import CollectionJob
 from hellofresh.releases.publish import publish_to_folder
 from hellofresh.results.board.build import build_board
-from hellofresh.runs.evaluate import Evaluation
+from hellofresh.runs.evaluation import Evaluation
 from hellofresh.tasks import Task, get_task
 
 __all__ = [

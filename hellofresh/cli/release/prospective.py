@@ -23,7 +23,7 @@ from hellofresh.releases import (
     resolve,
 )
 from hellofresh.releases.settings import ReleaseSettings
-from hellofresh.runs.evaluate import Evaluation
+from hellofresh.runs.evaluation import Evaluation
 from hellofresh.tasks import TASKS, Task, get_task
 from hellofresh.tasks.samples import to_json
 

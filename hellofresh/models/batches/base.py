@@ -9,8 +9,6 @@ from typing import Protocol
 
 from hellofresh.models.base import Answer, CallError, ModelSpec, Request
 
-__all__ = ["BatchQuestion", "BatchResult", "BatchState", "BatchStatus", "Batches", "sorted_out"]
-
 
 @dataclass(frozen=True, slots=True)
 class BatchQuestion:

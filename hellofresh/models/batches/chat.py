@@ -13,13 +13,12 @@ from typing import Any, TypeVar
 import aiohttp
 from pydantic import BaseModel, ConfigDict, ValidationError
 
+from hellofresh.core.files import model_fault
 from hellofresh.models._endpoint import Abilities, Endpoint
 from hellofresh.models._http import ModelHttp, bad_reply
 from hellofresh.models.base import CallError, ModelSpec
 from hellofresh.models.batches.base import BatchQuestion, BatchResult, BatchState, BatchStatus
 from hellofresh.models.providers.chat_wire import failure, payload, read_reply
-
-__all__ = ["ChatBatches"]
 
 _MOST = 20_000
 _MAX_RESULTS = 512 * 2**20
@@ -187,9 +186,7 @@ class ChatBatches:
         try:
             return kind.model_validate_json(body)
         except ValidationError as error:
-            first = error.errors(include_url=False, include_input=False)[0]
-            place = ".".join(str(part) for part in first["loc"]) or "the whole"
-            raise bad_reply(self.spec.name, f"{place}: {first['msg'].lower()}") from None
+            raise bad_reply(self.spec.name, model_fault(error)) from None
 
     def _results(self, content: bytes) -> Iterator[BatchResult]:
         for line in content.splitlines():

@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from google.genai.client import AsyncClient
     from google.genai.types import InlinedResponse
 
-__all__ = ["GeminiBatches"]
 
 _MOST = 2_000  # a wish may have 20 MB, and a question takes up to 8 KB
 _STATES = {

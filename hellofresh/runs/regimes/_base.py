@@ -66,8 +66,6 @@ class Case:
         web: the way to the outside world, None for a regime that does not need it.
         images: the sample's pictures that are at hand, for a regime that needs them, in the order of its media.
         facts: what is known of the sample's label, for a regime that needs it; empty where labels are not public.
-        at_once: whether each answer that is waited for takes long (a batch), so that questions that do not depend on
-            one another should be asked together.
     """
 
     sample: Sample
@@ -77,7 +75,6 @@ class Case:
     ask: Ask
     web: Web | None = None
     images: Sequence[Image] = ()
-    at_once: bool = False
     facts: Mapping[str, Fact] = field(default_factory=dict)
 
     def question(self, prompt: Prompt, **more: str) -> Message:
@@ -158,7 +155,7 @@ class Regime(Protocol):
         """Most requests for one sample."""
 
     def rehearse(self, step: str, turn: int) -> str:
-        """A usual answer to a step, the `turn`-th time that it is asked about a sample, for dry runs; may be empty."""
+        """A usual answer to a step, the `turn`-th time that it is asked about a sample, for previews; may be empty."""
 
     def prolong(self, step: str, turn: int) -> str:
         """The end of an answer after which the regime asks as much as it ever does, for the ceiling of dry runs."""

@@ -16,7 +16,7 @@ VISIBLE_TOKENS = 15
 
 
 async def classify(case: Case, **more: str) -> list[Choice]:
-    """Ask the first prompt and, once it has an answer, all others without waiting for one another; in batches, all.
+    """Ask the first prompt and, once it has an answer, all others without waiting for one another.
 
     Questions are put in the order of prompts, so that a model that takes one at a time can reuse what it computed of
     their shared beginning. If the first gets no answer, the others are not asked; if one of them gets none, the rest
@@ -33,11 +33,9 @@ async def classify(case: Case, **more: str) -> list[Choice]:
         words = tuple(reversed(answers))
         return Request((case.question(prompt, **more),), VISIBLE_TOKENS, choices=words, sample=case.sample)
 
-    ahead = 0 if case.at_once else 1
-    replies: list[Answer | BaseException] = [
-        await case.ask("classify", prompt.id, question(prompt)) for prompt in case.prompts[:ahead]
-    ]
-    asked = (case.ask("classify", prompt.id, question(prompt)) for prompt in case.prompts[ahead:])
+    first, *others = case.prompts
+    replies: list[Answer | BaseException] = [await case.ask("classify", first.id, question(first))]
+    asked = (case.ask("classify", prompt.id, question(prompt)) for prompt in others)
     replies += await asyncio.gather(*asked, return_exceptions=True)
     choices = []
     for prompt, reply in zip(case.prompts, replies, strict=True):

@@ -164,11 +164,10 @@ def test_evidence_ends_with_the_second_page_that_refutes(desk) -> None:
     urls = [f"https://{site}/a" for site in ("weekly.example", "herald.example", "atlas.example")]
     pages = {url: desk.page(url, "It plainly did not happen at all.") for url in urls}
     said = {"queries": "q", "evidence-": "REFUTES: It plainly did not happen at all."}
-    for more in ({}, {"at_once": True}):
-        world = desk.World(pages, urls, said)
-        outcome = desk.solved(world, **more)
-        assert [e.url for e in outcome.events if isinstance(e, QuotedEvent)] == [urls[2], urls[1]]
-        assert world.steps().count("evidence-3") == bool(more)
+    world = desk.World(pages, urls, said)
+    outcome = desk.solved(world)
+    assert [e.url for e in outcome.events if isinstance(e, QuotedEvent)] == [urls[2], urls[1]]
+    assert "evidence-3" not in world.steps()
 
 
 def test_a_quote_is_the_pages_own_whole_sentence_or_nothing(desk) -> None:

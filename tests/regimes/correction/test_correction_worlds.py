@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import random
 from collections import Counter
-from dataclasses import replace
 from datetime import date, datetime, timedelta
 
 from hellofresh.evidence.web import SearchResult
@@ -101,9 +100,6 @@ def test_bound_publishers_and_stop_hold_in_every_world(desk, monkeypatch) -> Non
             outcome = await regime.solve(case)
             seen.update(_check(world, outcome, bound, numbers))
             assert len(world.asked) <= regime.ceiling(1)
-            if seed % 10 == 0:  # the same whether pages are asked one by one or at once
-                again = await regime.solve(replace(case, at_once=True))
-                assert list(again.events) == list(outcome.events)
 
     asyncio.run(all_worlds())
     assert (

@@ -22,7 +22,7 @@ from hellofresh.results.board.splits import BoardSplit
 from hellofresh.results.calibration import stated_confidences
 from hellofresh.results.contamination import exposure
 from hellofresh.results.tables import RECEIPTS, ReceiptRow
-from hellofresh.runs import read_plan
+from hellofresh.runs.plan import read_plan
 from hellofresh.runs.record import RunRecord, read_record
 from hellofresh.stats import Calibration
 from hellofresh.tasks import get_task
@@ -56,7 +56,7 @@ def facts(split: BoardSplit) -> Iterator[SystemFacts]:
             origin=origin,
             entered=(entered.get(origin) or (_started(split, origin) if record else ""))[:10],
             contamination=exposure(str(row["knowledge_cutoff"]), split.known_since, split.place.split).value,
-            prompts=", ".join(record.prompts) if record else "",
+            prompts=", ".join(record.evaluation.prompt_ids) if record else "",
             judged=row["n"],
             failed=record.failed if record else None,
             tokens_in=record.tokens_in if record else None,

@@ -6,7 +6,6 @@ sentence does not. What a page tells the extractor to do changes nothing but whi
 
 from __future__ import annotations
 
-import asyncio
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -84,22 +83,14 @@ class Evidence:
 async def extract(
     case: Case, settings: CorrectionSettings, links: Sequence[Link], pictures: DescribedPictures
 ) -> Evidence:
-    """Ask pages in their order until enough of them refute the post.
-
-    Where each answer takes long, all pages are asked at once; what counts of them is the same.
-    """
-    waves = [links] if case.at_once else [[link] for link in links]
+    """Ask pages in their order until enough of them refute the post."""
     asked: list[PageEvidence] = []
     refuting = 0
-    for wave in waves:
-        steps = range(len(asked) + 1, len(asked) + len(wave) + 1)
-        answers = (_ask(case, settings, link, pictures, number) for number, link in zip(steps, wave, strict=True))
-        for page in await asyncio.gather(*answers):
-            if refuting < settings.refuting_pages:
-                asked.append(page)
-                refuting += bool(page.refuting)
+    for number, link in enumerate(links, start=1):
         if refuting >= settings.refuting_pages:
             break
+        asked.append(await _ask(case, settings, link, pictures, number))
+        refuting += bool(asked[-1].refuting)
     return Evidence(asked, len(links) - len(asked))
 
 

@@ -13,10 +13,8 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
 
 from hellofresh.core.errors import UsageError
-from hellofresh.core.files import BadJsonError, canonical_json, strict_json
+from hellofresh.core.files import BadJsonError, canonical_json, model_fault, strict_json
 from hellofresh.models import Message, Request, Tool, ToolCall
-
-__all__ = ["MOST_TOKENS", "Question", "QuestionForm", "digest", "read_question"]
 
 QuestionForm = Literal["chat", "responses"]
 MOST_TOKENS = 4096
@@ -210,9 +208,7 @@ def read_question(body: bytes, form: QuestionForm) -> Question:
     except BadJsonError as error:
         raise _refused(str(error)) from None
     except ValidationError as error:
-        first = error.errors(include_url=False, include_input=False)[0]
-        place = ".".join(str(part) for part in first["loc"]) or "the whole"
-        raise _refused(f"{place}: {first['msg'].lower()}") from None
+        raise _refused(model_fault(error)) from None
 
 
 def digest(request: Request) -> str:

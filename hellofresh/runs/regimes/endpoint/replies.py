@@ -15,8 +15,6 @@ from pydantic import JsonValue
 from hellofresh.models import Answer, Finish, ToolCall
 from hellofresh.models.providers.chat_wire import call_arguments
 
-__all__ = ["Reply"]
-
 _Fields = dict[str, JsonValue]
 _CHAT_FINISHES = {Finish.STOP: "stop", Finish.LENGTH: "length", Finish.BLOCKED: "content_filter"}
 _REASONS = {Finish.LENGTH: "max_output_tokens", Finish.BLOCKED: "content_filter"}

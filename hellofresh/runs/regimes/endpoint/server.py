@@ -21,8 +21,6 @@ from hellofresh.models import Answer, CallError
 from hellofresh.runs.regimes.endpoint.questions import Question, QuestionForm, digest, read_question
 from hellofresh.runs.regimes.endpoint.replies import Reply
 
-__all__ = ["SAMPLE_HEADER", "EndpointAddress", "EndpointServer", "EndpointSession"]
-
 SAMPLE_HEADER = "X-HelloFresh-Sample"
 _MOST_BYTES = 4 * 2**20
 _LOOPBACK = "127.0.0.1"

@@ -1,0 +1,326 @@
+"""What a run leaves when all has been asked: everything here is made from its journal.
+
+`run.json` says who was asked, how and how much; `responses.jsonl` holds all answers, `predictions.jsonl` an output for
+each sample, prompt and repetition, `transcripts.jsonl` what a regime did besides, if it did, and `errors.jsonl` the
+samples that could not be judged, if there are any. None of it tells when, how fast or in which order answers came, so
+that an interrupted run ends with the same bytes.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from dataclasses import dataclass, field, replace
+from itertools import groupby
+from pathlib import Path
+
+from hellofresh.core.errors import RunError
+from hellofresh.core.files import write_jsonl
+from hellofresh.runs.batch import BatchRecord
+from hellofresh.runs.journal import Journal, JournalEntry, snapshot
+from hellofresh.runs.ledger import Ledger, Ledgers
+from hellofresh.runs.prepare import PreparedRun
+from hellofresh.runs.record import RunRecord, Usage, prediction_row
+from hellofresh.runs.regimes import MAIN
+from hellofresh.runs.runner import RunResult, Tally
+from hellofresh.tasks import Task
+from hellofresh.tasks.outputs import Choice, Output
+from hellofresh.tasks.samples import to_json
+from hellofresh.tasks.transcripts import (
+    TRANSCRIPTS,
+    AskedEvent,
+    Event,
+    SearchedEvent,
+    Transcript,
+    parse_event,
+    read_transcripts,
+)
+
+_NUMBERS = re.compile(r"(?:-\d+)+$")
+
+
+@dataclass(frozen=True, slots=True)
+class EvaluationReport:
+    """What a run has come to.
+
+    Attributes:
+        run_id: name of the run's folder.
+        folder: the run's folder.
+        judged: samples judged so far.
+        of: samples in the release.
+        tally: what was asked now, and what the journal knew.
+        verdicts: by prompt, how often each class, `none` and `blocked` came out, of the first repetition.
+        failed: samples that could not be judged; they are asked about again by the same command.
+        unsearched: samples (repetitions apart) that were judged without pages because the search itself failed.
+        tokens_in, tokens_out: of the whole run, None where not known of every answer.
+        cost_usd: of the whole run, None where not known.
+        copies: repetitions whose answers are, word by word, those of an earlier one.
+        shared: answers that were those of earlier runs.
+    """
+
+    run_id: str
+    folder: Path
+    judged: int
+    of: int
+    tally: Tally
+    verdicts: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    failed: int = 0
+    unsearched: int = 0
+    tokens_in: int | None = None
+    tokens_out: int | None = None
+    cost_usd: float | None = None
+    copies: tuple[int, ...] = ()
+    shared: int = 0
+
+
+def export(prepared: PreparedRun, number: int, result: RunResult, journal: Journal) -> EvaluationReport:
+    """Write what follows from the journal, and say what the run has come to.
+
+    Raises:
+        RunError: if no sample could be judged.
+    """
+    folder, prompts = prepared.folder, prepared.evaluation.prompt_ids
+    _write_some(folder / "errors.jsonl", [to_json(failure) for failure in result.failures])
+    judged = {item.sample for item in result.judged if item.repetition == 1}
+    if result.failures and not judged:
+        raise RunError(
+            f"no sample could be judged; the first error: {result.failures[0].error}",
+            where=str(folder / "errors.jsonl"),
+            fix="Run the same command again to retry.",
+            code="nothing-judged",
+        )
+    specs = prepared.assignment.specs
+    ledgers = Ledgers(specs)
+    write_jsonl(folder / "responses.jsonl", _responses(journal, ledgers))
+    write_jsonl(folder / "predictions.jsonl", _predictions(result, prompts))
+    done = {(item.sample, item.repetition) for item in result.judged}
+    transcripts = list(transcribe(journal, ledgers, done))
+    _write_some(folder / TRANSCRIPTS, (item.model_dump(mode="json") for item in transcripts))
+    whole = _usage(ledgers)
+    report = EvaluationReport(
+        run_id=folder.name,
+        folder=folder,
+        judged=len(judged),
+        of=len(prepared.release.samples),
+        tally=result.tally,
+        verdicts=_counts(result, prompts, prepared.release.task),
+        failed=len(result.failures),
+        unsearched=sum(any(map(_search_failed, item.events)) for item in transcripts),
+        tokens_in=whole.tokens_in,
+        tokens_out=whole.tokens_out,
+        cost_usd=None if whole.cost_usd is None else whole.cost_usd - BatchRecord(folder).savings(specs),
+        copies=tuple(copies(journal.entries()) if prepared.evaluation.repeat > 1 else ()),
+        shared=prepared.shared.used,
+    )
+    _record(prepared, number, report, ledgers).write(folder)
+    return report
+
+
+def _record(prepared: PreparedRun, number: int, report: EvaluationReport, ledgers: Ledgers) -> RunRecord:
+    spec, asked, regime = prepared.assignment.model.spec, prepared.evaluation, prepared.assignment.regime
+    others = {role: model.spec for role, model in prepared.assignment.others.items()}
+    named = replace(  # files of one's own and addresses are nobody else's business
+        asked,
+        model=spec.name,
+        regime=regime.name,
+        prompt_set=None,
+        roles={role: other.name for role, other in others.items()},
+        blocked=tuple(sorted(asked.blocked)),
+        allowed=tuple(sorted(asked.allowed)),
+        temperature=asked.temperature or None,  # 0 is what it is without a word about it
+    )
+    system = ("samples_sha256", "model", "roles", "regime", "web", "prompt_set")
+    shared = ("judged", "failed", "of", "tokens_in", "tokens_out", "cost_usd")
+    return RunRecord.model_validate({
+        "version": 2,
+        "evaluation": named,
+        "number": number,
+        **{name: prepared.identity[name] for name in system if name in prepared.identity},
+        "settings": regime.settings.model_dump(),
+        **{name: getattr(report, name) for name in shared},
+        "copies": list(report.copies),
+        "usage": {role: _usage(ledger) for role, ledger in ledgers.by_role.items()},
+        "about": spec.about,
+        "kind": spec.kind,
+        "knowledge_cutoff": spec.knowledge_cutoff,
+        "smoke_test": spec.smoke_test or any(other.smoke_test for other in others.values()),
+    })  # fmt: skip
+
+
+def _usage(ledger: Ledger | Ledgers) -> Usage:
+    told = ledger.untold == 0
+    return Usage(
+        model=ledger.spec.name if isinstance(ledger, Ledger) else "",
+        answers=ledger.answers,
+        tokens_in=ledger.tokens_in if told else None,
+        tokens_out=ledger.tokens_out if told else None,
+        cost_usd=ledger.cost_usd,
+    )
+
+
+def _responses(journal: Journal, ledgers: Ledgers) -> Iterator[object]:
+    for entry in journal.entries():
+        ledgers.of(entry.role).add(entry.answer)
+        names = {"sample": entry.sample, "step": entry.step, "prompt": entry.prompt, "repetition": entry.repetition}
+        if entry.role != MAIN:
+            names["role"] = entry.role
+        yield {**names, **to_json(entry.answer)}
+
+
+def _predictions(result: RunResult, prompts: Sequence[str]) -> Iterator[object]:
+    order = {prompt: number for number, prompt in enumerate(prompts)}
+    for item in sorted(result.judged, key=lambda item: (item.sample, order[item.output.prompt], item.repetition)):
+        names = {"id": item.sample, "prompt": item.output.prompt, "repetition": item.repetition}
+        yield names | prediction_row(item.output)
+
+
+def _counts(result: RunResult, prompts: Sequence[str], task: Task) -> Mapping[str, Mapping[str, int]]:
+    counts: dict[str, Counter[str]] = {prompt: Counter() for prompt in prompts}
+    for item in result.judged:
+        if item.repetition == 1:
+            counts[item.output.prompt][_short(item.output, task)] += 1
+    return counts
+
+
+def _short(output: Output, task: Task) -> str:
+    if isinstance(output, Choice) and output.label is not None:
+        return task.classes[output.label]
+    return str(output.status)
+
+
+def _search_failed(event: Event) -> bool:
+    """Whether a search brought nothing because it failed."""
+    return isinstance(event, SearchedEvent) and bool(event.problem)
+
+
+def _write_some(path: Path, rows: Iterable[object]) -> None:
+    """Write the rows; without any, have no such file."""
+    if not write_jsonl(path, rows):
+        path.unlink()
+
+
+def copies(entries: Iterable[JournalEntry]) -> list[int]:
+    """Repetitions whose answers are all, word by word, those of an earlier repetition.
+
+    Args:
+        entries: of a journal, in its order.
+    """
+    digests = defaultdict[int, "hashlib._Hash"](hashlib.sha256)
+    for entry in entries:
+        names = (entry.sample, entry.prompt, entry.step, entry.role, entry.answer.text)
+        digests[entry.repetition].update(repr(names).encode("utf-8", "surrogatepass"))
+    found: dict[bytes, int] = {}
+    for repetition in sorted(digests):
+        found.setdefault(digests[repetition].digest(), repetition)
+    return sorted(digests.keys() - found.values())
+
+
+# Transcripts
+
+
+def transcribe(journal: Journal, ledgers: Ledgers, done: Set[tuple[str, int]]) -> Iterator[Transcript]:
+    """The transcripts of samples whose regime handed back any event, by sample and repetition.
+
+    Args:
+        journal: the run's.
+        ledgers: for the names of models, and for prices.
+        done: sample and repetition of what was judged.
+    """
+    traces = {(sample, repetition): trace for sample, repetition, trace in journal.traces()}
+    for sample, entries in groupby(journal.entries(), key=lambda entry: entry.sample):
+        by_repetition: dict[int, list[JournalEntry]] = {}
+        for entry in entries:
+            by_repetition.setdefault(entry.repetition, []).append(entry)
+        for repetition, asked in sorted(by_repetition.items()):
+            if (sample, repetition) not in done or not traces.get((sample, repetition)):
+                continue
+            # Requests that the regime does not place come last, by prompt and step.
+            answers = {(entry.step, entry.prompt): _asked(entry, ledgers) for entry in asked}
+            events = [
+                answers.pop((event.step, event.prompt), event) if isinstance(event, AskedEvent) else event
+                for event in map(parse_event, traces[sample, repetition])
+            ]
+            yield Transcript(id=sample, repetition=repetition, events=(*events, *answers.values()))
+
+
+def _asked(entry: JournalEntry, ledgers: Ledgers) -> AskedEvent:
+    ledger, answer = ledgers.of(entry.role), entry.answer
+    known = answer.tokens_in is not None and answer.tokens_out is not None
+    return AskedEvent(
+        prompt=entry.prompt,
+        step=entry.step,
+        role=entry.role,
+        model=ledger.spec.name,
+        text=answer.text,
+        finish=str(answer.finish),
+        tokens_in=answer.tokens_in,
+        tokens_out=answer.tokens_out,
+        cost_usd=ledger.price(answer.tokens_in or 0, answer.tokens_out or 0) if known else None,
+    )
+
+
+# What each step takes
+
+
+def kind_of_step(step: str) -> str:
+    """A step without its number: all turns of a conversation are of one kind."""
+    return _NUMBERS.sub("", step)
+
+
+@dataclass(slots=True)
+class StepUsage:
+    """What a step took in a run.
+
+    Attributes:
+        step: kind of step.
+        role: who was asked.
+        requests: answers that are stored.
+        tokens_in, tokens_out: sums over all answers; None where one does not say how many it took.
+        seconds: sum of the times from request to answer.
+        cost_usd: sum over all requests; None where that of one is not known, or the run is not finished.
+        model: of the role, where that is known.
+    """
+
+    step: str
+    role: str
+    requests: int = 0
+    tokens_in: int | None = 0
+    tokens_out: int | None = 0
+    seconds: float = 0.0
+    cost_usd: float | None = None
+    model: str = ""
+
+
+def usage_by_step(folder: Path) -> tuple[list[StepUsage], int]:
+    """What each step took, in the order in which steps come first, and the number of samples (repetitions apart).
+
+    Raises:
+        RunError: if the journal or the transcripts are damaged.
+    """
+    found: dict[tuple[str, str], StepUsage] = {}
+    samples = set()
+    with snapshot(folder) as journal:
+        for entry in journal.entries():
+            key = kind_of_step(entry.step), entry.role
+            usage = found.setdefault(key, StepUsage(*key))
+            usage.requests += 1
+            usage.tokens_in = _sum(usage.tokens_in, entry.answer.tokens_in)
+            usage.tokens_out = _sum(usage.tokens_out, entry.answer.tokens_out)
+            usage.seconds += entry.latency_s
+            samples.add((entry.sample, entry.repetition))
+    costs: defaultdict[tuple[str, str], list[float | None]] = defaultdict(list)
+    for transcript in read_transcripts(folder):
+        for event in transcript.events:
+            if isinstance(event, AskedEvent):
+                costs[kind_of_step(event.step), event.role].append(event.cost_usd)
+    for key, usage in found.items():
+        known = [cost for cost in costs[key] if cost is not None]
+        usage.cost_usd = sum(known) if len(known) == usage.requests else None
+    order = dict.fromkeys([*(key for key in costs if key in found), *found])
+    return [found[key] for key in order], len(samples)
+
+
+def _sum(total: int | None, more: int | None) -> int | None:
+    return None if total is None or more is None else total + more

@@ -1,0 +1,96 @@
+"""An option of a run is declared once: the command line, Python and both files follow from the fields of one type."""
+
+from __future__ import annotations
+
+import argparse
+import inspect
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import hellofresh as hf
+from hellofresh.cli.arguments import command_line
+from hellofresh.cli.evaluate import evaluation_of
+from hellofresh.core.errors import RunError
+from hellofresh.core.quarters import Quarter
+from hellofresh.runs.evaluation import OPTIONS, STORED, Evaluation, given_values
+from hellofresh.runs.plan import read_evaluation, read_plan, stored_form
+from hellofresh.tasks import get_task
+
+BASE = Evaluation(Quarter(2026, 2), get_task("x-notes"), "coin")
+EVERYTHING = replace(
+    BASE, regime="web-search", prompts="manual,rephrased-1", limit=7, prompt_set=Path("/own/set.toml"), repeat=3,
+    temperature=0.7, vote=True, split="prospective", roles={"summariser": "half"}, settings=("pages=3",),
+    blocked=("a.example", "b.example"), allowed=("fact-checkers",), provider="brave",
+)  # fmt: skip
+WORDS = (
+    "--edition 2026Q2 --task x-notes --model coin --regime web-search --prompts manual,rephrased-1 --limit 7 "
+    "--prompt-set /own/set.toml --repeat 3 --temperature 0.7 --vote --split prospective --role summariser=half "
+    "--set pages=3 --block a.example,b.example --allow fact-checkers --provider brave"
+)
+
+
+def parser_of(name: str) -> argparse.ArgumentParser:
+    (commands,) = (item for item in command_line()._actions if isinstance(item, argparse._SubParsersAction))
+    return commands.choices[name]
+
+
+def test_every_option_of_the_type_is_one_of_the_command_and_of_python() -> None:
+    flags = {action.dest: (action.option_strings, action.help) for action in parser_of("evaluate")._actions}
+    for name, option in OPTIONS.items():
+        assert flags[name] == ([option.flag_of(name)], option.help)
+    parameters = inspect.signature(hf.evaluate).parameters
+    for name in OPTIONS.keys() - {"task", "model"}:
+        assert parameters[name].default == ({} if name == "roles" else getattr(BASE, name)) or name == "roles"
+    assert set(STORED) - {"edition"} <= OPTIONS.keys()
+
+
+def test_the_command_line_and_python_say_the_same() -> None:
+    assert evaluation_of(command_line().parse_args(["evaluate", *WORDS.split()])) == EVERYTHING
+    assert evaluation_of(command_line().parse_args(["evaluate", *WORDS.split()[:6]])) == BASE
+    given: dict[str, Any] = {
+        "model": "coin", "regime": "web-search", "prompts": ["manual", "rephrased-1"], "limit": 7,
+        "prompt_set": Path("/own/set.toml"), "repeat": 3, "temperature": 0.7, "vote": True, "split": "prospective",
+        "roles": {"summariser": "half"}, "settings": {"pages": 3}, "blocked": ["a.example", "b.example"],
+        "allowed": ["fact-checkers"], "provider": "brave",
+    }  # fmt: skip
+    assert read_evaluation(given_values(given) | {"edition": "2026Q2", "task": "x-notes"}) == EVERYTHING
+
+
+@pytest.mark.parametrize("evaluation", [BASE, EVERYTHING])
+def test_what_is_stored_is_read_as_it_was(evaluation: Evaluation) -> None:
+    stored = json.loads(json.dumps(stored_form(evaluation)))
+    assert set(stored) == set(STORED)
+    assert read_evaluation(stored) == evaluation
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"limit": "7"}, {"limit": 7.5}, {"vote": 1}, {"roles": ["a=b"]}, {"settings": "pages=3"}, {"split": "test"},
+        {"task": "no-task"}, {"edition": "2026"}, {"surprise": 1},
+    ],
+)  # fmt: skip
+def test_what_is_of_another_type_is_refused(wrong: dict[str, object]) -> None:
+    with pytest.raises(ValueError, match=next(iter(wrong)).replace("edition", "2026").replace("task", "no-task")):
+        read_evaluation(stored_form(EVERYTHING) | wrong)
+
+
+def test_a_plan_of_the_version_before_is_read_whole(tmp_path: Path) -> None:
+    arguments = {
+        "edition": "2026Q2", "task": "x-notes", "model": "coin", "regime": "web-search",
+        "prompts": ["manual", "rephrased-1"], "samples": 7, "repeat": 3, "prompt_set": "/own/set.toml",
+        "split": "prospective", "roles": {"summariser": "half"}, "settings": ["pages=3"],
+        "blocked": ["a.example", "b.example"], "allowed": ["fact-checkers"], "temperature": 0.7, "vote": True,
+    }  # fmt: skip
+    plan = {"number": 4, "started": "2026-04-03T00:00:00Z", "identity": {"edition": "2026Q2"}, "arguments": arguments}
+    (tmp_path / "plan.json").write_text(json.dumps(plan))
+    found = read_plan(tmp_path)
+    assert found is not None
+    assert found.evaluation == replace(EVERYTHING, provider="")
+    (tmp_path / "plan.json").write_text(json.dumps(plan | {"arguments": arguments | {"samples": "7"}}))
+    with pytest.raises(RunError, match="limit"):
+        read_plan(tmp_path)
