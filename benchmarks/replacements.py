@@ -26,8 +26,7 @@ from pathlib import Path
 import mwparserfromhell
 import polars as pl
 
-from collectors.notes.dump.lines import check_lines
-from collectors.notes.dump.sieve import Sieve
+from collectors.notes.dump.lines import Sieve, check_lines
 from collectors.wikipedia.dump.export import read_pages
 from collectors.wikipedia.rules.wikitext import Splitter
 

@@ -24,8 +24,7 @@ from xml.sax.saxutils import escape
 
 from collectors.wikipedia.dump.export import read_pages
 from collectors.wikipedia.rules.clean import readable, spans
-from collectors.wikipedia.rules.stability import Fate, decide
-from collectors.wikipedia.settings import EditsSettings
+from collectors.wikipedia.rules.stability import EditsSettings, Fate, decide
 
 
 def read(path: Path) -> int:

@@ -1,30 +1,38 @@
-"""Collectors made ready to run: from a source and settings to a job for one quarter.
+"""Jobs of collectors: for what a command asks, for what is configured, and for the bundled sample.
 
-A new task's collector comes in here: a function that gives its job, used by the commands in `hellofresh.cli`.
+A job says which files and settings decide what is collected, and does it when it is run. `collectors.LIVING` names the
+functions here that make the jobs of each living task.
 """
 
 from __future__ import annotations
 
+import argparse
 import os
 from collections.abc import Callable, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, fields, replace
+from importlib import import_module
 from pathlib import Path
+from typing import Any
 
-from collectors import claims, notes, sample, wikipedia
-from collectors.wikipedia.api.source import LiveSource
-from hellofresh.core.errors import UsageError
+from collectors import LIVING, claims, notes, sample, wikipedia
+from collectors.claims.fetch import fetch_feed, fetch_reviews
+from collectors.notes.dump.snapshot import PUBLIC_URL, newest_snapshot
+from collectors.wikipedia.api.source import EditSampling, LiveSource, check_contact, read_titles
+from hellofresh.config import PostsSettings, Settings, WikiSourceSettings
+from hellofresh.core.clock import now
+from hellofresh.core.errors import ConfigError, UnknownNameError, UsageError
 from hellofresh.core.files import sha256_file
 from hellofresh.core.quarters import Quarter
 from hellofresh.core.stages import Stage, input_key
 from hellofresh.core.workspace import Workspace
-from hellofresh.evidence.web.pictures import MediaPictures
+from hellofresh.evidence.web.pictures import MediaPictures, open_pictures
+from hellofresh.evidence.web.store import user_agent
 from hellofresh.releases import BUNDLED
 from hellofresh.releases.candidates.collection import CollectionJob
 from hellofresh.releases.candidates.rows import Collection
 from hellofresh.tasks import TASKS
 
-__all__ = ["bundled_jobs", "claims_job", "edits_job", "live_edits_job", "notes_job"]
-
+Progress = Callable[[str], None]
 DUMP = "dump"
 API = "api"
 _PENDING: tuple[dict[str, bool], ...] = ({}, {"pending": True})
@@ -60,9 +68,15 @@ def notes_job(
             found = notes.collect_posts(quarter, source, settings, workdir=aside, workdir_name=name, progress=progress)
         else:
             found = notes.collect(
-                quarter, source, settings, workdir=aside, workdir_name=name, progress=progress, pending=pending,
+                quarter,
+                source,
+                settings,
+                workdir=aside,
+                workdir_name=name,
+                progress=progress,
+                pending=pending,
                 illustrated=task == "x-notes-media",
-            )  # fmt: skip
+            )
         return found if pictures is None else notes.with_pictures(found, pictures, progress)
 
     fetched = {} if pictures is None else {"pictures": True}
@@ -158,7 +172,7 @@ def bundled_jobs(workspace: Workspace) -> list[CollectionJob]:
     """Both tasks for both quarters of the bundled sample sources, which are first written in the real formats."""
     dump = workspace.raw("x-notes", "sample")
     history = workspace.raw("wikipedia-edits", "sample") / "history.xml.bz2"
-    stage = Stage(workspace, "sample", input_key([sha256_file(path) for path in sample.texts()]))
+    stage = Stage(workspace, "sample", input_key([sha256_file(path) for path in sample.files()]))
     if not stage.is_current():
         sample.write_notes_dump(dump)
         sample.write_history(history)
@@ -169,3 +183,278 @@ def bundled_jobs(workspace: Workspace) -> list[CollectionJob]:
         jobs.append(notes_job(workspace, quarter, source, notes.NotesSettings(), kind=kind))
         jobs.append(edits_job(quarter, [history], wikipedia.EditsSettings(), kind=kind))
     return jobs
+
+
+def asked_job(
+    workspace: Workspace, settings: Settings, options: argparse.Namespace, aside: Path | None, progress: Progress
+) -> CollectionJob:
+    """The job that `hellofresh collect` asks for; what has to be fetched first is fetched.
+
+    Args:
+        workspace, settings: where, and how.
+        options: of the command, with `task`, `quarter`, `pending` and those of the task.
+        aside: folder for what is not kept, where nothing is to be written to the workspace.
+        progress: called with a line now and then.
+    """
+    job: CollectionJob = _named(LIVING[options.task].asked)(workspace, settings, options, aside, progress)
+    return job
+
+
+def configured_jobs(workspace: Workspace, settings: Settings, quarter: Quarter, *, afresh: bool) -> list[CollectionJob]:
+    """The jobs of a quarter for all living tasks whose sources are configured.
+
+    Args:
+        workspace, settings, quarter: where, from what, and which.
+        afresh: ask a source that changes every day again, and, where no prospective split is wanted, not before all of
+            the quarter is decided; else it is asked whenever this is called, and only for what was not asked before.
+    """
+    jobs: list[CollectionJob] = []
+    for task in LIVING.values():
+        jobs += _named(task.configured)(workspace, settings, quarter, task.name, afresh)
+    return jobs
+
+
+def _named(place: str) -> Callable[..., Any]:
+    module, _, function = place.partition(":")
+    found: Callable[..., Any] = getattr(import_module(module), function)
+    return found
+
+
+def asked_notes(
+    workspace: Workspace, settings: Settings, options: argparse.Namespace, aside: Path | None, _: Progress
+) -> CollectionJob:
+    """Community Notes or posts under them, as a command asks for them."""
+    if options.pending and options.task == "x-posts":
+        raise UsageError(
+            "x-posts has no undecided samples",
+            fix="Leave out --pending.",
+            expected="--pending with other tasks",
+            code="no-pending",
+        )
+    pictures = None
+    if not options.explain and getattr(options, "pictures", False):
+        pictures = open_pictures(workspace.pictures, user_agent=user_agent(settings.web.contact))
+    chosen = notes.NotesSettings(
+        label_source=notes.LabelSource(options.label_source),
+        min_age_days=options.min_age_days,
+        allow_missing_columns=options.allow_missing_columns,
+        human_only=options.human_only,
+        keep_incomplete=options.keep_incomplete,
+    )
+    source = notes_source(workspace, settings.posts, options.dump, options.posts, options.posts_from)
+    if options.explain and source.online is not None:
+        source = replace(source, online=replace(source.online, ask=False))
+    return notes_job(
+        workspace,
+        options.quarter,
+        source,
+        chosen,
+        workdir=aside,
+        pending=options.pending,
+        task=options.task,
+        pictures=pictures,
+    )
+
+
+def configured_notes(
+    workspace: Workspace, settings: Settings, quarter: Quarter, task: str, _: bool
+) -> list[CollectionJob]:
+    """Community Notes or posts under them, from the configured dump or the newest snapshot."""
+    source = configured_notes_source(workspace, settings) if task in settings.sources.tasks else None
+    if source is None:
+        return []
+    # A post without two notes is no sample yet, so that x-posts has nothing undecided.
+    pending = settings.release.prospective.enabled and task != "x-posts"
+    return [notes_job(workspace, quarter, source, notes.NotesSettings(), pending=pending, task=task)]
+
+
+def configured_notes_source(workspace: Workspace, settings: Settings) -> notes.NotesSource | None:
+    """The configured dump with its posts; None where none is configured.
+
+    Raises:
+        ConfigError: if no dump is named and no snapshot was downloaded.
+    """
+    configured = settings.sources.x_notes
+    if configured is None:
+        return None
+    folder, base_url = workspace.snapshots("x-notes"), configured.base_url or PUBLIC_URL
+    dump = Path(configured.dump) if configured.dump is not None else newest_snapshot(folder, base_url)
+    if dump is None:
+        raise ConfigError(
+            f"[sources.x-notes] names no dump, and no whole snapshot from {base_url} is there",
+            where=str(folder),
+            expected="a folder named by its day, with the manifest of a finished download",
+            fix="Take one first: hellofresh archive x-notes (with --ratings to count votes). Or name a folder as dump.",
+            code="no-snapshot",
+        )
+    posts = Path(configured.posts) if configured.posts else None
+    return notes_source(workspace, settings.posts, dump, posts, configured.posts_from)
+
+
+def notes_source(
+    workspace: Workspace, settings: PostsSettings, dump: Path, posts: Path | None, posts_from: Sequence[str]
+) -> notes.NotesSource:
+    """A dump with its posts: a file, and the services that are asked for others.
+
+    Raises:
+        UnknownNameError: if a service is not known.
+        UsageError: if one is named twice.
+    """
+    for name in posts_from:
+        if name not in notes.SERVICES:
+            raise UnknownNameError("service of posts", name, notes.SERVICES)
+    if len(set(posts_from)) < len(posts_from):
+        raise UsageError("a service of posts is named twice", where=",".join(posts_from), code="service-twice")
+    services = []
+    for name in posts_from:
+        said = settings.service(name).model_dump(exclude_none=True)
+        service = notes.SERVICES[name]
+        manners = {field.name: said.pop(field.name) for field in fields(service.manners) if field.name in said}
+        services.append(replace(service, **said, manners=replace(service.manners, **manners)))
+    cache = workspace.raw("x-notes", "posts") / "answers.sqlite"
+    online = notes.Online(tuple(services), cache, settings.reask_gone_days, notes.SERVICES) if services else None
+    return notes.NotesSource(dump, posts, online)
+
+
+def asked_edits(
+    workspace: Workspace, settings: Settings, options: argparse.Namespace, _aside: Path | None, _: Progress
+) -> CollectionJob:
+    """Paragraph edits, as a command asks for them."""
+    configured, dumps = settings.sources.wikipedia_edits, options.dump
+    if dumps is None and options.api is None and configured is not None and configured.dump is not None:
+        dumps = [Path(name) for name in configured.dump]
+    if dumps is None:
+        source = live_source(configured, options)
+        return live_edits_job(
+            workspace, options.quarter, source, edits_rule(options), refresh=options.force, pending=options.pending
+        )
+    if options.api is not None or options.pages:
+        raise UsageError(
+            "a dump and an API",
+            expected="one of the two",
+            fix="Leave out --dump, or --api and --pages.",
+            code="two-sources",
+        )
+    return edits_job(
+        options.quarter,
+        dumps,
+        edits_rule(options),
+        jobs=options.jobs,
+        cluster=options.cluster,
+        pending=options.pending,
+    )
+
+
+def edits_rule(options: argparse.Namespace) -> wikipedia.EditsSettings:
+    """Which edits become samples, as a command says."""
+    return wikipedia.EditsSettings(
+        kinds=tuple(kind for kind in wikipedia.Kind if str(kind) in options.kinds),
+        whole_paragraphs=options.whole_paragraphs,
+        keep_bots=options.keep_bots,
+        keep_restored=options.keep_restored,
+        collapse_runs=options.collapse_runs,
+    )
+
+
+def configured_edits(
+    workspace: Workspace, settings: Settings, quarter: Quarter, _: str, afresh: bool
+) -> list[CollectionJob]:
+    """Paragraph edits from the configured dumps, or from the configured wiki."""
+    configured, pending = settings.sources.wikipedia_edits, settings.release.prospective.enabled
+    if configured is None:
+        return []
+    if configured.dump is not None:
+        dumps = [Path(name) for name in configured.dump]
+        return [edits_job(quarter, dumps, wikipedia.EditsSettings(), pending=pending)]
+    settled = _is_settled(settings, quarter)
+    if afresh and not (settled or pending):
+        return []
+    job = live_edits_job(
+        workspace, quarter, live_source(configured), wikipedia.EditsSettings(), refresh=afresh, pending=pending
+    )
+    # What was collected before all was decided is collected again.
+    return [replace(job, parameters={**job.parameters, **({"settled": settled} if afresh else {})})]
+
+
+def _is_settled(settings: Settings, quarter: Quarter) -> bool:
+    return now().date() >= settings.release.calendar.rule.settles(quarter)
+
+
+_SAMPLING = {
+    "draw_pages": "pages",
+    "window_minutes": "window_minutes",
+    "per_window": "per_window",
+    "lookback": "lookback",
+    "draw_seed": "seed",
+}
+_LIMITS = {"per_minute": "per_minute", "deadline_hours": "deadline_h"}
+
+
+def live_source(configured: WikiSourceSettings | None, options: argparse.Namespace | None = None) -> LiveSource:
+    """The wiki to ask: what the command says goes before what is configured.
+
+    Raises:
+        UsageError: if neither names a wiki, or there is no contact.
+        ConfigError: if a number is too small.
+    """
+    said: dict[str, Any] = {}
+    for place in (configured, options):
+        values = {name: getattr(place, name, None) for name in ("api", "contact", *_SAMPLING, *_LIMITS)}
+        said.update({name: value for name, value in values.items() if value is not None})
+    if "api" not in said:
+        raise UsageError(
+            "no source of revision histories",
+            expected="--dump FILE ..., or --api URL with --contact",
+            fix="Name one, or configure it under [sources.wikipedia-edits] in hellofresh.toml.",
+            code="no-source",
+        )
+    return LiveSource(
+        api=said["api"],
+        contact=check_contact(said.get("contact")),
+        titles=tuple(read_titles(options.pages)) if options is not None else (),
+        sampling=EditSampling(**{field: said[name] for name, field in _SAMPLING.items() if name in said}),
+        **{field: said[name] for name, field in _LIMITS.items() if name in said},
+    )
+
+
+def asked_claims(
+    workspace: Workspace, _: Settings, options: argparse.Namespace, _aside: Path | None, progress: Progress
+) -> CollectionJob:
+    """Claims, as a command asks for them: from feeds and from the Fact Check Tools API."""
+    if not options.feed and not options.api:
+        raise UsageError(
+            "no source of reviews",
+            expected="--feed FILE or --api SITE",
+            fix="docs/sources.md says where feeds are.",
+            code="no-source",
+        )
+    feeds = _reviews(
+        workspace.raw("claims", str(options.quarter)), options.quarter, options.feed, options.api, progress
+    )
+    settings = claims.ClaimsSettings(tuple(options.languages), options.verdicts)
+    return claims_job(options.quarter, feeds, settings, pending=options.pending)
+
+
+def configured_claims(
+    workspace: Workspace, settings: Settings, quarter: Quarter, _: str, afresh: bool
+) -> list[CollectionJob]:
+    """Claims from the configured feeds and publishers; what was fetched before a quarter was over is fetched again."""
+    configured, pending = settings.sources.claims, settings.release.prospective.enabled
+    settled = _is_settled(settings, quarter)
+    if configured is None or (afresh and not (settled or pending)):
+        return []
+    folder = workspace.raw("claims", str(quarter)) / ("settled" if settled else "early")
+    for old in folder.glob("*.json*") if afresh and not settled else ():
+        old.unlink()
+    feeds = _reviews(folder, quarter, configured.feed, configured.api, lambda _: None)
+    chosen = claims.ClaimsSettings(tuple(configured.languages), configured.verdicts)
+    return [claims_job(quarter, feeds, chosen, pending=pending)]
+
+
+def _reviews(
+    folder: Path, quarter: Quarter, feeds: Sequence[str], sites: Sequence[str], progress: Progress
+) -> list[Path]:
+    return [
+        *(fetch_feed(place, folder, progress=progress) for place in feeds),
+        *(fetch_reviews(site, quarter, folder, progress=progress) for site in sites),
+    ]

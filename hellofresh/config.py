@@ -87,9 +87,7 @@ class PostsSettings(Strict):
     reask_gone_days: int = Field(default=30, ge=0)
     """After how many days a post that was gone is asked for again."""
     embed: PostServiceSettings = PostServiceSettings()
-    oembed: PostServiceSettings = PostServiceSettings()
     api_v2: PostServiceSettings = Field(default=PostServiceSettings(), alias="api-v2")
-    fxtwitter: PostServiceSettings = PostServiceSettings()
 
     def service(self, name: str) -> PostServiceSettings:
         """What is said of the service with that name."""
@@ -121,11 +119,35 @@ class WikiSourceSettings(Strict):
         return self
 
 
+class ClaimsSourceSettings(Strict):
+    """Where reviews of claims come from: feeds, and publishers that the Fact Check Tools API is asked for."""
+
+    feed: list[str] = Field(default=[])
+    api: list[str] = Field(default=[])
+    languages: list[str] = Field(default=[])
+    """Languages of reviews; all where nothing is said."""
+    verdicts: Path | None = None
+    """A table of verdicts in place of the project's own."""
+
+    @model_validator(mode="after")
+    def _names_a_source(self) -> ClaimsSourceSettings:
+        if not self.feed and not self.api:
+            raise ValueError("feed (files or addresses) or api (sites of publishers) is needed")
+        return self
+
+
 class SourceSettings(Strict):
     """The configured sources; with none, the bundled sample is used."""
 
     x_notes: NotesSourceSettings | None = Field(default=None, alias="x-notes")
     wikipedia_edits: WikiSourceSettings | None = Field(default=None, alias="wikipedia-edits")
+    claims: ClaimsSourceSettings | None = None
+
+    @property
+    def tasks(self) -> list[str]:
+        """The living tasks whose sources are configured."""
+        named = [field.alias or name for name, field in type(self).model_fields.items() if getattr(self, name)]
+        return [*named, *self.further_tasks]
 
     @property
     def further_tasks(self) -> Sequence[str]:
@@ -135,7 +157,7 @@ class SourceSettings(Strict):
     @property
     def any(self) -> bool:
         """Whether any source is configured."""
-        return self.x_notes is not None or self.wikipedia_edits is not None
+        return bool(self.tasks)
 
 
 class SiteSettings(Strict):

@@ -122,7 +122,6 @@ def test_services_of_posts_are_set_by_name() -> None:
     said = settings.posts.service("api-v2").model_dump(exclude_none=True)
     assert said == {"token_variable": "MY_TOKEN", "per_second": 2}
     assert settings.posts.service("embed").base_url == "http://127.0.0.1:8/x"
-    assert settings.posts.service("fxtwitter").model_dump(exclude_none=True) == {}
 
 
 @pytest.mark.parametrize(

@@ -20,8 +20,6 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["JACCARD", "claim_clusters", "same_claim_key"]
-
 JACCARD = 0.8
 _WORDS = re.compile(r"\w+")
 _BANDS, _ROWS = 16, 4

@@ -19,12 +19,10 @@ from collectors.claims.reviews import ClaimReview, UnusableReviewError, read_rev
 from collectors.claims.verdicts import Reading, VerdictTable
 from hellofresh.core.files import sha256_file, sha256_text
 from hellofresh.core.quarters import PeriodKind, Quarter, utc_text
-from hellofresh.releases.candidates.funnel import Drop, Funnel
+from hellofresh.releases.candidates.funnel import Funnel
 from hellofresh.releases.candidates.rows import Collection, SourceFile
-from hellofresh.tasks import claims
+from hellofresh.tasks import Statement, claims
 from hellofresh.tasks.samples import Candidate, Label
-
-__all__ = ["ClaimsSettings", "collect"]
 
 _MOST_LISTED = 100
 _REASONS: Mapping[str, str] = {
@@ -151,7 +149,7 @@ class _Gathering:
             review = max(known, review, key=lambda item: (item.reviewed, item.rating.words, repr(item)))
         self._newest[key] = review
 
-    def outcome(self) -> tuple[list[Candidate], list[claims.Claim]]:
+    def outcome(self) -> tuple[list[Candidate], list[Statement]]:
         """The claims with a verdict, sorted by id, and those that are still being checked."""
         read = self._decided_or_checking()
         clusters = claim_clusters([item.review.claim for item in read])
@@ -159,7 +157,7 @@ class _Gathering:
         for item, cluster in zip(read, clusters, strict=True):
             by_cluster[cluster].append(item)
         candidates: list[Candidate] = []
-        waiting: list[claims.Claim] = []
+        waiting: list[Statement] = []
         for members in by_cluster.values():
             kept, open_claims = self._of_cluster(members)
             candidates += kept
@@ -180,7 +178,7 @@ class _Gathering:
         self._newest = {}
         return sorted(found, key=lambda item: item.order)
 
-    def _of_cluster(self, members: Sequence[_Read]) -> tuple[list[Candidate], list[claims.Claim]]:
+    def _of_cluster(self, members: Sequence[_Read]) -> tuple[list[Candidate], list[Statement]]:
         """Candidates and open claims of one cluster."""
         decided = [item for item in members if item.reading is not Reading.CHECKING]
         checking = [item for item in members if item.reading is Reading.CHECKING]
@@ -198,10 +196,10 @@ class _Gathering:
         self._drops["repeated-claim"] += sum(len(items) - 1 for items in agreed.values())
         return [self._candidate(items, group) for items in agreed.values()], []
 
-    def _sample(self, item: _Read, group: str) -> claims.Claim:
+    def _sample(self, item: _Read, group: str) -> Statement:
         review = item.review
         claimed = review.claimed or review.reviewed - timedelta(days=1)
-        return claims.Claim(
+        return Statement(
             id=f"{claims.TASK.id_prefix}{_short_hash(item.key)}",
             task=claims.TASK.name,
             edition=str(self._quarter),
@@ -242,9 +240,8 @@ class _Gathering:
 
     def funnel(self, candidates: Iterable[Candidate]) -> Funnel:
         """Every review of the feeds, dropped or kept."""
-        drops = tuple(Drop(str(reason), meaning, self._drops[reason]) for reason, meaning in _REASONS.items())
         context = {"unknown verdicts": len(self._unknown)}
-        return Funnel("reviews", self._rows, drops, Funnel.count_kept(candidates), context)
+        return Funnel.of("reviews", self._rows, self._drops, _REASONS, candidates=candidates, context=context)
 
 
 def _disputed(decided: Sequence[_Read]) -> frozenset[str]:

@@ -18,8 +18,6 @@ from typing import IO
 
 from hellofresh.core.errors import SourceError
 
-__all__ = ["feed_items"]
-
 _PIECE = 1 << 20
 _MOST_ELEMENT = 16 << 20
 _GZIP = b"\x1f\x8b"
@@ -171,10 +169,12 @@ class _Feed:
 
     def _fault(self, what: str, code: str) -> SourceError:
         return SourceError(
-            what, where=f"{self._path.name} after {self._read + self._at:,} characters",
+            what,
+            where=f"{self._path.name} after {self._read + self._at:,} characters",
             expected="a DataFeed, a list of ClaimReview objects, or one such object a line",
-            fix="Fetch the feed again; nothing was written.", code=code,
-        )  # fmt: skip
+            fix="Fetch the feed again; nothing was written.",
+            code=code,
+        )
 
 
 def _of_element(element: object) -> Iterator[object]:

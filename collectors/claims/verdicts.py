@@ -17,8 +17,6 @@ from collectors.claims.reviews import ReviewRating
 from hellofresh.core.errors import ConfigError
 from hellofresh.core.files import parse_toml
 
-__all__ = ["CLASSES", "Reading", "VerdictTable"]
-
 CLASSES = ("false", "mixed", "true")
 _EDGES = " \t.,;:!?\"'()[]*\u201c\u201d\u2018\u2019\xab\xbb-\u2013\u2014"
 
@@ -122,11 +120,6 @@ class VerdictTable:
                 expected='[common] and [publishers."site"], each with lists false, mixed, true, none, checking',
                 code="bad-verdicts",
             ) from None
-
-    @property
-    def sites(self) -> tuple[str, ...]:
-        """The publishers that it names."""
-        return tuple(sorted(self._table.publishers))
 
     def read(self, site: str, rating: ReviewRating) -> Reading:
         """What a publisher's verdict means; words go before numbers."""

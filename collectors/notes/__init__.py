@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collectors.notes.collect import NotesSettings, NotesSource, collect
-from collectors.notes.hydrate import fill_notes, fill_posts
+from collectors.notes.hydrate import fill_notes, fill_posts, with_pictures
 from collectors.notes.noted_posts import collect_posts, scores_file
-from collectors.notes.pictures import with_pictures
 from collectors.notes.posts import SERVICES, FoundPost, LocalPosts, Online, PostSource, PostStatus
 from collectors.notes.rules.labels import LabelSource
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import html
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from functools import partial
@@ -13,30 +13,33 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
-from collectors.notes.dump.hashing import FileHashes
-from collectors.notes.dump.shards import find_shards
-from collectors.notes.dump.sieve import Sieve
+from collectors.notes.dump.files import FileHashes, find_shards
+from collectors.notes.dump.lines import Sieve
 from collectors.notes.dump.snapshot import known_hashes
 from collectors.notes.dump.tables import ENROLLMENT, HISTORY, NOTES, RATINGS, TableReader, WantedColumns
 from collectors.notes.posts import ChainedPosts, FoundPost, LocalPosts, Online, PostSource, PostStatus
-from collectors.notes.rules import writers
-from collectors.notes.rules.labels import DAY_MS, LabelSource, NoteState, history_columns, settle, still_open
-from collectors.notes.rules.language import is_foreign
-from collectors.notes.rules.leftovers import has_page_leftovers, speaks_of_media
+from collectors.notes.rules.labels import (
+    AUTHOR,
+    COLLABORATIVE,
+    DAY_MS,
+    LabelSource,
+    NoteState,
+    flag_writers,
+    history_columns,
+    settle,
+    still_open,
+)
+from collectors.notes.rules.texts import has_page_leftovers, is_foreign, speaks_of_media
 from hellofresh.core.errors import SourceError, UsageError
 from hellofresh.core.quarters import PeriodKind, Quarter, utc_text
-from hellofresh.releases.candidates.funnel import Drop, Funnel
+from hellofresh.releases.candidates.funnel import Funnel
 from hellofresh.releases.candidates.rows import Collection
 from hellofresh.tasks import x_notes, x_notes_media
 from hellofresh.tasks.samples import Candidate, Label
 
-__all__ = ["REASONS", "Gathering", "NoteRow", "NotesSettings", "NotesSource", "collect", "second_of", "time_text"]
-
 _ROWS_AT_ONCE = 50_000
 _EPOCH = datetime.fromtimestamp(0, UTC)
-_NOTE_COLUMNS = WantedColumns(
-    ("noteId", "createdAtMillis"), ("tweetId",), ("summary",), extra=(writers.AUTHOR, writers.COLLABORATIVE)
-)
+_NOTE_COLUMNS = WantedColumns(("noteId", "createdAtMillis"), ("tweetId",), ("summary",), extra=(AUTHOR, COLLABORATIVE))
 _RATING_COLUMNS = WantedColumns(("noteId",), texts=("raterParticipantId",))
 
 
@@ -356,7 +359,7 @@ class Gathering:
 
     def _by_people(self, decided: pl.DataFrame) -> pl.DataFrame:
         """The notes with what is known of their writers; where only people's are asked for, without the others."""
-        flagged = writers.flag_writers(decided, self.reader, required=self.settings.human_only)
+        flagged = flag_writers(decided, self.reader, required=self.settings.human_only)
         for column, title in (("ai_writer", "notes by AI writers"), ("collaborative", "collaborative notes")):
             if flagged.height and flagged[column].null_count() < flagged.height:
                 self.context[f"decided {title}"] = int(flagged[column].fill_null(False).sum())
@@ -390,24 +393,24 @@ class Gathering:
         found = self.posts.find({str(note.post_id) for note in notes})
         for note in notes:
             post = found[str(note.post_id)]
-            reason = self._fault(note, post)
+            reason = self._fault(post, (note,), illustrated=self.illustrated)
             if reason is None:
                 self.kept.append((note, post))
             else:
                 self.drops[reason] += 1
 
-    def _fault(self, note: NoteRow, post: FoundPost) -> str | None:
-        """Why a note on that post is dropped, if it is."""
+    def _fault(self, post: FoundPost, notes: Sequence[NoteRow], *, illustrated: bool) -> str | None:
+        """Why a post with these notes is dropped, if it is; `illustrated` says whether it must have media or none."""
         settings = self.settings
-        status = post.status(settings.languages, illustrated=self.illustrated)
+        status = post.status(settings.languages, illustrated=illustrated)
         if status is not PostStatus.OK:
             return status
         if is_foreign(post.text, settings.languages):
             return "post-language"
-        if is_foreign(note.text, settings.languages):
+        if any(is_foreign(note.text, settings.languages) for note in notes):
             return "note-language"
-        too_long = "too-long" if len(post.text) + len(note.text) > settings.max_characters else None
-        return self._missing_part(post) or too_long
+        length = len(post.text) + max(len(note.text) for note in notes)
+        return self._missing_part(post) or ("too-long" if length > settings.max_characters else None)
 
     def _missing_part(self, post: FoundPost) -> str | None:
         """What shows that a post from a source that says nothing of media is not whole, if anything does."""
@@ -479,16 +482,15 @@ class Gathering:
         """Every note of the dump, dropped or kept."""
         rows = {f"rows of the {title}": count for title, count in self.reader.rows.items()}
         rejected = {f"unreadable lines of the {title}": count for title, count in self.reader.rejected.items()}
-        return Funnel(
-            unit="notes",
-            rows_in=self.notes_in,
-            drops=tuple(
-                Drop(str(reason), meaning, self.drops[reason])
-                for reason, meaning in REASONS.items()
-                if reason not in _ONLY_IF_ANY or self.drops[reason]
-            ),
-            kept=Funnel.count_kept(candidates),
-            context=rows | rejected | self.context,
+        context = rows | rejected | self.context
+        return Funnel.of(
+            "notes",
+            self.notes_in,
+            self.drops,
+            REASONS,
+            candidates=candidates,
+            context=context,
+            only_if_any=_ONLY_IF_ANY,
         )
 
 

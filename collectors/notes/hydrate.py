@@ -1,10 +1,11 @@
-"""The texts of released notes and posts, found again in a dump and the sources of posts."""
+"""What samples hold besides what a collection finds: texts of released ones, found again, and pictures, fetched."""
 
 from __future__ import annotations
 
+import asyncio
 import html
-from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import fields, replace
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import polars as pl
@@ -14,12 +15,12 @@ from collectors.notes.dump.tables import NOTES, TableReader, WantedColumns
 from collectors.notes.posts import FoundPost
 from hellofresh.core.errors import DataError
 from hellofresh.core.files import sha256_text
+from hellofresh.evidence.web.pictures import MediaPictures
+from hellofresh.releases.candidates.rows import Collection
 from hellofresh.tasks import x_notes, x_notes_media
-from hellofresh.tasks.images import Media
-from hellofresh.tasks.samples import Sample
+from hellofresh.tasks.images import Media, media_of
+from hellofresh.tasks.samples import Sample, common_fields
 from hellofresh.tasks.x_posts import NotedPost, PublicNotedPost
-
-__all__ = ["fill_notes"]
 
 _COLUMNS = WantedColumns(("noteId",), texts=("summary",))
 _LARGEST_ID = 2**63 - 1
@@ -87,7 +88,7 @@ def _id(sample: Sample, text: str) -> int:
     raise DataError("an id that is none", where=sample.id, expected="up to 19 digits", code="bad-id")
 
 
-def _note_texts(reader: TableReader, ids: Collection[int]) -> Mapping[int, str]:
+def _note_texts(reader: TableReader, ids: Iterable[int]) -> Mapping[int, str]:
     wanted = pl.DataFrame({"noteId": sorted(ids)}, schema={"noteId": pl.Int64})
     texts: dict[int, str] = {}
     for frame in reader.frames(NOTES, _COLUMNS):
@@ -107,7 +108,7 @@ def _lacks(post: FoundPost, released: x_notes.WithheldText) -> str:
 def _filled_post(sample: PublicNotedPost, post: FoundPost) -> Sample | str:
     if lacks := _lacks(post, sample.post):
         return lacks
-    common = {field.name: getattr(sample, field.name) for field in fields(Sample)}
+    common = common_fields(sample)
     text, media = x_notes.Post(sample.post.id, sample.post.date, post.text), _identified(sample.media, post)
     return NotedPost(**common, post=text, media=media, modality=sample.modality)
 
@@ -115,7 +116,7 @@ def _filled_post(sample: PublicNotedPost, post: FoundPost) -> Sample | str:
 def _filled(sample: x_notes.PublicNote, note: str, post: FoundPost) -> Sample | str:
     if lacks := _lacks(post, sample.post):
         return lacks
-    common = {field.name: getattr(sample, field.name) for field in fields(Sample)}
+    common = common_fields(sample)
     post_text = x_notes.Post(sample.post.id, sample.post.date, post.text)
     note_text = x_notes.NoteText(sample.note.id, sample.note.date, note)
     if not isinstance(sample, x_notes_media.PublicIllustratedNote):
@@ -130,3 +131,48 @@ def _identified(released: Sequence[x_notes_media.WithheldMedia], post: FoundPost
         return post.pictures
     pairs = zip(post.pictures, released, strict=True)
     return tuple(replace(now, sha256=then.sha256, bytes=then.bytes) for now, then in pairs)
+
+
+_TELL_EVERY = 50
+
+
+def with_pictures(
+    collected: Collection, pictures: MediaPictures, progress: Callable[[str], None] | None = None
+) -> Collection:
+    """The collection with the hash and size of every picture that is to be had; the funnel's context says how many.
+
+    Raises:
+        DataError: if the cache is damaged or cannot be written.
+        RunError: if a worker process hangs.
+    """
+    samples = [*(item.sample for item in collected.candidates), *(collected.pending or ())]
+    known = asyncio.run(_fetched(samples, pictures, progress))
+    media = [item for items in known.values() for item in items]
+    context = {"pictures of kept posts": len(media), "pictures fetched": sum(bool(item.sha256) for item in media)}
+    pending = None if collected.pending is None else [_naming(sample, known) for sample in collected.pending]
+    return replace(
+        collected,
+        candidates=[replace(item, sample=_naming(item.sample, known)) for item in collected.candidates],
+        pending=pending,
+        funnel=replace(collected.funnel, context={**collected.funnel.context, **context}),
+        parameters={**collected.parameters, "pictures": True},
+    )
+
+
+async def _fetched(
+    samples: Sequence[Sample], pictures: MediaPictures, progress: Callable[[str], None] | None
+) -> dict[str, tuple[Media, ...]]:
+    known: dict[str, tuple[Media, ...]] = {}
+    try:
+        for number, sample in enumerate(samples, start=1):
+            known[sample.id] = await pictures.identified(media_of(sample))
+            if progress is not None and number % _TELL_EVERY == 0:
+                progress(f"pictures of {number:,} of {len(samples):,} posts")
+    finally:
+        await pictures.close()
+    return known
+
+
+def _naming(sample: Sample, known: dict[str, tuple[Media, ...]]) -> Sample:
+    media = known.get(sample.id, ())
+    return replace(sample, media=media) if media else sample  # type: ignore[call-arg]  # only samples with media have any

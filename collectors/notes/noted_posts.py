@@ -16,22 +16,19 @@ from pathlib import Path
 import polars as pl
 
 from collectors.notes.collect import REASONS, Gathering, NoteRow, NotesSettings, NotesSource, second_of, time_text
-from collectors.notes.dump.hashing import FileHashes
+from collectors.notes.dump.files import FileHashes
 from collectors.notes.dump.snapshot import known_hashes
 from collectors.notes.dump.tables import TableReader
 from collectors.notes.posts import FoundPost, PostStatus
-from collectors.notes.posts.found import SNOWFLAKE_EPOCH_MS
+from collectors.notes.posts.base import SNOWFLAKE_EPOCH_MS
 from collectors.notes.rules.labels import NoteState
-from collectors.notes.rules.language import is_foreign
 from hellofresh.core.errors import SourceError
 from hellofresh.core.quarters import PeriodKind, Quarter
-from hellofresh.releases.candidates.funnel import Drop, Funnel
+from hellofresh.releases.candidates.funnel import Funnel
 from hellofresh.releases.candidates.rows import Collection
 from hellofresh.tasks.samples import Candidate, Label
 from hellofresh.tasks.x_notes import LICENSE, Post
 from hellofresh.tasks.x_posts import TASK, NotedPost
-
-__all__ = ["SCORES", "collect_posts", "scores_file"]
 
 SCORES = "scored_notes.tsv"
 """What the open-source scorer of Community Notes writes; its column of scores:"""
@@ -191,25 +188,12 @@ class _PostGathering(Gathering):
         self.paired: list[tuple[FoundPost, _Pair]] = []
         for post_id, pair in sorted(pairs.items()):
             post = found[str(post_id)]
-            reason = self._post_fault(post, pair)
+            # With media or without, it may stand.
+            reason = self._fault(post, (pair.high, pair.second), illustrated=post.media)
             if reason is None:
                 self.paired.append((post, pair))
             else:
                 self.drops[reason] += 1
-
-    def _post_fault(self, post: FoundPost, pair: _Pair) -> str | None:
-        """Why a post is dropped, if it is; with media or without, it may stand."""
-        settings = self.settings
-        status = post.status(settings.languages, illustrated=post.media)
-        if status is not PostStatus.OK:
-            return status
-        if is_foreign(post.text, settings.languages):
-            return "post-language"
-        if any(is_foreign(note.text, settings.languages) for note in (pair.high, pair.second)):
-            return "note-language"
-        longest = max(len(pair.high.text), len(pair.second.text))
-        too_long = "too-long" if len(post.text) + longest > settings.max_characters else None
-        return self._missing_part(post) or too_long
 
     def candidates(self) -> list[Candidate]:
         """The kept posts, sorted by id."""
@@ -241,10 +225,8 @@ class _PostGathering(Gathering):
 
     def funnel(self, candidates: Iterable[Candidate]) -> Funnel:
         """Every post of the quarter that has a note, dropped or kept."""
-        kept = Funnel.count_kept(candidates)
-        drops = tuple(
-            Drop(str(reason), meaning, self.drops[reason])
-            for reason, meaning in _REASONS.items()
-            if reason != PostStatus.NOT_ASKED or self.drops[reason]
+        context = {"notes of the dump": self.notes_in, **self.context}
+        asked = (PostStatus.NOT_ASKED,)
+        return Funnel.of(
+            "posts", self.posts_in, self.drops, _REASONS, candidates=candidates, context=context, only_if_any=asked
         )
-        return Funnel("posts", self.posts_in, drops, kept, {"notes of the dump": self.notes_in, **self.context})

@@ -1,43 +1,39 @@
-"""Sample sources written for this project: two quarters of both tasks, rendered in exactly the real formats.
+"""The bundled sample: two quarters of notes and edits and some claims, in exactly the formats of the real sources.
 
-The texts are in `notes/` (a file a month) and `articles/` (a file an article, with its history). They show the
-machinery; they rank nobody. `claims/` has claims with reviews for trying the task claims, which no default release has.
+All of it was written for this project; it shows the machinery and ranks no system. `benchmarks/made/sample` has the
+texts and what rendered them. No default release has the claims.
 """
 
 from __future__ import annotations
 
-from importlib.resources import files
+import lzma
 from pathlib import Path
 
-from collectors.sample._articles import write_history as _write_history
-from collectors.sample._claims import write_feed as _write_feed
-from collectors.sample._notes import write_dump as _write_dump
+from hellofresh.core.files import write_bytes
 from hellofresh.core.quarters import Quarter
 
-__all__ = ["QUARTERS", "texts", "write_claims_feed", "write_history", "write_notes_dump"]
+__all__ = ["QUARTERS", "files", "write_claims_feed", "write_history", "write_notes_dump"]
 
 QUARTERS = (Quarter(2026, 2), Quarter(2026, 3))
+_HERE = Path(__file__).parent
 
 
-def _folder(name: str) -> Path:
-    return Path(str(files("collectors.sample").joinpath(name)))
-
-
-def texts() -> list[Path]:
-    """The files in which the sample's texts are written down."""
-    return sorted([*_folder("notes").glob("*.toml"), *_folder("articles").glob("*.toml")])
+def files() -> list[Path]:
+    """The files of the sample, packed."""
+    return sorted([*_HERE.glob("*.xz"), *_HERE.glob("*.bz2")])
 
 
 def write_notes_dump(folder: Path) -> None:
     """Write the Community Notes dump: notes, status history, ratings, enrolment (TSV shards) and posts (JSONL)."""
-    _write_dump(_folder("notes"), folder)
+    for path in [*_HERE.glob("*.tsv.xz"), *_HERE.glob("*.jsonl.xz")]:
+        write_bytes(folder / path.stem, lzma.decompress(path.read_bytes()))
 
 
 def write_history(path: Path) -> None:
     """Write all articles with their histories as one export of schema 0.11, compressed with bzip2."""
-    _write_history(_folder("articles"), path)
+    write_bytes(path, (_HERE / "history.xml.bz2").read_bytes())
 
 
 def write_claims_feed(path: Path) -> None:
     """Write the claims as a feed of reviews; no default release has them."""
-    _write_feed(_folder("claims") / "claims.toml", path)
+    write_bytes(path, lzma.decompress((_HERE / "feed.json.xz").read_bytes()))

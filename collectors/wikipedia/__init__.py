@@ -7,8 +7,8 @@ a revision changed, `stability` decides the fate of each, `clean` makes wikitext
 from __future__ import annotations
 
 from collectors.wikipedia.collect import collect
-from collectors.wikipedia.dump.shards import shards
+from collectors.wikipedia.dump.export import shards
+from collectors.wikipedia.rules.stability import EditsSettings
 from collectors.wikipedia.rules.wikitext import Kind
-from collectors.wikipedia.settings import EditsSettings
 
 __all__ = ["EditsSettings", "Kind", "collect", "shards"]

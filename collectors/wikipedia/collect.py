@@ -9,23 +9,19 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from collectors.wikipedia.dump.export import ExportReader
-from collectors.wikipedia.dump.shards import published_sha256, shards
+from collectors.wikipedia.dump.export import ExportReader, published_sha256, shards
 from collectors.wikipedia.rules.clean import readable, spans
 from collectors.wikipedia.rules.edits import only_urls_differ
 from collectors.wikipedia.rules.history import Revision, WikiPage, collapse_runs
-from collectors.wikipedia.rules.stability import MEANINGS, Decision, Fate, Follower
-from collectors.wikipedia.settings import EditsSettings
+from collectors.wikipedia.rules.stability import MEANINGS, Decision, EditsSettings, Fate, Follower
 from hellofresh.core.errors import SourceError, UsageError
 from hellofresh.core.executors import cluster_pool, process_pool, run_tasks
 from hellofresh.core.files import sha256_file
 from hellofresh.core.quarters import Quarter
-from hellofresh.releases.candidates.funnel import Drop, Funnel
+from hellofresh.releases.candidates.funnel import Funnel
 from hellofresh.releases.candidates.rows import Collection, SourceFile
 from hellofresh.tasks.samples import Candidate, Label, Sample
 from hellofresh.tasks.wikipedia_edits import LICENSE, TASK, Edit, EditRevision
-
-__all__ = ["EditsSettings", "collect"]
 
 Progress = Callable[[str], None]
 _BETWEEN_REPORTS_S = 2.0
@@ -307,12 +303,9 @@ def _collection(found: Sequence[_Found], settings: EditsSettings, *, pending: bo
     for one in found:
         drops.update(one.drops)
         context.update(one.context)
-    funnel = Funnel(
-        unit="paragraph edits",
-        rows_in=len(candidates) + drops.total(),
-        drops=tuple(Drop(fate.value, meaning, drops[fate]) for fate, meaning in MEANINGS.items()),
-        kept=Funnel.count_kept(candidates),
-        context=dict(sorted(context.items())),
+    rows = len(candidates) + drops.total()
+    funnel = Funnel.of(
+        "paragraph edits", rows, drops, MEANINGS, candidates=candidates, context=dict(sorted(context.items()))
     )
     parameters = {name: _plain(value) for name, value in asdict(settings).items()}
     waiting = [sample for one in found for sample in one.pending] if pending else None

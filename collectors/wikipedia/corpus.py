@@ -12,8 +12,6 @@ from collectors.wikipedia.rules.wikitext import Kind, Splitter
 from hellofresh.evidence.retrieval.corpora import FoundDocument
 from hellofresh.evidence.retrieval.documents import CorpusDocument
 
-__all__ = ["LICENSE", "chunks", "dump_documents"]
-
 LICENSE = "CC-BY-SA-4.0"
 _KINDS = frozenset({Kind.PROSE, Kind.LIST, Kind.QUOTE})
 _LONGEST = 900_000

@@ -5,13 +5,11 @@ from __future__ import annotations
 import argparse
 from datetime import UTC, datetime
 
-from collectors.notes.dump.download import PUBLIC_URL, DumpRequest, DumpSnapshot, download
+from collectors.notes.dump.snapshot import PUBLIC_URL, DumpRequest, DumpSnapshot, download
 from hellofresh.cli._output import CommandOutput
 from hellofresh.config import Settings
 from hellofresh.core.workspace import Workspace
 from hellofresh.tasks.samples import to_json
-
-__all__ = ["archive_notes", "fetch_snapshot"]
 
 
 def archive_notes(options: argparse.Namespace, output: CommandOutput) -> int:

@@ -6,17 +6,13 @@ import argparse
 from collections.abc import Sequence
 from pathlib import Path
 
-from collectors.datasets import DATASETS, DataSet, get_dataset
-from collectors.datasets.download import fetch_dataset
-from collectors.datasets.importing import ImportRequest, import_dataset
+from collectors.datasets import DATASETS, DataSet, ImportRequest, fetch_dataset, get_dataset, import_dataset
 from hellofresh.cli._output import CommandOutput
 from hellofresh.core.editions import Frozen
 from hellofresh.core.errors import UsageError
 from hellofresh.core.workspace import Workspace
 from hellofresh.releases import FrozenRelease
 from hellofresh.tasks import get_task
-
-__all__ = ["import_one", "imported_editions", "run_import", "show", "show_all"]
 
 
 def imported_editions(workspace: Workspace, dataset: DataSet) -> list[tuple[Frozen, str]]:

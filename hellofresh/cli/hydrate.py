@@ -6,15 +6,13 @@ import argparse
 from collections.abc import Mapping, Sequence
 
 from collectors import notes
+from collectors.jobs import notes_source
 from hellofresh.cli._output import CommandOutput
-from hellofresh.cli.collect.posts import notes_source
 from hellofresh.config import Settings
 from hellofresh.core.workspace import Workspace
 from hellofresh.releases import Hydration, hydrate
 from hellofresh.tasks import get_task
 from hellofresh.tasks.samples import Sample, to_json
-
-__all__ = ["run"]
 
 
 def run(options: argparse.Namespace, output: CommandOutput) -> int:

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 
 import polars as pl
 
-from collectors.datasets.judged import read_responses_column
+from collectors.labelled import read_responses_column
 from hellofresh.cli._output import CommandOutput, duration
 from hellofresh.core.editions import parse_edition
 from hellofresh.core.errors import UsageError

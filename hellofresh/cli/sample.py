@@ -7,8 +7,6 @@ import argparse
 from collectors import sample
 from hellofresh.cli._output import CommandOutput
 
-__all__ = ["write"]
-
 
 def write(options: argparse.Namespace, output: CommandOutput) -> int:
     dump, history = options.folder / "x-notes", options.folder / "wikipedia-edits" / "history.xml.bz2"

@@ -363,7 +363,7 @@ def strict_json(content: bytes, *, most_depth: int = MAX_DEPTH) -> object:
         raise BadJsonError("not-utf8", f"byte {error.start} is not UTF-8") from None
     if text.startswith("\ufeff"):
         raise BadJsonError("byte-order-mark", "a byte-order mark before the text")
-    if _depth(text) > most_depth:
+    if text.count("[") + text.count("{") > most_depth and _depth(text) > most_depth:
         raise BadJsonError("too-deep", f"nested more than {most_depth} levels")
     try:
         value = json.loads(
@@ -373,10 +373,11 @@ def strict_json(content: bytes, *, most_depth: int = MAX_DEPTH) -> object:
         raise
     except ValueError as error:
         raise BadJsonError("bad-json", f"not JSON ({error})") from None
-    try:
-        canonical_json(value).encode()
-    except UnicodeEncodeError:
-        raise BadJsonError("lone-surrogate", "half of a surrogate pair") from None
+    if "\\u" in text:  # only an escape can make half of a surrogate pair
+        try:
+            canonical_json(value).encode()
+        except UnicodeEncodeError:
+            raise BadJsonError("lone-surrogate", "half of a surrogate pair") from None
     return value
 
 
@@ -397,10 +398,11 @@ def _no_constant(name: str) -> object:
 
 
 def _no_repeats(pairs: list[tuple[str, object]]) -> dict[str, object]:
-    repeated = [key for key, times in Counter(key for key, _ in pairs).items() if times > 1]
-    if repeated:
-        raise BadJsonError("repeated-key", f"the key {repeated[0][:80]!r} is there twice")
-    return dict(pairs)
+    value = dict(pairs)
+    if len(value) < len(pairs):
+        repeated = next(key for key, times in Counter(key for key, _ in pairs).items() if times > 1)
+        raise BadJsonError("repeated-key", f"the key {repeated[:80]!r} is there twice")
+    return value
 
 
 def _short_int(digits: str) -> int:

@@ -1,6 +1,8 @@
-"""The tasks of the benchmark. A new task is a file here, a line in `_ALL`, its prompts and its collector.
+"""The tasks of the benchmark. A new task is a file here and a line in `_ALL`.
 
-A task of another package is named by an entry point of the group `hellofresh.tasks`, or given to `register_task`; see
+A frozen data set is one file, with its task (`TASK`, perhaps `BINARY`) and where it is from and how it is read
+(`DATASET`); `collectors.datasets` imports it. A living task has a collector, see `collectors.LIVING`. A task of another
+package is named by an entry point of the group `hellofresh.tasks`, or given to `register_task`; see
 docs/extending.md.
 """
 
@@ -11,18 +13,17 @@ from hellofresh.core.plugins import plugins
 from hellofresh.tasks import (
     averitec,
     check_covid,
-    check_covid_retrieval,
     claim_responses,
     claims,
     corrections,
     covid_fact,
+    evidence,
     faviq,
     fever,
     fever_v2,
     healthver,
     liar,
     liar_new,
-    scifact_retrieval,
     wikipedia_edits,
     x_fact,
     x_notes,
@@ -30,16 +31,21 @@ from hellofresh.tasks import (
     x_posts,
 )
 from hellofresh.tasks._base import MOST_CLASSES, SamplePage, Task, TextPart, Track
-from hellofresh.tasks._evidence import EvidenceQuery, evidence_task, relevance_of
+from hellofresh.tasks._datasets import DataSet, OriginalFile, StatementRow
 from hellofresh.tasks._statements import CheckedStatement, Statement, statement_task, with_evidence
+from hellofresh.tasks.evidence import EvidenceQuery, evidence_task, relevance_of
 
 __all__ = [
+    "DATASETS",
     "MOST_CLASSES",
     "TASKS",
     "CheckedStatement",
+    "DataSet",
     "EvidenceQuery",
+    "OriginalFile",
     "SamplePage",
     "Statement",
+    "StatementRow",
     "Task",
     "TextPart",
     "Track",
@@ -51,20 +57,23 @@ __all__ = [
     "with_evidence",
 ]
 
-_STATEMENTS = (claims, liar, liar_new, fever, fever_v2, faviq, x_fact, averitec, check_covid, healthver, covid_fact)
+_FROZEN = (liar, liar_new, fever, fever_v2, faviq, x_fact, averitec, check_covid, healthver, covid_fact)
 _ALL = (
     x_notes.TASK,
     x_notes_media.TASK,
     wikipedia_edits.TASK,
-    *(module.TASK for module in _STATEMENTS),
+    claims.TASK,
+    *(module.TASK for module in _FROZEN),
     corrections.TASK,
     x_posts.TASK,
     claim_responses.TASK,
-    check_covid_retrieval.TASK,
-    scifact_retrieval.TASK,
+    evidence.CHECK_COVID,
+    evidence.SCIFACT,
     *(module.BINARY for module in (liar, fever, fever_v2, x_fact)),
 )
 TASKS: dict[str, Task] = {task.name: task for task in _ALL}
+DATASETS = {module.DATASET.name: module.DATASET for module in sorted(_FROZEN, key=lambda module: module.DATASET.name)}
+"""The frozen data sets of this package; `collectors.datasets.DATASETS` has those of others too."""
 
 
 def get_task(name: str) -> Task:

@@ -12,13 +12,12 @@ from typing import Any, Literal
 from pydantic import TypeAdapter, ValidationError
 
 from hellofresh.core.errors import DataError, UnknownNameError
+from hellofresh.core.files import model_fault
 from hellofresh.core.plugins import plugins
 from hellofresh.core.quarters import PeriodKind
 from hellofresh.stats.metrics import Metric, class_metrics, two_class_metrics
 from hellofresh.tasks.outputs import Choice, Output
 from hellofresh.tasks.samples import Candidate, Label, Sample
-
-__all__ = ["MOST_CLASSES", "SamplePage", "Task", "TextPart", "Track"]
 
 Track = Literal["decisions", "statements", "responses", "retrieval"]
 """Under which heading the site shows a task."""
@@ -189,10 +188,5 @@ class Task:
         try:
             return adapter.validate_json(line, strict=True)
         except ValidationError as error:
-            first = error.errors(include_url=False)[0]
-            field = ".".join(str(part) for part in first["loc"]) or "the line"
-            raise DataError(
-                f"not a sample of {self.name}: {field}: {first['msg'].lower()}",
-                where=where,
-                code="bad-sample",
-            ) from None
+            what = f"not a sample of {self.name}: {model_fault(error)}"
+            raise DataError(what, where=where, code="bad-sample") from None

@@ -3,26 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, replace
 
 from hellofresh.core.files import sha256_text
 from hellofresh.core.quarters import PeriodKind
 from hellofresh.stats.metrics import class_metrics
 from hellofresh.tasks._base import SamplePage, Task, TextPart
-from hellofresh.tasks.samples import Sample
-
-__all__ = [
-    "CheckedStatement",
-    "PublicCheckedStatement",
-    "PublicStatement",
-    "Statement",
-    "statement_task",
-    "with_evidence",
-]
+from hellofresh.tasks.samples import Sample, common_fields
 
 _FACT_CHECKERS = ("fact-checkers",)
 """The group of sources that hold verdicts on statements."""
 _CAP = 250
+_USUAL = "Is the statement true?"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,7 +47,7 @@ class CheckedStatement(Statement):
 
 def with_evidence(sample: Statement, evidence: tuple[str, ...]) -> CheckedStatement:
     """The same statement, judged by texts."""
-    return CheckedStatement(**{item.name: getattr(sample, item.name) for item in fields(sample)}, evidence=evidence)
+    return CheckedStatement(**common_fields(sample, Statement), evidence=evidence)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,23 +65,14 @@ class PublicCheckedStatement(PublicStatement):
     evidence_sha256: str
 
 
-def _common(sample: Statement) -> dict[str, object]:
-    names = ("id", "task", "edition", "period", "date", "group", "license", "language")
-    return {name: getattr(sample, name) for name in names}
-
-
 def _public(sample: Statement) -> PublicStatement:
     texts = "\n".join((sample.statement, sample.speaker, sample.context))
-    return PublicStatement(**_common(sample), statement_sha256=sha256_text(texts))  # type: ignore[arg-type]
+    return PublicStatement(**common_fields(sample), language=sample.language, statement_sha256=sha256_text(texts))
 
 
 def _public_checked(sample: CheckedStatement) -> PublicCheckedStatement:
-    texts, evidence = "\n".join((sample.statement, sample.speaker, sample.context)), "\n".join(sample.evidence)
-    return PublicCheckedStatement(
-        **_common(sample),  # type: ignore[arg-type]  # the fields of every sample, and the language
-        statement_sha256=sha256_text(texts),
-        evidence_sha256=sha256_text(evidence),
-    )
+    shared, evidence = common_fields(_public(sample), PublicStatement), "\n".join(sample.evidence)
+    return PublicCheckedStatement(**shared, evidence_sha256=sha256_text(evidence))
 
 
 def _slots(sample: Statement) -> Mapping[str, str]:
@@ -149,7 +132,7 @@ def statement_task(
         living: whether new statements come every quarter.
     """
     sample, public = (CheckedStatement, PublicCheckedStatement) if evidence else (Statement, PublicStatement)
-    usual = "Do these texts support or refute the statement?" if evidence else "Is the statement true?"
+    usual = "Do these texts support or refute the statement?" if evidence else _USUAL
     return Task(
         name=name,
         title=title,
@@ -174,6 +157,19 @@ def statement_task(
         metrics=class_metrics(classes),
         prompts="checked-statements" if evidence else "statements",
         subgroups=(*subgroups, "language"),
+    )
+
+
+def two_classes(task: Task, *, prefix: str, classes: tuple[str, str] = ("false", "true")) -> Task:
+    """The same task with two classes, into which those of the original labels are put."""
+    return replace(
+        task,
+        name=f"{task.name}-binary",
+        title=f"{task.title}, two classes",
+        question=_USUAL,
+        id_prefix=prefix,
+        classes=classes,
+        metrics=class_metrics(classes),
     )
 
 

@@ -7,10 +7,8 @@ from collections.abc import Mapping
 from hellofresh.core.quarters import PeriodKind
 from hellofresh.stats.metrics import mean
 from hellofresh.tasks._base import Task
-from hellofresh.tasks._evidence import EvidenceQuery
+from hellofresh.tasks.evidence import EvidenceQuery
 from hellofresh.tasks.outputs import Response
-
-__all__ = ["RUBRIC", "TASK"]
 
 RUBRIC = "evidence-5"
 """The rubric whose overall criterion ranks systems."""

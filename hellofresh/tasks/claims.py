@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from hellofresh.tasks._statements import Statement as Claim
 from hellofresh.tasks._statements import statement_task
-
-__all__ = ["LICENSE", "TASK", "Claim"]
 
 LICENSE = "CC-BY-4.0"
 """Of the feed; publishers may have terms of their own for their pages."""

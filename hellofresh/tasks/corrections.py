@@ -11,9 +11,6 @@ from hellofresh.stats.metrics import mean
 from hellofresh.tasks._base import Task
 from hellofresh.tasks.outputs import Response
 from hellofresh.tasks.samples import Sample
-from hellofresh.tasks.x_notes import LICENSE
-
-__all__ = ["LICENSE", "RUBRIC", "TASK", "MisleadingPost"]
 
 RUBRIC = "correction-13"
 """The rubric whose overall criterion ranks systems."""

@@ -9,8 +9,6 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal
 
-__all__ = ["Image", "ImageType", "Media", "MediaKind", "media_of"]
-
 MediaKind = Literal["photo", "video", "animation"]
 """What a post shows; of a video and an animation only the poster frame is looked at."""
 ImageType = Literal["image/jpeg", "image/png", "image/webp"]

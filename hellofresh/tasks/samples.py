@@ -13,19 +13,6 @@ from pydantic import Field as JsonField
 
 from hellofresh.core.quarters import utc_text
 
-__all__ = [
-    "MAIN",
-    "PROSPECTIVE",
-    "Candidate",
-    "EditionName",
-    "Fact",
-    "Label",
-    "Sample",
-    "Split",
-    "SplitName",
-    "to_json",
-]
-
 
 class Split(StrEnum):
     """The splits of an edition: the samples that systems are ranked on, and those that were undecided when drawn."""
@@ -110,3 +97,8 @@ def to_json(value: object) -> Any:
     if isinstance(value, list | tuple):
         return [to_json(item) for item in value]
     return value
+
+
+def common_fields(sample: Sample, kind: type[Sample] = Sample) -> dict[str, Any]:
+    """The fields that a sample shares with a kind of samples, by name."""
+    return {item.name: getattr(sample, item.name) for item in fields(kind)}

@@ -9,8 +9,6 @@ from hellofresh.core.quarters import PeriodKind
 from hellofresh.tasks._base import SamplePage, Task, TextPart
 from hellofresh.tasks.samples import Sample
 
-__all__ = ["TASK", "Edit", "EditRevision"]
-
 LICENSE = "CC-BY-SA-4.0"
 
 

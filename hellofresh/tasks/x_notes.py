@@ -9,9 +9,7 @@ from datetime import datetime, timedelta
 from hellofresh.core.files import sha256_text
 from hellofresh.core.quarters import PeriodKind
 from hellofresh.tasks._base import SamplePage, Task, TextPart
-from hellofresh.tasks.samples import Sample
-
-__all__ = ["TASK", "Note", "NoteText", "Post", "PublicNote", "WithheldText"]
+from hellofresh.tasks.samples import Sample, common_fields
 
 LICENSE = "LicenseRef-X-content"
 
@@ -64,18 +62,13 @@ class PublicNote(Sample):
     note: WithheldText
 
 
+def withheld_text(part: Post | NoteText) -> WithheldText:
+    """A post or note as it is published."""
+    return WithheldText(part.id, part.date, sha256_text(part.text))
+
+
 def _public(sample: Note) -> PublicNote:
-    return PublicNote(
-        id=sample.id,
-        task=sample.task,
-        edition=sample.edition,
-        period=sample.period,
-        date=sample.date,
-        group=sample.group,
-        license=sample.license,
-        post=WithheldText(sample.post.id, sample.post.date, sha256_text(sample.post.text)),
-        note=WithheldText(sample.note.id, sample.note.date, sha256_text(sample.note.text)),
-    )
+    return PublicNote(**common_fields(sample), post=withheld_text(sample.post), note=withheld_text(sample.note))
 
 
 def _slots(sample: Note) -> Mapping[str, str]:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 
 from hellofresh.core.files import sha256_text
 from hellofresh.tasks import x_notes
 from hellofresh.tasks._base import SamplePage, TextPart
 from hellofresh.tasks.images import Media, MediaKind
-
-__all__ = ["TASK", "IllustratedNote", "PublicIllustratedNote", "WithheldMedia", "described"]
+from hellofresh.tasks.samples import common_fields
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,8 +57,7 @@ def described(text: str, media: tuple[Media, ...]) -> str:
 
 def _public(sample: IllustratedNote) -> PublicIllustratedNote:
     whole = x_notes.TASK.public(sample)
-    common = {field.name: getattr(whole, field.name) for field in fields(x_notes.PublicNote)}
-    return PublicIllustratedNote(**common, media=tuple(map(withheld, sample.media)))
+    return PublicIllustratedNote(**common_fields(whole, x_notes.PublicNote), media=tuple(map(withheld, sample.media)))
 
 
 def _slots(sample: IllustratedNote) -> Mapping[str, str]:

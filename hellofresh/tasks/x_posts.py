@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 
-from hellofresh.core.files import sha256_text
 from hellofresh.core.quarters import PeriodKind
 from hellofresh.tasks import corrections
 from hellofresh.tasks._base import SamplePage, Task, TextPart
 from hellofresh.tasks.images import Media
 from hellofresh.tasks.outputs import Response
-from hellofresh.tasks.samples import Candidate, Sample
-from hellofresh.tasks.x_notes import Post, WithheldText
+from hellofresh.tasks.samples import Candidate, Sample, common_fields
+from hellofresh.tasks.x_notes import Post, WithheldText, withheld_text
 from hellofresh.tasks.x_notes_media import WithheldMedia, withheld
-
-__all__ = ["TASK", "NotedPost", "PublicNotedPost"]
 
 _SECOND = {"scores": "human-average", "status": "human-low"}
 """The system under whose name a post's second note is rated, by what its two notes were chosen by."""
@@ -46,10 +43,9 @@ class PublicNotedPost(Sample):
 
 
 def _public(sample: NotedPost) -> PublicNotedPost:
-    common = {field.name: getattr(sample, field.name) for field in fields(Sample)}
     return PublicNotedPost(
-        **common,
-        post=WithheldText(sample.post.id, sample.post.date, sha256_text(sample.post.text)),
+        **common_fields(sample),
+        post=withheld_text(sample.post),
         media=tuple(map(withheld, sample.media)),
         modality=sample.modality,
     )

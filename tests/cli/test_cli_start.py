@@ -10,10 +10,11 @@ from collections.abc import Iterator
 
 import pytest
 
+from collectors import options
 from collectors.notes import SERVICES, LabelSource
 from collectors.wikipedia import EditsSettings, Kind
 from hellofresh.cli import _handler, main
-from hellofresh.cli.arguments import command_line, sources, submissions
+from hellofresh.cli.arguments import command_line, submissions
 from hellofresh.cli.renamed import RENAMED
 from hellofresh.submissions.format import REGIMES
 from hellofresh.submissions.inbox import VARIABLE
@@ -28,7 +29,10 @@ HEAVY = (
     "lxml",
     "sklearn",
     "vl_convert",
-    "collectors",
+    "collectors.claims",
+    "collectors.jobs",
+    "collectors.notes",
+    "collectors.wikipedia",
     "leaderboard",
     "inspect_ai",
 )
@@ -87,7 +91,7 @@ def test_a_command_loads_only_its_own_handlers() -> None:
     modules = loaded(after("models", "list"))
     assert "hellofresh.cli.models" in modules
     assert (
-        not of(modules, "collectors")
+        not (of(modules, "collectors") - {"collectors", "collectors.options"})
         | of(modules, "leaderboard")
         | of(modules, "hellofresh.results.board")
         | of(modules, "polars")
@@ -122,10 +126,10 @@ def test_every_command_and_argument_is_explained() -> None:
 
 
 def test_names_that_help_repeats_are_those_of_the_rooms_that_own_them() -> None:
-    assert tuple(str(item) for item in LabelSource) == sources.LABEL_SOURCES
-    assert tuple(str(kind) for kind in Kind) == sources.KINDS
-    assert tuple(str(kind) for kind in EditsSettings().kinds) == sources.DEFAULT_KINDS
-    assert tuple(SERVICES) == sources.SERVICES
+    assert tuple(str(item) for item in LabelSource) == options.LABEL_SOURCES
+    assert tuple(str(kind) for kind in Kind) == options.KINDS
+    assert tuple(str(kind) for kind in EditsSettings().kinds) == options.DEFAULT_KINDS
+    assert tuple(SERVICES) == options.SERVICES
     assert tuple(map(str, Split)) == submissions.SPLITS
     assert submissions.REGIMES == REGIMES
     assert submissions.INBOX_VARIABLE == VARIABLE

@@ -31,7 +31,7 @@ from leaderboard.data.dues import load_dues
 from leaderboard.views import PAGES
 
 DOCUMENT = Path(__file__).resolve().parents[2] / "docs" / "extending.md"
-MODULES = ("rumours_task", "rumours_files")
+MODULE = "rumours"
 VERDICTS = ["denied"] * 35 + ["open"] * 10 + ["confirmed"] * 5
 CLASSES = {"denied": "false", "open": "unproven", "confirmed": "true"}
 EDITION = Frozen("rumours", "50")
@@ -57,9 +57,9 @@ def blocks(language: str) -> list[str]:
 
 
 def install(folder: Path) -> None:
-    """The example's two files as an installed package with its entry points."""
-    for name, code in zip(MODULES, blocks("python"), strict=True):
-        (folder / f"{name}.py").write_text(code)
+    """The example as an installed package with its entry points."""
+    [code] = blocks("python")
+    (folder / f"{MODULE}.py").write_text(code)
     metadata = folder / "rumours-1.0.dist-info"
     metadata.mkdir()
     (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: rumours\nVersion: 1.0\n")
@@ -105,13 +105,12 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, chat: Any, loopback: 
 
     chat.behave = answer
     (tmp_path / "hellofresh.toml").write_text(MODEL.format(base_url=chat.base_url))
-    task, files = (importlib.import_module(name) for name in MODULES)
-    register_task(task.TASK)
-    register_dataset(files.DATASET)
+    module = importlib.import_module(MODULE)
+    register_task(module.TASK)
+    register_dataset(module.DATASET)
     yield Place(Workspace(tmp_path / "data"), file, chat)
     del TASKS["rumours"], DATASETS["rumours"]
-    for name in MODULES:
-        del sys.modules[name]
+    del sys.modules[MODULE]
 
 
 def hand_in(place: Place) -> None:

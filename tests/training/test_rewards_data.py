@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from collectors.datasets.judged import read_judged
+from collectors.labelled import read_judged
 from hellofresh.core.files import sha256_text
 from hellofresh.evidence.retrieval.encoders import MiniLm
 from hellofresh.rewards.base import Beside, RewardMeasure

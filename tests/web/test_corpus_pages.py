@@ -17,11 +17,10 @@ from urllib.parse import urlsplit
 
 import pytest
 
-import collectors
 import hellofresh
 
-PAGES = Path(hellofresh.__file__).parent / "evidence" / "web" / "corpus"
-SAMPLE = Path(collectors.__file__).parent / "sample"
+PAGES = Path(hellofresh.__file__).parent / "web" / "corpus"
+SAMPLE = Path(__file__).parents[2] / "benchmarks" / "made" / "sample"
 OVERLAP = 13
 FEWEST, MOST = 150, 350
 SHORT = {"hostile/very-short"}
@@ -89,7 +88,7 @@ def strings(value: object) -> Iterator[str]:
 
 
 def sample_files(kind: str) -> Iterator[Mapping[str, Any]]:
-    for path in sorted((SAMPLE / kind).glob("*.toml")):
+    for path in sorted((SAMPLE / f"written_{kind}").glob("*.toml")):
         yield tomllib.loads(path.read_text(encoding="utf-8"))
 
 

@@ -1,51 +1,214 @@
-"""The manifest of a downloaded dump: which files it has, and their hashes, which need not be taken again.
+"""Taking a snapshot of the public dump: which day, which shards, and a manifest of what was fetched.
 
-A hash counts as known as long as the file is the very one that was hashed: same name, size and time of last change of
-its inode. Writing to a file, replacing it, or unpacking it from an archive sets that time, and no program can choose
-it, so that a manifest that came with a dump from elsewhere is not believed.
+Layout: `<base>/YYYY/MM/DD/<table>/<stem>-NNNNN.zip`, shards numbered from 0 (see
+https://communitynotes.x.com/guide/en/under-the-hood/download-data). The source keeps about a week, and a snapshot is
+cumulative: one a month is what a quarter needs later.
+
+The manifest holds hashes, which need not be taken again as long as a file is the very one that was hashed: same name,
+size and time of last change of its inode. Writing to a file, replacing it, or unpacking it from an archive sets that
+time, and no program can choose it, so that a manifest that came with a dump from elsewhere is not believed.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import asyncio
+import re
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from datetime import date
+from datetime import date, timedelta
 from pathlib import Path
 from typing import Annotated
 
 from pydantic import Strict
 
-from collectors.notes.dump.shards import UNFINISHED
-from collectors.notes.dump.tables import RATINGS
-from hellofresh.core.errors import DataError
+from collectors.notes.dump.files import UNFINISHED, check_zip
+from collectors.notes.dump.tables import ENROLLMENT, HISTORY, NOTES, RATINGS, DumpTable
+from hellofresh.core.errors import DataError, SourceError, UsageError, WorkspaceError
 from hellofresh.core.files import read_model, sha256_file, write_json
+from hellofresh.core.net.lock import locked
+from hellofresh.core.net.transfer import DownloadPolicy, Transfer, download_session
 from hellofresh.releases.candidates.rows import SourceFile
 
-__all__ = ["MANIFEST", "SnapshotManifest", "known_hashes", "newest_snapshot", "read_manifest", "write_manifest"]
+PUBLIC_URL = "https://ton.twimg.com/birdwatch-public-data"
+_DAYS_BACK = 3
+_MOST_SHARDS = 10_000
+_URL = re.compile(r"https?://[^\s?#]+")
+
+
+@dataclass(frozen=True, slots=True)
+class DumpRequest:
+    """What to fetch.
+
+    Attributes:
+        day: of the dump; None for the newest one of today and the three days before.
+        ratings: fetch the ratings too, about 11 GB.
+        base_url: where the dumps are.
+        policy: when to give up.
+    """
+
+    day: date | None = None
+    ratings: bool = False
+    base_url: str = PUBLIC_URL
+    policy: DownloadPolicy = field(default_factory=DownloadPolicy)
+
+    def __post_init__(self) -> None:
+        if not _URL.fullmatch(self.base_url):
+            raise UsageError("no URL", where=f"base_url {self.base_url!r}", expected="http(s)://...", code="bad-url")
+
+    @property
+    def tables(self) -> tuple[DumpTable, ...]:
+        """The tables, those that must be there first."""
+        return (NOTES, HISTORY, *((RATINGS,) if self.ratings else ()), ENROLLMENT)
+
+    def url(self, day: date, table: DumpTable, number: int) -> str:
+        """Where a shard is."""
+        return f"{self.base_url.rstrip('/')}/{day:%Y/%m/%d}/{table.subfolder}/{_name(table, number)}"
+
+
+@dataclass(frozen=True, slots=True)
+class DumpSnapshot:
+    """A dump on the disk.
+
+    Attributes:
+        day: of the dump.
+        folder: where it is, in the published subfolders, with its `manifest.json`.
+        files: every file with size and SHA-256; names are paths in the folder.
+        skipped: whether it was all there already.
+    """
+
+    day: date
+    folder: Path
+    files: Sequence[SourceFile]
+    skipped: bool
+
+
+def download(
+    folder: Path,
+    request: DumpRequest,
+    *,
+    today: date,
+    progress: Callable[[str], None],
+    sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+) -> DumpSnapshot:
+    """Fetch a dump into `folder/<day>`; what is there is not fetched again.
+
+    Args:
+        folder: holds a folder for each day.
+        request: what to fetch.
+        today: the day to walk back from (UTC).
+        progress: called with a sentence now and then.
+        sleep: waits so many seconds.
+
+    Raises:
+        SourceError: if there is no such dump, or the server keeps failing or sends damaged files.
+        WorkspaceError: if files cannot be written, or another process is fetching this dump.
+    """
+    if request.day is not None and (whole := _whole(folder, request.day, request)):
+        return whole
+    return asyncio.run(_download(folder, request, today, progress, sleep))
+
+
+async def _download(
+    folder: Path,
+    request: DumpRequest,
+    today: date,
+    progress: Callable[[str], None],
+    sleep: Callable[[float], Awaitable[None]],
+) -> DumpSnapshot:
+    policy = request.policy
+    async with download_session(policy) as session:
+        transfer = Transfer(session, policy, sleep, progress, check_zip)
+        day = await _find_day(transfer, request, today)
+        if whole := _whole(folder, day, request):
+            return whole
+        place = folder / day.isoformat()
+        with locked(place / ".lock", what="fetching this dump", code="busy"):
+            for table in request.tables:
+                await _fetch_table(transfer, request, day, place, table)
+            manifest = write_manifest(place, day, request.base_url, progress)
+            return DumpSnapshot(day, place, manifest.files, skipped=False)
+
+
+async def _find_day(transfer: Transfer, request: DumpRequest, today: date) -> date:
+    """The newest day whose tables have all begun to appear."""
+    days = [request.day] if request.day else [today - timedelta(days=back) for back in range(_DAYS_BACK + 1)]
+    needed = [table for table in request.tables if table is not ENROLLMENT]
+    for day in days:
+        transfer.progress(f"looking for the dump of {day}")
+        for table in needed:
+            if not await transfer.exists(request.url(day, table, 0)):
+                break
+        else:
+            return day
+    raise SourceError(
+        f"no whole dump of {' or '.join(str(day) for day in days)}",
+        where=request.base_url,
+        expected=" and ".join(_name(table, 0) for table in needed),
+        fix="The source keeps about a week: name one of its days with --date, or try again tomorrow.",
+        code="no-dump",
+    )
+
+
+async def _fetch_table(transfer: Transfer, request: DumpRequest, day: date, place: Path, table: DumpTable) -> None:
+    """All shards of a table; a mark in its folder says so as long as some may be missing."""
+    mark = place / table.subfolder / UNFINISHED
+    try:
+        mark.parent.mkdir(parents=True, exist_ok=True)
+        mark.touch()
+        await _fetch_shards(transfer, request, day, place, table)
+        mark.unlink()
+    except OSError as error:
+        raise WorkspaceError(f"cannot write: {error.strerror}", where=str(mark.parent), code="unwritable") from error
+
+
+async def _fetch_shards(transfer: Transfer, request: DumpRequest, day: date, place: Path, table: DumpTable) -> None:
+    for number in range(_MOST_SHARDS):
+        target = place / table.subfolder / _name(table, number)
+        if target.is_file() or await transfer.fetch(request.url(day, table, number), target):
+            continue
+        if await transfer.exists(request.url(day, table, number + 1)):
+            raise SourceError(
+                f"{_name(table, number)} is missing, but the next one is there",
+                where=request.url(day, table, number),
+                fix="Without it rows would be lost: run the same command again later.",
+                code="missing-shard",
+            )
+        if not number and table is not ENROLLMENT:
+            raise SourceError(f"no {table.title}", where=request.url(day, table, 0), code="missing-table")
+        return
+
+
+def _whole(folder: Path, day: date, request: DumpRequest) -> DumpSnapshot | None:
+    """The snapshot of the day if its manifest is there, covers the request, and every file has its size."""
+    place = folder / day.isoformat()
+    manifest = read_manifest(place)
+    if manifest is None or (request.ratings and not manifest.ratings):
+        return None
+    try:
+        same = all((place / item.name).stat().st_size == item.size for item in manifest.files)
+    except OSError:
+        return None
+    return DumpSnapshot(day, place, manifest.files, skipped=True) if same else None
+
+
+def _name(table: DumpTable, number: int) -> str:
+    return f"{table.stem}-{number:05d}.zip"
+
 
 MANIFEST = "manifest.json"
 
 
 @dataclass(frozen=True, slots=True)
 class SnapshotManifest:
-    """What a snapshot holds.
+    """What a snapshot holds, as its file says.
 
     Attributes:
+        date: the day of the dump.
         base_url: where it was downloaded from.
         ratings: whether the ratings are among the files.
         files: every file with size and SHA-256; names are paths in the folder.
-        changed_ns: when the inode of each file last changed (ns since 1970).
+        changed_ns: when the inode of each file last changed (ns since 1970), by name; earlier versions wrote none.
     """
-
-    base_url: str
-    ratings: bool
-    files: Sequence[SourceFile]
-    changed_ns: Sequence[int]
-
-
-@dataclass(frozen=True, slots=True)
-class _StoredManifest:
-    """The same as a file: the times are by file name; files of earlier versions have none."""
 
     date: str
     base_url: str
@@ -65,19 +228,17 @@ def write_manifest(place: Path, day: date, base_url: str, progress: Callable[[st
         files.append(SourceFile(path.relative_to(place).as_posix(), status.st_size, sha256_file(path)))
         changed[files[-1].name] = status.st_ctime_ns
     ratings = any(item.name.startswith(f"{RATINGS.subfolder}/") for item in files)
-    manifest = SnapshotManifest(base_url, ratings, files, list(changed.values()))
-    write_json(place / MANIFEST, asdict(_StoredManifest(day.isoformat(), base_url, ratings, files, changed)))
+    manifest = SnapshotManifest(day.isoformat(), base_url, ratings, files, changed)
+    write_json(place / MANIFEST, asdict(manifest))
     return manifest
 
 
 def read_manifest(place: Path) -> SnapshotManifest | None:
     """The folder's manifest, or None if there is none, or it is none of ours."""
     try:
-        stored = read_model(place / MANIFEST, _StoredManifest)
+        return read_model(place / MANIFEST, SnapshotManifest)
     except (DataError, OSError):
         return None
-    changed = [stored.changed_ns.get(item.name, 0) for item in stored.files]
-    return SnapshotManifest(stored.base_url, stored.ratings, stored.files, changed)
 
 
 def newest_snapshot(folder: Path, base_url: str) -> Path | None:
@@ -94,12 +255,14 @@ def known_hashes(place: Path) -> Mapping[Path, SourceFile]:
     """The hashes of the files that are unchanged since the manifest was written, by path, with the files' own names."""
     manifest = read_manifest(place)
     known: dict[Path, SourceFile] = {}
-    for item, changed_ns in zip(manifest.files, manifest.changed_ns, strict=True) if manifest else ():
+    if manifest is None:
+        return known
+    for item in manifest.files:
         path = place / item.name
         try:
             status = path.stat()
         except (OSError, ValueError):
             continue
-        if (status.st_size, status.st_ctime_ns) == (item.size, changed_ns):
+        if (status.st_size, status.st_ctime_ns) == (item.size, manifest.changed_ns.get(item.name)):
             known[path] = SourceFile(path.name, item.size, item.sha256)
     return known

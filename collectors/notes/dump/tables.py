@@ -7,6 +7,7 @@ in texts; columns come and go over the years. Ids are 64-bit integers from the f
 from __future__ import annotations
 
 import os
+import tomllib
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -17,24 +18,23 @@ from typing import BinaryIO, NamedTuple
 
 import polars as pl
 
-from collectors.notes.dump.columns import ENROLLMENT_COLUMNS, HISTORY_COLUMNS, NOTES_COLUMNS, RATINGS_COLUMNS
+from collectors.notes.dump.files import Shard, find_shards, open_shard
 from collectors.notes.dump.lines import (
     BLOCK_BYTES,
     BLOCKS_KEPT,
     NOTHING,
+    SHORTEST_LINE,
     LineLayout,
     Rejects,
+    Sieve,
+    SiftedLines,
     check_lines,
     line_blocks,
     new_ring,
     split_good,
     without_returns,
 )
-from collectors.notes.dump.shards import Shard, find_shards, open_shard
-from collectors.notes.dump.sieve import SHORTEST_LINE, Sieve, SiftedLines
 from hellofresh.core.errors import SourceError, WorkspaceError
-
-__all__ = ["ENROLLMENT", "HISTORY", "NOTES", "RATINGS", "DumpTable", "TableReader", "WantedColumns"]
 
 _FAULTY = "is faulty"
 _THREADS = max(2, min(4, os.cpu_count() or 2))  # of which there must be fewer than BLOCKS_KEPT
@@ -63,16 +63,18 @@ class DumpTable:
     aliases: tuple[tuple[str, str], ...] = ()
 
 
-NOTES = DumpTable("notes", "notes", "notes", NOTES_COLUMNS, (("participantId", "noteAuthorParticipantId"),))
-HISTORY = DumpTable(
-    "note status history",
-    "noteStatusHistory",
-    "noteStatusHistory",
-    HISTORY_COLUMNS,
-    (("participantId", "noteAuthorParticipantId"),),
-)
-RATINGS = DumpTable("ratings", "ratings", "noteRatings", RATINGS_COLUMNS, (("participantId", "raterParticipantId"),))
-ENROLLMENT = DumpTable("user enrollment", "userEnrollment", "userEnrollment", ENROLLMENT_COLUMNS)
+_COLUMNS = tomllib.loads(Path(__file__).with_name("columns.toml").read_text("utf-8"))
+
+
+def _table(title: str, stem: str, columns: str, subfolder: str = "", former: str = "") -> DumpTable:
+    aliases = (("participantId", former),) if former else ()
+    return DumpTable(title, stem, subfolder or stem, tuple(_COLUMNS[columns].split()), aliases)
+
+
+NOTES = _table("notes", "notes", "notes", former="noteAuthorParticipantId")
+HISTORY = _table("note status history", "noteStatusHistory", "history", former="noteAuthorParticipantId")
+RATINGS = _table("ratings", "ratings", "ratings", subfolder="noteRatings", former="raterParticipantId")
+ENROLLMENT = _table("user enrollment", "userEnrollment", "enrollment")
 
 
 @dataclass(frozen=True, slots=True)
@@ -375,9 +377,11 @@ class _ShardReading:
         frame = _parsed(good, self._layout, self._wanted)
         if frame is None:
             raise SourceError(
-                "lines cannot be read", where=self._layout.name, expected="rows as the header promises",
+                "lines cannot be read",
+                where=self._layout.name,
+                expected="rows as the header promises",
                 code="unreadable-lines",
-            )  # fmt: skip
+            )
         self.headers += headers
         self._rejects.good += frame.height
         return frame

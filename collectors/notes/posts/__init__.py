@@ -5,13 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from collectors.notes.posts.api_v2 import API_V2
-from collectors.notes.posts.chain import ChainedPosts, Online
+from collectors.notes.posts.base import FoundPost, Manners, PostSource, PostStatus, Service, snowflake_time
 from collectors.notes.posts.embed import EMBED
-from collectors.notes.posts.found import FoundPost, PostSource, PostStatus, snowflake_time
-from collectors.notes.posts.fxtwitter import FXTWITTER
 from collectors.notes.posts.local import LocalPosts
-from collectors.notes.posts.oembed import OEMBED
-from collectors.notes.posts.service import Manners, Service
+from collectors.notes.posts.online import ChainedPosts, Online
 
 __all__ = [
     "SERVICES",
@@ -26,5 +23,5 @@ __all__ = [
     "snowflake_time",
 ]
 
-SERVICES: Mapping[str, Service] = {service.name: service for service in (EMBED, OEMBED, API_V2, FXTWITTER)}
+SERVICES: Mapping[str, Service] = {service.name: service for service in (EMBED, API_V2)}
 """Every web service by name; a new one is a file here and a name in this line."""

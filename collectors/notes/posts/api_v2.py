@@ -12,13 +12,23 @@ from typing import Any
 
 from pydantic import Field
 
-from collectors.notes.posts._answers import AnswerPart, BadReply, Several, check, load_reply, posted_at
-from collectors.notes.posts._media import media_in
-from collectors.notes.posts.found import FoundPost, PostStatus
-from collectors.notes.posts.service import Manners, PostAnswer, PostRequest, Service, ServiceReply
+from collectors.notes.posts.base import (
+    AnswerPart,
+    BadReply,
+    FoundPost,
+    Manners,
+    PostAnswer,
+    PostRequest,
+    PostStatus,
+    Service,
+    ServiceReply,
+    Several,
+    check,
+    load_reply,
+    media_in,
+    posted_at,
+)
 from hellofresh.core.files import canonical_json
-
-__all__ = ["API_V2", "ApiPost", "post_from_api"]
 
 _OF_POSTS = (None, "id", "ids")
 _PROBLEMS = (

@@ -14,13 +14,20 @@ from typing import Any
 
 from pydantic import Field
 
-from collectors.notes.posts._answers import AnswerPart, BadReply, Several, check, posted_at
-from collectors.notes.posts._media import media_in
-from collectors.notes.posts.found import FoundPost, PostStatus
-from collectors.notes.posts.service import PostRequest, Service, one_by_one
+from collectors.notes.posts.base import (
+    AnswerPart,
+    BadReply,
+    FoundPost,
+    PostRequest,
+    PostStatus,
+    Service,
+    Several,
+    check,
+    media_in,
+    one_by_one,
+    posted_at,
+)
 from hellofresh.tasks.images import Media
-
-__all__ = ["EMBED", "EmbedAnswer", "post_from_embed", "request_token"]
 
 _DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
 

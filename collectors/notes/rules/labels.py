@@ -11,10 +11,8 @@ from enum import StrEnum
 
 import polars as pl
 
-from collectors.notes.dump.tables import WantedColumns
+from collectors.notes.dump.tables import ENROLLMENT, TableReader, WantedColumns
 from hellofresh.core.errors import SourceError
-
-__all__ = ["DAY_MS", "LABELS", "LabelSource", "NoteState", "history_columns", "settle", "still_open"]
 
 _STATUS_NAME = re.compile(r"[A-Z_]{1,60}")
 DAY_MS = 86_400_000
@@ -114,3 +112,46 @@ def _refuse_unknown(joined: pl.DataFrame, column: str) -> None:
             code="unknown-status",
             fix="If the source has a new status, the collector has to learn it.",
         )
+
+
+AI_STATES = ("apiEarnedIn", "apiTestUser", "apiEarnedOut")
+AUTHOR, COLLABORATIVE = "noteAuthorParticipantId", "isCollaborativeNote"
+_COLUMNS = WantedColumns(texts=("participantId", "enrollmentState"))
+
+
+def flag_writers(notes: pl.DataFrame, reader: TableReader, *, required: bool) -> pl.DataFrame:
+    """The notes without their authors, with `ai_writer` and `collaborative`: true, false, or null for not known.
+
+    Args:
+        notes: with the columns `AUTHOR` and `COLLABORATIVE`, empty where the dump has none.
+        reader: of the dump.
+        required: the answer decides what is kept.
+
+    Raises:
+        SourceError: if it is required, and the dump has no enrollment or no authors.
+    """
+    known = reader.has(ENROLLMENT)
+    named = pl.col(AUTHOR) != ""
+    if required and not (known and notes.select(named.all()).item()):
+        raise SourceError(
+            "the dump does not say who is an AI writer",
+            where=str(reader.dump),
+            expected=f"{ENROLLMENT.stem}-00000.zip, and {AUTHOR} in every note",
+            fix="Add the table, or leave --human-only out.",
+            code="unknown-writers",
+        )
+    machines = _machines(notes[AUTHOR], reader) if known else pl.Series(dtype=pl.String)
+    by_machine = pl.col(AUTHOR).is_in(machines.implode()) if known else pl.lit(None, pl.Boolean)
+    return notes.with_columns(
+        pl.when(named).then(by_machine).alias("ai_writer"),
+        pl.when(pl.col(COLLABORATIVE) != "").then(pl.col(COLLABORATIVE) == "1").alias("collaborative"),
+    ).drop(AUTHOR, COLLABORATIVE)
+
+
+def _machines(authors: pl.Series, reader: TableReader) -> pl.Series:
+    """Those of the authors who are AI writers."""
+    found: set[str] = set()
+    for frame in reader.frames(ENROLLMENT, _COLUMNS):
+        mine = pl.col("participantId").is_in(authors.implode())
+        found.update(frame.filter(pl.col("enrollmentState").is_in(AI_STATES) & mine)["participantId"])
+    return pl.Series(sorted(found), dtype=pl.String)

@@ -15,21 +15,17 @@ from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from collectors.wikipedia.api.answers import WikiAnswers
 from collectors.wikipedia.api.polite import PoliteSession, WikiLimits
-from collectors.wikipedia.api.site import REVERTED, RecentChange, WikiSite
+from collectors.wikipedia.api.site import REVERTED, RecentChange, WikiAnswers, WikiSite
 from collectors.wikipedia.api.source import EditSampling, LiveSource, Window
 
 # Private names: what makes candidates of decisions is the same for both routes.
 from collectors.wikipedia.collect import _collection, _Found, _take, _Task
 from collectors.wikipedia.rules.history import Revision, WikiPage, collapse_runs
-from collectors.wikipedia.rules.stability import Decision, Follower
-from collectors.wikipedia.settings import EditsSettings
+from collectors.wikipedia.rules.stability import Decision, EditsSettings, Follower
 from hellofresh.core.errors import SourceError
 from hellofresh.core.quarters import Quarter, utc_text
 from hellofresh.releases.candidates.rows import Collection, SourceFile
-
-__all__ = ["collect_live"]
 
 Progress = Callable[[str], None]
 _BETWEEN_REPORTS_S = 2.0

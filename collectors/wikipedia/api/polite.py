@@ -27,8 +27,6 @@ from hellofresh.core.net.rate import RateLimit
 from hellofresh.core.net.retry import PASSING, RetryPolicy
 from hellofresh.core.net.retry_after import retry_after_s
 
-__all__ = ["Clock", "PoliteSession", "WikiLimits"]
-
 _CHUNK = 1 << 16
 _LARGEST_ANSWER = 1 << 27  # bytes; MediaWiki itself stops at 8 MiB of content unless told otherwise
 _MAXLAG_S = 5

@@ -6,24 +6,26 @@ answered before is taken from disk.
 
 from __future__ import annotations
 
+import lzma
+import sqlite3
+import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC
-from typing import Any
+from pathlib import Path
+from typing import Any, Self
 from urllib.parse import urlsplit
 
 import mwclient
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, ValidationError
 
-from collectors.wikipedia.api.answers import WikiAnswers
 from collectors.wikipedia.api.polite import PoliteSession
 from collectors.wikipedia.api.source import Window
 from collectors.wikipedia.rules.history import Revision, WikiPage
-from hellofresh.core.errors import SourceError
-from hellofresh.core.files import canonical_json
+from hellofresh.core.errors import SourceError, WorkspaceError
+from hellofresh.core.files import canonical_json, model_fault
+from hellofresh.core.net.database import open_database
 from hellofresh.core.quarters import utc_text
-
-__all__ = ["REVERTED", "RecentChange", "WikiSite"]
 
 REVERTED = "mw-reverted"
 """The tag that MediaWiki itself gives to edits that were taken back (https://www.mediawiki.org/wiki/Manual:Reverts)."""
@@ -307,9 +309,7 @@ class WikiSite:
         try:
             return _Body.model_validate_json(answer)
         except ValidationError as error:
-            first = error.errors(include_url=False, include_input=False)[0]
-            place = ".".join(str(part) for part in first["loc"])
-            raise self._strange(f"{place}: {first['msg']}") from None
+            raise self._strange(model_fault(error)) from None
 
     def _strange(self, what: str) -> SourceError:
         return SourceError(
@@ -335,3 +335,73 @@ def _revision(item: _Revision) -> Revision:
         None if item.userhidden else item.user,
         None if slot.texthidden else slot.content,
     )
+
+
+_SCHEMA = "CREATE TABLE IF NOT EXISTS answers (question TEXT PRIMARY KEY, final INTEGER, body BLOB) WITHOUT ROWID"
+
+
+class WikiAnswers:
+    """A file of answers by question; safe to use from several threads.
+
+    An answer is *final* if the wiki would give the same again, such as a stretch of history that has a successor, and
+    *open* if time may add to it, such as the end of a history.
+
+    Args:
+        path: the file; it and its folder are made where needed.
+
+    Raises:
+        WorkspaceError: if it cannot be written, or is something else.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._lock = threading.Lock()
+        try:
+            self._db = open_database(path, _SCHEMA, wait_s=10, any_thread=True)
+        except (OSError, sqlite3.Error) as error:
+            raise self._unusable(error) from error
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Let go of the file."""
+        self._db.close()
+
+    def get(self, question: str) -> str | None:
+        """The answer, if there is one."""
+        try:
+            with self._lock:
+                row = self._db.execute("SELECT body FROM answers WHERE question = ?", (question,)).fetchone()
+            return None if row is None else lzma.decompress(row[0]).decode()
+        except (sqlite3.Error, lzma.LZMAError, UnicodeDecodeError) as error:
+            raise self._unusable(error) from error
+
+    def put(self, question: str, answer: str, *, final: bool) -> None:
+        """Keep an answer; it is on disk when this returns."""
+        body = lzma.compress(answer.encode(), preset=1)
+        try:
+            with self._lock:
+                self._db.execute("INSERT OR REPLACE INTO answers VALUES (?, ?, ?)", (question, int(final), body))
+        except sqlite3.Error as error:
+            raise self._unusable(error) from error
+
+    def forget_open(self) -> int:
+        """Drop the answers to which time may have added; returns how many there were."""
+        try:
+            with self._lock:
+                return self._db.execute("DELETE FROM answers WHERE NOT final").rowcount
+        except sqlite3.Error as error:
+            raise self._unusable(error) from error
+
+    def _unusable(self, error: Exception) -> WorkspaceError:
+        return WorkspaceError(
+            f"cannot be used ({error})",
+            where=str(self._path),
+            expected="a file of answers that this program has made, in a folder that can be written",
+            fix="Move it away to fetch everything again, or set HELLOFRESH_DATA to another folder.",
+            code="bad-answers",
+        )

@@ -14,8 +14,6 @@ from urllib.parse import urlsplit
 from hellofresh.core.errors import ConfigError, UsageError
 from hellofresh.core.quarters import Quarter, utc_text
 
-__all__ = ["EditSampling", "LiveSource", "Window", "check_contact", "read_titles"]
-
 _LONGEST_TITLE = 255  # bytes, MediaWiki's own limit
 _CONTACT = re.compile(r"[\x21-\x7e][\x20-\x7e]{3,198}[\x21-\x7e]")
 

@@ -2,28 +2,34 @@
 
 Schemas 0.3 to 0.11 (https://www.mediawiki.org/wiki/Help:Export), plain or packed by gzip, bzip2, xz or 7z; what it is
 packed by is told from the first bytes, not from the name. A document type or an entity of its own is refused.
+py7zr can only push what it unpacks, so a thread pushes into a pipe.
+
+A checksum is looked for in `SHA256SUMS` in the file's folder (lines of `<64 hex digits>  <name>`, as sha256sum writes
+them) and in `<name>.sha256` (such a line, or the digits alone).
 """
 
 from __future__ import annotations
 
 import bz2
 import gzip
+import io
 import lzma
+import os
+import re
 import tempfile
 import zlib
 from array import array
 from collections import deque
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
+from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
+from threading import Thread
 from typing import Any, BinaryIO, cast
 from xml.parsers import expat
 
-from collectors.wikipedia.dump.sevenzip import open_seven_zip
 from collectors.wikipedia.rules.history import Revision, WikiPage
-from hellofresh.core.errors import SourceError
-
-__all__ = ["ExportReader", "read_pages"]
+from hellofresh.core.errors import SourceError, UsageError
 
 _CHUNK = 1 << 18
 _LONGEST_TEXT = 1 << 26  # characters; MediaWiki's own limit is 2 MiB
@@ -368,3 +374,184 @@ def _in_order_of_time(revisions: Iterator[Revision]) -> Iterator[Revision]:
             text = spool.read(ends[place + 1] - ends[place]).decode()
             head = heads[place]
             yield head if head.text is None else head._replace(text=text)
+
+
+_ENDINGS = (".xml", ".xml.gz", ".xml.bz2", ".xml.xz", ".xml.7z", ".gz", ".bz2", ".xz", ".7z")
+_LISTS = ("SHA256SUMS", "sha256sums.txt")
+_LINE = re.compile(r"([0-9a-fA-F]{64})(?:\s+\*?(\S.*?))?\s*")
+_LONGEST_LIST = 1 << 26  # bytes
+
+
+def shards(dumps: Iterable[Path]) -> list[Path]:
+    """The files, with every folder replaced by the exports that lie in it, sorted by name.
+
+    Raises:
+        UsageError: if a folder holds no export.
+    """
+    found: list[Path] = []
+    for path in dumps:
+        inside = _exports(path) if path.is_dir() else [path]
+        if not inside:
+            raise UsageError(
+                "no export in the folder",
+                where=str(path),
+                expected=f"files whose names end in {', '.join(_ENDINGS[:5])}",
+                code="no-dump",
+            )
+        found += inside
+    return sorted(found, key=lambda path: (path.name, str(path)))
+
+
+def _exports(folder: Path) -> list[Path]:
+    return [
+        path
+        for path in folder.iterdir()
+        if path.is_file() and path.name.endswith(_ENDINGS) and not path.name.startswith(".")
+    ]
+
+
+def published_sha256(path: Path) -> str | None:
+    """What the file's SHA-256 should be, in lower case; None where nobody says.
+
+    Raises:
+        SourceError: if a file of checksums cannot be read, or says nothing about this one though made for it.
+    """
+    own = path.with_name(path.name + ".sha256")
+    if own.is_file():
+        for digest, name in _lines(own):
+            if name in ("", path.name):
+                return digest
+        raise SourceError(
+            f"no SHA-256 of {path.name}",
+            where=str(own),
+            expected="64 hexadecimal digits",
+            code="bad-checksums",
+        )
+    for sums in (path.with_name(name) for name in _LISTS):
+        if sums.is_file():
+            return next((digest for digest, name in _lines(sums) if Path(name).name == path.name), None)
+    return None
+
+
+def _lines(sums: Path) -> list[tuple[str, str]]:
+    try:
+        if sums.stat().st_size > _LONGEST_LIST:
+            raise SourceError("too long for a list of checksums", where=str(sums), code="bad-checksums")
+        text = sums.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise SourceError(
+            f"cannot be read ({error})", where=str(sums), expected="a list of checksums", code="bad-checksums"
+        ) from None
+    matches = [_LINE.fullmatch(line) for line in text.splitlines()]
+    return [(match[1].lower(), match[2] or "") for match in matches if match is not None]
+
+
+THREAD = "unpack-7z"
+
+
+def open_seven_zip(path: Path) -> BinaryIO:
+    """Open the file in the archive; it is unpacked as it is read, a pipe's length ahead.
+
+    Raises:
+        UsageError: if py7zr is not installed.
+        SourceError: if this is no archive of exactly one file; on reading, `EOFError` if it is cut or damaged.
+    """
+    try:
+        import py7zr
+    except ImportError:
+        raise UsageError(
+            "packed as 7z, which needs py7zr, which is not installed",
+            where=str(path),
+            fix="Install it with: pip install 'hellofresh[archives]', or unpack the file first.",
+            code="missing-extra",
+        ) from None
+    try:
+        archive = py7zr.SevenZipFile(path)
+        names = [entry.filename for entry in archive.list() if not entry.is_directory]
+    except Exception as error:  # py7zr raises whatever a broken header leads to
+        raise SourceError(
+            f"not a whole 7z archive ({type(error).__name__}: {error})",
+            where=str(path),
+            fix="Fetch the file again and compare its checksum.",
+            code="bad-archive",
+        ) from None
+    if len(names) != 1 or archive.needs_password():
+        archive.close()
+        raise SourceError(f"{len(names)} files in the archive", where=str(path), expected="one", code="bad-archive")
+    return cast(BinaryIO, io.BufferedReader(_Stream(archive), 1 << 18))
+
+
+class _Stream(io.RawIOBase):
+    """What a thread unpacks, to be read here."""
+
+    def __init__(self, archive: Any) -> None:
+        self._archive = archive
+        self._read, self._write = os.pipe()
+        self._error: BaseException | None = None
+        self._thread = Thread(target=self._unpack, name=THREAD, daemon=True)
+        self._thread.start()
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        count = os.readv(self._read, [buffer])
+        if not count:
+            self._thread.join()
+            if self._error is not None:
+                raise EOFError(f"{type(self._error).__name__}: {self._error}") from self._error
+        return count
+
+    def close(self) -> None:
+        if not self.closed:
+            os.close(self._read)  # the thread's next write fails, and it ends
+            self._thread.join()
+        super().close()
+
+    def _unpack(self) -> None:
+        try:
+            with suppress(BrokenPipeError), self._archive:
+                self._archive.extract(factory=_Factory(self._write))
+        except BaseException as error:  # it is raised again in the reader's thread
+            self._error = error
+        finally:
+            os.close(self._write)
+
+
+class _Factory:
+    """What py7zr asks for a place to put a file."""
+
+    def __init__(self, descriptor: int) -> None:
+        self._descriptor = descriptor
+
+    def create(self, _: str) -> _Sink:
+        return _Sink(self._descriptor)
+
+
+class _Sink:
+    """Looks to py7zr like a file that can be written."""
+
+    def __init__(self, descriptor: int) -> None:
+        self._descriptor, self._size = descriptor, 0
+
+    def write(self, data: bytes | bytearray) -> int:
+        view = memoryview(data)
+        while view:
+            view = view[os.write(self._descriptor, view) :]
+        self._size += len(data)
+        return len(data)
+
+    def read(self, _: int | None = None) -> bytes:
+        return b""
+
+    def seek(self, offset: int, _: int = 0) -> int:
+        return offset
+
+    def flush(self) -> None:
+        pass
+
+    def size(self) -> int:
+        return self._size
+
+    def close(self) -> None:
+        pass

@@ -1,24 +1,20 @@
-"""The paragraphs that a revision replaced, and how much of each it changed."""
+"""The paragraphs that a revision replaced, and how much of each it changed.
+
+What two sequences have in common is found as by `difflib` without its heuristic for common items. `cydifflib` is its
+port to C; it gives the same blocks, which the tests hold it to.
+"""
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
-from collectors.wikipedia.rules.alignment import common_ends, gaps, matching_blocks
+from cydifflib import SequenceMatcher
+
 from collectors.wikipedia.rules.wikitext import Kind, Snapshot, WikiSection
-
-__all__ = [
-    "ParagraphChange",
-    "changed_headings",
-    "changes_more_than",
-    "members",
-    "only_urls_differ",
-    "paragraph_changes",
-    "shares_with_others",
-]
 
 
 @dataclass(frozen=True, slots=True)
@@ -351,3 +347,48 @@ def only_urls_differ(before: str, after: str) -> bool:
 
 def _bare(text: str) -> str:
     return "".join(_URL.sub("", text).split())
+
+
+class Block(NamedTuple):
+    """`old[old_start : old_start + size] == new[new_start : new_start + size]`."""
+
+    old_start: int
+    new_start: int
+    size: int
+
+
+class Gap(NamedTuple):
+    """`new[new_start:new_stop]` stands where `old[old_start:old_stop]` stood; one of the two may be empty."""
+
+    old_start: int
+    old_stop: int
+    new_start: int
+    new_stop: int
+
+
+def common_ends(old: Sequence[Hashable], new: Sequence[Hashable]) -> tuple[int, int]:
+    """How many items the two have in common at the beginning, and how many of the others at the end."""
+    shortest = min(len(old), len(new))
+    start = 0
+    for one, other in zip(old, new, strict=False):
+        if one != other:
+            break
+        start += 1
+    end = 0
+    for place in range(-1, start - shortest - 1, -1):
+        if old[place] != new[place]:
+            break
+        end += 1
+    return start, end
+
+
+def matching_blocks(old: Sequence[Hashable], new: Sequence[Hashable]) -> list[Block]:
+    """The blocks that both have in common, in order, neighbouring ones as one."""
+    blocks = SequenceMatcher(None, old, new, autojunk=False).get_matching_blocks()
+    return [Block(*block) for block in blocks[:-1]]
+
+
+def gaps(old: Sequence[Hashable], new: Sequence[Hashable]) -> list[Gap]:
+    """What lies between the blocks, in order."""
+    codes = SequenceMatcher(None, old, new, autojunk=False).get_opcodes()
+    return [Gap(*places) for tag, *places in codes if tag != "equal"]

@@ -7,8 +7,6 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import NamedTuple
 
-__all__ = ["Revision", "WikiPage", "collapse_runs"]
-
 
 class Revision(NamedTuple):
     """One state of a page.

@@ -18,8 +18,6 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import Generic, TypeVar
 
-__all__ = ["Kind", "Snapshot", "Splitter", "WikiSection", "normalise"]
-
 
 class Kind(StrEnum):
     """What a paragraph is."""

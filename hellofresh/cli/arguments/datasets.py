@@ -7,8 +7,6 @@ from pathlib import Path
 
 from hellofresh.cli.arguments.shared import Subparsers, add_command, add_group
 
-__all__ = ["add_dataset"]
-
 
 def add_dataset(nouns: Subparsers) -> None:
     """Add `dataset`."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from collectors.options import add_posts
 from hellofresh.cli.arguments.shared import (
     Subparsers,
     add_command,
@@ -15,7 +16,6 @@ from hellofresh.cli.arguments.shared import (
     edition_option,
     parse_quarter,
 )
-from hellofresh.cli.arguments.sources import add_posts
 
 __all__ = ["add_quarter_status", "add_release"]
 

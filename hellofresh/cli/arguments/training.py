@@ -11,7 +11,7 @@ __all__ = ["CRITERIA", "JUDGED", "add_train"]
 
 CRITERIA = ("refutation", "factuality", "politeness")
 JUDGED = ("misinfocorrect", "politeness", "healthver", "check-covid", "covid-fact")
-"""As in `hellofresh.rewards.base` and `collectors.datasets.judged`, which help must not wait for; a test compares."""
+"""As in `hellofresh.rewards.base` and `collectors.labelled`, which help must not wait for; a test compares."""
 
 
 def add_train(nouns: Subparsers) -> None:

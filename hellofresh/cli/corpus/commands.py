@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from pathlib import Path
 
-from collectors.datasets.own_claims import read_claims
+from collectors.labelled import read_claims
 from hellofresh.cli._output import CommandOutput
 from hellofresh.core.editions import Frozen
 from hellofresh.core.errors import UsageError

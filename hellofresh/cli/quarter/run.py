@@ -19,8 +19,8 @@ from functools import cache, partial
 from pathlib import Path
 
 from collectors import notes
-from collectors.notes.dump.download import PUBLIC_URL, DumpRequest, download
-from collectors.notes.dump.snapshot import newest_snapshot
+from collectors.jobs import configured_notes_source
+from collectors.notes.dump.snapshot import PUBLIC_URL, DumpRequest, download, newest_snapshot
 from hellofresh.cli._analyses import analyse_scored
 from hellofresh.cli._output import CommandOutput
 from hellofresh.cli.evaluate import run_evaluation
@@ -191,7 +191,7 @@ class _Day:
 
     def _hydrate(self, quarter: Quarter) -> str:
         """Fill in texts that the release withholds, and learn which posts are gone."""
-        source, _ = pipeline.sources_of(self.workspace, self.settings, self._request)
+        source = configured_notes_source(self.workspace, self.settings)
         assert source is not None  # else it were not due
         task, workdir = get_task("x-notes"), self.workspace.raw("x-notes", "hydrate")
         done = hydrate(
@@ -312,7 +312,7 @@ def _steps_due(workspace: Workspace, settings: Settings) -> Iterator[str]:
             yield f"archive x-notes of {wanted}"
     released = set(pipeline.living(workspace))
     for quarter in (Quarter.containing(now()).previous(), Quarter.containing(now())):
-        for name in ("x-notes", "wikipedia-edits") if settings.sources.any else ():
+        for name in settings.sources.tasks:
             if (quarter, name) not in released:
                 yield f"collect and build {name} {quarter}"
     yield from (f"hydrate x-notes {quarter}" for quarter in due_hydrations(workspace, settings))

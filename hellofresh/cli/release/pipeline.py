@@ -6,29 +6,23 @@ import time
 from collections import defaultdict
 from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
-from collectors import notes, wikipedia
-from collectors.jobs import bundled_jobs, edits_job, live_edits_job, notes_job
-from collectors.notes.dump.download import PUBLIC_URL
-from collectors.notes.dump.snapshot import newest_snapshot
-from collectors.wikipedia.api.source import LiveSource
+from collectors.jobs import bundled_jobs, configured_jobs
 from hellofresh.cli._analyses import analyse_scored
 from hellofresh.cli._output import CommandOutput
 from hellofresh.cli._show import show_built, summarise_collected
-from hellofresh.cli.collect.commands import run_job
-from hellofresh.cli.collect.posts import notes_source
-from hellofresh.cli.collect.wiki import live_source
+from hellofresh.cli.collect import run_job
 from hellofresh.cli.evaluate import run_evaluation
 from hellofresh.cli.release.pictures import forget_pictures
 from hellofresh.cli.release.prospective import draw, run_lane
 from hellofresh.cli.release.publish import show_published
 from hellofresh.cli.score import run_score
-from hellofresh.config import NotesSourceSettings, Settings
+from hellofresh.config import NotesSourceSettings, Settings, SourceSettings, WikiSourceSettings
 from hellofresh.core.clock import now
 from hellofresh.core.editions import Edition, Frozen
-from hellofresh.core.errors import ConfigError, DataError, HelloFreshError, ReleaseError, UnknownNameError, UsageError
+from hellofresh.core.errors import DataError, HelloFreshError, ReleaseError, UnknownNameError, UsageError
 from hellofresh.core.quarters import Quarter
 from hellofresh.core.workspace import Workspace
 from hellofresh.releases import Built, build_release, gone_samples, labels_are_public, reveal, take_down
@@ -47,7 +41,6 @@ __all__ = [
     "living",
     "publish_opened",
     "run_path",
-    "sources_of",
 ]
 
 LEAVES_OUT = {"no-training-labels", "no-texts", "baseline-regime", "no-such-class"}
@@ -82,6 +75,19 @@ class PathRequest:
     analyses: bool = True
     datasets: tuple[str, ...] = ()
     settled: bool = False
+
+    @property
+    def sources(self) -> SourceSettings | None:
+        """The sources that are named; None where none is."""
+        named: dict[str, object] = {}
+        if self.notes_dump is not None:
+            posts = None if self.notes_posts is None else str(self.notes_posts)
+            named["x-notes"] = NotesSourceSettings(
+                dump=str(self.notes_dump), posts=posts, posts_from=list(self.notes_posts_from)
+            )
+        if self.wiki_dumps:
+            named["wikipedia-edits"] = WikiSourceSettings(dump=[str(path) for path in self.wiki_dumps])
+        return SourceSettings.model_validate(named) if named else None
 
 
 def run_path(workspace: Workspace, settings: Settings, request: PathRequest, output: CommandOutput) -> int:
@@ -235,9 +241,9 @@ def _draw_prospective(workspace: Workspace, settings: Settings, job: CollectionJ
 
 
 def collection_jobs(workspace: Workspace, settings: Settings, request: PathRequest) -> list[CollectionJob]:
-    source, dumps = sources_of(workspace, settings, request)
-    wiki = _live_source(settings, request)
-    if source is None and not dumps and wiki is None:
+    """The jobs of the sources that the request names, or, where it names none, of the configured ones."""
+    settings = settings.model_copy(update={"sources": request.sources or settings.sources})
+    if not settings.sources.any:
         jobs = bundled_jobs(workspace)
         known = sorted({job.quarter for job in jobs})
         for quarter in request.quarters:
@@ -249,68 +255,10 @@ def collection_jobs(workspace: Workspace, settings: Settings, request: PathReque
                     code="no-source",
                 )
         return [job for job in jobs if job.quarter in (request.quarters or known)]
-    current = Quarter.containing(now())
-    pending = settings.release.prospective.enabled
-    jobs = []
+    current, jobs = Quarter.containing(now()), []
     for quarter in request.quarters or (current.previous(), current):
-        if source is not None:
-            jobs.append(notes_job(workspace, quarter, source, notes.NotesSettings(), pending=pending))
-            for task in settings.sources.further_tasks if request.notes_dump is None else ():
-                undecided = pending and task != "x-posts"  # a post without two notes is no sample
-                jobs.append(notes_job(workspace, quarter, source, notes.NotesSettings(), pending=undecided, task=task))
-        if dumps:
-            jobs.append(edits_job(quarter, dumps, wikipedia.EditsSettings(), pending=pending))
-        settled = now().date() >= settings.release.calendar.rule.settles(quarter)
-        if wiki is not None and (settled or pending or not request.settled):
-            job = live_edits_job(
-                workspace, quarter, wiki, wikipedia.EditsSettings(), refresh=request.settled, pending=pending
-            )
-            # What was collected before all was decided is collected again.
-            more = {"settled": settled} if request.settled else {}
-            jobs.append(replace(job, parameters={**job.parameters, **more}))
+        jobs += configured_jobs(workspace, settings, quarter, afresh=request.settled)
     return jobs
-
-
-def sources_of(
-    workspace: Workspace, settings: Settings, request: PathRequest
-) -> tuple[notes.NotesSource | None, list[Path]]:
-    """The sources of the command line, or, where it names none, the configured ones."""
-    source, how = None, settings.posts
-    if request.notes_dump is not None or request.wiki_dumps:
-        if request.notes_dump is not None:
-            posts_from = request.notes_posts_from
-            source = notes_source(workspace, how, request.notes_dump, request.notes_posts, posts_from)
-        return source, list(request.wiki_dumps)
-    x_notes, edits = settings.sources.x_notes, settings.sources.wikipedia_edits
-    if x_notes is not None:
-        posts = Path(x_notes.posts) if x_notes.posts else None
-        source = notes_source(workspace, how, _configured_dump(workspace, x_notes), posts, x_notes.posts_from)
-    return source, [Path(name) for name in edits.dump or ()] if edits is not None else []
-
-
-def _configured_dump(workspace: Workspace, configured: NotesSourceSettings) -> Path:
-    """The configured folder, or the newest snapshot from the configured address."""
-    if configured.dump is not None:
-        return Path(configured.dump)
-    folder, base_url = workspace.snapshots("x-notes"), configured.base_url or PUBLIC_URL
-    found = newest_snapshot(folder, base_url)
-    if found is None:
-        raise ConfigError(
-            f"[sources.x-notes] names no dump, and no whole snapshot from {base_url} is there",
-            where=str(folder),
-            expected="a folder named by its day, with the manifest of a finished download",
-            fix="Take one first: hellofresh archive x-notes (with --ratings to count votes). Or name a folder as dump.",
-            code="no-snapshot",
-        )
-    return found
-
-
-def _live_source(settings: Settings, request: PathRequest) -> LiveSource | None:
-    """The configured wiki, unless the command line names sources."""
-    edits = settings.sources.wikipedia_edits
-    if request.notes_dump is not None or request.wiki_dumps or edits is None or edits.api is None:
-        return None
-    return live_source(edits)
 
 
 def _evaluate(

@@ -7,7 +7,7 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
-from collectors.datasets.judged import IMPORTERS, JudgedFile, read_judged
+from collectors.labelled import IMPORTERS, JudgedFile, read_judged
 from hellofresh.cli._output import CommandOutput, duration
 from hellofresh.core.errors import UnknownNameError, UsageError
 from hellofresh.core.workspace import Workspace

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from typing import Self, TypeVar
 
 from hellofresh.core.errors import DataError
 from hellofresh.tasks.samples import Candidate
@@ -12,6 +13,7 @@ from hellofresh.tasks.samples import Candidate
 __all__ = ["UNTOLD", "Drop", "Funnel"]
 
 
+_Reason = TypeVar("_Reason", bound=str)
 UNTOLD = -1
 """Stands for both labels together."""
 
@@ -66,6 +68,26 @@ class Funnel:
     def total_kept(self) -> int:
         """Candidates kept."""
         return sum(count for labels in self.kept.values() for count in labels.values())
+
+    @classmethod
+    def of(
+        cls,
+        unit: str,
+        rows_in: int,
+        dropped: Mapping[_Reason, int],
+        meanings: Mapping[_Reason, str],
+        *,
+        candidates: Iterable[Candidate],
+        context: Mapping[str, int],
+        only_if_any: Collection[str] = (),
+    ) -> Self:
+        """A funnel of rows dropped by reason; reasons in the order of their meanings, some only where they occurred."""
+        drops = tuple(
+            Drop(str(reason), meaning, dropped.get(reason, 0))
+            for reason, meaning in meanings.items()
+            if reason not in only_if_any or dropped.get(reason, 0)
+        )
+        return cls(unit, rows_in, drops, cls.count_kept(candidates), context)
 
     @staticmethod
     def count_kept(candidates: Iterable[Candidate]) -> dict[str, dict[int, int]]:

@@ -15,8 +15,16 @@ from hypothesis import strategies as st
 
 from collectors.claims.clusters import claim_clusters, same_claim_key
 from collectors.claims.feed import feed_items
-from collectors.claims.fields import as_moment, as_number, as_site, as_text, as_url
-from collectors.claims.reviews import ReviewRating, UnusableReviewError, read_review
+from collectors.claims.reviews import (
+    ReviewRating,
+    UnusableReviewError,
+    as_moment,
+    as_number,
+    as_site,
+    as_text,
+    as_url,
+    read_review,
+)
 from collectors.claims.verdicts import Reading, VerdictTable
 from hellofresh.core.errors import ConfigError, HelloFreshError
 

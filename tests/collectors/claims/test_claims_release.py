@@ -11,9 +11,10 @@ import pytest
 
 from collectors import sample
 from collectors.claims import ClaimsSettings
-from collectors.jobs import claims_job
-from collectors.sample._claims import read_claims
+from collectors.jobs import claims_job, configured_jobs
 from hellofresh.cli import main
+from hellofresh.cli.release.pipeline import PathRequest, collection_jobs
+from hellofresh.config import Settings
 from hellofresh.core.files import read_json, read_jsonl
 from hellofresh.core.quarters import Quarter
 from hellofresh.core.workspace import Workspace
@@ -37,7 +38,6 @@ def feed(tmp_path: Path) -> Path:
 def test_the_sample_has_80_claims_in_the_form_of_a_feed(feed: Path) -> None:
     elements = read_json(feed)["dataFeedElement"]
     assert len(elements) == 80 and any(isinstance(element["item"], list) for element in elements)
-    assert len(read_claims(Path(sample.__file__).parent / "claims" / "claims.toml")) == 80
 
 
 def test_a_quarter_is_balanced_over_three_classes_and_verified(
@@ -96,8 +96,8 @@ def test_the_command_collects_and_says_what_is_missing(
 def test_the_api_gives_reviews_in_the_form_of_a_feed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, api_server: Callable[[list[bytes]], str]
 ) -> None:
-    from collectors.claims.api import fetch_reviews
     from collectors.claims.collect import collect
+    from collectors.claims.fetch import fetch_reviews
     from hellofresh.core.errors import SourceError
 
     review = {
@@ -121,3 +121,20 @@ def test_the_api_gives_reviews_in_the_form_of_a_feed(
     assert fetch_reviews("checks.example", Q2, tmp_path, progress=lambda _: None, base_url=url) == path
     with pytest.raises(SourceError, match="not the API's format"):
         fetch_reviews("other.example", Q2, tmp_path, progress=lambda _: None, base_url=api_server([b'{"claims": 7}']))
+
+
+def test_configured_claims_are_collected_without_being_named(
+    feed: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "own.toml").write_text(f'[sources.claims]\nfeed = ["{feed}"]\nlanguages = ["en"]\n')
+    settings, workspace = Settings.load(tmp_path / "own.toml"), Workspace(tmp_path / "w")
+    assert settings.sources.tasks == ["claims"] and settings.sources.any
+    monkeypatch.setenv("HELLOFRESH_NOW", "2026-07-01T00:00:00Z")
+    assert configured_jobs(workspace, settings, Q2, afresh=True) == []  # not all of the quarter is decided
+    (early,) = configured_jobs(workspace, settings, Q2, afresh=False)
+    monkeypatch.setenv("HELLOFRESH_NOW", "2026-08-01T00:00:00Z")
+    (job,) = configured_jobs(workspace, settings, Q2, afresh=True)
+    assert (job.task.name, job.files, job.parameters) == ("claims", early.files, early.parameters)
+    assert len(job.collect(lambda _: None).candidates) > 20
+    request = PathRequest((Q2,), None, None, (), (), (), None, tmp_path)
+    assert [item.task.name for item in collection_jobs(workspace, settings, request)] == ["claims"]

@@ -10,8 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from collectors.datasets import DATASETS, get_dataset
-from collectors.datasets.importing import ImportRequest, import_dataset, task_of
+from collectors.datasets import DATASETS, ImportRequest, get_dataset, import_dataset, task_of
 from hellofresh.cli import main
 from hellofresh.core.errors import ReleaseError, UnknownNameError, UsageError
 from hellofresh.core.files import read_json, read_jsonl, sha256_file

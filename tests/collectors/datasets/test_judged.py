@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from collectors.datasets.judged import IMPORTERS, read_judged
+from collectors.labelled import IMPORTERS, read_judged
 from hellofresh.cli.arguments.training import CRITERIA, JUDGED
 from hellofresh.core.errors import SourceError, UsageError
 from hellofresh.rewards import base

@@ -20,8 +20,8 @@ from random import Random
 
 import pytest
 
-from collectors.notes.dump.download import DownloadPolicy, DumpRequest, DumpSnapshot, download
-from collectors.notes.dump.shards import find_shards
+from collectors.notes.dump.files import find_shards
+from collectors.notes.dump.snapshot import DownloadPolicy, DumpRequest, DumpSnapshot, download
 from hellofresh.core.errors import HelloFreshError, SourceError, UsageError, WorkspaceError
 from hellofresh.core.files import sha256_file
 
@@ -369,7 +369,7 @@ SCRIPT = """
 import sys
 from datetime import date
 from pathlib import Path
-from collectors.notes.dump.download import DumpRequest, download
+from collectors.notes.dump.snapshot import DumpRequest, download
 request = DumpRequest(date(2026, 7, 23), base_url=sys.argv[2])
 download(Path(sys.argv[1]), request, today=date(2026, 7, 23), progress=lambda text: None)
 """

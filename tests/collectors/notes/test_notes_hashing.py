@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from collectors.notes.dump.hashing import FileHashes
+from collectors.notes.dump.files import FileHashes
 from hellofresh.core.errors import SourceError
 from hellofresh.core.files import sha256_file
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from collectors.notes import NotesSettings, NotesSource, collect
-from collectors.notes.rules.leftovers import has_page_leftovers, speaks_of_media
+from collectors.notes.rules.texts import has_page_leftovers, speaks_of_media
 from hellofresh.core.quarters import Quarter
 from hellofresh.releases.candidates.rows import Collection
 

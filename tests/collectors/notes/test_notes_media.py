@@ -14,7 +14,7 @@ import pytest
 
 from collectors.notes import NotesSettings, NotesSource, collect, with_pictures
 from collectors.notes.posts import SERVICES, LocalPosts
-from collectors.notes.posts.service import ServiceReply
+from collectors.notes.posts.base import ServiceReply
 from hellofresh.cli import main
 from hellofresh.core.files import read_jsonl, sha256_text
 from hellofresh.core.quarters import Quarter
@@ -123,14 +123,6 @@ def test_a_model_that_does_not_see_reads_what_is_shown_and_the_prompts_are_those
     ("service", "body"),
     [
         ("embed", {"id_str": "20", "text": "T", "user": {}, "mediaDetails": [PHOTO, FILM, GIF]}),
-        (
-            "fxtwitter",
-            {"tweet": {"id": "20", "text": "T", "created_timestamp": 9, "media": {"all": [
-                {"type": "photo", "url": "https://pbs.example/1.jpg", "altText": "A tower & a bird"},
-                {"type": "video", "url": "https://v.example/2.mp4", "thumbnail_url": "https://pbs.example/2.jpg"},
-                {"type": "gif", "url": "https://v.example/3.mp4", "thumbnail_url": "https://pbs.example/3.jpg"},
-            ]}}},
-        ),
         (
             "api-v2",
             {

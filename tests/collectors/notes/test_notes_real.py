@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from collectors.notes import LabelSource, NotesSettings, NotesSource, collect
-from collectors.notes.rules.language import is_foreign
+from collectors.notes.rules.texts import is_foreign
 from hellofresh.core.quarters import Quarter
 from hellofresh.releases.candidates.rows import Collection
 

@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from made.sample.notes import AuthoredNote, AuthoredPost, read_sample
 
 from collectors.notes import NotesSettings, NotesSource, collect
 from collectors.notes.dump.tables import ENROLLMENT, HISTORY, NOTES, RATINGS
 from collectors.notes.posts import snowflake_time
-from collectors.sample._notes import AuthoredNote, AuthoredPost, read_sample, write_dump
-from hellofresh.core.errors import SourceError
+from collectors.sample import write_notes_dump
 from hellofresh.core.quarters import Quarter, parse_utc
 from hellofresh.releases.candidates.rows import Collection
 
@@ -23,13 +23,13 @@ CLASSES = {"helpful": 1, "not-helpful": 0}
 
 @pytest.fixture(scope="module")
 def sample_dir(root: Path) -> Path:
-    return root / "collectors" / "sample" / "notes"
+    return root / "benchmarks" / "made" / "sample" / "written_notes"
 
 
 @pytest.fixture(scope="module")
-def rendered(sample_dir: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def rendered(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("sample")
-    write_dump(sample_dir, folder)
+    write_notes_dump(folder)
     return folder
 
 
@@ -101,15 +101,6 @@ def test_what_is_dropped_is_dropped_for_the_written_reason(
     assert collection.warnings == []
 
 
-def test_the_same_sample_gives_the_same_bytes(sample_dir: Path, rendered: Path, tmp_path: Path) -> None:
-    write_dump(sample_dir, tmp_path)
-    names = sorted(path.name for path in rendered.iterdir())
-    assert names == sorted(path.name for path in tmp_path.iterdir())
-    assert len(names) == 6
-    for name in names:
-        assert (rendered / name).read_bytes() == (tmp_path / name).read_bytes()
-
-
 def table(folder: Path, name: str) -> list[dict[str, str]]:
     header, *lines = (folder / name).read_text(encoding="utf-8").split("\n")[:-1]
     return [dict(zip(header.split("\t"), line.split("\t"), strict=True)) for line in lines]
@@ -167,36 +158,6 @@ def test_every_author_is_enrolled_and_machines_are_told_apart(
     by_machine = sum(states[row["noteAuthorParticipantId"]].startswith("api") for row in notes)
     assert by_machine == sum(note.ai for _, note in written)
     assert all(row["raterParticipantId"] in states for row in table(rendered, "ratings-00000.tsv"))
-
-
-POST = '[[post]]\nat = "2026-04-02T08:15:31Z"\ntext = "A"\n'
-NOTE = '[[post.note]]\nat = "2026-04-02T11:02:10Z"\ntext = "B"\nstatus = "helpful"\nvotes = 3\n'
-
-
-@pytest.mark.parametrize(
-    ("content", "words"),
-    [
-        (POST, "post.0.note"),
-        (POST + NOTE + "extra = 1\n", "extra"),
-        (POST + NOTE.replace("3", '"3"'), "votes"),
-        (POST + NOTE.replace("3", "402"), "votes"),
-        (POST + NOTE.replace("helpful", "good"), "status"),
-        (POST.replace("Z", "+02:00") + NOTE, "does not match format"),
-        (POST + NOTE + "votes = 3\n", "overwrite"),
-        (POST + NOTE + NOTE, "same time and text"),
-    ],
-)
-def test_a_sample_written_wrongly_is_refused(tmp_path: Path, content: str, words: str) -> None:
-    (tmp_path / "2026-04.toml").write_text(content, encoding="utf-8")
-    with pytest.raises(SourceError) as caught:
-        write_dump(tmp_path, tmp_path / "out")
-    assert words in str(caught.value)
-    assert not (tmp_path / "out").exists()
-
-
-def test_no_sample_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(SourceError, match="no sample"):
-        write_dump(tmp_path, tmp_path / "out")
 
 
 def test_all_times_are_in_the_months_of_their_files(sample_dir: Path) -> None:

@@ -12,8 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from collectors.notes import NotesSettings, NotesSource, collect
-from collectors.notes.dump.lines import check_lines
-from collectors.notes.dump.sieve import SHORTEST_LINE, Sieve
+from collectors.notes.dump.lines import SHORTEST_LINE, Sieve, check_lines
 from collectors.notes.dump.tables import HISTORY, RATINGS, TableReader, WantedColumns
 from hellofresh.core.errors import SourceError
 from hellofresh.core.quarters import Quarter

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from collectors.notes import NotesSettings, NotesSource, collect
-from collectors.notes.dump.hashing import FileHashes
+from collectors.notes.dump.files import FileHashes
 from collectors.notes.dump.snapshot import MANIFEST, known_hashes, read_manifest, write_manifest
 from hellofresh.core.files import sha256_file
 from hellofresh.core.quarters import Quarter

@@ -10,7 +10,7 @@ import pytest
 
 from collectors.notes import NotesSettings, NotesSource, collect
 from collectors.notes.dump.tables import ENROLLMENT, NOTES
-from collectors.notes.rules.writers import AI_STATES
+from collectors.notes.rules.labels import AI_STATES
 from hellofresh.core.errors import SourceError
 from hellofresh.core.quarters import Quarter
 from hellofresh.releases.candidates.rows import Collection

@@ -14,9 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from collectors.notes.posts import SERVICES, FoundPost, LocalPosts, PostStatus
-from collectors.notes.posts._answers import BadReply, posted_at
+from collectors.notes.posts.base import BadReply, PostAnswer, ServiceReply, posted_at
 from collectors.notes.posts.embed import request_token
-from collectors.notes.posts.service import PostAnswer, ServiceReply
 
 ID = "1600000000000000000"
 QUOTED = "1500000000000000000"
@@ -27,7 +26,6 @@ EMBED = {
     "__typename": "Tweet", "id_str": ID, "lang": "en", "text": "Ice &amp; water.",
     "created_at": "2022-12-06T05:31:41.000Z", "user": {"screen_name": "somebody"},
 }  # fmt: skip
-FX = {"id": ID, "lang": "en", "text": "Ice & water.", "created_timestamp": 1670304701}
 API = {"id": ID, "lang": "en", "text": "Ice &amp; water.", "created_at": "2022-12-06T05:31:41.000Z"}
 
 
@@ -40,19 +38,8 @@ def post(service: str, body: Any, status: int = 200) -> FoundPost:
     return read(service, body, status)[ID].post
 
 
-def fx(**changes: Any) -> dict[str, Any]:
-    return {"code": 200, "message": "OK", "tweet": FX | changes}
-
-
 def api(**changes: Any) -> dict[str, Any]:
     return {"data": [API | changes]}
-
-
-def paragraph(words: str, lang: str = "en") -> dict[str, Any]:
-    html = (
-        f'<blockquote class="twitter-tweet"><p lang="{lang}" dir="ltr">{words}</p>&mdash; Name (@handle)</blockquote>'
-    )
-    return {"url": "https://x.com/i/status/1", "html": html, "author_name": "Name"}
 
 
 WHOLE = FoundPost(ID, text="Ice & water.", language="en", date=DATE)
@@ -60,7 +47,7 @@ WHOLE = FoundPost(ID, text="Ice & water.", language="en", date=DATE)
 
 @pytest.mark.parametrize(
     ("service", "body"),
-    [("embed", EMBED), ("fxtwitter", fx()), ("api-v2", api()), ("oembed", paragraph("Ice &amp; water."))],
+    [("embed", EMBED), ("api-v2", api())],
 )
 def test_all_services_tell_the_same_plain_post(service: str, body: Any) -> None:
     found = post(service, body)
@@ -70,7 +57,6 @@ def test_all_services_tell_the_same_plain_post(service: str, body: Any) -> None:
 
 MEDIA = {
     "embed": (EMBED | {"mediaDetails": [{"type": "photo"}]}, EMBED | {"quoted_tweet": {"video": {"variants": [1]}}}),
-    "fxtwitter": (fx(media={"all": [{"type": "gif"}]}), fx(quote={"media": {"photos": [{"type": "photo"}]}})),
     "api-v2": (
         api(attachments={"media_keys": ["3_1"]}),
         api(referenced_tweets=[{"type": "quoted", "id": QUOTED}])
@@ -90,10 +76,6 @@ def test_media_count_on_the_post_and_on_the_quoted_one(service: str) -> None:
     ("service", "body"),
     [
         ("embed", EMBED | {"card": {"name": "summary", "binding_values": {"thumbnail_image": {"type": "IMAGE"}}}}),
-        (
-            "fxtwitter",
-            fx(media={"external": {"type": "video", "url": "https://example.org"}, "all": [], "photos": None}),
-        ),
         ("api-v2", api(attachments={"poll_ids": ["1"]})),
     ],
 )
@@ -106,8 +88,6 @@ def test_previews_of_links_and_polls_are_no_media(service: str, body: Any) -> No
     [
         ("api-v2", api(text="Ice ...", note_tweet={"text": "Ice &amp; water."})),
         ("embed", EMBED | {"text": "Ice ...", "note_tweet": {"text": "Ice &amp; water."}}),
-        ("fxtwitter", fx(is_note_tweet=True)),
-        ("fxtwitter", fx(text="Ice & water. https://expanded.example", raw_text={"text": "Ice &amp; water."})),
     ],
 )
 def test_the_whole_text_is_taken_where_it_is_given(service: str, body: Any) -> None:
@@ -119,8 +99,6 @@ def test_the_whole_text_is_taken_where_it_is_given(service: str, body: Any) -> N
     ("service", "body"),
     [
         ("embed", EMBED | {"note_tweet": {"id": "abc"}}),
-        ("oembed", paragraph("Ice and so on…")),
-        ("oembed", paragraph('Look <a href="https://t.co/abc">https://t.co/abc</a>')),
         ("api-v2", api(referenced_tweets=[{"type": "quoted", "id": QUOTED}])),
         ("api-v2", api(text="RT @a: Ice …", referenced_tweets=[{"type": "retweeted", "id": QUOTED}])),
     ],
@@ -135,21 +113,11 @@ def test_a_quoted_post_that_is_gone_shows_no_media() -> None:
     assert post("api-v2", body).status(("en",)) is PostStatus.OK
 
 
-def test_oembed_gives_lines_entities_links_and_pictures_as_a_reader_sees_them() -> None:
-    found = post("oembed", paragraph('A &lt;b&gt;<br>on <a href="https://x.com/hashtag/ice">#ice</a>', lang="de"))
-    assert (found.text, found.language, found.media, found.truncated) == ("A <b>\non #ice", "de", False, False)
-    assert post("oembed", paragraph('A <a href="https://t.co/q">pic.x.com/abc</a>')).media
-
-
 GONE = [
     ("embed", 404, b"<html>not found", PostStatus.UNAVAILABLE),
     ("embed", 200, {}, PostStatus.UNAVAILABLE),
     ("embed", 200, {key: EMBED[key] for key in EMBED if key != "user"}, PostStatus.UNAVAILABLE),
     ("embed", 200, {"tombstone": {"text": {"text": "This Post is from a suspended account."}}}, PostStatus.SUSPENDED),
-    ("oembed", 404, b"", PostStatus.UNAVAILABLE),
-    ("oembed", 403, b"", PostStatus.UNAVAILABLE),
-    ("fxtwitter", 401, {"code": 401, "message": "PRIVATE_TWEET"}, PostStatus.PROTECTED),
-    ("fxtwitter", 404, {"code": 404, "message": "NOT_FOUND"}, PostStatus.UNAVAILABLE),
     ("api-v2", 200, {"errors": [{"value": ID, "type": "https://x/resource-not-found"}]}, PostStatus.DELETED),
     (
         "api-v2",
@@ -175,11 +143,6 @@ BAD = [
     ("embed", 400, {}), ("embed", 200, b"<html>"), ("embed", 200, b"[]"), ("embed", 200, b""),
     ("embed", 200, EMBED | {"text": 1}), ("embed", 200, EMBED | {"id_str": QUOTED}), ("embed", 200, b'{"a":NaN}'),
     ("embed", 200, EMBED | {"created_at": "yesterday"}), ("embed", 200, b"[" * 100_000), ("embed", 301, {}),
-    ("oembed", 200, {"html": ""}), ("oembed", 200, {}), ("oembed", 500, {}),
-    ("fxtwitter", 200, {"code": 200, "message": "OK"}), ("fxtwitter", 404, b"nothing"),
-    ("fxtwitter", 200, fx(id=QUOTED)),
-    ("fxtwitter", 500, {"code": 500, "message": "API_FAIL"}),
-    ("fxtwitter", 200, fx(created_timestamp=None, created_at="x")),
     ("api-v2", 200, {}), ("api-v2", 400, {"errors": [{"message": "Invalid"}]}), ("api-v2", 200, {"data": {}}),
     ("api-v2", 200, {"data": []}), ("api-v2", 200, {"errors": [{"value": ID, "type": "https://x/something-new"}]}),
     ("api-v2", 200, {"errors": [{"value": ID, "parameter": "referenced_tweets.id", "type": "/resource-not-found"}]}),
@@ -212,7 +175,7 @@ def noted(value: dict[str, Any]) -> dict[str, Any]:
 
 @pytest.mark.parametrize(
     ("service", "body"),
-    [("embed", EMBED), ("fxtwitter", fx()), ("oembed", paragraph("Ice.")), ("api-v2", {"data": [noted(API)]})],
+    [("embed", EMBED), ("api-v2", {"data": [noted(API)]})],
 )
 def test_the_shown_note_is_neither_read_nor_kept(service: str, body: dict[str, Any]) -> None:
     answer = read(service, noted(body))[ID]
@@ -224,8 +187,7 @@ def test_the_shown_note_is_neither_read_nor_kept(service: str, body: dict[str, A
 @pytest.mark.parametrize(
     ("service", "status", "body"),
     [(service, 200, body) for service, pair in MEDIA.items() for body in pair]
-    + [(service, status, body) for service, status, body, _ in GONE]
-    + [("oembed", 200, paragraph("Ice."))],
+    + [(service, status, body) for service, status, body, _ in GONE],
 )
 def test_what_is_kept_of_an_answer_reads_the_same_again(service: str, status: int, body: Any) -> None:
     answer = read(service, body, status)[ID]
@@ -278,8 +240,6 @@ def test_both_spellings_of_a_date_are_the_same_time() -> None:
 
 def test_requests_ask_for_what_the_reader_needs() -> None:
     assert SERVICES["embed"].request([ID]).query == {"id": ID, "lang": "en", "token": TOKENS[ID]}
-    assert SERVICES["fxtwitter"].request([ID]).path == f"/status/{ID}"
-    assert SERVICES["oembed"].request([ID]).query["url"].endswith(ID)
     query = SERVICES["api-v2"].request([ID, QUOTED]).query
     assert query["ids"] == f"{ID},{QUOTED}"
     assert {"lang", "note_tweet", "attachments", "created_at"} <= set(query["tweet.fields"].split(","))

@@ -26,12 +26,13 @@ import pytest
 
 from collectors.notes import NotesSettings, NotesSource, collect
 from collectors.notes.posts import SERVICES, ChainedPosts, FoundPost, LocalPosts, Manners, Online, PostStatus
-from collectors.notes.posts.cache import AnswerCache
+from collectors.notes.posts.online import AnswerCache
 from hellofresh.cli import main
 from hellofresh.core.errors import ConfigError, SourceError
 from hellofresh.core.quarters import Quarter
 
 START = 1_600_000_000_000_000_000
+KNOWN = {**SERVICES, "other": replace(SERVICES["embed"], name="other")}
 QUICK = Manners(per_second=1000, at_once=4, attempts=3, timeout_s=2, deadline_s=3, first_s=0.01, largest_body=100_000)
 
 
@@ -108,7 +109,7 @@ class QuietServer(ThreadingHTTPServer):
 def site() -> Iterator[Site]:
     handler = type("OwnHandler", (Handler,), {})
     server = QuietServer(("127.0.0.1", 0), handler)
-    found = Site({"embed": plain, "fxtwitter": fx_plain, "oembed": oembed_plain, "api-v2": api_plain}, server)
+    found = Site({"embed": plain, "other": plain, "api-v2": api_plain}, server)
     handler.site = found
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
     thread.start()
@@ -129,15 +130,6 @@ def plain(handler: Handler, post_id: str, _: int) -> None:
     handler.tell(tweet(post_id))
 
 
-def fx_plain(handler: Handler, post_id: str, _: int) -> None:
-    post = {"id": post_id, "lang": "en", "text": f"Text {post_id}", "created_timestamp": 1682848800}
-    handler.tell({"code": 200, "message": "OK", "tweet": post})
-
-
-def oembed_plain(handler: Handler, post_id: str, _: int) -> None:
-    handler.tell({"html": f'<p lang="en">Text {post_id}</p>'})
-
-
 def api_plain(handler: Handler, ids: str, _: int) -> None:
     rows = [{"id": key, "lang": "en", "text": f"Text {key}"} for key in ids.split(",") if int(key) % 10]
     errors = [{"value": key, "type": "/resource-not-found"} for key in ids.split(",") if not int(key) % 10]
@@ -150,9 +142,9 @@ def ids(count: int) -> list[str]:
 
 def online(site: Site, cache: Path, *names: str, **manners: Any) -> Online:
     services = [
-        replace(SERVICES[name], base_url=f"{site.url}/{name}", manners=replace(QUICK, **manners)) for name in names
+        replace(KNOWN[name], base_url=f"{site.url}/{name}", manners=replace(QUICK, **manners)) for name in names
     ]
-    return Online(tuple(services), cache, known=SERVICES)
+    return Online(tuple(services), cache, known=KNOWN)
 
 
 @pytest.fixture
@@ -195,14 +187,14 @@ def test_what_was_answered_is_never_asked_again(site: Site, chain: Any) -> None:
 
     site.behaviours["embed"] = some_gone
     first = chain("embed").find(ids(12))
-    again = chain("embed", "fxtwitter").find(ids(14))
+    again = chain("embed", "other").find(ids(14))
     assert {key: again[key] for key in first} == first
     assert set(site.count("embed").values()) == {1}
-    assert not site.count("fxtwitter")
+    assert not site.count("other")
 
 
 def test_a_post_fetched_from_one_service_is_not_asked_of_another(site: Site, chain: Any) -> None:
-    first = chain("fxtwitter").find(ids(5))
+    first = chain("other").find(ids(5))
     assert chain("embed").find(ids(5)) == first
     assert not site.count("embed")
 
@@ -228,9 +220,9 @@ def test_only_open_posts_go_on_to_the_next_source(site: Site, chain: Any) -> Non
         deleted: {"tombstone": {"text": {"text": "deleted"}}}, broken: {"text": 1},
     }  # fmt: skip
     site.behaviours["embed"] = lambda handler, post_id, _: handler.tell(bodies[post_id])
-    chained = chain("embed", "fxtwitter")
+    chained = chain("embed", "other")
     found = chained.find(ids(5))
-    assert site.count("fxtwitter").keys() == {cut, unknown, broken}
+    assert site.count("other").keys() == {cut, unknown, broken}
     assert found[deleted] == FoundPost(deleted, PostStatus.DELETED)
     assert statuses(found) == {PostStatus.OK: 4, PostStatus.DELETED: 1}
     assert "embed failed on 1 of 5 posts" in " ".join(chained.warnings)
@@ -241,8 +233,8 @@ def test_a_post_that_nobody_gives_whole_keeps_the_best_that_is_known(site: Site,
     site.behaviours["embed"] = lambda handler, post_id, _: handler.tell(
         tweet(cut, note_tweet={"id": "x"}) if post_id == cut else {}
     )
-    site.behaviours["fxtwitter"] = lambda handler, post_id, _: handler.tell({"message": "NOT_FOUND"}, 404)
-    found = chain("embed", "fxtwitter").find(ids(2))
+    site.behaviours["other"] = lambda handler, post_id, _: handler.tell({}, 404)
+    found = chain("embed", "other").find(ids(2))
     assert found[cut].status(("en",)) is PostStatus.TRUNCATED
     assert found[unknown].gone is PostStatus.UNAVAILABLE
 
@@ -344,10 +336,10 @@ def test_a_right_answer_under_a_wrong_content_type_is_taken(site: Site, chain: A
 def test_a_service_that_trickles_is_left_in_time(site: Site, chain: Any) -> None:
     site.behaviours["embed"] = slow
     start = time.monotonic()
-    found = chain("embed", "fxtwitter", timeout_s=0.3, attempts=2).find(ids(4))
+    found = chain("embed", "other", timeout_s=0.3, attempts=2).find(ids(4))
     assert time.monotonic() - start < 60
     assert statuses(found) == {PostStatus.OK: 4}
-    assert site.count("fxtwitter").total() == 4
+    assert site.count("other").total() == 4
 
 
 @pytest.mark.parametrize("header", ["Retry-After", "x-rate-limit-reset"])
@@ -358,14 +350,14 @@ def test_a_service_that_asks_for_a_wait_beyond_the_deadline_is_set_aside_at_once
     headers = {header: wait, "x-rate-limit-remaining": "0"}
     site.behaviours["embed"] = lambda handler, *_: handler.send(429, b"", headers)
     start = time.monotonic()
-    assert statuses(chain("embed", "fxtwitter").find(ids(40))) == {PostStatus.OK: 40}
+    assert statuses(chain("embed", "other").find(ids(40))) == {PostStatus.OK: 40}
     assert time.monotonic() - start < 60
     assert site.count("embed").total() <= 2 * QUICK.at_once
 
 
 def test_a_service_that_fails_on_and_on_is_not_asked_for_everything(site: Site, chain: Any) -> None:
     site.behaviours["embed"] = lambda handler, *_: handler.send(500, b"")
-    chain("embed", "fxtwitter").find(ids(100))
+    chain("embed", "other").find(ids(100))
     assert len(site.count("embed")) < 20
 
 
@@ -586,16 +578,14 @@ def test_configured_services_are_asked_by_the_whole_path(
 ) -> None:
     folder = twelve.write()
     (folder / "posts.jsonl").unlink()
-    settings = f'[sources.x-notes]\ndump = "{folder}"\nposts_from = ["embed", "fxtwitter"]\n' + CONFIG.format(
-        url=site.url
-    )
-    (tmp_path / "own.toml").write_text(settings + f'[posts.fxtwitter]\nbase_url = "{site.url}/fxtwitter"\n')
+    settings = f'[sources.x-notes]\ndump = "{folder}"\nposts_from = ["embed", "api-v2"]\n' + CONFIG.format(url=site.url)
+    (tmp_path / "own.toml").write_text(settings + f'[posts.api-v2]\nbase_url = "{site.url}/api-v2"\n')
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("HELLOFRESH_DATA", str(tmp_path / "data"))
     monkeypatch.setenv("HELLOFRESH_CONFIG", str(tmp_path / "own.toml"))
     for _ in range(2):
         assert main(["release", "run", "--quarter", "2023Q2", "--models", "always-yes"]) == 0
-        assert (site.count("embed").total(), site.count("fxtwitter").total()) == (12, 0)
+        assert (site.count("embed").total(), site.count("api-v2").total()) == (12, 0)
     manifest = json.loads((tmp_path / "data" / "releases" / "2023Q2" / "x-notes" / "manifest.json").read_text())
-    assert manifest["collection"]["parameters"]["posts_from"] == ["embed", "fxtwitter"]
+    assert manifest["collection"]["parameters"]["posts_from"] == ["embed", "api-v2"]
     assert manifest["texts"] == "withheld"

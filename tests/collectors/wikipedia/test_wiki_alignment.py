@@ -8,7 +8,7 @@ from difflib import SequenceMatcher
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from collectors.wikipedia.rules.alignment import gaps, matching_blocks
+from collectors.wikipedia.rules.edits import gaps, matching_blocks
 
 ITEMS = st.lists(st.sampled_from("aabbcdé茶"), max_size=40)
 

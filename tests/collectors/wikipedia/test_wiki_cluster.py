@@ -10,7 +10,7 @@ from collections.abc import Iterator
 import pytest
 
 from collectors.wikipedia.collect import collect
-from collectors.wikipedia.settings import EditsSettings
+from collectors.wikipedia.rules.stability import EditsSettings
 from hellofresh.core.errors import SourceError
 from hellofresh.core.quarters import Quarter
 from hellofresh.releases.candidates.rows import write_candidates

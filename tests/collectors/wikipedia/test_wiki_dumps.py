@@ -17,8 +17,7 @@ from pathlib import Path
 import py7zr
 import pytest
 
-from collectors.wikipedia.dump.export import ExportReader, read_pages
-from collectors.wikipedia.dump.sevenzip import THREAD
+from collectors.wikipedia.dump.export import THREAD, ExportReader, read_pages
 from hellofresh.core.errors import SourceError, UsageError
 
 

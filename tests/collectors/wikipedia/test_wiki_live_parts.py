@@ -12,14 +12,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from collectors.wikipedia.api.answers import WikiAnswers
+from collectors.jobs import live_source
 from collectors.wikipedia.api.live import _follow, _Target
+from collectors.wikipedia.api.site import WikiAnswers
 from collectors.wikipedia.api.source import EditSampling, LiveSource, check_contact, read_titles
 from collectors.wikipedia.collect import _Found, _Task
 from collectors.wikipedia.rules.history import Revision, WikiPage
-from collectors.wikipedia.settings import EditsSettings
+from collectors.wikipedia.rules.stability import EditsSettings
 from hellofresh.cli import main
-from hellofresh.cli.collect.wiki import live_source
 from hellofresh.cli.release.pipeline import PathRequest, collection_jobs
 from hellofresh.config import Settings as Configuration
 from hellofresh.config import WikiSourceSettings

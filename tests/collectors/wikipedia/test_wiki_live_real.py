@@ -22,10 +22,9 @@ from pathlib import Path
 import pytest
 import requests
 
-from collectors.wikipedia.api.answers import WikiAnswers
 from collectors.wikipedia.api.live import collect_live
 from collectors.wikipedia.api.polite import PoliteSession, WikiLimits
-from collectors.wikipedia.api.site import WikiSite
+from collectors.wikipedia.api.site import WikiAnswers, WikiSite
 from collectors.wikipedia.api.source import EditSampling, LiveSource
 from collectors.wikipedia.collect import EditsSettings, collect
 from collectors.wikipedia.dump.export import read_pages

@@ -14,9 +14,8 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
-from collectors.wikipedia.api.answers import WikiAnswers
 from collectors.wikipedia.api.polite import PoliteSession, WikiLimits
-from collectors.wikipedia.api.site import WikiSite
+from collectors.wikipedia.api.site import WikiAnswers, WikiSite
 from hellofresh.core.errors import ConfigError, SourceError, UsageError
 
 CONTACT = "someone@example.org"
@@ -309,4 +308,4 @@ def test_what_no_wiki_answers_is_refused_and_not_kept(server, tmp_path, body, co
         with pytest.raises(SourceError) as info:
             site.page_ids(["Tea"])
         assert code_of(info) in {"api-strange-answer", "api-error"}
-        assert answers.count() == 0
+        assert answers._db.execute("SELECT * FROM answers").fetchone() is None

@@ -7,8 +7,8 @@ import hashlib
 import pytest
 
 from collectors.wikipedia.collect import collect
-from collectors.wikipedia.dump.shards import shards
-from collectors.wikipedia.settings import EditsSettings
+from collectors.wikipedia.dump.export import shards
+from collectors.wikipedia.rules.stability import EditsSettings
 from hellofresh.core.errors import SourceError, UsageError
 from hellofresh.core.quarters import Quarter
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import difflib
+import json
 from collections import Counter
 from dataclasses import replace
 from datetime import timedelta
 from itertools import pairwise
+from pathlib import Path
 
-import mwreverts
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -16,9 +17,8 @@ from hypothesis import strategies as st
 from collectors.wikipedia.dump.export import read_pages
 from collectors.wikipedia.rules.edits import changed_headings, changes_more_than, paragraph_changes
 from collectors.wikipedia.rules.history import Revision, collapse_runs
-from collectors.wikipedia.rules.stability import MEANINGS, Fate, Follower, decide
+from collectors.wikipedia.rules.stability import MEANINGS, EditsSettings, Fate, Follower, decide
 from collectors.wikipedia.rules.wikitext import Kind, Splitter
-from collectors.wikipedia.settings import EditsSettings
 from hellofresh.core.quarters import Quarter
 
 TINY = EditsSettings(min_changed_characters=8, base_revisions=2, paragraphs_per_revision=4)
@@ -470,14 +470,12 @@ LOOSE = EditsSettings(max_paragraphs=10**6, kinds=tuple(Kind), keep_restored=Tru
 @pytest.mark.parametrize("name", REAL)
 def test_every_whole_page_revert_of_an_edit_within_its_window_is_seen_as_put_back(shared_data, name):
     [history] = [list(p.revisions) for p in read_pages(shared_data / "wikipedia" / name)]
-    place = {revision.id: n for n, revision in enumerate(history)}
     decided: dict[int, list] = {}
     for decision in decide(history, LOOSE):
         decided.setdefault(decision.revision.id, []).append(decision)
     checked = 0
-    reverts = mwreverts.detect(((mwreverts_key(r), place[r.id]) for r in history), radius=40)
-    for reverting, reverted, target in reverts:
-        first = min(reverted)
+    recorded = json.loads((Path(__file__).parent / "data" / "reverts.json").read_text())  # by data/record.py
+    for reverting, first, target in recorded[name]:
         if target != first - 1:
             continue
         for decision in decided.get(history[first].id, []):
@@ -488,10 +486,6 @@ def test_every_whole_page_revert_of_an_edit_within_its_window_is_seen_as_put_bac
                 }  # fmt: skip
                 assert decision.survived_edits < reverting - first
     assert checked > 5
-
-
-def mwreverts_key(revision: Revision) -> str:
-    return " ".join(revision.text.split())
 
 
 @pytest.mark.integration

@@ -1,0 +1,369 @@
+"""Frozen data sets that others published: fetching their files, reading them, and making an edition of them.
+
+Nothing of them is in the package. A file is fetched where a copy with a known hash is public, or read from a copy that
+the user has; each module of `hellofresh.tasks` with a `DATASET` says where its authors publish it and under which
+licence. A data set of another package is named by an entry point of the group `hellofresh.datasets`, or given to
+`register_dataset`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections import Counter
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, time
+from pathlib import Path
+
+from hellofresh.core.editions import ALL_ROWS, Frozen
+from hellofresh.core.errors import SourceError, UnknownNameError, UsageError
+from hellofresh.core.files import sha256_file, sha256_text
+from hellofresh.core.net.lock import locked
+from hellofresh.core.net.transfer import DownloadPolicy, Transfer, download_session
+from hellofresh.core.plugins import plugins
+from hellofresh.core.workspace import Workspace
+from hellofresh.releases import DatasetSource, FrozenRelease, freeze
+from hellofresh.releases.candidates.funnel import Drop, Funnel
+from hellofresh.releases.candidates.rows import Collection, SourceFile
+from hellofresh.tasks import DATASETS as _BUNDLED
+from hellofresh.tasks import (
+    CheckedStatement,
+    DataSet,
+    OriginalFile,
+    Statement,
+    StatementRow,
+    Task,
+    get_task,
+    with_evidence,
+)
+from hellofresh.tasks.samples import Candidate, Label
+
+__all__ = ["DATASETS", "DataSet", "OriginalFile", "StatementRow", "get_dataset", "register_dataset"]
+
+DATASETS: dict[str, DataSet] = dict(_BUNDLED)
+
+
+def get_dataset(name: str) -> DataSet:
+    """The data set of that name.
+
+    Raises:
+        UnknownNameError: if there is none.
+    """
+    try:
+        return DATASETS[name]
+    except KeyError:
+        raise UnknownNameError("data set", name, DATASETS) from None
+
+
+def register_dataset(dataset: DataSet) -> None:
+    """Add a data set from outside; the same data set again changes nothing.
+
+    Raises:
+        UsageError: if another one has its name.
+    """
+    if DATASETS.setdefault(dataset.name, dataset) is not dataset:
+        raise UsageError(f"there is a data set {dataset.name} already", expected="another name", code="dataset-exists")
+
+
+@dataclass(frozen=True, slots=True)
+class ReadDataSet:
+    """The rows of a data set's files.
+
+    Attributes:
+        rows: in the order of files' names and of rows, keys unique.
+        labels: rows by label.
+        sources: every file with size and hash.
+        warnings: what differs from the originals, and what could not be compared.
+    """
+
+    rows: Sequence[StatementRow]
+    labels: Mapping[str, int]
+    sources: Sequence[SourceFile]
+    warnings: Sequence[str]
+
+
+def dataset_files(dataset: DataSet, path: Path, *, part: bool = False) -> list[Path]:
+    """The files to read: the file itself, or those of a folder that have an original's name.
+
+    Raises:
+        SourceError: if there is none, or a file has no original's name and is not said to be a part.
+    """
+    found = sorted(item for item in path.iterdir() if dataset.original(item)) if path.is_dir() else [path]
+    names = ", ".join(file.name for file in dataset.files)
+    if not found:
+        raise SourceError(
+            f"no file of {dataset.name}",
+            where=str(path),
+            expected=f"one of {names}, each plain or as .gz",
+            fix=f"Its authors publish it at {dataset.home}.",
+            code="missing-source",
+        )
+    if not path.is_dir() and dataset.original(path) is None and not part:
+        raise SourceError(
+            f"no file of {dataset.name} has this name",
+            where=path.name,
+            expected=f"one of {names}",
+            fix="Rename it to the original's name, or pass --part if it is a part of one.",
+            code="other-file",
+        )
+    return found
+
+
+def read_dataset(dataset: DataSet, path: Path, *, language: str = "", part: bool = False) -> ReadDataSet:
+    """Read a data set from a copy of its files, plain or compressed with gzip.
+
+    Args:
+        dataset: which one.
+        path: a file, or a folder with some or all of its files.
+        language: of the statements, where there is a choice; empty for the first.
+        part: take files whose rows or label counts differ from the original's; the difference is a warning then.
+
+    Raises:
+        SourceError: if a row is malformed, or a file differs from the original and is not said to be a part.
+        UnknownNameError: if the data set has no such language.
+    """
+    language = language or dataset.languages[0]
+    if language not in dataset.languages:
+        raise UnknownNameError(f"language of {dataset.name}", language, dataset.languages)
+    rows: list[StatementRow] = []
+    warnings: list[str] = []
+    files = dataset_files(dataset, path, part=part)
+    for file in files:
+        of_file = list(dataset.read(file, language))
+        warnings += _compare(dataset, file, Counter(row.label for row in of_file), part=part)
+        rows += of_file
+    unique = list(_with_unique_keys(rows))
+    repeated = sum(before.key != after.key for before, after in zip(rows, unique, strict=True))
+    if repeated:
+        warnings.append(f"{repeated} rows have the key of an earlier row; their keys got a number.")
+    sources = [SourceFile(file.name, file.stat().st_size, sha256_file(file)) for file in files]
+    labels = Counter(row.label for row in unique)
+    return ReadDataSet(unique, {label: labels[label] for label in dataset.labels}, sources, warnings)
+
+
+def _with_unique_keys(rows: Iterable[StatementRow]) -> Iterator[StatementRow]:
+    seen: Counter[str] = Counter()
+    for row in rows:
+        seen[row.key] += 1
+        yield row if seen[row.key] == 1 else replace(row, key=f"{row.key}-{seen[row.key]}")
+
+
+def _compare(dataset: DataSet, file: Path, labels: Mapping[str, int], *, part: bool) -> list[str]:
+    """What differs from the original, as warnings; raises SourceError where that is not expected."""
+    original = dataset.original(file)
+    differences = _differences(original, labels) if original else []
+    if differences and not part:
+        raise SourceError(
+            f"not the original: {'; '.join(differences)}",
+            where=file.name,
+            expected=f"{file.name} as its authors publish it at {dataset.home}",
+            fix="Fetch it again, or pass --part if it is a part on purpose.",
+            code="other-counts",
+        )
+    total = sum(labels.values())
+    if original is None:
+        return [f"{file.name} has no original's name: its {total:,} rows were not compared with any counts."]
+    if original.rows is None:
+        return [f"{file.name}: the original's counts are not known here, so its {total:,} rows were not compared."]
+    return [f"{file.name} differs from the original: {'; '.join(differences)}."] if differences else []
+
+
+def _differences(original: OriginalFile, labels: Mapping[str, int]) -> list[str]:
+    total = sum(labels.values())
+    found = [f"{total:,} rows instead of {original.rows:,}"] if original.rows not in (None, total) else []
+    return found + [
+        f"{labels.get(label, 0):,} rows with {label!r} instead of {count:,}"
+        for label, count in original.labels.items()
+        if labels.get(label, 0) != count
+    ]
+
+
+_PLAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,59}")
+FULL, BINARY = "full", "binary"
+
+
+@dataclass(frozen=True, slots=True)
+class ImportRequest:
+    """What of a data set becomes an edition, and under which name.
+
+    Attributes:
+        labels: `full` for all classes of the data set, `binary` for two, where there is such a task.
+        language: of the statements; empty for the data set's first.
+        size: how many samples to draw; None for all rows.
+        seed: decides which are drawn.
+        part: whether files may differ from the originals.
+        version: of the edition; empty for the number of samples, and the language where it is not the first.
+    """
+
+    labels: str = FULL
+    language: str = ""
+    size: int | None = None
+    seed: str = "hellofresh"
+    part: bool = False
+    version: str = ""
+
+
+def task_of(dataset: DataSet, labels: str) -> Task:
+    """The task that asks about a data set with all its classes, or with two.
+
+    Raises:
+        UnknownNameError: if there is no such setting for the data set.
+    """
+    known = {BINARY if name.endswith(f"-{BINARY}") else FULL: name for name in dataset.tasks}
+    if labels not in known:
+        raise UnknownNameError(f"setting labels= of {dataset.name}", labels, known)
+    return get_task(known[labels])
+
+
+def import_dataset(
+    workspace: Workspace, dataset: DataSet, path: Path, request: ImportRequest
+) -> tuple[FrozenRelease, ReadDataSet]:
+    """Read a copy of a data set and freeze it as an edition; the same content again changes nothing.
+
+    Raises:
+        SourceError: if a row is malformed, or a file differs from the original.
+        UsageError: if more samples are asked for than there are.
+        ReleaseError: if the version is there with other content.
+    """
+    task = task_of(dataset, request.labels)
+    read = read_dataset(dataset, path, language=request.language, part=request.part)
+    rows = [row for row in read.rows if row.label in dataset.tasks[task.name]]
+    chosen = _drawn(rows, task, request)
+    candidates = [_candidate(dataset, task, row) for row in chosen]
+    source = DatasetSource(
+        dataset.title, dataset.home, dataset.published, dataset.licence, dataset.texts or task.public_type is None
+    )
+    found = Collection(
+        candidates=candidates,
+        funnel=_funnel(read, len(rows), candidates),
+        parameters=_parameters(read, request, chosen),
+        sources=read.sources,
+        warnings=read.warnings,
+    )
+    return freeze(workspace, _edition(dataset, request, len(chosen)), task, found, source), read
+
+
+def _edition(dataset: DataSet, request: ImportRequest, size: int) -> Frozen:
+    """Named by the number of samples unless a version is given."""
+    first = request.language in ("", dataset.languages[0])
+    return Frozen(dataset.name, request.version or (str(size) if first else f"{size}-{request.language}"))
+
+
+def _drawn(rows: Sequence[StatementRow], task: Task, request: ImportRequest) -> Sequence[StatementRow]:
+    """All rows, or those with the smallest SHA-256 of `<seed>:<key>`: a uniform draw with the rows' own skew."""
+    if request.size is None:
+        return rows
+    if not 1 <= request.size <= len(rows):
+        raise UsageError(
+            f"a sample of {request.size:,} of {len(rows):,} rows",
+            where=task.name,
+            expected=f"1 to {len(rows):,}",
+            code="bad-size",
+        )
+    return sorted(rows, key=lambda row: sha256_text(f"{request.seed}:{row.key}"))[: request.size]
+
+
+def _candidate(dataset: DataSet, task: Task, row: StatementRow) -> Candidate:
+    plain = row.key if _PLAIN.fullmatch(row.key) else sha256_text(row.key)[:16]
+    group = row.group or f"statement {sha256_text(row.statement.casefold())[:16]}"
+    statement = Statement(
+        id=f"{task.id_prefix}{plain}",
+        task=task.name,
+        edition=dataset.name,
+        period=ALL_ROWS,
+        date=datetime.combine(row.day or dataset.published, time(), UTC),
+        group=group if len(group) <= 80 else f"{group.split()[0]} {sha256_text(group)[:16]}",
+        license=dataset.licence,
+        statement=row.statement,
+        language=row.language,
+        speaker=row.speaker,
+        context=row.context,
+    )
+    checked = task.sample_type is CheckedStatement
+    sample = with_evidence(statement, row.evidence) if checked else statement
+    known = {"original_label": row.label, **row.facts}
+    facts = {name: known.get(name) for name in task.label_facts}
+    return Candidate(sample, Label(sample.id, dataset.tasks[task.name][row.label], facts))
+
+
+def _funnel(read: ReadDataSet, with_class: int, candidates: Sequence[Candidate]) -> Funnel:
+    drops = (
+        Drop("no-class", "label that the task has no class for", len(read.rows) - with_class),
+        Drop("not-drawn", "not in the sample that was drawn", with_class - len(candidates)),
+    )
+    return Funnel("rows", len(read.rows), drops, Funnel.count_kept(candidates))
+
+
+def _parameters(read: ReadDataSet, request: ImportRequest, chosen: Sequence[StatementRow]) -> dict[str, object]:
+    """What decided the samples, and the skew of the original's labels and of the sample's."""
+    skew = Counter(row.label for row in chosen)
+    return {
+        "labels": request.labels,
+        "language": request.language,
+        "part": request.part,
+        "size": request.size,
+        "seed": request.seed if request.size is not None else None,
+        "rows_by_label": dict(read.labels),
+        "samples_by_label": {label: skew[label] for label in read.labels if skew[label]},
+    }
+
+
+def fetch_dataset(
+    dataset: DataSet,
+    folder: Path,
+    *,
+    progress: Callable[[str], None],
+    policy: DownloadPolicy | None = None,
+    sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+) -> list[Path]:
+    """Fetch a data set's files into a folder; a file that is there with the right hash is not fetched again.
+
+    Raises:
+        SourceError: if no file has a known address and hash, the server keeps failing, or a file has another hash.
+        WorkspaceError: if files cannot be written, or another process is fetching them.
+    """
+    wanted = [file for file in dataset.files if file.url and file.sha256]
+    if not wanted:
+        raise SourceError(
+            f"no file of {dataset.name} has a known address with a known hash",
+            where=dataset.name,
+            fix=f"Its authors publish it at {dataset.home}. Fetch it there and name its path: "
+            f"hellofresh dataset import {dataset.name} PATH",
+            code="no-download",
+        )
+    with locked(folder / ".lock", what=f"fetching {dataset.name}", code="busy"):
+        asyncio.run(_fetch(wanted, folder, policy or DownloadPolicy(), sleep, progress))
+    return [folder / file.name for file in wanted]
+
+
+async def _fetch(
+    wanted: list[OriginalFile],
+    folder: Path,
+    policy: DownloadPolicy,
+    sleep: Callable[[float], Awaitable[None]],
+    progress: Callable[[str], None],
+) -> None:
+    async with download_session(policy) as session:
+        for file in wanted:
+            target = folder / file.name
+            if target.is_file() and sha256_file(target) == file.sha256:
+                continue
+            transfer = Transfer(session, policy, sleep, progress, _hash_check(file))
+            if not await transfer.fetch(file.url, target):
+                raise SourceError("no such file any more", where=file.url, code="missing-source")
+
+
+def _hash_check(file: OriginalFile) -> Callable[[Path, str], None]:
+    def check(path: Path, name: str) -> None:
+        found = sha256_file(path)
+        if found != file.sha256:
+            raise SourceError(
+                f"SHA-256 {found}", where=name, expected=file.sha256, fix="It is not the original.", code="bad-hash"
+            )
+
+    return check
+
+
+for _dataset in plugins("hellofresh.datasets").values():
+    register_dataset(_dataset)

@@ -1,0 +1,386 @@
+"""What is known of a post, and the seam to anything that can be asked for posts."""
+
+from __future__ import annotations
+
+import html
+import math
+import re
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta, timezone
+from enum import StrEnum
+from pathlib import Path
+from typing import Any, Protocol, TypeVar
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from hellofresh.core.errors import SourceError
+from hellofresh.core.files import BadJsonError, canonical_json, model_fault, strict_json
+from hellofresh.core.net.addresses import AddressError, PageAddress
+from hellofresh.core.net.retry import RetryPolicy
+from hellofresh.core.quarters import parse_utc
+from hellofresh.tasks.images import Media, MediaKind
+
+SNOWFLAKE_EPOCH_MS = 1_288_834_974_657
+_FIRST_SNOWFLAKE = 29_700_859_247
+
+
+class PostStatus(StrEnum):
+    """Whether a post can stand in a sample, and if not, the first reason why not."""
+
+    OK = "ok"
+    MEDIA = "media"
+    NO_MEDIA = "no-media"
+    UNKNOWN_MEDIA = "unknown-media"
+    QUOTED_MEDIA = "quoted-media"
+    TRUNCATED = "truncated"
+    NOT_ENGLISH = "not-english"
+    DELETED = "deleted"
+    SUSPENDED = "suspended"
+    PROTECTED = "protected"
+    AGE_RESTRICTED = "age-restricted"
+    UNAVAILABLE = "unavailable"
+    ERROR = "error"
+    NOT_ASKED = "not-asked"
+
+
+@dataclass(frozen=True, slots=True)
+class FoundPost:
+    """What a source says of one post.
+
+    Attributes:
+        id: the post's id.
+        gone: why there is no text (deleted ... error), or None.
+        text: as a reader sees it, HTML entities resolved; empty if gone.
+        language: as the source says, such as `en`; empty if it does not.
+        date: when it was posted, UTC; None if gone.
+        media: has a photo, video or animated image.
+        quoted_media: the quoted post has one.
+        truncated: the text is not whole, or the source does not tell whether media are behind a link.
+        silent: the source says nothing of any post's media, so that a post without may have had some.
+        pictures: its media, as far as the source names them.
+    """
+
+    id: str
+    gone: PostStatus | None = None
+    text: str = ""
+    language: str = ""
+    date: datetime | None = None
+    media: bool = False
+    quoted_media: bool = False
+    truncated: bool = False
+    silent: bool = False
+    # Two answers on one post are the same whichever of them describes its pictures.
+    pictures: tuple[Media, ...] = field(default=(), compare=False)
+
+    def status(self, languages: Collection[str], *, illustrated: bool = False) -> PostStatus:
+        """The first reason against the post, in the order gone, language, media, quoted media, truncated; or ok.
+
+        Args:
+            languages: in one of which it must be.
+            illustrated: whether it must have media, or must have none.
+        """
+        reasons = (
+            (self.language.split("-")[0].lower() not in languages, PostStatus.NOT_ENGLISH),
+            (self.media and not illustrated, PostStatus.MEDIA),
+            (illustrated and not self.media, PostStatus.NO_MEDIA),
+            (illustrated and not self.pictures, PostStatus.UNKNOWN_MEDIA),
+            (self.quoted_media, PostStatus.QUOTED_MEDIA),
+            (self.truncated, PostStatus.TRUNCATED),
+        )
+        return self.gone or next((status for holds, status in reasons if holds), PostStatus.OK)
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether no other source could say more."""
+        return self.gone is None and not self.truncated
+
+
+class PostSource(Protocol):
+    """Something that can be asked for posts."""
+
+    def find(self, ids: Collection[str]) -> Mapping[str, FoundPost]:
+        """Every id with what is known of its post; a post that the source does not have is unavailable.
+
+        Raises:
+            SourceError: if the source itself is broken.
+        """
+
+    @property
+    def warnings(self) -> Sequence[str]:
+        """Sentences about the last search for the person who runs it."""
+
+
+def snowflake_time(post_id: int) -> datetime:
+    """When a post or note with this id was made, to the millisecond.
+
+    Raises:
+        ValueError: for ids from before ids held the time (November 2010).
+    """
+    if post_id < _FIRST_SNOWFLAKE:
+        raise ValueError(f"{post_id} holds no time")
+    return datetime.fromtimestamp(0, UTC) + timedelta(milliseconds=(post_id >> 22) + SNOWFLAKE_EPOCH_MS)
+
+
+_LONGEST_LINE = 16 * 2**20
+_MOST_DEPTH = 200
+
+
+def numbered_lines(path: Path) -> Iterator[tuple[int, bytes]]:
+    """The file's lines that are not blank, with their numbers from 1.
+
+    Raises:
+        SourceError: if the file is missing, empty, unreadable, or has a line of more than 16 MiB.
+    """
+    number = 0
+    try:
+        with path.open("rb") as file:
+            while line := file.readline(_LONGEST_LINE + 1):
+                number += 1
+                if len(line) > _LONGEST_LINE:
+                    raise SourceError(
+                        "a line of more than 16 MiB", where=f"{path.name} line {number}", code="endless-line"
+                    )
+                if line.strip():
+                    yield number, line
+    except OSError as error:
+        raise SourceError(
+            f"cannot be read: {error.strerror or error}", where=str(path), code="unreadable-file"
+        ) from error
+    if not number:
+        raise SourceError("the file is empty", where=str(path), expected="one object a line", code="empty-file")
+
+
+def load_object(line: bytes, where: str) -> dict[str, Any]:
+    """Read one line as a JSON object.
+
+    Raises:
+        SourceError: if it is anything else, has a key twice, NaN, an infinite number or text that is no Unicode.
+    """
+    try:
+        value = strict_json(line, most_depth=_MOST_DEPTH)
+    except BadJsonError as error:
+        raise SourceError(str(error), where=where, expected="one JSON object a line", code="bad-json") from None
+    if not isinstance(value, dict):
+        raise SourceError("not a JSON object", where=where, expected="one JSON object a line", code="bad-json")
+    return value
+
+
+_SHOWN_NOTE = re.compile(r"birdwatch|community_?note", re.IGNORECASE)
+_LONG_DATE = re.compile(
+    r"[A-Z][a-z]{2} ([A-Z][a-z]{2}) (\d{2}) (\d{2}):(\d{2}):(\d{2}) ([+-])(\d{2})(\d{2}) (\d{4})", re.A
+)
+_MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
+
+Several = list[Any] | dict[str, Any] | None
+"""Media in any form: only whether there are some counts, and empty lists were seen printed as empty objects."""
+
+
+class AnswerPart(BaseModel):
+    """A part of an answer: what is named is checked, what is not is left out."""
+
+    model_config = ConfigDict(strict=True, extra="ignore", frozen=True)
+
+
+class BadReply(ValueError):  # noqa: N818 - it says what the service did
+    """An answer that is none: a failure of the service, not a fact about the post."""
+
+
+_Model = TypeVar("_Model", bound=AnswerPart)
+
+
+def without_shown_note(value: Any) -> Any:
+    """A JSON value without any member that carries the note shown under the post: it would give the label away."""
+    if isinstance(value, dict):
+        return {key: without_shown_note(item) for key, item in value.items() if not _SHOWN_NOTE.search(key)}
+    if isinstance(value, list):
+        return [without_shown_note(item) for item in value]
+    return value
+
+
+def load_reply(body: bytes) -> dict[str, Any]:
+    """The body of an answer as a JSON object, without the shown note.
+
+    Raises:
+        BadReply: if it is none.
+    """
+    try:
+        stripped: dict[str, Any] = without_shown_note(load_object(body, "the answer"))
+    except SourceError as error:
+        raise BadReply(error.what) from None
+    return stripped
+
+
+def check(kind: type[_Model], value: Any) -> _Model:
+    """A part of an answer in its form.
+
+    Raises:
+        BadReply: if it has another, with the field; never with the content.
+    """
+    try:
+        return kind.model_validate(value)
+    except ValidationError as error:
+        raise BadReply(model_fault(error)) from None
+
+
+def posted_at(post_id: str, stated: str | None) -> datetime:
+    """When the post was made: as stated, in ISO 8601 or as X's older answers write it, else from its id.
+
+    Raises:
+        ValueError: if neither gives a time.
+    """
+    if not stated:
+        return snowflake_time(int(post_id))
+    parts = _LONG_DATE.fullmatch(stated)
+    return parse_utc(stated) if parts is None else _long_date(parts)
+
+
+def _long_date(parts: re.Match[str]) -> datetime:
+    """`Tue Oct 01 19:59:18 +0000 2024`, read without the machine's language."""
+    month, day, hour, minute, second, sign, off_hours, off_minutes, year = parts.groups()
+    offset = timedelta(hours=int(off_hours), minutes=int(off_minutes)) * (-1 if sign == "-" else 1)
+    numbers = (int(year), _MONTHS.index(month) + 1, int(day), int(hour), int(minute), int(second))
+    return datetime(*numbers, tzinfo=timezone(offset)).astimezone(UTC)
+
+
+_KINDS: dict[str, MediaKind] = {
+    "photo": "photo",
+    "video": "video",
+    "animated_gif": "animation",
+    "gif": "animation",
+}
+_POSTERS = ("media_url_https", "thumbnail_url", "preview_image_url", "poster")
+"""Where a picture is, or the poster frame of what moves; `url` is that of a photo, or of the film itself."""
+_DESCRIPTIONS = ("ext_alt_text", "altText", "alt_text")
+_LONGEST_DESCRIPTION = 1_000
+"""Characters; X's own limit."""
+_MOST = 16
+
+
+def media_in(*several: Several, kind: MediaKind | None = None) -> tuple[Media, ...]:
+    """The pictures in the first of several places that names any.
+
+    Args:
+        several: as services give them.
+        kind: of entries that do not say.
+    """
+    for place in several:
+        entries: Iterable[Any] = place if isinstance(place, list) else [place]
+        found = [item for entry in entries if (item := _media(entry, kind)) is not None]
+        if found:
+            return tuple(found[:_MOST])
+    return ()
+
+
+def _media(entry: Any, usual: MediaKind | None) -> Media | None:
+    if not isinstance(entry, dict):
+        return None
+    kind = _KINDS.get(str(entry.get("type")), usual)
+    address = _first_text(entry, (*_POSTERS, *(("url",) if kind == "photo" else ())))
+    if kind is None or not address:
+        return None
+    try:
+        parsed = PageAddress.parse(address)
+    except AddressError:
+        return None
+    if parsed.scheme != "https":
+        return None
+    description = html.unescape(_first_text(entry, _DESCRIPTIONS))[:_LONGEST_DESCRIPTION]
+    return Media(kind, parsed.url, description=description)
+
+
+def _first_text(entry: dict[str, Any], names: Iterable[str]) -> str:
+    return next((value for name in names if isinstance(value := entry.get(name), str) and value), "")
+
+
+@dataclass(frozen=True, slots=True)
+class PostRequest:
+    """A GET: the path below the service's base URL, and the query."""
+
+    path: str
+    query: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class ServiceReply:
+    """What came back: HTTP status and body."""
+
+    status: int
+    body: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class PostAnswer:
+    """What is known of one post, and the part of the reply that says so.
+
+    Attributes:
+        post: the post, or why there is none.
+        kept: status and body to be stored, without the shown note; the service's `read` gives the same post from it.
+    """
+
+    post: FoundPost
+    kept: ServiceReply
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Manners(RetryPolicy):
+    """How a service is asked. One that asks for a longer wait than `deadline_s` is set aside.
+
+    Attributes:
+        per_second: requests a second in the long run.
+        burst: requests that may follow each other at once after a pause.
+        at_once: requests under way at a time.
+        largest_body: bytes of an answer.
+    """
+
+    attempts: int = 5
+    most_s: float = math.inf
+    retry_after_s: float = math.inf
+    timeout_s: float = 20.0
+    deadline_s: float = 120.0
+    per_second: float = 2.0
+    burst: int = 1
+    at_once: int = 4
+    largest_body: int = 4 * 2**20
+
+
+@dataclass(frozen=True, slots=True)
+class Service:
+    """One web service.
+
+    Attributes:
+        name: as in `--posts-from`.
+        base_url: scheme and host, perhaps with a path.
+        request: the request for some posts.
+        read: each post asked for with its answer; raises BadReply where the reply says nothing about posts.
+        batch: most posts in one request.
+        token_variable: environment variable with the bearer token; empty where none is needed.
+        manners: how it is asked.
+    """
+
+    name: str
+    base_url: str
+    request: Callable[[Sequence[str]], PostRequest]
+    read: Callable[[Sequence[str], ServiceReply], Mapping[str, PostAnswer]]
+    batch: int = 1
+    token_variable: str = ""
+    manners: Manners = field(default_factory=Manners)
+
+
+def one_by_one(
+    read_post: Callable[[str, int, dict[str, Any]], FoundPost], bodiless: Sequence[int] = ()
+) -> Callable[[Sequence[str], ServiceReply], Mapping[str, PostAnswer]]:
+    """The `read` of a service that answers on one post at a time.
+
+    Args:
+        read_post: the post from its id, the HTTP status and the body.
+        bodiless: statuses that speak for themselves, whatever the body.
+    """
+
+    def read(ids: Sequence[str], reply: ServiceReply) -> Mapping[str, PostAnswer]:
+        (post_id,) = ids
+        body = {} if reply.status in bodiless else load_reply(reply.body)
+        kept = ServiceReply(reply.status, canonical_json(body).encode())
+        return {post_id: PostAnswer(read_post(post_id, reply.status, body), kept)}
+
+    return read

@@ -1,0 +1,516 @@
+"""Several sources of posts in a row, with a memory: a post is asked for until one gives it or says why it cannot.
+
+Whole posts and posts that are deleted, suspended, protected or age-restricted end the search. Where a source gives only
+the beginning of a post, does not know it or fails, the next one is asked. What was answered is not asked again; a post
+that was gone is asked for again after some time.
+
+Answers are kept in SQLite in WAL mode, on disk before anybody uses them. They are raw data: what a service sent
+(without the shown note), perhaps with user names, so that only their owner may read the file.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sqlite3
+import time
+from collections import Counter, defaultdict
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from types import TracebackType
+from typing import NamedTuple, Self
+
+import aiohttp
+
+from collectors.notes.posts.base import BadReply, FoundPost, PostAnswer, PostSource, PostStatus, Service, ServiceReply
+from hellofresh import __version__
+from hellofresh.core.errors import ConfigError, SourceError, WorkspaceError
+from hellofresh.core.net.database import open_database
+from hellofresh.core.net.http import HttpClient, HttpReply, LongReplyError, UnusableReplyError
+from hellofresh.core.net.keys import may_carry_key
+from hellofresh.core.net.rate import RateLimit
+from hellofresh.core.net.retry import TryAgain
+from hellofresh.core.quarters import parse_utc, utc_text
+
+_FINAL = frozenset({PostStatus.DELETED, PostStatus.SUSPENDED, PostStatus.PROTECTED, PostStatus.AGE_RESTRICTED})
+_MOST_FAILED = 0.01
+_FAILURES_IN_A_ROW = 10
+
+
+def _now() -> datetime:
+    return datetime.now(UTC)
+
+
+@dataclass(frozen=True, slots=True)
+class Online:
+    """Which services are asked, and where their answers are kept.
+
+    Attributes:
+        services: in the order in which they are asked.
+        cache: the file of answers.
+        reask_gone_days: after how many days a post that was gone is asked for again.
+        known: readers of all services by name, for answers stored by services that are not asked now.
+        ask: whether the services may be asked; if not, posts for which one would have to be asked are `not-asked`.
+    """
+
+    services: tuple[Service, ...]
+    cache: Path
+    reask_gone_days: int = 30
+    known: Mapping[str, Service] = field(default_factory=dict)
+    ask: bool = True
+
+    @property
+    def names(self) -> list[str]:
+        """The services' names, in order."""
+        return [service.name for service in self.services]
+
+
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """A stored answer, read."""
+
+    post: FoundPost
+    is_old: bool
+
+    @property
+    def ends_the_search(self) -> bool:
+        """Whether nobody need be asked."""
+        return self.post.is_whole or (self.post.gone in _FINAL and not self.is_old)
+
+    @property
+    def is_outdated(self) -> bool:
+        """Whether the same service should be asked again."""
+        return self.post.gone is not None and self.is_old
+
+
+class ChainedPosts:
+    """A local file, if there is one, and then services over the network."""
+
+    def __init__(
+        self,
+        online: Online,
+        local: PostSource | None = None,
+        *,
+        progress: Callable[[str], None] | None = None,
+        clock: Callable[[], datetime] = _now,
+    ) -> None:
+        self._online, self._local, self._progress, self._clock = online, local, progress, clock
+        self._readers = dict(online.known) | {service.name: service for service in online.services}
+        self._warnings: list[str] = []
+
+    @property
+    def warnings(self) -> Sequence[str]:
+        """What was odd in the last search."""
+        return tuple(self._warnings)
+
+    def find(self, ids: Collection[str]) -> Mapping[str, FoundPost]:
+        """Look the posts up in the file and the cache, and ask for the rest.
+
+        Raises:
+            SourceError: if the file or the cache is broken, a token is refused, or more than one post in a hundred
+                could not be asked for; what was answered is kept.
+            WorkspaceError: if the cache cannot be written.
+        """
+        self._warnings = []
+        found = dict(self._in_file(ids))
+        open_ids = [post_id for post_id in ids if post_id not in found]
+        if open_ids and not self._online.ask:
+            found |= self._remembered(open_ids)
+        elif open_ids:
+            with AnswerCache(self._online.cache) as cache:
+                search = _Search(self._online, self._readers, cache, self._clock(), self._progress)
+                search.recall(open_ids)
+                asyncio.run(search.ask(open_ids))
+            self._warnings += search.warnings
+            found |= {post_id: search.outcome(post_id) for post_id in open_ids}
+            self._refuse_gaps(found)
+        return {post_id: found[post_id] for post_id in ids}
+
+    def _remembered(self, ids: Collection[str]) -> Mapping[str, FoundPost]:
+        """What can be said of the posts without asking."""
+        found = {post_id: FoundPost(post_id, PostStatus.NOT_ASKED) for post_id in ids}
+        if self._online.cache.exists():
+            with AnswerCache(self._online.cache) as cache:
+                search = _Search(self._online, self._readers, cache, self._clock(), self._progress)
+                search.recall(ids)
+                found |= {post_id: search.outcome(post_id) for post_id in ids if not search.is_open(post_id)}
+        missing = sum(1 for post in found.values() if post.gone is PostStatus.NOT_ASKED)
+        if missing:
+            self._warnings.append(f"{missing} of {len(ids)} posts would have to be asked for; nobody was asked.")
+        return found
+
+    def _in_file(self, ids: Collection[str]) -> Mapping[str, FoundPost]:
+        if self._local is None:
+            return {}
+        found = self._local.find(ids)
+        self._warnings += self._local.warnings
+        return {key: post for key, post in found.items() if post.is_whole or post.gone in _FINAL}
+
+    def _refuse_gaps(self, found: Mapping[str, FoundPost]) -> None:
+        failed = sum(1 for post in found.values() if post.gone is PostStatus.ERROR)
+        if failed > _MOST_FAILED * len(found):
+            raise SourceError(
+                f"{failed} of {len(found)} posts could not be asked for: {' '.join(self._warnings)}",
+                where=", ".join(self._online.names),
+                expected="at most 1% of failures",
+                fix="Run the same command again later: stored answers are kept and not requested again.",
+                code="posts-incomplete",
+            )
+        if failed:
+            self._warnings.append(f"{failed} posts could not be asked for; --force asks for them again.")
+
+
+class _Search:
+    """One search on its way: what is known of each post, by service, and which services failed on it."""
+
+    def __init__(
+        self,
+        online: Online,
+        readers: Mapping[str, Service],
+        cache: AnswerCache,
+        now: datetime,
+        progress: Callable[[str], None] | None,
+    ) -> None:
+        self._online, self._readers, self._cache, self._now, self._progress = online, readers, cache, now, progress
+        self._known: dict[str, dict[str, _Known]] = defaultdict(dict)
+        self._failed: set[str] = set()
+        self.warnings: list[str] = []
+
+    def recall(self, ids: Collection[str]) -> None:
+        """Read what is stored."""
+        oldest = self._now - timedelta(days=self._online.reask_gone_days)
+        for stored in self._cache.answers(ids):
+            reader = self._readers.get(stored.service)
+            if reader is None:
+                continue
+            try:
+                post = reader.read([stored.post_id], stored.reply)[stored.post_id].post
+            except (BadReply, KeyError):
+                # Stored by a version that read more kindly: ask again.
+                continue
+            self._known[stored.post_id][stored.service] = _Known(post, stored.asked_at < oldest)
+
+    async def ask(self, ids: Sequence[str]) -> None:
+        """Ask each service for the posts that are still open."""
+        for service in self._online.services:
+            wanted = sorted((post_id for post_id in ids if self._wants(post_id, service)), key=int)
+            if wanted:
+                await self._ask_service(service, wanted)
+
+    def is_open(self, post_id: str) -> bool:
+        """Whether a service would have to be asked for the post."""
+        return any(self._wants(post_id, service) for service in self._online.services)
+
+    def _wants(self, post_id: str, service: Service) -> bool:
+        known = self._known[post_id]
+        if any(item.ends_the_search for item in known.values()):
+            return False
+        return service.name not in known or known[service.name].is_outdated
+
+    async def _ask_service(self, service: Service, ids: Sequence[str]) -> None:
+        async with ServiceClient(service, self.say) as fetcher:
+            visit = _Visit(self, fetcher, ids)
+            await visit.run()
+        self._failed |= visit.failed
+        if visit.reasons:
+            reasons = ", ".join(f"{why} ({count} times)" for why, count in sorted(visit.reasons.items()))
+            self.warnings.append(f"{service.name} failed on {len(visit.failed)} of {len(ids)} posts: {reasons}.")
+
+    def keep(self, service: Service, answers: Mapping[str, PostAnswer]) -> None:
+        """Store answers, then use them."""
+        for post_id, answer in answers.items():
+            self._cache.add(StoredAnswer(post_id, service.name, self._now, answer.kept))
+            self._known[post_id][service.name] = _Known(answer.post, is_old=False)
+
+    def say(self, line: str) -> None:
+        """Report progress."""
+        if self._progress is not None:
+            self._progress(line)
+
+    def outcome(self, post_id: str) -> FoundPost:
+        """The best that is known: a whole post, a clear reason, an error if one failed, else a part or nothing."""
+        order = {name: place for place, name in enumerate(self._online.names)}
+        known = self._known[post_id]
+        by_rank = [known[name] for name in sorted(known, key=lambda name: (order.get(name, len(order)), name))]
+        posts = [item.post for item in by_rank]
+        final = [item.post for item in by_rank if item.ends_the_search]
+        whole = [post for post in posts if post.is_whole]
+        if whole or final:
+            return (whole or final)[0]
+        if post_id in self._failed:
+            return FoundPost(post_id, PostStatus.ERROR)
+        partly = [post for post in posts if post.gone is None]
+        return (partly or posts or [FoundPost(post_id, PostStatus.UNAVAILABLE)])[0]
+
+
+class _Visit:
+    """All requests to one service in one search."""
+
+    def __init__(self, search: _Search, fetcher: ServiceClient, ids: Sequence[str]) -> None:
+        self._search, self._fetcher, self._ids = search, fetcher, ids
+        size = fetcher.service.batch
+        self._batches = iter([ids[start : start + size] for start in range(0, len(ids), size)])
+        self._done = self._in_a_row = 0
+        self._over = False
+        self.failed: set[str] = set()
+        self.reasons: Counter[str] = Counter()
+
+    async def run(self) -> None:
+        """Ask for every batch, several at a time; an error of ours ends them all."""
+        try:
+            async with asyncio.TaskGroup() as group:
+                for _ in range(self._fetcher.service.manners.at_once):
+                    group.create_task(self._work())
+        except ExceptionGroup as errors:
+            raise errors.exceptions[0] from None
+
+    async def _work(self) -> None:
+        for batch in self._batches:
+            if self._over:
+                self.failed.update(batch)
+                continue
+            try:
+                answers = await self._fetcher.fetch(batch)
+            except (GaveUp, SetAside) as error:
+                self._fail(batch, error)
+            else:
+                self._search.keep(self._fetcher.service, answers)
+                self._succeed(batch, answers)
+
+    def _fail(self, batch: Sequence[str], error: GaveUp | SetAside) -> None:
+        self.failed.update(batch)
+        self.reasons[str(error)] += 1
+        self._in_a_row += 1
+        self._over = self._over or isinstance(error, SetAside) or self._in_a_row >= _FAILURES_IN_A_ROW
+
+    def _succeed(self, batch: Sequence[str], answers: Mapping[str, PostAnswer]) -> None:
+        silent = [post_id for post_id in batch if post_id not in answers]
+        if silent:
+            self.failed.update(silent)
+            self.reasons["no answer about a post"] += len(silent)
+        self._in_a_row = 0
+        self._done += len(batch)
+        self._search.say(f"{self._fetcher.service.name}: {self._done:,} of {len(self._ids):,} posts")
+
+
+_SCHEMA = """
+CREATE TABLE IF NOT EXISTS answers (
+    post TEXT NOT NULL, service TEXT NOT NULL, asked_at TEXT NOT NULL,
+    http_status INTEGER NOT NULL, body BLOB NOT NULL,
+    PRIMARY KEY (post, service)
+) STRICT, WITHOUT ROWID
+"""
+_IDS_AT_ONCE = 500
+
+
+class StoredAnswer(NamedTuple):
+    """What a service answered on a post, and when (UTC, to the second)."""
+
+    post_id: str
+    service: str
+    asked_at: datetime
+    reply: ServiceReply
+
+
+class AnswerCache:
+    """All answers, one for each post and service. Use it as a context manager."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        try:
+            self._database = open_database(path, _SCHEMA, wait_s=30, private=True)
+        except OSError as error:
+            raise WorkspaceError(
+                f"cannot write: {error.strerror or error}",
+                where=str(path),
+                fix="Check the folder's permissions and free space.",
+                code="unwritable",
+            ) from error
+        except sqlite3.Error as error:
+            raise self._damaged(f"the cache of posts cannot be opened ({error})") from error
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._database.close()
+
+    def add(self, answer: StoredAnswer) -> None:
+        """Store an answer in place of an earlier one; it is on disk when this returns.
+
+        Raises:
+            WorkspaceError: if the disk is full or the file cannot be written.
+        """
+        row = (answer.post_id, answer.service, utc_text(answer.asked_at), answer.reply.status, answer.reply.body)
+        try:
+            self._database.execute("INSERT OR REPLACE INTO answers VALUES (?, ?, ?, ?, ?)", row)
+        except sqlite3.Error as error:
+            raise WorkspaceError(
+                f"an answer cannot be stored ({error})",
+                where=str(self._path),
+                fix="Nothing stored so far is lost. Make room and run the same command again.",
+                code="unwritable",
+            ) from error
+
+    def answers(self, ids: Collection[str]) -> Iterator[StoredAnswer]:
+        """Everything stored on these posts.
+
+        Raises:
+            SourceError: if the file is damaged.
+        """
+        ordered = sorted(ids)
+        for start in range(0, len(ordered), _IDS_AT_ONCE):
+            part = ordered[start : start + _IDS_AT_ONCE]
+            marks = ",".join("?" * len(part))
+            try:
+                with closing(
+                    self._database.execute(
+                        f"SELECT post, service, asked_at, http_status, body FROM answers WHERE post IN ({marks})",  # noqa: S608 - only question marks
+                        part,
+                    )
+                ) as rows:
+                    for post_id, service, asked_at, status, body in rows:
+                        yield StoredAnswer(post_id, service, parse_utc(asked_at), ServiceReply(status, body))
+            except (sqlite3.Error, ValueError) as error:
+                raise self._damaged(f"the cache of posts cannot be read ({error})") from error
+
+    def _damaged(self, what: str) -> SourceError:
+        fix = "Move the file away to ask for all posts again."
+        return SourceError(what, where=str(self._path), fix=fix, code="bad-cache")
+
+
+class GaveUp(Exception):  # noqa: N818 - the outcome of one request, not an error of ours
+    """A request that came to nothing within its tries and its time; says why."""
+
+
+class SetAside(Exception):  # noqa: N818 - likewise, of the service
+    """A service that asks for a longer wait than it is given."""
+
+
+class ServiceClient:
+    """Asks one service. Use it as an asynchronous context manager."""
+
+    def __init__(self, service: Service, say: Callable[[str], None]) -> None:
+        self.service = service
+        self._say = say
+        manners = service.manners
+        self._rate = RateLimit(manners.per_second, manners.burst)
+        headers = {"User-Agent": f"hellofresh/{__version__} (research benchmark)", "Accept": "application/json"}
+        self._client = HttpClient(
+            service.name, headers | _authorization(service), timeout_s=manners.timeout_s, at_once=manners.at_once
+        )
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self._client.close()
+
+    async def fetch(self, ids: Sequence[str]) -> Mapping[str, PostAnswer]:
+        """Ask for some posts, at most a batch; posts that the reply is silent about are left out.
+
+        Raises:
+            GaveUp: if no try succeeded.
+            SetAside: if the service asks for a wait beyond the deadline.
+            SourceError: if the service refuses the token.
+        """
+        manners = self.service.manners
+        now = asyncio.get_running_loop().time
+        await self._turn()
+        deadline = now() + manners.deadline_s
+        attempt = 1
+        while isinstance(outcome := await self._try(ids), TryAgain):
+            asked_s = outcome.wait_s
+            if asked_s is not None and asked_s > manners.deadline_s:
+                raise SetAside(f"{outcome.why}, and asks to wait {asked_s:.0f} s")
+            wait_s = manners.next_wait_s(attempt, asked_s, left_s=deadline - now())
+            if wait_s is None:
+                raise GaveUp(outcome.why)
+            if asked_s is None:
+                await asyncio.sleep(wait_s)
+            else:
+                self._rate.hold(now(), wait_s)
+                self._say(f"{self.service.name}: {outcome.why}, asks to wait {wait_s:.0f} s")
+            await self._turn()
+            attempt += 1
+        return outcome
+
+    async def _turn(self) -> None:
+        """Wait until a request may be sent."""
+        now = asyncio.get_running_loop().time
+        while (wait_s := self._rate.delay_s(now())) > 0:
+            await asyncio.sleep(wait_s)
+        self._rate.take(now())
+
+    async def _try(self, ids: Sequence[str]) -> Mapping[str, PostAnswer] | TryAgain:
+        request = self.service.request(ids)
+        url = self.service.base_url.rstrip("/") + request.path
+        try:
+            reply = await self._client.send(
+                "GET", url, query=request.query, most_bytes=self.service.manners.largest_body
+            )
+        except LongReplyError as error:
+            raise GaveUp(f"an answer of {error}") from None
+        except UnusableReplyError as error:
+            return TryAgain(f"an answer that cannot be read ({error})")
+        except (aiohttp.ClientError, TimeoutError, OSError) as error:
+            return TryAgain(type(error).__name__)
+        return self._read(ids, ServiceReply(reply.status, reply.body), _asked_wait_s(reply))
+
+    def _read(
+        self, ids: Sequence[str], reply: ServiceReply, wait_s: float | None
+    ) -> Mapping[str, PostAnswer] | TryAgain:
+        if reply.status == 429 or reply.status >= 500:
+            return TryAgain(f"HTTP status {reply.status}", wait_s)
+        if reply.status in (401, 403) and self.service.token_variable:
+            raise SourceError(
+                f"{self.service.name} refuses the token (HTTP status {reply.status})",
+                where=f"environment variable {self.service.token_variable}",
+                expected="a bearer token that may read posts",
+                code="token-refused",
+            )
+        try:
+            return self.service.read(ids, reply)
+        except BadReply as error:
+            # With status 200 it may be a body cut short; any other status is meant.
+            if reply.status == 200:
+                return TryAgain(f"an answer that cannot be read ({error})")
+            raise GaveUp(str(error)) from None
+
+
+def _authorization(service: Service) -> dict[str, str]:
+    if not service.token_variable:
+        return {}
+    token = os.environ.get(service.token_variable, "").strip()
+    if not token or not token.isascii() or not token.isprintable():
+        raise ConfigError(
+            f"{service.name} needs a token" if not token else "no bearer token",
+            where=f"environment variable {service.token_variable}",
+            expected="a bearer token of printable ASCII characters",
+            fix=f"Set {service.token_variable}, or leave {service.name} out of the sources of posts.",
+            code="missing-token",
+        )
+    if not may_carry_key(service.base_url):
+        raise ConfigError(
+            "a token is not sent over an unencrypted connection",
+            where=f"{service.name}, base_url",
+            expected="https://...",
+            code="insecure-url",
+        )
+    return {"Authorization": f"Bearer {token}"}
+
+
+def _asked_wait_s(reply: HttpReply) -> float | None:
+    """Seconds that the service asks to wait: Retry-After as seconds or date, else X's own time of the next window."""
+    headers = reply.headers
+    if headers.get("Retry-After", "").strip():
+        return reply.wait_s
+    reset = headers.get("x-rate-limit-reset", "").strip()
+    if headers.get("x-rate-limit-remaining", "").strip() == "0" and reset.isascii() and reset.isdigit():
+        return max(0.0, float(reset[:12]) - time.time())
+    return None
