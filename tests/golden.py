@@ -56,6 +56,7 @@ RENAMED: dict[str, str] = {
     "dataset list": "dataset show",
     "rate agreement": "rate report --kind agreement",
     "rate export": "rate report --export",
+    "rate import": "dataset import",
     "rate judges": "rate report --kind judges",
     "rate prepare --edition 2026Q2 --task x-posts": "rate assign --edition 2026Q2 --task x-posts --prepare",
     "rate standings": "rate report --kind standings",

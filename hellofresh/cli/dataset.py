@@ -12,6 +12,8 @@ from hellofresh.core.editions import Frozen
 from hellofresh.core.errors import UsageError
 from hellofresh.core.workspace import Workspace
 from hellofresh.evidence.publishers import COLUMNS, PRIORITIES, import_publishers
+from hellofresh.judging.muse import MUSE_EDITION, import_muse, read_muse
+from hellofresh.judging.study import RatingPhase
 from hellofresh.releases import FrozenRelease
 from hellofresh.tasks import get_task
 
@@ -71,6 +73,8 @@ def import_one(options: argparse.Namespace, output: CommandOutput) -> int:
     lists = [f"--{name}" for name in (*PRIORITIES, "column") if getattr(options, name)]
     if lists:
         raise UsageError(f"{lists[0]} with {options.name!r}", expected="it with publishers", code="other-option")
+    if options.name == "muse":
+        return _import_muse(options, output)
     request = ImportRequest(
         labels=_labels(options.set),
         language=options.language,
@@ -125,9 +129,7 @@ def _labels(settings: Sequence[str]) -> str:
 
 def _import_ratings(options: argparse.Namespace, output: CommandOutput) -> int:
     """Import ratings of publishers, in place of those imported before."""
-    if options.set or options.language or options.sample is not None or options.part or options.version:
-        what = "an option of data sets of statements with publishers"
-        raise UsageError(what, expected="FILE, --column, --high, --medium, --low", code="other-option")
+    _check_plain(options, "FILE, --column, --high, --medium, --low")
     columns = dict(map(_column, options.column))
     lists = {name: path for name in PRIORITIES if (path := getattr(options, name)) is not None}
     if options.path is None and not lists:
@@ -154,3 +156,46 @@ def _column(text: str) -> tuple[str, str]:
         expected = f"NAME=COLUMN, NAME among {', '.join(COLUMNS)}"
         raise UsageError(f"{text!r} names no column", expected=expected, code="bad-column")
     return name, column
+
+
+def _check_plain(options: argparse.Namespace, expected: str) -> None:
+    """Refuse the options of data sets of statements, for what is imported whole."""
+    if options.set or options.language or options.sample is not None or options.part or options.version:
+        what = f"an option of data sets of statements with {options.name!r}"
+        raise UsageError(what, expected=expected, code="other-option")
+
+
+_MUSE_RELEASED = {
+    "posts": 247,
+    "counting posts": 232,
+    "responses": 1_062,
+    "rated responses": 1_280,
+    "rated links": 2_040,
+}
+"""What the authors' files hold at the commit that the edition is named after."""
+
+
+def _import_muse(options: argparse.Namespace, output: CommandOutput) -> int:
+    """Import the released study of MUSE, which others have rated."""
+    _check_plain(options, "PATH")
+    if options.path is None:
+        fix = "Name the folder of the authors' repository, or its packed data: hellofresh dataset import muse PATH"
+        raise UsageError("nothing to import", where="muse", fix=fix, code="no-file")
+    study = read_muse(options.path)
+    kept = import_muse(Workspace.from_environment(), study)
+    rows = study.ratings
+    found = {
+        "posts": len(study.posts),
+        "counting posts": sum(post.phase is RatingPhase.MAIN for post in study.posts),
+        "responses": len(study.responses),
+        "rated responses": rows.filter(rows["criterion"] == kept.rubric.overall).height,
+        "rated links": rows.filter(rows["criterion"] == "reachability").height,
+    }
+    output.result({"edition": str(MUSE_EDITION), "ratings": str(kept.files.ratings), **found})
+    output.table(
+        f"{MUSE_EDITION}: imported", ("", "found", "released"), [(k, v, _MUSE_RELEASED[k]) for k, v in found.items()]
+    )
+    if found != _MUSE_RELEASED:
+        output.say("warning: these are not the files that the edition is named after; its figures will differ.")
+    output.say(f"{rows.height:,} ratings: {kept.files.ratings}")
+    return 0

@@ -7,6 +7,7 @@ from itertools import takewhile
 
 RENAMED: Mapping[str, str] = {
     "agents": "analyse agents",
+    "calibrate": "train relevance, with --data for --pairs and --model for --encoder",
     "corpus build": "corpus import pool, or corpus import wiki",
     "corpus check": "corpus show NAME --check",
     "corpus index": "corpus compare NAME --index-only",
@@ -21,6 +22,7 @@ RENAMED: Mapping[str, str] = {
     "rate agreement": "rate report --kind agreement",
     "rate classify": "judge --by classifier",
     "rate export": "rate report --export FILE",
+    "rate import": "dataset import muse PATH",
     "rate judges": "rate report --kind judges",
     "rate links": "judge --by links",
     "rate prepare": "rate assign --prepare DIR",

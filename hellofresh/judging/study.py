@@ -180,7 +180,7 @@ def read_table(path: Path, table: Table[Rating] | Table[KeyRow]) -> pl.DataFrame
     """
     if not path.is_file():
         raise DataError(
-            "no such table", where=str(path), fix="Run 'hellofresh rate import' first.", code="missing-file"
+            "no such table", where=str(path), fix="Run 'hellofresh dataset import muse' first.", code="missing-file"
         )
     try:
         return table.read(path)

@@ -21,7 +21,8 @@ def choose_rated(board: Board, records: Records) -> SplitKey | None:
     """One of the editions whose responses were rated; None where there is none."""
     known = {f"{split.task} {split.edition}": split for split in board.splits if records.ratings(split)}
     if not known:
-        show(el("p", "No responses have been rated yet. A study comes in with: ", el("code", "hellofresh rate import")))
+        command = el("code", "hellofresh dataset import muse")
+        show(el("p", "No responses have been rated yet. A study comes in with: ", command))
         return None
     titles = {key: f"{task_title(split.task)}, {quarter_title(board, split)}" for key, split in known.items()}
     return known[choose_one("study", "Study", list(known), titles.__getitem__, width=480)]

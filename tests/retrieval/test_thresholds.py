@@ -136,7 +136,7 @@ def test_the_command_gives_a_threshold_with_its_rates(tmp_path: Path, capsys: py
         for other in subjects
     ]
     path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
-    assert main(["calibrate", "relevance", "--pairs", str(path), "--json"]) == 0
+    assert main(["train", "relevance", "--data", str(path), "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert found["pairs"] == 64 and found["relevant"] == 8
     assert 0 < found["threshold"] < 1

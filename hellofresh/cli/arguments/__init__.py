@@ -42,7 +42,6 @@ NOUNS = {
     "judge": Noun("judge", "have a model judge responses", "ratings:add_judge"),
     "rate": Noun("judge", "have people rate responses; report on ratings", "ratings:add_rate"),
     "corpus": Noun("retrieve and train", "import, show and compare corpora for retrieval", "retrieval:add_corpus"),
-    "calibrate": Noun("retrieve and train", "set the thresholds of relevance", "retrieval:add_calibrate"),
     "train": Noun("retrieve and train", "train rerankers, reward models and responders", "training:add_train"),
     "collect": Noun("maintain", "collect a quarter's candidates from a source", "sources:add_collect"),
     "archive": Noun("maintain", "download what a source keeps only for days", "sources:add_archive"),

@@ -17,15 +17,16 @@ def add_dataset(nouns: Subparsers) -> None:
     shown = add_command(verbs, "show", about, "dataset:show")
     shown.add_argument("name", nargs="?", metavar="NAME", help="name of the data set, such as liar-new (default: list)")
     about = (
-        "Import a data set from a copy of its files, or download it where a public copy with a known hash exists; or "
-        "import ratings of publishers by domain, in place of those imported before."
+        "Import a data set from a copy of its files, or download it where a public copy with a known hash exists. "
+        "muse: a study that others have rated (232 posts, four systems, ten experts), then: hellofresh rate report. "
+        "publishers: ratings of publishers by domain, in place of those imported before."
     )
     _import_arguments(add_command(verbs, "import", about, "dataset:import_one"))
 
 
 def _import_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("name", metavar="NAME", help="name of the data set, such as liar-new; or publishers")
-    about = "a file or folder of the authors' files; for publishers, a CSV file or JSON lines"
+    parser.add_argument("name", metavar="NAME", help="name of the data set, such as liar-new; muse; or publishers")
+    about = "a file or folder of the authors' files, or packed (muse); for publishers, a CSV file or JSON lines"
     parser.add_argument("path", type=Path, nargs="?", metavar="PATH", help=about)
     parser.add_argument(
         "--set",

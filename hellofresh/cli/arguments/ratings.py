@@ -15,19 +15,10 @@ _EDITION = "muse-study@94662cc"
 def add_rate(nouns: Subparsers) -> None:
     """Add `rate`."""
     verbs = add_group(nouns, "rate", "Rate responses by a rubric, and compare systems and judges by the ratings.")
-    _add_import(verbs)
     _add_report(verbs)
     _add_assign(verbs)
     _add_serve(verbs)
     _add_close(verbs)
-
-
-def _add_import(verbs: Subparsers) -> None:
-    about = "Import a study that others have rated: muse has 232 posts, four systems, ten experts, correction-13."
-    parser = add_command(verbs, "import", about, "rate.people:run_import")
-    parser.add_argument("study", metavar="STUDY", choices=("muse",), help="muse")
-    parser.add_argument("path", metavar="PATH", type=Path, help="folder of the authors' repository, or its packed data")
-    parser.epilog = "Example: hellofresh rate import muse muse-data.tar.xz, then: hellofresh rate report"
 
 
 def _add_report(verbs: Subparsers) -> None:

@@ -100,33 +100,3 @@ def _add_freeze(verbs: Subparsers) -> None:
         "Example: hellofresh corpus freeze check-covid-5600 --task check-covid-retrieval --split dev "
         "--published 2023-05-29 (then: hellofresh evaluate --edition check-covid-retrieval@dev-207-62023170 ...)"
     )
-
-
-def add_calibrate(nouns: Subparsers) -> None:
-    """Add `calibrate`."""
-    verbs = add_group(
-        nouns, "calibrate", "Choose a threshold on labelled data, with its error rates.", kind="threshold"
-    )
-    about = "Choose from which score on a page counts as relevant to a post, on labelled pairs."
-    parser = add_command(verbs, "relevance", about, "calibrate:run")
-    parser.add_argument(
-        "--pairs", type=Path, action="append", default=[], metavar="FILE",
-        help="lines of JSON with text, page, relevant (true or false) and, where pairs belong together, group",
-    )  # fmt: skip
-    parser.add_argument(
-        "--corpus", action="append", default=[], metavar="C[:SPLIT]",
-        help="a corpus of the workspace: its judgements, and what a search finds besides (repeat it for each)",
-    )  # fmt: skip
-    parser.add_argument(
-        "--others", type=int, default=10, metavar="N", help="with --corpus: pages a query that are not relevant (10)"
-    )
-    parser.add_argument("--limit", type=int, metavar="N", help="with --corpus: most queries (default: all)")
-    parser.add_argument(
-        "--encoder", default="minilm", metavar="E", help="minilm, or a model of sentence-transformers (minilm)"
-    )
-    parser.add_argument(
-        "--rule", default="balanced", metavar="R",
-        help="balanced: the highest recall less false positive rate; fpr=0.05: the highest recall with at most that "
-        "false positive rate (default: balanced)",
-    )  # fmt: skip
-    parser.epilog = "Example: hellofresh calibrate relevance --corpus check-covid:dev"

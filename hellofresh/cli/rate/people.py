@@ -1,4 +1,4 @@
-"""`hellofresh rate import`, `assign`, `serve` and `close`: studies that people have rated, or are to rate."""
+"""`hellofresh rate assign`, `serve` and `close`: studies that people rate."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from hellofresh.core.errors import UsageError
 from hellofresh.core.files import read_models, write_jsonl
 from hellofresh.core.quarters import utc_text
 from hellofresh.core.workspace import Workspace
-from hellofresh.judging.muse import MUSE_EDITION, import_muse, read_muse
 from hellofresh.judging.people import (
     SystemResponse,
     assign,
@@ -22,7 +21,7 @@ from hellofresh.judging.people import (
     progress,
 )
 from hellofresh.judging.references import reference_responses
-from hellofresh.judging.study import RatingPhase, StudyFiles, StudySample
+from hellofresh.judging.study import StudyFiles, StudySample
 from hellofresh.releases import load_release
 from hellofresh.results.entries import Entry, entry_of_run
 from hellofresh.results.rated_entries import rated_names
@@ -160,29 +159,3 @@ def run_close(options: argparse.Namespace, output: CommandOutput) -> int:
 
 def _minutes(seconds: float | None) -> str:
     return "-" if seconds is None else f"{seconds / 60:.1f} min"
-
-
-_RELEASED = {"posts": 247, "counting posts": 232, "responses": 1_062, "rated responses": 1_280, "rated links": 2_040}
-"""What the authors' files hold at the commit that the edition is named after."""
-
-
-def run_import(options: argparse.Namespace, output: CommandOutput) -> int:
-    """Import the released study of MUSE."""
-    study = read_muse(options.path)
-    kept = import_muse(Workspace.from_environment(), study)
-    rows = study.ratings
-    found = {
-        "posts": len(study.posts),
-        "counting posts": sum(post.phase is RatingPhase.MAIN for post in study.posts),
-        "responses": len(study.responses),
-        "rated responses": rows.filter(rows["criterion"] == kept.rubric.overall).height,
-        "rated links": rows.filter(rows["criterion"] == "reachability").height,
-    }
-    output.result({"edition": str(MUSE_EDITION), "ratings": str(kept.files.ratings), **found})
-    output.table(
-        f"{MUSE_EDITION}: imported", ("", "found", "released"), [(k, v, _RELEASED[k]) for k, v in found.items()]
-    )
-    if found != _RELEASED:
-        output.say("warning: these are not the files that the edition is named after; its figures will differ.")
-    output.say(f"{rows.height:,} ratings: {kept.files.ratings}")
-    return 0

@@ -132,7 +132,7 @@ def _named_datasets(workspace: Workspace, names: Sequence[str]) -> list[tuple[Ed
         if not own:
             raise UnknownNameError(
                 "data set", name, {edition.name for edition, _ in imported},
-                fix="Import it first: hellofresh dataset import NAME, or hellofresh rate import muse PATH.",
+                fix="Import it first: hellofresh dataset import NAME, or muse PATH.",
             )  # fmt: skip
         found += own
     return found

@@ -49,7 +49,9 @@ class _Trained:
 
 def run(options: argparse.Namespace, output: CommandOutput) -> int:
     workspace = Workspace.from_environment()
-    corpus = open_corpus(workspace, options.corpus)
+    if len(options.corpus) != 1:
+        raise UsageError("several --corpus", expected="one with 'train reranker'", code="many-corpora")
+    corpus = open_corpus(workspace, options.corpus[0])
     for split in filter(None, (options.split, options.test)):
         corpus.queries(split)
     if options.test == options.split:

@@ -1,4 +1,4 @@
-"""`hellofresh calibrate relevance`: the threshold of relevance, from labelled pairs of a text and a page."""
+"""`hellofresh train relevance`: the threshold of relevance, from labelled pairs of a text and a page."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _COLUMNS = ("threshold", "precision", "95%", "recall", "95%", "false positive ra
 
 def run(options: argparse.Namespace, output: CommandOutput) -> int:
     """Choose a threshold, and show what it does."""
-    rule, encoder, scored = parse_rule(options.rule), opened_encoder(options.encoder), []
+    rule, encoder, scored = parse_rule(options.rule), opened_encoder(options.model), []
     relevance = TextRelevance(encoder)
     with output.progress("calibrate relevance") as bar:
         for name, labelled in _sources(options):
@@ -52,9 +52,9 @@ def run(options: argparse.Namespace, output: CommandOutput) -> int:
 
 
 def _sources(options: argparse.Namespace) -> Iterator[tuple[str, list[LabelledPair]]]:
-    if not options.pairs and not options.corpus:
-        raise UsageError("nothing to calibrate on", expected="--pairs FILE or --corpus NAME", code="no-pairs")
-    for path in options.pairs:
+    if not options.data and not options.corpus:
+        raise UsageError("nothing to calibrate on", expected="--data FILE or --corpus NAME", code="no-pairs")
+    for path in options.data:
         yield path.name, read_pairs(path)
     for said in options.corpus:
         name, _, split = said.partition(":")
