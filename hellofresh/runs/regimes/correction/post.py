@@ -59,7 +59,7 @@ class CorrectionSettings(RegimeSettings):
         undated: whether a page that names no date may be used.
         pages: most pages of one priority that evidence is looked for in, for a post of text alone.
         pages_text, pages_image: the same for a post with pictures: by its text, and by its pictures.
-        encoder: turns texts into vectors, as for `hellofresh corpus search`.
+        encoder: turns texts into vectors, as for `hellofresh corpus show --search`.
         relevance, relevance_images: least cosine of post and page, for a post of text alone and for one with pictures.
         page_characters: characters of a page that are read for evidence.
         refuting, context: most paragraphs of a page that refute the post, and that give context.
