@@ -23,12 +23,12 @@ from hellofresh.cli import main
 from hellofresh.editions import Frozen
 from hellofresh.errors import UsageError
 from hellofresh.files import read_json, read_jsonl, write_jsonl
-from hellofresh.releases.verify.checks import verify_release
 from hellofresh.submissions.intake.released import due_in
 from hellofresh.tasks import TASKS, register_task, statement_task
 from hellofresh.workspace import Workspace
 from leaderboard.data.dues import load_dues
 from leaderboard.views import PAGES
+from verifier import verify_release
 
 DOCUMENT = Path(__file__).resolve().parents[2] / "docs" / "extending.md"
 MODULES = ("rumours_task", "rumours_files")

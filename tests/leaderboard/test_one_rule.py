@@ -12,7 +12,6 @@ import pytest
 from hellofresh.analyses import build_panel, make_analyses
 from hellofresh.analyses.ranking import ANALYSIS
 from hellofresh.quarters import Quarter
-from hellofresh.releases.verify import FigureName, verify_release
 from hellofresh.results.reveal import publish_results
 from hellofresh.results.scores import score_quarter
 from hellofresh.tasks import get_task
@@ -23,6 +22,7 @@ from leaderboard.data.analyses_table import analyses_in
 from leaderboard.data.records import load_records
 from leaderboard.data.tables import SplitKey, load_board
 from leaderboard.export.report import ReportTask, report_page
+from verifier import FigureName, verify_release
 
 QUARTER, TASK = Quarter(2024, 1), "x-notes"
 SPLIT = SplitKey(str(QUARTER), TASK)

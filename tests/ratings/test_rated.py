@@ -13,7 +13,6 @@ from hellofresh.ratings.muse import read_muse
 from hellofresh.ratings.rubric import load_rubric
 from hellofresh.ratings.study import RatedStudy
 from hellofresh.releases import Release, load_release
-from hellofresh.releases.verify import verify_release
 from hellofresh.results.build import build_panel
 from hellofresh.results.rated import rated_standings
 from hellofresh.results.rated_entries import entries_of_ratings, scorable
@@ -22,6 +21,7 @@ from hellofresh.results.scores import score_quarter
 from hellofresh.results.standings import standings_of
 from hellofresh.tasks import corrections, get_task
 from hellofresh.workspace import Workspace
+from verifier import verify_release
 
 TASK = get_task("corrections")
 

@@ -29,12 +29,12 @@ from hellofresh.releases import (
 )
 from hellofresh.releases.life.manifest import file_entry, read_manifest
 from hellofresh.releases.publish import publish_to_folder
-from hellofresh.releases.verify.checks import repeat_checks, verify_release
 from hellofresh.samples import Candidate, Label, Sample
 from hellofresh.submissions.intake.due import check_time
 from hellofresh.submissions.intake.released import due_in
 from hellofresh.tasks import TASKS, Task
 from hellofresh.workspace import Workspace
+from verifier import repeat_checks, verify_release
 
 EDITION = Frozen("rumours", "10")
 NOW = datetime(2026, 11, 22, tzinfo=UTC)

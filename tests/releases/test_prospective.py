@@ -23,12 +23,12 @@ from hellofresh.releases import (
     resolve,
     take_down,
 )
-from hellofresh.releases.verify import verify_release
 from hellofresh.results.reveal import publish_results
 from hellofresh.results.scores import score_quarter
 from hellofresh.runs.evaluate import Evaluation, evaluate
 from hellofresh.submissions import PROSPECTIVE_SPLIT
 from hellofresh.submissions.intake.released import due_in
+from verifier import verify_release
 
 QUARTER = Quarter(2026, 4)
 MOMENT = datetime(2026, 11, 21, 12, tzinfo=UTC)

@@ -23,11 +23,11 @@ from hellofresh.releases import (
     reveal,
     take_down,
 )
-from hellofresh.releases.verify import verify_release
 from hellofresh.results.reveal import publish_results
 from hellofresh.results.scores import score_quarter
 from hellofresh.runs.evaluate import Evaluation, evaluate
 from hellofresh.submissions import check_submission
+from verifier import verify_release
 
 NEEDLE = "a text that somebody wants back"
 

@@ -12,13 +12,13 @@ import pytest
 from hellofresh.analyses.ranking import ANALYSIS
 from hellofresh.board.schema import TABLES
 from hellofresh.quarters import PeriodKind, Quarter
-from hellofresh.releases.verify.standings import Contender, StandingsTable, Yardstick, table_of
 from hellofresh.results.panel import NOT_ASKED, EntrySection, Panel, PromptOutputs, System
 from hellofresh.results.standings import Pair, Standings, standings_of
 from hellofresh.tasks import get_task
 from hellofresh.tasks.x_notes import Note, NoteText, Post
 from leaderboard.data.records import Records
 from leaderboard.data.tables import SplitKey
+from verifier.statistics import Contender, StandingsTable, Yardstick, table_of
 
 QUARTER = Quarter(2023, 2)
 FEW = 200

@@ -18,7 +18,6 @@ from hellofresh.editions import Frozen
 from hellofresh.models import Answer, Finish, ModelSpec, Request
 from hellofresh.models.catalogue import CATALOGUE, CatalogueEntry
 from hellofresh.releases import DatasetSource, freeze
-from hellofresh.releases.verify import FigureName, verify_release
 from hellofresh.results.build import build_panel
 from hellofresh.results.reveal import publish_results
 from hellofresh.results.scores import ScoredSplit, score_quarter
@@ -28,6 +27,7 @@ from hellofresh.samples import Candidate, Label
 from hellofresh.tasks import TASKS, Task, statement_task
 from hellofresh.tasks._statements import Statement
 from hellofresh.workspace import Workspace
+from verifier import FigureName, verify_release
 
 EDITION = Frozen("rumours", "30")
 CLASSES = ("denied", "open", "confirmed")

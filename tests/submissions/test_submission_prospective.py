@@ -21,7 +21,6 @@ from hellofresh.files import read_json, read_jsonl, write_json, write_jsonl
 from hellofresh.quarters import Quarter
 from hellofresh.releases import BUNDLED, build_prospective, build_release, resolve, take_down
 from hellofresh.releases.life.manifest import amend_manifest, file_entry, read_manifest
-from hellofresh.releases.verify import FigureName, verify_release
 from hellofresh.results.reveal import publish_results
 from hellofresh.results.scores import score_quarter
 from hellofresh.runs.evaluate import Evaluation, evaluate
@@ -36,6 +35,7 @@ from hellofresh.submissions import (
 )
 from hellofresh.submissions.intake.released import due_in, fetch_due
 from hellofresh.submissions.review.pull_request import review
+from verifier import FigureName, verify_release
 
 QUARTER = Quarter(2026, 4)
 MOMENT = datetime(2026, 11, 21, 12, tzinfo=UTC)
