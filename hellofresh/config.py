@@ -215,11 +215,27 @@ class WikiSourceSettings(_Strict):
         return self
 
 
+class ClaimsSourceSettings(_Strict):
+    """Where reviews of claims come from: feeds of ClaimReview, and publishers to ask the Fact Check Tools API about."""
+
+    feeds: list[str] = []
+    api: list[str] = []
+    languages: list[str] = []
+    """Languages of reviews; all where nothing is said."""
+
+    @model_validator(mode="after")
+    def _says_something(self) -> ClaimsSourceSettings:
+        if not self.feeds and not self.api:
+            raise ValueError("feeds (files or addresses) or api (publishers) is needed")
+        return self
+
+
 class SourceSettings(_Strict):
     """The configured sources; with none, the bundled sample is used."""
 
     x_notes: NotesSourceSettings | None = Field(default=None, alias="x-notes")
     wikipedia_edits: WikiSourceSettings | None = Field(default=None, alias="wikipedia-edits")
+    claims: ClaimsSourceSettings | None = None
 
     @property
     def further_tasks(self) -> Sequence[str]:
@@ -229,7 +245,12 @@ class SourceSettings(_Strict):
     @property
     def any(self) -> bool:
         """Whether any source is configured."""
-        return self.x_notes is not None or self.wikipedia_edits is not None
+        return any((self.x_notes, self.wikipedia_edits, self.claims))
+
+    def collects(self, task: str, source: str) -> bool:
+        """Whether a task is collected from a source."""
+        configured = getattr(self, source.replace("-", "_"), None) is not None
+        return configured and (task == source or task in self.further_tasks)
 
 
 class WebProviderSettings(_Strict):

@@ -19,8 +19,6 @@ from hellofresh.stages import Stage, input_key
 from hellofresh.tasks import Task
 from hellofresh.workspace import Workspace
 
-__all__ = ["CollectionJob", "CollectionReport", "amend_account", "collect_quarter", "explain_quarter", "read_account"]
-
 Progress = Callable[[str], None]
 
 

@@ -14,8 +14,6 @@ from hellofresh.retrieval.judgements import Query
 from hellofresh.samples import Candidate, Label
 from hellofresh.tasks import EvidenceQuery, Task
 
-__all__ = ["claim_candidates", "evidence_candidates"]
-
 
 def evidence_candidates(corpus: RetrievalCorpus, split: str, task: Task, published: date) -> Collection:
     """The queries of a split, with their judgements.

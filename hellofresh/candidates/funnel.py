@@ -9,9 +9,6 @@ from dataclasses import dataclass, field, replace
 from hellofresh.errors import DataError
 from hellofresh.samples import Candidate
 
-__all__ = ["UNTOLD", "Drop", "Funnel"]
-
-
 UNTOLD = -1
 """Stands for both labels together."""
 

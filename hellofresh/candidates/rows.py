@@ -22,8 +22,6 @@ from hellofresh.parquet import write_parquet
 from hellofresh.samples import Candidate, Label, Sample, to_json
 from hellofresh.tasks import Task
 
-__all__ = ["Collection", "SourceFile", "read_candidates", "write_candidates"]
-
 
 @dataclass(frozen=True, slots=True)
 class SourceFile:

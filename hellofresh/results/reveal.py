@@ -22,11 +22,12 @@ from hellofresh.editions import Edition
 from hellofresh.files import canonical_json, read_ids, read_jsonl, sha256_text, write_jsonl
 from hellofresh.outputs import Choice, Output, Ranking, Response
 from hellofresh.releases import labels_are_public
-from hellofresh.releases.build.prospective import OUTCOMES, PROSPECTIVE
+from hellofresh.releases.build.prospective import OUTCOMES
 from hellofresh.releases.life.manifest import amend_manifest, file_entry, read_manifest
 from hellofresh.results.entries import Entry
 from hellofresh.results.score import OVER_REPETITIONS, Score
 from hellofresh.results.scores import ScoredSplit
+from hellofresh.samples import PROSPECTIVE
 from hellofresh.stages import Stage
 from hellofresh.tasks import Task, get_task
 from hellofresh.workspace import Workspace

@@ -84,6 +84,7 @@ class Task:
         references: gives, by the name of a system, what people wrote for a candidate, to be rated beside responses.
         tells_of: names of tasks of whose labels its samples tell; no group is in a release of both.
         is_living: whether new samples come every quarter; else there are frozen editions only.
+        source: of a living task, what it is collected from: a name under `[sources]` in the settings.
     """
 
     name: str
@@ -114,6 +115,7 @@ class Task:
     references: Callable[[Candidate], Mapping[str, str]] | None = None
     tells_of: tuple[str, ...] = ()
     is_living: bool = True
+    source: str = ""
     page: Callable[[Any], SamplePage] | None = None
 
     def __post_init__(self) -> None:

@@ -171,6 +171,7 @@ def statement_task(
         first_shown="first_shown_at" if living else "",
         track="statements",
         is_living=living,
+        source=name if living else "",
         metrics=class_metrics(classes),
         prompts="checked-statements" if evidence else "statements",
         subgroups=(*subgroups, "language"),

@@ -71,6 +71,7 @@ TASK = Task(
     question="Will this edit of a Wikipedia paragraph stay, or be reverted?",
     classes=("rejected", "accepted"),
     id_prefix="we-",
+    source="wikipedia-edits",
     period_kind=PeriodKind.WEEK,
     cap=500,
     sample_type=Edit,

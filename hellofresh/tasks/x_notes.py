@@ -102,6 +102,7 @@ TASK = Task(
     question="Would readers of different views rate this Community Note as helpful?",
     classes=("not helpful", "helpful"),
     id_prefix="xn-",
+    source="x-notes",
     period_kind=PeriodKind.MONTH,
     cap=250,
     sample_type=Note,

@@ -76,6 +76,7 @@ TASK = Task(
     question="How well does a response correct a post that readers gave notes to?",
     classes=(),
     id_prefix="xp-",
+    source="x-notes",
     period_kind=PeriodKind.MONTH,
     cap=100,
     sample_type=NotedPost,

@@ -14,10 +14,9 @@ from hellofresh.cli._output import CommandOutput
 from hellofresh.cli._show import show_collected
 from hellofresh.cli.archive import fetch_snapshot
 from hellofresh.cli.collect.edits import rule
-from hellofresh.cli.collect.posts import notes_source
-from hellofresh.cli.collect.wiki import live_source
 from hellofresh.config import Settings
 from hellofresh.errors import UsageError
+from hellofresh.pipeline.sources import live_source, notes_source
 from hellofresh.web.pictures import open_pictures
 from hellofresh.web.store import user_agent
 from hellofresh.workspace import Workspace

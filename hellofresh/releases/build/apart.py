@@ -17,8 +17,6 @@ from hellofresh.samples import PROSPECTIVE
 from hellofresh.tasks import TASKS, Task
 from hellofresh.workspace import Workspace
 
-__all__ = ["groups_apart", "groups_told_of"]
-
 
 def groups_apart(workspace: Workspace, quarter: Quarter, task: Task) -> frozenset[str]:
     """Groups that a release of the task must not have.

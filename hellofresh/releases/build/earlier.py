@@ -14,8 +14,6 @@ from hellofresh.samples import Candidate, Sample
 from hellofresh.tasks import Task
 from hellofresh.workspace import Workspace
 
-__all__ = ["Earlier", "EarlierComparison", "compare", "without_earlier"]
-
 
 @dataclass(frozen=True, slots=True)
 class EarlierComparison:

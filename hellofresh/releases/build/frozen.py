@@ -35,8 +35,6 @@ from hellofresh.samples import Candidate, Sample, to_json
 from hellofresh.tasks import Task
 from hellofresh.workspace import Workspace
 
-__all__ = ["DatasetSource", "FrozenRelease", "freeze"]
-
 
 @dataclass(frozen=True, slots=True)
 class DatasetSource:

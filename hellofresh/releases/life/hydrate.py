@@ -13,8 +13,6 @@ from hellofresh.samples import Sample, to_json
 from hellofresh.tasks import Task
 from hellofresh.workspace import Workspace
 
-__all__ = ["Fill", "Hydration", "UnfilledSample", "hydrate"]
-
 Fill = Callable[[Sequence[Sample]], Mapping[str, Sample | str]]
 """Gives each public sample, by id, with its texts, or says why they cannot be had."""
 

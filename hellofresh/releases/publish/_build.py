@@ -16,8 +16,6 @@ from hellofresh.releases.publish._parts import ACCOUNT, PublishedAccount, Publis
 from hellofresh.releases.publish._tables import write_table
 from hellofresh.stages import input_key
 
-__all__ = ["FORMAT", "build", "copy_file", "key_of"]
-
 FORMAT = 2
 """The file that names all others with size and SHA-256."""
 

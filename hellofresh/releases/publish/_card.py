@@ -13,8 +13,6 @@ from hellofresh.releases.publish._parts import PublishedPart
 from hellofresh.releases.publish._texts import DataStatement, card_texts, has_statement, statement_on
 from hellofresh.tasks import Task
 
-__all__ = ["card", "licences_of"]
-
 _BALANCED = (
     "In each period of a quarter all labels are equally frequent, which they are not in the world: rates cannot be "
     "read off."

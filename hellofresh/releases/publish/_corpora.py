@@ -15,12 +15,13 @@ from hellofresh.releases.publish._tables import Column
 from hellofresh.retrieval.corpora import RetrievalCorpus, open_corpus
 from hellofresh.workspace import Workspace
 
-__all__ = ["CORPUS_COLUMNS", "SearchedCorpus", "licences_in", "searched_corpora", "searched_corpus"]
-
 CORPUS_COLUMNS = (
-    Column("id", "string"), Column("title", "string"), Column("text", "string"), Column("date", "date32"),
+    Column("id", "string"),
+    Column("title", "string"),
+    Column("text", "string"),
+    Column("date", "date32"),
     Column("source", "string"),
-)  # fmt: skip
+)
 _PASSED_ON = {"Apache-2.0", "CC-BY-3.0", "CC-BY-4.0", "CC-BY-SA-3.0", "CC-BY-SA-4.0", "CC0-1.0", "MIT", "ODC-By-1.0"}
 
 

@@ -11,13 +11,34 @@ from hellofresh.releases.publish._parts import PublishedFile, PublishedPart
 from hellofresh.releases.publish._tables import Column
 from hellofresh.tasks import Task
 
-__all__ = ["croissant"]
-
 _CR = (
-    "citeAs", "column", "equivalentProperty", "extract", "field", "fileProperty", "fileObject", "fileSet", "format",
-    "includes", "isLiveDataset", "jsonPath", "key", "md5", "parentField", "path", "recordSet", "references", "regex",
-    "repeated", "replace", "samplingRate", "separator", "source", "subField", "transform",
-)  # fmt: skip
+    "citeAs",
+    "column",
+    "equivalentProperty",
+    "extract",
+    "field",
+    "fileProperty",
+    "fileObject",
+    "fileSet",
+    "format",
+    "includes",
+    "isLiveDataset",
+    "jsonPath",
+    "key",
+    "md5",
+    "parentField",
+    "path",
+    "recordSet",
+    "references",
+    "regex",
+    "repeated",
+    "replace",
+    "samplingRate",
+    "separator",
+    "source",
+    "subField",
+    "transform",
+)
 _CONTEXT: Mapping[str, object] = {
     "@language": "en",
     "@vocab": "https://schema.org/",
@@ -130,9 +151,12 @@ def _parts_of(place: str, table: PurePosixPath, column: Column) -> Iterator[obje
     for inner in column.parts:
         source = {**_source(table, column.name), "transform": {"jsonPath": inner.name}}
         yield {
-            "@type": "cr:Field", "@id": f"{place}/{inner.name}", "name": inner.name, "dataType": _TYPES[inner.kind],
+            "@type": "cr:Field",
+            "@id": f"{place}/{inner.name}",
+            "name": inner.name,
+            "dataType": _TYPES[inner.kind],
             "source": source,
-        }  # fmt: skip
+        }
 
 
 def _source(table: PurePosixPath, column: str) -> dict[str, object]:

@@ -13,8 +13,6 @@ from hellofresh.releases.publish._tables import Column, answer_columns, columns_
 from hellofresh.releases.publish._texts import LICENCES
 from hellofresh.tasks import Task
 
-__all__ = ["front_matter", "title_of"]
-
 _SIZES = ((1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"), (1_000_000, "100K<n<1M"))
 _CATEGORIES: Mapping[type[Output], str] = {Response: "text-generation", Ranking: "text-retrieval"}
 

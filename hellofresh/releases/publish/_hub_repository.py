@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from httpx2 import Client
     from huggingface_hub import HfApi
 
-__all__ = ["HubRepository", "StoredFile", "git_blob_id"]
-
 _BRANCH = "main"
 _TIMEOUT_S = 300.0
 

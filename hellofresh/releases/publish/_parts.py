@@ -11,14 +11,13 @@ from hellofresh.editions import Edition, split_name
 from hellofresh.errors import ReleaseError
 from hellofresh.files import read_jsonl, sha256_file
 from hellofresh.outputs import Ranking
-from hellofresh.releases.build.prospective import OUTCOMES, PROSPECTIVE, prospective_splits
+from hellofresh.releases.build.prospective import OUTCOMES, prospective_splits
 from hellofresh.releases.life.manifest import MANIFEST, Manifest, calendar_of, read_manifest, read_version
 from hellofresh.releases.life.state import Phase, phase_of
 from hellofresh.releases.publish._tables import Column, answer_columns, columns_of
+from hellofresh.samples import PROSPECTIVE
 from hellofresh.tasks import Task, get_task, relevance_of
 from hellofresh.workspace import Workspace
-
-__all__ = ["ACCOUNT", "PublishedAccount", "PublishedFile", "PublishedPart", "opened_parts"]
 
 ACCOUNT = "publication.json"
 """Lists the files of a publication."""
@@ -186,7 +185,7 @@ def opened_parts(workspace: Workspace, moment: datetime, quarters: Sequence[Edit
         parts.append(_part(task, edition, folder, phase, prospective=False))
     for edition, name in prospective_splits(workspace):
         if not quarters or edition in quarters:
-            folder = workspace.release(edition, name) / PROSPECTIVE
+            folder = workspace.release(edition, name, PROSPECTIVE)
             parts.append(_part(get_task(name), edition, folder, _phase(folder, moment), prospective=True))
     parts.sort(key=lambda part: (part.edition, part.task.name, part.prospective))
     if not parts:

@@ -15,8 +15,6 @@ from hellofresh.outputs import Ranking
 from hellofresh.parquet import write_parquet
 from hellofresh.tasks import Task
 
-__all__ = ["Column", "answer_columns", "columns_of", "write_table"]
-
 
 @dataclass(frozen=True, slots=True)
 class Column:

@@ -9,8 +9,6 @@ from pydantic import BaseModel, ConfigDict, TypeAdapter
 
 from hellofresh.files import parse_toml
 
-__all__ = ["LICENCES", "CardTexts", "DataStatement", "card_texts", "has_statement", "statement_on"]
-
 LICENCES = {
     "CC-BY-SA-4.0": ("cc-by-sa-4.0", "https://creativecommons.org/licenses/by-sa/4.0/"),
     "LicenseRef-X-content": ("other", "https://x.com/en/tos"),

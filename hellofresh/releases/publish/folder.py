@@ -18,8 +18,6 @@ from hellofresh.releases.publish._corpora import searched_corpora
 from hellofresh.releases.publish._parts import ACCOUNT, PublishedAccount, PublishedFile, PublishedPart, opened_parts
 from hellofresh.workspace import Workspace
 
-__all__ = ["Publication", "publish_to_folder"]
-
 
 @dataclass(frozen=True, slots=True)
 class Publication:

@@ -25,8 +25,6 @@ from hellofresh.releases.publish._parts import PublishedPart, opened_parts
 from hellofresh.releases.publish.folder import Publication, refuse_to_lose
 from hellofresh.workspace import Workspace
 
-__all__ = ["Hub", "publish_to_hub"]
-
 ENDPOINT, TOKEN = "HF_ENDPOINT", "HF_TOKEN"
 _REPOSITORY = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,95}/[A-Za-z0-9][A-Za-z0-9._-]{0,95}")
 _TOKEN = re.compile(r"[\x21-\x7e]{1,500}")

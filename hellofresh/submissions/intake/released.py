@@ -16,8 +16,7 @@ from hellofresh.errors import ReleaseError, SourceError
 from hellofresh.net.below import BelowError, files_below
 from hellofresh.releases import load_prospective
 from hellofresh.releases.life.load import load_public
-from hellofresh.releases.life.manifest import calendar_of, read_manifest
-from hellofresh.releases.life.tombstones import TOMBSTONES, read_tombstones
+from hellofresh.releases.life.manifest import TOMBSTONES, calendar_of, read_manifest, read_tombstones
 from hellofresh.submissions.intake.due import Due
 from hellofresh.submissions.intake.splits import MAIN, PROSPECTIVE_SPLIT, SubmissionSplit
 from hellofresh.tasks import TASKS, get_task

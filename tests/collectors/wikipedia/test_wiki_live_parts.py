@@ -20,11 +20,10 @@ from collectors.wikipedia.rules.history import Revision, WikiPage
 from collectors.wikipedia.settings import EditsSettings
 from hellofresh.candidates.rows import SourceFile
 from hellofresh.cli import main
-from hellofresh.cli.collect.wiki import live_source
-from hellofresh.cli.release.pipeline import PathRequest, collection_jobs
 from hellofresh.config import Settings as Configuration
 from hellofresh.config import WikiSourceSettings
 from hellofresh.errors import ConfigError, UsageError, WorkspaceError
+from hellofresh.pipeline.sources import SourceRequest, Sources, live_source
 from hellofresh.quarters import Quarter
 from hellofresh.workspace import Workspace
 
@@ -269,17 +268,7 @@ def test_wrong_use_is_told_before_anything_is_asked(monkeypatch, tmp_path, capsy
 def configured(tmp_path, text):
     path = tmp_path / "hellofresh.toml"
     path.write_text(f"[sources.wikipedia-edits]\n{text}", encoding="utf-8")
-    request = PathRequest(
-        quarters=(QUARTER,),
-        notes_dump=None,
-        notes_posts=None,
-        notes_posts_from=(),
-        wiki_dumps=(),
-        models=(),
-        limit=None,
-        submissions=tmp_path,
-    )
-    return collection_jobs(Workspace(tmp_path), Configuration.load(path), request)
+    return Sources(Workspace(tmp_path), Configuration.load(path), SourceRequest((QUARTER,))).jobs()
 
 
 def test_the_whole_path_takes_a_configured_wiki(tmp_path):

@@ -12,8 +12,6 @@ from hellofresh.errors import ConfigError, SourceError
 from hellofresh.net.http import HttpClient, UnusableReplyError
 from hellofresh.net.keys import may_carry_key
 
-__all__ = ["post_summary"]
-
 _TIMEOUT_S = 30.0
 
 
