@@ -7,11 +7,11 @@ from functools import partial
 
 from hellofresh.cli._output import CommandOutput
 from hellofresh.config import Settings
+from hellofresh.core.workspace import Workspace
 from hellofresh.pipeline.sources import fill_texts, notes_source
 from hellofresh.releases import Hydration, hydrate
-from hellofresh.samples import to_json
 from hellofresh.tasks import get_task
-from hellofresh.workspace import Workspace
+from hellofresh.tasks.samples import to_json
 
 __all__ = ["run"]
 

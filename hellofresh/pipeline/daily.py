@@ -19,30 +19,30 @@ from pathlib import Path
 
 from collectors.notes.dump.download import PUBLIC_URL, DumpRequest, download
 from collectors.notes.dump.snapshot import newest_snapshot
-from hellofresh.board.build import build_board
-from hellofresh.clock import now
 from hellofresh.config import Settings
-from hellofresh.editions import Edition
-from hellofresh.errors import HelloFreshError, RunError
-from hellofresh.files import read_model, write_json
+from hellofresh.core.clock import now
+from hellofresh.core.editions import Edition
+from hellofresh.core.errors import HelloFreshError, RunError
+from hellofresh.core.files import read_model, write_json
+from hellofresh.core.quarters import Quarter, parse_utc, utc_text
+from hellofresh.core.workspace import Workspace
 from hellofresh.pipeline.release import LEAVES_OUT, collect_and_build, drop_gone, living, publish_opened, run_lane
 from hellofresh.pipeline.sources import DAYS_WAITED, SourceRequest, Sources, fill_texts, snapshot_day
 from hellofresh.pipeline.steps import Steps
-from hellofresh.quarters import Quarter, parse_utc, utc_text
-from hellofresh.regimes import REGIMES, regimes_for
 from hellofresh.releases import Phase, hydrate, reveal, state_of
 from hellofresh.releases.life.manifest import read_manifest
 from hellofresh.releases.publish import Hub, publish_to_hub
+from hellofresh.results.board.build import build_board
 from hellofresh.results.reveal import publish_results
 from hellofresh.results.scores import score_quarter
 from hellofresh.runs.evaluate import Evaluation, is_finished
 from hellofresh.runs.record import read_record
+from hellofresh.runs.regimes import REGIMES, regimes_for
 from hellofresh.runs.web_access import with_web
 from hellofresh.submissions.inbox.accept import collect_inbox
 from hellofresh.submissions.inbox.arrivals import VARIABLE, Inbox
 from hellofresh.submissions.intake.released import due_in
 from hellofresh.tasks import Task, get_task
-from hellofresh.workspace import Workspace
 
 
 class StepState(StrEnum):

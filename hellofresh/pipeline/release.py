@@ -8,16 +8,15 @@ from collections.abc import Callable, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 
-from hellofresh.board.build import build_board
-from hellofresh.candidates.collection import CollectionJob
-from hellofresh.clock import now
 from hellofresh.config import ReleaseSettings, Settings
-from hellofresh.editions import Edition, Frozen
-from hellofresh.errors import DataError, HelloFreshError, ReleaseError, UnknownNameError
+from hellofresh.core.clock import now
+from hellofresh.core.editions import Edition, Frozen
+from hellofresh.core.errors import DataError, HelloFreshError, ReleaseError, UnknownNameError
+from hellofresh.core.quarters import Quarter, utc_text
+from hellofresh.core.workspace import Workspace
 from hellofresh.pipeline.sources import SourceRequest, Sources
 from hellofresh.pipeline.steps import Steps
 from hellofresh.pipeline.takedown import take_down_with_pictures
-from hellofresh.quarters import Quarter, utc_text
 from hellofresh.releases import (
     Built,
     Prospective,
@@ -31,11 +30,12 @@ from hellofresh.releases import (
     resolve,
     reveal,
 )
+from hellofresh.releases.candidates.collection import CollectionJob
 from hellofresh.releases.publish import publish_to_folder
+from hellofresh.results.board.build import build_board
 from hellofresh.runs.evaluate import Evaluation
-from hellofresh.samples import MAIN, PROSPECTIVE
 from hellofresh.tasks import Task, get_task
-from hellofresh.workspace import Workspace
+from hellofresh.tasks.samples import MAIN, PROSPECTIVE
 
 LEAVES_OUT = {"no-training-labels", "no-texts", "baseline-regime", "no-such-class"}
 """Errors for which a model is left out with a note: nothing to learn from, samples whose texts are not filled in, or a

@@ -22,16 +22,16 @@ from collectors.notes import SERVICES, NotesSource, Online
 from collectors.notes.dump.download import PUBLIC_URL
 from collectors.notes.dump.snapshot import newest_snapshot
 from collectors.wikipedia.api.source import EditSampling, LiveSource, check_contact, read_titles
-from hellofresh.calendar import CalendarRule
-from hellofresh.candidates.collection import CollectionJob
-from hellofresh.clock import now
 from hellofresh.config import NotesSourceSettings, PostsSettings, Settings, WikiSourceSettings
-from hellofresh.errors import ConfigError, HelloFreshError, UnknownNameError, UsageError
-from hellofresh.outputs import Response
-from hellofresh.quarters import Quarter
-from hellofresh.samples import Sample
+from hellofresh.core.calendar import CalendarRule
+from hellofresh.core.clock import now
+from hellofresh.core.errors import ConfigError, HelloFreshError, UnknownNameError, UsageError
+from hellofresh.core.quarters import Quarter
+from hellofresh.core.workspace import Workspace
+from hellofresh.releases.candidates.collection import CollectionJob
 from hellofresh.tasks import TASKS, Task
-from hellofresh.workspace import Workspace
+from hellofresh.tasks.outputs import Response
+from hellofresh.tasks.samples import Sample
 
 DAYS_WAITED = 3
 """Days for which a dump is waited for; then the newest takes its place."""

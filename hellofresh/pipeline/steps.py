@@ -7,12 +7,12 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Protocol
 
-from hellofresh.candidates.collection import CollectionJob
-from hellofresh.editions import Edition
+from hellofresh.core.editions import Edition
+from hellofresh.core.workspace import Workspace
 from hellofresh.releases import Built
+from hellofresh.releases.candidates.collection import CollectionJob
 from hellofresh.releases.publish import Publication
 from hellofresh.runs.evaluate import Evaluation, EvaluationReport
-from hellofresh.workspace import Workspace
 
 
 class ProgressLine(Protocol):

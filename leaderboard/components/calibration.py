@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from hellofresh.board.schema import CalibrationRow, ReliabilityBin
+from hellofresh.results.board.schema import CalibrationRow, ReliabilityBin
 from leaderboard.components.charts import reliability_plot
 from leaderboard.components.markup import DASH, Html, el, join, named
 from leaderboard.components.pieces import cell, heading, table

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from hellofresh.board.schema import ConductRow
+from hellofresh.results.board.schema import ConductRow
 from leaderboard.components.links import Links
 from leaderboard.components.markup import Html, el, inner_link, join, visible
 from leaderboard.components.pieces import cell, heading, table

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hellofresh.quarters import parse_utc
+from hellofresh.core.quarters import parse_utc
 from hellofresh.tasks import TASKS
 from leaderboard.components.labels import day
 from leaderboard.components.markup import Html, el, join, link, visible

@@ -7,7 +7,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Self
 
-from hellofresh.board.schema import CalibrationRow, ConductRow, ConfusionCell, Mistakes, ReliabilityBin, SystemFacts
+from hellofresh.results.board.schema import (
+    CalibrationRow,
+    ConductRow,
+    ConfusionCell,
+    Mistakes,
+    ReliabilityBin,
+    SystemFacts,
+)
 from hellofresh.results.standings import Standing
 from hellofresh.results.tables import AnswerRow, ReceiptRow
 from leaderboard.components.calibration import calibration_section

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from hellofresh.board.manifest import BoardAddresses
-from hellofresh.editions import split_name
+from hellofresh.core.editions import split_name
+from hellofresh.results.board.manifest import BoardAddresses
 from leaderboard.components.markup import Html, el, inner_link, join, link, visible
 from leaderboard.components.pieces import heading
 from leaderboard.data.tables import MAIN, Board, SplitKey

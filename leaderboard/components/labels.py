@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from datetime import date
 from functools import lru_cache
 
-from hellofresh.editions import is_edition
+from hellofresh.core.editions import is_edition
 from hellofresh.tasks import TASKS, Track
 from leaderboard.components.markup import visible
 from leaderboard.data.tables import Board, BoardEntry, SplitKey

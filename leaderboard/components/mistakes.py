@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from hellofresh.board.schema import NO_ANSWER, REFUSED, ConfusionCell, Mistakes
+from hellofresh.results.board.schema import NO_ANSWER, REFUSED, ConfusionCell, Mistakes
 from leaderboard.components.links import Links
 from leaderboard.components.markup import DASH, Html, el, inner_link, join, named, visible
 from leaderboard.components.pieces import cell, heading, metric_cell, table

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 
-from hellofresh.board.schema import (
+from hellofresh.results.board.schema import (
     NO_ANSWER,
     REFUSED,
     AgreementRow,

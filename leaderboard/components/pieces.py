@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from hellofresh.errors import HelloFreshError
+from hellofresh.core.errors import HelloFreshError
 from leaderboard.components.markup import DASH, Html, el, join, visible
 from leaderboard.data.tables import MetricValue
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from hellofresh.board.schema import Prospect
-from hellofresh.clock import now
-from hellofresh.quarters import parse_utc
+from hellofresh.core.clock import now
+from hellofresh.core.quarters import parse_utc
+from hellofresh.results.board.schema import Prospect
 from hellofresh.tasks import TASKS
 from leaderboard.components.labels import day
 from leaderboard.components.links import Links

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import datetime
 
-from hellofresh.board.schema import OverQuartersRow
-from hellofresh.clock import now
-from hellofresh.quarters import Quarter
+from hellofresh.core.clock import now
+from hellofresh.core.quarters import Quarter
+from hellofresh.results.board.schema import OverQuartersRow
 from hellofresh.tasks import TASKS
 from leaderboard.components.charts import interval_bar, interval_scale
 from leaderboard.components.labels import day

@@ -6,8 +6,16 @@ import json
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 
-from hellofresh.board.schema import Distribution, License, PeriodDates, Prospect, ReleaseFacts, ReleaseFile, SourceRow
-from hellofresh.quarters import parse_utc
+from hellofresh.core.quarters import parse_utc
+from hellofresh.results.board.schema import (
+    Distribution,
+    License,
+    PeriodDates,
+    Prospect,
+    ReleaseFacts,
+    ReleaseFile,
+    SourceRow,
+)
 from leaderboard.components.charts import spread_bar
 from leaderboard.components.labels import day
 from leaderboard.components.markup import DASH, Html, el, join, link, named, visible

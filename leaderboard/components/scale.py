@@ -8,7 +8,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from hellofresh.metrics import Metric
+from hellofresh.stats.metrics import Metric
 from hellofresh.tasks import TASKS, Task
 from leaderboard.data.records import Records
 from leaderboard.data.tables import SplitKey

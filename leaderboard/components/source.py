@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from hellofresh.board.schema import FunnelStep, PeriodBalance
+from hellofresh.results.board.schema import FunnelStep, PeriodBalance
 from hellofresh.tasks import TASKS
 from leaderboard.components.charts import balance_bars, funnel_bar
 from leaderboard.components.markup import Html, el, named, visible

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import NamedTuple
 
-from hellofresh.board.schema import SystemFacts
+from hellofresh.results.board.schema import SystemFacts
 from hellofresh.results.panel import section_of
 from hellofresh.results.standings import Standing
 from leaderboard.components.charts import interval_bar, interval_scale

@@ -1,4 +1,4 @@
-"""The board's further tables; their rows are those of `hellofresh.board.schema`."""
+"""The board's further tables; their rows are those of `hellofresh.results.board.schema`."""
 
 from __future__ import annotations
 
@@ -10,8 +10,10 @@ from typing import Any
 
 import polars as pl
 
-from hellofresh.board.read import BoardFiles
-from hellofresh.board.schema import (
+from hellofresh.core.errors import DataError
+from hellofresh.core.parquet import Row
+from hellofresh.results.board.read import BoardFiles
+from hellofresh.results.board.schema import (
     TABLES,
     AgreementRow,
     AnswerShare,
@@ -40,8 +42,6 @@ from hellofresh.board.schema import (
     SystemFacts,
     TranscriptStep,
 )
-from hellofresh.errors import DataError
-from hellofresh.parquet import Row
 from hellofresh.results.standings import Pair, Standing
 from hellofresh.results.tables import AnswerRow, ReceiptRow
 from leaderboard.data.keeping import kept

@@ -9,15 +9,15 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
-from hellofresh.board.manifest import RELEASED, BoardAddresses, BoardManifest
-from hellofresh.board.read import BoardFiles
-from hellofresh.board.schema import TABLES, FunnelStep, PeriodBalance
-from hellofresh.editions import is_edition, parse_edition
-from hellofresh.errors import DataError
-from hellofresh.quarters import EditionKey
+from hellofresh.core.editions import is_edition, parse_edition
+from hellofresh.core.errors import DataError
+from hellofresh.core.quarters import EditionKey
+from hellofresh.results.board.manifest import RELEASED, BoardAddresses, BoardManifest
+from hellofresh.results.board.read import BoardFiles
+from hellofresh.results.board.schema import TABLES, FunnelStep, PeriodBalance
 from hellofresh.results.names import SystemName, short_names
-from hellofresh.samples import MAIN, PROSPECTIVE
 from hellofresh.tasks import TASKS
+from hellofresh.tasks.samples import MAIN, PROSPECTIVE
 from leaderboard.data.keeping import kept
 
 __all__ = [

@@ -7,9 +7,9 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from hellofresh.editions import parse_edition
-from hellofresh.errors import UsageError
-from hellofresh.files import sha256_text
+from hellofresh.core.editions import parse_edition
+from hellofresh.core.errors import UsageError
+from hellofresh.core.files import sha256_text
 from hellofresh.tasks import TASKS
 from leaderboard.components.labels import EVERY
 from leaderboard.data.tables import MAIN, PROSPECTIVE, BoardEntry, SplitKey

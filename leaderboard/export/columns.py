@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from hellofresh.files import sha256_text
+from hellofresh.core.files import sha256_text
 from leaderboard.components.scale import Scale
 from leaderboard.components.standings import columns_of, shown_columns
 from leaderboard.components.tools import FIRST

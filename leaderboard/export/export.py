@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 
-from hellofresh.errors import UsageError
-from hellofresh.files import sha256_file
+from hellofresh.core.errors import UsageError
+from hellofresh.core.files import sha256_file
 from leaderboard.components.analyses import plain_rows
 from leaderboard.components.formats import Row, as_csv, as_json
 from leaderboard.components.labels import EVERY, task_order

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
 
-from hellofresh.editions import is_edition, parse_edition, quarters_of
+from hellofresh.core.editions import is_edition, parse_edition, quarters_of
 from leaderboard.components.getting import project_links
 from leaderboard.components.labels import (
     EVERY,

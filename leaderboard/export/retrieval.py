@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from hellofresh.board.schema import SAMPLES
+from hellofresh.results.board.schema import SAMPLES
 from hellofresh.results.tables import JUDGEMENTS
 from leaderboard.components.labels import task_title
 from leaderboard.components.markup import Html, el, join, named

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import streamlit as st
 
-from hellofresh.errors import HelloFreshError
+from hellofresh.core.errors import HelloFreshError
 from leaderboard.components.getting import project_links
 from leaderboard.components.markup import Html, el
 from leaderboard.components.pieces import page_header, problem

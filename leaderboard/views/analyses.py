@@ -9,8 +9,8 @@ from functools import partial
 import polars as pl
 import streamlit as st
 
-from hellofresh.figures.charts import Figure, Mark, marks_of
-from hellofresh.figures.vega import Specification, key_of, place
+from hellofresh.results.figures.charts import Figure, Mark, marks_of
+from hellofresh.results.figures.vega import Specification, key_of, place
 from leaderboard.components.analyses import (
     analysis_head,
     analysis_text,

@@ -7,7 +7,7 @@ from functools import partial
 import polars as pl
 import streamlit as st
 
-from hellofresh.board.schema import SAMPLES
+from hellofresh.results.board.schema import SAMPLES
 from leaderboard.components.comparison import comparison
 from leaderboard.components.labels import entry_label
 from leaderboard.components.links import SiteLinks

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from hellofresh.clock import now
+from hellofresh.core.clock import now
 from leaderboard.components.dataset import dataset_introduction
 from leaderboard.components.labels import entry_label, is_frozen
 from leaderboard.components.links import SiteLinks

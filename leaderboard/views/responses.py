@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from hellofresh.board.schema import RatedRow
+from hellofresh.results.board.schema import RatedRow
 from leaderboard.components.labels import quarter_title, task_title
 from leaderboard.components.markup import el, visible
 from leaderboard.components.pieces import heading

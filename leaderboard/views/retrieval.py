@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from hellofresh.board.schema import SAMPLES
+from hellofresh.results.board.schema import SAMPLES
 from hellofresh.results.tables import JUDGEMENTS
 from leaderboard.components.labels import entry_label, quarter_title, task_title
 from leaderboard.components.markup import el, visible

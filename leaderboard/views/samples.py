@@ -8,7 +8,7 @@ from urllib.parse import urlencode
 import polars as pl
 import streamlit as st
 
-from hellofresh.board.schema import SAMPLES
+from hellofresh.results.board.schema import SAMPLES
 from hellofresh.results.tables import JUDGEMENTS
 from leaderboard.components.labels import day, entry_label
 from leaderboard.components.links import SiteLinks

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import streamlit as st
 
+from hellofresh.core.workspace import Workspace
 from hellofresh.submissions.intake.due import Due
-from hellofresh.workspace import Workspace
 from leaderboard.components.labels import EVERY, edition_choice, is_frozen, task_order, task_title, track_title
 from leaderboard.components.markup import el, visible
 from leaderboard.components.pieces import notice

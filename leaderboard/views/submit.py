@@ -10,8 +10,8 @@ from pathlib import Path
 import streamlit as st
 from streamlit.runtime.uploaded_file_manager import UploadedFile
 
-from hellofresh.clock import now
-from hellofresh.errors import HelloFreshError, SubmissionError
+from hellofresh.core.clock import now
+from hellofresh.core.errors import HelloFreshError, SubmissionError
 from hellofresh.submissions.inbox.arrivals import VARIABLE, HandedIn, Inbox
 from hellofresh.submissions.intake.check import Submission
 from hellofresh.submissions.intake.due import Due

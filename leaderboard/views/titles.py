@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from hellofresh.editions import is_edition
+from hellofresh.core.editions import is_edition
 from hellofresh.tasks import TASKS
 from leaderboard.components.labels import EVERY, entry_label, task_title
 from leaderboard.components.markup import visible

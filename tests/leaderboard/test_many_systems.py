@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from streamlit.testing.v1 import AppTest
 
-from hellofresh.errors import DataError
+from hellofresh.core.errors import DataError
 from leaderboard.components.scale import plain_scale
 from leaderboard.components.standings import Line, View, columns_of, lines_of, standings_table
 from leaderboard.data.records import load_records

@@ -14,9 +14,9 @@ import polars as pl
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from hellofresh.board.build import build_board
-from hellofresh.errors import UsageError
-from hellofresh.workspace import Workspace
+from hellofresh.core.errors import UsageError
+from hellofresh.core.workspace import Workspace
+from hellofresh.results.board.build import build_board
 from leaderboard.components.links import SiteLinks
 from leaderboard.components.open_quarter import open_quarter, plain_participant, quarter_tabs
 from leaderboard.data.records import Records, load_records

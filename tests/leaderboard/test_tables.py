@@ -10,8 +10,8 @@ from typing import Any
 import polars as pl
 import pytest
 
-from hellofresh.errors import DataError
-from hellofresh.files import sha256_file
+from hellofresh.core.errors import DataError
+from hellofresh.core.files import sha256_file
 from leaderboard.data.tables import Board, SplitKey, load_board
 
 NOTES = SplitKey("2023Q2", "x-notes")

@@ -18,8 +18,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from hellofresh.files import canonical_json, read_json, read_jsonl, sha256_file, write_json, write_jsonl
-from hellofresh.metrics import Metric, class_metrics, two_class_metrics
+from hellofresh.core.files import canonical_json, read_json, read_jsonl, sha256_file, write_json, write_jsonl
 from hellofresh.releases import BUNDLED, CalendarRule, build_release, reveal
 from hellofresh.releases.life.manifest import amend_manifest, file_entry, read_manifest
 from hellofresh.results.entries import Entry
@@ -27,6 +26,7 @@ from hellofresh.results.reveal import publish_results
 from hellofresh.results.scores import ScoredSplit, score_quarter
 from hellofresh.runs.evaluate import Evaluation, evaluate
 from hellofresh.stats import cluster_tables, metric_interval
+from hellofresh.stats.metrics import Metric, class_metrics, two_class_metrics
 from verifier import (
     BadFigureError,
     FigureName,
@@ -162,7 +162,7 @@ def test_another_label_or_salt_is_found_though_the_manifest_agrees(revealed: Pat
 
 
 def test_labels_with_commitments_made_anew_are_found_in_the_history(revealed: Path) -> None:
-    from hellofresh.releases.build.escrow import commitment_of
+    from hellofresh.releases.draw.escrow import commitment_of
 
     edit_rows(revealed / "labels.jsonl", swap_labels)
     rows = list(read_jsonl(revealed / "labels.jsonl"))

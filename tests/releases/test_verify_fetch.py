@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from hellofresh.errors import HelloFreshError, ReleaseError, UsageError
-from hellofresh.files import read_json, sha256_file, write_json
+from hellofresh.core.errors import HelloFreshError, ReleaseError, UsageError
+from hellofresh.core.files import read_json, sha256_file, write_json
 from hellofresh.releases import CalendarRule, fetch, reveal
 from hellofresh.releases.fetch import fetch_release
 from verifier import manifest as files

@@ -9,17 +9,17 @@ from tempfile import TemporaryDirectory
 
 from collectors import notes
 from collectors.jobs import edits_job, live_edits_job, notes_job
-from hellofresh.candidates.collection import CollectionJob, CollectionReport, collect_quarter, explain_quarter
 from hellofresh.cli._output import CommandOutput
 from hellofresh.cli._show import show_collected
 from hellofresh.cli.archive import fetch_snapshot
 from hellofresh.cli.collect.edits import rule
 from hellofresh.config import Settings
-from hellofresh.errors import UsageError
+from hellofresh.core.errors import UsageError
+from hellofresh.core.workspace import Workspace
+from hellofresh.evidence.web.pictures import open_pictures
+from hellofresh.evidence.web.store import user_agent
 from hellofresh.pipeline.sources import live_source, notes_source
-from hellofresh.web.pictures import open_pictures
-from hellofresh.web.store import user_agent
-from hellofresh.workspace import Workspace
+from hellofresh.releases.candidates.collection import CollectionJob, CollectionReport, collect_quarter, explain_quarter
 
 __all__ = ["collect_edits", "collect_illustrated_notes", "collect_noted_posts", "collect_notes", "finish", "run_job"]
 

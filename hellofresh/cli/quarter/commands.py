@@ -7,21 +7,21 @@ from pathlib import Path
 
 from hellofresh.cli._output import CommandOutput
 from hellofresh.cli.release.steps import ShownSteps
-from hellofresh.clock import now
 from hellofresh.config import Settings
-from hellofresh.editions import quarters_of
-from hellofresh.errors import HelloFreshError
-from hellofresh.files import sweep_leftovers, write_bytes
-from hellofresh.net.lock import locked
+from hellofresh.core.clock import now
+from hellofresh.core.editions import quarters_of
+from hellofresh.core.errors import HelloFreshError
+from hellofresh.core.files import sweep_leftovers, write_bytes
+from hellofresh.core.net.lock import locked
+from hellofresh.core.quarters import Quarter, utc_text
+from hellofresh.core.workspace import Workspace
 from hellofresh.pipeline.daily import Day, StepState, due_evaluations, named, steps_due, summary_of
 from hellofresh.pipeline.hook import post_summary
-from hellofresh.quarters import Quarter, utc_text
 from hellofresh.releases import QuarterState, state_of
 from hellofresh.runs.evaluate import foresee
 from hellofresh.runs.web_access import with_web
-from hellofresh.samples import to_json
 from hellofresh.tasks import TASKS, get_task
-from hellofresh.workspace import Workspace
+from hellofresh.tasks.samples import to_json
 
 
 def run(options: argparse.Namespace, output: CommandOutput) -> int:

@@ -9,17 +9,17 @@ from pathlib import Path
 from hellofresh.cli._output import CommandOutput
 from hellofresh.cli._show import show_built
 from hellofresh.cli.release.steps import ShownSteps, show_published
-from hellofresh.clock import now
 from hellofresh.config import Settings
-from hellofresh.errors import ReleaseError
+from hellofresh.core.clock import now
+from hellofresh.core.errors import ReleaseError
+from hellofresh.core.quarters import Quarter
+from hellofresh.core.workspace import Workspace
 from hellofresh.pipeline import release as pipeline
 from hellofresh.pipeline.sources import SourceRequest
-from hellofresh.quarters import Quarter
 from hellofresh.releases import prospective_splits
 from hellofresh.releases.publish import Hub, publish_to_folder, publish_to_hub
-from hellofresh.samples import to_json
 from hellofresh.tasks import TASKS, Task, get_task
-from hellofresh.workspace import Workspace
+from hellofresh.tasks.samples import to_json
 
 _HUB = "hub:"
 
@@ -112,7 +112,7 @@ def publish(options: argparse.Namespace, output: CommandOutput) -> int:
 
 
 def export(options: argparse.Namespace, output: CommandOutput) -> int:
-    from hellofresh.harnesses.lm_eval_folder import write_folder  # another harness, which the others do not need
+    from hellofresh.api.harnesses.lm_eval_folder import write_folder  # another harness, which the others do not need
 
     names = write_folder(Workspace.from_environment(), options.edition, get_task(options.task), options.lm_eval)
     output.result({"folder": str(options.lm_eval), "tasks": list(names)})

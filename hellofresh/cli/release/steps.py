@@ -7,19 +7,19 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 
-from hellofresh.candidates.collection import CollectionJob
 from hellofresh.cli._analyses import analyse_scored
 from hellofresh.cli._output import CommandOutput, ProgressBar
 from hellofresh.cli._show import show_built, summarise_collected
 from hellofresh.cli.collect.commands import run_job
 from hellofresh.cli.evaluate import run_evaluation
 from hellofresh.cli.score import run_score, run_score_prospective
-from hellofresh.editions import Edition
+from hellofresh.core.editions import Edition
+from hellofresh.core.workspace import Workspace
 from hellofresh.releases import Built
+from hellofresh.releases.candidates.collection import CollectionJob
 from hellofresh.releases.publish import Publication
 from hellofresh.runs.evaluate import Evaluation, EvaluationReport
-from hellofresh.samples import MAIN
-from hellofresh.workspace import Workspace
+from hellofresh.tasks.samples import MAIN
 
 
 @dataclass(frozen=True, slots=True)

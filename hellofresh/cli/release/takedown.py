@@ -8,13 +8,13 @@ from collections.abc import Mapping
 
 from hellofresh.cli._output import CommandOutput
 from hellofresh.cli.score import run_score, run_score_prospective
-from hellofresh.editions import Edition
-from hellofresh.errors import UsageError
+from hellofresh.core.editions import Edition
+from hellofresh.core.errors import UsageError
+from hellofresh.core.workspace import Workspace
 from hellofresh.pipeline.takedown import Everywhere, Holders, take_down_with_pictures
 from hellofresh.releases import TakedownReport, find_sample, gone_samples
-from hellofresh.samples import to_json
 from hellofresh.tasks import get_task
-from hellofresh.workspace import Workspace
+from hellofresh.tasks.samples import to_json
 
 _Split = tuple[Edition, str, str]
 """Quarter, task and split."""

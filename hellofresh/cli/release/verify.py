@@ -10,14 +10,14 @@ from pathlib import Path
 
 import verifier
 from hellofresh.cli._output import CommandOutput
-from hellofresh.clock import now
-from hellofresh.editions import parse_edition
-from hellofresh.errors import HelloFreshError, UsageError
+from hellofresh.core.clock import now
+from hellofresh.core.editions import parse_edition
+from hellofresh.core.errors import HelloFreshError, UsageError
+from hellofresh.core.workspace import Workspace
 from hellofresh.releases.fetch import fetch_release
-from hellofresh.samples import to_json
 from hellofresh.submissions import MAIN, PROSPECTIVE_SPLIT, EntryOutcome, standings
 from hellofresh.submissions.intake.released import due_in
-from hellofresh.workspace import Workspace
+from hellofresh.tasks.samples import to_json
 from verifier import Check, FigureName, Handover
 
 

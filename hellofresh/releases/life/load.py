@@ -10,15 +10,15 @@ from typing import cast
 
 from pydantic import BaseModel, ConfigDict, NonNegativeInt
 
-from hellofresh.calendar import Calendar
-from hellofresh.editions import Edition, quarter_of
-from hellofresh.errors import ReleaseError
-from hellofresh.files import as_model, read_jsonl, read_models, sha256_file, sha256_text
-from hellofresh.releases.build.escrow import commitment_of
+from hellofresh.core.calendar import Calendar
+from hellofresh.core.editions import Edition, quarter_of
+from hellofresh.core.errors import ReleaseError
+from hellofresh.core.files import as_model, read_jsonl, read_models, sha256_file, sha256_text
+from hellofresh.core.workspace import Workspace
+from hellofresh.releases.draw.escrow import commitment_of
 from hellofresh.releases.life.manifest import MANIFEST, Manifest, calendar_of, read_manifest, read_tombstones
-from hellofresh.samples import MAIN, PROSPECTIVE, Fact, Label, Sample
 from hellofresh.tasks import Task
-from hellofresh.workspace import Workspace
+from hellofresh.tasks.samples import MAIN, PROSPECTIVE, Fact, Label, Sample
 
 
 class _Commitment(BaseModel):

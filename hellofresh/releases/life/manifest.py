@@ -24,11 +24,9 @@ from pydantic import (
     field_validator,
 )
 
-from hellofresh.calendar import Calendar
-from hellofresh.candidates.account import CollectionFacts
-from hellofresh.candidates.rows import SourceFile
-from hellofresh.errors import DataError, ReleaseError
-from hellofresh.files import (
+from hellofresh.core.calendar import Calendar
+from hellofresh.core.errors import DataError, ReleaseError
+from hellofresh.core.files import (
     BadJsonError,
     canonical_json,
     model_fault,
@@ -39,7 +37,9 @@ from hellofresh.files import (
     write_bytes,
     write_json,
 )
-from hellofresh.samples import EditionName, Split, SplitName
+from hellofresh.releases.candidates.account import CollectionFacts
+from hellofresh.releases.candidates.rows import SourceFile
+from hellofresh.tasks.samples import EditionName, Split, SplitName
 
 MANIFEST = "manifest.json"
 FORMAT: Literal[2] = 2

@@ -8,10 +8,12 @@ from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
-from hellofresh.editions import Edition, is_edition, parse_edition
-from hellofresh.errors import ReleaseError, UsageError
-from hellofresh.files import read_ids, read_jsonl, read_models, write_jsonl
-from hellofresh.quarters import utc_text
+from hellofresh.core.editions import Edition, is_edition, parse_edition
+from hellofresh.core.errors import ReleaseError, UsageError
+from hellofresh.core.files import read_ids, read_jsonl, read_models, write_jsonl
+from hellofresh.core.quarters import utc_text
+from hellofresh.core.stages import Stage
+from hellofresh.core.workspace import Workspace
 from hellofresh.releases.life.manifest import (
     TOMBSTONES,
     Manifest,
@@ -22,10 +24,8 @@ from hellofresh.releases.life.manifest import (
     read_tombstones,
     tombstone_rows,
 )
-from hellofresh.samples import MAIN, PROSPECTIVE
-from hellofresh.stages import Stage
 from hellofresh.tasks import TASKS, Task, get_task
-from hellofresh.workspace import Workspace
+from hellofresh.tasks.samples import MAIN, PROSPECTIVE
 
 MAX_REASON = 500
 _GONE = {"post: deleted", "post: suspended", "post: protected"}

@@ -6,12 +6,12 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import PurePosixPath
 
-from hellofresh.outputs import Output, Ranking, Response
 from hellofresh.releases.publish._corpora import CORPUS_COLUMNS, SearchedCorpus
 from hellofresh.releases.publish._parts import PublishedPart
 from hellofresh.releases.publish._tables import Column, answer_columns, columns_of
 from hellofresh.releases.publish._texts import LICENCES
 from hellofresh.tasks import Task
+from hellofresh.tasks.outputs import Output, Ranking, Response
 
 _SIZES = ((1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"), (1_000_000, "100K<n<1M"))
 _CATEGORIES: Mapping[type[Output], str] = {Response: "text-generation", Ranking: "text-retrieval"}

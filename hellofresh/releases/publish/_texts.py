@@ -7,7 +7,7 @@ from importlib.resources import files
 
 from pydantic import BaseModel, ConfigDict, TypeAdapter
 
-from hellofresh.files import parse_toml
+from hellofresh.core.files import parse_toml
 
 LICENCES = {
     "CC-BY-SA-4.0": ("cc-by-sa-4.0", "https://creativecommons.org/licenses/by-sa/4.0/"),
