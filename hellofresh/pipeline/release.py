@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 
-from hellofresh.config import ReleaseSettings, Settings
+from hellofresh.config import Settings
 from hellofresh.core.clock import now
 from hellofresh.core.editions import Edition, Frozen
 from hellofresh.core.errors import DataError, HelloFreshError, ReleaseError, UnknownNameError
@@ -32,6 +32,7 @@ from hellofresh.releases import (
 )
 from hellofresh.releases.candidates.collection import CollectionJob
 from hellofresh.releases.publish import publish_to_folder
+from hellofresh.releases.settings import ReleaseSettings
 from hellofresh.results.board.build import build_board
 from hellofresh.runs.evaluate import Evaluation
 from hellofresh.tasks import Task, get_task
