@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import PurePosixPath
 
+from hellofresh.releases.publish._card import title_of
 from hellofresh.releases.publish._corpora import CORPUS_COLUMNS, SearchedCorpus
-from hellofresh.releases.publish._front import title_of
 from hellofresh.releases.publish._parts import PublishedFile, PublishedPart
 from hellofresh.releases.publish._tables import Column
 from hellofresh.tasks import Task
