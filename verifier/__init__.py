@@ -18,6 +18,7 @@ from verifier.checks import (
 )
 from verifier.manifest import Manifest, bad_path, read_manifest
 from verifier.scores import BadFigureError, FigureName, Handover, VerifiedFigure
+from verifier.tables import publication_checks, publications_above
 
 __all__ = [
     "BadFigureError",
@@ -30,6 +31,8 @@ __all__ = [
     "bad_path",
     "find_releases",
     "neighbours",
+    "publication_checks",
+    "publications_above",
     "read_manifest",
     "releases_in",
     "repeat_checks",

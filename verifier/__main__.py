@@ -6,7 +6,16 @@ import argparse
 import sys
 from pathlib import Path
 
-from verifier import FigureName, find_releases, neighbours, repeat_checks, report_lines, verify_release
+from verifier import (
+    FigureName,
+    find_releases,
+    neighbours,
+    publication_checks,
+    publications_above,
+    repeat_checks,
+    report_lines,
+    verify_release,
+)
 
 
 def main() -> int:
@@ -23,6 +32,7 @@ def main() -> int:
         parser.error(str(error))
     checks = [check for one in folders for check in verify_release(one, figures=figures, known=options.known)]
     checks += repeat_checks(folders, set().union(*map(neighbours, folders)))
+    checks += [check for root in publications_above(folders) for check in publication_checks(root)]
     sys.stdout.write("".join(f"{line}\n" for line in report_lines(checks)))
     return 0 if all(check.ok for check in checks) else 1
 

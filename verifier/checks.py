@@ -221,9 +221,9 @@ def report_lines(checks: Sequence[Check]) -> Iterator[str]:
         yield from (_plain(f"      - {fault}") for fault in check.faults)
     wrong = sum(1 for check in checks if not check.ok)
     unchecked = dict.fromkeys(what for check in checks for what in check.unchecked)
-    passed = "passed" if unchecked else "all passed"
-    what = f" Not checked: {'; '.join(unchecked)}." if unchecked else ""
-    yield _plain(f"{len(checks)} checks, {f'{wrong} failed' if wrong else passed}.{what}")
+    outcome = f", {wrong} failed" if wrong else " passed" if unchecked else ", all passed"
+    missing = f" Not checked: {'; '.join(unchecked)}." if unchecked else ""
+    yield _plain(f"{len(checks)} checks{outcome}.{missing}")
 
 
 def _plain(text: str) -> str:

@@ -126,7 +126,7 @@ class Content:
 def read_content(folder: Path, manifest: Manifest) -> Content:
     """Read everything that a manifest lists but its scores, and check it against each other."""
     task = TASKS.get(manifest["task"])
-    content = Content(classes=_classes(manifest, task))
+    content = Content(classes=classes_of(manifest))
     if TOMBSTONES in manifest.hashes or manifest["takedowns"]:
         content.tombstones = dict(by_id(folder / TOMBSTONES, _TOMBSTONE_ROW, content.of(TOMBSTONES)))
     _read_samples(folder, manifest, task, content)
@@ -147,7 +147,9 @@ def read_content(folder: Path, manifest: Manifest) -> Content:
     return content
 
 
-def _classes(manifest: Manifest, task: Documented | None) -> Sequence[str]:
+def classes_of(manifest: Manifest) -> Sequence[str]:
+    """Names of the classes of a release; numbers where names are not known, none where no class is chosen."""
+    task = TASKS.get(manifest["task"])
     if manifest["dataset"] is not None:
         return list(manifest["dataset"]["classes"])
     if task is not None:

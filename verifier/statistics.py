@@ -151,14 +151,19 @@ class Yardstick:
         return self.of_groups(table.total.less(table))
 
     def limits(self, table: ClassTable) -> tuple[float, float, float]:
-        """The metric with its interval."""
+        """The metric with its interval: of the share that it is a function of, else on a scale from 0 to 1."""
         parts = self._share(table)
-        if parts is None:
-            return self._mean_limits(table)
-        low, high = _share_limits(*parts)
-        if self.metric.partition(":")[0] == "f1":
-            low, high = 2 * low / (1 + low), 2 * high / (1 + high)
-        return self.of(table), low, high
+        if parts is not None:
+            low, high = _interval(*parts)
+            if self.metric.partition(":")[0] == "f1":
+                low, high = 2 * low / (1 + low), 2 * high / (1 + high)
+            return self.of(table), low, high
+        sizes, value = table.sizes, self.of(table)
+        hits = (value - self.least) / self.span * sizes.sum()
+        rest = sizes.sum() - sizes
+        left = (self.without(table) - self.least) / self.span * rest
+        low, high = _interval(hits - left, sizes, whole=hits, of_mean=True)
+        return value, self.least + self.span * low, self.least + self.span * high
 
     def _share(self, table: ClassTable) -> tuple[_Floats, _Floats] | None:
         """The hits of each group and the samples that they are a share of, if the metric is a function of a share.
@@ -177,25 +182,6 @@ class Yardstick:
         others = {"precision": wrong, "recall": missed, "f1": wrong + missed}[kind]
         return right[:, own], right[:, own] + others[:, own]
 
-    def _mean_limits(self, table: ClassTable) -> tuple[float, float, float]:
-        """Of a metric that is not a function of one share: it stands for itself, on a scale from 0 to 1."""
-        least, sizes, value = self.least, table.sizes, self.of(table)
-        if sizes.size == 1:
-            return value, least, 1.0
-        share, left = (value - least) / self.span, (self.without(table) - least) / self.span
-        rest = sizes.sum() - sizes
-        odds = np.log((left * rest + 1) / (rest - left * rest + 1))
-        whole = float((share * sizes.sum() + 1) / (sizes.sum() + 2))
-        spread = _jackknife(odds) * whole * (1 - whole)
-        weight = _kish(sizes)
-        samples, freedom = max(weight, 1.0), weight - 1
-        if 0 < share < 1 and _jackknife(left) > _NOTHING and spread > _NOTHING:
-            squares = (odds - odds.mean()) ** 2
-            kurtosis = squares.size * float((squares**2).sum() / squares.sum() ** 2)
-            samples, freedom = 1 / spread, min(freedom, 2 * squares.size / max(kurtosis - 1, 1e-9))
-        low, high = _wilson(share, samples, t_quantile(1 - _LEVEL, max(freedom, 1.0)))
-        return value, least + self.span * low, least + self.span * high
-
 
 def _matthews(table: ClassTable) -> _Floats:
     right, wrong, missed = table.parts
@@ -210,19 +196,31 @@ def _quotient(above: _Floats, below: _Floats) -> _Floats:
     return found
 
 
-def _share_limits(hits: _Floats, of: _Floats) -> tuple[float, float]:
-    """Wilson's interval of a share; all that is possible where one group has all that counts."""
+def _interval(hits: _Floats, of: _Floats, *, whole: float | None = None, of_mean: bool = False) -> tuple[float, float]:
+    """Wilson's interval of a share; all that is possible where one group has all that counts.
+
+    Args:
+        hits, of: of each group, the hits and the samples that they are a share of.
+        whole: all hits, where the groups' do not add up to them.
+        of_mean: whether it is a mean over classes, whose spread is known less well.
+    """
     rest = of.sum() - of
     if hits.size == 1 or not rest.all():
         return 0.0, 1.0
-    share = float(hits.sum() / of.sum())
-    left = hits.sum() - hits
+    total = float(hits.sum()) if whole is None else whole
+    share, left = total / float(of.sum()), total - hits
     odds = np.log((left + 1) / (rest - left + 1))  # one hit and one miss more, so that there always is a logarithm
-    whole = float((hits.sum() + 1) / (of.sum() + 2))
-    spread = _jackknife(odds) * whole * (1 - whole)
+    smoothed = (total + 1) / float(of.sum() + 2)
+    spread = _jackknife(odds) * smoothed * (1 - smoothed)
     weight = _kish(of)
-    differs = 0 < share < 1 and _jackknife(left / rest) > _NOTHING and spread > _NOTHING
-    return _wilson(share, 1 / spread if differs else max(weight, 1.0), t_quantile(1 - _LEVEL, max(weight - 1, 1.0)))
+    samples, freedom = max(weight, 1.0), weight - 1
+    if 0 < share < 1 and _jackknife(left / rest) > _NOTHING and spread > _NOTHING:
+        samples = 1 / spread
+        if of_mean:
+            squares = (odds - odds.mean()) ** 2
+            kurtosis = squares.size * float((squares**2).sum() / squares.sum() ** 2)
+            freedom = min(freedom, 2 * squares.size / max(kurtosis - 1, 1e-9))
+    return _wilson(share, samples, t_quantile(1 - _LEVEL, max(freedom, 1.0)))
 
 
 def _jackknife(without: _Floats) -> float:
