@@ -130,14 +130,14 @@ def read_content(folder: Path, manifest: Manifest) -> Content:
     if TOMBSTONES in manifest.hashes or manifest["takedowns"]:
         content.tombstones = dict(by_id(folder / TOMBSTONES, _TOMBSTONE_ROW, content.of(TOMBSTONES)))
     _read_samples(folder, manifest, task, content)
-    hashes = _Hashes()
+    committed: dict[str, bytes] = {}
     if COMMITMENTS in manifest.hashes or (manifest.is_main and not manifest.is_frozen):
-        hashes = _read_commitments(folder, content)
-    _check_tombstones(manifest, content, hashes)
+        committed = _read_commitments(folder, content)
+    _check_tombstones(manifest, content, committed)
     if manifest["dataset"] is not None:
         _read_public_labels(folder, manifest, content)
     elif manifest["revealed"]:
-        _read_labels(folder, manifest, content, hashes)
+        _read_labels(folder, manifest, content, committed)
     if manifest["resolved"] is not None:
         _read_outcomes(folder, manifest, content)
     if PREDICTIONS in manifest.hashes:
@@ -238,69 +238,43 @@ def _uneven(manifest: Manifest, content: Content) -> Iterator[str]:
         yield f"{missing} samples fewer than were drawn, besides those that were taken down"
 
 
-@dataclass(slots=True)
-class _Hashes:
-    """Commitments, 32 bytes each, of samples by their positions and then of what was taken down."""
-
-    digests: bytearray = field(default_factory=bytearray)
-    places: dict[str, int] = field(default_factory=dict)
-    there: bytearray = field(default_factory=bytearray)
-
-    def place(self, key: str, content: Content) -> int | None:
-        """Where the commitment to a sample, there or taken down, has its place."""
-        return content.places.get(key, self.places.get(key))
-
-
-def _read_commitments(folder: Path, content: Content) -> _Hashes:
+def _read_commitments(folder: Path, content: Content) -> dict[str, bytes]:
+    """The commitments by id."""
     faults = content.of(COMMITMENTS)
-    gone = [key for key in content.tombstones if key not in content.places]
-    n = len(content.places) + len(gone)
-    hashes = _Hashes(bytearray(32 * n), {key: len(content.places) + k for k, key in enumerate(gone)}, bytearray(n))
-    strange: list[str] = []
-    for key, row in by_id(folder / COMMITMENTS, _COMMITMENT_ROW, faults):
-        content.committed += 1
-        place = hashes.place(key, content)
-        if place is None:
-            strange.append(key)
-        else:
-            hashes.digests[32 * place : 32 * place + 32] = bytes.fromhex(row["commitment"])
-            hashes.there[place] = 1
-    everything = (*content.places.items(), *hashes.places.items()) if not all(hashes.there) else ()
-    faults += few((key for key, place in everything if not hashes.there[place]), "has no commitment")
-    faults += few(strange, "has a commitment and is not a sample")
-    return hashes
+    found = {key: bytes.fromhex(row["commitment"]) for key, row in by_id(folder / COMMITMENTS, _COMMITMENT_ROW, faults)}
+    content.committed = len(found)
+    asked = content.places.keys() | content.tombstones.keys()
+    faults += few(content.places.keys() - found.keys(), "has no commitment")
+    faults += few(found.keys() - asked, "has a commitment and is not a sample")
+    return found
 
 
-def _check_tombstones(manifest: Manifest, content: Content, hashes: _Hashes) -> None:
+def _check_tombstones(manifest: Manifest, content: Content, committed: Mapping[str, bytes]) -> None:
     if TOMBSTONES not in content.faults:
         return
-    faults = content.of(TOMBSTONES)
+    faults, gone = content.of(TOMBSTONES), content.tombstones.keys()
     if sorted(map(canonical, manifest["takedowns"])) != sorted(map(canonical, content.tombstones.values())):
         faults.append("not the takedowns that the manifest names")
-    faults += few((key for key in content.tombstones if key in content.places), "was taken down and is still a sample")
+    faults += few(gone & content.places.keys(), "was taken down and is still a sample")
     if COMMITMENTS in content.faults:
-        places = ((key, hashes.place(key, content)) for key in content.tombstones)
-        faults += few((key for key, place in places if place is None or not hashes.there[place]), "never was a sample")
+        faults += few(gone - committed.keys(), "never was a sample")
 
 
-def _read_labels(folder: Path, manifest: Manifest, content: Content, hashes: _Hashes) -> None:
+def _read_labels(folder: Path, manifest: Manifest, content: Content, committed: dict[str, bytes]) -> None:
+    """Labels with salts; each takes its commitment away, and what is left has no label."""
     faults = content.of(LABELS)
     strange, wrong = [], []
-    labelled = bytearray(len(hashes.there))
     for key, row in by_id(folder / LABELS, _LABEL_ROW, faults):
-        place = hashes.place(key, content)
-        if place is None or not hashes.there[place]:
+        commitment = committed.pop(key, None)
+        if commitment is None:
             strange.append(key)
             continue
-        labelled[place] = 1
         faults += _no_class(row["label"], key, content)
-        if place < content.labels.size:
-            content.labels[place] = min(row["label"], content.labels_taken - 1)
-        said = text_hash(canonical({"id": key, "label": row["label"], "salt": row["salt"]}))
-        if said != hashes.digests[32 * place : 32 * place + 32].hex():
+        if key in content.places:
+            content.labels[content.places[key]] = min(row["label"], content.labels_taken - 1)
+        if text_hash(canonical({"id": key, "label": row["label"], "salt": row["salt"]})) != commitment.hex():
             wrong.append(key)
-    names = (*content.places.items(), *hashes.places.items()) if labelled != hashes.there else ()
-    faults += few((key for key, place in names if hashes.there[place] and not labelled[place]), "has no label")
+    faults += few(committed, "has no label")
     faults += few(strange, "has a label and no commitment")
     faults += few(wrong, "has another label or salt than was committed to")
     faults += _unbalanced(manifest, content)
