@@ -6,6 +6,8 @@ keeps no quarter from being revealed.
 
 from __future__ import annotations
 
+import asyncio
+import json
 import os
 import sys
 import traceback
@@ -17,13 +19,17 @@ from enum import StrEnum
 from functools import cache, partial
 from pathlib import Path
 
+import aiohttp
+
 from collectors.notes.dump.download import PUBLIC_URL, DumpRequest, download
 from collectors.notes.dump.snapshot import newest_snapshot
 from hellofresh.config import Settings
 from hellofresh.core.clock import now
 from hellofresh.core.editions import Edition
-from hellofresh.core.errors import HelloFreshError, RunError
+from hellofresh.core.errors import ConfigError, HelloFreshError, RunError, SourceError
 from hellofresh.core.files import read_model, write_json
+from hellofresh.core.net.http import HttpClient, UnusableReplyError
+from hellofresh.core.net.keys import may_carry_key
 from hellofresh.core.quarters import Quarter, parse_utc, utc_text
 from hellofresh.core.workspace import Workspace
 from hellofresh.pipeline.release import LEAVES_OUT, collect_and_build, drop_gone, living, publish_opened, run_lane
@@ -43,6 +49,8 @@ from hellofresh.submissions.inbox.accept import collect_inbox
 from hellofresh.submissions.inbox.arrivals import VARIABLE, Inbox
 from hellofresh.submissions.intake.released import due_in
 from hellofresh.tasks import Task, get_task
+
+_HOOK_TIMEOUT_S = 30.0
 
 
 class StepState(StrEnum):
@@ -356,3 +364,36 @@ def _spent(workspace: Workspace, evaluation: Evaluation) -> float:
 def is_reveal_due(workspace: Workspace, quarter: Quarter, task: str) -> bool:
     state = state_of(workspace, quarter, get_task(task), now())
     return state.phase is Phase.CLOSED and state.calendar.reveals <= now()
+
+
+def post_summary(variable: str, summary: str) -> None:
+    """Post `{"text": SUMMARY}` to the address that an environment variable holds; the address is a secret.
+
+    Raises:
+        ConfigError: if the variable holds no address that a secret may be sent to.
+        SourceError: if the hook does not take it.
+    """
+    address = os.environ.get(variable, "")
+    if not may_carry_key(address):
+        raise ConfigError(
+            "no address for the summary",
+            where=variable,
+            expected="an https address in this environment variable",
+            code="bad-hook",
+        )
+    body = json.dumps({"text": summary}).encode()
+    problem = asyncio.run(_post(address, body))
+    if problem:
+        raise SourceError(f"the hook did not take the summary ({problem})", where=variable, code="hook-failed")
+
+
+async def _post(address: str, body: bytes) -> str:
+    """Why it failed, empty if it did not."""
+    client = HttpClient("hook", {"Content-Type": "application/json"}, timeout_s=_HOOK_TIMEOUT_S)
+    try:
+        reply = await client.send("POST", address, body)
+    except (UnusableReplyError, aiohttp.ClientError, TimeoutError, OSError) as error:
+        return type(error).__name__  # its words may hold the address
+    finally:
+        await client.close()
+    return "" if reply.status < 300 else f"HTTP {reply.status}"

@@ -15,8 +15,7 @@ from hellofresh.core.files import sweep_leftovers, write_bytes
 from hellofresh.core.net.lock import locked
 from hellofresh.core.quarters import Quarter, utc_text
 from hellofresh.core.workspace import Workspace
-from hellofresh.pipeline.daily import Day, StepState, due_evaluations, named, steps_due, summary_of
-from hellofresh.pipeline.hook import post_summary
+from hellofresh.pipeline.daily import Day, StepState, due_evaluations, named, post_summary, steps_due, summary_of
 from hellofresh.releases import QuarterState, state_of
 from hellofresh.runs.evaluate import foresee
 from hellofresh.runs.web_access import with_web

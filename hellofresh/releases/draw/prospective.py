@@ -32,7 +32,7 @@ from hellofresh.core.workspace import Workspace
 from hellofresh.releases.candidates.account import CollectionAccount
 from hellofresh.releases.candidates.collection import read_account
 from hellofresh.releases.candidates.rows import read_candidates
-from hellofresh.releases.draw.apart import groups_told_of
+from hellofresh.releases.draw.earlier import groups_told_of
 from hellofresh.releases.life.load import Release, facts_of, load_release
 from hellofresh.releases.life.manifest import (
     BUNDLED,

@@ -26,8 +26,7 @@ from hellofresh.core.workspace import Workspace
 from hellofresh.releases.candidates.account import CollectionAccount, read_account_file
 from hellofresh.releases.candidates.collection import read_account
 from hellofresh.releases.candidates.rows import read_candidates
-from hellofresh.releases.draw.apart import groups_apart
-from hellofresh.releases.draw.earlier import Earlier, EarlierComparison, compare, without_earlier
+from hellofresh.releases.draw.earlier import Earlier, EarlierComparison, compare, groups_apart, without_earlier
 from hellofresh.releases.draw.escrow import SAMPLE_KEY, Escrow
 from hellofresh.releases.draw.selection import Selection, select
 from hellofresh.releases.life.manifest import (

@@ -1,6 +1,6 @@
 """Published data: what the opened quarters have made public, as one Hugging Face dataset repository."""
 
-from hellofresh.releases.publish._corpora import searched_corpus
+from hellofresh.releases.publish._parts import searched_corpus
 from hellofresh.releases.publish.folder import Publication, copy_file, publish_to_folder
 from hellofresh.releases.publish.hub import Hub, publish_to_hub
 

@@ -12,9 +12,15 @@ from pydantic import TypeAdapter
 from hellofresh.core.files import parse_toml, read_jsonl
 from hellofresh.core.strict import Strict
 from hellofresh.releases.life.manifest import calendar_of
-from hellofresh.releases.publish._corpora import CORPUS_COLUMNS, SearchedCorpus, licences_in
-from hellofresh.releases.publish._parts import PublishedPart
-from hellofresh.releases.publish._tables import Column, answer_columns, columns_of
+from hellofresh.releases.publish._parts import (
+    CORPUS_COLUMNS,
+    Column,
+    PublishedPart,
+    SearchedCorpus,
+    answer_columns,
+    columns_of,
+    licences_in,
+)
 from hellofresh.tasks import Task
 from hellofresh.tasks.outputs import Output, Ranking, Response
 

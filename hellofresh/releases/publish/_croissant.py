@@ -6,39 +6,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import PurePosixPath
 
 from hellofresh.releases.publish._card import title_of
-from hellofresh.releases.publish._corpora import CORPUS_COLUMNS, SearchedCorpus
-from hellofresh.releases.publish._parts import PublishedFile, PublishedPart
-from hellofresh.releases.publish._tables import Column
+from hellofresh.releases.publish._parts import CORPUS_COLUMNS, Column, PublishedFile, PublishedPart, SearchedCorpus
 from hellofresh.tasks import Task
 
 _CR = (
-    "citeAs",
-    "column",
-    "equivalentProperty",
-    "extract",
-    "field",
-    "fileProperty",
-    "fileObject",
-    "fileSet",
-    "format",
-    "includes",
-    "isLiveDataset",
-    "jsonPath",
-    "key",
-    "md5",
-    "parentField",
-    "path",
-    "recordSet",
-    "references",
-    "regex",
-    "repeated",
-    "replace",
-    "samplingRate",
-    "separator",
-    "source",
-    "subField",
-    "transform",
+    "citeAs column equivalentProperty extract field fileProperty fileObject fileSet format includes "
+    "isLiveDataset jsonPath key md5 parentField path recordSet references regex repeated replace samplingRate "
+    "separator source subField transform"
 )
+"""Terms of Croissant, as its specification lists them."""
 _CONTEXT: Mapping[str, object] = {
     "@language": "en",
     "@vocab": "https://schema.org/",
@@ -50,7 +26,7 @@ _CONTEXT: Mapping[str, object] = {
     "examples": {"@id": "cr:examples", "@type": "@json"},
     "rai": "http://mlcommons.org/croissant/RAI/",
     "sc": "https://schema.org/",
-    **{name: f"cr:{name}" for name in _CR},
+    **{name: f"cr:{name}" for name in _CR.split()},
 }
 _TYPES = {"string": "sc:Text", "strings": "sc:Text", "int64": "sc:Integer", "date32": "sc:Date"}
 

@@ -19,10 +19,17 @@ from hellofresh.core.files import read_json, read_model, sha256_file, temporary_
 from hellofresh.core.stages import input_key
 from hellofresh.core.workspace import Workspace
 from hellofresh.releases.publish._card import card
-from hellofresh.releases.publish._corpora import SearchedCorpus, searched_corpora
 from hellofresh.releases.publish._croissant import croissant
-from hellofresh.releases.publish._parts import ACCOUNT, PublishedAccount, PublishedFile, PublishedPart, opened_parts
-from hellofresh.releases.publish._tables import write_table
+from hellofresh.releases.publish._parts import (
+    ACCOUNT,
+    PublishedAccount,
+    PublishedFile,
+    PublishedPart,
+    SearchedCorpus,
+    opened_parts,
+    searched_corpora,
+    write_table,
+)
 
 FORMAT = 2
 """The file that names all others with size and SHA-256."""

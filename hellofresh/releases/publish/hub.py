@@ -19,9 +19,8 @@ from hellofresh.core.errors import UsageError
 from hellofresh.core.files import sha256_file
 from hellofresh.core.net.keys import may_carry_key
 from hellofresh.core.workspace import Workspace
-from hellofresh.releases.publish._corpora import searched_corpora
 from hellofresh.releases.publish._hub_repository import HubRepository, StoredFile, git_blob_id
-from hellofresh.releases.publish._parts import PublishedPart, opened_parts
+from hellofresh.releases.publish._parts import PublishedPart, opened_parts, searched_corpora
 from hellofresh.releases.publish.folder import Publication, build, refuse_to_lose
 
 ENDPOINT, TOKEN = "HF_ENDPOINT", "HF_TOKEN"
