@@ -239,7 +239,7 @@ class ScoreCheck:
     def _rows(self, folder: Path) -> Iterator[Row]:
         """The scores; a row of an earlier version is one for each of its metrics."""
         for _, row in rows(folder / SCORES, (_SCORE, _WIDE_SCORE), self.faults):
-            common = {"settings": "", **row, "edition": row.get("edition", row.get("quarter"))}
+            common = {"settings": "", **row, "edition": row.get("edition", row.get("quarter", ""))}
             if "metric" in row:
                 yield common
                 continue

@@ -18,8 +18,6 @@ from hellofresh.cli.release.steps import ShownSteps
 from hellofresh.config import (
     DailySettings,
     NotesSourceSettings,
-    ProspectiveSettings,
-    ReleaseSettings,
     Settings,
     SourceSettings,
     WikiSourceSettings,
@@ -31,6 +29,7 @@ from hellofresh.core.quarters import Quarter
 from hellofresh.core.workspace import Workspace
 from hellofresh.pipeline.daily import Day, due_hydrations, record_hydration, steps_due
 from hellofresh.pipeline.sources import SourceRequest, Sources, snapshot_day
+from hellofresh.releases.settings import ProspectiveSettings, ReleaseSettings
 from hellofresh.runs.evaluate import Evaluation, evaluate, is_finished
 from hellofresh.tasks import get_task
 
