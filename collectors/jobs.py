@@ -20,7 +20,7 @@ from collectors.notes.dump.snapshot import PUBLIC_URL, newest_snapshot
 from collectors.wikipedia.api.source import EditSampling, LiveSource, check_contact, read_titles
 from hellofresh.config import PostsSettings, Settings, WikiSourceSettings
 from hellofresh.core.clock import now
-from hellofresh.core.errors import ConfigError, UnknownNameError, UsageError
+from hellofresh.core.errors import ConfigError, HelloFreshError, UnknownNameError, UsageError
 from hellofresh.core.files import sha256_file
 from hellofresh.core.quarters import Quarter
 from hellofresh.core.stages import Stage, input_key
@@ -200,17 +200,30 @@ def asked_job(
     return job
 
 
-def configured_jobs(workspace: Workspace, settings: Settings, quarter: Quarter, *, afresh: bool) -> list[CollectionJob]:
+def configured_jobs(
+    workspace: Workspace,
+    settings: Settings,
+    quarter: Quarter,
+    *,
+    afresh: bool,
+    failed: Callable[[str, HelloFreshError], None] | None = None,
+) -> list[CollectionJob]:
     """The jobs of a quarter for all living tasks whose sources are configured.
 
     Args:
         workspace, settings, quarter: where, from what, and which.
         afresh: ask a source that changes every day again, and, where no prospective split is wanted, not before all of
             the quarter is decided; else it is asked whenever this is called, and only for what was not asked before.
+        failed: called with a source that fails, so that the others are collected; by default its error is raised.
     """
     jobs: list[CollectionJob] = []
     for task in LIVING.values():
-        jobs += _named(task.configured)(workspace, settings, quarter, task.name, afresh)
+        try:
+            jobs += _named(task.configured)(workspace, settings, quarter, task.name, afresh)
+        except HelloFreshError as error:
+            if failed is None:
+                raise
+            failed(f"collect {task.name} {quarter}", error)
     return jobs
 
 

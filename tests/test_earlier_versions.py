@@ -14,11 +14,11 @@ from hellofresh.core.quarters import Quarter
 from hellofresh.core.workspace import Workspace
 from hellofresh.releases import load_labels, load_release, take_down
 from hellofresh.releases.life.manifest import read_manifest
-from hellofresh.releases.verify.checks import verify_release
 from hellofresh.runs.plan import read_plan
 from hellofresh.runs.record import read_record
 from hellofresh.submissions.receipts import read_receipt
 from hellofresh.tasks import get_task
+from verifier import verify_release
 
 HERE = Path(__file__).resolve().parent
 QUARTER, NOTES = Quarter(2026, 2), get_task("x-notes")

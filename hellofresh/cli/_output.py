@@ -92,7 +92,7 @@ class CommandOutput:
             sys.stdout.write(json.dumps(value, ensure_ascii=False, indent=2, sort_keys=True) + "\n")
 
     @contextmanager
-    def progress(self, what: str) -> Iterator[_Bar]:
+    def progress(self, what: str) -> Iterator[ProgressBar]:
         """A progress bar on standard error; a line now and then where that is no terminal."""
         columns = (
             TextColumn("{task.description}", table_column=Column(ratio=1, no_wrap=True, overflow="ellipsis")),
@@ -101,10 +101,12 @@ class CommandOutput:
         )  # fmt: skip
         shown = sys.stderr.isatty()
         with Progress(*columns, console=self._err, transient=True, disable=not shown, expand=True) as bar:
-            yield _Bar(bar, what, self._err)
+            yield ProgressBar(bar, what, self._err)
 
 
-class _Bar:
+class ProgressBar:
+    """A progress bar, as long as something takes."""
+
     def __init__(self, progress: Progress, what: str, console: Console) -> None:
         self._progress, self._what, self._console = progress, what, console
         self._task = progress.add_task(escape(what), total=None)

@@ -3,36 +3,25 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Mapping, Sequence
+from functools import partial
 
-from collectors import notes
 from collectors.jobs import notes_source
 from hellofresh.cli._output import CommandOutput
 from hellofresh.config import Settings
 from hellofresh.core.workspace import Workspace
+from hellofresh.pipeline.sources import fill_texts
 from hellofresh.releases import Hydration, hydrate
 from hellofresh.tasks import get_task
-from hellofresh.tasks.samples import Sample, to_json
+from hellofresh.tasks.samples import to_json
 
 
 def run(options: argparse.Namespace, output: CommandOutput) -> int:
     workspace, task = Workspace.from_environment(), get_task(options.task)
     source = notes_source(workspace, Settings.load().posts, options.dump, options.posts, options.posts_from)
-    workdir = workspace.raw(task.name, "hydrate")
     warnings: list[str] = []
-
-    def fill(samples: Sequence[Sample]) -> Mapping[str, Sample | str]:
-        if task.name == "x-posts":
-            return notes.fill_posts(samples, source, progress=bar.line, warn=warnings.append)
-        return notes.fill_notes(samples, source, workdir=workdir, progress=bar.line, warn=warnings.append)
-
     with output.progress(f"hydrate {task.name} {options.quarter}") as bar:
-        done = hydrate(
-            workspace,
-            options.quarter,
-            task,
-            fill,
-        )
+        fill = partial(fill_texts, workspace, task, source, progress=bar.line, warn=warnings.append)
+        done = hydrate(workspace, options.quarter, task, fill)
     for warning in warnings:
         output.say(f"warning: {warning}")
     _show(output, done)

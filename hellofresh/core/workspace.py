@@ -56,13 +56,13 @@ class Workspace:
         """JSONL file beside the candidates: samples that nobody had decided yet."""
         return self.root / "candidates" / task / f"{edition}.pending.jsonl"
 
-    def release(self, edition: Edition, task: str) -> Path:
-        """Folder of what is public of a quarter and task."""
-        return self.root / "releases" / str(edition) / task
+    def release(self, edition: Edition, task: str, split: str = "main") -> Path:
+        """Folder of what is public of an edition and task; the prospective split's lies in that of the main one."""
+        return _of_split(self.root / "releases" / str(edition) / task, split)
 
-    def private(self, edition: Edition, task: str) -> Path:
+    def private(self, edition: Edition, task: str, split: str = "main") -> Path:
         """Folder of what stays private until the quarter is revealed."""
-        return self.root / "private" / str(edition) / task
+        return _of_split(self.root / "private" / str(edition) / task, split)
 
     def hydrated(self, edition: Edition, task: str) -> Path:
         """File of samples whose texts were filled in on this machine."""
@@ -89,7 +89,7 @@ class Workspace:
     def scores(self, edition: Edition, split: str = "main", *, private: bool = False) -> Path:
         """Parquet file of all scores of a quarter and split whose labels are public, or of those whose are not."""
         folder = self.side(private=private) / "scores"
-        return (folder if split == "main" else folder / split) / f"{edition}.parquet"
+        return _of_split(folder, split) / f"{edition}.parquet"
 
     def is_scored(self, edition: Edition) -> bool:
         """Whether the main split of any task of the quarter has scores, public ones or private ones."""
@@ -176,6 +176,10 @@ class Workspace:
         """Every quarter and task with a built release, in order."""
         manifests = (self.root / "releases").glob("*/*/manifest.json")
         return sorted((parse_edition(path.parent.parent.name), path.parent.name) for path in manifests)
+
+
+def _of_split(folder: Path, split: str) -> Path:
+    return folder if split == "main" else folder / split
 
 
 def _beside(folder: Path) -> Path:

@@ -3,7 +3,6 @@
 from hellofresh.core.calendar import Calendar, CalendarRule
 from hellofresh.releases.draw.frozen import DatasetSource, FrozenRelease, freeze
 from hellofresh.releases.draw.prospective import (
-    PROSPECTIVE,
     Prospective,
     ResolutionReport,
     build_prospective,
@@ -23,7 +22,6 @@ from hellofresh.releases.life.takedown import TakedownReport, find_sample, gone_
 
 __all__ = [
     "BUNDLED",
-    "PROSPECTIVE",
     "Built",
     "Calendar",
     "CalendarRule",

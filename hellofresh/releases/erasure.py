@@ -31,8 +31,6 @@ from hellofresh.core.errors import WorkspaceError
 from hellofresh.core.files import write_bytes
 from hellofresh.core.parquet import write_parquet
 
-__all__ = ["LEAST", "Erasure", "find_files"]
-
 LEAST = 16
 """Characters of the shortest text that is looked for: shorter ones stand in many texts that are somebody else's."""
 _CHUNK = 1 << 23
@@ -123,9 +121,12 @@ class Erasure:
             WorkspaceError: if the file cannot be read or written.
         """
         workers: dict[str, Callable[[Path], None]] = {
-            ".jsonl": self._erase_lines, ".tsv": self._erase_lines, ".csv": self._erase_cells,
-            ".parquet": self._erase_table, **dict.fromkeys(_DATABASES, self._erase_database),
-        }  # fmt: skip
+            ".jsonl": self._erase_lines,
+            ".tsv": self._erase_lines,
+            ".csv": self._erase_cells,
+            ".parquet": self._erase_table,
+            **dict.fromkeys(_DATABASES, self._erase_database),
+        }
         worker = workers.get(path.suffix)
         if worker is None:
             return False
@@ -240,8 +241,9 @@ def _forms(text: str) -> set[bytes]:
         lambda word: html.escape(word, quote=False),
     ]
     words = text.split()
-    return {_BETWEEN.join(re.escape(write(word).encode("utf-8", "surrogatepass")) for word in words)
-            for write in writings}  # fmt: skip
+    return {
+        _BETWEEN.join(re.escape(write(word).encode("utf-8", "surrogatepass")) for word in words) for write in writings
+    }
 
 
 def _json(text: str, *, ascii_only: bool = False) -> str:

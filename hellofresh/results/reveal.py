@@ -23,14 +23,14 @@ from hellofresh.core.files import canonical_json, read_ids, read_jsonl, sha256_t
 from hellofresh.core.stages import Stage
 from hellofresh.core.workspace import Workspace
 from hellofresh.releases import labels_are_public
-from hellofresh.releases.draw.prospective import OUTCOMES, PROSPECTIVE
+from hellofresh.releases.draw.prospective import OUTCOMES
 from hellofresh.releases.life.manifest import amend_manifest, file_entry, read_manifest
 from hellofresh.results.entries import Entry
 from hellofresh.results.score import OVER_REPETITIONS, Score
 from hellofresh.results.scores import ScoredSplit
 from hellofresh.tasks import Task, get_task
 from hellofresh.tasks.outputs import Choice, Output, Ranking, Response
-from hellofresh.tasks.samples import MAIN
+from hellofresh.tasks.samples import MAIN, PROSPECTIVE
 
 
 @dataclass(frozen=True, slots=True)

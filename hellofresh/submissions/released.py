@@ -17,8 +17,7 @@ from hellofresh.core.net.below import BelowError, files_below
 from hellofresh.core.workspace import Workspace
 from hellofresh.releases import load_prospective
 from hellofresh.releases.life.load import load_public
-from hellofresh.releases.life.manifest import calendar_of, read_manifest
-from hellofresh.releases.life.tombstones import TOMBSTONES, read_tombstones
+from hellofresh.releases.life.manifest import TOMBSTONES, calendar_of, read_manifest, read_tombstones
 from hellofresh.submissions.check import Due
 from hellofresh.tasks import TASKS, get_task
 from hellofresh.tasks.samples import MAIN, PROSPECTIVE, Split

@@ -14,14 +14,21 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hellofresh.cli._output import CommandOutput
-from hellofresh.cli.quarter import run as quarter_run
-from hellofresh.cli.quarter.due import due_hydrations, record_hydration, snapshot_day
-from hellofresh.cli.release import pipeline
-from hellofresh.config import DailySettings, NotesSourceSettings, Settings, SourceSettings, WikiSourceSettings
+from hellofresh.cli.release.steps import ShownSteps
+from hellofresh.config import (
+    DailySettings,
+    NotesSourceSettings,
+    Settings,
+    SourceSettings,
+    WikiSourceSettings,
+)
 from hellofresh.core.calendar import CalendarRule
+from hellofresh.core.errors import HelloFreshError
 from hellofresh.core.files import atomic_path, sweep_leftovers, temporary_prefix
 from hellofresh.core.quarters import Quarter
 from hellofresh.core.workspace import Workspace
+from hellofresh.pipeline.daily import Day, due_hydrations, record_hydration, steps_due
+from hellofresh.pipeline.sources import SourceRequest, collection_jobs, snapshot_day
 from hellofresh.releases.settings import ProspectiveSettings, ReleaseSettings
 from hellofresh.runs.evaluate import evaluate, is_finished
 from hellofresh.runs.evaluation import Evaluation
@@ -65,9 +72,7 @@ def test_a_wiki_is_asked_once_a_quarter_is_decided_and_afresh_then(tmp_path: Pat
         monkeypatch.setenv("HELLOFRESH_NOW", f"{day}T00:00:00Z")
         release = ReleaseSettings(prospective=ProspectiveSettings(enabled=prospective))
         settings = Settings(sources=SourceSettings.model_validate(wiki), release=release)
-        day_of_run = _day(tmp_path, settings)
-        found = pipeline.collection_jobs(day_of_run.workspace, settings, day_of_run._request)
-        return {str(job.quarter): job.parameters["settled"] for job in found}
+        return {str(job.quarter): job.parameters["settled"] for job in _day(tmp_path, settings).sources.jobs()}
 
     assert jobs("2024-04-15", prospective=False) == {}
     assert jobs("2024-04-17", prospective=False) == {"2024Q1": True}
@@ -75,8 +80,37 @@ def test_a_wiki_is_asked_once_a_quarter_is_decided_and_afresh_then(tmp_path: Pat
     assert jobs("2024-04-17", prospective=True) == {"2024Q1": True, "2024Q2": False}
 
 
-def _day(folder: Path, settings: Settings) -> quarter_run._Day:
-    return quarter_run._Day(Workspace(folder / "data"), settings, folder / "submissions", CommandOutput(as_json=True))
+def _day(folder: Path, settings: Settings) -> Day:
+    return Day(ShownSteps(Workspace(folder / "data"), folder / "submissions", CommandOutput(as_json=True)), settings)
+
+
+def test_every_living_task_that_a_source_is_configured_for_is_collected_day_by_day(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HELLOFRESH_NOW", "2024-04-17T00:00:00Z")
+    feed = tmp_path / "feed.json"
+    feed.write_text("[]")
+    said = {"claims": {"feed": [str(feed)]}, "x-notes": {"dump": str(tmp_path), "also": ["x-posts"]}}
+    settings = Settings(sources=SourceSettings.model_validate(said))
+    workspace = Workspace(tmp_path / "data")
+    assert sorted(settings.sources.tasks) == ["claims", "x-notes", "x-posts"]
+    assert "collect and build claims 2024Q1" in list(steps_due(workspace, settings))
+    jobs = collection_jobs(workspace, settings, SourceRequest(), lambda *_: None)
+    assert [str(job.quarter) for job in jobs if job.task.name == "claims"] == ["2024Q1", "2024Q2"]
+
+
+def test_a_source_that_fails_keeps_no_other_from_being_collected(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HELLOFRESH_NOW", "2024-04-17T00:00:00Z")
+    said = {"claims": {"feed": ["feed.json"]}, "x-notes": {"base_url": "http://127.0.0.1:9"}}
+    asked = Workspace(tmp_path), Settings(sources=SourceSettings.model_validate(said)), SourceRequest()
+    failed: list[str] = []
+    jobs = collection_jobs(*asked, lambda what, _: failed.append(what))
+    assert failed == ["collect x-notes 2024Q1", "collect x-notes 2024Q2"]
+    assert {job.task.name for job in jobs} == {"claims"}
+    with pytest.raises(HelloFreshError):
+        collection_jobs(*asked)
 
 
 def test_a_fault_of_the_program_in_one_step_is_named_and_ends_no_other(tmp_path: Path, capsys) -> None:
@@ -101,11 +135,11 @@ def test_posts_are_looked_at_again_after_so_many_days(make, monkeypatch) -> None
 
     def due(day: str) -> list[Quarter]:
         monkeypatch.setenv("HELLOFRESH_NOW", f"{day}T00:00:00Z")
-        return list(due_hydrations(workspace, settings))
+        return [quarter for quarter, _ in due_hydrations(workspace, settings)]
 
     assert due("2023-07-01") == []  # it has not opened
     assert due("2023-07-22") == [quarter]
-    record_hydration(workspace, quarter)
+    record_hydration(workspace, quarter, "x-notes")
     assert due("2023-08-20") == [] and due("2023-08-21") == [quarter]
     assert list(due_hydrations(workspace, Settings())) == []  # nobody can be asked for posts
 

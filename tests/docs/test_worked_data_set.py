@@ -24,11 +24,11 @@ from hellofresh.core.editions import Frozen
 from hellofresh.core.errors import UsageError
 from hellofresh.core.files import read_json, read_jsonl, write_jsonl
 from hellofresh.core.workspace import Workspace
-from hellofresh.releases.verify.checks import verify_release
 from hellofresh.submissions.released import due_in
 from hellofresh.tasks import TASKS, register_task, statement_task
 from leaderboard.data.dues import load_dues
 from leaderboard.views import PAGES
+from verifier import verify_release
 
 DOCUMENT = Path(__file__).resolve().parents[2] / "docs" / "extending.md"
 MODULE = "rumours"

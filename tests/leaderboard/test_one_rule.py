@@ -11,7 +11,6 @@ import pytest
 
 from hellofresh.core.quarters import Quarter
 from hellofresh.core.workspace import Workspace
-from hellofresh.releases.verify import FigureName, verify_release
 from hellofresh.results.analyses import build_panel, make_analyses
 from hellofresh.results.analyses.order import ranking
 from hellofresh.results.reveal import publish_results
@@ -23,6 +22,7 @@ from leaderboard.data.analyses_table import analyses_in
 from leaderboard.data.records import load_records
 from leaderboard.data.tables import SplitKey, load_board
 from leaderboard.export.report import ReportTask, report_page
+from verifier import FigureName, verify_release
 
 QUARTER, TASK = Quarter(2024, 1), "x-notes"
 SPLIT = SplitKey(str(QUARTER), TASK)

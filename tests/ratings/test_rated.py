@@ -13,7 +13,6 @@ from hellofresh.judging.muse import MUSE_EDITION, import_muse, read_muse
 from hellofresh.judging.rubric import load_rubric
 from hellofresh.judging.study import RatedStudy
 from hellofresh.releases import Release, load_release
-from hellofresh.releases.verify import verify_release
 from hellofresh.results.build import build_panel
 from hellofresh.results.rated import rated_standings
 from hellofresh.results.rated_entries import entries_of_ratings, scorable
@@ -21,6 +20,7 @@ from hellofresh.results.reveal import publish_results
 from hellofresh.results.scores import score_quarter
 from hellofresh.results.standings import standings_of
 from hellofresh.tasks import corrections, get_task
+from verifier import verify_release
 
 TASK = get_task("corrections")
 

@@ -9,7 +9,7 @@ import pytest
 from hellofresh.core.errors import ReleaseError
 from hellofresh.core.files import read_jsonl
 from hellofresh.core.quarters import PeriodKind, Quarter
-from hellofresh.releases.draw.apart import groups_told_of
+from hellofresh.releases.draw.earlier import groups_told_of
 from hellofresh.tasks import get_task
 from hellofresh.tasks.samples import Candidate, Label
 from hellofresh.tasks.x_notes import Post

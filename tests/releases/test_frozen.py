@@ -30,11 +30,11 @@ from hellofresh.releases import (
 from hellofresh.releases.candidates.rows import Collection, SourceFile
 from hellofresh.releases.life.manifest import file_entry, read_manifest
 from hellofresh.releases.publish import publish_to_folder
-from hellofresh.releases.verify.checks import repeat_checks, verify_release
 from hellofresh.submissions.check import check_time
 from hellofresh.submissions.released import due_in
 from hellofresh.tasks import TASKS, Task
 from hellofresh.tasks.samples import Candidate, Label, Sample
+from verifier import repeat_checks, verify_release
 
 EDITION = Frozen("rumours", "10")
 NOW = datetime(2026, 11, 22, tzinfo=UTC)

@@ -15,7 +15,7 @@ from hellofresh.core.files import read_json, read_jsonl, sha256_file
 from hellofresh.core.quarters import Quarter
 from hellofresh.releases import BUNDLED, CalendarRule, reveal
 from hellofresh.releases.publish import publish_to_folder
-from hellofresh.releases.publish._texts import card_texts, statement_on
+from hellofresh.releases.publish._card import card_texts, statement_on
 from hellofresh.tasks import TASKS
 
 SECOND = timedelta(seconds=1)
@@ -185,7 +185,7 @@ def test_the_bundled_sample_is_marked_in_card_and_names(make, quarter, days, tmp
     (table,) = (tmp_path / "out").rglob("*.parquet")
     assert table.name == f"{quarter}.bundled-sample.parquet"
     card = (tmp_path / "out/README.md").read_text()
-    assert 'pretty_name: "HelloFresh (bundled sample)"' in card
+    assert "pretty_name: HelloFresh (bundled sample)" in card
     assert card_texts().bundled in card
     assert read_json(tmp_path / "out/croissant.json")["name"] == "HelloFresh (bundled sample)"
 

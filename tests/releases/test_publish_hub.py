@@ -297,11 +297,6 @@ def test_nobody_but_the_hub_is_asked_and_nothing_is_printed(
     assert capfd.readouterr() == ("", "")
 
 
-def test_the_library_is_named_where_it_is_missing(released, hub, days, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("importlib.util.find_spec", lambda _: None)
-    assert "hellofresh[publish]" in refused("missing-extra", released, hub, days.opens)
-
-
 @pytest.mark.parametrize(
     ("step", "status", "code"),
     [

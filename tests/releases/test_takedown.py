@@ -23,12 +23,12 @@ from hellofresh.releases import (
     reveal,
     take_down,
 )
-from hellofresh.releases.verify import verify_release
 from hellofresh.results.reveal import publish_results
 from hellofresh.results.scores import score_quarter
 from hellofresh.runs.evaluate import evaluate
 from hellofresh.runs.evaluation import Evaluation
 from tests.submissions.checks import check_submission
+from verifier import verify_release
 
 NEEDLE = "a text that somebody wants back"
 

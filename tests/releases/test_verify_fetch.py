@@ -13,8 +13,10 @@ import pytest
 
 from hellofresh.core.errors import HelloFreshError, ReleaseError, UsageError
 from hellofresh.core.files import read_json, sha256_file, write_json
-from hellofresh.releases import CalendarRule, reveal
-from hellofresh.releases.verify import fetch, fetch_release, files, verify_release
+from hellofresh.releases import CalendarRule, fetch, reveal
+from hellofresh.releases.fetch import fetch_release
+from verifier import manifest as files
+from verifier import verify_release
 
 
 class Quiet(http.server.SimpleHTTPRequestHandler):

@@ -11,13 +11,13 @@ import polars as pl
 from hellofresh.core.files import read_jsonl
 from hellofresh.core.workspace import Workspace
 from hellofresh.releases import CalendarRule, reveal
-from hellofresh.releases.verify import verify_release
 from hellofresh.results.board.build import build_board
 from hellofresh.results.reveal import publish_results
 from hellofresh.results.scores import ScoredSplit, score_quarter, write_scores
 from hellofresh.runs.evaluate import evaluate
 from hellofresh.runs.evaluation import Evaluation
 from hellofresh.tasks.outputs import Output
+from verifier import verify_release
 
 WHY, SOURCES = 'Because "<b>it</b>" says so.\nTwice.', ("https://a.example/1", "javascript:alert(1)")
 

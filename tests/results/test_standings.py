@@ -10,7 +10,6 @@ import polars as pl
 import pytest
 
 from hellofresh.core.quarters import PeriodKind, Quarter
-from hellofresh.releases.verify.standings import Contender, StandingsTable, Yardstick, table_of
 from hellofresh.results.analyses.order import ranking
 from hellofresh.results.board.schema import TABLES
 from hellofresh.results.panel import NOT_ASKED, EntrySection, Panel, PromptOutputs, System
@@ -19,6 +18,7 @@ from hellofresh.tasks import get_task
 from hellofresh.tasks.x_notes import Note, NoteText, Post
 from leaderboard.data.records import Records
 from leaderboard.data.tables import SplitKey
+from verifier.statistics import Contender, StandingsTable, Yardstick, table_of
 
 QUARTER = Quarter(2023, 2)
 FEW = 200

@@ -18,7 +18,6 @@ from hellofresh.models import Answer, Finish, ModelSpec, Request
 from hellofresh.models.catalogue import CATALOGUE, CatalogueEntry
 from hellofresh.releases import DatasetSource, freeze
 from hellofresh.releases.candidates.rows import Collection, SourceFile
-from hellofresh.releases.verify import FigureName, verify_release
 from hellofresh.results.board.build import build_board
 from hellofresh.results.build import build_panel
 from hellofresh.results.reveal import publish_results
@@ -29,6 +28,7 @@ from hellofresh.runs.evaluation import Evaluation
 from hellofresh.tasks import TASKS, Task, statement_task
 from hellofresh.tasks._statements import Statement
 from hellofresh.tasks.samples import Candidate, Label
+from verifier import FigureName, verify_release
 
 EDITION = Frozen("rumours", "30")
 CLASSES = ("denied", "open", "confirmed")

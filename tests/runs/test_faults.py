@@ -31,8 +31,9 @@ from hellofresh.models.catalogue import CATALOGUE, CatalogueEntry
 from hellofresh.models.providers.chat import ChatModel
 from hellofresh.releases import DatasetSource, freeze
 from hellofresh.releases.candidates.rows import Collection
-from hellofresh.runs.evaluate import EvaluationReport, evaluate, resumed
+from hellofresh.runs.evaluate import evaluate, resumed
 from hellofresh.runs.evaluation import Evaluation
+from hellofresh.runs.export import EvaluationReport
 from hellofresh.runs.journal import snapshot
 from hellofresh.runs.pace import Patience
 from hellofresh.runs.runner import Tally

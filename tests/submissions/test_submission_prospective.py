@@ -20,7 +20,6 @@ from hellofresh.releases.candidates.collection import CollectionJob, collect_qua
 from hellofresh.releases.candidates.funnel import Funnel
 from hellofresh.releases.candidates.rows import Collection, SourceFile
 from hellofresh.releases.life.manifest import amend_manifest, file_entry, read_manifest
-from hellofresh.releases.verify import FigureName, verify_release
 from hellofresh.results.reveal import publish_results
 from hellofresh.results.scores import score_quarter
 from hellofresh.runs.evaluate import evaluate
@@ -36,6 +35,7 @@ from hellofresh.submissions import (
 from hellofresh.submissions.changes import check_changes
 from hellofresh.submissions.released import due_in, fetch_due
 from hellofresh.tasks.samples import MAIN, PROSPECTIVE
+from verifier import FigureName, verify_release
 
 QUARTER = Quarter(2026, 4)
 MOMENT = datetime(2026, 11, 21, 12, tzinfo=UTC)

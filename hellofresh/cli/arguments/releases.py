@@ -17,8 +17,6 @@ from hellofresh.cli.arguments.shared import (
     parse_quarter,
 )
 
-__all__ = ["add_quarter_status", "add_release"]
-
 
 def add_release(nouns: Subparsers) -> None:
     """Add `release`."""
@@ -54,7 +52,7 @@ def _run_arguments(run: argparse.ArgumentParser) -> None:
 
 def _publish_arguments(verbs: Subparsers) -> None:
     about = "Publish the opened quarters as a Hugging Face dataset."
-    publish = add_command(verbs, "publish", about, "release.publish:publish", timed=True)
+    publish = add_command(verbs, "publish", about, "release.commands:publish", timed=True)
     publish.add_argument(
         "--to", metavar="DIR|hub:OWNER/NAME", help="a folder (default: data/published), or a repository, with HF_TOKEN"
     )
@@ -63,9 +61,9 @@ def _publish_arguments(verbs: Subparsers) -> None:
 
 def _prospective_arguments(verbs: Subparsers) -> None:
     about = "Publish samples that are still undecided; predictions are due within days."
-    drawn = add_command(verbs, "prospective", about, "release.prospective:draw_split", timed=True)
+    drawn = add_command(verbs, "prospective", about, "release.commands:draw_split", timed=True)
     about = "Label a prospective split from a later collection."
-    resolved = add_command(verbs, "resolve", about, "release.prospective:resolve_split", timed=True)
+    resolved = add_command(verbs, "resolve", about, "release.commands:resolve_split", timed=True)
     for parser in (drawn, resolved):
         add_quarter(parser)
         parser.add_argument("--task", metavar="T", help="only this task (default: all that have any)")
@@ -74,7 +72,7 @@ def _prospective_arguments(verbs: Subparsers) -> None:
 
 def _export_arguments(verbs: Subparsers) -> None:
     about = "Write a revealed edition as a folder of tasks for another harness: zero-shot, with every prompt."
-    parser = add_command(verbs, "export", about, "release.export:export")
+    parser = add_command(verbs, "export", about, "release.commands:export")
     add_edition(parser)
     parser.add_argument("--task", required=True, metavar="T", help="a task with classes")
     parser.add_argument(
@@ -131,7 +129,7 @@ def add_quarter_status(nouns: Subparsers) -> None:
     """Add `quarter`."""
     verbs = add_group(nouns, "quarter", "Show the state of quarters, and do what is due.")
     status = add_command(
-        verbs, "status", "Show the state of each quarter, and what happens next.", "quarter.status:status"
+        verbs, "status", "Show the state of each quarter, and what happens next.", "quarter.commands:status"
     )
     status.add_argument(
         "--quarter",
@@ -141,7 +139,7 @@ def add_quarter_status(nouns: Subparsers) -> None:
         help="default: all released quarters and the current one",
     )
     about = "Do all that is due today, step by step; a step that fails leaves the others as they are."
-    daily = add_command(verbs, "run", about, "quarter.run:run", timed=True)
+    daily = add_command(verbs, "run", about, "quarter.commands:run", timed=True)
     daily.add_argument("--dry-run", action="store_true", help="show what is due and what it may cost; write nothing")
     daily.add_argument("--summary", type=Path, metavar="FILE", help="write the summary to this file too")
     add_submissions(daily)

@@ -1,19 +1,37 @@
-"""`hellofresh release`: build a quarter's frozen splits, or run the whole path from sources to board."""
+"""`hellofresh release`: build, publish and export quarterly splits, or run the whole path from sources to board."""
 
 from __future__ import annotations
 
 import argparse
+from collections.abc import Callable
+from pathlib import Path
 
 from hellofresh.cli._output import CommandOutput
 from hellofresh.cli._show import show_built
-from hellofresh.cli.release import pipeline as _path
-from hellofresh.cli.release.prospective import ready_tasks
+from hellofresh.cli.release.steps import ShownSteps, show_published
 from hellofresh.config import Settings
+from hellofresh.core.clock import now
 from hellofresh.core.errors import ReleaseError
+from hellofresh.core.quarters import Quarter
 from hellofresh.core.workspace import Workspace
-from hellofresh.releases import build_release
+from hellofresh.pipeline import release as pipeline
+from hellofresh.pipeline.sources import SourceRequest
+from hellofresh.releases import prospective_splits
+from hellofresh.releases.publish import Hub, publish_to_folder, publish_to_hub
+from hellofresh.tasks import TASKS, Task, get_task
+from hellofresh.tasks.samples import to_json
 
-__all__ = ["build", "run"]
+_HUB = "hub:"
+
+
+def _ready_tasks(
+    options: argparse.Namespace, place: Callable[[str, Quarter], Path], missing: ReleaseError
+) -> list[Task]:
+    """The task that `--task` names, or else all that have a file for the quarter; raises `missing` without any."""
+    names = [options.task] if options.task else [name for name in TASKS if place(name, options.quarter).is_file()]
+    if not names:
+        raise missing
+    return [get_task(name) for name in names]
 
 
 def build(options: argparse.Namespace, output: CommandOutput) -> int:
@@ -24,28 +42,83 @@ def build(options: argparse.Namespace, output: CommandOutput) -> int:
         fix=f"Collect them first: hellofresh collect TASK --quarter {options.quarter} --dump ...",
         code="no-candidates",
     )
-    built = []
-    for task in ready_tasks(options, workspace.candidates, missing):
-        cap, texts = settings.caps.get(task.name, task.cap), settings.texts(task.name)
-        calendar = settings.calendar.of(options.quarter)
-        built.append(
-            build_release(workspace, options.quarter, task, seed=settings.seed, cap=cap, texts=texts, calendar=calendar)
-        )
-    show_built(output, built)
+    ready = _ready_tasks(options, workspace.candidates, missing)
+    show_built(output, [pipeline.build(workspace, settings, options.quarter, task) for task in ready])
     return 0
 
 
 def run(options: argparse.Namespace, output: CommandOutput) -> int:
-    request = _path.PathRequest(
+    sources = SourceRequest(
         quarters=tuple(sorted(set(options.quarter or ()))),
         notes_dump=options.notes_dump,
         notes_posts=options.notes_posts,
         notes_posts_from=options.notes_posts_from,
         wiki_dumps=tuple(options.wiki_dump or ()),
+    )
+    request = pipeline.ReleaseRequest(
+        sources=sources,
         models=tuple(options.models or ()),
         limit=options.limit,
-        submissions=options.submissions,
         analyses=not options.no_analyses,
         datasets=tuple(options.datasets or ()),
     )
-    return _path.run_path(Workspace.from_environment(), Settings.load(), request, output)
+    steps = ShownSteps(Workspace.from_environment(), options.submissions, output)
+    pipeline.run_release(steps, Settings.load(), request)
+    return 0
+
+
+def draw_split(options: argparse.Namespace, output: CommandOutput) -> int:
+    workspace, settings = Workspace.from_environment(), Settings.load().release
+    missing = ReleaseError(
+        f"no undecided samples for {options.quarter}",
+        where=str(workspace.root),
+        fix=f"Collect them first: hellofresh collect TASK --quarter {options.quarter} --pending ...",
+        code="no-pending",
+    )
+    ready = _ready_tasks(options, workspace.pending, missing)
+    drawn = [pipeline.draw(workspace, settings, options.quarter, task, output.say) for task in ready]
+    output.result([{**to_json(item), "quarter": str(item.quarter)} for item in drawn])
+    return 0
+
+
+def resolve_split(options: argparse.Namespace, output: CommandOutput) -> int:
+    workspace, quarter = Workspace.from_environment(), options.quarter
+    names = [options.task] if options.task else [name for one, name in prospective_splits(workspace) if one == quarter]
+    if not names:
+        raise ReleaseError(
+            f"no prospective split of {quarter}",
+            where=str(workspace.root),
+            fix=f"Draw one first: hellofresh release prospective --quarter {quarter}",
+            code="no-release",
+        )
+    found = [
+        pipeline.resolve_split(workspace, quarter, get_task(name), output.say, final=options.final) for name in names
+    ]
+    output.result([{**to_json(item), "quarter": str(item.quarter)} for item in found if item])
+    return 0
+
+
+def publish(options: argparse.Namespace, output: CommandOutput) -> int:
+    workspace, quarters = Workspace.from_environment(), sorted(set(options.edition or ()))
+    if options.to and options.to.startswith(_HUB):
+        hub = Hub.from_environment(options.to.removeprefix(_HUB))
+        published = publish_to_hub(workspace, hub, now(), quarters)
+    else:
+        target = Path(options.to) if options.to else workspace.published
+        published = publish_to_folder(workspace, target, now(), quarters)
+    output.result({**to_json(published), "quarters": [str(edition) for edition in published.quarters]})
+    show_published(output, published)
+    return 0
+
+
+def export(options: argparse.Namespace, output: CommandOutput) -> int:
+    from hellofresh.api.harnesses.lm_eval_folder import write_folder  # another harness, which the others do not need
+
+    names = write_folder(Workspace.from_environment(), options.edition, get_task(options.task), options.lm_eval)
+    output.result({"folder": str(options.lm_eval), "tasks": list(names)})
+    output.text(f"{options.lm_eval}: {', '.join(names)}")
+    output.text(
+        f"Next: lm_eval --include_path {options.lm_eval} --tasks {names[0]} --apply_chat_template "
+        "--model local-chat-completions --model_args model=M,base_url=http://127.0.0.1:8000/v1/chat/completions"
+    )
+    return 0

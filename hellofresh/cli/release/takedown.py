@@ -7,18 +7,14 @@ from collections import defaultdict
 from collections.abc import Mapping
 
 from hellofresh.cli._output import CommandOutput
-from hellofresh.cli.release.everywhere import Everywhere, Holders
-from hellofresh.cli.release.pictures import forget_pictures
 from hellofresh.cli.score import run_score, run_score_prospective
-from hellofresh.core.clock import now
 from hellofresh.core.editions import Edition
 from hellofresh.core.errors import UsageError
 from hellofresh.core.workspace import Workspace
-from hellofresh.releases import TakedownReport, find_sample, gone_samples, take_down
+from hellofresh.pipeline.takedown import Everywhere, Holders, take_down_with_pictures
+from hellofresh.releases import TakedownReport, find_sample, gone_samples
 from hellofresh.tasks import get_task
 from hellofresh.tasks.samples import to_json
-
-__all__ = ["takedown"]
 
 _Split = tuple[Edition, str, str]
 """Quarter, task and split."""
@@ -63,8 +59,7 @@ def _take_down(workspace: Workspace, wanted: Mapping[_Split, Mapping[str, str]])
     done = []
     for (edition, task, split), reasons in sorted(wanted.items()):
         if reasons:
-            forget_pictures(workspace, edition, get_task(task), reasons, split=split)
-            done.append(take_down(workspace, edition, get_task(task), reasons, now(), split=split))
+            done.append(take_down_with_pictures(workspace, edition, get_task(task), reasons, split))
     return done
 
 

@@ -7,11 +7,9 @@ from pathlib import Path
 from pydantic import BaseModel, ConfigDict, JsonValue, ValidationError
 
 from hellofresh.core.errors import DataError
-from hellofresh.core.files import canonical_json, read_json, sha256_text, write_json
+from hellofresh.core.files import canonical_json, model_fault, read_json, sha256_text, write_json
 from hellofresh.releases.candidates.funnel import Funnel
 from hellofresh.releases.candidates.rows import SourceFile
-
-__all__ = ["CollectionAccount", "CollectionFacts", "read_account_file"]
 
 _CHECKSUM = "checksum"
 
@@ -73,8 +71,5 @@ def read_account_file(path: Path) -> CollectionAccount:
     try:
         return CollectionAccount.model_validate_json(canonical_json(content))
     except ValidationError as error:
-        first = error.errors(include_url=False, include_input=False)[0]
-        field = ".".join(str(part) for part in first["loc"]) or "a value"
-        raise DataError(
-            f"{field}: {first['msg'].lower()}", where=str(path), fix="Collect again with --force.", code="bad-account"
-        ) from None
+        fix = "Collect again with --force."
+        raise DataError(model_fault(error), where=str(path), fix=fix, code="bad-account") from None

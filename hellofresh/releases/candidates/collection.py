@@ -19,8 +19,6 @@ from hellofresh.releases.candidates.rows import Collection, write_candidates
 from hellofresh.tasks import Task
 from hellofresh.tasks.samples import to_json
 
-__all__ = ["CollectionJob", "CollectionReport", "amend_account", "collect_quarter", "explain_quarter", "read_account"]
-
 Progress = Callable[[str], None]
 
 

@@ -14,8 +14,6 @@ from hellofresh.releases.candidates.rows import Collection, SourceFile
 from hellofresh.tasks import EvidenceQuery, Task
 from hellofresh.tasks.samples import Candidate, Label
 
-__all__ = ["claim_candidates", "evidence_candidates"]
-
 
 def evidence_candidates(corpus: RetrievalCorpus, split: str, task: Task, published: date) -> Collection:
     """The queries of a split, with their judgements.

@@ -10,9 +10,6 @@ from typing import Self, TypeVar
 from hellofresh.core.errors import DataError
 from hellofresh.tasks.samples import Candidate
 
-__all__ = ["UNTOLD", "Drop", "Funnel"]
-
-
 _Reason = TypeVar("_Reason", bound=str)
 UNTOLD = -1
 """Stands for both labels together."""

@@ -22,8 +22,6 @@ from hellofresh.releases.candidates.funnel import Funnel
 from hellofresh.tasks import Task
 from hellofresh.tasks.samples import Candidate, Label, Sample, to_json
 
-__all__ = ["Collection", "SourceFile", "read_candidates", "write_candidates"]
-
 
 @dataclass(frozen=True, slots=True)
 class SourceFile:

@@ -18,8 +18,6 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["JACCARD", "METHOD", "NearDuplicate", "near_duplicates"]
-
 JACCARD = 0.8
 METHOD = "Jaccard similarity of at least 0.8 of the sets of three words in a row, pairs proposed by MinHash"
 _WORDS = re.compile(r"\w+")

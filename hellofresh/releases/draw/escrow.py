@@ -18,8 +18,6 @@ from hellofresh.core.quarters import Quarter
 from hellofresh.core.workspace import Workspace
 from hellofresh.tasks.samples import Label
 
-__all__ = ["SAMPLE_KEY", "Escrow", "commitment_of"]
-
 SAMPLE_KEY = hashlib.sha256(b"the bundled sample's labels are public, and so is this key").digest()
 """Key for the bundled sample sources, whose labels anybody can read: their releases are the same on every machine."""
 

@@ -35,8 +35,6 @@ from hellofresh.releases.life.manifest import (
 from hellofresh.tasks import Task
 from hellofresh.tasks.samples import Candidate, Sample, to_json
 
-__all__ = ["DatasetSource", "FrozenRelease", "freeze"]
-
 
 @dataclass(frozen=True, slots=True)
 class DatasetSource:

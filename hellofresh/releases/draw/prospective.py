@@ -17,14 +17,13 @@ from typing import Self
 
 from hellofresh import __version__
 from hellofresh.core.calendar import Calendar
-from hellofresh.core.editions import Edition, quarter_of
+from hellofresh.core.editions import Edition
 from hellofresh.core.errors import ReleaseError, UsageError
 from hellofresh.core.files import (
     as_model,
     canonical_json,
     read_ids,
     read_jsonl,
-    sha256_file,
     sha256_text,
     write_jsonl,
 )
@@ -33,8 +32,8 @@ from hellofresh.core.workspace import Workspace
 from hellofresh.releases.candidates.account import CollectionAccount
 from hellofresh.releases.candidates.collection import read_account
 from hellofresh.releases.candidates.rows import read_candidates
-from hellofresh.releases.draw.apart import groups_told_of
-from hellofresh.releases.life.load import Release, facts_of
+from hellofresh.releases.draw.earlier import groups_told_of
+from hellofresh.releases.life.load import Release, facts_of, load_release
 from hellofresh.releases.life.manifest import (
     BUNDLED,
     FORMAT,
@@ -50,22 +49,8 @@ from hellofresh.releases.life.manifest import (
     read_manifest,
     write_manifest,
 )
-from hellofresh.releases.life.tombstones import read_tombstones
 from hellofresh.tasks import Task
 from hellofresh.tasks.samples import PROSPECTIVE, Label, Sample, to_json
-
-__all__ = [
-    "OUTCOMES",
-    "PROSPECTIVE",
-    "Prospective",
-    "ResolutionReport",
-    "build_prospective",
-    "load_prospective",
-    "prospective_labels",
-    "prospective_outcomes",
-    "prospective_splits",
-    "resolve",
-]
 
 OUTCOMES = "outcomes.jsonl"
 """File of what became of the samples."""
@@ -151,7 +136,7 @@ def build_prospective(
     """
     if cap < 1 or days < 1:
         raise UsageError(f"a cap of {cap} and {days} days", expected="at least 1 of both", code="bad-cap")
-    folder = _folder(workspace, quarter, task)
+    folder = workspace.release(quarter, task.name, PROSPECTIVE)
     if (folder / MANIFEST).is_file():
         return _drawn_before(task, quarter, folder)
     deadline = (moment + timedelta(days=days)).replace(microsecond=0)
@@ -167,7 +152,7 @@ def build_prospective(
     account = read_account(workspace, task, quarter)
     withheld = task.public_type is not None and not texts and account.source != BUNDLED
     if withheld:
-        private = workspace.private(quarter, task.name) / PROSPECTIVE / "samples.jsonl"
+        private = workspace.private(quarter, task.name, PROSPECTIVE) / "samples.jsonl"
         write_jsonl(private, (to_json(sample) for sample in chosen), mode=0o600)
     samples = folder / "samples.jsonl"
     rows = write_jsonl(samples, (to_json(task.public(sample) if withheld else sample) for sample in chosen))
@@ -177,7 +162,7 @@ def build_prospective(
         version=1,
         task=task.name,
         edition=str(quarter),
-        split="prospective",
+        split=PROSPECTIVE,
         code=f"hellofresh {__version__}",
         source=account.source,
         collection=account.facts,
@@ -196,10 +181,6 @@ def _drawn_before(task: Task, quarter: Quarter, folder: Path) -> Prospective:
     counts = manifest.prospective.periods.values() if manifest.prospective else ()
     pending, samples = sum(period.pending for period in counts), sum(period.taken for period in counts)
     return Prospective(task.name, quarter, pending, samples, calendar_of(manifest, folder).deadline, skipped=True)
-
-
-def _folder(workspace: Workspace, quarter: Edition, task: Task) -> Path:
-    return workspace.release(quarter, task.name) / PROSPECTIVE
 
 
 def _pending(workspace: Workspace, quarter: Quarter, task: Task, deadline: datetime) -> list[Sample]:
@@ -264,7 +245,7 @@ def resolve(
         ReleaseError: if there is no such split, or it is damaged.
     """
     split = load_prospective(workspace, quarter, task)
-    folder = _folder(workspace, quarter, task)
+    folder = workspace.release(quarter, task.name, PROSPECTIVE)
     manifest = read_manifest(folder)
     if manifest.resolved is not None:
         return ResolutionReport(task.name, quarter, manifest.resolved.labels, manifest.resolved.dropped, skipped=True)
@@ -338,49 +319,8 @@ class _Fates:
 
 
 def load_prospective(workspace: Workspace, quarter: Edition, task: Task) -> Release:
-    """Read the samples of a prospective split, with their texts where these are at hand, and check them.
-
-    Raises:
-        ReleaseError: if there is none, or the samples are not those of the manifest.
-        UsageError: if the edition is frozen.
-    """
-    folder = _folder(workspace, quarter, task)
-    path = folder / "samples.jsonl"
-    quarter_of(quarter, "a prospective split")
-    if not (folder / MANIFEST).is_file():
-        raise ReleaseError(
-            f"no prospective split of {task.name} for {quarter}",
-            where=str(folder),
-            fix=f"Draw it with: hellofresh release prospective --quarter {quarter} --task {task.name}",
-            code="no-release",
-        )
-    manifest = read_manifest(folder)
-    entry = manifest.file(path.name)
-    sha256 = entry.sha256 if entry else ""
-    if not path.is_file() or sha256_file(path) != sha256:
-        raise ReleaseError(
-            "the file is not the one that the manifest names", where=str(path), expected=f"SHA-256 {sha256}",
-            fix="Restore it: a prospective split cannot be drawn again.", code="bad-hash",
-        )  # fmt: skip
-    samples, without = _samples(workspace, quarter, task, path, withheld=manifest.withheld)
-    calendar, bundled, resolved = calendar_of(manifest, folder), manifest.bundled, manifest.has_labels
-    gone, sha256 = tuple(item.id for item in read_tombstones(folder)), manifest.samples_at_opening or sha256
-    return Release(task, quarter, tuple(samples), sha256, bundled, calendar, frozenset(without), gone, resolved)
-
-
-def _samples(
-    workspace: Workspace, quarter: Edition, task: Task, path: Path, *, withheld: bool
-) -> tuple[Sequence[Sample], set[str]]:
-    """The samples, and the ids of those whose texts are not at hand."""
-    if not withheld:
-        return [task.parse_sample(canonical_json(row), where=str(path)) for row in read_jsonl(path)], set()
-    public = [task.parse_public(canonical_json(row), where=str(path)) for row in read_jsonl(path)]
-    kept = workspace.private(quarter, task.name) / PROSPECTIVE / "samples.jsonl"
-    rows = list(read_jsonl(kept)) if kept.is_file() else []
-    full = {s.id: s for s in (task.parse_sample(canonical_json(row), where=str(kept)) for row in rows)}
-    mine = {sample.id: full[sample.id] for sample in public if sample.id in full}
-    same = {key: sample for key, sample in mine.items() if task.public(sample) in public}
-    return [same.get(sample.id, sample) for sample in public], {s.id for s in public if s.id not in same}
+    """Read the samples of a prospective split; raises as `load_release`."""
+    return load_release(workspace, quarter, task, PROSPECTIVE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -398,7 +338,7 @@ def prospective_labels(workspace: Workspace, quarter: Quarter, task: Task) -> Ma
 
 def prospective_outcomes(workspace: Workspace, quarter: Edition, task: Task) -> Mapping[str, Label]:
     """The labels of a resolved split with their facts, by sample id; none before it is resolved."""
-    path = _folder(workspace, quarter, task) / OUTCOMES
+    path = workspace.release(quarter, task.name, PROSPECTIVE) / OUTCOMES
     rows = read_jsonl(path) if path.is_file() else ()
     found = [(as_model(_Outcome, row, where=str(path)), facts_of(row, task)) for row in rows]
     return {row.id: Label(row.id, row.label, facts) for row, facts in found if row.label is not None}

@@ -26,8 +26,7 @@ from hellofresh.core.workspace import Workspace
 from hellofresh.releases.candidates.account import CollectionAccount, read_account_file
 from hellofresh.releases.candidates.collection import read_account
 from hellofresh.releases.candidates.rows import read_candidates
-from hellofresh.releases.draw.apart import groups_apart
-from hellofresh.releases.draw.earlier import Earlier, EarlierComparison, compare, without_earlier
+from hellofresh.releases.draw.earlier import Earlier, EarlierComparison, compare, groups_apart, without_earlier
 from hellofresh.releases.draw.escrow import SAMPLE_KEY, Escrow
 from hellofresh.releases.draw.selection import Selection, select
 from hellofresh.releases.life.manifest import (
@@ -38,21 +37,22 @@ from hellofresh.releases.life.manifest import (
     MANIFEST,
     PREVIOUS,
     REVEALED,
+    TOMBSTONES,
     Draw,
     FileEntry,
     Manifest,
     PeriodCounts,
     SelectionFacts,
+    Tombstone,
     calendar_of,
     file_entry,
     read_manifest,
+    read_tombstones,
+    tombstone_rows,
     write_manifest,
 )
-from hellofresh.releases.life.tombstones import TOMBSTONES, Tombstone, read_tombstones, to_rows
 from hellofresh.tasks import Task
-from hellofresh.tasks.samples import Sample, to_json
-
-__all__ = ["Built", "build_release"]
+from hellofresh.tasks.samples import PROSPECTIVE, Sample, to_json
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,12 +179,17 @@ class _Plan:
         """All that decides what is written."""
         recipe = self.recipe
         found = {
-            "format": 1, "withheld": recipe.withheld, "candidates": sha256_file(self.candidates),
+            "format": 1,
+            "withheld": recipe.withheld,
+            "candidates": sha256_file(self.candidates),
             "collection": self.collection.model_dump(mode="json", exclude={"files"}, exclude_unset=True),
-            "seed": recipe.seed, "cap": recipe.cap,
-            "escrow": self.escrow.salt("which key is this?"), "calendar": recipe.calendar.to_json(),
-            "draw": sha256_text(recipe.draw_key), "earlier": self.earlier.key(),
-        }  # fmt: skip
+            "seed": recipe.seed,
+            "cap": recipe.cap,
+            "escrow": self.escrow.salt("which key is this?"),
+            "calendar": recipe.calendar.to_json(),
+            "draw": sha256_text(recipe.draw_key),
+            "earlier": self.earlier.key(),
+        }
         rare = {"asked before": sorted(self.asked), "apart": sorted(self.apart)}
         return found | {name: value for name, value in rare.items() if value}
 
@@ -262,7 +267,7 @@ def _labels(task: Task) -> int:
 
 def _asked_before(folder: Path) -> frozenset[str]:
     """Samples that the prospective split has, or had before they were taken down: no sample is asked about twice."""
-    split = folder / "prospective"
+    split = folder / PROSPECTIVE
     ids = read_ids(split / "samples.jsonl") if (split / "samples.jsonl").is_file() else ()
     return frozenset(ids) | {item.id for item in read_tombstones(split)}
 
@@ -334,7 +339,7 @@ def _write_public(
     ]
     if taken_down:
         tombstones = folder / TOMBSTONES
-        files.append((tombstones, write_jsonl(tombstones, to_rows(taken_down))))
+        files.append((tombstones, write_jsonl(tombstones, tombstone_rows(taken_down))))
     return files
 
 

@@ -24,8 +24,6 @@ from dataclasses import dataclass
 from hellofresh.core.files import sha256_text
 from hellofresh.tasks.samples import Candidate
 
-__all__ = ["PeriodSelection", "Selection", "select"]
-
 
 @dataclass(frozen=True, slots=True)
 class PeriodSelection:

@@ -13,8 +13,6 @@ from hellofresh.releases.life.load import load_public
 from hellofresh.tasks import Task
 from hellofresh.tasks.samples import Sample, to_json
 
-__all__ = ["Fill", "Hydration", "UnfilledSample", "hydrate"]
-
 Fill = Callable[[Sequence[Sample]], Mapping[str, Sample | str]]
 """Gives each public sample, by id, with its texts, or says why they cannot be had."""
 

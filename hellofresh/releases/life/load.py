@@ -6,22 +6,19 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import TypeVar, cast
+from typing import cast
 
-from pydantic import BaseModel, ConfigDict, NonNegativeInt, ValidationError
+from pydantic import BaseModel, ConfigDict, NonNegativeInt
 
 from hellofresh.core.calendar import Calendar
 from hellofresh.core.editions import Edition, quarter_of
 from hellofresh.core.errors import ReleaseError
-from hellofresh.core.files import read_jsonl, sha256_file, sha256_text
+from hellofresh.core.files import as_model, read_jsonl, read_models, sha256_file, sha256_text
 from hellofresh.core.workspace import Workspace
 from hellofresh.releases.draw.escrow import commitment_of
-from hellofresh.releases.life.manifest import MANIFEST, Manifest, calendar_of, read_manifest
-from hellofresh.releases.life.tombstones import read_tombstones
+from hellofresh.releases.life.manifest import MANIFEST, Manifest, calendar_of, read_manifest, read_tombstones
 from hellofresh.tasks import Task
-from hellofresh.tasks.samples import Fact, Label, Sample
-
-__all__ = ["Release", "facts_of", "load_labels", "load_public", "load_release", "split_of"]
+from hellofresh.tasks.samples import MAIN, PROSPECTIVE, Fact, Label, Sample
 
 
 class _Commitment(BaseModel):
@@ -44,7 +41,7 @@ def facts_of(row: Mapping[str, object], task: Task) -> Mapping[str, Fact]:
 
 
 _IMPORT = "import your own copy of the data set as the same version, hellofresh dataset import NAME PATH"
-_Row = TypeVar("_Row", bound=BaseModel)
+_REBUILD = "Build the release again."
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,26 +109,34 @@ class Release:
         return found
 
 
-def load_release(workspace: Workspace, edition: Edition, task: Task) -> Release:
-    """Read the samples of a built release and check them against its manifest.
+def load_release(workspace: Workspace, edition: Edition, task: Task, split: str = MAIN) -> Release:
+    """Read the samples of a split of a built release and check them against its manifest.
 
     Raises:
         ReleaseError: if there is none, or the samples are not those of the manifest.
+        UsageError: if the split is the prospective one, and the edition is frozen.
     """
-    path, manifest = _opened(workspace, edition, task)
+    path, manifest = _opened(workspace, edition, task, split)
     sha256 = _checked_hash(path, manifest)
-    sha256 = manifest.samples_at_opening or sha256
     taken_down = tuple(item.id for item in read_tombstones(path.parent))
-    bundled = manifest.bundled
     calendar = calendar_of(manifest, path.parent) if edition.is_living else None
-    if not manifest.withheld:
-        samples = tuple(_read(path, task.parse_sample))
-        return Release(task, edition, samples, sha256, bundled, calendar, frozenset(), taken_down, manifest.revealed)
-    public = _read(path, task.parse_public)
-    full = _full_samples(workspace, edition, task, public, taken_down)
-    samples = tuple(full.get(sample.id, sample) for sample in public)
-    without = frozenset(sample.id for sample in public if sample.id not in full)
-    return Release(task, edition, samples, sha256, bundled, calendar, without, taken_down, manifest.revealed)
+    public = _read(path, task.parse_public if manifest.withheld else task.parse_sample)
+    full: Mapping[str, Sample] = {}
+    if manifest.withheld:
+        kept = workspace.private(edition, task.name, split) / "samples.jsonl"
+        filled_in = workspace.hydrated(edition, task.name)
+        full = _full_samples(kept if kept.is_file() or split != MAIN else filled_in, task, public, taken_down)
+    return Release(
+        task,
+        edition,
+        tuple(full.get(sample.id, sample) for sample in public),
+        manifest.samples_at_opening or sha256,
+        manifest.bundled,
+        calendar,
+        frozenset(sample.id for sample in public if manifest.withheld and sample.id not in full),
+        taken_down,
+        manifest.has_labels,
+    )
 
 
 def split_of(workspace: Workspace, edition: Edition, task: Task) -> tuple[str, bool]:
@@ -145,14 +150,17 @@ def split_of(workspace: Workspace, edition: Edition, task: Task) -> tuple[str, b
     return manifest.samples_at_opening or (stated.sha256 if stated else ""), manifest.bundled
 
 
-def _opened(workspace: Workspace, edition: Edition, task: Task) -> tuple[Path, Manifest]:
+def _opened(workspace: Workspace, edition: Edition, task: Task, split: str = MAIN) -> tuple[Path, Manifest]:
     """The file of public samples, and the manifest."""
-    folder = workspace.release(edition, task.name)
+    folder = workspace.release(edition, task.name, split)
+    if split == PROSPECTIVE:
+        quarter_of(edition, "a prospective split")
     if not (folder / MANIFEST).is_file():
+        what, verb = ("release", "build") if split == MAIN else ("prospective split", "prospective")
         raise ReleaseError(
-            f"no release of {task.name} for {edition}",
+            f"no {what} of {task.name} for {edition}",
             where=str(folder),
-            fix=f"Build it with: hellofresh release build --quarter {edition} --task {task.name}",
+            fix=f"Build it with: hellofresh release {verb} --quarter {edition} --task {task.name}",
             code="no-release",
         )
     return folder / "samples.jsonl", read_manifest(folder)
@@ -164,11 +172,9 @@ def _read(path: Path, parse: Callable[..., Sample]) -> list[Sample]:
 
 
 def _full_samples(
-    workspace: Workspace, edition: Edition, task: Task, public: Sequence[Sample], taken_down: Collection[str]
+    path: Path, task: Task, public: Sequence[Sample], taken_down: Collection[str]
 ) -> Mapping[str, Sample]:
-    """Samples with their texts, by id: as collected here, else as filled in here, else none."""
-    kept = workspace.private(edition, task.name) / "samples.jsonl"
-    path = kept if kept.is_file() else workspace.hydrated(edition, task.name)
+    """Samples with their texts, by id, as collected or filled in here; none where there is no such file."""
     if not path.is_file():
         return {}
     published = {sample.id: sample for sample in public}
@@ -196,17 +202,6 @@ def load_public(workspace: Workspace, edition: Edition, task: Task) -> tuple[Seq
     return _read(path, task.parse_public if manifest.withheld else task.parse_sample), manifest.withheld
 
 
-def _parse(kind: type[_Row], value: object, path: Path) -> _Row:
-    try:
-        return kind.model_validate(value)
-    except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        field = ".".join(str(part) for part in first["loc"]) or "a value"
-        raise ReleaseError(
-            f"{field}: {first['msg'].lower()}", where=str(path), fix="Build the release again.", code="damaged-release"
-        ) from None
-
-
 def _checked_hash(path: Path, manifest: Manifest) -> str:
     entry = manifest.file(path.name)
     stated = entry.sha256 if entry else None
@@ -216,7 +211,7 @@ def _checked_hash(path: Path, manifest: Manifest) -> str:
             f"the file is not the one that the manifest names ({found[:12]})",
             where=str(path),
             expected=f"SHA-256 {stated}",
-            fix="Build the release again.",
+            fix="Build the release again, or restore the file: a prospective split cannot be drawn again.",
             code="bad-hash",
         )
     return found
@@ -239,7 +234,8 @@ def load_labels(workspace: Workspace, edition: Edition, task: Task) -> Mapping[s
     if not path.is_file() and revealed.is_file():
         path = revealed
     public = workspace.release(edition, task.name) / "commitments.jsonl"
-    committed = {row.id: row.commitment for row in (_parse(_Commitment, line, public) for line in read_jsonl(public))}
+    rows = read_models(public, _Commitment, error=ReleaseError, fix=_REBUILD, code="damaged-release")
+    committed = {row.id: row.commitment for row in rows}
     labels, kept = {}, {}
     for line in read_jsonl(path):
         row = _label(line, task, path)
@@ -250,7 +246,7 @@ def load_labels(workspace: Workspace, edition: Edition, task: Task) -> Mapping[s
             "the labels are not the ones that were committed to",
             where=str(path),
             expected=f"labels and salts for the {len(committed)} commitments in {public}",
-            fix="Build the release again.",
+            fix=_REBUILD,
             code="bad-commitment",
         )
     return labels
@@ -266,13 +262,13 @@ def _public_labels(workspace: Workspace, edition: Edition, task: Task) -> Mappin
 
 
 def _label(line: object, task: Task, path: Path) -> _LabelRow:
-    row = _parse(_LabelRow, line, path)
+    row = as_model(_LabelRow, line, where=str(path), error=ReleaseError, fix=_REBUILD, code="damaged-release")
     if task.classes and row.label >= len(task.classes):
         raise ReleaseError(
             f"{row.id[:80]} has the label {row.label}",
             where=str(path),
             expected=f"0 to {len(task.classes) - 1}",
-            fix="Build the release again.",
+            fix=_REBUILD,
             code="damaged-release",
         )
     return row

@@ -1,19 +1,21 @@
 """A release's manifest: its one type, reader and writer, and how it changes after the opening.
 
 It is never changed in place: each version names the one before it, which is kept beside it under `manifests/`. What a
-manifest says beyond the fields here is kept through all versions. `hellofresh.releases.verify` has a reader of its own.
+manifest says beyond the fields here is kept through all versions. The `verifier` has a reader of its own.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, ClassVar, Literal
 
 from pydantic import (
     BaseModel,
     ConfigDict,
+    Field,
     JsonValue,
     NonNegativeInt,
     PositiveInt,
@@ -27,6 +29,8 @@ from hellofresh.core.errors import DataError, ReleaseError
 from hellofresh.core.files import (
     BadJsonError,
     canonical_json,
+    model_fault,
+    read_models,
     sha256_file,
     sha256_text,
     strict_json,
@@ -35,39 +39,7 @@ from hellofresh.core.files import (
 )
 from hellofresh.releases.candidates.account import CollectionFacts
 from hellofresh.releases.candidates.rows import SourceFile
-from hellofresh.releases.life.tombstones import Tombstone
-from hellofresh.tasks.samples import EditionName
-
-__all__ = [
-    "BUNDLED",
-    "COUNTS",
-    "DATASET",
-    "DRAW_KEY",
-    "FORMAT",
-    "MANIFEST",
-    "PREVIOUS",
-    "REVEALED",
-    "DatasetFacts",
-    "Draw",
-    "DrawnPeriod",
-    "EarlierQuarters",
-    "FileEntry",
-    "Manifest",
-    "PeriodCounts",
-    "Previous",
-    "ProspectiveDraw",
-    "Resolution",
-    "ResolvedFrom",
-    "SelectionFacts",
-    "amend_manifest",
-    "calendar_of",
-    "content_hash",
-    "file_entry",
-    "read_counts",
-    "read_manifest",
-    "read_version",
-    "write_manifest",
-]
+from hellofresh.tasks.samples import EditionName, Split, SplitName
 
 MANIFEST = "manifest.json"
 FORMAT: Literal[2] = 2
@@ -84,7 +56,19 @@ REVEALED = ("labels.jsonl", "predictions.jsonl", "scores.jsonl")
 DRAW_KEY = "draw.key"
 COUNTS = "counts.json"
 """File, in the release's private folder, of the key by which its samples were drawn."""
+TOMBSTONES = "tombstones.jsonl"
+"""What stays of samples that were taken down: no content."""
 _MAX_DEPTH = 16
+
+
+@dataclass(frozen=True, slots=True)
+class Tombstone:
+    """A sample that was taken down: its id, why, and when (UTC, ISO 8601); a row of `TOMBSTONES`."""
+
+    __pydantic_config__: ClassVar[ConfigDict] = ConfigDict(extra="forbid")
+    id: Annotated[str, Field(min_length=1, max_length=80)]
+    reason: Annotated[str, Field(min_length=1, max_length=500)]
+    date: Annotated[str, Field(pattern=r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$")]
 
 
 class _Part(BaseModel):
@@ -255,7 +239,7 @@ class Manifest(_Part):
     version: PositiveInt
     task: str
     edition: EditionName
-    split: Literal["main", "prospective"] = "main"
+    split: SplitName = Split.MAIN
     code: str
     source: str
     collection: CollectionFacts
@@ -295,7 +279,7 @@ class Manifest(_Part):
     @property
     def has_labels(self) -> bool:
         """Whether labels are public: those of a release once it is revealed, of a prospective split once resolved."""
-        return self.revealed if self.split == "main" else self.resolved is not None
+        return self.revealed if self.split is Split.MAIN else self.resolved is not None
 
     @property
     def label_counts(self) -> Mapping[str, LabelCounts]:
@@ -359,11 +343,26 @@ def _parsed(content: bytes, path: Path) -> Manifest:
     try:
         return Manifest.model_validate_json(content)
     except ValidationError as error:
-        first = error.errors(include_url=False, include_input=False)[0]
-        field = ".".join(str(part) for part in first["loc"]) or "a value"
         raise ReleaseError(
-            f"{field}: {first['msg'].lower()}", where=str(path), fix="Build the release again.", code="damaged-release"
+            model_fault(error), where=str(path), fix="Build the release again.", code="damaged-release"
         ) from None
+
+
+def read_tombstones(folder: Path) -> list[Tombstone]:
+    """The tombstones in a release's folder, sorted by id; none where there is no such file.
+
+    Raises:
+        ReleaseError: if a line is not a tombstone.
+        DataError: if a line is not JSON.
+    """
+    path = folder / TOMBSTONES
+    rows = read_models(path, Tombstone, error=ReleaseError, code="damaged-release") if path.is_file() else ()
+    return sorted(rows, key=lambda item: item.id)
+
+
+def tombstone_rows(tombstones: Iterable[Tombstone]) -> list[dict[str, object]]:
+    """The rows of `tombstones.jsonl`, sorted by id."""
+    return [asdict(item) for item in sorted(tombstones, key=lambda item: item.id)]
 
 
 def content_hash(samples: str, labels: str) -> str:

@@ -30,8 +30,7 @@ from hellofresh.releases.life.manifest import (
     read_manifest,
 )
 from hellofresh.tasks import Task
-
-__all__ = ["Phase", "QuarterState", "labels_are_public", "phase_of", "release_events", "reveal", "state_of"]
+from hellofresh.tasks.samples import MAIN
 
 
 class Phase(StrEnum):
@@ -112,7 +111,7 @@ def _phase(calendar: Calendar, moment: datetime, *, revealed: bool) -> tuple[Pha
     return Phase.COLLECTING, f"is built and opens on {utc_text(calendar.opens)}; until then it may be rebuilt."
 
 
-def labels_are_public(workspace: Workspace, edition: Edition, task: str, split: str = "main") -> bool:
+def labels_are_public(workspace: Workspace, edition: Edition, task: str, split: str = MAIN) -> bool:
     """Whether everybody may know the labels of a split: the one rule for whatever shows what labels tell.
 
     It is what the manifest says, never what the clock says: a quarter whose day has come and that nobody has revealed
@@ -126,7 +125,7 @@ def labels_are_public(workspace: Workspace, edition: Edition, task: str, split: 
     Raises:
         DataError, ReleaseError: if the manifest is damaged.
     """
-    folder = workspace.release(edition, task) / ("" if split == "main" else split)
+    folder = workspace.release(edition, task, split)
     return (folder / MANIFEST).is_file() and read_manifest(folder).has_labels
 
 
@@ -163,8 +162,12 @@ def _revealed_draw(path: Path, manifest: Manifest) -> Draw:
     try:
         key = path.read_text(encoding="utf-8").strip()
     except OSError as error:
-        raise ReleaseError(f"the key of the draw cannot be read ({error.strerror})", where=str(path),
-                           fix="Restore it from a backup.", code="missing-file") from error  # fmt: skip
+        raise ReleaseError(
+            f"the key of the draw cannot be read ({error.strerror})",
+            where=str(path),
+            fix="Restore it from a backup.",
+            code="missing-file",
+        ) from error
     if manifest.draw is None or sha256_text(key) != manifest.draw.commitment:
         raise ReleaseError("not the key that the samples were drawn with", where=str(path), code="bad-commitment")
     return manifest.draw.model_copy(update={"key": key})

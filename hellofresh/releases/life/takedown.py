@@ -14,12 +14,18 @@ from hellofresh.core.files import read_ids, read_jsonl, read_models, write_jsonl
 from hellofresh.core.quarters import utc_text
 from hellofresh.core.stages import Stage
 from hellofresh.core.workspace import Workspace
-from hellofresh.releases.life.manifest import Manifest, amend_manifest, file_entry, read_manifest
-from hellofresh.releases.life.tombstones import TOMBSTONES, Tombstone, read_tombstones, to_rows
+from hellofresh.releases.life.manifest import (
+    TOMBSTONES,
+    Manifest,
+    Tombstone,
+    amend_manifest,
+    file_entry,
+    read_manifest,
+    read_tombstones,
+    tombstone_rows,
+)
 from hellofresh.tasks import TASKS, Task, get_task
 from hellofresh.tasks.samples import MAIN, PROSPECTIVE
-
-__all__ = ["TakedownReport", "find_sample", "gone_samples", "take_down"]
 
 MAX_REASON = 500
 _GONE = {"post: deleted", "post: suspended", "post: protected"}
@@ -94,7 +100,7 @@ def take_down(
     *,
     split: str = MAIN,
 ) -> TakedownReport:
-    """Remove samples from a release and from the texts kept beside it.
+    """Remove samples from a release, and from the texts kept beside it.
 
     Commitments, and labels once they are public, stay: they hold no content, and let anybody check the rest as before.
     Earlier versions of the manifest stay too; they name hashes of files that are no more.
@@ -110,8 +116,7 @@ def take_down(
         UsageError: if a reason is empty, too long, or has control characters, or the release has no such sample.
         DataError: if the release is damaged.
     """
-    below = "" if split == MAIN else split
-    folder = workspace.release(edition, task.name) / below
+    folder = workspace.release(edition, task.name, split)
     _check(reasons, _known(folder), f"{task.name} {edition}")
     # Not the file of tombstones: a takedown that was interrupted may have written it and no more.
     manifest = read_manifest(folder)
@@ -119,7 +124,7 @@ def take_down(
     before = {item.id for item in old}
     new = [Tombstone(key, reasons[key].strip(), utc_text(moment)) for key in sorted(reasons.keys() - before)]
     tombstones = [*old, *new]
-    texts = [workspace.private(edition, task.name) / below / "samples.jsonl", workspace.hydrated(edition, task.name)]
+    texts = [workspace.private(edition, task.name, split) / "samples.jsonl", workspace.hydrated(edition, task.name)]
     kept = [path for path in texts if path.is_file()]
     gone = {item.id for item in tombstones}
     for path in kept:
@@ -152,7 +157,7 @@ def _check(reasons: Mapping[str, str], committed: Collection[str], where: str) -
 def _amend(folder: Path, manifest: Manifest, tombstones: Sequence[Tombstone]) -> list[Path]:
     """Write the public side: tombstones first, which a release that is built again respects."""
     samples, stones = folder / "samples.jsonl", folder / TOMBSTONES
-    stone_rows = to_rows(tombstones)
+    stone_rows = tombstone_rows(tombstones)
     write_jsonl(stones, stone_rows)
     rows = _drop(samples, {item.id for item in tombstones}, mode=0o644)
     files = [file_entry(folder, samples, rows), file_entry(folder, stones, len(stone_rows))]

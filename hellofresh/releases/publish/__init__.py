@@ -1,8 +1,7 @@
 """Published data: what the opened quarters have made public, as one Hugging Face dataset repository."""
 
-from hellofresh.releases.publish._build import copy_file
-from hellofresh.releases.publish._corpora import searched_corpus
-from hellofresh.releases.publish.folder import Publication, publish_to_folder
+from hellofresh.releases.publish._parts import searched_corpus
+from hellofresh.releases.publish.folder import Publication, copy_file, publish_to_folder
 from hellofresh.releases.publish.hub import Hub, publish_to_hub
 
 __all__ = ["Hub", "Publication", "copy_file", "publish_to_folder", "publish_to_hub", "searched_corpus"]

@@ -3,17 +3,99 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
+from importlib.resources import files
 from pathlib import PurePosixPath
 
-from hellofresh.core.files import read_jsonl
-from hellofresh.releases.life.manifest import calendar_of
-from hellofresh.releases.publish._corpora import SearchedCorpus, licences_in
-from hellofresh.releases.publish._front import front_matter, title_of
-from hellofresh.releases.publish._parts import PublishedPart
-from hellofresh.releases.publish._texts import DataStatement, card_texts, has_statement, statement_on
-from hellofresh.tasks import Task
+from pydantic import TypeAdapter
 
-__all__ = ["card", "licences_of"]
+from hellofresh.core.files import parse_toml, read_jsonl
+from hellofresh.core.strict import Strict
+from hellofresh.releases.life.manifest import calendar_of
+from hellofresh.releases.publish._parts import (
+    CORPUS_COLUMNS,
+    Column,
+    PublishedPart,
+    SearchedCorpus,
+    answer_columns,
+    columns_of,
+    licences_in,
+)
+from hellofresh.tasks import Task
+from hellofresh.tasks.outputs import Output, Ranking, Response
+
+LICENCES = {
+    "CC-BY-SA-4.0": ("cc-by-sa-4.0", "https://creativecommons.org/licenses/by-sa/4.0/"),
+    "LicenseRef-X-content": ("other", "https://x.com/en/tos"),
+    "Apache-2.0": ("apache-2.0", "https://www.apache.org/licenses/LICENSE-2.0"),
+    "MIT": ("mit", "https://opensource.org/license/mit"),
+    "CC-BY-4.0": ("cc-by-4.0", "https://creativecommons.org/licenses/by/4.0/"),
+    "CC-BY-SA-3.0": ("cc-by-sa-3.0", "https://creativecommons.org/licenses/by-sa/3.0/"),
+    "CC-BY-NC-4.0": ("cc-by-nc-4.0", "https://creativecommons.org/licenses/by-nc/4.0/"),
+    "ODC-By-1.0": ("odc-by", "https://opendatacommons.org/licenses/by/1-0/"),
+    "CC-BY-3.0": ("cc-by-3.0", "https://creativecommons.org/licenses/by/3.0/"),
+    "CC0-1.0": ("cc0-1.0", "https://creativecommons.org/publicdomain/zero/1.0/"),
+    "LicenseRef-research-only": ("other", "https://www.cs.ucsb.edu/~william/data/liar_dataset.zip"),
+    "LicenseRef-not-stated": ("other", "https://choosealicense.com/no-permission/"),
+}
+"""What the hub calls the licence that samples name, and where it is to be read."""
+
+
+class DataStatement(Strict):
+    """What is to be said of a task's data."""
+
+    source: str
+    people: str
+    licence: str
+    limits: list[str]
+
+
+class CardTexts(Strict):
+    """The paragraphs that every card has, or every one of its kind."""
+
+    bundled: str
+    partly: str
+    about: str
+    prospective: str
+    checking: str
+    taking_down: str
+
+
+@cache
+def card_texts() -> CardTexts:
+    """The paragraphs."""
+    return CardTexts.model_validate(parse_toml(_content("card.toml")))
+
+
+def _content(name: str) -> bytes:
+    return files("hellofresh.releases.publish").joinpath(name).read_bytes()
+
+
+@cache
+def _statements() -> dict[str, DataStatement]:
+    return TypeAdapter(dict[str, DataStatement]).validate_python(parse_toml(_content("statements.toml")))
+
+
+def has_statement(task: str) -> bool:
+    """Whether there is a statement on a task's data; of one that was added from outside there is none."""
+    return task.removesuffix("-binary") in _statements()
+
+
+def statement_on(task: str) -> DataStatement:
+    """The statement on a task's data; a task with fewer classes has that of its data set."""
+    return _statements()[task.removesuffix("-binary")]
+
+
+_SIZES = ((1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"), (1_000_000, "100K<n<1M"))
+_CATEGORIES: Mapping[type[Output], str] = {Response: "text-generation", Ranking: "text-retrieval"}
+
+
+def title_of(parts: Sequence[PublishedPart]) -> str:
+    """The name of the publication; the bundled sample has one of its own."""
+    if all(part.bundled for part in parts):
+        return "HelloFresh (bundled sample)"
+    return "HelloFresh (partly bundled sample)" if any(part.bundled for part in parts) else "HelloFresh"
+
 
 _BALANCED = (
     "In each period of a quarter all labels are equally frequent, which they are not in the world: rates cannot be "
@@ -58,7 +140,7 @@ def card(parts: Sequence[PublishedPart], corpora: Sequence[SearchedCorpus], rows
         texts.taking_down,
     ]
     passed_on = [one for one in corpora if one.is_published]
-    return front_matter(parts, passed_on, rows, licences_of(parts, passed_on)) + "\n" + "\n\n".join(sections) + "\n"
+    return _front_matter(parts, passed_on, rows, licences_of(parts, passed_on)) + "\n" + "\n\n".join(sections) + "\n"
 
 
 def licences_of(parts: Iterable[PublishedPart], corpora: Iterable[SearchedCorpus] = ()) -> list[str]:
@@ -143,3 +225,65 @@ def _funnel(part: PublishedPart) -> str:
     rows += [("candidates", funnel.total_kept), *drawn]
     source = " (bundled sample)" if part.bundled else ""
     return f"### {part.task.name} {part.edition}{source}\n\n" + _table(("", funnel.unit), rows)
+
+
+def _front_matter(
+    parts: Sequence[PublishedPart],
+    corpora: Sequence[SearchedCorpus],
+    rows: Mapping[PurePosixPath, int],
+    licences: Sequence[str],
+) -> str:
+    """The card's head, between its two lines of dashes."""
+    from huggingface_hub import DatasetCardData  # a third of a second, which no other command waits for
+
+    total = sum(rows.values())
+    tags = ["community-notes", "wikipedia", "fact-checking", "forecasting", "benchmark"]
+    data = DatasetCardData(
+        pretty_name=title_of(parts),
+        license=sorted({"apache-2.0", *(LICENCES[name][0] for name in licences if name in LICENCES)}),
+        language=["en"],
+        task_categories=sorted({_CATEGORIES.get(part.task.output, "text-classification") for part in parts}),
+        tags=[*tags, "bundled-sample"] if any(part.bundled for part in parts) else tags,
+        size_categories=[next((name for limit, name in _SIZES if total < limit), "n>1M")],
+        configs=[
+            *(_config(name, of_config) for name, of_config in _by_config(parts).items()),
+            *({"config_name": one.config, "data_files": [_file("documents", one.table)]} for one in corpora),
+        ],
+        dataset_info=[
+            *(_info(name, _columns(of_config[0].task)) for name, of_config in _by_config(parts).items()),
+            *(_info(one.config, CORPUS_COLUMNS) for one in corpora),
+        ],
+    )
+    return f"---\n{data.to_yaml()}\n---\n"
+
+
+def _by_config(parts: Sequence[PublishedPart]) -> Mapping[str, list[PublishedPart]]:
+    names = sorted({part.config for part in parts}, key=lambda name: (name.count("prospective"), name))
+    return {name: [part for part in parts if part.config == name] for name in names}
+
+
+def _config(name: str, parts: Sequence[PublishedPart]) -> object:
+    return {"config_name": name, "data_files": [_file(part.split, part.table) for part in parts]}
+
+
+def _file(split: str, table: PurePosixPath) -> object:
+    return {"split": split, "path": table.as_posix()}
+
+
+def _columns(task: Task) -> Sequence[Column]:
+    return (*columns_of(task), *answer_columns(task))
+
+
+def _info(name: str, columns: Sequence[Column]) -> object:
+    return {"config_name": name, "features": [_feature(column) for column in columns]}
+
+
+def _feature(column: Column) -> object:
+    if column.parts:
+        return {"name": column.name, "list" if column.many else "struct": [_feature(part) for part in column.parts]}
+    if column.classes:
+        names = {str(number): name for number, name in enumerate(column.classes)}
+        return {"name": column.name, "dtype": {"class_label": {"names": names}}}
+    if column.kind == "strings":
+        return {"name": column.name, "sequence": "string"}
+    return {"name": column.name, "dtype": column.kind}

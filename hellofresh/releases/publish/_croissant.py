@@ -5,19 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import PurePosixPath
 
-from hellofresh.releases.publish._corpora import CORPUS_COLUMNS, SearchedCorpus
-from hellofresh.releases.publish._front import title_of
-from hellofresh.releases.publish._parts import PublishedFile, PublishedPart
-from hellofresh.releases.publish._tables import Column
+from hellofresh.releases.publish._card import title_of
+from hellofresh.releases.publish._parts import CORPUS_COLUMNS, Column, PublishedFile, PublishedPart, SearchedCorpus
 from hellofresh.tasks import Task
 
-__all__ = ["croissant"]
-
 _CR = (
-    "citeAs", "column", "equivalentProperty", "extract", "field", "fileProperty", "fileObject", "fileSet", "format",
-    "includes", "isLiveDataset", "jsonPath", "key", "md5", "parentField", "path", "recordSet", "references", "regex",
-    "repeated", "replace", "samplingRate", "separator", "source", "subField", "transform",
-)  # fmt: skip
+    "citeAs column equivalentProperty extract field fileProperty fileObject fileSet format includes "
+    "isLiveDataset jsonPath key md5 parentField path recordSet references regex repeated replace samplingRate "
+    "separator source subField transform"
+)
+"""Terms of Croissant, as its specification lists them."""
 _CONTEXT: Mapping[str, object] = {
     "@language": "en",
     "@vocab": "https://schema.org/",
@@ -29,7 +26,7 @@ _CONTEXT: Mapping[str, object] = {
     "examples": {"@id": "cr:examples", "@type": "@json"},
     "rai": "http://mlcommons.org/croissant/RAI/",
     "sc": "https://schema.org/",
-    **{name: f"cr:{name}" for name in _CR},
+    **{name: f"cr:{name}" for name in _CR.split()},
 }
 _TYPES = {"string": "sc:Text", "strings": "sc:Text", "int64": "sc:Integer", "date32": "sc:Date"}
 
@@ -130,9 +127,12 @@ def _parts_of(place: str, table: PurePosixPath, column: Column) -> Iterator[obje
     for inner in column.parts:
         source = {**_source(table, column.name), "transform": {"jsonPath": inner.name}}
         yield {
-            "@type": "cr:Field", "@id": f"{place}/{inner.name}", "name": inner.name, "dataType": _TYPES[inner.kind],
+            "@type": "cr:Field",
+            "@id": f"{place}/{inner.name}",
+            "name": inner.name,
+            "dataType": _TYPES[inner.kind],
             "source": source,
-        }  # fmt: skip
+        }
 
 
 def _source(table: PurePosixPath, column: str) -> dict[str, object]:

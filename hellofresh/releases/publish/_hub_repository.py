@@ -7,7 +7,6 @@ second way of storing (Xet), and nothing printed, since what it prints can hold 
 from __future__ import annotations
 
 import hashlib
-import importlib.util
 import logging
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
@@ -17,13 +16,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hellofresh import __version__
-from hellofresh.core.errors import HelloFreshError, ReleaseError, UsageError
+from hellofresh.core.errors import HelloFreshError, ReleaseError
 
 if TYPE_CHECKING:
     from httpx2 import Client
     from huggingface_hub import HfApi
-
-__all__ = ["HubRepository", "StoredFile", "git_blob_id"]
 
 _BRANCH = "main"
 _TIMEOUT_S = 300.0
@@ -47,7 +44,6 @@ class HubRepository:
     """A dataset repository's branch `main`.
 
     Raises:
-        UsageError: if huggingface_hub is not installed.
         ReleaseError: from every method, if the hub refuses, fails, or answers something else.
     """
 
@@ -121,12 +117,6 @@ class HubRepository:
 
 
 def _api(endpoint: str, token: str) -> HfApi:
-    if importlib.util.find_spec("huggingface_hub") is None:
-        raise UsageError(
-            "publishing to a hub needs huggingface_hub",
-            fix="Install it with: python -m pip install 'hellofresh[publish]'",
-            code="missing-extra",
-        )
     from huggingface_hub import HfApi, constants, set_client_factory
     from huggingface_hub import logging as hub_logging
     from huggingface_hub.utils import _http

@@ -1,24 +1,114 @@
-"""What may be published: the files that manifests of opened quarters name, and nothing else."""
+"""What may be published: files that manifests of opened quarters name, their tables, and corpora that are searched.
+
+A table has the same columns for every quarter of a task, with or without texts. Documents are published where their
+licences let them be passed on.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+import re
+import types
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields, is_dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path, PurePosixPath
+from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
+
+import polars as pl
 
 from hellofresh.core.editions import Edition, split_name
-from hellofresh.core.errors import ReleaseError
+from hellofresh.core.errors import HelloFreshError, ReleaseError
 from hellofresh.core.files import read_jsonl, sha256_file
+from hellofresh.core.parquet import write_parquet
 from hellofresh.core.workspace import Workspace
-from hellofresh.releases.draw.prospective import OUTCOMES, PROSPECTIVE, prospective_splits
+from hellofresh.evidence.retrieval.corpora import RetrievalCorpus, open_corpus
+from hellofresh.releases.draw.prospective import OUTCOMES, prospective_splits
 from hellofresh.releases.life.manifest import MANIFEST, Manifest, calendar_of, read_manifest, read_version
 from hellofresh.releases.life.state import Phase, phase_of
-from hellofresh.releases.publish._tables import Column, answer_columns, columns_of
 from hellofresh.tasks import Task, get_task, relevance_of
 from hellofresh.tasks.outputs import Ranking
+from hellofresh.tasks.samples import PROSPECTIVE
 
-__all__ = ["ACCOUNT", "PublishedAccount", "PublishedFile", "PublishedPart", "opened_parts"]
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column of a table.
+
+    Attributes:
+        name: as in the samples.
+        kind: `string`, `int64`, `date32`, or `strings` for a list of texts; empty for a group of columns.
+        parts: the columns of a group.
+        many: whether each cell is a list of such groups.
+        classes: of a column of labels, what each label means.
+    """
+
+    name: str
+    kind: str
+    parts: tuple[Column, ...] = ()
+    many: bool = False
+    classes: tuple[str, ...] = ()
+
+
+_JUDGED = Column("relevance", "", (Column("document", "string"), Column("relevance", "int64")), many=True)
+_KINDS = {str: "string", datetime: "string", int: "int64"}
+_DTYPES: Mapping[str, type[pl.DataType]] = {"string": pl.String, "int64": pl.Int64}
+
+
+def columns_of(task: Task) -> tuple[Column, ...]:
+    """The columns of a task's samples; with and without texts they are the same, empty where they do not apply."""
+    whole = _columns(task.sample_type)
+    return whole if task.public_type is None else _united(whole, _columns(task.public_type))
+
+
+def answer_columns(task: Task) -> tuple[Column, ...]:
+    """What is added once labels are public: the label, or judged documents; nothing where responses are rated."""
+    if task.classes:
+        return (Column("label", "int64", classes=task.classes),)
+    return (_JUDGED,) if task.output is Ranking else ()
+
+
+def _columns(kind: type) -> tuple[Column, ...]:
+    hints = get_type_hints(kind)
+    return tuple(_column(item.name, hints[item.name]) for item in fields(kind))
+
+
+def _column(name: str, kind: Any) -> Column:
+    if get_origin(kind) in (Union, types.UnionType):
+        kind = next(arg for arg in get_args(kind) if arg is not type(None))
+    if get_origin(kind) is Literal:
+        return Column(name, "string")
+    if get_origin(kind) is tuple and get_args(kind) == (str, ...):
+        return Column(name, "strings")
+    if get_origin(kind) is tuple and is_dataclass(get_args(kind)[0]):
+        return Column(name, "", _columns(get_args(kind)[0]), many=True)
+    if is_dataclass(kind) and isinstance(kind, type):
+        return Column(name, "", _columns(kind))
+    return Column(name, _KINDS[kind])
+
+
+def _united(first: tuple[Column, ...], second: tuple[Column, ...]) -> tuple[Column, ...]:
+    others = {column.name: column for column in second}
+    both = [
+        replace(mine, parts=_united(mine.parts, others[mine.name].parts)) if mine.name in others else mine
+        for mine in first
+    ]
+    known = {column.name for column in first}
+    return (*both, *(column for column in second if column.name not in known))
+
+
+def write_table(path: Path, columns: Iterable[Column], rows: Iterable[Mapping[str, object]]) -> int:
+    """Write rows in their order; returns how many. The same rows give the same bytes."""
+    frame = pl.DataFrame(list(rows), schema={column.name: _dtype(column) for column in columns})
+    write_parquet(path, frame, statistics=False)
+    return frame.height
+
+
+def _dtype(column: Column) -> pl.DataType:
+    if column.parts:
+        group = pl.Struct([pl.Field(part.name, _dtype(part)) for part in column.parts])
+        return pl.List(group) if column.many else group
+    return pl.List(pl.String) if column.kind == "strings" else _DTYPES[column.kind]()
+
 
 ACCOUNT = "publication.json"
 """Lists the files of a publication."""
@@ -186,7 +276,7 @@ def opened_parts(workspace: Workspace, moment: datetime, quarters: Sequence[Edit
         parts.append(_part(task, edition, folder, phase, prospective=False))
     for edition, name in prospective_splits(workspace):
         if not quarters or edition in quarters:
-            folder = workspace.release(edition, name) / PROSPECTIVE
+            folder = workspace.release(edition, name, PROSPECTIVE)
             parts.append(_part(get_task(name), edition, folder, _phase(folder, moment), prospective=True))
     parts.sort(key=lambda part: (part.edition, part.task.name, part.prospective))
     if not parts:
@@ -212,3 +302,73 @@ def _part(task: Task, edition: Edition, folder: Path, phase: Phase, *, prospecti
     return PublishedPart(
         task, edition, prospective, folder, read_manifest(folder), sha256_file(folder / MANIFEST), phase
     )
+
+
+CORPUS_COLUMNS = (
+    Column("id", "string"),
+    Column("title", "string"),
+    Column("text", "string"),
+    Column("date", "date32"),
+    Column("source", "string"),
+)
+_PASSED_ON = {"Apache-2.0", "CC-BY-3.0", "CC-BY-4.0", "CC-BY-SA-3.0", "CC-BY-SA-4.0", "CC0-1.0", "MIT", "ODC-By-1.0"}
+
+
+@dataclass(frozen=True, slots=True)
+class SearchedCorpus:
+    """A corpus that queries of a publication name.
+
+    Attributes:
+        name, sha256: as the queries name it: another content is another corpus.
+        corpus: None where it is not at hand, or only another content of that name.
+    """
+
+    name: str
+    sha256: str
+    corpus: RetrievalCorpus | None
+
+    @property
+    def licences(self) -> tuple[str, ...]:
+        """The licences of its texts; none where it is not at hand."""
+        return () if self.corpus is None else tuple(licences_in(self.corpus.manifest.license))
+
+    @property
+    def is_published(self) -> bool:
+        """Whether it is at hand, and each of its licences lets anybody pass it on."""
+        return bool(self.licences) and set(self.licences) <= _PASSED_ON
+
+    @property
+    def config(self) -> str:
+        """Name of its configuration; two contents of one name have two."""
+        return f"corpus-{self.name}-{self.sha256[:8]}"
+
+    @property
+    def table(self) -> PurePosixPath:
+        """Where its documents are in a publication."""
+        return PurePosixPath("data", self.config, "documents.parquet")
+
+
+def licences_in(phrase: str) -> list[str]:
+    """The licences that a phrase such as `CC-BY-4.0 AND MIT; CC0-1.0` names."""
+    return [name.strip() for name in re.split(r";| AND ", phrase)]
+
+
+def searched_corpora(workspace: Workspace, parts: Iterable[PublishedPart]) -> list[SearchedCorpus]:
+    """The corpora that the parts' queries name, in order of their names."""
+    named = {
+        (str(row["corpus"]), str(row["corpus_sha256"]))
+        for part in parts
+        if part.task.output is Ranking
+        for row in read_jsonl(part.folder / "samples.jsonl")
+    }
+    return [searched_corpus(workspace, name, sha256) for name, sha256 in sorted(named)]
+
+
+def searched_corpus(workspace: Workspace, name: str, sha256: str) -> SearchedCorpus:
+    """A corpus that queries name."""
+    try:
+        corpus = open_corpus(workspace, name)
+    except HelloFreshError:
+        return SearchedCorpus(name, sha256, None)
+    same = (corpus.manifest.name, corpus.manifest.sha256) == (name, sha256)
+    return SearchedCorpus(name, sha256, corpus if same else None)

@@ -19,13 +19,9 @@ from hellofresh.core.errors import UsageError
 from hellofresh.core.files import sha256_file
 from hellofresh.core.net.keys import may_carry_key
 from hellofresh.core.workspace import Workspace
-from hellofresh.releases.publish._build import build
-from hellofresh.releases.publish._corpora import searched_corpora
 from hellofresh.releases.publish._hub_repository import HubRepository, StoredFile, git_blob_id
-from hellofresh.releases.publish._parts import PublishedPart, opened_parts
-from hellofresh.releases.publish.folder import Publication, refuse_to_lose
-
-__all__ = ["Hub", "publish_to_hub"]
+from hellofresh.releases.publish._parts import PublishedPart, opened_parts, searched_corpora
+from hellofresh.releases.publish.folder import Publication, build, refuse_to_lose
 
 ENDPOINT, TOKEN = "HF_ENDPOINT", "HF_TOKEN"
 _REPOSITORY = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,95}/[A-Za-z0-9][A-Za-z0-9._-]{0,95}")

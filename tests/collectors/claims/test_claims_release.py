@@ -13,11 +13,11 @@ from collectors import sample
 from collectors.claims import ClaimsSettings
 from collectors.jobs import claims_job, configured_jobs
 from hellofresh.cli import main
-from hellofresh.cli.release.pipeline import PathRequest, collection_jobs
 from hellofresh.config import Settings
 from hellofresh.core.files import read_json, read_jsonl
 from hellofresh.core.quarters import Quarter
 from hellofresh.core.workspace import Workspace
+from hellofresh.pipeline.sources import SourceRequest, collection_jobs
 from hellofresh.releases import build_release, reveal
 from hellofresh.releases.candidates.collection import collect_quarter
 from hellofresh.releases.draw.selection import select
@@ -136,5 +136,5 @@ def test_configured_claims_are_collected_without_being_named(
     (job,) = configured_jobs(workspace, settings, Q2, afresh=True)
     assert (job.task.name, job.files, job.parameters) == ("claims", early.files, early.parameters)
     assert len(job.collect(lambda _: None).candidates) > 20
-    request = PathRequest((Q2,), None, None, (), (), (), None, tmp_path)
+    request = SourceRequest((Q2,))
     assert [item.task.name for item in collection_jobs(workspace, settings, request)] == ["claims"]

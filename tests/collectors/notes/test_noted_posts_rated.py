@@ -13,8 +13,6 @@ import pytest
 
 from hellofresh.cli import main
 from hellofresh.cli._output import CommandOutput
-from hellofresh.cli.quarter.due import due_evaluations
-from hellofresh.cli.release.pipeline import PathRequest, collection_jobs
 from hellofresh.config import Settings
 from hellofresh.core.clock import now
 from hellofresh.core.files import read_jsonl
@@ -23,6 +21,8 @@ from hellofresh.core.workspace import Workspace
 from hellofresh.judging.people import close_study, open_study, page_folder
 from hellofresh.judging.references import about_copied_responses, reference_responses
 from hellofresh.judging.study import StudyFiles
+from hellofresh.pipeline.daily import due_evaluations
+from hellofresh.pipeline.sources import SourceRequest, collection_jobs
 from hellofresh.releases import reveal
 from hellofresh.submissions.format import Prediction
 from hellofresh.tasks import get_task
@@ -124,8 +124,7 @@ def test_further_tasks_are_collected_from_the_same_dump_and_evaluated_only_by_re
         '[evaluate]\nmodels = ["scripted"]\nregimes = ["zero-shot", "correction"]\n'
     )
     settings = Settings.load(config)
-    request = PathRequest((QUARTER,), None, None, (), (), (), None, tmp_path)
-    jobs = collection_jobs(released, settings, request)
+    jobs = collection_jobs(released, settings, SourceRequest((QUARTER,)))
     assert [job.task.name for job in jobs] == ["x-notes", "x-notes-media", "x-posts"]
     with CommandOutput(as_json=True).progress("x") as bar:
         assert [len(job.collect(bar.line).candidates) for job in jobs] == [12, 0, 6]

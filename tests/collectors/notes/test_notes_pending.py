@@ -20,7 +20,7 @@ from hellofresh.core.quarters import Quarter, parse_utc
 from hellofresh.core.workspace import Workspace
 from hellofresh.releases import build_prospective, prospective_labels
 from hellofresh.releases.candidates.collection import collect_quarter
-from hellofresh.releases.publish._texts import card_texts
+from hellofresh.releases.publish._card import card_texts
 from hellofresh.tasks import get_task
 
 QUARTER = Quarter(2026, 4)

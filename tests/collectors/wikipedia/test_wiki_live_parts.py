@@ -20,12 +20,12 @@ from collectors.wikipedia.collect import _Found, _Task
 from collectors.wikipedia.rules.history import Revision, WikiPage
 from collectors.wikipedia.rules.stability import EditsSettings
 from hellofresh.cli import main
-from hellofresh.cli.release.pipeline import PathRequest, collection_jobs
 from hellofresh.config import Settings as Configuration
 from hellofresh.config import WikiSourceSettings
 from hellofresh.core.errors import ConfigError, UsageError, WorkspaceError
 from hellofresh.core.quarters import Quarter
 from hellofresh.core.workspace import Workspace
+from hellofresh.pipeline.sources import SourceRequest, collection_jobs
 from hellofresh.releases.candidates.rows import SourceFile
 
 QUARTER = Quarter(2026, 2)
@@ -269,17 +269,7 @@ def test_wrong_use_is_told_before_anything_is_asked(monkeypatch, tmp_path, capsy
 def configured(tmp_path, text):
     path = tmp_path / "hellofresh.toml"
     path.write_text(f"[sources.wikipedia-edits]\n{text}", encoding="utf-8")
-    request = PathRequest(
-        quarters=(QUARTER,),
-        notes_dump=None,
-        notes_posts=None,
-        notes_posts_from=(),
-        wiki_dumps=(),
-        models=(),
-        limit=None,
-        submissions=tmp_path,
-    )
-    return collection_jobs(Workspace(tmp_path), Configuration.load(path), request)
+    return collection_jobs(Workspace(tmp_path), Configuration.load(path), SourceRequest((QUARTER,)))
 
 
 def test_the_whole_path_takes_a_configured_wiki(tmp_path):

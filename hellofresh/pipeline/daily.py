@@ -1,4 +1,4 @@
-"""`hellofresh quarter run`: what is due today, step by step. It may be run every day; what is done is not done again.
+"""What `quarter run` does: what is due today, step by step. It may be run every day; what is done is not done again.
 
 A step that fails is named and leaves the others as they are; only what rests on it is left out. So one broken provider
 keeps no quarter from being revealed.
@@ -6,56 +6,51 @@ keeps no quarter from being revealed.
 
 from __future__ import annotations
 
-import argparse
+import asyncio
+import json
 import os
 import sys
 import traceback
 from collections import Counter
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
-from datetime import date
+from dataclasses import asdict, dataclass, field, replace
+from datetime import date, timedelta
 from enum import StrEnum
 from functools import cache, partial
 from pathlib import Path
 
-from collectors import notes
+import aiohttp
+
+from collectors import LIVING
 from collectors.jobs import configured_notes_source
 from collectors.notes.dump.snapshot import PUBLIC_URL, DumpRequest, download, newest_snapshot
-from hellofresh.cli._analyses import analyse_scored
-from hellofresh.cli._output import CommandOutput
-from hellofresh.cli.evaluate import run_evaluation
-from hellofresh.cli.quarter.due import (
-    DAYS_WAITED,
-    current_quarters,
-    due_evaluations,
-    due_hydrations,
-    is_reveal_due,
-    record_hydration,
-    snapshot_day,
-)
-from hellofresh.cli.quarter.hook import post_summary
-from hellofresh.cli.release import pipeline
-from hellofresh.cli.release.prospective import run_lane
 from hellofresh.config import Settings
 from hellofresh.core.clock import now
 from hellofresh.core.editions import Edition
-from hellofresh.core.errors import HelloFreshError, RunError
-from hellofresh.core.files import sweep_leftovers, write_bytes
-from hellofresh.core.net.lock import locked
-from hellofresh.core.quarters import Quarter, utc_text
+from hellofresh.core.errors import ConfigError, HelloFreshError, RunError, SourceError
+from hellofresh.core.files import read_model, write_json
+from hellofresh.core.net.http import HttpClient, UnusableReplyError
+from hellofresh.core.net.keys import may_carry_key
+from hellofresh.core.quarters import Quarter, parse_utc, utc_text
 from hellofresh.core.workspace import Workspace
-from hellofresh.releases import hydrate, reveal, state_of
+from hellofresh.pipeline.release import LEAVES_OUT, collect_and_build, drop_gone, living, publish_opened, run_lane
+from hellofresh.pipeline.sources import DAYS_WAITED, SourceRequest, collection_jobs, fill_texts, snapshot_day
+from hellofresh.pipeline.steps import Steps
+from hellofresh.releases import Phase, hydrate, reveal, state_of
+from hellofresh.releases.life.manifest import read_manifest
 from hellofresh.releases.publish import Hub, publish_to_hub
 from hellofresh.results.board.build import build_board
 from hellofresh.results.reveal import publish_results
 from hellofresh.results.scores import score_quarter
-from hellofresh.runs.evaluate import foresee, is_finished
+from hellofresh.runs.evaluate import is_finished
 from hellofresh.runs.evaluation import Evaluation
+from hellofresh.runs.record import read_record
+from hellofresh.runs.regimes import REGIMES, regimes_for
 from hellofresh.submissions.inbox import VARIABLE, Inbox, collect_inbox
 from hellofresh.submissions.released import due_in
-from hellofresh.tasks import get_task
+from hellofresh.tasks import Task, get_task
 
-__all__ = ["run"]
+_HOOK_TIMEOUT_S = 30.0
 
 
 class StepState(StrEnum):
@@ -79,19 +74,16 @@ class StepResult:
 
 
 @dataclass(slots=True)
-class _Day:
+class Day:
     """One run of all that is due.
 
     Attributes:
-        workspace, settings, submissions: where, and how.
-        output: told about every step.
+        steps, settings: where, and how.
         results: in order.
     """
 
-    workspace: Workspace
+    steps: Steps
     settings: Settings
-    submissions: Path
-    output: CommandOutput
     results: list[StepResult] = field(default_factory=list)
 
     def attempt(self, name: str, work: Callable[[], str | object], *, after: bool = True) -> bool:
@@ -99,7 +91,7 @@ class _Day:
 
         Args:
             name: what the step is called.
-            work: does it; a text that it gives back is told in the summary.
+            work: does it; a text that it gives back is part of the summary.
             after: whether what it rests on is done.
         """
         if not after:
@@ -120,31 +112,31 @@ class _Day:
     def _record(self, result: StepResult) -> None:
         self.results.append(result)
         if result.state is not StepState.DONE:
-            self.output.say(str(result))
+            self.steps.say(str(result))
 
     def all_steps(self) -> None:
         """Everything that is due, in order."""
         sources = self._archive() if self._archives else True
         self._releases(after=sources)
-        for quarter in due_hydrations(self.workspace, self.settings):
-            self.attempt(f"hydrate x-notes {quarter}", partial(self._hydrate, quarter))
+        for quarter, name in due_hydrations(self.workspace, self.settings):
+            self.attempt(f"hydrate {name} {quarter}", partial(self._hydrate, quarter, get_task(name)))
         # What came in before the deadline counts, and after the reveal nothing is taken.
         if os.environ.get(VARIABLE):
             self.attempt("collect the inbox", self._inbox)
         self._reveals()
-        self.attempt("take down samples whose posts are gone", lambda: pipeline.drop_gone(self.workspace, self.output))
+        self.attempt("take down samples whose posts are gone", lambda: drop_gone(self.steps))
         for evaluation in due_evaluations(self.workspace, self.settings):
-            self.attempt(_named(evaluation), partial(self._evaluate, evaluation))
+            self.attempt(named(evaluation), partial(self._evaluate, evaluation))
         editions = sorted({edition for edition, _ in self.workspace.released()})
         for edition in editions:
             self.attempt(f"score {edition}", partial(self._score, edition))
         models = tuple(self.settings.evaluate.models)
-        self.attempt("prospective splits", lambda: run_lane(self.workspace, models, self.submissions, self.output))
+        self.attempt("prospective splits", lambda: run_lane(self.steps, models))
         if self.settings.daily.analyses:
-            self.attempt("analyses", lambda: analyse_scored(self.workspace, self.submissions, self.output))
+            self.attempt("analyses", self.steps.analyse)
         scored = any(self.workspace.is_scored(edition) for edition in editions)
         board = scored and self.attempt("board", lambda: build_board(self.workspace))
-        published = self.attempt("publish", lambda: pipeline.publish_opened(self.workspace, self.output))
+        published = self.attempt("publish", lambda: publish_opened(self.steps))
         if self.settings.daily.hub is not None:
             self.attempt(f"publish to hub:{self.settings.daily.hub}", self._publish_to_hub, after=published)
         if scored and self.settings.daily.export is not None:
@@ -167,48 +159,42 @@ class _Day:
             newest = newest_snapshot(folder, url)
             if newest is None or _day(newest) < wanted:
                 day = wanted if (today - wanted).days <= DAYS_WAITED else None
-                with self.output.progress("download x-notes") as bar:
+                with self.steps.progress("download x-notes") as bar:
                     download(folder, DumpRequest(day, False, url), today=today, progress=bar.line)
 
         return self.attempt("archive x-notes", take) or newest_snapshot(folder, url) is not None
 
     def _releases(self, *, after: bool) -> None:
+        def failed(what: str, error: HelloFreshError) -> None:
+            self._record(StepResult(what, StepState.FAILED, str(error)))
+
         try:
-            jobs = pipeline.collection_jobs(self.workspace, self.settings, self._request) if after else []
+            jobs = collection_jobs(self.workspace, self.settings, SourceRequest(settled=True), failed) if after else []
         except HelloFreshError as error:
-            self._record(StepResult("collect", StepState.FAILED, str(error)))
+            failed("collect", error)
             return
         for job in jobs:
-            self.attempt(
-                f"collect and build {job.task.name} {job.quarter}",
-                partial(pipeline.collect_and_build, self.workspace, self.settings, job, self.output, named=False),
-            )
+            what = f"collect and build {job.task.name} {job.quarter}"
+            self.attempt(what, partial(collect_and_build, self.steps, self.settings, job))
 
     @property
-    def _request(self) -> pipeline.PathRequest:
-        """Nothing named: all that is configured."""
-        return pipeline.PathRequest((), None, None, (), (), (), None, self.submissions, settled=True)
+    def workspace(self) -> Workspace:
+        """Where."""
+        return self.steps.workspace
 
-    def _hydrate(self, quarter: Quarter) -> str:
+    def _hydrate(self, quarter: Quarter, task: Task) -> str:
         """Fill in texts that the release withholds, and learn which posts are gone."""
         source = configured_notes_source(self.workspace, self.settings)
         assert source is not None  # else it were not due
-        task, workdir = get_task("x-notes"), self.workspace.raw("x-notes", "hydrate")
-        done = hydrate(
-            self.workspace,
-            quarter,
-            task,
-            lambda samples: notes.fill_notes(
-                samples, source, workdir=workdir, progress=lambda _: None, warn=self.output.say
-            ),
-        )
-        record_hydration(self.workspace, quarter)
+        fill = partial(fill_texts, self.workspace, task, source, progress=_silent, warn=self.steps.say)
+        done = hydrate(self.workspace, quarter, task, fill)
+        record_hydration(self.workspace, quarter, task.name)
         return f"{len(done.gone)} posts are gone, {len(done.changed)} changed" if done.gone or done.changed else ""
 
     def _inbox(self) -> str:
         """Accept what came in by the site; what is refused is for a person to look at, and stays in the inbox."""
         found, faults = collect_inbox(
-            Inbox(Path(os.environ[VARIABLE])), cache(partial(due_in, self.workspace)), self.submissions
+            Inbox(Path(os.environ[VARIABLE])), cache(partial(due_in, self.workspace)), self.steps.submissions
         )
         counts = Counter(item.state for item in found)
         said = [f"{counts[state]} {state}" for state in ("added", "replaced", "refused") if counts[state]]
@@ -220,7 +206,7 @@ class _Day:
         publish_to_hub(self.workspace, Hub.from_environment(self.settings.daily.hub), now())
 
     def _reveals(self) -> None:
-        for quarter, name in pipeline.living(self.workspace):
+        for quarter, name in living(self.workspace):
             if is_reveal_due(self.workspace, quarter, name):
                 task = get_task(name)
                 self.attempt(
@@ -232,20 +218,20 @@ class _Day:
         try:
             if is_finished(self.workspace, evaluation):
                 return
-            report = run_evaluation(self.output, self.workspace, evaluation)
+            report = self.steps.evaluate(evaluation)
             if report.failed:
                 what = f"{report.failed} of {report.judged + report.failed} samples could not be judged"
                 raise RunError(what, where=str(report.folder / "errors.jsonl"), code="failed-samples")
         except HelloFreshError as error:
-            if error.code not in pipeline.LEAVES_OUT:
+            if error.code not in LEAVES_OUT:
                 raise
-            self.output.say(f"note: {evaluation.model} is left out on {evaluation.task.name}: {error.what}")
+            self.steps.say(f"note: {evaluation.model} is left out on {evaluation.task.name}: {error.what}")
 
     def _score(self, edition: Edition) -> None:
         try:
-            scored = score_quarter(self.workspace, edition, self.submissions)
+            scored = score_quarter(self.workspace, edition, self.steps.submissions)
             for note in scored.notes:
-                self.output.say(f"note: {note}")
+                self.steps.say(f"note: {note}")
             publish_results(self.workspace, scored)
         except HelloFreshError as error:
             if error.code != "nothing-to-score":
@@ -261,48 +247,11 @@ class _Day:
             export_board(self.workspace.board, folder)
 
 
-def run(options: argparse.Namespace, output: CommandOutput) -> int:
-    workspace, settings = Workspace.from_environment(), Settings.load()
-    if options.dry_run:
-        _show_plan(workspace, settings, output)
-        return 0
-    # Results of the steps are of no use here: each says in a line what it did.
-    day = _Day(workspace, settings, options.submissions, CommandOutput(as_json=True))
-    with locked(workspace.root / "locks" / "quarter-run.lock", what="running 'hellofresh quarter run'"):
-        sweep_leftovers(workspace.root)
-        if settings.daily.export is not None:
-            sweep_leftovers(Path(settings.daily.export).resolve().parent, deep=False)
-        day.all_steps()
-    failed = [result for result in day.results if result.state is not StepState.DONE]
-    summary = _summary(workspace, day.results)
-    output.result([{"step": one.name, "state": str(one.state), "detail": one.detail} for one in day.results])
-    output.text(summary)
-    if options.summary is not None:
-        write_bytes(options.summary, f"{summary}\n".encode())
-    variable = settings.daily.hook_variable
-    if variable is not None and (failed or not settings.daily.hook_on_failure):
-        post_summary(variable, summary)
-    return 1 if failed else 0
+def _silent(_: str) -> None:
+    """A step of the day shows no progress."""
 
 
-def _show_plan(workspace: Workspace, settings: Settings, output: CommandOutput) -> None:
-    """What is due, and what it may cost; nothing is written."""
-    due = [(step, "", "") for step in _steps_due(workspace, settings)]
-    for evaluation in due_evaluations(workspace, settings):
-        name = _named(evaluation)
-        try:
-            ahead = foresee(workspace, evaluation)
-        except HelloFreshError as error:
-            due.append((name, f"cannot begin: {error.what}", ""))
-            continue
-        if ahead.calls:
-            due.append((name, f"{ahead.calls:,} requests", f"{_usd(ahead.cost_usd)}, at most {_usd(ahead.most_usd)}"))
-    output.result([{"step": step, "requests": requests, "cost": cost} for step, requests, cost in due])
-    output.table(f"Due at {utc_text(now())}", ("step", "requests", "cost"), due)
-    output.text("Collecting, scoring, board and publishing are repeated where their inputs have changed.")
-
-
-def _steps_due(workspace: Workspace, settings: Settings) -> Iterator[str]:
+def steps_due(workspace: Workspace, settings: Settings) -> Iterator[str]:
     """The steps that are due for the calendar's sake, in order."""
     notes_source = settings.sources.x_notes
     if notes_source is not None and notes_source.dump is None:
@@ -310,37 +259,136 @@ def _steps_due(workspace: Workspace, settings: Settings) -> Iterator[str]:
         wanted = snapshot_day(now().date(), settings.release.calendar.rule, settings.daily.archive_days)
         if newest is None or _day(newest) < wanted:
             yield f"archive x-notes of {wanted}"
-    released = set(pipeline.living(workspace))
+    released = set(living(workspace))
     for quarter in (Quarter.containing(now()).previous(), Quarter.containing(now())):
         for name in settings.sources.tasks:
             if (quarter, name) not in released:
                 yield f"collect and build {name} {quarter}"
-    yield from (f"hydrate x-notes {quarter}" for quarter in due_hydrations(workspace, settings))
+    yield from (f"hydrate {name} {quarter}" for quarter, name in due_hydrations(workspace, settings))
     if os.environ.get(VARIABLE):
         arrivals, _ = Inbox(Path(os.environ[VARIABLE])).arrivals()
         yield f"collect the inbox: {len(arrivals)} arrivals"
-    for quarter, name in pipeline.living(workspace):
+    for quarter, name in living(workspace):
         if is_reveal_due(workspace, quarter, name):
             yield f"reveal {name} {quarter}"
 
 
-def _named(evaluation: Evaluation) -> str:
+def named(evaluation: Evaluation) -> str:
     return f"evaluate {evaluation.model} on {evaluation.task.name} {evaluation.edition}, {evaluation.regime}"
 
 
-def _usd(amount: float | None) -> str:
-    return "unknown" if amount is None else f"{amount:.2f} USD"
-
-
-def _summary(workspace: Workspace, results: list[StepResult]) -> str:
+def summary_of(workspace: Workspace, results: list[StepResult]) -> str:
     """A few lines for a mail or a chat: what failed first, then where each quarter stands."""
     failed = [str(result) for result in results if result.state is not StepState.DONE]
-    told = [f"{result.name}: {result.detail}" for result in results if result.state is StepState.DONE and result.detail]
+    said = [f"{result.name}: {result.detail}" for result in results if result.state is StepState.DONE and result.detail]
     done = len(results) - len(failed)
     head = f"HelloFresh, {utc_text(now())}: {done} of {len(results)} steps done."
     states = (state_of(workspace, quarter, get_task(name), now()) for quarter, name in current_quarters(workspace))
-    return "\n".join([head, *failed, *told, *(f"{state.task} {state.quarter} {state.next_step}" for state in states)])
+    return "\n".join([head, *failed, *said, *(f"{state.task} {state.quarter} {state.next_step}" for state in states)])
 
 
 def _day(snapshot: Path) -> date:
     return date.fromisoformat(snapshot.name)
+
+
+@dataclass(frozen=True, slots=True)
+class _Hydrated:
+    """When the posts of a release were last looked at."""
+
+    at: str
+
+
+def due_hydrations(workspace: Workspace, settings: Settings) -> Iterator[tuple[Quarter, str]]:
+    """The current quarters and tasks of posts on X whose texts are withheld, and were looked at too long ago."""
+    notes, wait = settings.sources.x_notes, timedelta(days=settings.daily.hydrate_days)
+    if notes is None or not (notes.posts or notes.posts_from):
+        return
+    for quarter, name in current_quarters(workspace):
+        if LIVING[name].snapshots == "x-notes" and read_manifest(workspace.release(quarter, name)).withheld:
+            record = _record_of(workspace, quarter, name)
+            if not record.is_file() or parse_utc(read_model(record, _Hydrated).at) + wait <= now():
+                yield quarter, name
+
+
+def record_hydration(workspace: Workspace, quarter: Quarter, task: str) -> None:
+    """Remember that the posts of a release were looked at now."""
+    write_json(_record_of(workspace, quarter, task), asdict(_Hydrated(utc_text(now()))))
+
+
+def _record_of(workspace: Workspace, quarter: Quarter, task: str) -> Path:
+    return workspace.hydrated(quarter, task).with_name("hydrated.json")
+
+
+def due_evaluations(workspace: Workspace, settings: Settings) -> Iterator[Evaluation]:
+    """Every configured model and regime, on the quarters that are open or closed and the newest that is revealed.
+
+    With a budget, a run may cost what the other runs on its quarter have left of it.
+    """
+    for quarter, name in current_quarters(workspace):
+        others = REGIMES.keys() - set(regimes_for(get_task(name)))  # they hand back what the task does not ask for
+        for regime in (regime for regime in settings.evaluate.regimes if regime not in others):
+            for model in settings.evaluate.models:
+                evaluation = Evaluation(quarter, get_task(name), model, regime, limit=settings.evaluate.limit)
+                budget = settings.evaluate.budget_usd
+                left = None if budget is None else max(0.0, budget - _spent(workspace, evaluation))
+                yield replace(evaluation, budget_usd=left)
+
+
+def current_quarters(workspace: Workspace) -> list[tuple[Quarter, str]]:
+    """Released quarters that have opened, without those before the newest that is revealed."""
+    moment, found = now(), living(workspace)
+    phases = {which: state_of(workspace, which[0], get_task(which[1]), moment).phase for which in found}
+    revealed = max((quarter for (quarter, _), phase in phases.items() if phase is Phase.REVEALED), default=None)
+    opened = [which for which, phase in phases.items() if phase is not Phase.COLLECTING]
+    return sorted(which for which in opened if revealed is None or which[0] >= revealed)
+
+
+def _spent(workspace: Workspace, evaluation: Evaluation) -> float:
+    """What the other runs on the quarter have cost, in USD."""
+    total = 0.0
+    for folder in workspace.runs.glob("*"):
+        record = read_record(folder)
+        if record is None or record.evaluation.edition != evaluation.edition:
+            continue
+        same = (evaluation.task.name, evaluation.model, evaluation.regime)
+        if (record.evaluation.task.name, record.model.name, record.regime.name) != same:
+            total += record.cost_usd or 0.0
+    return total
+
+
+def is_reveal_due(workspace: Workspace, quarter: Quarter, task: str) -> bool:
+    state = state_of(workspace, quarter, get_task(task), now())
+    return state.phase is Phase.CLOSED and state.calendar.reveals <= now()
+
+
+def post_summary(variable: str, summary: str) -> None:
+    """Post `{"text": SUMMARY}` to the address that an environment variable holds; the address is a secret.
+
+    Raises:
+        ConfigError: if the variable holds no address that a secret may be sent to.
+        SourceError: if the hook does not take it.
+    """
+    address = os.environ.get(variable, "")
+    if not may_carry_key(address):
+        raise ConfigError(
+            "no address for the summary",
+            where=variable,
+            expected="an https address in this environment variable",
+            code="bad-hook",
+        )
+    body = json.dumps({"text": summary}).encode()
+    problem = asyncio.run(_post(address, body))
+    if problem:
+        raise SourceError(f"the hook did not take the summary ({problem})", where=variable, code="hook-failed")
+
+
+async def _post(address: str, body: bytes) -> str:
+    """Why it failed, empty if it did not."""
+    client = HttpClient("hook", {"Content-Type": "application/json"}, timeout_s=_HOOK_TIMEOUT_S)
+    try:
+        reply = await client.send("POST", address, body)
+    except (UnusableReplyError, aiohttp.ClientError, TimeoutError, OSError) as error:
+        return type(error).__name__  # its words may hold the address
+    finally:
+        await client.close()
+    return "" if reply.status < 300 else f"HTTP {reply.status}"

@@ -8,19 +8,9 @@ from urllib.parse import urlsplit
 
 from hellofresh.core.errors import ReleaseError, UsageError
 from hellofresh.core.net.below import BelowError, FilesBelow, files_below
-from hellofresh.releases.life.manifest import PREVIOUS
-from hellofresh.releases.verify.files import (
-    MANIFEST,
-    MAX_HISTORY_BYTES,
-    MAX_MANIFEST_BYTES,
-    MAX_VERSIONS,
-    CheckedManifest,
-    ManifestFile,
-    bad_path,
-    read_manifest,
-)
-
-__all__ = ["MAX_FILES", "MAX_TOTAL_BYTES", "fetch_release"]
+from hellofresh.releases.life.manifest import MANIFEST, PREVIOUS
+from verifier import Manifest, bad_path, read_manifest
+from verifier.manifest import MAX_HISTORY_BYTES, MAX_MANIFEST_BYTES, MAX_VERSIONS
 
 MAX_FILES = 200
 MAX_TOTAL_BYTES = 4_000_000_000
@@ -57,11 +47,11 @@ async def _fetch(base: str, folder: Path, timeout_s: float, quiet_s: float) -> N
     async with files_below(base, most_bytes=MAX_TOTAL_BYTES, timeout_s=timeout_s, quiet_s=quiet_s) as files:
         client = _Client(files, base, folder)
         await client.take(MANIFEST, MAX_MANIFEST_BYTES)
-        opened = client.manifest(MANIFEST)
-        client.check(opened.manifest)
-        for entry in opened.manifest.files:
-            await client.take(entry.path, entry.size)
-        await client.take_history(opened.manifest)
+        manifest = client.manifest(MANIFEST)
+        client.check(manifest)
+        for entry in manifest["files"]:
+            await client.take(entry["path"], entry["size"])
+        await client.take_history(manifest)
 
 
 class _Client:
@@ -70,19 +60,20 @@ class _Client:
     def __init__(self, files: FilesBelow, base: str, folder: Path) -> None:
         self._files, self._base, self._folder = files, base, folder
 
-    def manifest(self, name: str) -> ManifestFile:
+    def manifest(self, name: str) -> Manifest:
         """Read a manifest that was fetched."""
         try:
             return read_manifest(self._folder / name)
         except ValueError as error:
             raise ReleaseError(str(error), where=f"{self._base}{name}", code="damaged-release") from None
 
-    def check(self, manifest: CheckedManifest) -> None:
+    def check(self, manifest: Manifest) -> None:
         """Refuse what must not be fetched at all."""
-        wrong = [fault for entry in manifest.files if (fault := bad_path(entry.path))]
-        total = sum(entry.size for entry in manifest.files)
-        if len(manifest.files) > MAX_FILES or total > MAX_TOTAL_BYTES:
-            wrong.append(f"{len(manifest.files):,} files of {total:,} bytes")
+        files = manifest["files"]
+        wrong = [fault for entry in files if (fault := bad_path(entry["path"]))]
+        total = sum(entry["size"] for entry in files)
+        if len(files) > MAX_FILES or total > MAX_TOTAL_BYTES:
+            wrong.append(f"{len(files):,} files of {total:,} bytes")
         if wrong:
             raise ReleaseError(
                 wrong[0],
@@ -91,20 +82,20 @@ class _Client:
                 code="unsafe-release",
             )
 
-    async def take_history(self, newest: CheckedManifest) -> None:
+    async def take_history(self, newest: Manifest) -> None:
         """Fetch the manifests before one, as far as each is the one that the next names."""
-        newer = newest
+        newer, oldest = newest, newest["version"] - MAX_VERSIONS
         self._files.left = min(self._files.left, MAX_HISTORY_BYTES)
-        while newer.version > 1 and newer.previous is not None and newest.version - newer.version <= MAX_VERSIONS:
-            path = f"{PREVIOUS}/{newer.version - 1}.json"
+        while newer["version"] > max(1, oldest - 1) and newer["previous"] is not None:
+            path = f"{PREVIOUS}/{newer['version'] - 1}.json"
             await self.take(path, MAX_MANIFEST_BYTES)
             older = self.manifest(path)
-            if older.sha256 != newer.previous.sha256 or older.manifest.version != newer.version - 1:
+            if older.sha256 != newer["previous"]["sha256"] or older["version"] != newer["version"] - 1:
                 return  # checking names it
-            newer = older.manifest
+            newer = older
 
     async def take(self, name: str, most: int) -> None:
-        """Fetch one file of at most so many bytes."""
+        """Fetch one file, of at most this many bytes."""
         if not await self._files.take(name, self._folder / name, most_bytes=most):
             raise _failed(f"{self._base}{name}", "the server has no such file")
 

@@ -1,4 +1,4 @@
-"""Where texts of samples that are taken down lie besides their release, and how to erase them there."""
+"""Taking samples down, and where their texts lie besides their release and how to erase them there."""
 
 from __future__ import annotations
 
@@ -14,24 +14,44 @@ from hellofresh.core.files import canonical_json, read_jsonl, sha256_text
 from hellofresh.core.quarters import Quarter
 from hellofresh.core.stages import Stage
 from hellofresh.core.workspace import Workspace
+from hellofresh.releases import TakedownReport, prospective_splits, take_down
 from hellofresh.releases.candidates.collection import amend_account
 from hellofresh.releases.candidates.rows import read_candidates
-from hellofresh.releases.draw.prospective import prospective_splits
 from hellofresh.releases.erasure import LEAST, Erasure, find_files
 from hellofresh.releases.publish import publish_to_folder
 from hellofresh.results.board.build import build_board
 from hellofresh.runs.journal import Journal
 from hellofresh.runs.plan import is_running
 from hellofresh.tasks import TASKS, Task, get_task
-from hellofresh.tasks.samples import Sample
-
-__all__ = ["Everywhere", "Holders"]
+from hellofresh.tasks.images import media_of
+from hellofresh.tasks.samples import MAIN, PROSPECTIVE, Sample
 
 _Split = tuple[Edition, str, str]
 _ANSWERS = {"journal.sqlite", "responses.jsonl", "transcripts.jsonl", "traces.jsonl", "errors.jsonl"}
 """Files of a run whose rows about a sample go with it, whatever they say. Its predictions hold verdicts and no text."""
 _MADE_ANEW = ("publication.json", "hellofresh-export.json")
 """Files by which a folder is known that a command makes as a whole, with hashes of all that is in it."""
+
+
+def take_down_with_pictures(
+    workspace: Workspace, edition: Edition, task: Task, reasons: Mapping[str, str], split: str = MAIN
+) -> TakedownReport:
+    """Delete the pictures that samples name from the workspace, as long as the samples are there, and take them down.
+
+    Raises:
+        DataError: if the samples or the pictures are damaged.
+        UsageError, ReleaseError: as `hellofresh.releases.take_down`.
+    """
+    if workspace.pictures.is_dir():
+        from hellofresh.evidence.web.pictures import PictureCache  # with the way to the web, which few takedowns need
+
+        with PictureCache(workspace.pictures) as cache:
+            public = workspace.release(edition, task.name, split) / "samples.jsonl"
+            for path in (path for path in _sample_files(workspace, edition, task.name, split) if path != public):
+                rows = (row for row in read_jsonl(path) if row["id"] in reasons and row.get("media"))
+                for line in [canonical_json(row) for row in rows]:
+                    cache.forget(media_of(task.parse_sample(line, where=str(path))))
+    return take_down(workspace, edition, task, reasons, now(), split=split)
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,15 +162,14 @@ def _is_made_anew(path: Path) -> bool:
 
 
 def _splits(workspace: Workspace) -> Iterator[_Split]:
-    yield from ((edition, task, "main") for edition, task in workspace.released())
-    yield from ((edition, task, "prospective") for edition, task in prospective_splits(workspace))
+    yield from ((edition, task, MAIN) for edition, task in workspace.released())
+    yield from ((edition, task, PROSPECTIVE) for edition, task in prospective_splits(workspace))
 
 
 def _sample_files(workspace: Workspace, edition: Edition, task: str, split: str) -> list[Path]:
-    below = "" if split == "main" else split
-    folders = (workspace.release(edition, task) / below, workspace.private(edition, task) / below)
-    paths = [folder / "samples.jsonl" for folder in folders]
-    return [path for path in [*paths, *([workspace.hydrated(edition, task)] if not below else [])] if path.is_file()]
+    folders = (workspace.release(edition, task, split), workspace.private(edition, task, split))
+    filled_in = [workspace.hydrated(edition, task)] if split == MAIN else []
+    return [path for path in [*(folder / "samples.jsonl" for folder in folders), *filled_in] if path.is_file()]
 
 
 def _full_samples(workspace: Workspace, ids: frozenset[str]) -> Iterator[Sample]:

@@ -1,0 +1,96 @@
+"""`hellofresh quarter`: where each quarter stands, and doing all that is due."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from hellofresh.cli._output import CommandOutput
+from hellofresh.cli.release.steps import ShownSteps
+from hellofresh.config import Settings
+from hellofresh.core.clock import now
+from hellofresh.core.editions import quarters_of
+from hellofresh.core.errors import HelloFreshError
+from hellofresh.core.files import sweep_leftovers, write_bytes
+from hellofresh.core.net.lock import locked
+from hellofresh.core.quarters import Quarter, utc_text
+from hellofresh.core.workspace import Workspace
+from hellofresh.pipeline.daily import Day, StepState, due_evaluations, named, post_summary, steps_due, summary_of
+from hellofresh.releases import QuarterState, state_of
+from hellofresh.runs.evaluate import foresee
+from hellofresh.tasks import TASKS, get_task
+from hellofresh.tasks.samples import to_json
+
+
+def run(options: argparse.Namespace, output: CommandOutput) -> int:
+    workspace, settings = Workspace.from_environment(), Settings.load()
+    if options.dry_run:
+        _show_plan(workspace, settings, output)
+        return 0
+    # Results of the steps are of no use here: each says in a line what it did.
+    day = Day(ShownSteps(workspace, options.submissions, CommandOutput(as_json=True)), settings)
+    with locked(workspace.root / "locks" / "quarter-run.lock", what="running 'hellofresh quarter run'"):
+        sweep_leftovers(workspace.root)
+        if settings.daily.export is not None:
+            sweep_leftovers(Path(settings.daily.export).resolve().parent, deep=False)
+        day.all_steps()
+    failed = [result for result in day.results if result.state is not StepState.DONE]
+    summary = summary_of(workspace, day.results)
+    output.result([{"step": one.name, "state": str(one.state), "detail": one.detail} for one in day.results])
+    output.text(summary)
+    if options.summary is not None:
+        write_bytes(options.summary, f"{summary}\n".encode())
+    variable = settings.daily.hook_variable
+    if variable is not None and (failed or not settings.daily.hook_on_failure):
+        post_summary(variable, summary)
+    return 1 if failed else 0
+
+
+def _show_plan(workspace: Workspace, settings: Settings, output: CommandOutput) -> None:
+    """What is due, and what it may cost; nothing is written."""
+    due = [(step, "", "") for step in steps_due(workspace, settings)]
+    for evaluation in due_evaluations(workspace, settings):
+        name = named(evaluation)
+        try:
+            ahead = foresee(workspace, evaluation)
+        except HelloFreshError as error:
+            due.append((name, f"cannot begin: {error.what}", ""))
+            continue
+        if ahead.calls:
+            due.append((name, f"{ahead.calls:,} requests", f"{_usd(ahead.cost_usd)}, at most {_usd(ahead.most_usd)}"))
+    output.result([{"step": step, "requests": requests, "cost": cost} for step, requests, cost in due])
+    output.table(f"Due at {utc_text(now())}", ("step", "requests", "cost"), due)
+    output.text("Collecting, scoring, board and publishing are repeated where their inputs have changed.")
+
+
+def _usd(amount: float | None) -> str:
+    return "unknown" if amount is None else f"{amount:.2f} USD"
+
+
+def status(options: argparse.Namespace, output: CommandOutput) -> int:
+    workspace, moment = Workspace.from_environment(), now()
+    rule = Settings.load().release.calendar.rule
+    released = workspace.released()
+    known = quarters_of(edition for edition, _ in released)
+    quarters = options.quarter or [*known, Quarter.containing(moment)]
+    states = [
+        state_of(workspace, quarter, get_task(name), moment, rule)
+        for quarter in sorted(set(quarters))
+        for name, task in TASKS.items()
+        if (quarter, name) in released or (task.is_living and not any(known == quarter for known, _ in released))
+    ]
+    output.result([_as_json(state) for state in states])
+    rows = [
+        (str(state.quarter), state.task, str(state.phase), "" if state.samples is None else state.samples)
+        for state in states
+    ]
+    output.table(f"Quarters at {utc_text(moment)}", ("quarter", "task", "phase", "samples"), rows)
+    for quarter in dict.fromkeys(state.quarter for state in states):
+        steps = {state.next_step: state.task for state in states if state.quarter == quarter}
+        for step, task in steps.items():
+            output.text(f"{quarter}{f' ({task})' if len(steps) > 1 else ''} {step}")
+    return 0
+
+
+def _as_json(state: QuarterState) -> dict[str, object]:
+    return {**to_json(state), "quarter": str(state.quarter), "calendar": state.calendar.to_json()}

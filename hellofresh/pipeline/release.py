@@ -1,0 +1,291 @@
+"""The whole path from sources to the board: what `make release` runs. Every step is a command of its own too."""
+
+from __future__ import annotations
+
+import time
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
+
+from hellofresh.config import Settings
+from hellofresh.core.clock import now
+from hellofresh.core.editions import Edition, Frozen
+from hellofresh.core.errors import DataError, HelloFreshError, ReleaseError, UnknownNameError
+from hellofresh.core.quarters import Quarter, utc_text
+from hellofresh.core.workspace import Workspace
+from hellofresh.pipeline.sources import SourceRequest, collection_jobs
+from hellofresh.pipeline.steps import Steps
+from hellofresh.pipeline.takedown import take_down_with_pictures
+from hellofresh.releases import (
+    Built,
+    Prospective,
+    ResolutionReport,
+    build_prospective,
+    build_release,
+    gone_samples,
+    labels_are_public,
+    load_prospective,
+    prospective_splits,
+    resolve,
+    reveal,
+)
+from hellofresh.releases.candidates.collection import CollectionJob
+from hellofresh.releases.publish import publish_to_folder
+from hellofresh.releases.settings import ReleaseSettings
+from hellofresh.results.board.build import build_board
+from hellofresh.runs.evaluation import Evaluation
+from hellofresh.tasks import Task, get_task
+from hellofresh.tasks.samples import MAIN, PROSPECTIVE
+
+LEAVES_OUT = {"no-training-labels", "no-texts", "baseline-regime", "no-such-class"}
+"""Errors for which a model is left out with a note: nothing to learn from, samples whose texts are not filled in, or a
+regime that changes only the prompt, which a baseline does not read, or a class that the task does not have."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReleaseRequest:
+    """What was asked for on the command line; empty parts are taken from the settings.
+
+    Attributes:
+        sources: where samples come from.
+        models: empty for the configured ones.
+        limit: samples a task and quarter.
+        analyses: whether to make the analyses of scored quarters.
+        datasets: imported data sets to evaluate and score too, by name or by edition.
+    """
+
+    sources: SourceRequest
+    models: tuple[str, ...] = ()
+    limit: int | None = None
+    analyses: bool = True
+    datasets: tuple[str, ...] = ()
+
+
+def run_release(steps: Steps, settings: Settings, request: ReleaseRequest) -> None:
+    """Collect, build, evaluate, score, analyse, build the board and publish.
+
+    Raises:
+        HelloFreshError: from the first step that fails; the finished ones need not be repeated.
+    """
+    start, workspace = time.monotonic(), steps.workspace
+    datasets = _named_datasets(workspace, request.datasets)
+    releases = _collect_and_build(steps, settings, request.sources)
+    steps.built(releases)
+    for quarter, name in living(workspace):
+        if reveal(workspace, quarter, get_task(name), now()):
+            steps.say(f"{name} {quarter}: labels and salts are public now.")
+    drop_gone(steps)
+    models = request.models or tuple(settings.evaluate.models)
+    by_edition: dict[Edition, list[Task]] = defaultdict(list)
+    for edition, name in [*((built.quarter, built.task) for built in releases), *datasets]:
+        by_edition[edition].append(get_task(name))
+    for edition in sorted(by_edition):
+        for task in by_edition[edition]:
+            if task.classes:  # what models write is judged by others
+                _evaluate(steps, settings, request, (edition, task, models))
+        steps.score(edition)
+    _score_others(steps, set(by_edition))
+    run_lane(steps, models)
+    if request.analyses:
+        steps.analyse()
+    board = build_board(workspace)
+    state = "unchanged, skipped" if board.skipped else "written"
+    steps.say(f"Board of {', '.join(board.quarters)} in {board.folder}: {state}. Look at it with: make leaderboard")
+    publish_opened(steps)
+    steps.say(f"Finished in {time.monotonic() - start:.0f} s.")
+
+
+def _named_datasets(workspace: Workspace, names: Sequence[str]) -> list[tuple[Edition, str]]:
+    """The imported editions of data sets that are named, with their tasks."""
+    imported = [(edition, task) for edition, task in workspace.released() if isinstance(edition, Frozen)]
+    found: list[tuple[Edition, str]] = []
+    for name in names:
+        own = [(edition, task) for edition, task in imported if name in (edition.name, str(edition))]
+        if not own:
+            raise UnknownNameError(
+                "data set",
+                name,
+                {edition.name for edition, _ in imported},
+                fix="Import it first: hellofresh dataset import NAME, or hellofresh rate import muse PATH.",
+            )
+        found += own
+    return found
+
+
+def living(workspace: Workspace) -> list[tuple[Quarter, str]]:
+    """The released quarters: a frozen data set has no calendar to follow."""
+    return [(edition, name) for edition, name in workspace.released() if isinstance(edition, Quarter)]
+
+
+def drop_gone(steps: Steps) -> None:
+    """Take down the samples whose posts were found to have been taken away since they were released."""
+    workspace = steps.workspace
+    for quarter, name in living(workspace):
+        if workspace.gone(quarter, name).is_file():
+            gone = gone_samples(workspace, quarter, get_task(name))
+            if not gone:
+                continue
+            done = take_down_with_pictures(workspace, quarter, get_task(name), gone)
+            if done.ids:
+                steps.say(f"{name} {quarter}: {len(done.ids)} samples taken down: their posts were deleted.")
+
+
+def _score_others(steps: Steps, done: AbstractSet[Edition]) -> None:
+    """Score the other editions that are revealed or were scored: what came in or was taken down since counts there."""
+    workspace = steps.workspace
+    released = workspace.released()
+    for edition in sorted({found for found, _ in released} - done):
+        revealed = all(labels_are_public(workspace, edition, name) for found, name in released if found == edition)
+        if revealed or workspace.is_scored(edition):
+            try:
+                steps.score(edition)
+            except DataError as error:
+                if error.code != "nothing-to-score":
+                    raise
+                steps.say(f"note: {edition} has no scores: no model was evaluated on it.")
+
+
+def publish_opened(steps: Steps) -> None:
+    """Publish what is public by now to the workspace's own folder."""
+    try:
+        steps.published(publish_to_folder(steps.workspace, steps.workspace.published, now()))
+    except ReleaseError as error:
+        if error.code != "nothing-open":
+            raise
+        steps.say("note: nothing is published yet: no quarter has opened.")
+
+
+def _collect_and_build(steps: Steps, settings: Settings, request: SourceRequest) -> list[Built]:
+    further = settings.sources.further_tasks
+    found = [
+        collect_and_build(steps, settings, job, named=bool(request.quarters) and job.task.name not in further)
+        for job in collection_jobs(steps.workspace, settings, request)
+    ]
+    releases = [built for built in found if built is not None]
+    if not releases:
+        raise DataError("no quarter could be released", fix="Name one that the sources cover.", code="no-candidates")
+    return sorted(releases, key=lambda built: (built.quarter, built.task))
+
+
+def collect_and_build(steps: Steps, settings: Settings, job: CollectionJob, *, named: bool = False) -> Built | None:
+    """Collect one quarter of one task and build its release; None where the source does not cover it.
+
+    Raises:
+        DataError: if somebody named the quarter and the source does not cover it.
+    """
+    try:
+        steps.collect(job)
+        if settings.release.prospective.enabled and now() < settings.release.calendar.of(job.quarter).opens:
+            _draw_prospective(steps, settings, job)
+        return build(steps.workspace, settings.release, job.quarter, job.task)
+    except DataError as error:
+        # A source need not cover a quarter that nobody named; what is named must be there.
+        if named or error.code not in {"no-candidates", "no-recent-changes", "empty-release"}:
+            raise
+        steps.say(f"note: left out: {error}")
+        return None
+
+
+def build(workspace: Workspace, settings: ReleaseSettings, quarter: Quarter, task: Task) -> Built:
+    """Build the release of a quarter and task as the settings say; raises as `build_release`."""
+    return build_release(
+        workspace,
+        quarter,
+        task,
+        seed=settings.seed,
+        cap=settings.caps.get(task.name, task.cap),
+        texts=settings.texts(task.name),
+        calendar=settings.calendar.of(quarter),
+    )
+
+
+def _draw_prospective(steps: Steps, settings: Settings, job: CollectionJob) -> None:
+    """Publish what nobody has decided yet, once for a quarter that has not opened."""
+    try:
+        draw(steps.workspace, settings.release, job.quarter, job.task, steps.say)
+    except ReleaseError as error:
+        if error.code != "no-pending":
+            raise
+        steps.say(f"note: no prospective split: {error}")
+
+
+def draw(
+    workspace: Workspace, settings: ReleaseSettings, quarter: Quarter, task: Task, say: Callable[[str], None]
+) -> Prospective:
+    """Draw the prospective split of a quarter and task, and say so.
+
+    Raises:
+        ReleaseError: if there is nothing to draw from.
+    """
+    drawn = build_prospective(
+        workspace,
+        quarter,
+        task,
+        seed=settings.seed,
+        cap=settings.caps.get(task.name, task.cap),
+        days=settings.prospective.days,
+        moment=now(),
+        texts=settings.texts(task.name),
+    )
+    state = "unchanged, skipped" if drawn.skipped else "published"
+    say(
+        f"{task.name} {quarter}, prospective: {drawn.samples} of {drawn.pending} undecided samples, {state}; "
+        f"predictions are due before {utc_text(drawn.deadline)}"
+    )
+    return drawn
+
+
+def resolve_split(
+    workspace: Workspace, quarter: Quarter, task: Task, say: Callable[[str], None], *, final: bool = False
+) -> ResolutionReport | None:
+    """Resolve one prospective split, and say what became of it; raises as `resolve`."""
+    resolved = resolve(workspace, quarter, task, now(), final=final)
+    what = f"{task.name} {quarter}, prospective"
+    if resolved is None:
+        say(f"{what}: not resolved; it takes a later collection with --pending, after the deadline")
+    elif resolved.waiting:
+        say(f"{what}: {resolved.labels} decided, {resolved.waiting} may still be: collect again later")
+    else:
+        dropped = ", ".join(f"{number} {reason}" for reason, number in resolved.dropped.items() if number)
+        state = " (unchanged, skipped)" if resolved.skipped else ""
+        say(f"{what}: {resolved.labels} labels{state}; dropped: {dropped or 'none'}")
+    return resolved
+
+
+def run_lane(steps: Steps, models: Sequence[str]) -> None:
+    """What is due of prospective splits: asks models while it may, resolves and scores."""
+    workspace = steps.workspace
+    for quarter, name in prospective_splits(workspace):
+        task = get_task(name)
+        if now() < load_prospective(workspace, quarter, task).days.deadline:
+            for model in models:
+                _ask(steps, Evaluation(quarter, task, model, split="prospective"), {"no-training-labels", "no-texts"})
+        else:
+            resolve_split(workspace, quarter, task, steps.say)
+    for quarter in sorted({quarter for quarter, _ in prospective_splits(workspace)}):
+        try:
+            steps.score(quarter, PROSPECTIVE)
+        except HelloFreshError as error:
+            if error.code != "nothing-to-score":
+                raise
+
+
+def _evaluate(
+    steps: Steps, settings: Settings, request: ReleaseRequest, which: tuple[Edition, Task, tuple[str, ...]]
+) -> None:
+    edition, task, models = which
+    limit = settings.evaluate.limit if request.limit is None else request.limit
+    for regime in settings.evaluate.regimes:
+        for model in models:
+            _ask(steps, Evaluation(edition=edition, task=task, model=model, regime=regime, limit=limit), LEAVES_OUT)
+
+
+def _ask(steps: Steps, evaluation: Evaluation, leaves_out: AbstractSet[str]) -> None:
+    try:
+        steps.evaluate(evaluation)
+    except HelloFreshError as error:
+        if error.code not in leaves_out:
+            raise
+        where = f"{evaluation.task.name} {evaluation.edition}" if evaluation.split == MAIN else "the prospective split"
+        steps.say(f"note: {evaluation.model} is left out on {where}: {error.what}")

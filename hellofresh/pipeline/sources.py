@@ -1,0 +1,133 @@
+"""Where samples come from: what the command line names, else what the settings name; and when dumps are wanted."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, time, timedelta
+from pathlib import Path
+
+from collectors import notes
+from collectors.jobs import bundled_jobs, configured_jobs
+from hellofresh.config import NotesSourceSettings, Settings, SourceSettings, WikiSourceSettings
+from hellofresh.core.calendar import CalendarRule
+from hellofresh.core.clock import now
+from hellofresh.core.errors import HelloFreshError, UsageError
+from hellofresh.core.quarters import Quarter
+from hellofresh.core.workspace import Workspace
+from hellofresh.releases.candidates.collection import CollectionJob
+from hellofresh.tasks import Task
+from hellofresh.tasks.outputs import Response
+from hellofresh.tasks.samples import Sample
+
+DAYS_WAITED = 3
+"""Days for which a dump is waited for; then the newest takes its place."""
+
+
+def snapshot_day(today: date, rule: CalendarRule, every: int) -> date:
+    """The newest day up to today whose dump is wanted.
+
+    Days are counted back from the last one before each opening, and none follows until the quarter has opened. So the
+    dumps that releases are made of follow from the calendar alone, and not from which day the machine was down or the
+    source late.
+
+    Args:
+        today: the day.
+        rule: the calendar.
+        every: days from one snapshot to the next.
+    """
+    quarter = Quarter.containing(datetime.combine(today, time(), UTC))
+    nearby = (quarter.previous().previous().previous(), quarter.previous().previous(), quarter.previous(), quarter)
+    before, opened, following = date.min, date.min, date.max
+    for one in nearby:
+        last = rule.settles(one)
+        if last >= today:
+            following = min(following, last)
+        else:
+            before, opened = last, rule.of(one).opens.date()
+    periods = -(-(following - today).days // every)
+    wanted = following - timedelta(days=periods * every)
+    return wanted if wanted >= opened else before
+
+
+def fill_texts(
+    workspace: Workspace,
+    task: Task,
+    source: notes.NotesSource,
+    samples: Sequence[Sample],
+    *,
+    progress: Callable[[str], None],
+    warn: Callable[[str], None],
+) -> Mapping[str, Sample | str]:
+    """The texts of samples from X, by id, or why one cannot be had; see `collectors.notes`."""
+    if task.output is Response:  # a post without a note
+        return notes.fill_posts(samples, source, progress=progress, warn=warn)
+    workdir = workspace.raw(task.name, "hydrate")
+    return notes.fill_notes(samples, source, workdir=workdir, progress=progress, warn=warn)
+
+
+@dataclass(frozen=True, slots=True)
+class SourceRequest:
+    """Sources that are named on the command line; where none is, the configured ones are used.
+
+    Attributes:
+        quarters: empty for the current and the previous one.
+        notes_dump, notes_posts, notes_posts_from, wiki_dumps: with any dump, the configured sources are not used.
+        settled: whether a wiki is asked about a quarter once all of it is decided, and afresh; else whenever it is run,
+            and what was asked before is not asked again.
+    """
+
+    quarters: tuple[Quarter, ...] = ()
+    notes_dump: Path | None = None
+    notes_posts: Path | None = None
+    notes_posts_from: tuple[str, ...] = ()
+    wiki_dumps: tuple[Path, ...] = ()
+    settled: bool = False
+
+    @property
+    def named(self) -> SourceSettings | None:
+        """The sources that are named; None where none is."""
+        found: dict[str, object] = {}
+        if self.notes_dump is not None:
+            posts = None if self.notes_posts is None else str(self.notes_posts)
+            found["x-notes"] = NotesSourceSettings(
+                dump=str(self.notes_dump), posts=posts, posts_from=list(self.notes_posts_from)
+            )
+        if self.wiki_dumps:
+            found["wikipedia-edits"] = WikiSourceSettings(dump=[str(path) for path in self.wiki_dumps])
+        return SourceSettings.model_validate(found) if found else None
+
+
+def collection_jobs(
+    workspace: Workspace,
+    settings: Settings,
+    request: SourceRequest,
+    failed: Callable[[str, HelloFreshError], None] | None = None,
+) -> list[CollectionJob]:
+    """What is to be collected, quarter by quarter; of the bundled sample where no source is named or configured.
+
+    Args:
+        workspace, settings: where, and from what.
+        request: the sources that are named, which go before the configured ones, and the quarters.
+        failed: called with a source that fails, so that the others are collected; by default its error is raised.
+
+    Raises:
+        UsageError: if the bundled sample does not have a quarter that is named.
+    """
+    settings = settings.model_copy(update={"sources": request.named or settings.sources})
+    if not settings.sources.any:
+        jobs = bundled_jobs(workspace)
+        known = sorted({job.quarter for job in jobs})
+        for quarter in request.quarters:
+            if quarter not in known:
+                raise UsageError(
+                    f"the bundled sample has no {quarter}",
+                    expected=" or ".join(str(item) for item in known),
+                    fix="Name a source: NOTES_DUMP=DIR or WIKI_DUMP=FILE with make, or hellofresh.toml.",
+                    code="no-source",
+                )
+        return [job for job in jobs if job.quarter in (request.quarters or known)]
+    current, jobs = Quarter.containing(now()), []
+    for quarter in request.quarters or (current.previous(), current):
+        jobs += configured_jobs(workspace, settings, quarter, afresh=request.settled, failed=failed)
+    return jobs

@@ -1,0 +1,172 @@
+"""The verifier stands alone, says what it did not check, and looks at the tables that people load."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+import verifier
+from hellofresh.core.files import read_json, read_jsonl, sha256_file, write_json, write_jsonl
+from hellofresh.core.workspace import Workspace
+from hellofresh.releases import CalendarRule, reveal
+from hellofresh.releases.publish import publish_to_folder
+from hellofresh.results.reveal import publish_results
+from hellofresh.results.scores import score_quarter
+from hellofresh.runs.evaluate import evaluate
+from hellofresh.runs.evaluation import Evaluation
+from verifier import Check, publication_checks, repeat_checks, report_lines, verify_release
+
+BLOCKED = ("hellofresh", "collectors", "pydantic", "polars", "scipy")
+
+
+@pytest.fixture
+def scored(make: Any, quarter: Any, notes_task: Any, tmp_path: Path) -> Workspace:
+    """A revealed release with the scores of one system."""
+    make.release(make.notes(3, 3))
+    workspace: Workspace = make.workspace()
+    evaluate(workspace, Evaluation(quarter, notes_task, "coin"), lambda _: None)
+    reveals = CalendarRule().of(quarter).reveals
+    reveal(workspace, quarter, notes_task, reveals)
+    publish_results(workspace, score_quarter(workspace, quarter, tmp_path / "none", reveals))
+    return workspace
+
+
+def consistent(folder: Path) -> None:
+    """Make the manifest list what is there, as somebody who tampers would."""
+    manifest: Any = read_json(folder / "manifest.json")
+    for entry in manifest["files"]:
+        path = folder / entry["path"]
+        entry |= {"size": path.stat().st_size, "sha256": sha256_file(path), "rows": path.read_bytes().count(b"\n")}
+    write_json(folder / "manifest.json", manifest)
+
+
+def by_name(checks: list[Check]) -> dict[str, Check]:
+    return {check.name: check for check in checks}
+
+
+def test_a_copy_of_its_folder_runs_where_nothing_else_is_installed(
+    scored: Workspace, quarter: Any, tmp_path: Path
+) -> None:
+    empty = tmp_path / "empty"
+    shutil.copytree(Path(verifier.__file__).parent, empty / "verifier")
+    shutil.copytree(scored.release(quarter, "x-notes"), empty / "x-notes")
+    arguments = ["x-notes", "--figure", "system=coin"]
+    code = (
+        f"import runpy, sys; sys.modules.update(dict.fromkeys({BLOCKED})); sys.path.insert(0, '.')\n"
+        f"sys.argv[1:] = {arguments}; runpy.run_module('verifier', run_name='__main__')"
+    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=empty, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    *_, figure, _, last = done.stdout.splitlines()
+    assert "coin" in figure
+    assert last.startswith("11 checks passed. Not checked: whether the sources are genuine;")
+    assert "all passed" not in done.stdout
+
+
+def test_only_where_everything_was_checked_all_is_said_to_have_passed() -> None:
+    assert list(report_lines([Check("r", "files", "fine")]))[-1] == "1 checks, all passed."
+    some = [Check("r", "files", "fine"), Check("r", "scores", "fine", unchecked=("ratings",))]
+    assert list(report_lines(some))[-1] == "2 checks passed. Not checked: ratings."
+    wrong = [*some, Check("r", "labels", "", ("another",))]
+    assert list(report_lines(wrong))[-1] == "3 checks, 1 failed. Not checked: ratings."
+
+
+def test_a_metric_that_is_not_known_is_not_checked_and_not_a_fault(scored: Workspace, quarter: Any) -> None:
+    folder = scored.release(quarter, "x-notes")
+    rows: list[Any] = list(read_jsonl(folder / "scores.jsonl"))
+    strange = [{**row, "metric": "surprise", "value": 0.1} for row in rows if row["metric"] == "accuracy"]
+    write_jsonl(folder / "scores.jsonl", sorted([*rows, *strange], key=lambda row: (row["origin"], row["period"])))
+    consistent(folder)
+    scores = by_name(verify_release(folder))["scores"]
+    assert scores.ok
+    assert "scores by surprise, which is not known here" in scores.unchecked
+
+
+@pytest.mark.parametrize("name", ["scores.jsonl", "predictions.jsonl"])
+def test_an_unknown_field_is_found(scored: Workspace, quarter: Any, name: str) -> None:
+    folder = scored.release(quarter, "x-notes")
+    rows = list(read_jsonl(folder / name))
+    rows[0]["more"] = 1
+    write_jsonl(folder / name, rows)
+    consistent(folder)
+    assert any("more: not a field" in fault for check in verify_release(folder) for fault in check.faults)
+
+
+def test_scores_in_another_order_are_found(scored: Workspace, quarter: Any) -> None:
+    folder = scored.release(quarter, "x-notes")
+    write_jsonl(folder / "scores.jsonl", list(read_jsonl(folder / "scores.jsonl"))[::-1])
+    consistent(folder)
+    assert any("not in its place" in fault for fault in by_name(verify_release(folder))["scores"].faults)
+
+
+def test_an_unknown_field_of_a_manifest_is_named_as_not_checked(scored: Workspace, quarter: Any) -> None:
+    folder = scored.release(quarter, "x-notes")
+    write_json(folder / "manifest.json", read_json(folder / "manifest.json") | {"padding": 1})
+    assert "what the manifest says under padding" in by_name(verify_release(folder))["manifest"].unchecked
+
+
+def test_a_folder_beside_the_tasks_of_an_edition_is_a_release_or_wrong(scored: Workspace, quarter: Any) -> None:
+    beside = scored.release(quarter, "x-notes").with_name("x")
+    write_json(beside / "manifest.json", {"quarters": []})
+    write_jsonl(beside / "labels.jsonl", [{"id": "xn-1", "label": 1}])
+    assert beside in verifier.find_releases(scored.root / "releases")
+    assert not verify_release(beside)[0].ok
+
+
+def test_versions_of_a_data_set_are_not_said_to_share_nothing(scored: Workspace, quarter: Any, tmp_path: Path) -> None:
+    folder = scored.release(quarter, "x-notes")
+    other = tmp_path / "fever@300" / "fever"
+    shutil.copytree(folder, other)
+    write_json(other / "manifest.json", read_json(other / "manifest.json") | {"edition": "fever@300"})
+    (check,) = repeat_checks([folder, other], [])
+    assert check.ok
+    assert check.said == "no sample of these is in another of 1 releases of quarters at hand"
+    assert check.unchecked == ("samples that versions of data sets share (fever@300)",)
+
+
+CHANGES: list[Callable[[pl.DataFrame], pl.DataFrame]] = [
+    lambda table: table.with_columns(label=1 - pl.col("label")),
+    lambda table: table.with_columns(period=pl.lit("2023-04")),
+    lambda table: table[::-1],
+    lambda table: table[1:],
+    lambda table: table.drop("label"),
+    lambda table: pl.concat([table, table[:1]]),
+]
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_a_published_table_that_says_otherwise_than_its_release_is_found(
+    scored: Workspace, tmp_path: Path, quarter: Any, change: Callable[[pl.DataFrame], pl.DataFrame]
+) -> None:
+    root = tmp_path / "published"
+    publish_to_folder(scored, root, CalendarRule().of(quarter).reveals)
+    checks = by_name(publication_checks(root))
+    assert all(check.ok for check in checks.values()), checks
+    assert checks["publication"].unchecked == ("README.md and croissant.json",)
+    (path,) = root.rglob("*.parquet")
+    change(pl.read_parquet(path)).write_parquet(path)
+    account: Any = read_json(root / "publication.json")
+    assert not by_name(publication_checks(root))["publication"].ok
+    for entry in account["files"]:
+        entry |= {"size": (root / entry["path"]).stat().st_size, "sha256": sha256_file(root / entry["path"])}
+    write_json(root / "publication.json", account)
+    checks = by_name(publication_checks(root))
+    assert checks["publication"].ok
+    assert checks["tables"].faults
+
+
+def test_a_file_that_no_account_of_a_publication_lists_is_found(
+    scored: Workspace, tmp_path: Path, quarter: Any
+) -> None:
+    root = tmp_path / "published"
+    publish_to_folder(scored, root, CalendarRule().of(quarter).reveals)
+    (root / "names.txt").write_text("somebody")
+    assert any("names.txt" in fault for fault in by_name(publication_checks(root))["publication"].faults)
+    assert verifier.publications_above(verifier.find_releases(root)) == [root]

@@ -1,0 +1,380 @@
+"""The outside of a release: its manifest, the files that it lists, and the manifests before it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from verifier.reading import COUNT, SHA256, Form, Row, canonical, file_hash, misfit, strict_json, text_hash
+
+MANIFEST, PREVIOUS, PROSPECTIVE = "manifest.json", "manifests", "prospective"
+SAMPLES, COMMITMENTS, LABELS = "samples.jsonl", "commitments.jsonl", "labels.jsonl"
+OUTCOMES, TOMBSTONES, PREDICTIONS, SCORES = "outcomes.jsonl", "tombstones.jsonl", "predictions.jsonl", "scores.jsonl"
+MAX_MANIFEST_BYTES = 50_000_000
+MAX_HISTORY_BYTES = 200_000_000
+"""Of all earlier versions of a manifest together."""
+MAX_VERSIONS = 1000
+_MOST_LEVELS = 16
+_NAME = "[A-Za-z0-9_-][A-Za-z0-9._-]{0,99}"
+_PATH = re.compile(rf"{_NAME}(/{_NAME}){{0,3}}")
+EDITION = re.compile(r"[12][0-9]{3}Q[1-4]|[a-z0-9]+(-[a-z0-9]+)*@[a-z0-9]+([.-][a-z0-9]+)*")
+"""A quarter, or a version of a data set."""
+
+_BY_LABEL: Form = {"positives?": (COUNT, None), "others?": [COUNT], "*": object}
+_TAKEDOWN = {"id": str, "reason": str, "date": str}
+_MAY_HAVE: dict[str, Form] = {
+    "calendar": {"*": str},
+    "previous": {"path": str, "sha256": SHA256},
+    "selection": {
+        "cap_per_class_and_period": range(1, COUNT.stop),
+        "periods": {"*": {**_BY_LABEL, "negatives?": (COUNT, None), "taken_per_class": COUNT}},
+        "classes?": range(1, 128),
+        "*": object,
+    },
+    "counts": {"*": {**_BY_LABEL, "negatives": COUNT}},
+    "prospective": {
+        "cap_per_period": range(1, COUNT.stop),
+        "periods": {"*": {"pending": COUNT, "taken": COUNT, "*": object}},
+        "*": object,
+    },
+    "draw": {"commitment": str, "key?": (str, None)},
+    "samples_at_opening": str,
+    "resolved": {"labels": COUNT, "dropped": {"*": COUNT}, "*": object},
+    "dataset": {
+        **dict.fromkeys(("name", "address", "published", "licence"), str),
+        "classes": [str],
+        "labels": [COUNT],
+        "content": SHA256,
+        "*": object,
+    },
+}
+_FORM: Form = {
+    "format": range(1, 3),
+    "version": range(1, COUNT.stop),
+    "task": str,
+    "edition": EDITION,
+    "source": str,
+    "split?": re.compile(f"main|{PROSPECTIVE}"),
+    "files": [{"path": str, "size": COUNT, "sha256": SHA256, "rows": COUNT}],
+    "revealed?": bool,
+    "texts?": re.compile("included|withheld"),
+    "takedowns?": [_TAKEDOWN],
+    **{f"{name}?": (form, None) for name, form in _MAY_HAVE.items()},
+    "*": object,
+}
+_LEFT_OUT: Row = {"split": "main", "texts": "included", "revealed": False, "takedowns": [], **dict.fromkeys(_MAY_HAVE)}
+_KNOWN = {name.rstrip("?") for name in _FORM}
+_NOT_CHECKED = {"across_quarters", "code", "collection", "commitments"}
+"""Fields that nothing in a release can confirm."""
+_FIXED = ("task", "edition", "source", "split", "texts", "calendar", "selection", "prospective", "dataset")
+
+
+@dataclass(frozen=True)
+class Manifest:
+    """A manifest, with the usual values of what it leaves out, and the SHA-256 of its bytes."""
+
+    said: Row
+    sha256: str
+
+    def __getitem__(self, name: str) -> Any:
+        return self.said[name]
+
+    @property
+    def edition(self) -> str:
+        """A quarter, or a version of a data set."""
+        return str(self["edition"])
+
+    @property
+    def is_main(self) -> bool:
+        """Whether it is of the main split."""
+        return bool(self["split"] == "main")
+
+    @property
+    def is_frozen(self) -> bool:
+        """Whether it is of a data set: no calendar, no draw, labels public from the start."""
+        return "@" in self.edition
+
+    @property
+    def name(self) -> str:
+        """Edition and task, and the split where it is not the main one."""
+        return f"{self.edition}/{self['task'][:80]}" + ("" if self.is_main else f"/{PROSPECTIVE}")
+
+    @cached_property
+    def hashes(self) -> Mapping[str, str]:
+        """SHA-256 of each file by path."""
+        return {entry["path"]: entry["sha256"] for entry in self["files"]}
+
+    @property
+    def drawn(self) -> Mapping[str, int]:
+        """Samples drawn by period."""
+        if (selection := self["selection"]) is not None:
+            classes = selection.get("classes", 2)
+            return {name: classes * period["taken_per_class"] for name, period in selection["periods"].items()}
+        periods = (self["prospective"] or {"periods": {}})["periods"]
+        return {name: period["taken"] for name, period in periods.items()}
+
+    @property
+    def opening_content(self) -> str:
+        """The hash of a data set's content by its own account: of samples as first published, and labels."""
+        samples = self["samples_at_opening"] or self.hashes.get(SAMPLES, "")
+        return text_hash(canonical({"labels": self.hashes.get(LABELS, ""), "samples": samples}))
+
+    @property
+    def unchecked(self) -> tuple[str, ...]:
+        """What it says that is not checked."""
+        unknown = sorted(self.said.keys() - _KNOWN - _NOT_CHECKED)
+        more = (f"what the manifest says under {', '.join(unknown)[:200]}",) if unknown else ()
+        return ("whether the sources are genuine", *more)
+
+
+def read_manifest(path: Path) -> Manifest:
+    """Read a manifest that may be anything.
+
+    Raises:
+        ValueError: with a phrase that says what is wrong.
+    """
+    if path.is_symlink() or not path.is_file():
+        raise ValueError("no such file")
+    if path.stat().st_size > MAX_MANIFEST_BYTES:
+        raise ValueError(f"larger than {MAX_MANIFEST_BYTES:,} bytes")
+    said = strict_json(path.read_bytes(), _MOST_LEVELS)
+    if isinstance(said, dict) and "quarter" in said and "edition" not in said:
+        said["edition"] = said.pop("quarter")
+    if wrong := misfit(said, _FORM):
+        raise ValueError(wrong)
+    assert isinstance(said, dict)
+    return Manifest({**_LEFT_OUT, **said}, file_hash(path))
+
+
+def statement_faults(manifest: Manifest) -> Iterator[str]:
+    """What a manifest says of calendar, samples and labels that cannot be."""
+    paths = [entry["path"] for entry in manifest["files"]]
+    if len(set(paths)) < len(paths):
+        yield "a file is listed twice"
+    if SAMPLES not in paths:
+        yield f"{SAMPLES} is not listed"
+    for name in (LABELS, PREDICTIONS, SCORES):
+        if name in paths and not (manifest["revealed"] or (manifest["resolved"] and name != LABELS)):
+            yield f"{name} is listed before the reveal"
+    if manifest["revealed"] and LABELS not in paths:
+        yield f"revealed, and {LABELS} is not listed"
+    if (PREDICTIONS in paths) != (SCORES in paths):
+        yield "predictions and scores belong together, and one is not listed"
+    if (manifest["draw"] or {}).get("key") is not None and not manifest["revealed"]:
+        yield "the key of the draw is there before the reveal"
+    yield from _dataset_faults(manifest) if manifest.is_frozen or manifest["dataset"] else _quarter_faults(manifest)
+
+
+def _dataset_faults(manifest: Manifest) -> Iterator[str]:
+    if (dataset := manifest["dataset"]) is None:
+        yield "it does not say which data set it holds"
+        return
+    if not manifest.is_frozen:
+        yield f"{manifest.edition} is a quarter, and it says that it holds a data set"
+    drawn = ("calendar", "selection", "prospective", "draw", "counts", "resolved")
+    if not manifest.is_main or any(manifest[part] is not None for part in drawn):
+        yield "a data set has no calendar, draw, counts by period or prospective split"
+    if not manifest["revealed"]:
+        yield "the labels of a data set are public from the start"
+    if len(dataset["labels"]) != len(dataset["classes"]):
+        yield "it does not say how many samples each class has"
+
+
+def _quarter_faults(manifest: Manifest) -> Iterator[str]:
+    yield from _calendar_faults(manifest["calendar"])
+    selection, drawn = manifest["selection"], manifest["prospective"]
+    if (selection is not None, drawn is not None) != (manifest.is_main, not manifest.is_main):
+        yield f"a release of the {manifest['split']} split must say how that split was drawn, and nothing of another"
+    if not manifest.is_main and manifest["revealed"]:
+        yield "a prospective split is resolved, never revealed"
+    if selection is not None:
+        yield from _selection_faults(manifest, selection)
+    if drawn is not None:
+        cap = drawn["cap_per_period"]
+        yield from (
+            f"{period[:20]} says that {item['taken']} were taken, of {item['pending']} with a cap of {cap}"
+            for period, item in drawn["periods"].items()
+            if item["taken"] != min(cap, item["pending"])
+        )
+
+
+def _calendar_faults(calendar: Mapping[str, str] | None) -> Iterator[str]:
+    if calendar is None:  # releases of early versions have none
+        return
+    try:
+        opens, deadline, reveals = (datetime.fromisoformat(calendar[name]) for name in ("opens", "deadline", "reveals"))
+        in_order = opens < deadline <= reveals
+        if any(moment.tzinfo is None for moment in (opens, deadline, reveals)):
+            raise ValueError
+    except (KeyError, ValueError, TypeError):
+        yield "the calendar must have opens, deadline and reveals, each a time in UTC"
+        return
+    if not in_order:
+        yield "the calendar must have the opening before the deadline, and the reveal not before the deadline"
+
+
+def _selection_faults(manifest: Manifest, selection: Row) -> Iterator[str]:
+    """What of each label was there is private until the reveal; releases of earlier versions said it at once."""
+    counts, cap, classes = manifest["counts"], selection["cap_per_class_and_period"], selection.get("classes", 2)
+    if counts is not None and not manifest["revealed"]:
+        yield "the counts by label are there before the reveal"
+    if counts is not None and counts.keys() != selection["periods"].keys():
+        yield "the counts by label are not of the periods that were drawn from"
+    for period, item in selection["periods"].items():
+        found = (counts or {}).get(period, item)
+        negatives, positives = found.get("negatives"), found.get("positives")
+        if negatives is None or (positives is None and classes > 1):
+            if manifest["revealed"]:
+                yield f"{period[:20]} does not say how many candidates of each label there were"
+            continue
+        offered = [count for count in (positives, negatives, *found.get("others", ())) if count is not None]
+        if len(offered) != classes:
+            yield f"{period[:20]} has counts of {len(offered)} labels, and there are {classes}"
+        if (taken := item["taken_per_class"]) != min(cap, *offered):
+            offers = " and ".join(map(str, offered))
+            yield f"{period[:20]} says that {taken} of each label were taken, of {offers} with a cap of {cap}"
+
+
+def bad_path(path: str) -> str:
+    """What is wrong with a path that a manifest lists; empty if nothing."""
+    if not _PATH.fullmatch(path):
+        return f"{path[:100]!r} is not a path of plain names below the release's folder"
+    if path == MANIFEST or path.startswith(f"{PREVIOUS}/"):
+        return f"{path!r} is listed, but is the manifest itself or one of its versions"
+    return ""
+
+
+def file_faults(folder: Path, manifest: Manifest) -> Iterator[str]:
+    """What about the files is not as listed."""
+    for entry in manifest["files"]:
+        name = entry["path"]
+        path = folder / name
+        if wrong := bad_path(name):
+            yield wrong
+        elif any(place.is_symlink() for place in _between(folder, path)) or not path.is_file():
+            yield f"{name} is listed, but there is no such plain file"
+        else:
+            if (size := path.stat().st_size) != entry["size"]:
+                yield f"{name} has {size:,} bytes, not {entry['size']:,}"
+            elif file_hash(path) != entry["sha256"]:
+                yield f"{name} has other bytes than the manifest says"
+            if name.endswith(".jsonl") and (count := _count_lines(path)) != entry["rows"]:
+                yield f"{name} has {count:,} rows, not {entry['rows']:,}"
+
+
+def _between(folder: Path, path: Path) -> Iterator[Path]:
+    while path != folder:
+        yield path
+        path = path.parent
+
+
+def _count_lines(path: Path) -> int:
+    with path.open("rb") as file:
+        return sum(chunk.count(b"\n") for chunk in iter(lambda: file.read(1 << 20), b""))
+
+
+def unlisted(folder: Path, manifest: Manifest, kept: int) -> Iterator[str]:
+    """Files that nothing lists; the prospective split of a release has a manifest of its own that lists its files.
+
+    Args:
+        folder, manifest: the release.
+        kept: number of earlier manifests that were found.
+    """
+    earlier = (f"{PREVIOUS}/{manifest['version'] - 1 - k}.json" for k in range(kept))
+    known = {MANIFEST, *manifest.hashes, *earlier}
+    beside = folder / PROSPECTIVE if _has_prospective(folder, manifest) else None
+    for path in sorted(folder.rglob("*")):
+        inside = beside is not None and (path == beside or beside in path.parents)
+        name = path.relative_to(folder).as_posix()
+        if path.is_symlink() or (not inside and not path.is_dir() and name not in known):
+            yield f"{name[:200]!r} is not listed{' and is a link' if path.is_symlink() else ''}"
+
+
+def _has_prospective(folder: Path, manifest: Manifest) -> bool:
+    """Whether the folder below is this release's own prospective split, which is checked for itself."""
+    try:
+        other = read_manifest(folder / PROSPECTIVE / MANIFEST)
+    except ValueError:
+        return False
+    return manifest.is_main and other.name == f"{manifest.name}/{PROSPECTIVE}"
+
+
+def history(folder: Path, now: Manifest) -> tuple[list[str], list[str]]:
+    """Follow the manifests before this one: the SHA-256 of each, newest first, and what is wrong with them."""
+    hashes: list[str] = []
+    faults: list[str] = []
+    newer, size = now, 0
+    while (version := newer["version"]) > 1:
+        try:
+            older = _before(folder, newer)
+        except ValueError as error:
+            return hashes, [*faults, str(error)]
+        hashes.append(older.sha256)
+        size += (folder / PREVIOUS / f"{version - 1}.json").stat().st_size
+        if len(hashes) > MAX_VERSIONS or size > MAX_HISTORY_BYTES:
+            return hashes, [
+                *faults,
+                f"more than {MAX_VERSIONS:,} earlier versions, or {MAX_HISTORY_BYTES:,} bytes of them",
+            ]
+        faults += (f"from version {version - 1} to {version}: {what}" for what in _changes(older, newer))
+        newer = older
+    return hashes, [*faults, *(["version 1 names one before it"] if newer["previous"] else [])]
+
+
+def _before(folder: Path, newer: Manifest) -> Manifest:
+    """The manifest that another names as the one before it; raises ValueError with a phrase."""
+    path = f"{PREVIOUS}/{newer['version'] - 1}.json"
+    if newer["previous"] is None or newer["previous"]["path"] != path:
+        raise ValueError(f"version {newer['version']} does not name {path} as the one before it")
+    try:
+        older = read_manifest(folder / path)
+    except ValueError as error:
+        raise ValueError(f"{path}: {error}") from None
+    if older.sha256 != newer["previous"]["sha256"]:
+        raise ValueError(f"{path} is not the manifest that version {newer['version']} names")
+    return older
+
+
+def _changes(older: Manifest, newer: Manifest) -> Iterator[str]:
+    """What must not change from one version to the next, and has."""
+    if older["version"] != newer["version"] - 1:
+        yield f"the one before says that it is version {older['version']}"
+    for name in (*_FIXED, *sorted(older.said.keys() - _KNOWN)):
+        if name not in newer.said or canonical(newer[name]) != canonical(older[name]):
+            yield f"{name[:80]} has changed"
+    if (older["draw"] or {}).get("commitment") != (newer["draw"] or {}).get("commitment"):
+        yield "the commitment to the draw has changed"
+    if older["revealed"] and not newer["revealed"]:
+        yield "what was revealed is not any more"
+    if older["resolved"] is not None and newer["resolved"] != older["resolved"]:
+        yield "resolved has changed"
+    if older["counts"] is not None and newer["counts"] != older["counts"]:
+        yield "the counts by label have changed"
+    if any(item not in newer["takedowns"] for item in older["takedowns"]):
+        yield "a takedown has been taken back"
+    yield from _file_changes(older, newer)
+
+
+def _file_changes(older: Manifest, newer: Manifest) -> Iterator[str]:
+    """Files that must stay as they are, and do not."""
+    before, after = older.hashes, newer.hashes
+    fixed = {COMMITMENTS, LABELS, OUTCOMES} | ({SAMPLES} if older["takedowns"] == newer["takedowns"] else set())
+    yield from (f"{name} has changed" for name in sorted(before.keys() & fixed) if after.get(name) != before[name])
+    yield from (f"{name} is not listed any more" for name in sorted(before.keys() - after.keys()))
+    if newer["takedowns"] and not older["takedowns"] and newer["samples_at_opening"] != before.get(SAMPLES):
+        yield "samples_at_opening is not the hash of the samples before the first takedown"
+    if newer.is_frozen:  # whoever takes part may submit again, or leave
+        return
+    # Predictions and scores are only added. Of a sample that was taken down one prediction goes for each entry and
+    # prompt, and each of these has two scores at least: of a period, and of all.
+    rows_before, rows_after = ({entry["path"]: entry["rows"] for entry in one["files"]} for one in (older, newer))
+    most = len(newer["takedowns"]) * (rows_before.get(SCORES, 0) // 2)
+    for name in (PREDICTIONS, SCORES):
+        lost = rows_before.get(name, 0) - rows_after.get(name, 0)
+        if lost > most:
+            yield f"{lost:,} rows of {name} are missing, with {len(newer['takedowns']):,} samples taken down"
