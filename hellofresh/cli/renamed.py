@@ -28,6 +28,7 @@ RENAMED: Mapping[str, str] = {
     "rate prepare": "rate assign --prepare DIR",
     "rate rewards": "judge --by rewards",
     "rate standings": "rate report --kind standings",
+    "release resolve": "release prospective --quarter Q --resolve",
     "report": "analyse all --html",
     "runs list": "runs show",
     "submission collect": "submission add --inbox",

@@ -107,7 +107,7 @@ def _named_datasets(workspace: Workspace, names: Sequence[str]) -> list[tuple[Ed
                 "data set",
                 name,
                 {edition.name for edition, _ in imported},
-                fix="Import it first: hellofresh dataset import NAME, or hellofresh rate import muse PATH.",
+                fix="Import it first: hellofresh dataset import NAME, or muse PATH.",
             )
         found += own
     return found

@@ -133,7 +133,7 @@ def score_quarter(
 
 _HOW = {
     MAIN: "Ask a model first: hellofresh evaluate --edition {edition} --model always-yes",
-    PROSPECTIVE: "Resolve it with a later collection: hellofresh release resolve --quarter {edition}",
+    PROSPECTIVE: "Resolve it with a later collection: hellofresh release prospective --quarter {edition} --resolve",
 }
 
 

@@ -60,14 +60,13 @@ def _publish_arguments(verbs: Subparsers) -> None:
 
 
 def _prospective_arguments(verbs: Subparsers) -> None:
-    about = "Publish samples that are still undecided; predictions are due within days."
-    drawn = add_command(verbs, "prospective", about, "release.commands:draw_split", timed=True)
-    about = "Label a prospective split from a later collection."
-    resolved = add_command(verbs, "resolve", about, "release.commands:resolve_split", timed=True)
-    for parser in (drawn, resolved):
-        add_quarter(parser)
-        parser.add_argument("--task", metavar="T", help="only this task (default: all that have any)")
-    resolved.add_argument("--final", action="store_true", help="drop samples that may still be decided")
+    about = "Publish samples that are still undecided, predictions are due within days; or label them later."
+    parser = add_command(verbs, "prospective", about, "release.commands:prospective", timed=True)
+    add_quarter(parser)
+    parser.add_argument("--task", metavar="T", help="only this task (default: all that have any)")
+    parser.add_argument("--resolve", action="store_true", help="label the samples from a later collection")
+    about = "with --resolve: drop samples that may still be decided"
+    parser.add_argument("--final", action="store_true", help=about)
 
 
 def _export_arguments(verbs: Subparsers) -> None:

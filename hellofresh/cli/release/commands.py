@@ -11,7 +11,7 @@ from hellofresh.cli._show import show_built
 from hellofresh.cli.release.steps import ShownSteps, show_published
 from hellofresh.config import Settings
 from hellofresh.core.clock import now
-from hellofresh.core.errors import ReleaseError
+from hellofresh.core.errors import ReleaseError, UsageError
 from hellofresh.core.quarters import Quarter
 from hellofresh.core.workspace import Workspace
 from hellofresh.pipeline import release as pipeline
@@ -67,7 +67,16 @@ def run(options: argparse.Namespace, output: CommandOutput) -> int:
     return 0
 
 
-def draw_split(options: argparse.Namespace, output: CommandOutput) -> int:
+def prospective(options: argparse.Namespace, output: CommandOutput) -> int:
+    """Draw prospective splits of a quarter, or label those that were drawn."""
+    if options.resolve:
+        return _resolve_split(options, output)
+    if options.final:
+        raise UsageError("--final without --resolve", expected="both", code="no-resolve")
+    return _draw_split(options, output)
+
+
+def _draw_split(options: argparse.Namespace, output: CommandOutput) -> int:
     workspace, settings = Workspace.from_environment(), Settings.load().release
     missing = ReleaseError(
         f"no undecided samples for {options.quarter}",
@@ -81,7 +90,7 @@ def draw_split(options: argparse.Namespace, output: CommandOutput) -> int:
     return 0
 
 
-def resolve_split(options: argparse.Namespace, output: CommandOutput) -> int:
+def _resolve_split(options: argparse.Namespace, output: CommandOutput) -> int:
     workspace, quarter = Workspace.from_environment(), options.quarter
     names = [options.task] if options.task else [name for one, name in prospective_splits(workspace) if one == quarter]
     if not names:

@@ -119,7 +119,7 @@ def life(dump, tmp_path, monkeypatch):
         command("release", "prospective", *quarter)
         assert hashes(lane) == before
         assert main(list(evaluate)) == 2  # too late to be prospective
-        command("release", "resolve", *quarter)
+        command("release", "prospective", "--resolve", *quarter)
         command("score", *quarter, "--split", "prospective")
         command("release", "publish")
         return tmp_path / name
@@ -170,7 +170,7 @@ def test_a_status_that_showed_before_the_deadline_is_counted_and_never_scored(du
     for day, fill, verbs in (
         ("2026-11-21", first_day, [("release", "prospective", *quarter)]),
         ("2026-12-20", lambda two: later(two, turned=False, shown={**early, 4: "2026-11-26T12:00:00"}),
-         [("release", "resolve", *quarter)]),
+         [("release", "prospective", "--resolve", *quarter)]),
     ):  # fmt: skip
         monkeypatch.setenv("HELLOFRESH_NOW", f"{day}T12:00:00Z")
         one = type(dump)(tmp_path / day)
