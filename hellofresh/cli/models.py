@@ -8,7 +8,7 @@ import time
 from dataclasses import asdict
 
 from hellofresh.cli._output import CommandOutput
-from hellofresh.cli.arguments.asking import QUESTION
+from hellofresh.cli.arguments.evaluating import QUESTION
 from hellofresh.core.errors import UnknownNameError, UsageError
 from hellofresh.models import Answer, Message, Model, Request
 from hellofresh.models.catalogue import CatalogueEntry, HostedModel, ModelContext, known_models

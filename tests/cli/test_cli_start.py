@@ -136,7 +136,7 @@ def test_help_shows_every_noun_with_those_who_need_it_on_one_screen(
 
 def test_only_the_noun_that_was_typed_is_declared() -> None:
     modules = of(loaded(after("board", "--help")), "hellofresh.cli.arguments")
-    assert modules == {f"hellofresh.cli.arguments{name}" for name in ("", ".parser", ".results", ".shared")}
+    assert modules == {f"hellofresh.cli.arguments{name}" for name in ("", ".evaluating", ".parser", ".shared")}
 
 
 def test_every_command_and_argument_is_explained() -> None:

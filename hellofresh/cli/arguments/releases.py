@@ -127,9 +127,7 @@ def _takedown_arguments(verbs: Subparsers) -> None:
 def add_quarter_status(nouns: Subparsers) -> None:
     """Add `quarter`."""
     verbs = add_group(nouns, "quarter", "Show the state of quarters, and do what is due.")
-    status = add_command(
-        verbs, "status", "Show the state of each quarter, and what happens next.", "quarter.commands:status"
-    )
+    status = add_command(verbs, "status", "Show the state of each quarter, and what happens next.", "quarter:status")
     status.add_argument(
         "--quarter",
         type=parse_quarter,
@@ -138,7 +136,7 @@ def add_quarter_status(nouns: Subparsers) -> None:
         help="default: all released quarters and the current one",
     )
     about = "Do all that is due today, step by step; a step that fails leaves the others as they are."
-    daily = add_command(verbs, "run", about, "quarter.commands:run", timed=True)
+    daily = add_command(verbs, "run", about, "quarter:run", timed=True)
     daily.add_argument("--dry-run", action="store_true", help="show what is due and what it may cost; write nothing")
     daily.add_argument("--summary", type=Path, metavar="FILE", help="write the summary to this file too")
     add_submissions(daily)

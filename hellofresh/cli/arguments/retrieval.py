@@ -21,7 +21,7 @@ def add_corpus(nouns: Subparsers) -> None:
 
 def _add_import(verbs: Subparsers) -> None:
     about = "Import a corpus without duplicates, or build one of a wiki's dump or of other corpora."
-    parser = add_command(verbs, "import", about, "corpus.commands:import_corpus")
+    parser = add_command(verbs, "import", about, "corpus:import_corpus")
     parser.add_argument(
         "format", choices=(*FORMATS, "wiki", "pool"),
         help="the format of the source; pool: corpora of the workspace, the first whole, the others as distractors",
@@ -44,7 +44,7 @@ def _add_import(verbs: Subparsers) -> None:
 
 def _add_show(verbs: Subparsers) -> None:
     about = "Show the corpora; or one of them, a document or a query of it, or what a search in it finds."
-    parser = add_command(verbs, "show", about, "corpus.commands:show")
+    parser = add_command(verbs, "show", about, "corpus:show")
     parser.add_argument("name", metavar="NAME", nargs="?", help="a corpus (default: all)")
     which = parser.add_mutually_exclusive_group()
     which.add_argument("--document", metavar="ID", help="show this document")
@@ -61,7 +61,7 @@ def _add_show(verbs: Subparsers) -> None:
 
 def _add_compare(verbs: Subparsers) -> None:
     about = "Compare retrievers on the queries of a corpus: metrics with 95% intervals, and each step's difference."
-    parser = add_command(verbs, "compare", about, "corpus.commands:compare")
+    parser = add_command(verbs, "compare", about, "corpus:compare")
     parser.add_argument("name", metavar="NAME", help="a corpus of the workspace")
     parser.add_argument(
         "--retrievers", default="tf-idf,bm25,minilm,bm25+minilm", metavar="R,R,...",
@@ -78,7 +78,7 @@ def _add_compare(verbs: Subparsers) -> None:
 
 def _add_freeze(verbs: Subparsers) -> None:
     about = "Freeze the queries of a split as an edition of a retrieval task, for 'hellofresh evaluate'."
-    parser = add_command(verbs, "freeze", about, "corpus.commands:freeze_split")
+    parser = add_command(verbs, "freeze", about, "corpus:freeze_split")
     parser.add_argument("name", metavar="NAME", help="a corpus of the workspace")
     parser.add_argument(
         "--task", required=True, metavar="T", help="check-covid-retrieval, scifact-retrieval or claim-responses"

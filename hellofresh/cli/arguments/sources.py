@@ -1,7 +1,8 @@
-"""Commands about sources: `collect`, `archive`, `hydrate` and `sample`."""
+"""Commands about sources: `collect`, `archive`, `dataset`, `hydrate` and `sample`."""
 
 from __future__ import annotations
 
+import argparse
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -19,7 +20,7 @@ def add_collect(nouns: Subparsers) -> None:
     about = "Collect the candidates of a quarter from a source. "
     about += " ".join(f"{task.name}: {task.about.removeprefix('Collect ')}" for task in LIVING.values())
     parser = add_command(nouns, "collect", about, "")
-    handlers = dict.fromkeys(LIVING, "collect:collect")
+    handlers = dict.fromkeys(LIVING, "sources:collect")
     tasks = Variants(parser, "task", handlers, f"what is collected: {', '.join(LIVING)}")
     add_quarter(parser)
     parser.add_argument("--force", action="store_true", help="collect again even if nothing has changed")
@@ -39,7 +40,7 @@ def add_archive(nouns: Subparsers) -> None:
     about = "Download a snapshot of a source that keeps its dumps for only a few days."
     verbs = add_group(nouns, "archive", about, kind="task")
     about = "Download the Community Notes dump of a day."
-    _accept_snapshot(add_command(verbs, "x-notes", about, "archive:archive_notes").add_argument)
+    _accept_snapshot(add_command(verbs, "x-notes", about, "sources:archive_notes").add_argument)
 
 
 def _accept_snapshot(accept: Callable[..., object]) -> None:
@@ -52,7 +53,7 @@ def _accept_snapshot(accept: Callable[..., object]) -> None:
 def add_hydrate(nouns: Subparsers) -> None:
     """Add `hydrate`."""
     about = "Fill in the texts of released notes or posts from a dump and a source of posts, and check them."
-    parser = add_command(nouns, "hydrate", about, "hydrate:run")
+    parser = add_command(nouns, "hydrate", about, "sources:hydrate_release")
     add_quarter(parser)
     parser.add_argument("--task", choices=NOTES_TASKS, default=NOTES_TASKS[0], help="whose texts (x-notes)")
     parser.add_argument(
@@ -66,6 +67,49 @@ def add_sample(nouns: Subparsers) -> None:
     about = "The bundled sample sources, written for this project; they demonstrate the pipeline and rank no systems."
     verbs = add_group(nouns, "sample", about)
     parser = add_command(
-        verbs, "write", "Write the sample sources in the real formats: TSV shards and XML.", "sample:write"
+        verbs, "write", "Write the sample sources in the real formats: TSV shards and XML.", "sources:write_sample"
     )
     parser.add_argument("folder", type=Path, help="where to write x-notes/ and wikipedia-edits/")
+
+
+def add_dataset(nouns: Subparsers) -> None:
+    """Add `dataset`."""
+    verbs = add_group(
+        nouns, "dataset", "Import frozen data sets of statements and ratings of publishers, or show them."
+    )
+    about = "List the data sets that can be imported; or show one: files, licence, tasks and imported versions."
+    shown = add_command(verbs, "show", about, "dataset:show")
+    shown.add_argument("name", nargs="?", metavar="NAME", help="name of the data set, such as liar-new (default: list)")
+    about = (
+        "Import a data set from a copy of its files, or download it where a public copy with a known hash exists. "
+        "muse: a study that others have rated (232 posts, four systems, ten experts), then: hellofresh rate report. "
+        "publishers: ratings of publishers by domain, in place of those imported before."
+    )
+    _import_arguments(add_command(verbs, "import", about, "dataset:import_one"))
+
+
+def _import_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("name", metavar="NAME", help="name of the data set, such as liar-new; muse; or publishers")
+    about = "a file or folder of the authors' files, or packed (muse); for publishers, a CSV file or JSON lines"
+    parser.add_argument("path", type=Path, nargs="?", metavar="PATH", help=about)
+    parser.add_argument(
+        "--set",
+        action="append",
+        default=[],
+        metavar="labels=binary",
+        help="two classes instead of all (some data sets)",
+    )
+    parser.add_argument(
+        "--language", default="", metavar="CODE", help="language of the statements, such as fr for liar-new"
+    )
+    parser.add_argument("--sample", type=int, metavar="N", help="draw N samples instead of taking all rows")
+    parser.add_argument("--seed", default="hellofresh", metavar="TEXT", help="seed of the draw (hellofresh)")
+    parser.add_argument("--part", action="store_true", help="accept files whose rows differ from the original's")
+    parser.add_argument(
+        "--version", default="", metavar="TEXT", help="name of the version (default: the number of samples)"
+    )
+    group = parser.add_argument_group("publishers")
+    about = "what the file calls domain, bias, factuality, quality or category, as in quality=pc1 (repeat it for each)"
+    group.add_argument("--column", action="append", default=[], metavar="NAME=COLUMN", help=about)
+    for name in ("high", "medium", "low"):
+        group.add_argument(f"--{name}", type=Path, metavar="FILE", help=f"domains of {name} priority, one a line")

@@ -2,24 +2,26 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 
-from hellofresh.cli._analyses import analyse_scored
 from hellofresh.cli._output import CommandOutput, ProgressBar
 from hellofresh.cli._show import show_built, summarise_collected
-from hellofresh.cli.collect import run_job
 from hellofresh.cli.evaluate import run_evaluation
 from hellofresh.cli.score import run_score, run_score_prospective
+from hellofresh.cli.sources import run_job
 from hellofresh.core.editions import Edition
+from hellofresh.core.errors import HelloFreshError, UsageError
 from hellofresh.core.workspace import Workspace
-from hellofresh.releases import Built
+from hellofresh.releases import Built, labels_are_public
 from hellofresh.releases.candidates.collection import CollectionJob
 from hellofresh.releases.publish import Publication
 from hellofresh.runs.evaluation import Evaluation
 from hellofresh.runs.export import EvaluationReport
+from hellofresh.tasks import get_task
 from hellofresh.tasks.samples import MAIN
 
 
@@ -67,3 +69,51 @@ def show_published(output: CommandOutput, published: Publication) -> None:
     )
     if published.bundled:
         output.say("note: the bundled sample is part of it; card and file names say so.")
+
+
+__all__ = ["analyse_scored"]
+
+
+def analyse_scored(workspace: Workspace, submissions: Path, output: CommandOutput) -> None:
+    """Make the analyses of every scored quarter and task whose labels are public for the board, without PNG.
+
+    Args:
+        workspace: where scores are.
+        submissions: folder of what others handed in.
+        output: told what was made, skipped, or could not be made and why.
+    """
+    from hellofresh.results.figures.image import need_converter
+
+    try:
+        need_converter()
+    except UsageError as error:
+        output.say(f"note: the board has no analyses: {error}")
+        return
+    for edition, task in workspace.released():
+        if workspace.is_scored(edition):
+            try:
+                if not labels_are_public(workspace, edition, task):
+                    # Earlier versions made them of quarters that were not revealed.
+                    shutil.rmtree(workspace.analyses(edition, task), ignore_errors=True)
+                    output.say(f"note: no analyses of {task} {edition} yet: its labels are not revealed.")
+                    continue
+                _analyse(workspace, edition, task, submissions, output)
+            except HelloFreshError as error:
+                output.say(f"note: no analyses of {task} {edition}: {error}")
+
+
+def _analyse(workspace: Workspace, edition: Edition, task: str, submissions: Path, output: CommandOutput) -> None:
+    from hellofresh.results.analyses import ANALYSES, build_panel, make_analyses
+
+    panel = build_panel(workspace, edition, get_task(task), submissions)
+    made = make_analyses(workspace, panel, list(ANALYSES.values()), png=False, survive=True)
+    for one in made:
+        if one.problem:
+            output.say(
+                f"note: the analysis {one.name} of {task} {edition} failed ({one.problem}). "
+                f"To see where: hellofresh analyse {one.name} --edition {edition} --task {task}"
+            )
+    sound = [one for one in made if not one.problem]
+    figures = sum(not one.missing for one in sound)
+    state = "unchanged, skipped" if all(one.skipped for one in sound) else "written"
+    output.say(f"Analyses of {task} {edition}: {len(sound)}, {figures} of them with a figure: {state}.")

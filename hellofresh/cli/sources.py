@@ -1,0 +1,119 @@
+"""`hellofresh collect`, `archive`, `hydrate` and `sample`: from what a source keeps to candidates and texts."""
+
+from __future__ import annotations
+
+import argparse
+from datetime import UTC, datetime
+from functools import partial
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from collectors import sample
+from collectors.jobs import asked_job, notes_source
+from collectors.notes.dump.snapshot import PUBLIC_URL, DumpRequest, DumpSnapshot, download
+from hellofresh.cli._output import CommandOutput
+from hellofresh.cli._show import show_collected
+from hellofresh.config import Settings
+from hellofresh.core.errors import UsageError
+from hellofresh.core.workspace import Workspace
+from hellofresh.pipeline.sources import fill_texts
+from hellofresh.releases import Hydration, hydrate
+from hellofresh.releases.candidates.collection import CollectionJob, CollectionReport, collect_quarter, explain_quarter
+from hellofresh.tasks import get_task
+from hellofresh.tasks.samples import to_json
+
+
+def collect(options: argparse.Namespace, output: CommandOutput) -> int:
+    workspace = Workspace.from_environment()
+    if options.download and options.dump is not None:
+        raise UsageError("--dump and --download", expected="one of the two", code="two-sources")
+    if options.download:
+        options.dump = [fetch_snapshot(options, output).folder]
+    elif options.date or options.ratings:
+        raise UsageError(
+            "--date and --ratings say what to download", fix="Use them with --download.", code="no-download"
+        )
+    with TemporaryDirectory() as unkept:
+        with output.progress(f"prepare {options.task} {options.quarter}") as bar:
+            aside = Path(unkept) if options.explain else None
+            job = asked_job(workspace, Settings.load(), options, aside, bar.line)
+        if options.explain:
+            with output.progress(f"explain {job.task.name} {job.quarter}") as bar:
+                show_collected(output, explain_quarter(job, progress=bar.line), written=False)
+            return 0
+        show_collected(output, run_job(workspace, job, output, force=options.force))
+    output.text(f"candidates: {workspace.candidates(job.task.name, job.quarter)}")
+    return 0
+
+
+def run_job(
+    workspace: Workspace, job: CollectionJob, output: CommandOutput, *, force: bool = False
+) -> CollectionReport:
+    """Run a collection with its progress shown."""
+    with output.progress(f"collect {job.task.name} {job.quarter}") as bar:
+        return collect_quarter(workspace, job, force=force, progress=bar.line)
+
+
+def archive_notes(options: argparse.Namespace, output: CommandOutput) -> int:
+    snapshot = fetch_snapshot(options, output)
+    output.result(to_json(snapshot) | {"day": str(snapshot.day), "folder": str(snapshot.folder)})
+    state = " (all files already downloaded)" if snapshot.skipped else ""
+    output.table(
+        f"Community Notes of {snapshot.day}{state}",
+        ("file", "bytes", "SHA-256"),
+        [(item.name, item.size, item.sha256) for item in snapshot.files],
+    )
+    output.text(f"snapshot: {snapshot.folder}")
+    return 0
+
+
+def fetch_snapshot(options: argparse.Namespace, output: CommandOutput) -> DumpSnapshot:
+    """Download the dump that the arguments name into the workspace."""
+    configured = Settings.load().sources.x_notes
+    request = DumpRequest(options.date, options.ratings, (configured.base_url if configured else None) or PUBLIC_URL)
+    folder = Workspace.from_environment().snapshots("x-notes")
+    with output.progress("download x-notes") as bar:
+        return download(folder, request, today=datetime.now(UTC).date(), progress=bar.line)
+
+
+def hydrate_release(options: argparse.Namespace, output: CommandOutput) -> int:
+    workspace, task = Workspace.from_environment(), get_task(options.task)
+    source = notes_source(workspace, Settings.load().posts, options.dump, options.posts, options.posts_from)
+    warnings: list[str] = []
+    with output.progress(f"hydrate {task.name} {options.quarter}") as bar:
+        fill = partial(fill_texts, workspace, task, source, progress=bar.line, warn=warnings.append)
+        done = hydrate(workspace, options.quarter, task, fill)
+    for warning in warnings:
+        output.say(f"warning: {warning}")
+    _show_hydrated(output, done)
+    return 1 if done.changed else 0
+
+
+def _show_hydrated(output: CommandOutput, done: Hydration) -> None:
+    path = None if done.path is None else str(done.path)
+    output.result(to_json(done) | {"edition": str(done.edition), "path": path})
+    if path is None:
+        output.text(f"The release of {done.task} for {done.edition} holds its texts: nothing to fill in.")
+        return
+    rows = [(item.id, "gone", item.why) for item in done.gone]
+    rows += [(item.id, "changed", item.why) for item in done.changed]
+    if rows:
+        output.table("Samples that stay without texts", ("id", "", "what"), rows)
+    output.text(
+        f"{done.filled} of {done.samples} samples filled in, {len(done.gone)} gone, {len(done.changed)} changed: {path}"
+    )
+
+
+def write_sample(options: argparse.Namespace, output: CommandOutput) -> int:
+    dump, history = options.folder / "x-notes", options.folder / "wikipedia-edits" / "history.xml.bz2"
+    sample.write_notes_dump(dump)
+    feed = options.folder / "claims" / "feed.json"
+    sample.write_history(history)
+    sample.write_claims_feed(feed)
+    quarters = [str(quarter) for quarter in sample.QUARTERS]
+    output.result({"dump": str(dump), "history": str(history), "claims": str(feed), "quarters": quarters})
+    output.text(f"Community Notes dump: {dump}")
+    output.text(f"revision histories:   {history}")
+    output.text(f"feed of reviews:      {feed}")
+    output.text(f"quarters:             {', '.join(str(quarter) for quarter in sample.QUARTERS)}")
+    return 0
