@@ -25,9 +25,7 @@ from hellofresh.submissions.intake.package import canonical_files
 from hellofresh.submissions.intake.system import SYSTEM, SystemInfo, read_info, system_toml
 from hellofresh.submissions.intake.template import cutoff_of
 from hellofresh.submissions.receipts.store import KnownTeams, look_alike
-from leaderboard.data.tables import BoardEntry
-
-__all__ = ["Review", "SystemForm", "Upload", "UploadFinding", "fingerprint", "known_teams_on", "review", "said_toml"]
+from leaderboard.data.board import BoardEntry
 
 _PLACE = re.compile(
     r"(?P<file>predictions\.(?:jsonl|csv)|prospective\.(?:jsonl|csv)|system\.toml)"
