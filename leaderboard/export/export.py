@@ -127,8 +127,8 @@ def _files(site: Site, *, space: bool) -> Iterator[tuple[str, str | bytes]]:
         yield page.path, _SPARED.sub("", whole) if 'class="hf-ranked ' in whole else whole
         beside |= page.files
     yield from beside.items()
-    scales = {plain_scale(split.task) for _, split, _ in site.paths}
-    yield STYLE, "\n".join([style(), *sorted(map(columns_css, scales))])
+    scales = {columns_class(scale): scale for scale in (plain_scale(split.task) for _, split, _ in site.paths)}
+    yield STYLE, "\n".join([style(), *(columns_css(scales[name]) for name in sorted(scales))])
     yield SCRIPT, _HERE.with_name(SCRIPT).read_text(encoding="utf-8")
     yield ICON, (_HERE / ICON).read_text(encoding="utf-8")
     yield ".nojekyll", ""

@@ -56,7 +56,8 @@ def _compose(visit: Visit) -> None:
     visit.show(quarter_tabs(board, split, links) if visit.live else None)
     hint = prospective_hint(board, split, links, visit.moment)
     if board.is_open(split):
-        visit.show(introduction(board, split), hint, open_quarter(board, split, links, visit.moment))
+        what = open_quarter(board, split, links, visit.moment)
+        visit.show(introduction(board, split), hint, what, None if visit.live else days)
         rows, shares = board.rows(Participant, split), board.rows(AnswerShare, split)
         if rows and visit.live:
             said = f"hellofresh-{split.task}-{split.edition}-open"
@@ -65,7 +66,7 @@ def _compose(visit: Visit) -> None:
     lines = all_lines(board, split)
     who = verdict(lines, board, split, scale_of(board, split), links, bundled=board.is_bundled(split))
     none = el("p", "No system has been scored on this task and quarter yet. Run: ", el("code", "make release"))
-    follows = None if is_frozen(split.edition) or split.kind == PROSPECTIVE else days
+    follows = None if is_frozen(split.edition) or (visit.live and split.kind == PROSPECTIVE) else days
     visit.show(introduction(board, split), who, follows, hint, None if lines else none)
     if not lines:
         return

@@ -8,6 +8,7 @@ from typing import ClassVar
 
 import polars as pl
 import pytest
+from leaderboard.components.conduct import conduct_section
 
 from hellofresh.board.build import build_board
 from hellofresh.board.schema import TABLES, ConductRow
@@ -20,9 +21,8 @@ from hellofresh.results.scores import score_quarter
 from hellofresh.runs.evaluate import Evaluation, WebAccess, evaluate
 from hellofresh.tasks import get_task
 from hellofresh.web import Found, PageStatus, SearchResult, WebPage
-from leaderboard.components.conduct import conduct_section
-from leaderboard.components.links import SiteLinks
-from leaderboard.data.tables import SplitKey
+from leaderboard.components.labels import SiteLinks
+from leaderboard.data.board import SplitKey
 
 QUARTER = Quarter(2023, 2)
 BLOCKED = "https://twitter.com/i/birdwatch/n/1"

@@ -28,7 +28,7 @@ from hellofresh.submissions.intake.released import due_in
 from hellofresh.tasks import TASKS, register_task, statement_task
 from hellofresh.workspace import Workspace
 from leaderboard.data.dues import load_dues
-from leaderboard.views import PAGES
+from leaderboard.live import PAGES
 
 DOCUMENT = Path(__file__).resolve().parents[2] / "docs" / "extending.md"
 MODULES = ("rumours_task", "rumours_files")
@@ -128,9 +128,9 @@ def hand_in(place: Place) -> None:
 
 
 def _show(path: str) -> None:
-    from leaderboard.views import PAGES  # the script runs alone, as a file of its own
+    from leaderboard.live import PAGES, show_page  # the script runs alone, as a file of its own
 
-    next(page for page in PAGES if page.path == path).show()
+    show_page(next(page for page in PAGES if page.path == path))
 
 
 def macro_f1(truth: list[str], said: list[str]) -> float:

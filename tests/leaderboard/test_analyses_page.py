@@ -20,18 +20,19 @@ from hellofresh.figures.vega import place
 from hellofresh.files import sha256_file
 from hellofresh.workspace import Workspace
 from leaderboard.components.analyses import analysis_section, findings, inline_picture, ordered, plain_rows
-from leaderboard.data.analyses_table import ORDER, load_analyses
-from leaderboard.data.tables import SplitKey
-from leaderboard.views.analyses import _for_streamlit
+from leaderboard.data.analyses import ORDER, load_analyses
+from leaderboard.data.board import SplitKey
+from leaderboard.live.session import for_streamlit
 
 NOTES = {"task": "x-notes", "edition": "2023Q2"}
 SPLIT = SplitKey("2023Q2", "x-notes")
 
 
 def _script() -> None:
-    from leaderboard.views.analyses import PAGE  # the script runs alone, as a file of its own
+    from leaderboard.live import show_page  # the script runs alone, as a file of its own
+    from leaderboard.views.analyses import PAGE
 
-    PAGE.show()
+    show_page(PAGE)
 
 
 def opened(**query: str) -> AppTest:
@@ -183,7 +184,7 @@ def test_a_specification_goes_through_streamlit_as_it_is(board: Path, name: str)
 def test_a_system_may_be_called_like_the_names_that_streamlit_renumbers(name: str) -> None:
     figure = Figure((Chart("intervals", Axis("F1")),), (name, "other"))
     marks = [Mark(who, who, 0.5, 0.4, 0.6, row=who) for who in figure.systems]
-    text = json.dumps(_for_streamlit(place(figure, marks, "")[0].spec))
+    text = json.dumps(for_streamlit(place(figure, marks, "")[0].spec))
     assert _stabilize_vega_json_spec(text) == text
     assert name in text
 

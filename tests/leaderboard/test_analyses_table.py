@@ -15,8 +15,8 @@ from hellofresh.analyses import ANALYSES
 from hellofresh.errors import DataError
 from hellofresh.files import sha256_file
 from hellofresh.workspace import Workspace
-from leaderboard.data.analyses_table import ORDER, BoardAnalysis, load_analyses
-from leaderboard.data.tables import SplitKey
+from leaderboard.data.analyses import ORDER, BoardAnalysis, load_analyses
+from leaderboard.data.board import SplitKey
 
 NOTES = SplitKey("2023Q2", "x-notes")
 

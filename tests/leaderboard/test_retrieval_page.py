@@ -11,7 +11,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from hellofresh.board.build import build_board
-from hellofresh.board.schema import FoundDocument
+from hellofresh.board.schema import FoundDocument, SampleRow
 from hellofresh.candidates.evidence import evidence_candidates
 from hellofresh.clock import now
 from hellofresh.editions import Frozen
@@ -22,8 +22,7 @@ from hellofresh.runs.evaluate import Evaluation, evaluate
 from hellofresh.tasks import get_task
 from hellofresh.workspace import Workspace
 from leaderboard.components.retrieval import Found, QueryPair, rankings
-from leaderboard.data.records import load_records
-from leaderboard.data.tables import BoardEntry, SplitKey
+from leaderboard.data.board import BoardEntry, SplitKey, load_board
 from leaderboard.export import export_board
 from tests.retrieval.conftest import small, workspace
 
@@ -35,9 +34,9 @@ SPLIT = SplitKey(str(EDITION), TASK.name)
 
 
 def _script() -> None:
-    from leaderboard.views import PAGES  # the script runs alone, as a file of its own
+    from leaderboard.live import PAGES, show_page  # the script runs alone, as a file of its own
 
-    next(page for page in PAGES if page.path == "retrieval").show()
+    show_page(next(page for page in PAGES if page.path == "retrieval"))
 
 
 def opened(**query: str) -> str:
@@ -91,9 +90,9 @@ def test_without_retrieval_the_page_says_how_to_begin(tmp_path: Path, monkeypatc
 
 
 def test_documents_are_text_and_the_words_of_the_query_are_marked(board: Workspace) -> None:
-    records = load_records(board.board)
-    first = records.samples(SPLIT).row(0, named=True)
-    sample = records.sample(SPLIT, first["id"])
+    board = load_board(board.board)
+    first = board.frame(SampleRow, SPLIT).row(0, named=True)
+    sample = board.first(SampleRow, SPLIT, id=first["id"])
     assert sample is not None
     entry = BoardEntry("<b>one", "team", "harness", "language-model", "retrieve", "origin", 0, "<b>one")
     pair = QueryPair(sample, {"d1": 1, "d3": 1}, ["d1", "d2"], ["d2"])

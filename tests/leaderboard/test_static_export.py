@@ -27,9 +27,9 @@ from hellofresh.errors import DataError, WorkspaceError
 from hellofresh.files import write_json
 from hellofresh.quarters import Quarter
 from hellofresh.workspace import Workspace
-from leaderboard.data.tables import BoardEntry, load_board
+from leaderboard.data.board import BoardEntry, load_board
 from leaderboard.export import export_board
-from leaderboard.export.addresses import file_names, relative
+from leaderboard.export.copy import file_names, relative
 from leaderboard.export.folder import MARKER, put_in_place
 
 HOME = "x-notes/2023Q2/index.html"

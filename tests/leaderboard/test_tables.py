@@ -12,7 +12,7 @@ import pytest
 
 from hellofresh.errors import DataError
 from hellofresh.files import sha256_file
-from leaderboard.data.tables import Board, SplitKey, load_board
+from leaderboard.data.board import Board, SplitKey, load_board
 
 NOTES = SplitKey("2023Q2", "x-notes")
 
