@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 
 from hellofresh.board.build import build_board
-from hellofresh.board.schema import NO_ANSWER, ConfusionCell, LabelCount
+from hellofresh.board.schema import NO_ANSWER, TABLES, ConfusionCell, LabelCount
 from hellofresh.candidates.rows import Collection, SourceFile
 from hellofresh.clock import now
 from hellofresh.editions import Frozen

@@ -55,7 +55,7 @@ def shown(open_board: Any, monkeypatch: pytest.MonkeyPatch) -> Board:
 def test_the_site_opens_on_the_newest_revealed_quarter_with_the_open_one_beside_it(
     shown: Board,
 ) -> None:
-    board, _ = shown
+    board = shown
     assert board.splits[0].edition == OPEN.edition > board.newest("x-notes").edition == FINISHED.edition
     page = opened("leaderboard", task="x-notes")
     assert "has the highest F1" in page

@@ -6,6 +6,7 @@ import sys
 from html.parser import HTMLParser
 from pathlib import Path
 
+import polars as pl
 import pytest
 from hostile_responses import HOSTILE_RESPONSES
 from streamlit.testing.v1 import AppTest
@@ -81,7 +82,7 @@ def test_the_tables_of_the_board_hold_standings_judges_and_responses(rated_board
     ]  # fmt: skip
     assert all(row.validated is (row.judges == "person") for row in ratings)
     assert {row.judge for row in board.rows(JudgeRow, SPLIT)} == {"a-model", SMOKE_TEST}
-    found = board.responses(SPLIT, ["muse", "gpt-4"])
+    found = board.rows(RatedResponse, SPLIT, pl.col("system").is_in(["muse", "gpt-4"]))
     assert {item.system for item in found} == {"muse", "gpt-4"}
     assert all(item.people is not None and item.judged is not None for item in found)
     assert load_board(rated_board.board).splits == (SPLIT,)

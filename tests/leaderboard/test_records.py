@@ -26,6 +26,7 @@ from hellofresh.board.schema import (
     PeriodDates,
     ReleaseFacts,
     ReleaseFile,
+    ReliabilityBin,
     SampleRow,
 )
 from hellofresh.clock import now
@@ -41,6 +42,7 @@ from hellofresh.runs.evaluate import Evaluation, evaluate
 from hellofresh.samples import PROSPECTIVE
 from hellofresh.tasks import TASKS
 from hellofresh.workspace import Workspace
+from leaderboard.components.quarters import prospect_of
 from leaderboard.data.board import Board, SplitKey, load_board
 
 EDITS = SplitKey("2024Q1", "wikipedia-edits")
@@ -107,7 +109,7 @@ def test_the_curve_adds_up_to_what_was_stated(revealed: Board, revealed_board: W
     (found,) = board.rows(CalibrationRow, NOTES, origin="team-fair/fair")
     labels = load_labels(revealed_board, Quarter.parse(NOTES.edition), TASKS[NOTES.task])
     said = {row["id"]: row["confidence"] for row in handed_in(revealed_board, "fair") if row["id"] in labels}
-    bins = board.bins(NOTES, found)
+    bins = board.rows(ReliabilityBin, NOTES, origin=found.origin, prompt=found.prompt, subject=found.subject)
     assert found.n == len(said) == sum(step.n for step in bins) == 72
     assert sum(step.hits for step in bins) == sum(item.label for item in labels.values())
     assert all(step.low <= step.share <= step.high and step.share == step.hits / step.n for step in bins)
@@ -270,11 +272,11 @@ def test_main_samples_stay_hidden_where_prospective_ones_are_resolved(forecasts:
 def test_what_became_of_a_prospective_split_adds_up(forecasts: Board) -> None:
     board = forecasts
     for split in (MAIN, FORECASTS):
-        found = board.prospect(split)
+        found = prospect_of(board, split)
         assert found is not None
         assert (found.drawn, found.decided, found.outcomes) == (20, 16, (12, 4))
         assert found.drawn == found.decided + found.undecided + found.no_label + found.early
-    assert board.prospect(NOTES) is None
+    assert prospect_of(board, NOTES) is None
     mistakes = board.first(Mistakes, FORECASTS, origin="team-seer/seer")
     assert mistakes is not None
     assert (mistakes.n, mistakes.wrong) == (16, 2)
