@@ -8,7 +8,7 @@ from typing import ClassVar
 
 import polars as pl
 import pytest
-from leaderboard.components.conduct import conduct_section
+from leaderboard.components.entry import conduct_section
 
 from hellofresh.board.build import build_board
 from hellofresh.board.schema import TABLES, ConductRow

@@ -126,9 +126,9 @@ def files(folder: Path) -> Iterator[Path]:
 
 def test_answers_agreement_and_shares_are_what_the_judgements_say(shown: Board, open_board: Any) -> None:
     said = pl.read_parquet(open_board.root / "private/judgements/2026Q3.parquet").filter(pl.col("task") == "x-notes")
-    shares = {share.said: share.samples for share in shown[1].shares(OPEN)}
+    shares = {share.said: share.samples for share in shown.rows(AnswerShare, OPEN)}
     assert shares == {label: said.filter(pl.col("label") == label).height for label in (0, 1)}
-    assert shown[1].agreements(OPEN) == []  # one participant agrees with nobody
+    assert shown.agreements(OPEN) == []  # one participant agrees with nobody
 
 
 def test_the_maintainers_board_is_shown_with_a_warning_and_never_exported(
