@@ -21,13 +21,13 @@ from datetime import UTC, date, datetime
 from pathlib import Path
 from statistics import median
 
+from hellofresh.evidence.web import Found, PageStatus, SearchResult, WebPage
 from hellofresh.models import Answer, Finish, Limits, ModelSpec, Request
-from hellofresh.prompts import load_prompt_set
-from hellofresh.regimes import get_regime
 from hellofresh.runs import Assignment, Journal, run
+from hellofresh.runs.prompts import load_prompt_set
+from hellofresh.runs.regimes import get_regime
 from hellofresh.tasks import get_task
 from hellofresh.tasks.x_notes import Note, NoteText, Post
-from hellofresh.web import Found, PageStatus, SearchResult, WebPage
 
 ROOT = Path(__file__).resolve().parent.parent
 LATENCY_S = 0.2

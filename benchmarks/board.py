@@ -372,7 +372,7 @@ def open_many(one: Running, browser: Browser, rows: int, sessions: int) -> float
 
 def build(workspace: Path, systems: int, samples: int) -> dict[str, float]:
     """Fill the workspace and build its board; what the build took."""
-    from hellofresh.workspace import Workspace
+    from hellofresh.core.workspace import Workspace
 
     make_workspace(Workspace(workspace), systems=systems, samples=samples, prompts=5)
     begin = time.perf_counter()

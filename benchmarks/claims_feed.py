@@ -21,7 +21,7 @@ from multiprocessing import get_context
 from pathlib import Path
 
 from collectors.claims import ClaimsSettings, collect
-from hellofresh.quarters import Quarter
+from hellofresh.core.quarters import Quarter
 
 REVIEWS = 300_000
 QUARTER = Quarter(2026, 2)

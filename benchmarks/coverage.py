@@ -33,7 +33,6 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from hellofresh.metrics import Metric, balanced_accuracy, macro_f1, matthews, two_class_metrics, weighted_f1
 from hellofresh.stats import all_differences, rank_systems
 from hellofresh.stats.clusters import effective_clusters, from_share, shares
 from hellofresh.stats.intervals import (
@@ -41,6 +40,7 @@ from hellofresh.stats.intervals import (
     logit_jackknife_limits,
     wilson_limits,
 )
+from hellofresh.stats.metrics import Metric, balanced_accuracy, macro_f1, matthews, two_class_metrics, weighted_f1
 from hellofresh.stats.paired import difference_interval
 from hellofresh.stats.resampling import bca_limits, cluster_weights, percentile_limits
 
@@ -273,7 +273,8 @@ def class_truth(world: ClassWorld, metric: Metric) -> float:
 
 
 def by_class(true: Array, wrong: Array) -> Array:
-    """Sums of `hellofresh.metrics.ClassCounts` from what was right, shape (..., c), and wrong, shape (..., c, c)."""
+    """Sums of `hellofresh.stats.metrics.ClassCounts` from what was right, shape (..., c), and wrong, shape (..., c,
+    c)."""
     unit = true.shape[-1] - 1
     cells = np.stack([true, unit * wrong.sum(axis=-2), wrong.sum(axis=-1)], axis=-1)
     return cells.reshape(*true.shape[:-1], -1)

@@ -35,7 +35,7 @@ from statistics import median
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from hellofresh.web import Web
+    from hellofresh.evidence.web import Web
 
 ROOT = Path(__file__).resolve().parent.parent
 SERVER = Path(os.environ.get("HELLOFRESH_MOCK_LLM") or ROOT.parent / "shared" / "tools" / "mock_llm.py")
@@ -64,7 +64,7 @@ class Row:
 
 def slow_web() -> Web:
     """A web whose every search and page takes 200 ms, as the server does for every answer."""
-    from hellofresh.web import Found, PageStatus, SearchResult, WebPage
+    from hellofresh.evidence.web import Found, PageStatus, SearchResult, WebPage
 
     class SlowWeb:
         parameters: Mapping[str, str] = {}
@@ -91,9 +91,9 @@ def ask_with_hellofresh(base_url: str, calls: int, *, searching: bool = False) -
     from hellofresh.models import Limits, ModelSpec
     from hellofresh.models._endpoint import Abilities, Endpoint
     from hellofresh.models.providers.chat import ChatModel
-    from hellofresh.prompts import load_prompt_set
-    from hellofresh.regimes import get_regime
     from hellofresh.runs import Assignment, Journal, Tally, run
+    from hellofresh.runs.prompts import load_prompt_set
+    from hellofresh.runs.regimes import get_regime
     from hellofresh.tasks import get_task
     from hellofresh.tasks.x_notes import Note, NoteText, Post
 

@@ -19,7 +19,6 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from hellofresh.metrics import two_class_metrics
 from hellofresh.stats import (
     Method,
     all_differences,
@@ -29,6 +28,7 @@ from hellofresh.stats import (
     metric_interval,
     rank_systems,
 )
+from hellofresh.stats.metrics import two_class_metrics
 
 METRICS = two_class_metrics()
 PERIODS, SYSTEMS, SAMPLES, GROUPS = 4, 60, 3000, 1500

@@ -34,8 +34,8 @@ from collectors.notes import NotesSettings, NotesSource, collect
 from collectors.notes.dump.snapshot import MANIFEST, write_manifest
 from collectors.notes.dump.tables import ENROLLMENT, HISTORY, NOTES, RATINGS, DumpTable
 from collectors.notes.rules.labels import LABELS
-from hellofresh.files import sha256_file
-from hellofresh.quarters import Quarter
+from hellofresh.core.files import sha256_file
+from hellofresh.core.quarters import Quarter
 
 QUARTER = Quarter(2025, 2)
 NOTE_COUNT, RATING_COUNT, RATER_COUNT = 2_000_000, 20_000_000, 200_000

@@ -13,19 +13,19 @@ from pathlib import Path
 
 import numpy as np
 
-from hellofresh.candidates.rows import Collection
-from hellofresh.editions import ALL_ROWS, Frozen
-from hellofresh.ratings.rubric import rubric_source
-from hellofresh.ratings.study import BlindedResponse, read_study, write_responses, write_rubric
-from hellofresh.ratings.table import KEY, RATINGS, KeyRow, Rating, StudyFiles, with_weights, write_table
+from hellofresh.core.editions import ALL_ROWS, Frozen
+from hellofresh.core.workspace import Workspace
+from hellofresh.judging.rubric import rubric_source
+from hellofresh.judging.study import BlindedResponse, read_study, write_responses, write_rubric
+from hellofresh.judging.table import KEY, RATINGS, KeyRow, Rating, StudyFiles, with_weights, write_table
 from hellofresh.releases import DatasetSource, freeze, load_release
+from hellofresh.releases.candidates.rows import Collection
 from hellofresh.results.build import panel_of
 from hellofresh.results.rated_entries import entries_of_ratings
 from hellofresh.results.standings import standings_of
-from hellofresh.samples import Candidate, Label
 from hellofresh.tasks import get_task
 from hellofresh.tasks.corrections import MisleadingPost
-from hellofresh.workspace import Workspace
+from hellofresh.tasks.samples import Candidate, Label
 
 SYSTEMS, POSTS, TARGET_S = 25, 400, 5.0
 CRITERIA = ("overall", "explicitness", "factuality", "fluency", "coherence")

@@ -31,12 +31,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
-from hellofresh.executors import process_pool
-from hellofresh.retrieval.corpora import FoundDocument, RetrievalCorpus, open_corpus, write_corpus
-from hellofresh.retrieval.documents import CorpusDocument
-from hellofresh.retrieval.sparse import Bm25, SparseRetriever
-from hellofresh.retrieval.words import Analyzer
-from hellofresh.workspace import Workspace
+from hellofresh.core.executors import process_pool
+from hellofresh.core.workspace import Workspace
+from hellofresh.evidence.retrieval.corpora import FoundDocument, RetrievalCorpus, open_corpus, write_corpus
+from hellofresh.evidence.retrieval.documents import CorpusDocument
+from hellofresh.evidence.retrieval.sparse import Bm25, SparseRetriever
+from hellofresh.evidence.retrieval.words import Analyzer
 
 VOCABULARY = 400_000
 PIECES = ((1, 0.93), (100, 0.86), (1000, 1.40))

@@ -12,16 +12,16 @@ from pathlib import Path
 
 from collectors import claims, notes, sample, wikipedia
 from collectors.wikipedia.api.source import LiveSource
-from hellofresh.candidates.collection import CollectionJob
-from hellofresh.candidates.rows import Collection
-from hellofresh.errors import UsageError
-from hellofresh.files import sha256_file
-from hellofresh.quarters import Quarter
+from hellofresh.core.errors import UsageError
+from hellofresh.core.files import sha256_file
+from hellofresh.core.quarters import Quarter
+from hellofresh.core.stages import Stage, input_key
+from hellofresh.core.workspace import Workspace
+from hellofresh.evidence.web.pictures import MediaPictures
 from hellofresh.releases import BUNDLED
-from hellofresh.stages import Stage, input_key
+from hellofresh.releases.candidates.collection import CollectionJob
+from hellofresh.releases.candidates.rows import Collection
 from hellofresh.tasks import TASKS
-from hellofresh.web.pictures import MediaPictures
-from hellofresh.workspace import Workspace
 
 __all__ = ["bundled_jobs", "claims_job", "edits_job", "live_edits_job", "notes_job"]
 

@@ -45,7 +45,9 @@ __all__ = [
 
 __version__ = "0.1.0"
 _OUTPUTS = {"Choice", "Ranking", "Response"}
-_HOMES = {name: "hellofresh.outputs" if name in _OUTPUTS else "hellofresh.api" for name in __all__ if name[0] != "_"}
+_HOMES = {
+    name: "hellofresh.tasks.outputs" if name in _OUTPUTS else "hellofresh.api" for name in __all__ if name[0] != "_"
+}
 
 
 def __getattr__(name: str) -> object:

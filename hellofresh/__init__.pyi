@@ -7,8 +7,8 @@ from hellofresh.api import evaluate as evaluate
 from hellofresh.api import load as load
 from hellofresh.api import save as save
 from hellofresh.api import score as score
-from hellofresh.outputs import Choice as Choice
-from hellofresh.outputs import Ranking as Ranking
-from hellofresh.outputs import Response as Response
+from hellofresh.tasks.outputs import Choice as Choice
+from hellofresh.tasks.outputs import Ranking as Ranking
+from hellofresh.tasks.outputs import Response as Response
 
 __version__: str

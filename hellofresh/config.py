@@ -14,11 +14,11 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field, PositiveInt, ValidationError, field_validator, model_validator
 
-from hellofresh.calendar import Calendar, CalendarRule
-from hellofresh.errors import ConfigError, UsageError
-from hellofresh.files import parse_toml
+from hellofresh.core.calendar import Calendar, CalendarRule
+from hellofresh.core.errors import ConfigError, UsageError
+from hellofresh.core.files import parse_toml
+from hellofresh.core.quarters import Quarter
 from hellofresh.models.tables import ModelTable, Name, ProviderTable
-from hellofresh.quarters import Quarter
 from hellofresh.tasks import TASKS
 
 __all__ = [

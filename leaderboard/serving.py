@@ -14,7 +14,7 @@ from urllib.parse import parse_qsl
 from anyio import to_thread
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from hellofresh.errors import HelloFreshError
+from hellofresh.core.errors import HelloFreshError
 from leaderboard.components.markup import Html, el, join
 from leaderboard.components.pieces import preview_tags
 from leaderboard.live import PAGES

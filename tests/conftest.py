@@ -17,17 +17,17 @@ import pytest
 from hypothesis import settings
 
 from collectors import sample
-from hellofresh.candidates.collection import CollectionJob, collect_quarter
-from hellofresh.candidates.funnel import Funnel
-from hellofresh.candidates.rows import Collection, SourceFile
-from hellofresh.files import sha256_file, sha256_text, write_bytes
-from hellofresh.quarters import PeriodKind, Quarter
+from hellofresh.core.files import sha256_file, sha256_text, write_bytes
+from hellofresh.core.quarters import PeriodKind, Quarter
+from hellofresh.core.workspace import Workspace
 from hellofresh.releases import Built, build_release
-from hellofresh.samples import Candidate, Label, Sample
+from hellofresh.releases.candidates.collection import CollectionJob, collect_quarter
+from hellofresh.releases.candidates.funnel import Funnel
+from hellofresh.releases.candidates.rows import Collection, SourceFile
 from hellofresh.tasks import Task, get_task
+from hellofresh.tasks.samples import Candidate, Label, Sample
 from hellofresh.tasks.wikipedia_edits import Edit, EditRevision
 from hellofresh.tasks.x_notes import Note, NoteText, Post
-from hellofresh.workspace import Workspace
 
 ROOT = Path(__file__).resolve().parent.parent
 

@@ -16,19 +16,19 @@ import pytest
 from rich.console import Console
 
 import hellofresh as hf
-from hellofresh.candidates.evidence import evidence_candidates
 from hellofresh.cli import main
-from hellofresh.editions import Frozen
-from hellofresh.errors import ReleaseError, UsageError
+from hellofresh.core.editions import Frozen
+from hellofresh.core.errors import ReleaseError, UsageError
+from hellofresh.core.workspace import Workspace
+from hellofresh.evidence.retrieval.corpora import FoundDocument, open_corpus, write_corpus
+from hellofresh.evidence.retrieval.documents import CorpusDocument
+from hellofresh.evidence.retrieval.judgements import Judgement, Query
 from hellofresh.models import Answer, Finish, ModelSpec, Request
 from hellofresh.models.catalogue import CATALOGUE, CatalogueEntry
-from hellofresh.releases.build.frozen import DatasetSource, freeze
+from hellofresh.releases.candidates.evidence import evidence_candidates
+from hellofresh.releases.draw.frozen import DatasetSource, freeze
 from hellofresh.results.score import SCORES
-from hellofresh.retrieval.corpora import FoundDocument, open_corpus, write_corpus
-from hellofresh.retrieval.documents import CorpusDocument
-from hellofresh.retrieval.judgements import Judgement, Query
 from hellofresh.tasks import get_task
-from hellofresh.workspace import Workspace
 
 
 class Half:
@@ -59,7 +59,7 @@ def revealed(make, monkeypatch, tmp_path: Path) -> Workspace:
     monkeypatch.setenv("HELLOFRESH_DATA", str(make.workspace().root))
     monkeypatch.setenv("HELLOFRESH_NOW", "2024-01-01T00:00:00Z")
     monkeypatch.chdir(tmp_path)
-    from hellofresh.quarters import Quarter
+    from hellofresh.core.quarters import Quarter
     from hellofresh.releases import reveal
 
     assert reveal(make.workspace(), Quarter(2023, 2), get_task("x-notes"), datetime(2024, 1, 1, tzinfo=UTC))

@@ -6,8 +6,8 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from hellofresh.clock import VARIABLE, now
-from hellofresh.errors import UsageError
+from hellofresh.core.clock import VARIABLE, now
+from hellofresh.core.errors import UsageError
 
 
 def test_without_the_variable_it_is_the_machines_time(monkeypatch: pytest.MonkeyPatch) -> None:

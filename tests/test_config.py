@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from hellofresh.config import Settings
-from hellofresh.errors import ConfigError
+from hellofresh.core.errors import ConfigError
 
 
 @pytest.fixture(autouse=True)

@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 
 from hellofresh.cli import main
-from hellofresh.files import read_json, read_jsonl
-from hellofresh.quarters import Quarter
+from hellofresh.core.files import read_json, read_jsonl
+from hellofresh.core.quarters import Quarter
+from hellofresh.core.workspace import Workspace
 from hellofresh.releases import load_labels, load_release, take_down
 from hellofresh.releases.life.manifest import read_manifest
 from hellofresh.releases.verify.checks import verify_release
@@ -18,7 +19,6 @@ from hellofresh.runs import read_plan
 from hellofresh.runs.record import read_record
 from hellofresh.submissions.receipts.receipt import read_receipt
 from hellofresh.tasks import get_task
-from hellofresh.workspace import Workspace
 
 HERE = Path(__file__).resolve().parent
 QUARTER, NOTES = Quarter(2026, 2), get_task("x-notes")

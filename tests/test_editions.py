@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hellofresh.editions import Edition, Frozen, is_edition, parse_edition, quarter_of, quarters_of
-from hellofresh.errors import UsageError
-from hellofresh.quarters import PeriodKind, Quarter
+from hellofresh.core.editions import Edition, Frozen, is_edition, parse_edition, quarter_of, quarters_of
+from hellofresh.core.errors import UsageError
+from hellofresh.core.quarters import PeriodKind, Quarter
 
 NAMES = st.from_regex(r"[a-z0-9]{1,6}(-[a-z0-9]{1,6}){0,3}", fullmatch=True)
 VERSIONS = st.from_regex(r"[a-z0-9]{1,6}([.-][a-z0-9]{1,6}){0,3}", fullmatch=True)

@@ -17,7 +17,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hellofresh.erasure import LEAST, Erasure, find_files
+from hellofresh.releases.erasure import LEAST, Erasure, find_files
 
 TEXT = 'She said: "naïve & <odd>",\n\ton two lines.'
 OTHER = "Words that have nothing to do with it, also on a line."
@@ -132,7 +132,7 @@ def test_what_cannot_be_looked_into_is_neither_found_nor_free_of_it(tmp_path: Pa
 
 
 def test_a_text_across_two_pieces_of_a_large_file_is_found(tmp_path: Path, monkeypatch) -> None:
-    monkeypatch.setattr("hellofresh.erasure._CHUNK", 64)
+    monkeypatch.setattr("hellofresh.releases.erasure._CHUNK", 64)
     for shift in range(0, 128, 7):
         path = tmp_path / "large.txt"
         path.write_bytes(b"." * shift + json.dumps(TEXT).encode() + b"." * 300)

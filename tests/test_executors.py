@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from hellofresh import executors
-from hellofresh.errors import HelloFreshError, RunError, SourceError, UnknownNameError, UsageError
-from hellofresh.executors import cluster_pool, process_pool, run_tasks
+from hellofresh.core import executors
+from hellofresh.core.errors import HelloFreshError, RunError, SourceError, UnknownNameError, UsageError
+from hellofresh.core.executors import cluster_pool, process_pool, run_tasks
 
 
 def squared(number: int) -> int:

@@ -15,8 +15,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hellofresh.errors import DataError, WorkspaceError
-from hellofresh.files import (
+from hellofresh.core.errors import DataError, WorkspaceError
+from hellofresh.core.files import (
     atomic_path,
     canonical_json,
     read_ids,

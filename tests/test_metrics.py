@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from hellofresh.metrics import (
+from hellofresh.stats.metrics import (
     NO_ANSWER,
     ClassCounts,
     Metric,
@@ -23,8 +23,8 @@ from hellofresh.metrics import (
     two_class_metrics,
     weighted_f1,
 )
-from hellofresh.outputs import Response
 from hellofresh.tasks import Task, get_task
+from hellofresh.tasks.outputs import Response
 
 Panels = list[tuple[int, NDArray[np.int8], NDArray[np.int8]]]
 

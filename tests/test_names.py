@@ -10,9 +10,9 @@ ROOT = Path(__file__).resolve().parent.parent
 NAMES = frozenset({"f1", "yes", "no", "Edit", "Note"})
 ROOMS = (
     "hellofresh/tasks/",
-    "hellofresh/regimes/",
-    "hellofresh/prompts/",
-    "hellofresh/metrics.py",
+    "hellofresh/runs/regimes/",
+    "hellofresh/runs/prompts/",
+    "hellofresh/stats/metrics.py",
     "hellofresh/stats/",
 )
 ALLOWED = {
@@ -23,7 +23,7 @@ ALLOWED = {
     "hellofresh/models/local/embedded.py": {"yes", "no"},
     "hellofresh/models/providers/chat_wire.py": {"yes", "no"},
     "hellofresh/cli/models.py": {"yes", "no"},
-    "hellofresh/analyses/_subgroups.py": {"yes", "no"},  # truth values, counts and options in words, from here on
+    "hellofresh/results/analyses/_subgroups.py": {"yes", "no"},  # truth values and options in words, from here on
     "hellofresh/submissions/intake/responses.py": {"no"},
     "leaderboard/components/ratings.py": {"yes"},
     "hellofresh/cli/_output.py": {"yes", "no"},

@@ -13,8 +13,8 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from hellofresh.errors import WorkspaceError
-from hellofresh.parquet import BadTableError, Table, write_parquet
+from hellofresh.core.errors import WorkspaceError
+from hellofresh.core.parquet import BadTableError, Table, write_parquet
 
 ROOT = Path(__file__).resolve().parent.parent
 BIG = pl.DataFrame({"a": range(100_000)})
@@ -54,8 +54,8 @@ LIMITED = """
 import resource, sys
 from pathlib import Path
 import polars as pl
-from hellofresh.errors import WorkspaceError
-from hellofresh.parquet import write_parquet
+from hellofresh.core.errors import WorkspaceError
+from hellofresh.core.parquet import write_parquet
 resource.setrlimit(resource.RLIMIT_FSIZE, (10_000, 10_000))
 try:
     write_parquet(Path(sys.argv[1]), pl.DataFrame({"a": range(100_000)}))
@@ -100,7 +100,7 @@ def test_no_other_code_writes_parquet_to_a_disk() -> None:
         for path in (ROOT / room).rglob("*.py")
         if any(call in path.read_text(encoding="utf-8") for call in (".write_parquet(", ".sink_parquet("))
     }
-    assert found == {"hellofresh/parquet.py", "hellofresh/analyses/writing.py"}
+    assert found == {"hellofresh/core/parquet.py", "hellofresh/results/analyses/writing.py"}
 
 
 def test_the_same_table_gives_the_same_bytes(tmp_path: Path) -> None:

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from hellofresh.errors import SourceError
-from hellofresh.publishers import Publisher, import_publishers, load_publishers, read_lists, read_publishers
+from hellofresh.core.errors import SourceError
+from hellofresh.evidence.publishers import Publisher, import_publishers, load_publishers, read_lists, read_publishers
 
 RATINGS = Path(__file__).parents[1].parent / "shared/data/ratings"
 GOOD = "domain,bias,factuality,quality\nwww.One.example,-2,high,0.9\ntwo.example,right-center,,\nhttps://three.example/x,,0.4,\n"

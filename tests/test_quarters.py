@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hellofresh.errors import UsageError
-from hellofresh.quarters import PeriodKind, Quarter, parse_utc, utc_text
+from hellofresh.core.errors import UsageError
+from hellofresh.core.quarters import PeriodKind, Quarter, parse_utc, utc_text
 
 QUARTERS = st.builds(Quarter, st.integers(1000, 2999), st.integers(1, 4))
 ZONES = st.integers(-14 * 60, 14 * 60).map(lambda minutes: timezone(timedelta(minutes=minutes)))

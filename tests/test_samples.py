@@ -9,10 +9,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from hellofresh.errors import DataError, UnknownNameError
-from hellofresh.files import canonical_json
-from hellofresh.samples import to_json
+from hellofresh.core.errors import DataError, UnknownNameError
+from hellofresh.core.files import canonical_json
 from hellofresh.tasks import TASKS, get_task
+from hellofresh.tasks.samples import to_json
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=40)
 shared = settings(suppress_health_check=[HealthCheck.function_scoped_fixture])

@@ -22,7 +22,7 @@ import pytest
 
 from collectors import sample
 from hellofresh.cli import main
-from hellofresh.files import read_json, write_json
+from hellofresh.core.files import read_json, write_json
 
 Q = ("--quarter", "2026Q2")
 EARLIER = "2026-11-20T12:00:00Z"

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hellofresh.stages import Stage, input_key
+from hellofresh.core.stages import Stage, input_key
 
 
 @pytest.fixture

@@ -7,15 +7,15 @@ from dataclasses import dataclass
 
 import pytest
 
-from hellofresh.errors import RunError
+from hellofresh.core.errors import RunError
 from hellofresh.models import Answer, Finish, Limits, Message, ModelSpec, Price, Request
-from hellofresh.prompts import load_prompt_set
-from hellofresh.regimes import BaseRegime, Case, Outcome, read_choice
 from hellofresh.runs import Assignment, Journal, run
 from hellofresh.runs.ledger import Ledgers
+from hellofresh.runs.prompts import load_prompt_set
+from hellofresh.runs.regimes import BaseRegime, Case, Outcome, read_choice
 from hellofresh.runs.transcribe import transcribe
 from hellofresh.tasks import get_task
-from hellofresh.transcripts import AskedEvent, NotedEvent, ReadEvent, SearchedEvent, parse_event, read_transcripts
+from hellofresh.tasks.transcripts import AskedEvent, NotedEvent, ReadEvent, SearchedEvent, parse_event, read_transcripts
 
 TASK, PROMPTS = get_task("x-notes"), load_prompt_set("x-notes", "zero-shot")
 PRICED = ModelSpec("fake", "language-model", "A fake.", {}, Limits(4), price=Price(1.0, 10.0, "2026-11-01", "a test"))

@@ -16,22 +16,22 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from hellofresh.candidates.collection import CollectionJob, collect_quarter
-from hellofresh.candidates.funnel import Funnel
-from hellofresh.candidates.rows import Collection
-from hellofresh.clock import now
-from hellofresh.parquet import write_parquet
-from hellofresh.quarters import Quarter
+from hellofresh.core.clock import now
+from hellofresh.core.parquet import write_parquet
+from hellofresh.core.quarters import Quarter
+from hellofresh.core.workspace import Workspace
 from hellofresh.releases import build_release, load_labels, reveal
+from hellofresh.releases.candidates.collection import CollectionJob, collect_quarter
+from hellofresh.releases.candidates.funnel import Funnel
+from hellofresh.releases.candidates.rows import Collection
 from hellofresh.results.judgements import judgements_file
 from hellofresh.results.score import SCORES
 from hellofresh.results.scores import ALL_PERIODS, MAJORITY
 from hellofresh.results.tables import JUDGEMENTS
 from hellofresh.runs.record import ModelIdentity, PromptSetIdentity, RegimeIdentity, RunRecord
-from hellofresh.samples import Candidate, Label
 from hellofresh.tasks import get_task
+from hellofresh.tasks.samples import Candidate, Label
 from hellofresh.tasks.wikipedia_edits import LICENSE, Edit, EditRevision
-from hellofresh.workspace import Workspace
 
 __all__ = ["QUARTER", "TASK", "make_workspace"]
 

@@ -16,13 +16,13 @@ from pathlib import Path
 import aiohttp
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from hellofresh.clock import now
-from hellofresh.errors import SourceError, UsageError
-from hellofresh.files import sha256_text, write_jsonl
-from hellofresh.net.http import HttpClient, HttpReply, UnusableReplyError, brief
-from hellofresh.net.keys import may_carry_key
-from hellofresh.net.retry import PASSING, RetryPolicy
-from hellofresh.quarters import Quarter
+from hellofresh.core.clock import now
+from hellofresh.core.errors import SourceError, UsageError
+from hellofresh.core.files import sha256_text, write_jsonl
+from hellofresh.core.net.http import HttpClient, HttpReply, UnusableReplyError, brief
+from hellofresh.core.net.keys import may_carry_key
+from hellofresh.core.net.retry import PASSING, RetryPolicy
+from hellofresh.core.quarters import Quarter
 
 __all__ = ["BASE_URL", "KEY_VARIABLE", "fetch_reviews"]
 

@@ -17,12 +17,12 @@ from collectors.claims.clusters import claim_clusters, same_claim_key
 from collectors.claims.feed import feed_items
 from collectors.claims.reviews import ClaimReview, UnusableReviewError, read_review, review_fields, review_moment
 from collectors.claims.verdicts import Reading, VerdictTable
-from hellofresh.candidates.funnel import Drop, Funnel
-from hellofresh.candidates.rows import Collection, SourceFile
-from hellofresh.files import sha256_file, sha256_text
-from hellofresh.quarters import PeriodKind, Quarter, utc_text
-from hellofresh.samples import Candidate, Label
+from hellofresh.core.files import sha256_file, sha256_text
+from hellofresh.core.quarters import PeriodKind, Quarter, utc_text
+from hellofresh.releases.candidates.funnel import Drop, Funnel
+from hellofresh.releases.candidates.rows import Collection, SourceFile
 from hellofresh.tasks import claims
+from hellofresh.tasks.samples import Candidate, Label
 
 __all__ = ["ClaimsSettings", "collect"]
 

@@ -7,7 +7,7 @@ import re
 from datetime import UTC, datetime, timedelta
 from urllib.parse import urlsplit
 
-from hellofresh.net.addresses import AddressError, host_name
+from hellofresh.core.net.addresses import AddressError, host_name
 
 __all__ = ["as_moment", "as_number", "as_site", "as_text", "as_texts", "as_url", "first"]
 

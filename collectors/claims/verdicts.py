@@ -14,8 +14,8 @@ from typing import Self
 from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
 
 from collectors.claims.reviews import ReviewRating
-from hellofresh.errors import ConfigError
-from hellofresh.files import parse_toml
+from hellofresh.core.errors import ConfigError
+from hellofresh.core.files import parse_toml
 
 __all__ = ["CLASSES", "Reading", "VerdictTable"]
 

@@ -23,7 +23,7 @@ from collectors.datasets import (
 )
 from collectors.datasets._rows import DataSet, OriginalFile, StatementRow
 from collectors.datasets.reading import ReadDataSet, dataset_files, read_dataset
-from hellofresh.errors import UnknownNameError, UsageError
+from hellofresh.core.errors import UnknownNameError, UsageError
 
 __all__ = [
     "DATASETS",

@@ -12,8 +12,8 @@ from datetime import date, datetime
 from pathlib import Path
 from typing import IO
 
-from hellofresh.errors import SourceError
-from hellofresh.files import BadJsonError, strict_json
+from hellofresh.core.errors import SourceError
+from hellofresh.core.files import BadJsonError, strict_json
 
 __all__ = [
     "FileRow",

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from datetime import date
 from pathlib import Path
 
-from hellofresh.samples import Fact
+from hellofresh.tasks.samples import Fact
 
 __all__ = ["DataSet", "OriginalFile", "StatementRow"]
 

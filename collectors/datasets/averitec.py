@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 from collectors.datasets._files import json_rows, known_label, listed, optional_text, read_day, required_text
 from collectors.datasets._rows import DataSet, OriginalFile, StatementRow
-from hellofresh.files import sha256_text
+from hellofresh.core.files import sha256_text
 
 __all__ = ["DATASET"]
 

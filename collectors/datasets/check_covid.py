@@ -12,7 +12,7 @@ from pathlib import Path
 
 from collectors.datasets._files import FileRow, json_rows, known_label, required_text
 from collectors.datasets._rows import DataSet, OriginalFile, StatementRow
-from hellofresh.errors import SourceError
+from hellofresh.core.errors import SourceError
 
 __all__ = ["DATASET", "read_abstracts"]
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from collectors.datasets._files import FileRow, json_rows, known_label, optional_text, required_text
 from collectors.datasets._rows import DataSet, OriginalFile, StatementRow
-from hellofresh.files import sha256_text
+from hellofresh.core.files import sha256_text
 
 __all__ = ["DATASET"]
 

@@ -7,10 +7,10 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 from collectors.datasets._rows import DataSet, OriginalFile
-from hellofresh.errors import SourceError
-from hellofresh.files import sha256_file
-from hellofresh.net.lock import locked
-from hellofresh.net.transfer import DownloadPolicy, Transfer, download_session
+from hellofresh.core.errors import SourceError
+from hellofresh.core.files import sha256_file
+from hellofresh.core.net.lock import locked
+from hellofresh.core.net.transfer import DownloadPolicy, Transfer, download_session
 
 __all__ = ["fetch_dataset"]
 

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from collectors.datasets._files import FileRow, json_rows, known_label, required_text
 from collectors.datasets._rows import DataSet, OriginalFile, StatementRow
-from hellofresh.errors import DataError
-from hellofresh.files import as_model
+from hellofresh.core.errors import DataError
+from hellofresh.core.files import as_model
 
 __all__ = ["DATASET", "LABELS", "evidence_pages"]
 

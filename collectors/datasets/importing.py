@@ -11,15 +11,15 @@ from pathlib import Path
 
 from collectors.datasets._rows import DataSet, StatementRow
 from collectors.datasets.reading import ReadDataSet, read_dataset
-from hellofresh.candidates.funnel import Drop, Funnel
-from hellofresh.candidates.rows import Collection
-from hellofresh.editions import ALL_ROWS, Frozen
-from hellofresh.errors import UnknownNameError, UsageError
-from hellofresh.files import sha256_text
+from hellofresh.core.editions import ALL_ROWS, Frozen
+from hellofresh.core.errors import UnknownNameError, UsageError
+from hellofresh.core.files import sha256_text
+from hellofresh.core.workspace import Workspace
 from hellofresh.releases import DatasetSource, FrozenRelease, freeze
-from hellofresh.samples import Candidate, Label
+from hellofresh.releases.candidates.funnel import Drop, Funnel
+from hellofresh.releases.candidates.rows import Collection
 from hellofresh.tasks import CheckedStatement, Statement, Task, get_task, with_evidence
-from hellofresh.workspace import Workspace
+from hellofresh.tasks.samples import Candidate, Label
 
 __all__ = ["ImportRequest", "import_dataset", "task_of"]
 

@@ -29,8 +29,8 @@ from collectors.datasets._files import (
     table_rows,
 )
 from collectors.datasets.check_covid import read_abstracts
-from hellofresh.errors import SourceError, UsageError
-from hellofresh.files import sha256_file, sha256_text
+from hellofresh.core.errors import SourceError, UsageError
+from hellofresh.core.files import sha256_file, sha256_text
 from hellofresh.rewards.base import LabelledResponse, RewardCase
 from hellofresh.rewards.card import RewardData
 

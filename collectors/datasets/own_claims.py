@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from collectors.datasets._files import required_text, table_rows
-from hellofresh.errors import SourceError
-from hellofresh.files import sha256_text
-from hellofresh.retrieval.judgements import Query
+from hellofresh.core.errors import SourceError
+from hellofresh.core.files import sha256_text
+from hellofresh.evidence.retrieval.judgements import Query
 
 __all__ = ["read_claims"]
 

@@ -8,9 +8,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from collectors.datasets._rows import DataSet, OriginalFile, StatementRow
-from hellofresh.candidates.rows import SourceFile
-from hellofresh.errors import SourceError, UnknownNameError
-from hellofresh.files import sha256_file
+from hellofresh.core.errors import SourceError, UnknownNameError
+from hellofresh.core.files import sha256_file
+from hellofresh.releases.candidates.rows import SourceFile
 
 __all__ = ["ReadDataSet", "dataset_files", "read_dataset"]
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from collectors.datasets._files import FileRow, optional_text, required_text, tsv_rows
 from collectors.datasets._rows import DataSet, OriginalFile, StatementRow
-from hellofresh.files import sha256_text
+from hellofresh.core.files import sha256_text
 
 __all__ = ["DATASET"]
 

@@ -23,12 +23,12 @@ from collectors.notes.rules import writers
 from collectors.notes.rules.labels import DAY_MS, LabelSource, NoteState, history_columns, settle, still_open
 from collectors.notes.rules.language import is_foreign
 from collectors.notes.rules.leftovers import has_page_leftovers, speaks_of_media
-from hellofresh.candidates.funnel import Drop, Funnel
-from hellofresh.candidates.rows import Collection
-from hellofresh.errors import SourceError, UsageError
-from hellofresh.quarters import PeriodKind, Quarter, utc_text
-from hellofresh.samples import Candidate, Label
+from hellofresh.core.errors import SourceError, UsageError
+from hellofresh.core.quarters import PeriodKind, Quarter, utc_text
+from hellofresh.releases.candidates.funnel import Drop, Funnel
+from hellofresh.releases.candidates.rows import Collection
 from hellofresh.tasks import x_notes, x_notes_media
+from hellofresh.tasks.samples import Candidate, Label
 
 __all__ = ["REASONS", "Gathering", "NoteRow", "NotesSettings", "NotesSource", "collect", "second_of", "time_text"]
 

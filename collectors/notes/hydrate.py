@@ -12,11 +12,11 @@ import polars as pl
 from collectors.notes.collect import NotesSource
 from collectors.notes.dump.tables import NOTES, TableReader, WantedColumns
 from collectors.notes.posts import FoundPost
-from hellofresh.errors import DataError
-from hellofresh.files import sha256_text
-from hellofresh.images import Media
-from hellofresh.samples import Sample
+from hellofresh.core.errors import DataError
+from hellofresh.core.files import sha256_text
 from hellofresh.tasks import x_notes, x_notes_media
+from hellofresh.tasks.images import Media
+from hellofresh.tasks.samples import Sample
 from hellofresh.tasks.x_posts import NotedPost, PublicNotedPost
 
 __all__ = ["fill_notes"]

@@ -23,11 +23,11 @@ from collectors.notes.posts import FoundPost, PostStatus
 from collectors.notes.posts.found import SNOWFLAKE_EPOCH_MS
 from collectors.notes.rules.labels import NoteState
 from collectors.notes.rules.language import is_foreign
-from hellofresh.candidates.funnel import Drop, Funnel
-from hellofresh.candidates.rows import Collection
-from hellofresh.errors import SourceError
-from hellofresh.quarters import PeriodKind, Quarter
-from hellofresh.samples import Candidate, Label
+from hellofresh.core.errors import SourceError
+from hellofresh.core.quarters import PeriodKind, Quarter
+from hellofresh.releases.candidates.funnel import Drop, Funnel
+from hellofresh.releases.candidates.rows import Collection
+from hellofresh.tasks.samples import Candidate, Label
 from hellofresh.tasks.x_notes import LICENSE, Post
 from hellofresh.tasks.x_posts import TASK, NotedPost
 

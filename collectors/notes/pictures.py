@@ -6,10 +6,10 @@ import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from hellofresh.candidates.rows import Collection
-from hellofresh.images import Media, media_of
-from hellofresh.samples import Sample
-from hellofresh.web.pictures import MediaPictures
+from hellofresh.evidence.web.pictures import MediaPictures
+from hellofresh.releases.candidates.rows import Collection
+from hellofresh.tasks.images import Media, media_of
+from hellofresh.tasks.samples import Sample
 
 __all__ = ["with_pictures"]
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from collectors.sample._articles import write_history as _write_history
 from collectors.sample._claims import write_feed as _write_feed
 from collectors.sample._notes import write_dump as _write_dump
-from hellofresh.quarters import Quarter
+from hellofresh.core.quarters import Quarter
 
 __all__ = ["QUARTERS", "texts", "write_claims_feed", "write_history", "write_notes_dump"]
 

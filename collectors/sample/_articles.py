@@ -20,9 +20,9 @@ from xml.sax.saxutils import escape, quoteattr
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
 
-from hellofresh.errors import SourceError
-from hellofresh.files import write_bytes
-from hellofresh.quarters import parse_utc, utc_text
+from hellofresh.core.errors import SourceError
+from hellofresh.core.files import write_bytes
+from hellofresh.core.quarters import parse_utc, utc_text
 
 __all__ = ["Article", "ArticleState", "read_article", "states", "write_history"]
 

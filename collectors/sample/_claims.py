@@ -8,8 +8,8 @@ from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from hellofresh.errors import SourceError
-from hellofresh.files import parse_toml, sha256_text, write_json
+from hellofresh.core.errors import SourceError
+from hellofresh.core.files import parse_toml, sha256_text, write_json
 
 __all__ = ["AuthoredClaim", "read_claims", "write_feed"]
 

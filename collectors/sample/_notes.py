@@ -20,8 +20,8 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from collectors.notes.dump.tables import ENROLLMENT, HISTORY, NOTES, RATINGS, DumpTable
-from hellofresh.errors import SourceError
-from hellofresh.files import write_bytes, write_jsonl
+from hellofresh.core.errors import SourceError
+from hellofresh.core.files import write_bytes, write_jsonl
 
 __all__ = ["AuthoredNote", "AuthoredPost", "read_sample", "write_dump"]
 

@@ -16,13 +16,13 @@ from collectors.wikipedia.rules.edits import only_urls_differ
 from collectors.wikipedia.rules.history import Revision, WikiPage, collapse_runs
 from collectors.wikipedia.rules.stability import MEANINGS, Decision, Fate, Follower
 from collectors.wikipedia.settings import EditsSettings
-from hellofresh.candidates.funnel import Drop, Funnel
-from hellofresh.candidates.rows import Collection, SourceFile
-from hellofresh.errors import SourceError, UsageError
-from hellofresh.executors import cluster_pool, process_pool, run_tasks
-from hellofresh.files import sha256_file
-from hellofresh.quarters import Quarter
-from hellofresh.samples import Candidate, Label, Sample
+from hellofresh.core.errors import SourceError, UsageError
+from hellofresh.core.executors import cluster_pool, process_pool, run_tasks
+from hellofresh.core.files import sha256_file
+from hellofresh.core.quarters import Quarter
+from hellofresh.releases.candidates.funnel import Drop, Funnel
+from hellofresh.releases.candidates.rows import Collection, SourceFile
+from hellofresh.tasks.samples import Candidate, Label, Sample
 from hellofresh.tasks.wikipedia_edits import LICENSE, TASK, Edit, EditRevision
 
 __all__ = ["EditsSettings", "collect"]

@@ -9,8 +9,8 @@ from collectors.wikipedia.dump.export import read_pages
 from collectors.wikipedia.rules.clean import readable
 from collectors.wikipedia.rules.history import Revision, WikiPage
 from collectors.wikipedia.rules.wikitext import Kind, Splitter
-from hellofresh.retrieval.corpora import FoundDocument
-from hellofresh.retrieval.documents import CorpusDocument
+from hellofresh.evidence.retrieval.corpora import FoundDocument
+from hellofresh.evidence.retrieval.documents import CorpusDocument
 
 __all__ = ["LICENSE", "chunks", "dump_documents"]
 

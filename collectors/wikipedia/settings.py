@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from collectors.wikipedia.rules.wikitext import Kind
-from hellofresh.errors import ConfigError
+from hellofresh.core.errors import ConfigError
 
 __all__ = ["EditsSettings"]
 

@@ -11,15 +11,15 @@ from pathlib import Path
 
 import polars as pl
 
-from hellofresh.editions import Edition, parse_edition
-from hellofresh.errors import ReleaseError, UsageError
-from hellofresh.net.lock import locked
+from hellofresh.core.editions import Edition, parse_edition
+from hellofresh.core.errors import ReleaseError, UsageError
+from hellofresh.core.net.lock import locked
+from hellofresh.core.workspace import Workspace
 from hellofresh.releases import labels_are_public, load_labels, load_release
 from hellofresh.releases.life.load import Release
 from hellofresh.releases.life.manifest import MANIFEST
-from hellofresh.samples import Label, Sample, to_json
 from hellofresh.tasks import Task, get_task
-from hellofresh.workspace import Workspace
+from hellofresh.tasks.samples import Label, Sample, to_json
 
 __all__ = ["LoadedEdition", "load", "workspace_for_runs"]
 

@@ -8,11 +8,11 @@ from pathlib import Path
 import polars as pl
 
 from hellofresh.api._loading import LoadedEdition
-from hellofresh.errors import UsageError
-from hellofresh.files import write_jsonl
-from hellofresh.outputs import Choice, Output, Ranking, Response, Status
+from hellofresh.core.errors import UsageError
+from hellofresh.core.files import write_jsonl
 from hellofresh.submissions.intake.faults import Fault
 from hellofresh.submissions.intake.predictions import ANSWERS, Prediction, canonical_row, read_predictions
+from hellofresh.tasks.outputs import Choice, Output, Ranking, Response, Status
 
 __all__ = ["Predictions", "outputs_of", "save"]
 

@@ -12,7 +12,7 @@ from typing import Protocol, TypeVar
 from rich.console import Console
 from rich.progress import Progress
 
-from hellofresh.errors import RunError
+from hellofresh.core.errors import RunError
 from hellofresh.runs import Tally
 
 __all__ = ["ShownProgress", "outside_loop", "shown_progress"]

@@ -13,10 +13,10 @@ from hellofresh.api._loading import LoadedEdition, workspace_for_runs
 from hellofresh.api._progress import outside_loop, shown_progress
 from hellofresh.api._scoring import scored
 from hellofresh.api._tables import ScoreTable
-from hellofresh.regimes import agent_regime
 from hellofresh.results.entries import entry_of_run
 from hellofresh.runs.evaluate import Evaluation, EvaluationReport
 from hellofresh.runs.evaluate import evaluate as _evaluate
+from hellofresh.runs.regimes import agent_regime
 from hellofresh.runs.web_access import with_web
 
 __all__ = ["EvaluatedRun", "evaluate"]

@@ -10,13 +10,13 @@ import polars as pl
 from hellofresh.api._loading import LoadedEdition
 from hellofresh.api._predictions import Predictions, outputs_of
 from hellofresh.api._tables import ComparisonTable, ScoreTable
-from hellofresh.errors import UsageError
-from hellofresh.outputs import Choice, Output
+from hellofresh.core.errors import UsageError
 from hellofresh.results.build import panel_of
 from hellofresh.results.entries import Entry
 from hellofresh.results.panel import ALL_PERIODS, SINGLE, Panel
 from hellofresh.results.standings import Pair, standings_of
 from hellofresh.stats import metric_interval
+from hellofresh.tasks.outputs import Choice, Output
 
 __all__ = ["compare", "score", "scored"]
 

@@ -9,9 +9,9 @@ from importlib.util import find_spec
 import polars as pl
 from rich.table import Table
 
-from hellofresh.figures.charts import Axis, Chart, Figure, Mark, Series
-from hellofresh.figures.image import render
-from hellofresh.figures.vega import place
+from hellofresh.results.figures.charts import Axis, Chart, Figure, Mark, Series
+from hellofresh.results.figures.image import render
+from hellofresh.results.figures.vega import place
 
 __all__ = ["ComparisonTable", "ScoreChart", "ScoreTable"]
 

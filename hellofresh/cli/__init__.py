@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from importlib import import_module
 
 from hellofresh.cli.arguments import command_line
-from hellofresh.errors import HelloFreshError, WorkspaceError
+from hellofresh.core.errors import HelloFreshError, WorkspaceError
 
 __all__ = ["main"]
 

@@ -6,11 +6,11 @@ import shutil
 from pathlib import Path
 
 from hellofresh.cli._output import CommandOutput
-from hellofresh.editions import Edition
-from hellofresh.errors import HelloFreshError, UsageError
+from hellofresh.core.editions import Edition
+from hellofresh.core.errors import HelloFreshError, UsageError
+from hellofresh.core.workspace import Workspace
 from hellofresh.releases import labels_are_public
 from hellofresh.tasks import get_task
-from hellofresh.workspace import Workspace
 
 __all__ = ["analyse_scored"]
 
@@ -23,7 +23,7 @@ def analyse_scored(workspace: Workspace, submissions: Path, output: CommandOutpu
         submissions: folder of what others handed in.
         output: told what was made, skipped, or could not be made and why.
     """
-    from hellofresh.figures.image import need_converter
+    from hellofresh.results.figures.image import need_converter
 
     try:
         need_converter()
@@ -44,7 +44,7 @@ def analyse_scored(workspace: Workspace, submissions: Path, output: CommandOutpu
 
 
 def _analyse(workspace: Workspace, edition: Edition, task: str, submissions: Path, output: CommandOutput) -> None:
-    from hellofresh.analyses import ANALYSES, build_panel, make_analyses
+    from hellofresh.results.analyses import ANALYSES, build_panel, make_analyses
 
     panel = build_panel(workspace, edition, get_task(task), submissions)
     made = make_analyses(workspace, panel, list(ANALYSES.values()), png=False, survive=True)

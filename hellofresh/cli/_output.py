@@ -16,7 +16,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Column, Table
 from rich.text import Text
 
-from hellofresh.errors import HelloFreshError
+from hellofresh.core.errors import HelloFreshError
 
 if TYPE_CHECKING:
     from hellofresh.runs import Tally

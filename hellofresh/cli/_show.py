@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from operator import attrgetter
 
-from hellofresh.candidates.collection import CollectionReport
 from hellofresh.cli._output import CommandOutput
-from hellofresh.metrics import Metric
+from hellofresh.core.workspace import Workspace
 from hellofresh.releases import Built
+from hellofresh.releases.candidates.collection import CollectionReport
 from hellofresh.results.scores import ALL_PERIODS, WITHOUT_LABELS, Score, ScoredSplit
-from hellofresh.samples import to_json
 from hellofresh.stats import few_clusters
+from hellofresh.stats.metrics import Metric
 from hellofresh.tasks import get_task
-from hellofresh.workspace import Workspace
+from hellofresh.tasks.samples import to_json
 
 __all__ = ["show_built", "show_collected", "show_scored", "summarise_collected"]
 

@@ -6,12 +6,12 @@ import argparse
 from itertools import chain
 from pathlib import Path
 
-from hellofresh.clock import check_clock, now
-from hellofresh.errors import UsageError
+from hellofresh.core.clock import check_clock, now
+from hellofresh.core.errors import UsageError
+from hellofresh.core.workspace import Workspace
 from hellofresh.releases.life.state import release_events
 from hellofresh.runs.plan import run_events
 from hellofresh.submissions.receipts.standing import receipt_events
-from hellofresh.workspace import Workspace
 
 __all__ = ["prepare"]
 

@@ -7,15 +7,15 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from hellofresh.cli._output import CommandOutput
-from hellofresh.errors import UsageError
-from hellofresh.publishers import COLUMNS, PRIORITIES, import_publishers, load_publishers, read_publishers
-from hellofresh.workspace import Workspace
+from hellofresh.core.errors import UsageError
+from hellofresh.core.workspace import Workspace
+from hellofresh.evidence.publishers import COLUMNS, PRIORITIES, import_publishers, load_publishers, read_publishers
 
 if TYPE_CHECKING:
     import polars as pl
 
-    from hellofresh.analyses import AnalysisResult
-    from hellofresh.analyses.agents import AgentPanel
+    from hellofresh.results.analyses import AnalysisResult
+    from hellofresh.results.analyses.agents import AgentPanel
 
 __all__ = ["analyse", "import_ratings", "show_table", "show_tables"]
 
@@ -54,8 +54,8 @@ def _column(text: str) -> tuple[str, str]:
 
 def analyse(options: argparse.Namespace, output: CommandOutput) -> int:
     """`agents analyse`: every table, of every task of the edition or of one."""
-    from hellofresh.analyses.agents import AgentPanel
     from hellofresh.cli.analyse import panels_of
+    from hellofresh.results.analyses.agents import AgentPanel
     from hellofresh.results.traces import read_traces
 
     workspace = Workspace.from_environment()
@@ -68,8 +68,8 @@ def analyse(options: argparse.Namespace, output: CommandOutput) -> int:
 
 def show_tables(output: CommandOutput, given: AgentPanel) -> None:
     """Print what agents of a panel did; with `--json`, one object a table."""
-    from hellofresh.analyses import ANALYSES
-    from hellofresh.analyses.agents import AGENT_ANALYSES
+    from hellofresh.results.analyses import ANALYSES
+    from hellofresh.results.analyses.agents import AGENT_ANALYSES
 
     task, certainty = given.panel.task.name, ANALYSES["certainty"]
     results = [(one.name, one.title, one.question, one.run(given)) for one in AGENT_ANALYSES]

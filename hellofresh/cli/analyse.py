@@ -7,20 +7,20 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from hellofresh.cli._output import CommandOutput
-from hellofresh.errors import ReleaseError
-from hellofresh.samples import to_json
+from hellofresh.core.errors import ReleaseError
+from hellofresh.core.workspace import Workspace
 from hellofresh.tasks import get_task
-from hellofresh.workspace import Workspace
+from hellofresh.tasks.samples import to_json
 
 if TYPE_CHECKING:
-    from hellofresh.analyses import Panel
+    from hellofresh.results.analyses import Panel
 
 __all__ = ["panels_of", "run"]
 
 
 def run(options: argparse.Namespace, output: CommandOutput) -> int:
-    from hellofresh.analyses import ANALYSES, get_analyses, make_analyses
-    from hellofresh.figures.image import need_converter
+    from hellofresh.results.analyses import ANALYSES, get_analyses, make_analyses
+    from hellofresh.results.figures.image import need_converter
 
     if options.name == "list":
         output.result([{"name": one.name, "title": one.title, "question": one.question} for one in ANALYSES.values()])
@@ -53,7 +53,7 @@ def panels_of(workspace: Workspace, options: argparse.Namespace) -> Sequence[Pan
     Raises:
         ReleaseError: if there is none.
     """
-    from hellofresh.analyses import build_panel
+    from hellofresh.results.analyses import build_panel
 
     released = [name for edition, name in workspace.released() if edition == options.edition]
     names = [options.task] if options.task else released

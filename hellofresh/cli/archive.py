@@ -8,8 +8,8 @@ from datetime import UTC, datetime
 from collectors.notes.dump.download import PUBLIC_URL, DumpRequest, DumpSnapshot, download
 from hellofresh.cli._output import CommandOutput
 from hellofresh.config import Settings
-from hellofresh.samples import to_json
-from hellofresh.workspace import Workspace
+from hellofresh.core.workspace import Workspace
+from hellofresh.tasks.samples import to_json
 
 __all__ = ["archive_notes", "fetch_snapshot"]
 

@@ -6,12 +6,12 @@ import argparse
 
 import polars as pl
 
-from hellofresh.board.build import build_board
-from hellofresh.board.scores import read_scores
 from hellofresh.cli._output import CommandOutput
+from hellofresh.core.workspace import Workspace
+from hellofresh.results.board.build import build_board
+from hellofresh.results.board.scores import read_scores
 from hellofresh.results.entries import unscored_runs
-from hellofresh.samples import MAIN, to_json
-from hellofresh.workspace import Workspace
+from hellofresh.tasks.samples import MAIN, to_json
 
 __all__ = ["build", "export", "run_build"]
 

@@ -7,12 +7,11 @@ import asyncio
 from collections.abc import Iterator
 
 from hellofresh.cli._output import CommandOutput
-from hellofresh.errors import UsageError
-from hellofresh.regimes.correction.post import plain
-from hellofresh.regimes.correction.relevance import TextRelevance, opened_encoder
-from hellofresh.retrieval.corpora import open_corpus
-from hellofresh.retrieval.retrievers import open_retriever
-from hellofresh.retrieval.thresholds import (
+from hellofresh.core.errors import UsageError
+from hellofresh.core.workspace import Workspace
+from hellofresh.evidence.retrieval.corpora import open_corpus
+from hellofresh.evidence.retrieval.retrievers import open_retriever
+from hellofresh.evidence.retrieval.thresholds import (
     LabelledPair,
     Rate,
     Rates,
@@ -23,8 +22,9 @@ from hellofresh.retrieval.thresholds import (
     read_pairs,
     score_pairs,
 )
-from hellofresh.samples import to_json
-from hellofresh.workspace import Workspace
+from hellofresh.runs.regimes.correction.post import plain
+from hellofresh.runs.regimes.correction.relevance import TextRelevance, opened_encoder
+from hellofresh.tasks.samples import to_json
 
 __all__ = ["run"]
 

@@ -17,9 +17,9 @@ from argcomplete.completers import BaseCompleter
 from argcomplete.shell_integration import shellcode
 
 from hellofresh.cli._output import CommandOutput
-from hellofresh.errors import HelloFreshError
-from hellofresh.quarters import Quarter
-from hellofresh.workspace import Workspace
+from hellofresh.core.errors import HelloFreshError
+from hellofresh.core.quarters import Quarter
+from hellofresh.core.workspace import Workspace
 
 __all__ = ["answer_shell", "print_script"]
 
@@ -59,7 +59,7 @@ def _quarters() -> Iterable[str]:
 
 def _editions() -> Iterable[str]:
     """This quarter, the one before, and all that the workspace has candidates or releases of."""
-    from hellofresh.clock import now
+    from hellofresh.core.clock import now
 
     this = Quarter.containing(now())
     root = Workspace.from_environment().root
@@ -86,7 +86,7 @@ def _runs() -> Iterable[str]:
 
 def _regimes() -> Iterable[str]:
     """Those with prompts; the regimes themselves take too long to import."""
-    tables = (path for path in files("hellofresh.prompts").iterdir() if path.name.endswith(".toml"))
+    tables = (path for path in files("hellofresh.runs.prompts").iterdir() if path.name.endswith(".toml"))
     return [name for path in tables for name in tomllib.loads(path.read_text(encoding="utf-8")).get("regimes", ())]
 
 

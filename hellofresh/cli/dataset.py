@@ -10,11 +10,11 @@ from collectors.datasets import DATASETS, DataSet, get_dataset
 from collectors.datasets.download import fetch_dataset
 from collectors.datasets.importing import ImportRequest, import_dataset
 from hellofresh.cli._output import CommandOutput
-from hellofresh.editions import Frozen
-from hellofresh.errors import UsageError
+from hellofresh.core.editions import Frozen
+from hellofresh.core.errors import UsageError
+from hellofresh.core.workspace import Workspace
 from hellofresh.releases import FrozenRelease
 from hellofresh.tasks import get_task
-from hellofresh.workspace import Workspace
 
 __all__ = ["import_one", "imported_editions", "run_import", "show", "show_all"]
 

@@ -6,16 +6,16 @@ import argparse
 from collections.abc import Sequence
 
 from hellofresh.cli._output import CommandOutput, duration
-from hellofresh.errors import UsageError
+from hellofresh.core.errors import UsageError
+from hellofresh.core.workspace import Workspace
 from hellofresh.models.catalogue import ENDPOINT
-from hellofresh.outputs import Status
-from hellofresh.regimes import agent_regime
 from hellofresh.runs import SECONDS_A_CALL
 from hellofresh.runs.evaluate import Evaluation, EvaluationReport, evaluate, foresee
+from hellofresh.runs.regimes import agent_regime
 from hellofresh.runs.web_access import with_web
-from hellofresh.samples import to_json
 from hellofresh.tasks import get_task
-from hellofresh.workspace import Workspace
+from hellofresh.tasks.outputs import Status
+from hellofresh.tasks.samples import to_json
 
 __all__ = ["carry_out", "model_at", "role_of", "run", "run_evaluation"]
 

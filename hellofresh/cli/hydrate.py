@@ -9,10 +9,10 @@ from collectors import notes
 from hellofresh.cli._output import CommandOutput
 from hellofresh.cli.collect.posts import notes_source
 from hellofresh.config import Settings
+from hellofresh.core.workspace import Workspace
 from hellofresh.releases import Hydration, hydrate
-from hellofresh.samples import Sample, to_json
 from hellofresh.tasks import get_task
-from hellofresh.workspace import Workspace
+from hellofresh.tasks.samples import Sample, to_json
 
 __all__ = ["run"]
 

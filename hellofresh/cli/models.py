@@ -9,7 +9,7 @@ from dataclasses import asdict
 
 from hellofresh.cli._output import CommandOutput
 from hellofresh.cli.arguments.models import QUESTION
-from hellofresh.errors import UnknownNameError, UsageError
+from hellofresh.core.errors import UnknownNameError, UsageError
 from hellofresh.models import Answer, Message, Model, Request
 from hellofresh.models.catalogue import CatalogueEntry, ModelContext, known_models
 from hellofresh.runs import Ledger

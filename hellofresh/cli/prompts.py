@@ -8,19 +8,19 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from hellofresh.cli._output import CommandOutput
-from hellofresh.editions import Edition
-from hellofresh.errors import UsageError
-from hellofresh.files import write_bytes
+from hellofresh.core.editions import Edition
+from hellofresh.core.errors import UsageError
+from hellofresh.core.files import write_bytes
+from hellofresh.core.workspace import Workspace
 from hellofresh.models import Message, Model
 from hellofresh.models.catalogue import ModelContext, open_model
-from hellofresh.prompts import PromptSet, load_prompt_set, parse_prompt_set, prompt_set_toml
-from hellofresh.prompts.rephrase import Rephrasing, rephrase
-from hellofresh.regimes import MAIN, Regime, get_regime, regimes_for
-from hellofresh.regimes.preview import OutsideCall, Question, preview
 from hellofresh.releases import load_release
-from hellofresh.samples import Sample
+from hellofresh.runs.prompts import PromptSet, load_prompt_set, parse_prompt_set, prompt_set_toml
+from hellofresh.runs.prompts.rephrase import Rephrasing, rephrase
+from hellofresh.runs.regimes import MAIN, Regime, get_regime, regimes_for
+from hellofresh.runs.regimes.preview import OutsideCall, Question, preview
 from hellofresh.tasks import TASKS, Task, get_task
-from hellofresh.workspace import Workspace
+from hellofresh.tasks.samples import Sample
 
 __all__ = ["list_prompts", "show", "write_rephrasings"]
 

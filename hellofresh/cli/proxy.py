@@ -8,14 +8,14 @@ import os
 
 from hellofresh.cli._output import CommandOutput
 from hellofresh.cli.evaluate import carry_out, model_at, role_of
-from hellofresh.errors import UsageError
-from hellofresh.regimes import proxy_regime
-from hellofresh.regimes.endpoint.server import EndpointServer
-from hellofresh.regimes.proxy import Proxy
+from hellofresh.core.errors import UsageError
+from hellofresh.core.workspace import Workspace
 from hellofresh.runs import Patience
 from hellofresh.runs.evaluate import Evaluation
+from hellofresh.runs.regimes import proxy_regime
+from hellofresh.runs.regimes.endpoint.server import EndpointServer
+from hellofresh.runs.regimes.proxy import Proxy
 from hellofresh.tasks import get_task
-from hellofresh.workspace import Workspace
 
 __all__ = ["run"]
 

@@ -8,19 +8,19 @@ from typing import TYPE_CHECKING
 
 from hellofresh.cli._output import CommandOutput
 from hellofresh.cli.analyse import panels_of
-from hellofresh.files import write_bytes
-from hellofresh.workspace import Workspace
+from hellofresh.core.files import write_bytes
+from hellofresh.core.workspace import Workspace
 
 if TYPE_CHECKING:
-    from hellofresh.analyses import Panel, WrittenAnalysis
+    from hellofresh.results.analyses import Panel, WrittenAnalysis
 
 __all__ = ["run"]
 
 
 def run(options: argparse.Namespace, output: CommandOutput) -> int:
     """Make the analyses and write the page."""
-    from hellofresh.analyses import ANALYSES, make_analyses
-    from hellofresh.figures.image import need_converter
+    from hellofresh.results.analyses import ANALYSES, make_analyses
+    from hellofresh.results.figures.image import need_converter
 
     need_converter()
     workspace = Workspace.from_environment()

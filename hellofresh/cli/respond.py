@@ -13,11 +13,11 @@ from pathlib import Path
 from typing import NoReturn
 
 from hellofresh.cli._output import CommandOutput, duration
-from hellofresh.clock import now
-from hellofresh.errors import DataError, UsageError
+from hellofresh.core.clock import now
+from hellofresh.core.errors import DataError, UsageError
+from hellofresh.core.workspace import Workspace
 from hellofresh.runs.respond import Inquiry, respond
 from hellofresh.runs.responded import RespondedPost
-from hellofresh.workspace import Workspace
 
 __all__ = ["run"]
 

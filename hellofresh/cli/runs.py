@@ -12,19 +12,19 @@ import polars as pl
 
 from hellofresh.cli._output import CommandOutput
 from hellofresh.cli.evaluate import carry_out
-from hellofresh.errors import DataError, UsageError
-from hellofresh.files import write_jsonl
-from hellofresh.outputs import Status
-from hellofresh.parquet import write_parquet
-from hellofresh.regimes import MAIN
+from hellofresh.core.errors import DataError, UsageError
+from hellofresh.core.files import write_jsonl
+from hellofresh.core.parquet import write_parquet
+from hellofresh.core.workspace import Workspace
 from hellofresh.runs import JournalEntry, find_run, is_running, read_plan, snapshot
 from hellofresh.runs.evaluate import planned
 from hellofresh.runs.record import PredictionRow, RunRecord, read_predictions, read_record
+from hellofresh.runs.regimes import MAIN
 from hellofresh.runs.steps import StepUsage, usage_by_step
 from hellofresh.runs.web_access import with_web
-from hellofresh.samples import to_json
-from hellofresh.transcripts import Event, Transcript, parse_event, read_transcripts
-from hellofresh.workspace import Workspace
+from hellofresh.tasks.outputs import Status
+from hellofresh.tasks.samples import to_json
+from hellofresh.tasks.transcripts import Event, Transcript, parse_event, read_transcripts
 
 __all__ = ["export", "list_runs", "readable", "resume", "show"]
 
@@ -271,7 +271,7 @@ def _export_log(folder: Path, to: Path | None, output: CommandOutput) -> int:
     from hellofresh.cli.submission.new import need_inspect
 
     need_inspect()
-    from hellofresh.harnesses.inspect_logs import write_log
+    from hellofresh.api.harnesses.inspect_logs import write_log
 
     path = to or Path(f"{folder.name}.eval")
     if path.suffix not in (".eval", ".json"):

@@ -8,10 +8,10 @@ from pathlib import Path
 
 from hellofresh.cli._output import CommandOutput
 from hellofresh.cli._show import show_scored
-from hellofresh.editions import Edition
+from hellofresh.core.editions import Edition
+from hellofresh.core.workspace import Workspace
 from hellofresh.results.reveal import publish_results
 from hellofresh.results.scores import ScoredSplit, score_quarter
-from hellofresh.workspace import Workspace
 
 __all__ = ["run", "run_score", "run_score_prospective"]
 

@@ -8,16 +8,16 @@ from dataclasses import replace
 
 from hellofresh.cli._output import CommandOutput
 from hellofresh.cli.evaluate import run_evaluation
-from hellofresh.errors import UsageError
+from hellofresh.core.errors import UsageError
+from hellofresh.core.workspace import Workspace
 from hellofresh.releases import labels_are_public, load_labels, load_release
 from hellofresh.runs import Forecast
 from hellofresh.runs.evaluate import Evaluation, EvaluationReport, foresee
 from hellofresh.runs.sharing import SharedAnswers
 from hellofresh.runs.sweep import Variant, variants
 from hellofresh.runs.web_access import with_web
-from hellofresh.samples import to_json
 from hellofresh.tasks import get_task
-from hellofresh.workspace import Workspace
+from hellofresh.tasks.samples import to_json
 
 __all__ = ["run"]
 
@@ -118,9 +118,9 @@ def _compare(
     *,
     private: bool,
 ) -> None:
-    from hellofresh.analyses.agents import AgentPanel, compare_variants
     from hellofresh.cli.agents import show_table
-    from hellofresh.publishers import load_publishers
+    from hellofresh.evidence.publishers import load_publishers
+    from hellofresh.results.analyses.agents import AgentPanel, compare_variants
     from hellofresh.results.build import panel_of
     from hellofresh.results.entries import entry_of_run
     from hellofresh.results.traces import read_traces

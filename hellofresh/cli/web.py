@@ -13,7 +13,7 @@ from typing import TypeVar
 
 from hellofresh.cli._output import CommandOutput
 from hellofresh.config import Settings
-from hellofresh.web import Found, PageStatus, Web, WebPage, first_words, open_web
+from hellofresh.evidence.web import Found, PageStatus, Web, WebPage, first_words, open_web
 
 __all__ = ["read", "search"]
 

@@ -6,10 +6,10 @@ from collections.abc import Mapping
 
 import aiohttp
 
+from hellofresh.core.net.http import HttpClient, HttpReply, UnusableReplyError, brief
 from hellofresh.models._endpoint import Endpoint
 from hellofresh.models.base import CallError
 from hellofresh.models.providers.chat_wire import failure
-from hellofresh.net.http import HttpClient, HttpReply, UnusableReplyError, brief
 
 __all__ = ["MAX_BODY", "ModelHttp", "bad_reply"]
 

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Literal, Protocol
 
-from hellofresh.errors import RunError
-from hellofresh.images import Image
-from hellofresh.samples import Sample
+from hellofresh.core.errors import RunError
+from hellofresh.tasks.images import Image
+from hellofresh.tasks.samples import Sample
 
 __all__ = [
     "Answer",

@@ -12,11 +12,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from hellofresh.errors import RunError, UsageError
-from hellofresh.files import canonical_json, sha256_text
+from hellofresh.core.errors import RunError, UsageError
+from hellofresh.core.files import canonical_json, sha256_text
 from hellofresh.models.base import Answer, Finish, ModelSpec, Request, Sampling
-from hellofresh.samples import Sample
 from hellofresh.tasks import TASKS, get_task
+from hellofresh.tasks.samples import Sample
 
 __all__ = ["AlwaysClass", "AlwaysYes", "Coin", "Prior", "TrainingSample", "WordRegression", "names_a_class"]
 

@@ -16,8 +16,10 @@ from pathlib import Path
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from hellofresh.config import Settings
-from hellofresh.errors import ConfigError, UnknownNameError, UsageError
-from hellofresh.files import parse_toml
+from hellofresh.core.errors import ConfigError, UnknownNameError, UsageError
+from hellofresh.core.files import parse_toml
+from hellofresh.core.net.keys import may_carry_key
+from hellofresh.core.workspace import Workspace
 from hellofresh.models._endpoint import Abilities, Endpoint
 from hellofresh.models.base import Limits, Model, ModelSpec, Price
 from hellofresh.models.baselines import (
@@ -34,8 +36,6 @@ from hellofresh.models.local import LOCAL_FOLDER
 from hellofresh.models.retriever_names import RETRIEVER_ABOUT
 from hellofresh.models.scripted import PREFIX, ScriptedModel
 from hellofresh.models.tables import AbilitiesTable, ModelTable, Name, ProviderKind, ProviderTable
-from hellofresh.net.keys import may_carry_key
-from hellofresh.workspace import Workspace
 
 __all__ = [
     "CATALOGUE",

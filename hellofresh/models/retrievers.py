@@ -6,14 +6,14 @@ import json
 from collections.abc import Callable
 from importlib.metadata import PackageNotFoundError, version
 
-from hellofresh.errors import RunError
+from hellofresh.core.errors import RunError
+from hellofresh.core.workspace import Workspace
+from hellofresh.evidence.retrieval.base import Retriever
+from hellofresh.evidence.retrieval.corpora import RetrievalCorpus, open_exact
+from hellofresh.evidence.retrieval.retrievers import open_retriever
 from hellofresh.models.base import Answer, Finish, ModelSpec, Request
 from hellofresh.models.retriever_names import RETRIEVER_ABOUT
-from hellofresh.retrieval.base import Retriever
-from hellofresh.retrieval.corpora import RetrievalCorpus, open_exact
-from hellofresh.retrieval.retrievers import open_retriever
 from hellofresh.tasks import EvidenceQuery
-from hellofresh.workspace import Workspace
 
 __all__ = ["RetrieverModel"]
 

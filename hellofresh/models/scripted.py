@@ -24,8 +24,8 @@ from typing import Annotated
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, PositiveInt, ValidationError
 
-from hellofresh.errors import ConfigError
-from hellofresh.files import parse_toml, sha256_text
+from hellofresh.core.errors import ConfigError
+from hellofresh.core.files import parse_toml, sha256_text
 from hellofresh.models.base import Answer, Finish, Limits, ModelSpec, Request, Sampling
 
 __all__ = ["PREFIX", "ScriptedModel"]

@@ -9,9 +9,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import ceil, floor, sqrt
 
-from hellofresh.errors import RunError
-from hellofresh.images import Image
+from hellofresh.core.errors import RunError
 from hellofresh.models.base import Message, ModelSpec, Request
+from hellofresh.tasks.images import Image
 
 __all__ = ["PAPER_IMAGE", "ImageLimits", "check_images", "image_limits", "image_tokens", "images_of"]
 

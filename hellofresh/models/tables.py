@@ -11,9 +11,9 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, ConfigDict, Field, PositiveInt, StringConstraints, model_validator
 from yarl import URL
 
+from hellofresh.core.net.keys import may_carry_key
 from hellofresh.models._endpoint import Abilities, TokenParameter
 from hellofresh.models.base import Limits, Price
-from hellofresh.net.keys import may_carry_key
 
 __all__ = ["AbilitiesTable", "LimitsTable", "ModelTable", "Name", "PriceTable", "ProviderKind", "ProviderTable"]
 

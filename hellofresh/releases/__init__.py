@@ -1,8 +1,8 @@
 """Frozen quarterly splits: choosing, committing to labels, writing, reading back."""
 
-from hellofresh.calendar import Calendar, CalendarRule
-from hellofresh.releases.build.frozen import DatasetSource, FrozenRelease, freeze
-from hellofresh.releases.build.prospective import (
+from hellofresh.core.calendar import Calendar, CalendarRule
+from hellofresh.releases.draw.frozen import DatasetSource, FrozenRelease, freeze
+from hellofresh.releases.draw.prospective import (
     PROSPECTIVE,
     Prospective,
     ResolutionReport,
@@ -13,8 +13,8 @@ from hellofresh.releases.build.prospective import (
     prospective_splits,
     resolve,
 )
-from hellofresh.releases.build.release import Built, build_release
-from hellofresh.releases.build.selection import select
+from hellofresh.releases.draw.release import Built, build_release
+from hellofresh.releases.draw.selection import select
 from hellofresh.releases.life.hydrate import Fill, Hydration, UnfilledSample, hydrate
 from hellofresh.releases.life.load import Release, load_labels, load_release
 from hellofresh.releases.life.manifest import BUNDLED

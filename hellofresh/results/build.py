@@ -14,22 +14,22 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from hellofresh.clock import now
-from hellofresh.editions import Edition
-from hellofresh.errors import ReleaseError
-from hellofresh.metrics import NO_ANSWER
-from hellofresh.outputs import Choice, Output, Status
-from hellofresh.quarters import utc_text
+from hellofresh.core.clock import now
+from hellofresh.core.editions import Edition
+from hellofresh.core.errors import ReleaseError
+from hellofresh.core.quarters import utc_text
+from hellofresh.core.workspace import Workspace
 from hellofresh.releases import Release, labels_are_public, load_labels, load_release
 from hellofresh.results.entries import Entry, entries_of_runs, entries_of_submissions, measured_entry
 from hellofresh.results.names import SystemName, clean_name, short_names
 from hellofresh.results.over_quarters import quarter_scores
 from hellofresh.results.panel import BLOCKED, NOT_ASKED, Panel, PromptOutputs, QuarterScore, System
 from hellofresh.results.rated_entries import entries_of_ratings, scorable
-from hellofresh.samples import MAIN, Label, Sample
+from hellofresh.stats.metrics import NO_ANSWER
 from hellofresh.submissions.intake.released import due_in
 from hellofresh.tasks import Task
-from hellofresh.workspace import Workspace
+from hellofresh.tasks.outputs import Choice, Output, Status
+from hellofresh.tasks.samples import MAIN, Label, Sample
 
 __all__ = ["arranged_outputs", "build_panel", "name_of", "panel_of"]
 

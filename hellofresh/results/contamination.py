@@ -6,7 +6,7 @@ from calendar import monthrange
 from datetime import UTC, date, datetime, timedelta
 from enum import StrEnum
 
-from hellofresh.samples import PROSPECTIVE
+from hellofresh.tasks.samples import PROSPECTIVE
 
 __all__ = ["Exposure", "cutoff_end", "exposure"]
 

@@ -13,17 +13,17 @@ from datetime import datetime
 from pathlib import Path
 from typing import Literal
 
-from hellofresh.editions import Edition
-from hellofresh.errors import RunError
-from hellofresh.outputs import Choice, Output, Response, Status
-from hellofresh.regimes import REGIMES
+from hellofresh.core.editions import Edition
+from hellofresh.core.errors import RunError
+from hellofresh.core.workspace import Workspace
 from hellofresh.releases import Release, labels_are_public, load_labels, load_release
 from hellofresh.results.panel import MAJORITY, SINGLE
 from hellofresh.runs.record import RunRecord, read_outputs, read_record
-from hellofresh.samples import MAIN, Label
+from hellofresh.runs.regimes import REGIMES
 from hellofresh.submissions import Due, EntryOutcome, Receipt, Submission, SubmissionStanding, standings
 from hellofresh.tasks import get_task
-from hellofresh.workspace import Workspace
+from hellofresh.tasks.outputs import Choice, Output, Response, Status
+from hellofresh.tasks.samples import MAIN, Label
 
 __all__ = [
     "DESCRIBED",

@@ -13,11 +13,11 @@ from pathlib import Path
 
 import polars as pl
 
-from hellofresh.editions import Edition
-from hellofresh.errors import DataError
-from hellofresh.outputs import Choice, Output, Ranking, Response, Status
-from hellofresh.parquet import BadTableError, Row, Table, write_parquet
-from hellofresh.quarters import utc_text
+from hellofresh.core.editions import Edition
+from hellofresh.core.errors import DataError
+from hellofresh.core.parquet import BadTableError, Row, Table, write_parquet
+from hellofresh.core.quarters import utc_text
+from hellofresh.core.workspace import Workspace
 from hellofresh.results.entries import Entry
 from hellofresh.results.tables import (
     JUDGEMENTS,
@@ -29,7 +29,7 @@ from hellofresh.results.tables import (
     ReceiptRow,
     WaitingRow,
 )
-from hellofresh.workspace import Workspace
+from hellofresh.tasks.outputs import Choice, Output, Ranking, Response, Status
 
 __all__ = [
     "entry_numbers",

@@ -14,10 +14,10 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from hellofresh.metrics import Metric
 from hellofresh.results.panel import Panel, QuarterScore
 from hellofresh.results.standings import fields_of
 from hellofresh.stats import TwoWay, connected_parts, metric_interval, two_way
+from hellofresh.stats.metrics import Metric
 
 __all__ = ["AdjustedScore", "OverQuarters", "over_quarters", "quarter_scores"]
 

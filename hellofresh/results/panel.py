@@ -13,13 +13,13 @@ from enum import StrEnum
 import numpy as np
 from numpy.typing import NDArray
 
-from hellofresh.editions import Edition
-from hellofresh.errors import UnknownNameError
-from hellofresh.files import canonical_json, sha256_text
-from hellofresh.metrics import NO_ANSWER, Metric
-from hellofresh.samples import Fact, Sample, to_json
+from hellofresh.core.editions import Edition
+from hellofresh.core.errors import UnknownNameError
+from hellofresh.core.files import canonical_json, sha256_text
 from hellofresh.stats import cluster_tables
+from hellofresh.stats.metrics import NO_ANSWER, Metric
 from hellofresh.tasks import Task
+from hellofresh.tasks.samples import Fact, Sample, to_json
 
 __all__ = [
     "ALL_PERIODS",
@@ -43,7 +43,7 @@ MAJORITY = "majority"
 SINGLE = "single"
 """Prompt name where there is one prediction a sample and no choice of prompts: baselines and submissions."""
 BLOCKED = -2
-"""Stands in a row of answers for a refusal, which `hellofresh.metrics.NO_ANSWER` does for other silence."""
+"""Stands in a row of answers for a refusal, which `hellofresh.stats.metrics.NO_ANSWER` does for other silence."""
 NOT_ASKED = -3
 """Stands in a row of answers where the system was not asked about the sample."""
 CONTROLS = frozenset({"placebo"})

@@ -7,10 +7,10 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from hellofresh.errors import ReleaseError
-from hellofresh.files import read_ids, read_models
-from hellofresh.outputs import Choice, Output, Ranking, Response
+from hellofresh.core.errors import ReleaseError
+from hellofresh.core.files import read_ids, read_models
 from hellofresh.results.entries import Entry
+from hellofresh.tasks.outputs import Choice, Output, Ranking, Response
 
 __all__ = ["check_published"]
 

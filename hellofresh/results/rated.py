@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from hellofresh.metrics import mean
-from hellofresh.ratings.rubric import Criterion
-from hellofresh.ratings.study import RatedStudy
-from hellofresh.ratings.table import JudgeKind
+from hellofresh.judging.rubric import Criterion
+from hellofresh.judging.study import RatedStudy
+from hellofresh.judging.table import JudgeKind
 from hellofresh.results.build import panel_of
 from hellofresh.results.entries import Entry
 from hellofresh.results.panel import Panel
 from hellofresh.results.rated_entries import rated_entries
 from hellofresh.results.standings import Standing, standings_of
-from hellofresh.samples import Label, Sample
 from hellofresh.stats import Interval, metric_interval
+from hellofresh.stats.metrics import mean
 from hellofresh.tasks import Task
+from hellofresh.tasks.samples import Label, Sample
 
 __all__ = ["PARTS", "RatedStanding", "rated_standings"]
 

@@ -11,17 +11,17 @@ from dataclasses import replace
 
 import polars as pl
 
-from hellofresh.outputs import Response
-from hellofresh.ratings.agreement import counted_values
-from hellofresh.ratings.comparison import of_systems
-from hellofresh.ratings.rubric import Criterion
-from hellofresh.ratings.study import RatedStudy, read_responses, read_study
-from hellofresh.ratings.table import JudgeKind, StudyFiles
+from hellofresh.core.workspace import Workspace
+from hellofresh.judging.agreement import counted_values
+from hellofresh.judging.comparison import of_systems
+from hellofresh.judging.rubric import Criterion
+from hellofresh.judging.study import RatedStudy, read_responses, read_study
+from hellofresh.judging.table import JudgeKind, StudyFiles
 from hellofresh.releases import Release
 from hellofresh.results.entries import Entry, entries_of_runs
 from hellofresh.results.panel import SINGLE
 from hellofresh.tasks import Task
-from hellofresh.workspace import Workspace
+from hellofresh.tasks.outputs import Response
 
 __all__ = ["entries_of_ratings", "rated_entries", "rated_names", "scorable"]
 

@@ -9,12 +9,12 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import polars as pl
 
-from hellofresh.errors import DataError, UsageError
-from hellofresh.files import sha256_text
-from hellofresh.outputs import Response, Status
-from hellofresh.ratings.people import SystemResponse
-from hellofresh.ratings.rubric import parse_rubric, rubric_source
-from hellofresh.ratings.study import (
+from hellofresh.core.errors import DataError, UsageError
+from hellofresh.core.files import sha256_text
+from hellofresh.core.workspace import Workspace
+from hellofresh.judging.people import SystemResponse
+from hellofresh.judging.rubric import parse_rubric, rubric_source
+from hellofresh.judging.study import (
     BlindedResponse,
     RatedStudy,
     StudySample,
@@ -23,12 +23,12 @@ from hellofresh.ratings.study import (
     write_rubric,
     write_samples,
 )
-from hellofresh.ratings.table import KEY, RATINGS, JudgeKind, KeyRow, StudyFiles, with_weights, write_table
+from hellofresh.judging.table import KEY, RATINGS, JudgeKind, KeyRow, StudyFiles, with_weights, write_table
 from hellofresh.releases import Release
 from hellofresh.results.build import name_of
 from hellofresh.results.entries import Entry
 from hellofresh.results.names import short_names
-from hellofresh.workspace import Workspace
+from hellofresh.tasks.outputs import Response, Status
 
 __all__ = ["responses_of", "study_of_responses"]
 

@@ -18,18 +18,18 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, fields
 from pathlib import Path
 
-from hellofresh.editions import Edition
-from hellofresh.files import canonical_json, read_ids, read_jsonl, sha256_text, write_jsonl
-from hellofresh.outputs import Choice, Output, Ranking, Response
+from hellofresh.core.editions import Edition
+from hellofresh.core.files import canonical_json, read_ids, read_jsonl, sha256_text, write_jsonl
+from hellofresh.core.stages import Stage
+from hellofresh.core.workspace import Workspace
 from hellofresh.releases import labels_are_public
-from hellofresh.releases.build.prospective import OUTCOMES, PROSPECTIVE
+from hellofresh.releases.draw.prospective import OUTCOMES, PROSPECTIVE
 from hellofresh.releases.life.manifest import amend_manifest, file_entry, read_manifest
 from hellofresh.results.entries import Entry
 from hellofresh.results.score import OVER_REPETITIONS, Score
 from hellofresh.results.scores import ScoredSplit
-from hellofresh.stages import Stage
 from hellofresh.tasks import Task, get_task
-from hellofresh.workspace import Workspace
+from hellofresh.tasks.outputs import Choice, Output, Ranking, Response
 
 __all__ = ["RevealReport", "publish_results"]
 

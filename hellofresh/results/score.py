@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from hellofresh.parquet import Table
+from hellofresh.core.parquet import Table
 
 __all__ = ["OVER_REPETITIONS", "SCORES", "WITHOUT_LABELS", "Score"]
 

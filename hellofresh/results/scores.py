@@ -5,8 +5,8 @@ The prospective split is a split like the main one: its scores lie in `scores/pr
 
 `scores/<edition>.parquet`, or `private/scores/<edition>.parquet` for tasks whose labels are not public, has one row for
 each task, system, prompt, period (`all` for the whole edition) and metric. An answer that is none or blocked counts as
-wrong (see `hellofresh.metrics`) and is shown in its own columns. Intervals take groups of samples as the unit (see
-`hellofresh.stats.intervals` for the method, the one that covers best).
+wrong (see `hellofresh.stats.metrics`) and is shown in its own columns. Intervals take groups of samples as the unit
+(see `hellofresh.stats.intervals` for the method, the one that covers best).
 """
 
 from __future__ import annotations
@@ -20,13 +20,14 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from hellofresh.clock import now
-from hellofresh.editions import Edition
-from hellofresh.errors import DataError, ReleaseError, SubmissionError
-from hellofresh.files import sha256_file
-from hellofresh.metrics import NO_ANSWER, Metric, Statistics
-from hellofresh.parquet import write_parquet
-from hellofresh.quarters import utc_text
+from hellofresh.core.clock import now
+from hellofresh.core.editions import Edition
+from hellofresh.core.errors import DataError, ReleaseError, SubmissionError
+from hellofresh.core.files import sha256_file
+from hellofresh.core.parquet import write_parquet
+from hellofresh.core.quarters import utc_text
+from hellofresh.core.stages import Stage, input_key
+from hellofresh.core.workspace import Workspace
 from hellofresh.releases import (
     Release,
     labels_are_public,
@@ -36,7 +37,7 @@ from hellofresh.releases import (
     prospective_outcomes,
     prospective_splits,
 )
-from hellofresh.releases.build.prospective import OUTCOMES
+from hellofresh.releases.draw.prospective import OUTCOMES
 from hellofresh.results.build import panel_of
 from hellofresh.results.entries import DESCRIBED, Entry, entries_of_runs, entries_of_submissions, of_submission
 from hellofresh.results.judgements import (
@@ -51,13 +52,12 @@ from hellofresh.results.panel import ALL_PERIODS, BLOCKED, MAJORITY, SINGLE, Pan
 from hellofresh.results.published import check_published
 from hellofresh.results.rated_entries import entries_of_ratings, scorable
 from hellofresh.results.score import SCORES, WITHOUT_LABELS, Score
-from hellofresh.samples import MAIN, PROSPECTIVE, Label, to_json
-from hellofresh.stages import Stage, input_key
 from hellofresh.stats import RepetitionInterval, metric_interval, repetition_interval
+from hellofresh.stats.metrics import NO_ANSWER, Metric, Statistics
 from hellofresh.submissions import PROSPECTIVE_SPLIT, Due, Submission
 from hellofresh.submissions.intake.released import due_in
 from hellofresh.tasks import Task, get_task
-from hellofresh.workspace import Workspace
+from hellofresh.tasks.samples import MAIN, PROSPECTIVE, Label, to_json
 
 __all__ = [
     "ALL_PERIODS",

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from hellofresh.core.workspace import Workspace
 from hellofresh.results.panel import Panel
-from hellofresh.transcripts import (
+from hellofresh.tasks.transcripts import (
     Event,
     NotedEvent,
     QuotedEvent,
@@ -15,7 +16,6 @@ from hellofresh.transcripts import (
     Transcript,
     read_transcripts,
 )
-from hellofresh.workspace import Workspace
 
 __all__ = ["LEANING", "SampleTrace", "Traces", "read_traces"]
 

@@ -8,8 +8,8 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from hellofresh.errors import DataError
-from hellofresh.files import canonical_json, read_json, write_json
+from hellofresh.core.errors import DataError
+from hellofresh.core.files import canonical_json, read_json, write_json
 from hellofresh.rewards.base import Beside
 
 __all__ = ["RewardCard", "RewardData", "RewardMeasure", "read_card", "write_card"]

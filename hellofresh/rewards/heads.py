@@ -9,9 +9,9 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from hellofresh.errors import DataError
-from hellofresh.files import atomic_path, sha256_file
-from hellofresh.retrieval.encoders import Encoder
+from hellofresh.core.errors import DataError
+from hellofresh.core.files import atomic_path, sha256_file
+from hellofresh.evidence.retrieval.encoders import Encoder
 from hellofresh.rewards.base import Beside, RewardCase
 from hellofresh.rewards.card import RewardCard
 from hellofresh.rewards.features import pair_features

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from hellofresh.errors import UsageError
-from hellofresh.retrieval.encoders import MINILM, Encoder, open_encoder
-from hellofresh.retrieval.trained import read_head
+from hellofresh.core.errors import UsageError
+from hellofresh.evidence.retrieval.encoders import MINILM, Encoder, open_encoder
+from hellofresh.evidence.retrieval.trained import read_head
 from hellofresh.rewards.base import RewardModel
 from hellofresh.rewards.card import read_card
 from hellofresh.rewards.combined import CombinedReward

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from hellofresh.retrieval.encoders import Encoder
-from hellofresh.retrieval.trained import Head, untrained
+from hellofresh.evidence.retrieval.encoders import Encoder
+from hellofresh.evidence.retrieval.trained import Head, untrained
 from hellofresh.rewards.base import RewardCase
 
 __all__ = ["ResponseRelevance", "unique_vectors"]

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hellofresh.errors import DataError
-from hellofresh.files import sha256_file
-from hellofresh.retrieval.base import missing_extra
+from hellofresh.core.errors import DataError
+from hellofresh.core.files import sha256_file
+from hellofresh.evidence.retrieval.base import missing_extra
 from hellofresh.rewards.base import Beside, RewardCase
 from hellofresh.rewards.card import RewardCard
 from hellofresh.rewards.heads import chances

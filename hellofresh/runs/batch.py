@@ -16,14 +16,14 @@ from itertools import count
 from pathlib import Path
 from typing import TypeVar
 
-from hellofresh.errors import DataError, RunError
-from hellofresh.files import as_model, read_json, write_json
+from hellofresh.core.errors import DataError, RunError
+from hellofresh.core.files import as_model, read_json, write_json
+from hellofresh.core.net.retry import RetryPolicy
 from hellofresh.models import CallError, ModelSpec
 from hellofresh.models.batches.base import Batches, BatchQuestion, BatchResult, BatchState, BatchStatus, sorted_out
-from hellofresh.net.retry import RetryPolicy
-from hellofresh.regimes import MAIN
 from hellofresh.runs.journal import Journal, JournalKey, recount
 from hellofresh.runs.ledger import Ledger, Ledgers
+from hellofresh.runs.regimes import MAIN
 from hellofresh.runs.runner import Tally
 
 __all__ = ["FILE", "BatchClient", "batch_savings", "batches_under_way", "price_share"]

@@ -15,19 +15,19 @@ from dataclasses import dataclass, field, replace
 from datetime import date
 from math import ceil
 
-from hellofresh.images import Image, media_of
+from hellofresh.evidence.web import Found, PageStatus, SearchResult, WebPage
+from hellofresh.evidence.web.pictures import MOST_PICTURES
 from hellofresh.models import Answer, Finish, ModelSpec, Request
 from hellofresh.models.sight import PAPER_IMAGE, check_images, image_tokens, images_of
-from hellofresh.regimes import MAIN, Case, Need
 from hellofresh.runs.batch import price_share
 from hellofresh.runs.journal import Journal, JournalKey, Scope, read_request
 from hellofresh.runs.ledger import Ledger, Ledgers
 from hellofresh.runs.pace import Estimate
+from hellofresh.runs.regimes import MAIN, Case, Need
 from hellofresh.runs.runner import Assignment, Item
 from hellofresh.runs.steps import kind_of_step
-from hellofresh.samples import Sample
-from hellofresh.web import Found, PageStatus, SearchResult, WebPage
-from hellofresh.web.pictures import MOST_PICTURES
+from hellofresh.tasks.images import Image, media_of
+from hellofresh.tasks.samples import Sample
 
 __all__ = ["SECONDS_A_CALL", "Forecast", "RoleForecast", "forecast"]
 

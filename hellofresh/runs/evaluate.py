@@ -19,18 +19,18 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal
 
-from hellofresh.clock import now
-from hellofresh.editions import Edition, parse_edition, quarters_of
-from hellofresh.errors import DataError, RunError, UnknownNameError, UsageError
-from hellofresh.files import write_jsonl
+from hellofresh.core.clock import now
+from hellofresh.core.editions import Edition, parse_edition, quarters_of
+from hellofresh.core.errors import DataError, RunError, UnknownNameError, UsageError
+from hellofresh.core.files import write_jsonl
+from hellofresh.core.quarters import utc_text
+from hellofresh.core.workspace import Workspace
+from hellofresh.evidence.web import Web
+from hellofresh.evidence.web.pictures import MediaPictures, open_pictures
 from hellofresh.models import Model, ModelSpec
 from hellofresh.models.baselines import TrainingSample
 from hellofresh.models.batches.base import Batches
 from hellofresh.models.catalogue import ModelContext, open_batches, open_model
-from hellofresh.outputs import Choice, Output, Ranking
-from hellofresh.prompts import Prompt, PromptSet, load_prompt_set
-from hellofresh.quarters import utc_text
-from hellofresh.regimes import MAIN, Need, Regime, get_regime, regimes_for
 from hellofresh.releases import Release, labels_are_public, load_labels, load_prospective, load_release
 from hellofresh.runs import (
     Arguments,
@@ -54,17 +54,17 @@ from hellofresh.runs import (
     unfinished_kin,
 )
 from hellofresh.runs.batch import batch_savings, batches_under_way
+from hellofresh.runs.prompts import Prompt, PromptSet, load_prompt_set
 from hellofresh.runs.record import RunRecord, Usage, model_identity, prediction_row, read_record
+from hellofresh.runs.regimes import MAIN, Need, Regime, get_regime, regimes_for
 from hellofresh.runs.repetitions import check_repetitions, copies, sampling_notes
 from hellofresh.runs.sharing import SharedAnswers, SharedModel
 from hellofresh.runs.transcribe import transcribe
 from hellofresh.runs.waves import run_batch
-from hellofresh.samples import Fact, Sample, to_json
 from hellofresh.tasks import Task, get_task
-from hellofresh.transcripts import TRANSCRIPTS, Event, SearchedEvent
-from hellofresh.web import Web
-from hellofresh.web.pictures import MediaPictures, open_pictures
-from hellofresh.workspace import Workspace
+from hellofresh.tasks.outputs import Choice, Output, Ranking
+from hellofresh.tasks.samples import Fact, Sample, to_json
+from hellofresh.tasks.transcripts import TRANSCRIPTS, Event, SearchedEvent
 
 __all__ = ["Evaluation", "EvaluationReport", "Split", "WebAccess", "evaluate", "foresee", "planned"]
 

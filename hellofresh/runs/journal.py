@@ -24,14 +24,14 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import NamedTuple, Self
 
-from hellofresh.errors import RunError
-from hellofresh.files import canonical_json
-from hellofresh.images import Image
+from hellofresh.core.errors import RunError
+from hellofresh.core.files import canonical_json
+from hellofresh.core.net.database import open_database
+from hellofresh.core.net.lock import locked
 from hellofresh.models import Answer, CallError, Finish, Message, ModelSpec, Request, Tool, ToolCall
-from hellofresh.net.database import open_database
-from hellofresh.net.lock import locked
-from hellofresh.regimes import MAIN, Regime
 from hellofresh.runs.ledger import Ledgers
+from hellofresh.runs.regimes import MAIN, Regime
+from hellofresh.tasks.images import Image
 
 __all__ = ["Journal", "JournalEntry", "JournalKey", "Scope", "read_request", "recount", "request_text", "snapshot"]
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from hellofresh.models import Answer, ModelSpec, Request
 from hellofresh.models.sight import image_tokens, images_of
-from hellofresh.regimes import MAIN
 from hellofresh.runs.pace import Estimate, estimate_tokens
+from hellofresh.runs.regimes import MAIN
 
 __all__ = ["Ledger", "Ledgers"]
 

@@ -10,9 +10,9 @@ import heapq
 from dataclasses import dataclass, field
 from typing import Any
 
+from hellofresh.core.net.rate import RateLimit
+from hellofresh.core.net.retry import RetryPolicy
 from hellofresh.models import Limits, Request
-from hellofresh.net.rate import RateLimit
-from hellofresh.net.retry import RetryPolicy
 
 __all__ = ["Estimate", "Pace", "PaceClosed", "Patience", "estimate_tokens"]
 

@@ -14,12 +14,12 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field, PositiveInt, ValidationError
 
-from hellofresh.clock import Event
-from hellofresh.errors import DataError, RunError, UnknownNameError, UsageError
-from hellofresh.files import canonical_json, read_json, sha256_text, write_json
-from hellofresh.net.lock import is_locked
-from hellofresh.quarters import parse_utc
-from hellofresh.samples import EditionName
+from hellofresh.core.clock import Event
+from hellofresh.core.errors import DataError, RunError, UnknownNameError, UsageError
+from hellofresh.core.files import canonical_json, read_json, sha256_text, write_json
+from hellofresh.core.net.lock import is_locked
+from hellofresh.core.quarters import parse_utc
+from hellofresh.tasks.samples import EditionName
 
 __all__ = [
     "Arguments",

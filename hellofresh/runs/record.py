@@ -11,11 +11,11 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field, NonNegativeInt, ValidationError, model_validator
 
-from hellofresh.errors import RunError
-from hellofresh.files import read_json, read_jsonl, write_json
+from hellofresh.core.errors import RunError
+from hellofresh.core.files import read_json, read_jsonl, write_json
 from hellofresh.models import ModelSpec
-from hellofresh.outputs import Choice, Output, Ranking, Response, Status
-from hellofresh.samples import EditionName, to_json
+from hellofresh.tasks.outputs import Choice, Output, Ranking, Response, Status
+from hellofresh.tasks.samples import EditionName, to_json
 
 __all__ = [
     "ModelIdentity",

@@ -6,7 +6,7 @@ import hashlib
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 
-from hellofresh.errors import UsageError
+from hellofresh.core.errors import UsageError
 from hellofresh.models import ModelSpec, Sampling
 from hellofresh.runs.journal import JournalEntry
 

@@ -15,29 +15,29 @@ from pathlib import Path
 from typing import get_args
 
 from hellofresh.config import Settings, WebSettings
-from hellofresh.errors import RunError, UnknownNameError, UsageError
-from hellofresh.files import canonical_json, sha256_text, write_json, write_jsonl
-from hellofresh.images import Image, Media
+from hellofresh.core.errors import RunError, UnknownNameError, UsageError
+from hellofresh.core.files import canonical_json, sha256_text, write_json, write_jsonl
+from hellofresh.core.workspace import Workspace
+from hellofresh.evidence.publishers import load_publishers
+from hellofresh.evidence.web import Found, ImageSearch, Web, WebPage, open_web
+from hellofresh.evidence.web.pictures import MediaPictures, PictureCache, PictureError, decode_now
+from hellofresh.evidence.web.search import provider_with_key
+from hellofresh.evidence.web.store import TEXTS_ALREADY
 from hellofresh.models import Model
 from hellofresh.models.catalogue import ModelContext, open_model
-from hellofresh.outputs import Response
-from hellofresh.prompts import load_prompt_set
-from hellofresh.publishers import load_publishers
-from hellofresh.regimes import MAIN, Regime, get_regime
 from hellofresh.runs.journal import Journal
 from hellofresh.runs.ledger import Ledgers
+from hellofresh.runs.prompts import load_prompt_set
 from hellofresh.runs.record import model_identity
+from hellofresh.runs.regimes import MAIN, Regime, get_regime
 from hellofresh.runs.responded import RespondedPost, read_responded, step_kind, steps_used
 from hellofresh.runs.runner import Assignment, run
 from hellofresh.runs.transcribe import transcribe
 from hellofresh.tasks import get_task
 from hellofresh.tasks.corrections import MisleadingPost
-from hellofresh.transcripts import TRANSCRIPTS
-from hellofresh.web import Found, ImageSearch, Web, WebPage, open_web
-from hellofresh.web.pictures import MediaPictures, PictureCache, PictureError, decode_now
-from hellofresh.web.search import provider_with_key
-from hellofresh.web.store import TEXTS_ALREADY
-from hellofresh.workspace import Workspace
+from hellofresh.tasks.images import Image, Media
+from hellofresh.tasks.outputs import Response
+from hellofresh.tasks.transcripts import TRANSCRIPTS
 
 __all__ = ["AskedPost", "Inquiry", "respond"]
 

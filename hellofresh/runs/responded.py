@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
 
-from hellofresh.outputs import Response
 from hellofresh.runs.journal import Journal, JournalEntry
 from hellofresh.runs.ledger import Ledgers
-from hellofresh.transcripts import AskedEvent, Event, NotedEvent, QuotedEvent, ReadEvent, SearchedEvent
+from hellofresh.tasks.outputs import Response
+from hellofresh.tasks.transcripts import AskedEvent, Event, NotedEvent, QuotedEvent, ReadEvent, SearchedEvent
 
 __all__ = ["CitedEvidence", "RespondedPost", "StepUse", "read_responded", "step_kind", "steps_used"]
 

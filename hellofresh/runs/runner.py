@@ -15,19 +15,19 @@ import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from hellofresh.errors import HelloFreshError, RunError
-from hellofresh.images import Image, media_of
+from hellofresh.core.errors import HelloFreshError, RunError
+from hellofresh.evidence.web import Web
+from hellofresh.evidence.web.pictures import MediaPictures
 from hellofresh.models import Answer, CallError, Limits, Model, ModelSpec, Request, Sampling
 from hellofresh.models.sight import check_images
-from hellofresh.outputs import Output
-from hellofresh.prompts import Prompt, PromptSet
-from hellofresh.regimes import MAIN, Case, Need, Regime
 from hellofresh.runs.journal import Journal, JournalKey, Scope, recount, request_text
 from hellofresh.runs.ledger import Ledger, Ledgers
 from hellofresh.runs.pace import Estimate, Pace, PaceClosed, Patience
-from hellofresh.samples import Fact, Sample
-from hellofresh.web import Web
-from hellofresh.web.pictures import MediaPictures
+from hellofresh.runs.prompts import Prompt, PromptSet
+from hellofresh.runs.regimes import MAIN, Case, Need, Regime
+from hellofresh.tasks.images import Image, media_of
+from hellofresh.tasks.outputs import Output
+from hellofresh.tasks.samples import Fact, Sample
 
 __all__ = [
     "Assignment",

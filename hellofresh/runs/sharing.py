@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from hellofresh.files import canonical_json, sha256_text
+from hellofresh.core.files import canonical_json, sha256_text
 from hellofresh.models import Answer, Model, ModelSpec, Request
 from hellofresh.runs.journal import request_text, snapshot
 from hellofresh.runs.record import ModelIdentity, model_identity, read_record

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from hellofresh.runs.journal import snapshot
-from hellofresh.transcripts import AskedEvent, read_transcripts
+from hellofresh.tasks.transcripts import AskedEvent, read_transcripts
 
 __all__ = ["StepUsage", "kind_of_step", "usage_by_step"]
 

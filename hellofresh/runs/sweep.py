@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from itertools import product
 from typing import Literal
 
-from hellofresh.errors import UsageError
+from hellofresh.core.errors import UsageError
 from hellofresh.runs.evaluate import Evaluation
 
 __all__ = ["Variant", "variants"]

@@ -7,7 +7,7 @@ from itertools import groupby
 
 from hellofresh.runs.journal import Journal, JournalEntry
 from hellofresh.runs.ledger import Ledgers
-from hellofresh.transcripts import AskedEvent, Transcript, parse_event
+from hellofresh.tasks.transcripts import AskedEvent, Transcript, parse_event
 
 __all__ = ["transcribe"]
 

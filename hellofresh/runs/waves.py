@@ -14,13 +14,14 @@ from dataclasses import dataclass, field
 from datetime import date
 from pathlib import Path
 
-from hellofresh.errors import RunError
+from hellofresh.core.errors import RunError
+from hellofresh.evidence.web import Found, Web, WebPage
 from hellofresh.models import Answer, Finish, Request
 from hellofresh.models.batches.base import Batches
 from hellofresh.models.sight import check_images
-from hellofresh.regimes import MAIN, Case, Outcome, Regime
 from hellofresh.runs.batch import ROUNDS, BatchClient, BatchRecord
 from hellofresh.runs.journal import Journal, JournalKey, Scope
+from hellofresh.runs.regimes import MAIN, Case, Outcome, Regime
 from hellofresh.runs.runner import (
     Assignment,
     Failure,
@@ -31,8 +32,7 @@ from hellofresh.runs.runner import (
     Tally,
     first_error,
 )
-from hellofresh.samples import Sample
-from hellofresh.web import Found, Web, WebPage
+from hellofresh.tasks.samples import Sample
 
 __all__ = ["run_batch"]
 

@@ -9,11 +9,11 @@ from dataclasses import replace
 from pathlib import Path
 
 from hellofresh.config import Settings, WebSettings
-from hellofresh.errors import UnknownNameError
-from hellofresh.regimes import Need, get_regime
+from hellofresh.core.errors import UnknownNameError
+from hellofresh.evidence.web import Web, open_web
+from hellofresh.evidence.web.store import TEXTS_ALREADY, user_agent
 from hellofresh.runs.evaluate import Evaluation, WebAccess
-from hellofresh.web import Web, open_web
-from hellofresh.web.store import TEXTS_ALREADY, user_agent
+from hellofresh.runs.regimes import Need, get_regime
 
 __all__ = ["with_web"]
 

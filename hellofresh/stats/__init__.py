@@ -1,8 +1,8 @@
 """Counts, intervals, comparisons and rankings: pure functions on arrays, no files, no knowledge of tasks or models.
 
-A map for readers. A metric (`hellofresh.metrics`) is a function of sums over samples. Its `statistics` make a row of
-numbers of each sample; `tables` are their sums by cluster, shape (g, k), where `groups` has a number for each sample,
-equal for samples that belong together (one post, one article), or is None.
+A map for readers. A metric (`hellofresh.stats.metrics`) is a function of sums over samples. Its `statistics` make a row
+of numbers of each sample; `tables` are their sums by cluster, shape (g, k), where `groups` has a number for each
+sample, equal for samples that belong together (one post, one article), or is None.
 
     clusters      cluster_tables(metric.statistics(labels, predictions), groups): what everything below rests on
     intervals     metric_interval(tables, metric, method=) -> Interval; Method

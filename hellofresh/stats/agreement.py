@@ -16,9 +16,9 @@ from enum import StrEnum
 import numpy as np
 from numpy.typing import NDArray
 
-from hellofresh.metrics import mean, ratio
 from hellofresh.stats.clusters import cluster_sums, cluster_tables, effective_clusters, members
 from hellofresh.stats.intervals import Interval, Method, jackknife_variance, metric_interval, t_quantiles
+from hellofresh.stats.metrics import mean, ratio
 
 __all__ = [
     "AnswerAgreement",

@@ -16,9 +16,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from hellofresh.metrics import mean, ratio
 from hellofresh.stats.clusters import cluster_sums, effective_clusters, members
 from hellofresh.stats.intervals import Interval, Method, cluster_wilson_limits, t_quantiles, wilson_limits
+from hellofresh.stats.metrics import mean, ratio
 from hellofresh.stats.resampling import cluster_weights, percentile_limits
 
 __all__ = ["Bin", "Calibration", "CalibrationGap", "area_under_curve", "calibrate", "compare_calibrations"]

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from hellofresh.metrics import Metric, ratio
+from hellofresh.stats.metrics import Metric, ratio
 
 __all__ = ["Shares", "cluster_sums", "cluster_tables", "effective_clusters", "from_share", "members", "shares"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from hellofresh.metrics import NO_ANSWER
+from hellofresh.stats.metrics import NO_ANSWER
 
 __all__ = ["confusion"]
 

@@ -55,9 +55,9 @@ from enum import StrEnum
 import numpy as np
 from numpy.typing import NDArray
 
-from hellofresh.metrics import Metric, ratio
 from hellofresh.stats._tails import t_quantile
 from hellofresh.stats.clusters import effective_clusters, from_share, shares
+from hellofresh.stats.metrics import Metric, ratio
 from hellofresh.stats.resampling import bca_limits, percentile_limits, resampled_tables
 
 __all__ = [

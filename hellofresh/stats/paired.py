@@ -18,10 +18,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from hellofresh.metrics import Metric
 from hellofresh.stats._tails import t_quantile, t_two_sided
 from hellofresh.stats.clusters import effective_clusters
 from hellofresh.stats.intervals import Interval, Method, cluster_wilson_limits, jackknife_variance
+from hellofresh.stats.metrics import Metric
 
 __all__ = [
     "Comparison",

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from hellofresh.metrics import Metric
 from hellofresh.stats.clusters import effective_clusters
 from hellofresh.stats.intervals import Interval, Method, jackknife_variance, t_quantiles
+from hellofresh.stats.metrics import Metric
 
 __all__ = ["PartsComparison", "compare_parts"]
 

@@ -14,8 +14,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from hellofresh.metrics import Metric, ratio
 from hellofresh.stats.intervals import Interval, Method
+from hellofresh.stats.metrics import Metric, ratio
 from hellofresh.stats.ranking import Draws
 
 __all__ = ["Agreement", "OrderHeld", "average_ranks", "compare_periods", "kendall_tau_b", "order_held", "spearman"]

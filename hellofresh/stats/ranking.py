@@ -23,10 +23,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from hellofresh.metrics import Metric
 from hellofresh.stats._tails import t_quantile, t_two_sided_each
 from hellofresh.stats.clusters import effective_clusters
 from hellofresh.stats.intervals import Interval, Method, jackknife_variance
+from hellofresh.stats.metrics import Metric
 from hellofresh.stats.paired import SAME, difference_error, minimum_detectable_difference, pair_sizes
 from hellofresh.stats.resampling import cluster_weights, percentile_limits
 

@@ -18,10 +18,10 @@ from enum import StrEnum
 import numpy as np
 from numpy.typing import NDArray
 
-from hellofresh.metrics import ratio
 from hellofresh.stats.agreement import Weighting, expected_disagreement, weighted_kappa
 from hellofresh.stats.clusters import cluster_sums, effective_clusters, members
 from hellofresh.stats.intervals import Interval, Method, jackknife_variance, t_quantiles
+from hellofresh.stats.metrics import ratio
 
 __all__ = ["SKEWED", "Alpha", "Distance", "RaterAgreement", "krippendorff_alpha", "rater_agreement"]
 

@@ -12,7 +12,7 @@ from math import atan2, degrees, log, sqrt
 
 import numpy as np
 
-from hellofresh.metrics import Metric
+from hellofresh.stats.metrics import Metric
 from hellofresh.stats.ranking import Draws
 
 __all__ = ["Ellipse", "joint_region"]

@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from hellofresh.metrics import Metric, mean
+from hellofresh.stats.metrics import Metric, mean
 
 __all__ = ["METRICS", "average_precision", "measures", "ndcg", "recall", "reciprocal_rank", "trec_order"]
 

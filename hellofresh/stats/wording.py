@@ -21,8 +21,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from hellofresh.metrics import Metric, ratio
 from hellofresh.stats.intervals import Interval
+from hellofresh.stats.metrics import Metric, ratio
 from hellofresh.stats.ranking import Draws
 
 __all__ = ["WordingShare", "wording_share"]

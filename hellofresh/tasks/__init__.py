@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from importlib.metadata import entry_points
 
-from hellofresh.errors import UnknownNameError, UsageError
+from hellofresh.core.errors import UnknownNameError, UsageError
 from hellofresh.tasks import (
     averitec,
     check_covid,

@@ -11,11 +11,11 @@ from typing import Any, Literal
 
 from pydantic import TypeAdapter, ValidationError
 
-from hellofresh.errors import DataError, UnknownNameError
-from hellofresh.metrics import Metric, class_metrics, two_class_metrics
-from hellofresh.outputs import Choice, Output
-from hellofresh.quarters import PeriodKind
-from hellofresh.samples import Candidate, Label, Sample
+from hellofresh.core.errors import DataError, UnknownNameError
+from hellofresh.core.quarters import PeriodKind
+from hellofresh.stats.metrics import Metric, class_metrics, two_class_metrics
+from hellofresh.tasks.outputs import Choice, Output
+from hellofresh.tasks.samples import Candidate, Label, Sample
 
 __all__ = ["MOST_CLASSES", "SamplePage", "Task", "TextPart", "Track"]
 
@@ -68,7 +68,7 @@ class Task:
         own_texts: gives the texts that people wrote, as their authors may want them back.
         public_type: the dataclass of a sample without the texts that may not be published; None where all may be.
         public: gives a sample in that form, from which nothing but the same texts gives the same again.
-        blocked_sources: groups of `hellofresh/web/excluded.toml` that hold its answers; no regime reads them.
+        blocked_sources: groups of `hellofresh/evidence/web/excluded.toml` that hold its answers; no regime reads them.
         dated: whether an agent may find only what was there before a sample's date, since later pages tell its answer.
         decides_after: least time from a sample's date to its decision; None where it can come at any time.
         first_shown: the extra column with the time at which anybody could first see a decision, if any.

@@ -6,11 +6,11 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from hellofresh.outputs import Output, Ranking
-from hellofresh.quarters import PeriodKind
-from hellofresh.samples import Label, Sample
+from hellofresh.core.quarters import PeriodKind
 from hellofresh.stats.retrieval import METRICS, measures
 from hellofresh.tasks._base import Task
+from hellofresh.tasks.outputs import Output, Ranking
+from hellofresh.tasks.samples import Label, Sample
 
 __all__ = ["EvidenceQuery", "evidence_task", "relevance_of"]
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 
-from hellofresh.files import sha256_text
-from hellofresh.metrics import class_metrics
-from hellofresh.quarters import PeriodKind
-from hellofresh.samples import Sample
+from hellofresh.core.files import sha256_text
+from hellofresh.core.quarters import PeriodKind
+from hellofresh.stats.metrics import class_metrics
 from hellofresh.tasks._base import SamplePage, Task, TextPart
+from hellofresh.tasks.samples import Sample
 
 __all__ = [
     "CheckedStatement",

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from hellofresh.metrics import mean
-from hellofresh.outputs import Response
-from hellofresh.quarters import PeriodKind
+from hellofresh.core.quarters import PeriodKind
+from hellofresh.stats.metrics import mean
 from hellofresh.tasks._base import Task
 from hellofresh.tasks._evidence import EvidenceQuery
+from hellofresh.tasks.outputs import Response
 
 __all__ = ["RUBRIC", "TASK"]
 

@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
-from hellofresh.metrics import mean
-from hellofresh.outputs import Response
-from hellofresh.quarters import PeriodKind
-from hellofresh.samples import Sample
+from hellofresh.core.quarters import PeriodKind
+from hellofresh.stats.metrics import mean
 from hellofresh.tasks._base import Task
+from hellofresh.tasks.outputs import Response
+from hellofresh.tasks.samples import Sample
 from hellofresh.tasks.x_notes import LICENSE
 
 __all__ = ["LICENSE", "RUBRIC", "TASK", "MisleadingPost"]

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from hellofresh.quarters import PeriodKind
-from hellofresh.samples import Sample
+from hellofresh.core.quarters import PeriodKind
 from hellofresh.tasks._base import SamplePage, Task, TextPart
+from hellofresh.tasks.samples import Sample
 
 __all__ = ["TASK", "Edit", "EditRevision"]
 

@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from hellofresh.files import sha256_text
-from hellofresh.quarters import PeriodKind
-from hellofresh.samples import Sample
+from hellofresh.core.files import sha256_text
+from hellofresh.core.quarters import PeriodKind
 from hellofresh.tasks._base import SamplePage, Task, TextPart
+from hellofresh.tasks.samples import Sample
 
 __all__ = ["TASK", "Note", "NoteText", "Post", "PublicNote", "WithheldText"]
 

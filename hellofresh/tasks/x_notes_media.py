@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 
-from hellofresh.files import sha256_text
-from hellofresh.images import Media, MediaKind
+from hellofresh.core.files import sha256_text
 from hellofresh.tasks import x_notes
 from hellofresh.tasks._base import SamplePage, TextPart
+from hellofresh.tasks.images import Media, MediaKind
 
 __all__ = ["TASK", "IllustratedNote", "PublicIllustratedNote", "WithheldMedia", "described"]
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 
-from hellofresh.files import sha256_text
-from hellofresh.images import Media
-from hellofresh.outputs import Response
-from hellofresh.quarters import PeriodKind
-from hellofresh.samples import Candidate, Sample
+from hellofresh.core.files import sha256_text
+from hellofresh.core.quarters import PeriodKind
 from hellofresh.tasks import corrections
 from hellofresh.tasks._base import SamplePage, Task, TextPart
+from hellofresh.tasks.images import Media
+from hellofresh.tasks.outputs import Response
+from hellofresh.tasks.samples import Candidate, Sample
 from hellofresh.tasks.x_notes import Post, WithheldText
 from hellofresh.tasks.x_notes_media import WithheldMedia, withheld
 

@@ -11,7 +11,7 @@ import math
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 
-from hellofresh.board.schema import (
+from hellofresh.results.board.schema import (
     NO_ANSWER,
     REFUSED,
     AnswerShare,

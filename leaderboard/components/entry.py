@@ -7,10 +7,10 @@ from collections.abc import Sequence
 
 import polars as pl
 
-from hellofresh.board.schema import ConductRow, SystemFacts
+from hellofresh.results.board.schema import ConductRow, SystemFacts
 from hellofresh.results.standings import Standing
 from hellofresh.results.tables import AnswerRow, ReceiptRow
-from hellofresh.samples import MAIN
+from hellofresh.tasks.samples import MAIN
 from leaderboard.components.labels import Links, is_frozen, money
 from leaderboard.components.markup import DASH, Html, el, inner_link, join, named, visible
 from leaderboard.components.mistakes import calibration_section, mistakes_section

@@ -10,9 +10,9 @@ from functools import lru_cache
 from typing import Protocol
 from urllib.parse import urlencode
 
-from hellofresh.editions import is_edition
-from hellofresh.samples import MAIN
+from hellofresh.core.editions import is_edition
 from hellofresh.tasks import TASKS, Track
+from hellofresh.tasks.samples import MAIN
 from leaderboard.components.markup import visible
 from leaderboard.data.board import Board, BoardEntry, SplitKey
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from hellofresh.board.schema import NO_ANSWER, REFUSED, CalibrationRow, ConfusionCell, Mistakes, ReliabilityBin
+from hellofresh.results.board.schema import NO_ANSWER, REFUSED, CalibrationRow, ConfusionCell, Mistakes, ReliabilityBin
 from leaderboard.components.charts import reliability_plot
 from leaderboard.components.labels import Links
 from leaderboard.components.markup import DASH, Html, el, inner_link, join, named, visible

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 
-from hellofresh.board.schema import NO_ANSWER, REFUSED, AgreementRow, AnswerShare, Participant, PeriodDates
+from hellofresh.results.board.schema import NO_ANSWER, REFUSED, AgreementRow, AnswerShare, Participant, PeriodDates
 from leaderboard.components.charts import answer_style, answers_bar, calendar_bar
 from leaderboard.components.labels import Links, day, duration, money
 from leaderboard.components.markup import DASH, Html, el, inner_link, join, named, visible

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hellofresh.errors import HelloFreshError
+from hellofresh.core.errors import HelloFreshError
 from leaderboard.components.markup import Html, el, join, visible
 
 LEDE = "How well do language models predict people's decisions, judge statements, correct posts and find evidence?"

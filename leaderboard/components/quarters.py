@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import datetime
 
-from hellofresh.board.schema import DatasetRow, LabelCount, OverQuartersRow, Prospect
-from hellofresh.quarters import Quarter, parse_utc
-from hellofresh.samples import PROSPECTIVE
+from hellofresh.core.quarters import Quarter, parse_utc
+from hellofresh.results.board.schema import DatasetRow, LabelCount, OverQuartersRow, Prospect
 from hellofresh.tasks import TASKS
+from hellofresh.tasks.samples import PROSPECTIVE
 from leaderboard.components.charts import interval_bar
 from leaderboard.components.labels import Links, day
 from leaderboard.components.markup import DASH, Html, el, inner_link, join, link, named, visible

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from hellofresh.board.schema import JudgeRow, RatedResponse, RatedRow
-from hellofresh.ratings.classifiers import SMOKE_TEST
+from hellofresh.judging.classifiers import SMOKE_TEST
+from hellofresh.results.board.schema import JudgeRow, RatedResponse, RatedRow
 from leaderboard.components.markup import DASH, Html, el, join, link, named, visible
 from leaderboard.components.pieces import heading, notice
 from leaderboard.components.tables import Cell, table

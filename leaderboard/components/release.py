@@ -6,8 +6,10 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 
-from hellofresh.board.manifest import BoardAddresses
-from hellofresh.board.schema import (
+from hellofresh.core.editions import split_name
+from hellofresh.core.quarters import parse_utc
+from hellofresh.results.board.manifest import BoardAddresses
+from hellofresh.results.board.schema import (
     Distribution,
     FunnelStep,
     License,
@@ -17,10 +19,8 @@ from hellofresh.board.schema import (
     ReleaseFile,
     SourceRow,
 )
-from hellofresh.editions import split_name
-from hellofresh.quarters import parse_utc
-from hellofresh.samples import MAIN, PROSPECTIVE
 from hellofresh.tasks import TASKS
+from hellofresh.tasks.samples import MAIN, PROSPECTIVE
 from leaderboard.components.charts import balance_bars, funnel_bar, spread_bar
 from leaderboard.components.labels import day
 from leaderboard.components.markup import DASH, Html, el, inner_link, join, link, named, visible

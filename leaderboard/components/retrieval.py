@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from hellofresh.board.schema import FoundDocument, SampleRow
+from hellofresh.results.board.schema import FoundDocument, SampleRow
 from hellofresh.results.tables import AnswerRow
 from hellofresh.tasks import TASKS, relevance_of
 from leaderboard.components.charts import interval_bar, interval_scale

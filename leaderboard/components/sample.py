@@ -9,7 +9,7 @@ import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import groupby
 
-from hellofresh.board.schema import SampleRow, TranscriptStep
+from hellofresh.results.board.schema import SampleRow, TranscriptStep
 from hellofresh.results.tables import AnswerRow
 from hellofresh.tasks import TASKS
 from leaderboard.components.labels import Links, duration, entry_label, money

@@ -8,8 +8,8 @@ from functools import lru_cache
 
 import numpy as np
 
-from hellofresh.board.schema import LabelCount
-from hellofresh.metrics import Metric
+from hellofresh.results.board.schema import LabelCount
+from hellofresh.stats.metrics import Metric
 from hellofresh.tasks import TASKS, Task
 from leaderboard.data.board import Board, SplitKey
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import NamedTuple
 
-from hellofresh.board.schema import SystemFacts
-from hellofresh.files import sha256_text
+from hellofresh.core.files import sha256_text
+from hellofresh.results.board.schema import SystemFacts
 from hellofresh.results.panel import section_of
 from hellofresh.results.standings import Standing
 from leaderboard.components.charts import interval_bar, interval_scale, period_panel, period_tick

@@ -6,9 +6,9 @@ from collections.abc import Iterable, Sequence
 from datetime import date, datetime
 from statistics import median
 
-from hellofresh.calendar import Calendar
-from hellofresh.editions import Edition
-from hellofresh.quarters import Quarter, utc_text
+from hellofresh.core.calendar import Calendar
+from hellofresh.core.editions import Edition
+from hellofresh.core.quarters import Quarter, utc_text
 from hellofresh.submissions.intake.check import Submission
 from hellofresh.submissions.intake.due import Due
 from hellofresh.submissions.intake.package import place_of

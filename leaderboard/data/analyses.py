@@ -16,10 +16,10 @@ from pathlib import Path
 import polars as pl
 from pydantic import ValidationError
 
-from hellofresh.board.manifest import damaged, read_board_manifest
-from hellofresh.figures.charts import Figure, is_points
-from hellofresh.figures.record import AnalysisIndex, AnalysisText, read_record
-from hellofresh.files import sha256_file
+from hellofresh.core.files import sha256_file
+from hellofresh.results.board.manifest import damaged, read_board_manifest
+from hellofresh.results.figures.charts import Figure, is_points
+from hellofresh.results.figures.record import AnalysisIndex, AnalysisText, read_record
 
 ORDER = (
     "ranking", "temporal-consistency", "search-gain", "placebo", "deployment", "precision-recall", "prompt-sensitivity",

@@ -11,17 +11,17 @@ from typing import Any, Concatenate, NamedTuple, ParamSpec, TypeVar
 
 import polars as pl
 
-from hellofresh.board.manifest import RELEASED, BoardAddresses, BoardManifest
-from hellofresh.board.read import BoardFiles
-from hellofresh.board.schema import TABLES, Dates, OverQuartersRow, PeriodBalance, ReleaseFacts, SystemFacts
-from hellofresh.editions import is_edition, parse_edition
-from hellofresh.errors import DataError
-from hellofresh.parquet import Row
-from hellofresh.quarters import EditionKey
+from hellofresh.core.editions import is_edition, parse_edition
+from hellofresh.core.errors import DataError
+from hellofresh.core.parquet import Row
+from hellofresh.core.quarters import EditionKey
+from hellofresh.results.board.manifest import RELEASED, BoardAddresses, BoardManifest
+from hellofresh.results.board.read import BoardFiles
+from hellofresh.results.board.schema import TABLES, Dates, OverQuartersRow, PeriodBalance, ReleaseFacts, SystemFacts
 from hellofresh.results.names import SystemName, short_names
 from hellofresh.results.standings import Pair, Standing
-from hellofresh.samples import MAIN
 from hellofresh.tasks import TASKS
+from hellofresh.tasks.samples import MAIN
 from leaderboard.data.analyses import BoardAnalysis, load_analyses
 
 ALL_PERIODS = "all"
@@ -167,7 +167,7 @@ class Board:
         """The split's rows of this type, in the order of the board.
 
         Args:
-            row: a type of `hellofresh.board.schema`, which names the table.
+            row: a type of `hellofresh.results.board.schema`, which names the table.
             split: of which quarter and task; tables about main samples only do not look at its kind.
             wanted: what else must hold of their columns.
             equal: values that columns must have.

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import polars as pl
 
-from hellofresh.board.read import BoardFiles
-from hellofresh.calendar import Calendar
-from hellofresh.editions import parse_edition
+from hellofresh.core.calendar import Calendar
+from hellofresh.core.editions import parse_edition
+from hellofresh.results.board.read import BoardFiles
 from hellofresh.submissions.intake.due import Due
 from hellofresh.submissions.intake.splits import SPLITS
 from hellofresh.tasks import TASKS

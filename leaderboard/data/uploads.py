@@ -14,9 +14,9 @@ from hashlib import sha256
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from hellofresh.board.schema import Participant
-from hellofresh.clock import now
-from hellofresh.errors import WorkspaceError
+from hellofresh.core.clock import now
+from hellofresh.core.errors import WorkspaceError
+from hellofresh.results.board.schema import Participant
 from hellofresh.submissions.intake.check import Submission, SubmissionCheck, check_predictions, inspect_submission
 from hellofresh.submissions.intake.due import Due
 from hellofresh.submissions.intake.faults import MAX_BYTES, MAX_INFO_BYTES, Fault

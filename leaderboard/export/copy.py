@@ -9,11 +9,11 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from pathlib import Path
 
-from hellofresh.editions import is_edition, parse_edition, quarters_of
-from hellofresh.errors import UsageError
-from hellofresh.files import sha256_text
-from hellofresh.samples import MAIN, PROSPECTIVE
+from hellofresh.core.editions import is_edition, parse_edition, quarters_of
+from hellofresh.core.errors import UsageError
+from hellofresh.core.files import sha256_text
 from hellofresh.tasks import TASKS
+from hellofresh.tasks.samples import MAIN, PROSPECTIVE
 from leaderboard.components.analyses import picture
 from leaderboard.components.labels import (
     EVERY,

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 
-from hellofresh.errors import UsageError
-from hellofresh.files import sha256_file
+from hellofresh.core.errors import UsageError
+from hellofresh.core.files import sha256_file
 from leaderboard.components.scale import Scale, plain_scale
 from leaderboard.components.standings import columns_class, shown_columns
 from leaderboard.components.tables import FIRST

@@ -9,8 +9,8 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from hellofresh.errors import DataError, WorkspaceError
-from hellofresh.files import read_json, read_model, sha256_file, temporary_prefix, write_json
+from hellofresh.core.errors import DataError, WorkspaceError
+from hellofresh.core.files import read_json, read_model, sha256_file, temporary_prefix, write_json
 
 MARKER = "hellofresh-export.json"
 """Lists the files of a copy."""

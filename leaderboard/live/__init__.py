@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from hellofresh.errors import HelloFreshError
+from hellofresh.core.errors import HelloFreshError
 from leaderboard.components.pieces import problem
 from leaderboard.components.release import project_links
 from leaderboard.live.session import LiveVisit, current_board, page_title

@@ -12,13 +12,13 @@ from urllib.parse import urlencode
 
 import streamlit as st
 
-from hellofresh.clock import now
-from hellofresh.editions import is_edition
-from hellofresh.figures.charts import Figure, Mark, marks_of
-from hellofresh.figures.vega import Specification, key_of, place
-from hellofresh.samples import MAIN, PROSPECTIVE
+from hellofresh.core.clock import now
+from hellofresh.core.editions import is_edition
+from hellofresh.core.workspace import Workspace
+from hellofresh.results.figures.charts import Figure, Mark, marks_of
+from hellofresh.results.figures.vega import Specification, key_of, place
 from hellofresh.tasks import TASKS
-from hellofresh.workspace import Workspace
+from hellofresh.tasks.samples import MAIN, PROSPECTIVE
 from leaderboard.components.analyses import chart_title, drawing_key
 from leaderboard.components.labels import (
     EVERY,

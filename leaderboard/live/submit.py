@@ -9,9 +9,9 @@ from pathlib import Path
 
 import streamlit as st
 
-from hellofresh.board.schema import Participant
-from hellofresh.clock import now
-from hellofresh.errors import HelloFreshError, SubmissionError
+from hellofresh.core.clock import now
+from hellofresh.core.errors import HelloFreshError, SubmissionError
+from hellofresh.results.board.schema import Participant
 from hellofresh.submissions.inbox.arrivals import VARIABLE, HandedIn, Inbox
 from hellofresh.submissions.intake.check import Submission
 from hellofresh.submissions.intake.due import Due

@@ -9,15 +9,15 @@ from pathlib import Path
 
 import streamlit as st
 
-from hellofresh.clock import now
-from hellofresh.errors import HelloFreshError, SubmissionError
-from hellofresh.net.public import PublicHttp
-from hellofresh.quarters import utc_text
-from hellofresh.ratings.assignments import RaterPlan, RatingTurn
-from hellofresh.ratings.links import check_links
-from hellofresh.ratings.people import OpenStudy, open_study
-from hellofresh.ratings.submitted import RaterSheet, SheetState, Step, SubmittedAnswers, SubmittedRating, check_answers
-from hellofresh.ratings.table import RatingPhase
+from hellofresh.core.clock import now
+from hellofresh.core.errors import HelloFreshError, SubmissionError
+from hellofresh.core.net.public import PublicHttp
+from hellofresh.core.quarters import utc_text
+from hellofresh.judging.assignments import RaterPlan, RatingTurn
+from hellofresh.judging.links import check_links
+from hellofresh.judging.people import OpenStudy, open_study
+from hellofresh.judging.submitted import RaterSheet, SheetState, Step, SubmittedAnswers, SubmittedRating, check_answers
+from hellofresh.judging.table import RatingPhase
 from leaderboard.components.markup import el
 from leaderboard.rating.form import ask, show_post, show_responses
 

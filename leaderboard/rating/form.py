@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 
 import streamlit as st
 
-from hellofresh.ratings.rubric import Criterion, Rubric
-from hellofresh.ratings.study import BlindedResponse, StudySample
-from hellofresh.ratings.submitted import MOST_COMMENT, SubmittedAnswers
+from hellofresh.judging.rubric import Criterion, Rubric
+from hellofresh.judging.study import BlindedResponse, StudySample
+from hellofresh.judging.submitted import MOST_COMMENT, SubmittedAnswers
 from leaderboard.components.markup import Html, el
 
 __all__ = ["ask", "show_post", "show_responses"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from hellofresh.ratings.confinement import can_read, hide
+from hellofresh.judging.confinement import can_read, hide
 
 __all__ = ["main"]
 

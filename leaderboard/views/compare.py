@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 import polars as pl
 
-from hellofresh.board.schema import SAMPLES, SampleRow
+from hellofresh.results.board.schema import SAMPLES, SampleRow
 from hellofresh.results.tables import AnswerRow
 from leaderboard.components.comparison import comparison, contenders
 from leaderboard.components.labels import entry_label

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hellofresh.samples import MAIN
+from hellofresh.tasks.samples import MAIN
 from leaderboard.components.pieces import bundled_notice
 from leaderboard.components.quarters import dataset_section
 from leaderboard.components.release import balance_of, funnel, get_samples, release_sections

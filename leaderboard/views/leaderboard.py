@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from hellofresh.board.schema import AnswerShare, Participant
-from hellofresh.samples import MAIN, PROSPECTIVE
+from hellofresh.results.board.schema import AnswerShare, Participant
+from hellofresh.tasks.samples import MAIN, PROSPECTIVE
 from leaderboard.components.comparison import verdict
 from leaderboard.components.labels import EVERY, entry_label, is_frozen
 from leaderboard.components.markup import el, named, visible

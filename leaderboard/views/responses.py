@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 import polars as pl
 
-from hellofresh.board.schema import JudgeRow, RatedResponse, RatedRow
+from hellofresh.results.board.schema import JudgeRow, RatedResponse, RatedRow
 from leaderboard.components.markup import el, visible
 from leaderboard.components.pieces import heading
 from leaderboard.components.ratings import (

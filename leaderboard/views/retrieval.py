@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 import polars as pl
 
-from hellofresh.board.schema import FoundDocument, SampleRow
+from hellofresh.results.board.schema import FoundDocument, SampleRow
 from hellofresh.results.tables import AnswerRow
 from leaderboard.components.labels import entry_label
 from leaderboard.components.markup import el, visible

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import polars as pl
 
-from hellofresh.board.schema import SAMPLES, SampleRow, TranscriptStep
+from hellofresh.results.board.schema import SAMPLES, SampleRow, TranscriptStep
 from hellofresh.results.tables import AnswerRow
 from leaderboard.components.labels import EVERY, day, entry_label
 from leaderboard.components.markup import DASH, Html, el, inner_link, join, visible

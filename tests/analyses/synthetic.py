@@ -8,14 +8,14 @@ from datetime import datetime, timedelta
 
 import numpy as np
 
-from hellofresh.analyses import Panel, panel_of
-from hellofresh.outputs import Choice, Status
-from hellofresh.quarters import PeriodKind, Quarter
+from hellofresh.core.quarters import PeriodKind, Quarter
 from hellofresh.releases import CalendarRule, Release
+from hellofresh.results.analyses import Panel, panel_of
 from hellofresh.results.entries import Entry, Outputs, plurality
 from hellofresh.results.panel import MAJORITY, SINGLE
-from hellofresh.samples import Label
 from hellofresh.tasks import get_task
+from hellofresh.tasks.outputs import Choice, Status
+from hellofresh.tasks.samples import Label
 from hellofresh.tasks.wikipedia_edits import Edit, EditRevision
 from hellofresh.tasks.x_notes import Note, NoteText, Post
 

@@ -7,12 +7,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from hellofresh.analyses import ANALYSES
-from hellofresh.analyses.agents import AGENT_ANALYSES, AgentPanel
-from hellofresh.metrics import NO_ANSWER
-from hellofresh.publishers import Publisher, Publishers
+from hellofresh.evidence.publishers import Publisher, Publishers
+from hellofresh.results.analyses import ANALYSES
+from hellofresh.results.analyses.agents import AGENT_ANALYSES, AgentPanel
 from hellofresh.results.panel import PromptOutputs
 from hellofresh.results.traces import SampleTrace
+from hellofresh.stats.metrics import NO_ANSWER
 
 RATED = Publishers({
     "left.example": Publisher("left.example", -2.0, None, 0.25),

@@ -9,9 +9,9 @@ import numpy as np
 import polars as pl
 import pytest
 
-from hellofresh.analyses import ANALYSES, NOT_ASKED, get_analyses
-from hellofresh.analyses.deployment import LEAST_RECALL
-from hellofresh.errors import UnknownNameError
+from hellofresh.core.errors import UnknownNameError
+from hellofresh.results.analyses import ANALYSES, NOT_ASKED, get_analyses
+from hellofresh.results.analyses.deployment import LEAST_RECALL
 from hellofresh.results.contamination import cutoff_end
 from hellofresh.results.panel import MAJORITY
 

@@ -11,14 +11,14 @@ from xml.etree import ElementTree
 import polars as pl
 import pytest
 
-from hellofresh.analyses import ANALYSES, get_analyses, make_analyses
-from hellofresh.board.build import build_board
 from hellofresh.cli import main
 from hellofresh.cli.report import _page
-from hellofresh.clock import now
-from hellofresh.figures.charts import is_points
-from hellofresh.files import read_json, sha256_file
+from hellofresh.core.clock import now
+from hellofresh.core.files import read_json, sha256_file
 from hellofresh.releases import reveal
+from hellofresh.results.analyses import ANALYSES, get_analyses, make_analyses
+from hellofresh.results.board.build import build_board
+from hellofresh.results.figures.charts import is_points
 from hellofresh.results.names import clean_name, cut_name
 from hellofresh.results.scores import score_quarter
 from hellofresh.tasks import get_task

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from hellofresh.analyses import NOT_ASKED
-from hellofresh.clock import now
+from hellofresh.core.clock import now
 from hellofresh.releases import take_down
+from hellofresh.results.analyses import NOT_ASKED
 from hellofresh.results.build import build_panel
 from hellofresh.runs.evaluate import Evaluation, evaluate
 

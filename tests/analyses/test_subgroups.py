@@ -7,10 +7,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from hellofresh.analyses import Panel, get_analyses
-from hellofresh.analyses._base import AnalysisResult
-from hellofresh.metrics import class_metrics
+from hellofresh.results.analyses import Panel, get_analyses
+from hellofresh.results.analyses._base import AnalysisResult
 from hellofresh.results.panel import PromptOutputs, System
+from hellofresh.stats.metrics import class_metrics
 from hellofresh.tasks import get_task
 
 CLASSES = 3

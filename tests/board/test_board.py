@@ -5,13 +5,13 @@ from __future__ import annotations
 import polars as pl
 import pytest
 
-from hellofresh.board.build import build_board
-from hellofresh.candidates.collection import collect_quarter
-from hellofresh.clock import now
-from hellofresh.errors import DataError
-from hellofresh.files import read_json, sha256_file
-from hellofresh.quarters import Quarter
+from hellofresh.core.clock import now
+from hellofresh.core.errors import DataError
+from hellofresh.core.files import read_json, sha256_file
+from hellofresh.core.quarters import Quarter
 from hellofresh.releases import build_release, load_labels, reveal
+from hellofresh.releases.candidates.collection import collect_quarter
+from hellofresh.results.board.build import build_board
 from hellofresh.results.scores import score_quarter
 from hellofresh.runs.evaluate import Evaluation, evaluate
 from hellofresh.tasks import get_task
@@ -128,8 +128,8 @@ def test_scores_of_an_earlier_version_are_named_with_the_command_that_makes_them
 
 
 def test_what_stands_in_a_posts_picture_and_who_is_in_it_stay_off_the_board() -> None:
-    from hellofresh.board.assemble import _step
-    from hellofresh.transcripts import NotedEvent
+    from hellofresh.results.board.assemble import _step
+    from hellofresh.tasks.transcripts import NotedEvent
 
     values = {"number": 1, "source": "merged", "caption": "SEEN", "people": ["SEEN"], "lines": ["SEEN"],
               "description": "SEEN", "image": "0" * 64}  # fmt: skip

@@ -8,19 +8,19 @@ from typing import ClassVar
 
 import polars as pl
 import pytest
-from leaderboard.components.entry import conduct_section
 
-from hellofresh.board.build import build_board
-from hellofresh.board.schema import TABLES, ConductRow
+from hellofresh.core.quarters import Quarter
+from hellofresh.evidence.web import Found, PageStatus, SearchResult, WebPage
 from hellofresh.models import Answer, Finish, Limits, ModelSpec, Request
 from hellofresh.models.catalogue import CATALOGUE, CatalogueEntry
-from hellofresh.quarters import Quarter
-from hellofresh.regimes import agent_regime
 from hellofresh.releases import load_labels
+from hellofresh.results.board.build import build_board
+from hellofresh.results.board.schema import TABLES, ConductRow
 from hellofresh.results.scores import score_quarter
 from hellofresh.runs.evaluate import Evaluation, WebAccess, evaluate
+from hellofresh.runs.regimes import agent_regime
 from hellofresh.tasks import get_task
-from hellofresh.web import Found, PageStatus, SearchResult, WebPage
+from leaderboard.components.entry import conduct_section
 from leaderboard.components.labels import SiteLinks
 from leaderboard.data.board import SplitKey
 

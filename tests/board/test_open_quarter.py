@@ -29,21 +29,21 @@ from numpy.typing import NDArray
 from scipy.optimize import Bounds, LinearConstraint, milp
 from scipy.stats import binomtest
 
-from hellofresh.board.build import build_board
-from hellofresh.candidates.collection import collect_quarter
 from hellofresh.cli import main
-from hellofresh.files import read_jsonl, sha256_text, write_bytes, write_jsonl
+from hellofresh.core.files import read_jsonl, sha256_text, write_bytes, write_jsonl
+from hellofresh.core.quarters import Quarter
+from hellofresh.core.workspace import Workspace
 from hellofresh.models import Answer, Finish, ModelSpec, Request
 from hellofresh.models.catalogue import CATALOGUE, CatalogueEntry
-from hellofresh.quarters import Quarter
 from hellofresh.releases import build_release, reveal
-from hellofresh.releases.build import escrow
+from hellofresh.releases.candidates.collection import collect_quarter
+from hellofresh.releases.draw import escrow
 from hellofresh.releases.life import load
-from hellofresh.samples import Candidate
+from hellofresh.results.board.build import build_board
 from hellofresh.submissions import add_submission
 from hellofresh.submissions.intake.released import due_in
 from hellofresh.tasks import get_task
-from hellofresh.workspace import Workspace
+from hellofresh.tasks.samples import Candidate
 
 OPEN, REVEALED = Quarter(2026, 3), Quarter(2026, 2)
 OPENED, CLOSED = "2026-11-21T12:00:00Z", "2027-01-18T12:00:00Z"

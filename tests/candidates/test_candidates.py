@@ -8,10 +8,10 @@ from dataclasses import replace
 import polars as pl
 import pytest
 
-from hellofresh.candidates.rows import read_candidates, write_candidates
-from hellofresh.errors import DataError
-from hellofresh.files import sha256_file
-from hellofresh.samples import Label
+from hellofresh.core.errors import DataError
+from hellofresh.core.files import sha256_file
+from hellofresh.releases.candidates.rows import read_candidates, write_candidates
+from hellofresh.tasks.samples import Label
 
 
 def test_notes_come_back_as_they_were(make, notes_task, tmp_path) -> None:

@@ -8,11 +8,11 @@ from dataclasses import replace
 import polars as pl
 import pytest
 
-from hellofresh.candidates.collection import collect_quarter, read_account
-from hellofresh.candidates.funnel import Drop, Funnel
-from hellofresh.candidates.rows import Collection, read_candidates, write_candidates
-from hellofresh.errors import ReleaseError, SourceError, WorkspaceError
-from hellofresh.files import read_json, sha256_file, write_json
+from hellofresh.core.errors import ReleaseError, SourceError, WorkspaceError
+from hellofresh.core.files import read_json, sha256_file, write_json
+from hellofresh.releases.candidates.collection import collect_quarter, read_account
+from hellofresh.releases.candidates.funnel import Drop, Funnel
+from hellofresh.releases.candidates.rows import Collection, read_candidates, write_candidates
 
 
 def silent(_: str) -> None:

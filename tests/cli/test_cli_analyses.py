@@ -13,19 +13,19 @@ from typing import Any
 
 import pytest
 
-from hellofresh.analyses import ANALYSES, AnalysisResult, Panel
-from hellofresh.board.build import build_board
 from hellofresh.cli import main
 from hellofresh.cli._analyses import analyse_scored
 from hellofresh.cli._output import CommandOutput
-from hellofresh.clock import now
-from hellofresh.files import read_json
-from hellofresh.quarters import Quarter
+from hellofresh.core.clock import now
+from hellofresh.core.files import read_json
+from hellofresh.core.quarters import Quarter
+from hellofresh.core.workspace import Workspace
 from hellofresh.releases import reveal
+from hellofresh.results.analyses import ANALYSES, AnalysisResult, Panel
+from hellofresh.results.board.build import build_board
 from hellofresh.results.scores import score_quarter
 from hellofresh.runs.evaluate import Evaluation, evaluate
 from hellofresh.tasks import get_task
-from hellofresh.workspace import Workspace
 
 QUARTER = Quarter(2023, 2)
 

@@ -9,7 +9,7 @@ import pytest
 
 from hellofresh.cli import main
 from hellofresh.cli.arguments.retrieval import FORMATS
-from hellofresh.retrieval.sources import SOURCES
+from hellofresh.evidence.retrieval.sources import SOURCES
 from tests.retrieval.conftest import small_documents, small_queries, write_rows
 
 

@@ -8,14 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from hellofresh.candidates.rows import Collection
 from hellofresh.cli import main
-from hellofresh.editions import Frozen
+from hellofresh.core.editions import Frozen
+from hellofresh.core.workspace import Workspace
 from hellofresh.releases import DatasetSource, freeze
-from hellofresh.samples import Candidate, Label
+from hellofresh.releases.candidates.rows import Collection
 from hellofresh.tasks import get_task
 from hellofresh.tasks.corrections import MisleadingPost
-from hellofresh.workspace import Workspace
+from hellofresh.tasks.samples import Candidate, Label
 
 TEXTS = ("The Moon has a side that never sees any sunlight.", "Searing meat seals in all of its juices.")
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from hellofresh.cli import main
-from hellofresh.files import canonical_json, read_json, read_jsonl, sha256_file, write_jsonl
+from hellofresh.core.files import canonical_json, read_json, read_jsonl, sha256_file, write_jsonl
 from hellofresh.results.score import OVER_REPETITIONS
 
 TASKS = ("x-notes", "wikipedia-edits")

@@ -15,7 +15,7 @@ from zipfile import ZIP_DEFLATED, ZipFile
 import pytest
 
 from hellofresh.cli import main
-from hellofresh.files import read_json, write_json
+from hellofresh.core.files import read_json, write_json
 
 SUBFOLDERS = {"ratings": "noteRatings"}
 

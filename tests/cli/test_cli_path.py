@@ -14,7 +14,7 @@ import polars as pl
 import pytest
 
 from hellofresh.cli import main
-from hellofresh.files import read_jsonl
+from hellofresh.core.files import read_jsonl
 
 BASELINES = ("--models", "always-yes", "coin", "tfidf-logreg")
 

@@ -14,7 +14,7 @@ import pytest
 
 from collectors.notes.dump.tables import ENROLLMENT, HISTORY, NOTES, RATINGS
 from hellofresh.cli import main
-from hellofresh.files import read_jsonl, write_jsonl
+from hellofresh.core.files import read_jsonl, write_jsonl
 
 MEANT = {"noteId", "createdAtMillis", "tweetId", "summary", "currentStatus", "lockedStatus"}
 """Columns that are the sample itself or decide its label; every other one may hold anything."""

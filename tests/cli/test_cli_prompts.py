@@ -9,10 +9,10 @@ import pytest
 from hellofresh.cli import main
 from hellofresh.models import Answer, Finish, ModelSpec, Request
 from hellofresh.models.catalogue import CATALOGUE, CatalogueEntry
-from hellofresh.outputs import Choice, Ranking, Response
-from hellofresh.prompts import load_prompt_set
-from hellofresh.regimes import REGIMES, regimes_for
+from hellofresh.runs.prompts import load_prompt_set
+from hellofresh.runs.regimes import REGIMES, regimes_for
 from hellofresh.tasks import TASKS
+from hellofresh.tasks.outputs import Choice, Ranking, Response
 
 GOOD = (
     "Picture raters who seldom see things alike. Did most of them call the note below the post helpful, finding it "

@@ -13,7 +13,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hellofresh.calendar import CalendarRule
 from hellofresh.cli._output import CommandOutput
 from hellofresh.cli.quarter import run as quarter_run
 from hellofresh.cli.quarter.due import due_hydrations, record_hydration, snapshot_day
@@ -27,11 +26,12 @@ from hellofresh.config import (
     SourceSettings,
     WikiSourceSettings,
 )
-from hellofresh.files import atomic_path, sweep_leftovers, temporary_prefix
-from hellofresh.quarters import Quarter
+from hellofresh.core.calendar import CalendarRule
+from hellofresh.core.files import atomic_path, sweep_leftovers, temporary_prefix
+from hellofresh.core.quarters import Quarter
+from hellofresh.core.workspace import Workspace
 from hellofresh.runs.evaluate import Evaluation, evaluate, is_finished
 from hellofresh.tasks import get_task
-from hellofresh.workspace import Workspace
 
 DAYS = st.dates(date(2024, 1, 1), date(2027, 12, 31))
 RULES = st.builds(CalendarRule, opens_after_days=st.integers(1, 90), deadline_before_reveal_days=st.just(0))
@@ -134,7 +134,7 @@ def killed(tmp_path: Path) -> Callable[[], Path]:
 
     def leave() -> Path:
         code = (
-            "import os, pathlib, signal, sys\nfrom hellofresh.files import atomic_path\n"
+            "import os, pathlib, signal, sys\nfrom hellofresh.core.files import atomic_path\n"
             "with atomic_path(pathlib.Path(sys.argv[1])) as path:\n"
             "    path.write_text('half')\n    os.kill(os.getpid(), signal.SIGKILL)\n"
         )

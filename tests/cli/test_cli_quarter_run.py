@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 
 from hellofresh.cli import main
-from hellofresh.files import sha256_file
-from hellofresh.net.lock import locked
+from hellofresh.core.files import sha256_file
+from hellofresh.core.net.lock import locked
 
 CONFIG = """
 [sources.x-notes]

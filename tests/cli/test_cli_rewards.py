@@ -8,17 +8,17 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from hellofresh.board.read import BoardFiles
 from hellofresh.cli import main
 from hellofresh.cli.train import reward as train_reward
-from hellofresh.editions import parse_edition
-from hellofresh.ratings.study import read_study
-from hellofresh.ratings.table import RATINGS, JudgeKind, Rating, RatingPhase, write_table
-from hellofresh.regimes import evidence_response
-from hellofresh.retrieval import evidence
-from hellofresh.retrieval.encoders import Encoder
+from hellofresh.core.editions import parse_edition
+from hellofresh.core.workspace import Workspace
+from hellofresh.evidence.retrieval import evidence
+from hellofresh.evidence.retrieval.encoders import Encoder
+from hellofresh.judging.study import read_study
+from hellofresh.judging.table import RATINGS, JudgeKind, Rating, RatingPhase, write_table
+from hellofresh.results.board.read import BoardFiles
 from hellofresh.rewards import models
-from hellofresh.workspace import Workspace
+from hellofresh.runs.regimes import evidence_response
 from tests.retrieval.conftest import write_small
 from tests.retrieval.test_dense import LetterEncoder
 from tests.training.test_rewards import made

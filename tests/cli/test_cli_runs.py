@@ -11,7 +11,7 @@ import pytest
 
 from hellofresh.cli import main
 from hellofresh.cli.runs import readable
-from hellofresh.files import read_jsonl
+from hellofresh.core.files import read_jsonl
 from hellofresh.models import Answer, CallError, Finish, Limits, ModelSpec, Price, Request
 from hellofresh.models.catalogue import CATALOGUE, CatalogueEntry
 

@@ -87,7 +87,7 @@ def test_a_command_loads_only_its_own_handlers() -> None:
     assert (
         not of(modules, "collectors")
         | of(modules, "leaderboard")
-        | of(modules, "hellofresh.board")
+        | of(modules, "hellofresh.results.board")
         | of(modules, "polars")
     )
 

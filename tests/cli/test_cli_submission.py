@@ -18,8 +18,8 @@ from pathlib import Path
 import pytest
 
 from hellofresh.cli import main
-from hellofresh.files import read_jsonl, write_jsonl
-from hellofresh.quarters import Quarter
+from hellofresh.core.files import read_jsonl, write_jsonl
+from hellofresh.core.quarters import Quarter
 from hellofresh.runs.evaluate import Evaluation, evaluate
 from hellofresh.submissions.intake.system import read_info
 

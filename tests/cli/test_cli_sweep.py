@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from hellofresh.cli import main
-from hellofresh.errors import UsageError
+from hellofresh.core.errors import UsageError
+from hellofresh.core.quarters import Quarter
 from hellofresh.models import Answer, Finish, Message, ModelSpec, Request
 from hellofresh.models.catalogue import CATALOGUE, CatalogueEntry
-from hellofresh.quarters import Quarter
 from hellofresh.runs.evaluate import Evaluation
 from hellofresh.runs.sharing import SharedAnswers, SharedModel
 from hellofresh.runs.sweep import variants

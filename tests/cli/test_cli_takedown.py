@@ -14,20 +14,20 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from hellofresh.candidates.collection import CollectionJob, collect_quarter
-from hellofresh.candidates.funnel import Funnel
-from hellofresh.candidates.rows import Collection, SourceFile
 from hellofresh.cli import main
-from hellofresh.erasure import Erasure
-from hellofresh.files import canonical_json, read_jsonl
-from hellofresh.quarters import Quarter, parse_utc
+from hellofresh.core.files import canonical_json, read_jsonl
+from hellofresh.core.quarters import Quarter, parse_utc
+from hellofresh.core.workspace import Workspace
+from hellofresh.evidence.web import PageStatus, WebPage
+from hellofresh.evidence.web.store import WebStore
 from hellofresh.releases import build_prospective, load_release, reveal
+from hellofresh.releases.candidates.collection import CollectionJob, collect_quarter
+from hellofresh.releases.candidates.funnel import Funnel
+from hellofresh.releases.candidates.rows import Collection, SourceFile
+from hellofresh.releases.erasure import Erasure
 from hellofresh.runs.evaluate import Evaluation, evaluate
 from hellofresh.runs.journal import Journal, snapshot
 from hellofresh.tasks import get_task
-from hellofresh.web import PageStatus, WebPage
-from hellofresh.web.store import WebStore
-from hellofresh.workspace import Workspace
 
 QUARTER, TASK = Quarter(2023, 2), get_task("x-notes")
 OPEN, REVEALED = "2023-08-01T12:00:00Z", "2023-11-01T12:00:00Z"

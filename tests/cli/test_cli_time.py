@@ -12,9 +12,10 @@ from pathlib import Path
 import pytest
 
 from hellofresh.cli import main
-from hellofresh.errors import HelloFreshError
-from hellofresh.files import read_json, read_jsonl, write_json, write_jsonl
-from hellofresh.quarters import Quarter, parse_utc
+from hellofresh.core.errors import HelloFreshError
+from hellofresh.core.files import read_json, read_jsonl, write_json, write_jsonl
+from hellofresh.core.quarters import Quarter, parse_utc
+from hellofresh.core.workspace import Workspace
 from hellofresh.releases import reveal
 from hellofresh.results.scores import score_quarter
 from hellofresh.runs.evaluate import Evaluation, evaluate
@@ -23,7 +24,6 @@ from hellofresh.submissions.inbox.arrivals import Inbox
 from hellofresh.submissions.intake.due import check_time
 from hellofresh.submissions.intake.released import due_in
 from hellofresh.tasks import get_task
-from hellofresh.workspace import Workspace
 
 QUARTER, TASK = Quarter(2023, 2), get_task("x-notes")
 OPEN, REVEALED = "2023-08-01T12:00:00Z", "2023-11-01T12:00:00Z"

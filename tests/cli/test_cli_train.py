@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from hellofresh.cli import main
-from hellofresh.retrieval import retrievers
-from hellofresh.retrieval.encoders import Encoder
-from hellofresh.workspace import Workspace
+from hellofresh.core.workspace import Workspace
+from hellofresh.evidence.retrieval import retrievers
+from hellofresh.evidence.retrieval.encoders import Encoder
 from tests.retrieval.conftest import write_small
 from tests.retrieval.test_dense import LetterEncoder
 

@@ -17,15 +17,15 @@ from collectors.notes.dump.tables import HISTORY, NOTES
 from collectors.notes.posts.local import LocalPosts
 from collectors.wikipedia.dump.export import read_pages
 from hellofresh import config
-from hellofresh.errors import HelloFreshError
-from hellofresh.files import canonical_json
-from hellofresh.prompts import load_prompt_set
-from hellofresh.quarters import Quarter
+from hellofresh.core.errors import HelloFreshError
+from hellofresh.core.files import canonical_json
+from hellofresh.core.quarters import Quarter
+from hellofresh.core.workspace import Workspace
 from hellofresh.releases import load_labels
 from hellofresh.releases.life.load import load_public
+from hellofresh.runs.prompts import load_prompt_set
 from hellofresh.submissions import Fault, check_submission, read_receipt
 from hellofresh.tasks import get_task
-from hellofresh.workspace import Workspace
 
 QUARTER = Quarter(2023, 2)
 SAMPLES = {"x-notes": ["xn-1", "xn-2"], "wikipedia-edits": ["we-1-0"]}

@@ -14,7 +14,7 @@ from collections.abc import Callable
 
 from entry_points import EXPORT, LABEL, NOTES_TABLE, POSTS, SAMPLE
 
-from hellofresh.files import canonical_json
+from hellofresh.core.files import canonical_json
 
 
 def zipped(*members: tuple[str, bytes]) -> bytes:

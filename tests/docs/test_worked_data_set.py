@@ -20,13 +20,13 @@ from streamlit.testing.v1 import AppTest
 
 from collectors.datasets import DATASETS, register_dataset
 from hellofresh.cli import main
-from hellofresh.editions import Frozen
-from hellofresh.errors import UsageError
-from hellofresh.files import read_json, read_jsonl, write_jsonl
+from hellofresh.core.editions import Frozen
+from hellofresh.core.errors import UsageError
+from hellofresh.core.files import read_json, read_jsonl, write_jsonl
+from hellofresh.core.workspace import Workspace
 from hellofresh.releases.verify.checks import verify_release
 from hellofresh.submissions.intake.released import due_in
 from hellofresh.tasks import TASKS, register_task, statement_task
-from hellofresh.workspace import Workspace
 from leaderboard.data.dues import load_dues
 from leaderboard.live import PAGES
 

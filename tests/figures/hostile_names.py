@@ -9,9 +9,9 @@ from pathlib import Path
 
 import polars as pl
 
-from hellofresh.analyses import ANALYSES, AnalysisResult
-from hellofresh.analyses._measures import measure
-from hellofresh.figures.charts import Figure, Mark, marks_of, points_of
+from hellofresh.results.analyses import ANALYSES, AnalysisResult
+from hellofresh.results.analyses._measures import measure
+from hellofresh.results.figures.charts import Figure, Mark, marks_of, points_of
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "analyses"))
 from synthetic import Builder, full_entries

@@ -10,9 +10,9 @@ from xml.etree import ElementTree
 import pytest
 from hostile_names import HOSTILE, DrawnFigure
 
-from hellofresh.analyses import ANALYSES
-from hellofresh.figures.charts import Axis, Chart, Figure, Mark
-from hellofresh.figures.image import render
+from hellofresh.results.analyses import ANALYSES
+from hellofresh.results.figures.charts import Axis, Chart, Figure, Mark
+from hellofresh.results.figures.image import render
 
 TAGS = {"svg", "g", "path", "text", "rect", "line", "defs", "clipPath", "linearGradient", "stop", "tspan"}
 FEW = ("ranking", "cost", "slices", "precision-recall", "agreement")

@@ -13,10 +13,10 @@ import polars as pl
 import pytest
 from hostile_names import HOSTILE, DrawnFigure
 
-from hellofresh.analyses import ANALYSES
-from hellofresh.figures.charts import Axis, Chart, Figure, Mark, Series, is_points, marks_of, points_of
-from hellofresh.figures.image import composed
-from hellofresh.figures.vega import PALETTE, key_of, place
+from hellofresh.results.analyses import ANALYSES
+from hellofresh.results.figures.charts import Axis, Chart, Figure, Mark, Series, is_points, marks_of, points_of
+from hellofresh.results.figures.image import composed
+from hellofresh.results.figures.vega import PALETTE, key_of, place
 
 GROUNDS = ("#ffffff", "#12171d")
 

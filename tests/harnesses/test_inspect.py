@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from hellofresh.cli import main
-from hellofresh.files import read_jsonl
+from hellofresh.core.files import read_jsonl
 
 pytest.importorskip("inspect_ai")
 # It leaves streams of its own unclosed, which is told whenever they are collected.
@@ -49,7 +49,7 @@ def inspected(chat: Any, folder: Path, revealed: bool, **arguments: Any):
     """A log of inspect_ai on the notes, with the labels if these are taken for public."""
     from inspect_ai import eval as inspect_eval
 
-    from hellofresh.harnesses import inspect_tasks
+    from hellofresh.api.harnesses import inspect_tasks
 
     inspect_tasks._release.cache_clear()
     with pytest.MonkeyPatch.context() as patch:
@@ -173,7 +173,7 @@ def test_what_is_no_log_of_ours_is_refused(place: Path, capsys) -> None:
 def test_every_task_with_classes_is_found_by_the_entry_point(root: Path) -> None:
     from inspect_ai._util.registry import registry_info
 
-    from hellofresh.harnesses import inspect_tasks
+    from hellofresh.api.harnesses import inspect_tasks
     from hellofresh.tasks import TASKS
 
     (point,) = tomllib.loads((root / "pyproject.toml").read_text())["project"]["entry-points"]["inspect_ai"].items()

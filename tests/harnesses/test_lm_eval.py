@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
+from hellofresh.api.harnesses import lm_eval_folder
 from hellofresh.cli import main
-from hellofresh.files import read_jsonl
-from hellofresh.harnesses import lm_eval_folder
+from hellofresh.core.files import read_jsonl
 from hellofresh.runs.record import read_outputs
 
 

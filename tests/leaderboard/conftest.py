@@ -14,21 +14,21 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, BrowserContext, expect, sync_playwright
 
-from hellofresh.board.build import build_board
-from hellofresh.candidates.collection import CollectionJob, collect_quarter
-from hellofresh.candidates.funnel import Funnel
-from hellofresh.candidates.rows import Collection, SourceFile
-from hellofresh.clock import now
-from hellofresh.files import sha256_text, write_bytes, write_json, write_jsonl
-from hellofresh.quarters import Quarter
+from hellofresh.core.clock import now
+from hellofresh.core.files import sha256_text, write_bytes, write_json, write_jsonl
+from hellofresh.core.quarters import Quarter
+from hellofresh.core.workspace import Workspace
 from hellofresh.releases import build_prospective, build_release, load_labels, resolve, reveal
+from hellofresh.releases.candidates.collection import CollectionJob, collect_quarter
+from hellofresh.releases.candidates.funnel import Funnel
+from hellofresh.releases.candidates.rows import Collection, SourceFile
+from hellofresh.results.board.build import build_board
 from hellofresh.results.score import SCORES
 from hellofresh.results.scores import ALL_PERIODS, MAJORITY, SINGLE, Score, score_quarter
 from hellofresh.runs.evaluate import Evaluation, evaluate
 from hellofresh.submissions import PROSPECTIVE_SPLIT, add_submission
 from hellofresh.submissions.intake.released import due_in
 from hellofresh.tasks import get_task
-from hellofresh.workspace import Workspace
 from leaderboard.export import export_board
 
 sys.path.insert(0, str(Path(__file__).parent))
@@ -180,7 +180,7 @@ def _analysed(folder: Path) -> None:
     sys.path.insert(0, str(Path(__file__).parents[1] / "analyses"))
     from synthetic import Builder, full_entries
 
-    from hellofresh.analyses import ANALYSES, make_analyses
+    from hellofresh.results.analyses import ANALYSES, make_analyses
 
     workspace = Workspace(folder / "data")
     BoardMaker(workspace.root)()

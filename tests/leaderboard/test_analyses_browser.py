@@ -10,7 +10,7 @@ import pytest
 from browsing import CLIPPED, CONTRASTS, LOOKS, Visit, keep_picture, running_site, serious_findings
 from playwright.sync_api import Browser, Page, expect
 
-from hellofresh.workspace import Workspace
+from hellofresh.core.workspace import Workspace
 from leaderboard.data.analyses import ORDER
 
 pytestmark = pytest.mark.integration

@@ -15,10 +15,10 @@ import pytest
 from streamlit.elements.vega_charts import _stabilize_vega_json_spec
 from streamlit.testing.v1 import AppTest
 
-from hellofresh.figures.charts import Axis, Chart, Figure, Mark
-from hellofresh.figures.vega import place
-from hellofresh.files import sha256_file
-from hellofresh.workspace import Workspace
+from hellofresh.core.files import sha256_file
+from hellofresh.core.workspace import Workspace
+from hellofresh.results.figures.charts import Axis, Chart, Figure, Mark
+from hellofresh.results.figures.vega import place
 from leaderboard.components.analyses import analysis_section, findings, inline_picture, ordered, plain_rows
 from leaderboard.data.analyses import ORDER, load_analyses
 from leaderboard.data.board import SplitKey

@@ -11,10 +11,10 @@ from typing import Any
 import polars as pl
 import pytest
 
-from hellofresh.analyses import ANALYSES
-from hellofresh.errors import DataError
-from hellofresh.files import sha256_file
-from hellofresh.workspace import Workspace
+from hellofresh.core.errors import DataError
+from hellofresh.core.files import sha256_file
+from hellofresh.core.workspace import Workspace
+from hellofresh.results.analyses import ANALYSES
 from leaderboard.data.analyses import ORDER, BoardAnalysis, load_analyses
 from leaderboard.data.board import SplitKey
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hellofresh.board.schema import FunnelStep, PeriodBalance
+from hellofresh.results.board.schema import FunnelStep, PeriodBalance
 from leaderboard.components.charts import balance_bars, funnel_bar, interval_bar, period_tick
 from leaderboard.components.scale import Scale
 from leaderboard.data.board import MetricValue

@@ -13,15 +13,15 @@ from streamlit.testing.v1 import AppTest
 from collectors import sample
 from collectors.claims import ClaimsSettings
 from collectors.jobs import claims_job
-from hellofresh.board.build import build_board
-from hellofresh.candidates.collection import collect_quarter
-from hellofresh.clock import now
-from hellofresh.quarters import Quarter
+from hellofresh.core.clock import now
+from hellofresh.core.quarters import Quarter
+from hellofresh.core.workspace import Workspace
 from hellofresh.releases import build_release, reveal
+from hellofresh.releases.candidates.collection import collect_quarter
+from hellofresh.results.board.build import build_board
 from hellofresh.results.scores import score_quarter
 from hellofresh.runs.evaluate import Evaluation, evaluate
 from hellofresh.tasks import get_task
-from hellofresh.workspace import Workspace
 from leaderboard.data.board import SplitKey, load_board
 from leaderboard.export import export_board
 from leaderboard.live import PAGES

@@ -10,17 +10,17 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from hellofresh.board.build import build_board
-from hellofresh.board.schema import NO_ANSWER, TABLES, ConfusionCell, LabelCount
-from hellofresh.candidates.rows import Collection, SourceFile
-from hellofresh.clock import now
-from hellofresh.editions import Frozen
+from hellofresh.core.clock import now
+from hellofresh.core.editions import Frozen
+from hellofresh.core.workspace import Workspace
 from hellofresh.releases import DatasetSource, freeze
+from hellofresh.releases.candidates.rows import Collection, SourceFile
+from hellofresh.results.board.build import build_board
+from hellofresh.results.board.schema import NO_ANSWER, TABLES, ConfusionCell, LabelCount
 from hellofresh.results.scores import score_quarter
 from hellofresh.runs.evaluate import Evaluation, evaluate
-from hellofresh.samples import Candidate, Label
 from hellofresh.tasks import Statement, get_task
-from hellofresh.workspace import Workspace
+from hellofresh.tasks.samples import Candidate, Label
 from leaderboard.components.entry import entry_page
 from leaderboard.components.labels import SiteLinks
 from leaderboard.components.scale import plain_scale

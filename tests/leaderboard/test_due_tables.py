@@ -10,20 +10,20 @@ from typing import Any
 import polars as pl
 import pytest
 
-from hellofresh.board.build import build_board
-from hellofresh.candidates.collection import CollectionJob, collect_quarter
-from hellofresh.candidates.funnel import Funnel
-from hellofresh.candidates.rows import Collection, SourceFile
-from hellofresh.clock import now
-from hellofresh.errors import SubmissionError
-from hellofresh.quarters import Quarter
+from hellofresh.core.clock import now
+from hellofresh.core.errors import SubmissionError
+from hellofresh.core.quarters import Quarter
+from hellofresh.core.workspace import Workspace
 from hellofresh.releases import BUNDLED, build_prospective, take_down
+from hellofresh.releases.candidates.collection import CollectionJob, collect_quarter
+from hellofresh.releases.candidates.funnel import Funnel
+from hellofresh.releases.candidates.rows import Collection, SourceFile
+from hellofresh.results.board.build import build_board
 from hellofresh.results.scores import score_quarter
 from hellofresh.submissions import MAIN, PROSPECTIVE_SPLIT, Due
 from hellofresh.submissions.intake.due import check_time
 from hellofresh.submissions.intake.released import due_in
 from hellofresh.tasks import TASKS
-from hellofresh.workspace import Workspace
 from leaderboard.data.dues import load_dues
 
 OPEN, NEXT = Quarter(2026, 3), Quarter(2026, 4)

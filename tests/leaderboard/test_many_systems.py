@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from streamlit.testing.v1 import AppTest
 
-from hellofresh.board.schema import SampleRow, TranscriptStep
-from hellofresh.errors import DataError
+from hellofresh.core.errors import DataError
+from hellofresh.results.board.schema import SampleRow, TranscriptStep
 from hellofresh.results.tables import AnswerRow
 from leaderboard.components.labels import EVERY
 from leaderboard.components.scale import plain_scale

@@ -12,9 +12,9 @@ from urllib.parse import parse_qs, parse_qsl
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from hellofresh.board.build import build_board
-from hellofresh.files import sha256_file
-from hellofresh.quarters import Quarter
+from hellofresh.core.files import sha256_file
+from hellofresh.core.quarters import Quarter
+from hellofresh.results.board.build import build_board
 from hellofresh.results.scores import score_quarter
 from hellofresh.runs.evaluate import Evaluation, evaluate
 from hellofresh.tasks import TASKS

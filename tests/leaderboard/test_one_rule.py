@@ -9,14 +9,14 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from hellofresh.analyses import build_panel, make_analyses
-from hellofresh.analyses.ranking import ANALYSIS
-from hellofresh.quarters import Quarter
+from hellofresh.core.quarters import Quarter
+from hellofresh.core.workspace import Workspace
 from hellofresh.releases.verify import FigureName, verify_release
+from hellofresh.results.analyses import build_panel, make_analyses
+from hellofresh.results.analyses.ranking import ANALYSIS
 from hellofresh.results.reveal import publish_results
 from hellofresh.results.scores import score_quarter
 from hellofresh.tasks import get_task
-from hellofresh.workspace import Workspace
 from leaderboard.components.scale import Scale
 from leaderboard.components.standings import View, lines_of, plain_row, standings_table
 from leaderboard.data.analyses import analyses_in

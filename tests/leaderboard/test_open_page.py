@@ -14,10 +14,10 @@ import polars as pl
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from hellofresh.board.build import build_board
-from hellofresh.board.schema import AnswerShare, Participant
-from hellofresh.errors import UsageError
-from hellofresh.workspace import Workspace
+from hellofresh.core.errors import UsageError
+from hellofresh.core.workspace import Workspace
+from hellofresh.results.board.build import build_board
+from hellofresh.results.board.schema import AnswerShare, Participant
 from leaderboard.components.labels import SiteLinks
 from leaderboard.components.open_quarter import open_quarter, plain_participant, quarter_tabs
 from leaderboard.data.board import Board, SplitKey, load_board

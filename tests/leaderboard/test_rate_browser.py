@@ -17,8 +17,9 @@ from browsing import Visit, serious_findings, wait_for_site
 from hostile_responses import HOSTILE_RESPONSES
 from playwright.sync_api import Browser, BrowserContext, Locator, Page, expect
 
-from hellofresh.editions import Frozen
-from hellofresh.ratings.people import (
+from hellofresh.core.editions import Frozen
+from hellofresh.core.workspace import Workspace
+from hellofresh.judging.people import (
     RaterAccess,
     SystemResponse,
     assign,
@@ -27,9 +28,8 @@ from hellofresh.ratings.people import (
     page_folder,
     progress,
 )
-from hellofresh.ratings.study import StudySample
-from hellofresh.ratings.table import StudyFiles
-from hellofresh.workspace import Workspace
+from hellofresh.judging.study import StudySample
+from hellofresh.judging.table import StudyFiles
 
 pytestmark = pytest.mark.integration
 

@@ -11,15 +11,15 @@ import pytest
 from hostile_responses import HOSTILE_RESPONSES
 from streamlit.testing.v1 import AppTest
 
-from hellofresh.board.build import build_board
-from hellofresh.board.schema import JudgeRow, RatedResponse, RatedRow
-from hellofresh.ratings.classifiers import SMOKE_TEST
-from hellofresh.ratings.imports import MUSE_EDITION, import_muse
-from hellofresh.ratings.model_judge import keep_ratings
-from hellofresh.ratings.muse import read_muse
-from hellofresh.ratings.table import JudgeKind, Rating
+from hellofresh.core.workspace import Workspace
+from hellofresh.judging.classifiers import SMOKE_TEST
+from hellofresh.judging.imports import MUSE_EDITION, import_muse
+from hellofresh.judging.model_judge import keep_ratings
+from hellofresh.judging.muse import read_muse
+from hellofresh.judging.table import JudgeKind, Rating
+from hellofresh.results.board.build import build_board
+from hellofresh.results.board.schema import JudgeRow, RatedResponse, RatedRow
 from hellofresh.results.scores import score_quarter
-from hellofresh.workspace import Workspace
 from leaderboard.components.ratings import side_by_side
 from leaderboard.data.board import SplitKey, load_board
 from leaderboard.export import export_board
@@ -50,7 +50,7 @@ def rated_board(tmp_path_factory: pytest.TempPathFactory) -> Workspace:
 
 
 def _read(workspace: Workspace):
-    from hellofresh.ratings.study import read_study
+    from hellofresh.judging.study import read_study
 
     return read_study(workspace, MUSE_EDITION, "corrections").ratings
 

@@ -12,9 +12,15 @@ import numpy as np
 import polars as pl
 import pytest
 
-from hellofresh.board.build import build_board
-from hellofresh.board.read import BoardFiles
-from hellofresh.board.schema import (
+from hellofresh.core.clock import now
+from hellofresh.core.errors import DataError
+from hellofresh.core.files import read_json, read_jsonl, sha256_file
+from hellofresh.core.quarters import Quarter
+from hellofresh.core.workspace import Workspace
+from hellofresh.releases import load_labels, reveal, take_down
+from hellofresh.results.board.build import build_board
+from hellofresh.results.board.read import BoardFiles
+from hellofresh.results.board.schema import (
     NO_ANSWER,
     REFUSED,
     TABLES,
@@ -29,19 +35,13 @@ from hellofresh.board.schema import (
     ReliabilityBin,
     SampleRow,
 )
-from hellofresh.clock import now
-from hellofresh.errors import DataError
-from hellofresh.files import read_json, read_jsonl, sha256_file
-from hellofresh.quarters import Quarter
-from hellofresh.releases import load_labels, reveal, take_down
 from hellofresh.results.judgements import judgements_file, receipts_file
 from hellofresh.results.scores import score_quarter
 from hellofresh.results.tables import AnswerRow, ReceiptRow
 from hellofresh.runs import read_plan
 from hellofresh.runs.evaluate import Evaluation, evaluate
-from hellofresh.samples import PROSPECTIVE
 from hellofresh.tasks import TASKS
-from hellofresh.workspace import Workspace
+from hellofresh.tasks.samples import PROSPECTIVE
 from leaderboard.components.quarters import prospect_of
 from leaderboard.data.board import Board, SplitKey, load_board
 
@@ -373,7 +373,7 @@ def test_forecasts_alone_make_a_board_too(prospective_board: Workspace, tmp_path
 
 
 def test_what_was_quoted_from_a_page_is_shown_with_its_address() -> None:
-    from hellofresh.board.schema import TranscriptStep
+    from hellofresh.results.board.schema import TranscriptStep
     from leaderboard.components.sample import _step
 
     step = TranscriptStep("s", "o", 1, "quoted", url="https://a.example/b", text="It <b>did</b> not happen.")

@@ -10,17 +10,17 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from hellofresh.board.build import build_board
-from hellofresh.board.schema import FoundDocument, SampleRow
-from hellofresh.candidates.evidence import evidence_candidates
-from hellofresh.clock import now
-from hellofresh.editions import Frozen
-from hellofresh.releases.build.frozen import DatasetSource, freeze
+from hellofresh.core.clock import now
+from hellofresh.core.editions import Frozen
+from hellofresh.core.workspace import Workspace
+from hellofresh.evidence.retrieval.corpora import RetrievalCorpus
+from hellofresh.releases.candidates.evidence import evidence_candidates
+from hellofresh.releases.draw.frozen import DatasetSource, freeze
+from hellofresh.results.board.build import build_board
+from hellofresh.results.board.schema import FoundDocument, SampleRow
 from hellofresh.results.scores import score_quarter
-from hellofresh.retrieval.corpora import RetrievalCorpus
 from hellofresh.runs.evaluate import Evaluation, evaluate
 from hellofresh.tasks import get_task
-from hellofresh.workspace import Workspace
 from leaderboard.components.retrieval import Found, QueryPair, rankings
 from leaderboard.data.board import BoardEntry, SplitKey, load_board
 from leaderboard.export import export_board

@@ -21,12 +21,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hellofresh.board.build import build_board
 from hellofresh.cli import main
-from hellofresh.errors import DataError, WorkspaceError
-from hellofresh.files import write_json
-from hellofresh.quarters import Quarter
-from hellofresh.workspace import Workspace
+from hellofresh.core.errors import DataError, WorkspaceError
+from hellofresh.core.files import write_json
+from hellofresh.core.quarters import Quarter
+from hellofresh.core.workspace import Workspace
+from hellofresh.results.board.build import build_board
 from leaderboard.data.board import BoardEntry, load_board
 from leaderboard.export import export_board
 from leaderboard.export.copy import file_names, relative

@@ -12,9 +12,9 @@ import pytest
 from browsing import CLIPPED, CONTRASTS, Visit, keep_picture, running_site, serious_findings
 from playwright.sync_api import Browser, Page, expect
 
+from hellofresh.core.workspace import Workspace
 from hellofresh.submissions import read_receipt
 from hellofresh.submissions.inbox.arrivals import VARIABLE, Inbox
-from hellofresh.workspace import Workspace
 from leaderboard.data.dues import load_dues
 from leaderboard.data.uploads import Upload, review
 

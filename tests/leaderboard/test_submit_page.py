@@ -14,11 +14,11 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from hellofresh.calendar import CalendarRule
-from hellofresh.quarters import Quarter
+from hellofresh.core.calendar import CalendarRule
+from hellofresh.core.quarters import Quarter
+from hellofresh.core.workspace import Workspace
 from hellofresh.submissions import MAIN, PROSPECTIVE_SPLIT, Due, Prediction, Submission, SystemInfo
 from hellofresh.submissions.inbox.arrivals import VARIABLE, Inbox
-from hellofresh.workspace import Workspace
 from leaderboard.components.submit import due_key, due_label, findings_table, next_opening, opening, preview
 from leaderboard.data.dues import load_dues
 from leaderboard.data.uploads import Upload, UploadFinding, review
@@ -241,7 +241,7 @@ def test_a_board_without_days_says_so(make_board: Callable[..., Any], monkeypatc
 
 
 def test_ids_of_a_quarter_that_has_not_opened_are_not_on_the_board(board, monkeypatch, tmp_path) -> None:
-    from hellofresh.board.build import build_board
+    from hellofresh.results.board.build import build_board
 
     copy = Workspace(tmp_path / "copy")
     shutil.copytree(board.root, copy.root)

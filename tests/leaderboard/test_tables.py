@@ -10,9 +10,9 @@ from typing import Any
 import polars as pl
 import pytest
 
-from hellofresh.board.schema import FunnelStep
-from hellofresh.errors import DataError
-from hellofresh.files import sha256_file
+from hellofresh.core.errors import DataError
+from hellofresh.core.files import sha256_file
+from hellofresh.results.board.schema import FunnelStep
 from leaderboard.data.board import Board, SplitKey, load_board
 
 NOTES = SplitKey("2023Q2", "x-notes")

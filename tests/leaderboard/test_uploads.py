@@ -20,9 +20,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hellofresh.calendar import CalendarRule
-from hellofresh.errors import WorkspaceError
-from hellofresh.quarters import Quarter
+from hellofresh.core.calendar import CalendarRule
+from hellofresh.core.errors import WorkspaceError
+from hellofresh.core.quarters import Quarter
 from hellofresh.submissions import MAX_BYTES, PROSPECTIVE_SPLIT, Due, inspect_submission
 from hellofresh.submissions.intake.package import zipped
 from hellofresh.submissions.intake.template import blank_info, blank_predictions

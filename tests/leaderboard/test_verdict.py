@@ -10,7 +10,7 @@ import polars as pl
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hellofresh.board.schema import TABLES
+from hellofresh.results.board.schema import TABLES
 from hellofresh.results.names import SystemName, short_names
 from hellofresh.results.standings import Pair, Standing
 from leaderboard.components.comparison import Lead, lead_of, verdict

@@ -10,11 +10,11 @@ from datetime import UTC, datetime
 
 import pytest
 
-from hellofresh.errors import RunError, UsageError
+from hellofresh.core.errors import RunError, UsageError
 from hellofresh.models import Answer, Finish, Message, Model, Request
 from hellofresh.models.baselines import AlwaysClass, AlwaysYes, Coin, Prior, TrainingSample, WordRegression
-from hellofresh.samples import Sample
 from hellofresh.tasks import Statement
+from hellofresh.tasks.samples import Sample
 
 
 def ask(model: Model, sample: Sample | None, prompt: str = "?") -> str:

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from hellofresh.config import Settings
-from hellofresh.errors import ConfigError, UnknownNameError, UsageError
+from hellofresh.core.errors import ConfigError, UnknownNameError, UsageError
 from hellofresh.models import Limits
 from hellofresh.models._endpoint import Abilities, Endpoint
 from hellofresh.models.catalogue import CATALOGUE, ModelContext, endpoint_model, hosted_models, known_models, open_model

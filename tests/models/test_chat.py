@@ -16,13 +16,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hellofresh.errors import ConfigError
+from hellofresh.core.errors import ConfigError
+from hellofresh.core.net.retry_after import retry_after_s
 from hellofresh.models import Answer, CallError, Finish, Message, ModelSpec, Request
 from hellofresh.models._endpoint import Abilities, Endpoint
 from hellofresh.models._http import MAX_BODY
 from hellofresh.models.providers.chat import ChatModel
 from hellofresh.models.providers.chat_wire import first_word_chances, read_reply
-from hellofresh.net.retry_after import retry_after_s
 
 SPEC = ModelSpec("m", "language-model", "A model.", {})
 REQUEST = Request((Message("user", ("A note. ", "Yes or no?")),), max_tokens=15)

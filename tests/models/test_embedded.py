@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from hellofresh.errors import RunError, UsageError, WorkspaceError
+from hellofresh.core.errors import RunError, UsageError, WorkspaceError
 from hellofresh.models import Answer, Finish, Message, Request
 from hellofresh.models.local import converted as _converted
 from hellofresh.models.local.embedded import EmbeddedModel

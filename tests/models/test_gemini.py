@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from hellofresh.errors import UsageError
+from hellofresh.core.errors import UsageError
 from hellofresh.models import Answer, CallError, Finish, Message, ModelSpec, Request
 from hellofresh.models._endpoint import Abilities, Endpoint
 from hellofresh.models.providers.gemini import GeminiModel

@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from hellofresh.errors import ConfigError
+from hellofresh.core.errors import ConfigError
 from hellofresh.models import Message, Request
 from hellofresh.models.catalogue import ModelContext, known_models, open_model
 from hellofresh.models.scripted import ScriptedModel

@@ -12,8 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hellofresh.errors import RunError
-from hellofresh.images import Image
+from hellofresh.core.errors import RunError
 from hellofresh.models import Answer, Message, ModelSpec, Request, ToolCall
 from hellofresh.models._endpoint import Abilities, Endpoint
 from hellofresh.models.baselines import AlwaysYes
@@ -24,6 +23,7 @@ from hellofresh.models.providers.gemini import GeminiModel
 from hellofresh.models.providers.responses import ResponsesModel
 from hellofresh.models.scripted import ScriptedModel
 from hellofresh.models.sight import check_images, image_limits, image_tokens
+from hellofresh.tasks.images import Image
 
 KINDS = {"openai-compatible": ChatModel, "anthropic": AnthropicModel, "openai-responses": ResponsesModel}
 PIXELS = b"\xff\xd8\xffpixels of a picture"

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from hellofresh.net.database import SchemaVersionError, open_database
+from hellofresh.core.net.database import SchemaVersionError, open_database
 
 SCHEMA = "CREATE TABLE IF NOT EXISTS a (x INTEGER) STRICT"
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from hellofresh.errors import ConfigError
-from hellofresh.net.http import HttpClient, HttpReply, LongReplyError, UnusableReplyError
+from hellofresh.core.errors import ConfigError
+from hellofresh.core.net.http import HttpClient, HttpReply, LongReplyError, UnusableReplyError
 
 KEY = "sk-secret-0123456789"
 

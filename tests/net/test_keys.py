@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from hellofresh.net.keys import may_carry_key
+from hellofresh.core.net.keys import may_carry_key
 
 
 @pytest.mark.parametrize(

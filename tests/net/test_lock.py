@@ -9,13 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from hellofresh.errors import WorkspaceError
-from hellofresh.net.lock import locked
+from hellofresh.core.errors import WorkspaceError
+from hellofresh.core.net.lock import locked
 
 HOLDER = """
 import sys
 from pathlib import Path
-from hellofresh.net.lock import locked
+from hellofresh.core.net.lock import locked
 with locked(Path(sys.argv[1]), what="holding"):
     print("held", flush=True)
     sys.stdin.read()

@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 POSIX_ONLY = {"fcntl", "grp", "pty", "pwd", "resource", "syslog", "termios"}
-WORKER = "hellofresh/web/_worker.py"
+WORKER = "hellofresh/evidence/web/_worker.py"
 
 
 def imported(path: Path) -> set[str]:
@@ -29,6 +29,7 @@ def test_only_the_worker_of_pages_imports_what_posix_alone_has(root: Path) -> No
 
 
 def test_locks_and_runs_import_where_fcntl_is_missing(root: Path) -> None:
-    program = "import sys; sys.modules['fcntl'] = None; import hellofresh.net.lock, hellofresh.runs, hellofresh.web"
+    names = "hellofresh.core.net.lock, hellofresh.runs, hellofresh.evidence.web"
+    program = f"import sys; sys.modules['fcntl'] = None; import {names}"
     done = subprocess.run([sys.executable, "-c", program], cwd=root, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hellofresh.net.retry import RetryPolicy
+from hellofresh.core.net.retry import RetryPolicy
 
 POLICIES = st.builds(
     RetryPolicy,

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hellofresh.errors import PromptError
-from hellofresh.prompts import Prompt, PromptSet, load_prompt_set, parse_prompt_set, prompt_set_toml
-from hellofresh.regimes import REGIMES, regimes_for
-from hellofresh.regimes.preview import Question, preview
+from hellofresh.core.errors import PromptError
+from hellofresh.runs.prompts import Prompt, PromptSet, load_prompt_set, parse_prompt_set, prompt_set_toml
+from hellofresh.runs.regimes import REGIMES, regimes_for
+from hellofresh.runs.regimes.preview import Question, preview
 from hellofresh.tasks import TASKS
 
 GOOD = """
@@ -82,7 +82,7 @@ def test_missing_steps_and_slots_are_named() -> None:
 
 def test_the_projects_manual_instructions_meet_the_criteria_of_their_sets() -> None:
     from hellofresh.models import Answer, Finish
-    from hellofresh.prompts.rephrase import faults
+    from hellofresh.runs.prompts.rephrase import faults
 
     for task in (name for name in TASKS if TASKS[name].classes):
         prompts = load_prompt_set(task, "zero-shot")

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hellofresh.errors import PromptError, UnknownNameError
-from hellofresh.prompts import MANUAL, Prompt, PromptSet, load_prompt_set
-from hellofresh.regimes import regimes_for
+from hellofresh.core.errors import PromptError, UnknownNameError
+from hellofresh.runs.prompts import MANUAL, Prompt, PromptSet, load_prompt_set
+from hellofresh.runs.regimes import regimes_for
 from hellofresh.tasks import TASKS
 
 GOOD = """

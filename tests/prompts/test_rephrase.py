@@ -7,11 +7,11 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from hellofresh.errors import RunError, UsageError
+from hellofresh.core.errors import RunError, UsageError
 from hellofresh.models import Answer, Finish, Model, ModelSpec, Request
 from hellofresh.models.baselines import Coin
-from hellofresh.prompts import PromptSet, load_prompt_set
-from hellofresh.prompts.rephrase import Rephrasing, faults, rephrase
+from hellofresh.runs.prompts import PromptSet, load_prompt_set
+from hellofresh.runs.prompts.rephrase import Rephrasing, faults, rephrase
 
 SET = load_prompt_set("x-notes", "zero-shot")
 MANUAL = SET.prompts[0].instruction

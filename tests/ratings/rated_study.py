@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 from pathlib import Path
 
-from hellofresh.ratings.muse import _QUESTIONS, SYSTEMS
+from hellofresh.judging.muse import _QUESTIONS, SYSTEMS
 
 POSTS = {"1": "1600000000000000001", "2": "1600000000000000002", "3": "1600000000000000003"}
 TRAINING = "1600000000000000009"

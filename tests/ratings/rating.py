@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from hellofresh.editions import Frozen
-from hellofresh.ratings.people import OpenStudy, RaterAccess, SystemResponse, assign, open_study, page_folder
-from hellofresh.ratings.rubric import Rubric
-from hellofresh.ratings.study import StudySample
-from hellofresh.ratings.submitted import Step, SubmittedAnswers, SubmittedRating
-from hellofresh.ratings.table import StudyFiles
-from hellofresh.workspace import Workspace
+from hellofresh.core.editions import Frozen
+from hellofresh.core.workspace import Workspace
+from hellofresh.judging.people import OpenStudy, RaterAccess, SystemResponse, assign, open_study, page_folder
+from hellofresh.judging.rubric import Rubric
+from hellofresh.judging.study import StudySample
+from hellofresh.judging.submitted import Step, SubmittedAnswers, SubmittedRating
+from hellofresh.judging.table import StudyFiles
 
 EDITION = Frozen("corrections", "1")
 SYSTEMS = ("first", "second", "third")

@@ -11,20 +11,20 @@ import numpy as np
 import polars as pl
 import pytest
 
-from hellofresh.errors import DataError, RunError, UsageError
+from hellofresh.core.errors import DataError, RunError, UsageError
+from hellofresh.core.workspace import Workspace
+from hellofresh.judging import model_judge
+from hellofresh.judging.classifiers import SMOKE_TEST, classify_study
+from hellofresh.judging.imports import import_muse
+from hellofresh.judging.judge_regime import JudgeRegime, JudgeSettings, _kept_object, _listed, _shuffled, _value
+from hellofresh.judging.judges import judge_biases, judge_quality, known_judges, powered_means
+from hellofresh.judging.model_judge import Judging, foresee_judging, judge_study, judgings, keep_ratings, read_pairs
+from hellofresh.judging.muse import read_muse
+from hellofresh.judging.rubric import load_rubric
+from hellofresh.judging.study import RatedStudy, read_responses, read_study
+from hellofresh.judging.table import JudgeKind, Rating
 from hellofresh.models import Answer, CallError, Finish, Limits, ModelSpec, Price, Request
-from hellofresh.ratings import model_judge
-from hellofresh.ratings.classifiers import SMOKE_TEST, classify_study
-from hellofresh.ratings.imports import import_muse
-from hellofresh.ratings.judge_regime import JudgeRegime, JudgeSettings, _kept_object, _listed, _shuffled, _value
-from hellofresh.ratings.judges import judge_biases, judge_quality, known_judges, powered_means
-from hellofresh.ratings.model_judge import Judging, foresee_judging, judge_study, judgings, keep_ratings, read_pairs
-from hellofresh.ratings.muse import read_muse
-from hellofresh.ratings.rubric import load_rubric
-from hellofresh.ratings.study import RatedStudy, read_responses, read_study
-from hellofresh.ratings.table import JudgeKind, Rating
 from hellofresh.runs import Patience
-from hellofresh.workspace import Workspace
 
 RUBRIC = load_rubric("correction-13")
 SPEC = ModelSpec(
@@ -299,7 +299,7 @@ def test_people_on_a_third_and_a_good_judge_on_the_rest_give_what_people_give_on
 def test_a_classifier_never_learns_from_the_post_that_it_rates(
     study: RatedStudy, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from hellofresh.ratings import classifiers
+    from hellofresh.judging import classifiers
 
     monkeypatch.setattr(classifiers, "_LEAST", 3)
     texts = {item.text: item.sample for item in read_responses(study.files)}

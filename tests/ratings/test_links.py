@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from hellofresh.net.public import PublicHttp
-from hellofresh.ratings.links import LinkReport, LinkState, check_links
-from hellofresh.ratings.rubric import load_rubric
-from hellofresh.ratings.rules import judge_links, rule_facts
-from hellofresh.ratings.study import BlindedResponse
+from hellofresh.core.net.public import PublicHttp
+from hellofresh.judging.links import LinkReport, LinkState, check_links
+from hellofresh.judging.rubric import load_rubric
+from hellofresh.judging.rules import judge_links, rule_facts
+from hellofresh.judging.study import BlindedResponse
 
 _SPEC = importlib.util.spec_from_file_location("link_sites", Path(__file__).parents[1] / "web" / "conftest.py")
 assert _SPEC is not None and _SPEC.loader is not None

@@ -8,16 +8,16 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from hellofresh.errors import DataError, SourceError
-from hellofresh.ratings import muse
-from hellofresh.ratings.agreement import agreement_by_criterion, criterion_agreement
-from hellofresh.ratings.comparison import Form, compare_systems, of_systems, option_shares, system_means
-from hellofresh.ratings.imports import MUSE_EDITION, MUSE_TASK, import_muse
-from hellofresh.ratings.muse import MAIN_SYSTEMS, SYSTEMS, MuseStudy, read_muse
-from hellofresh.ratings.rubric import load_rubric
-from hellofresh.ratings.study import read_responses, read_samples, read_study
-from hellofresh.ratings.table import RatingPhase, check_ratings
-from hellofresh.workspace import Workspace
+from hellofresh.core.errors import DataError, SourceError
+from hellofresh.core.workspace import Workspace
+from hellofresh.judging import muse
+from hellofresh.judging.agreement import agreement_by_criterion, criterion_agreement
+from hellofresh.judging.comparison import Form, compare_systems, of_systems, option_shares, system_means
+from hellofresh.judging.imports import MUSE_EDITION, MUSE_TASK, import_muse
+from hellofresh.judging.muse import MAIN_SYSTEMS, SYSTEMS, MuseStudy, read_muse
+from hellofresh.judging.rubric import load_rubric
+from hellofresh.judging.study import read_responses, read_samples, read_study
+from hellofresh.judging.table import RatingPhase, check_ratings
 
 RUBRIC = load_rubric("correction-13")
 

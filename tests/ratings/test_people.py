@@ -18,14 +18,14 @@ from hypothesis import strategies as st
 sys.path.insert(0, str(Path(__file__).parent))
 from rating import EDITION, SYSTEMS, assigned, full_answers, responses, samples, study_files, submission
 
-from hellofresh.errors import DataError, SubmissionError, UsageError
-from hellofresh.ratings.assignments import deal
-from hellofresh.ratings.comparison import of_systems, system_means
-from hellofresh.ratings.people import assign, close_study, export_study, open_study, page_folder, progress
-from hellofresh.ratings.rubric import load_rubric
-from hellofresh.ratings.study import read_study
-from hellofresh.ratings.submitted import RaterSheet, Step, SubmittedAnswers, check_answers
-from hellofresh.ratings.table import RatingPhase
+from hellofresh.core.errors import DataError, SubmissionError, UsageError
+from hellofresh.judging.assignments import deal
+from hellofresh.judging.comparison import of_systems, system_means
+from hellofresh.judging.people import assign, close_study, export_study, open_study, page_folder, progress
+from hellofresh.judging.rubric import load_rubric
+from hellofresh.judging.study import read_study
+from hellofresh.judging.submitted import RaterSheet, Step, SubmittedAnswers, check_answers
+from hellofresh.judging.table import RatingPhase
 
 RUBRIC = load_rubric("correction-13")
 LINKS = ("https://example.org/0", "https://example.net/0")
@@ -214,8 +214,8 @@ import sys
 from pathlib import Path
 sys.path.insert(0, sys.argv[2])
 from rating import full_answers, submission
-from hellofresh.ratings.rubric import load_rubric
-from hellofresh.ratings.submitted import RaterSheet
+from hellofresh.judging.rubric import load_rubric
+from hellofresh.judging.submitted import RaterSheet
 rubric, number = load_rubric("correction-13"), 0
 while True:
     number += 1
@@ -254,8 +254,8 @@ READER = """
 import subprocess, sys
 from pathlib import Path
 import polars as pl
-from hellofresh.ratings.confinement import can_read, hide
-from hellofresh.ratings.people import open_study, page_folder
+from hellofresh.judging.confinement import can_read, hide
+from hellofresh.judging.people import open_study, page_folder
 folder, data = Path(sys.argv[1]), Path(sys.argv[2])
 if not hide(data / "private", but=folder):
     sys.exit(77)

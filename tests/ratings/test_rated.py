@@ -8,10 +8,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from hellofresh.ratings.imports import MUSE_EDITION, import_muse
-from hellofresh.ratings.muse import read_muse
-from hellofresh.ratings.rubric import load_rubric
-from hellofresh.ratings.study import RatedStudy
+from hellofresh.core.workspace import Workspace
+from hellofresh.judging.imports import MUSE_EDITION, import_muse
+from hellofresh.judging.muse import read_muse
+from hellofresh.judging.rubric import load_rubric
+from hellofresh.judging.study import RatedStudy
 from hellofresh.releases import Release, load_release
 from hellofresh.releases.verify import verify_release
 from hellofresh.results.build import build_panel
@@ -21,7 +22,6 @@ from hellofresh.results.reveal import publish_results
 from hellofresh.results.scores import score_quarter
 from hellofresh.results.standings import standings_of
 from hellofresh.tasks import corrections, get_task
-from hellofresh.workspace import Workspace
 
 TASK = get_task("corrections")
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from hellofresh.errors import DataError, UnknownNameError
-from hellofresh.ratings.rubric import RUBRICS, load_rubric, parse_rubric, rubric_source
+from hellofresh.core.errors import DataError, UnknownNameError
+from hellofresh.judging.rubric import RUBRICS, load_rubric, parse_rubric, rubric_source
 
 SMALL = """
 name = "small"

@@ -10,12 +10,12 @@ from datetime import date
 
 import pytest
 
+from hellofresh.evidence.web import Found, PageStatus, SearchResult, WebPage
 from hellofresh.models import Answer, Finish, Request
-from hellofresh.prompts import PromptSet, load_prompt_set
-from hellofresh.regimes import MAIN, Case, Need, Outcome, Regime
-from hellofresh.samples import Sample
+from hellofresh.runs.prompts import PromptSet, load_prompt_set
+from hellofresh.runs.regimes import MAIN, Case, Need, Outcome, Regime
 from hellofresh.tasks import get_task
-from hellofresh.web import Found, PageStatus, SearchResult, WebPage
+from hellofresh.tasks.samples import Sample
 
 
 @dataclass(frozen=True, slots=True)

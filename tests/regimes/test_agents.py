@@ -10,14 +10,14 @@ import pytest
 
 import hellofresh as hf
 from hellofresh.cli import main
-from hellofresh.errors import RunError, UsageError
+from hellofresh.core.errors import RunError, UsageError
 from hellofresh.models import Answer, CallError, Finish, ModelSpec, Request
 from hellofresh.models.catalogue import CATALOGUE, CatalogueEntry
-from hellofresh.outputs import Status
-from hellofresh.prompts import load_prompt_set
-from hellofresh.regimes import Need, Regime, configure, get_regime
+from hellofresh.runs.prompts import load_prompt_set
 from hellofresh.runs.record import read_record
-from hellofresh.transcripts import AskedEvent, ReadEvent, SearchedEvent
+from hellofresh.runs.regimes import Need, Regime, configure, get_regime
+from hellofresh.tasks.outputs import Status
+from hellofresh.tasks.transcripts import AskedEvent, ReadEvent, SearchedEvent
 
 AGENT = """
 import asyncio

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hellofresh.regimes._agent_turns import normalised, read_turn
-from hellofresh.regimes._decisions import DecisionForm, read_certainty, read_leaning
+from hellofresh.runs.regimes._agent_turns import normalised, read_turn
+from hellofresh.runs.regimes._decisions import DecisionForm, read_certainty, read_leaning
 
 TWO = DecisionForm(("not helpful", "helpful"))
 SIX = DecisionForm(("pants-fire", "false", "barely-true", "half-true", "mostly-true", "true"))

@@ -19,17 +19,17 @@ from hypothesis import strategies as st
 
 from hellofresh.cli import main
 from hellofresh.cli import proxy as proxy_command
-from hellofresh.errors import RunError, UsageError
-from hellofresh.files import read_jsonl
+from hellofresh.core.errors import RunError, UsageError
+from hellofresh.core.files import read_jsonl
 from hellofresh.models import Answer, Finish, ModelSpec, Price, Request, ToolCall
 from hellofresh.models.catalogue import CATALOGUE, CatalogueEntry
-from hellofresh.outputs import Choice, Status
-from hellofresh.prompts import load_prompt_set
-from hellofresh.regimes.agents import AgentRegime, AgentSettings, AgentTools
-from hellofresh.regimes.endpoint.questions import digest, read_question
-from hellofresh.regimes.endpoint.server import EndpointServer
 from hellofresh.runs.journal import read_request, request_text
-from hellofresh.transcripts import AskedEvent
+from hellofresh.runs.prompts import load_prompt_set
+from hellofresh.runs.regimes.agents import AgentRegime, AgentSettings, AgentTools
+from hellofresh.runs.regimes.endpoint.questions import digest, read_question
+from hellofresh.runs.regimes.endpoint.server import EndpointServer
+from hellofresh.tasks.outputs import Choice, Status
+from hellofresh.tasks.transcripts import AskedEvent
 
 TOOL = {"type": "object", "properties": {"day": {"type": "string"}, "n": {"type": "integer"}}, "required": ["day"]}
 TWO_CALLS = Answer(
@@ -441,7 +441,7 @@ def test_a_budget_ends_a_program_of_its_own_and_the_samples_that_wait(
     ],
 )
 def test_an_output_that_the_task_does_not_take_is_refused(stage, make, body: object, says: str) -> None:
-    from hellofresh.regimes.agent_tools import AgentSession
+    from hellofresh.runs.regimes.agent_tools import AgentSession
 
     async def solve(sample: Any, tools: AgentTools) -> Choice:
         handed: asyncio.Future[Any] = asyncio.get_running_loop().create_future()

@@ -12,18 +12,18 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from hellofresh.errors import UnknownNameError, UsageError
+from hellofresh.core.errors import UnknownNameError, UsageError
+from hellofresh.core.workspace import Workspace
+from hellofresh.evidence.retrieval import evidence
+from hellofresh.evidence.retrieval.corpora import RetrievalCorpus
 from hellofresh.models import Answer, Finish
-from hellofresh.outputs import Response, Status
-from hellofresh.prompts import load_prompt_set
-from hellofresh.regimes import Case, Outcome, get_regime
-from hellofresh.regimes.evidence_response import EvidenceResponse, EvidenceResponseSettings
-from hellofresh.retrieval import evidence
-from hellofresh.retrieval.corpora import RetrievalCorpus
 from hellofresh.rewards.base import RewardCase
+from hellofresh.runs.prompts import load_prompt_set
+from hellofresh.runs.regimes import Case, Outcome, get_regime
+from hellofresh.runs.regimes.evidence_response import EvidenceResponse, EvidenceResponseSettings
 from hellofresh.tasks import EvidenceQuery, get_task
-from hellofresh.transcripts import NotedEvent, ReadEvent
-from hellofresh.workspace import Workspace
+from hellofresh.tasks.outputs import Response, Status
+from hellofresh.tasks.transcripts import NotedEvent, ReadEvent
 from tests.regimes.conftest import World
 from tests.retrieval.conftest import write_small
 
@@ -86,7 +86,7 @@ def test_without_retrieval_no_document_is_shown_or_cited(corpus: RetrievalCorpus
 
 
 def test_no_text_of_the_corpus_leaves_its_place_in_the_prompt(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from hellofresh.retrieval.documents import CorpusDocument
+    from hellofresh.evidence.retrieval.documents import CorpusDocument
 
     monkeypatch.setenv("HELLOFRESH_DATA", str(tmp_path))
     evidence._opened.cache_clear()

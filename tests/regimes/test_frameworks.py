@@ -13,7 +13,7 @@ import pytest
 
 from hellofresh.cli import main
 from hellofresh.runs.record import read_record
-from hellofresh.transcripts import AskedEvent, SearchedEvent, read_transcripts
+from hellofresh.tasks.transcripts import AskedEvent, SearchedEvent, read_transcripts
 
 FRAMEWORKS = {"pydantic_ai": "pydantic_ai", "smolagents": "smolagents", "langchain": "langchain_openai"}
 _BLOCK = re.compile(r"^```python\n(.*?)^```", re.DOTALL | re.MULTILINE)

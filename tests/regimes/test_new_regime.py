@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from hellofresh.models import Request
-from hellofresh.outputs import Choice
-from hellofresh.prompts import load_prompt_set
-from hellofresh.regimes import BaseRegime, Case, Need, Outcome, Regime, read_choice
-from hellofresh.regimes._texts import cut_words, fence
-from hellofresh.transcripts import SearchedEvent
+from hellofresh.runs.prompts import load_prompt_set
+from hellofresh.runs.regimes import BaseRegime, Case, Need, Outcome, Regime, read_choice
+from hellofresh.runs.regimes._texts import cut_words, fence
+from hellofresh.tasks.outputs import Choice
+from hellofresh.tasks.transcripts import SearchedEvent
 
 SET = """
 name = "loop"

@@ -7,9 +7,9 @@ from collections import Counter
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from hellofresh.prompts import load_prompt_set
-from hellofresh.regimes import get_regime
-from hellofresh.regimes.placebo import choose_texts, placebo_texts
+from hellofresh.runs.prompts import load_prompt_set
+from hellofresh.runs.regimes import get_regime
+from hellofresh.runs.regimes.placebo import choose_texts, placebo_texts
 from hellofresh.tasks import TASKS
 
 TEXTS = placebo_texts()

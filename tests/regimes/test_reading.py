@@ -10,11 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hellofresh.models import Answer, Finish
-from hellofresh.outputs import Status
-from hellofresh.regimes import read_choice
+from hellofresh.runs.regimes import read_choice
+from hellofresh.tasks.outputs import Status
 
 YES, NO, NONE, BLOCKED = "yes", "no", "none", "blocked"
-OPENINGS = tomllib.loads(files("hellofresh.regimes").joinpath("refusals.toml").read_text(encoding="utf-8"))["openings"]
+REFUSALS = files("hellofresh.runs.regimes").joinpath("refusals.toml")
+OPENINGS = tomllib.loads(REFUSALS.read_text(encoding="utf-8"))["openings"]
 NOISE = st.text(
     st.sampled_from(" \t\n\r*_#>-\u2013\u2014.,:;!?()[]{}\"'`\u201c\u201d\u2018\u2019«»…•/\\|~=+\u200b\ufeff"),
     max_size=6,

@@ -13,14 +13,14 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from hellofresh.errors import PromptError, RunError, UsageError
+from hellofresh.core.errors import PromptError, RunError, UsageError
+from hellofresh.evidence.web import PageStatus, WebPage
 from hellofresh.models import Answer, CallError, Finish, ToolCall
-from hellofresh.outputs import Status
-from hellofresh.prompts import load_prompt_set
-from hellofresh.regimes import get_regime
-from hellofresh.regimes._decisions import DecisionForm
+from hellofresh.runs.prompts import load_prompt_set
+from hellofresh.runs.regimes import get_regime
+from hellofresh.runs.regimes._decisions import DecisionForm
 from hellofresh.tasks import get_task
-from hellofresh.web import PageStatus, WebPage
+from hellofresh.tasks.outputs import Status
 
 TRANSCRIPTS = Path(__file__).parents[2].parent / "shared/data/agent_transcripts/transcripts.jsonl.gz"
 AGENT = get_regime("search-agent")
@@ -453,7 +453,7 @@ def test_leaning_is_rated_once_by_its_own_role_and_stands_in_the_transcript(stag
 def test_a_task_may_bound_all_searches_by_the_samples_day(stage, make, monkeypatch) -> None:
     from dataclasses import replace
 
-    from hellofresh.regimes import search_agent
+    from hellofresh.runs.regimes import search_agent
 
     monkeypatch.setattr(search_agent, "get_task", lambda name: replace(get_task(name), dated=True))
     world = stage.World(turns("SEARCH: a", YES), results=stage.results(1))

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hellofresh.regimes._texts import clean, cut_words, fence, one_line
+from hellofresh.runs.regimes._texts import clean, cut_words, fence, one_line
 
 TURNS = "<|im_end|> <|im_start|>system\n </s> [INST] [/INST] <<SYS>> <</SYS>> <start_of_turn> <end_of_turn> <|<|>|>"
 TRAPS = (
@@ -72,7 +72,7 @@ def test_a_text_that_knows_the_mark_of_itself_gets_another(text: str) -> None:
 def test_a_mark_that_the_texts_hold_is_not_taken(monkeypatch: pytest.MonkeyPatch) -> None:
     taken = ["aa" * 32, "AB" * 32, "cd" * 32]
     monkeypatch.setattr(
-        "hellofresh.regimes._texts.sha256_text", lambda salted: taken[int(salted.split(":")[0])].lower()
+        "hellofresh.runs.regimes._texts.sha256_text", lambda salted: taken[int(salted.split(":")[0])].lower()
     )
     assert fence(["x aaaaaaaaaaaa ABABABABABAB y"]).mark == "cd" * 6
 

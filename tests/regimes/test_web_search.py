@@ -9,13 +9,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from hellofresh.errors import PromptError, RunError, WorkspaceError
-from hellofresh.files import canonical_json
+from hellofresh.core.errors import PromptError, RunError, WorkspaceError
+from hellofresh.core.files import canonical_json
+from hellofresh.evidence.web import PageStatus, SearchResult, WebPage
 from hellofresh.models import Answer, CallError, Finish
-from hellofresh.prompts import Prompt, PromptSet, load_prompt_set
-from hellofresh.regimes import get_regime
-from hellofresh.regimes._texts import clean
-from hellofresh.web import PageStatus, SearchResult, WebPage
+from hellofresh.runs.prompts import Prompt, PromptSet, load_prompt_set
+from hellofresh.runs.regimes import get_regime
+from hellofresh.runs.regimes._texts import clean
 
 REGIME = get_regime("web-search")
 BAD = [status for status in PageStatus if status is not PageStatus.OK]

@@ -7,7 +7,7 @@ import sys
 import types
 from pathlib import Path
 
-from hellofresh.prompts import load_prompt_set
+from hellofresh.runs.prompts import load_prompt_set
 
 _FENCE = re.compile(r"^```(\w*)\n(.*?)^```", re.DOTALL | re.MULTILINE)
 

@@ -6,10 +6,10 @@ import asyncio
 
 import pytest
 
-from hellofresh.errors import UnknownNameError
+from hellofresh.core.errors import UnknownNameError
 from hellofresh.models import Answer, Finish, Request
-from hellofresh.prompts import Prompt, PromptSet
-from hellofresh.regimes import REGIMES, Case, get_regime
+from hellofresh.runs.prompts import Prompt, PromptSet
+from hellofresh.runs.regimes import REGIMES, Case, get_regime
 
 
 def test_it_asks_each_prompt_once_in_order_and_gives_each_its_answer(make) -> None:

@@ -6,12 +6,12 @@ from datetime import UTC, datetime
 
 import pytest
 
-from hellofresh.errors import ReleaseError
-from hellofresh.files import read_jsonl
-from hellofresh.quarters import PeriodKind, Quarter
-from hellofresh.releases.build.apart import groups_told_of
-from hellofresh.samples import Candidate, Label
+from hellofresh.core.errors import ReleaseError
+from hellofresh.core.files import read_jsonl
+from hellofresh.core.quarters import PeriodKind, Quarter
+from hellofresh.releases.draw.apart import groups_told_of
 from hellofresh.tasks import get_task
+from hellofresh.tasks.samples import Candidate, Label
 from hellofresh.tasks.x_notes import Post
 from hellofresh.tasks.x_posts import NotedPost
 from tests.conftest import Maker

@@ -15,11 +15,11 @@ from hypothesis import strategies as st
 from collectors import wikipedia
 from collectors.jobs import bundled_jobs
 from collectors.notes import NotesSettings, NotesSource, collect
-from hellofresh.candidates.collection import collect_quarter
-from hellofresh.files import read_json, read_jsonl
-from hellofresh.quarters import Quarter
+from hellofresh.core.files import read_json, read_jsonl
+from hellofresh.core.quarters import Quarter
 from hellofresh.releases import BUNDLED, build_release, select, take_down
-from hellofresh.releases.build.duplicates import near_duplicates
+from hellofresh.releases.candidates.collection import collect_quarter
+from hellofresh.releases.draw.duplicates import near_duplicates
 from hellofresh.tasks import get_task
 
 WORDS = [f"word{number}" for number in range(4000)]

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hellofresh.errors import ReleaseError
-from hellofresh.releases.build.escrow import SAMPLE_KEY, Escrow
-from hellofresh.samples import Label
+from hellofresh.core.errors import ReleaseError
+from hellofresh.releases.draw.escrow import SAMPLE_KEY, Escrow
+from hellofresh.tasks.samples import Label
 
 KEY = bytes(range(32))
 

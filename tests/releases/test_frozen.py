@@ -12,11 +12,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from hellofresh.candidates.rows import Collection, SourceFile
-from hellofresh.editions import ALL_ROWS, Frozen
-from hellofresh.errors import ReleaseError, UsageError
-from hellofresh.files import read_json, read_jsonl, write_json, write_jsonl
-from hellofresh.quarters import PeriodKind
+from hellofresh.core.editions import ALL_ROWS, Frozen
+from hellofresh.core.errors import ReleaseError, UsageError
+from hellofresh.core.files import read_json, read_jsonl, write_json, write_jsonl
+from hellofresh.core.quarters import PeriodKind
+from hellofresh.core.workspace import Workspace
 from hellofresh.releases import (
     DatasetSource,
     Phase,
@@ -27,14 +27,14 @@ from hellofresh.releases import (
     phase_of,
     take_down,
 )
+from hellofresh.releases.candidates.rows import Collection, SourceFile
 from hellofresh.releases.life.manifest import file_entry, read_manifest
 from hellofresh.releases.publish import publish_to_folder
 from hellofresh.releases.verify.checks import repeat_checks, verify_release
-from hellofresh.samples import Candidate, Label, Sample
 from hellofresh.submissions.intake.due import check_time
 from hellofresh.submissions.intake.released import due_in
 from hellofresh.tasks import TASKS, Task
-from hellofresh.workspace import Workspace
+from hellofresh.tasks.samples import Candidate, Label, Sample
 
 EDITION = Frozen("rumours", "10")
 NOW = datetime(2026, 11, 22, tzinfo=UTC)

@@ -17,13 +17,13 @@ from numpy.typing import NDArray
 
 from collectors.jobs import bundled_jobs
 from collectors.notes import NotesSettings, NotesSource, collect
-from hellofresh.candidates.collection import collect_quarter
-from hellofresh.files import read_json, read_jsonl, sha256_text
-from hellofresh.quarters import Quarter
+from hellofresh.core.files import read_json, read_jsonl, sha256_text
+from hellofresh.core.quarters import Quarter
 from hellofresh.releases import BUNDLED, CalendarRule, build_release, reveal, select
-from hellofresh.releases.build import selection
-from hellofresh.releases.build.escrow import Escrow
-from hellofresh.samples import Candidate
+from hellofresh.releases.candidates.collection import collect_quarter
+from hellofresh.releases.draw import selection
+from hellofresh.releases.draw.escrow import Escrow
+from hellofresh.tasks.samples import Candidate
 
 
 def permuted(candidates: Sequence[Candidate], seed: int) -> list[Candidate]:

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hellofresh.errors import ReleaseError
-from hellofresh.files import read_json, read_jsonl, sha256_file, write_jsonl
-from hellofresh.quarters import Quarter
+from hellofresh.core.errors import ReleaseError
+from hellofresh.core.files import read_json, read_jsonl, sha256_file, write_jsonl
+from hellofresh.core.quarters import Quarter
 from hellofresh.releases import (
     BUNDLED,
     Calendar,

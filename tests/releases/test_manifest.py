@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from hellofresh.errors import HelloFreshError
-from hellofresh.files import read_json, write_json
-from hellofresh.quarters import Quarter
+from hellofresh.core.errors import HelloFreshError
+from hellofresh.core.files import read_json, write_json
+from hellofresh.core.quarters import Quarter
 from hellofresh.releases import CalendarRule, build_release, load_release, reveal, state_of, take_down
 from hellofresh.releases.life.load import load_public, split_of
 from hellofresh.releases.life.manifest import amend_manifest, file_entry, read_manifest, write_manifest

@@ -6,12 +6,9 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from hellofresh.candidates.collection import CollectionJob, collect_quarter
-from hellofresh.candidates.funnel import Funnel
-from hellofresh.candidates.rows import Collection, SourceFile
-from hellofresh.errors import HelloFreshError
-from hellofresh.files import read_json, read_jsonl, sha256_text
-from hellofresh.quarters import Quarter
+from hellofresh.core.errors import HelloFreshError
+from hellofresh.core.files import read_json, read_jsonl, sha256_text
+from hellofresh.core.quarters import Quarter
 from hellofresh.releases import (
     BUNDLED,
     build_prospective,
@@ -23,6 +20,9 @@ from hellofresh.releases import (
     resolve,
     take_down,
 )
+from hellofresh.releases.candidates.collection import CollectionJob, collect_quarter
+from hellofresh.releases.candidates.funnel import Funnel
+from hellofresh.releases.candidates.rows import Collection, SourceFile
 from hellofresh.releases.verify import verify_release
 from hellofresh.results.reveal import publish_results
 from hellofresh.results.scores import score_quarter

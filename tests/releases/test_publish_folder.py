@@ -10,9 +10,9 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from hellofresh.errors import HelloFreshError
-from hellofresh.files import read_json, read_jsonl, sha256_file
-from hellofresh.quarters import Quarter
+from hellofresh.core.errors import HelloFreshError
+from hellofresh.core.files import read_json, read_jsonl, sha256_file
+from hellofresh.core.quarters import Quarter
 from hellofresh.releases import BUNDLED, CalendarRule, reveal
 from hellofresh.releases.publish import publish_to_folder
 from hellofresh.releases.publish._texts import card_texts, statement_on

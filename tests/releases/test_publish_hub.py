@@ -15,8 +15,8 @@ from types import SimpleNamespace
 import pytest
 
 from hellofresh.cli import main
-from hellofresh.errors import HelloFreshError
-from hellofresh.quarters import Quarter
+from hellofresh.core.errors import HelloFreshError
+from hellofresh.core.quarters import Quarter
 from hellofresh.releases import BUNDLED, CalendarRule, reveal
 from hellofresh.releases.publish import Hub, publish_to_folder, publish_to_hub
 

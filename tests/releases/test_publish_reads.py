@@ -12,21 +12,21 @@ from pathlib import Path
 
 import pytest
 
-from hellofresh.candidates.evidence import evidence_candidates
-from hellofresh.candidates.funnel import Funnel
-from hellofresh.candidates.rows import Collection
-from hellofresh.editions import Frozen
-from hellofresh.files import read_json, read_jsonl
+from hellofresh.core.editions import Frozen
+from hellofresh.core.files import read_json, read_jsonl
+from hellofresh.core.workspace import Workspace
+from hellofresh.evidence.retrieval.corpora import FoundDocument, open_corpus, write_corpus
+from hellofresh.evidence.retrieval.documents import CorpusDocument
+from hellofresh.evidence.retrieval.judgements import Judgement, Query
 from hellofresh.releases import BUNDLED, CalendarRule, reveal
-from hellofresh.releases.build.frozen import DatasetSource, freeze
+from hellofresh.releases.candidates.evidence import evidence_candidates
+from hellofresh.releases.candidates.funnel import Funnel
+from hellofresh.releases.candidates.rows import Collection
+from hellofresh.releases.draw.frozen import DatasetSource, freeze
 from hellofresh.releases.publish import publish_to_folder
-from hellofresh.retrieval.corpora import FoundDocument, open_corpus, write_corpus
-from hellofresh.retrieval.documents import CorpusDocument
-from hellofresh.retrieval.judgements import Judgement, Query
-from hellofresh.samples import Candidate, Label, Sample
 from hellofresh.tasks import Statement, get_task
 from hellofresh.tasks.corrections import MisleadingPost
-from hellofresh.workspace import Workspace
+from hellofresh.tasks.samples import Candidate, Label, Sample
 
 _LOAD = """
 import json, sys

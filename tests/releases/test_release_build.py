@@ -9,11 +9,11 @@ from dataclasses import replace
 
 import pytest
 
-from hellofresh.candidates.rows import write_candidates
-from hellofresh.errors import DataError, ReleaseError
-from hellofresh.files import canonical_json, read_json, read_jsonl, sha256_file, sha256_text
+from hellofresh.core.errors import DataError, ReleaseError
+from hellofresh.core.files import canonical_json, read_json, read_jsonl, sha256_file, sha256_text
 from hellofresh.releases import BUNDLED, build_release, load_labels, load_release
-from hellofresh.samples import to_json
+from hellofresh.releases.candidates.rows import write_candidates
+from hellofresh.tasks.samples import to_json
 
 
 def content(workspace) -> dict[str, bytes]:

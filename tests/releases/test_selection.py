@@ -11,7 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from hellofresh.errors import UsageError
+from hellofresh.core.errors import UsageError
 from hellofresh.releases import build_release, select
 
 shared = settings(max_examples=50, suppress_health_check=[HealthCheck.function_scoped_fixture])

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from hellofresh.errors import ReleaseError, UsageError
-from hellofresh.files import canonical_json, read_json, read_jsonl, sha256_file, write_jsonl
+from hellofresh.core.errors import ReleaseError, UsageError
+from hellofresh.core.files import canonical_json, read_json, read_jsonl, sha256_file, write_jsonl
 from hellofresh.releases import (
     CalendarRule,
     build_release,

@@ -18,9 +18,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from hellofresh.errors import UsageError
-from hellofresh.files import canonical_json, read_json, read_jsonl, sha256_file, write_json, write_jsonl
-from hellofresh.metrics import Metric, class_metrics, two_class_metrics
+from hellofresh.core.errors import UsageError
+from hellofresh.core.files import canonical_json, read_json, read_jsonl, sha256_file, write_json, write_jsonl
 from hellofresh.releases import BUNDLED, CalendarRule, build_release, reveal
 from hellofresh.releases.life.manifest import amend_manifest, file_entry, read_manifest
 from hellofresh.releases.verify import FigureName, find_releases, neighbours, repeat_checks, verify_release
@@ -32,6 +31,7 @@ from hellofresh.results.reveal import publish_results
 from hellofresh.results.scores import ScoredSplit, score_quarter
 from hellofresh.runs.evaluate import Evaluation, evaluate
 from hellofresh.stats import cluster_tables, metric_interval
+from hellofresh.stats.metrics import Metric, class_metrics, two_class_metrics
 
 FILES = ("samples.jsonl", "commitments.jsonl", "labels.jsonl", "predictions.jsonl", "scores.jsonl")
 
@@ -156,7 +156,7 @@ def test_another_label_or_salt_is_found_though_the_manifest_agrees(revealed: Pat
 
 
 def test_labels_with_commitments_made_anew_are_found_in_the_history(revealed: Path) -> None:
-    from hellofresh.releases.build.escrow import commitment_of
+    from hellofresh.releases.draw.escrow import commitment_of
 
     edit_rows(revealed / "labels.jsonl", swap_labels)
     rows = list(read_jsonl(revealed / "labels.jsonl"))

@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from hellofresh.errors import HelloFreshError, ReleaseError, UsageError
-from hellofresh.files import read_json, sha256_file, write_json
+from hellofresh.core.errors import HelloFreshError, ReleaseError, UsageError
+from hellofresh.core.files import read_json, sha256_file, write_json
 from hellofresh.releases import CalendarRule, reveal
 from hellofresh.releases.verify import fetch, fetch_release, files, verify_release
 

@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hellofresh.errors import ReleaseError
-from hellofresh.files import canonical_json, read_json, read_jsonl, sha256_text, write_jsonl
+from hellofresh.core.errors import ReleaseError
+from hellofresh.core.files import canonical_json, read_json, read_jsonl, sha256_text, write_jsonl
 from hellofresh.releases import BUNDLED, build_release, hydrate, load_release
-from hellofresh.samples import to_json
 from hellofresh.tasks import get_task
+from hellofresh.tasks.samples import to_json
 from hellofresh.tasks.x_notes import Note, NoteText, Post
 
 

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hellofresh.outputs import Choice, Status
 from hellofresh.results.entries import plurality
+from hellofresh.tasks.outputs import Choice, Status
 
 NONE, BLOCKED = Status.NONE, Status.BLOCKED
 Answer = int | Status

@@ -10,11 +10,11 @@ from tempfile import TemporaryDirectory
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hellofresh.errors import ReleaseError
-from hellofresh.files import write_jsonl
-from hellofresh.outputs import Choice, Status
+from hellofresh.core.errors import ReleaseError
+from hellofresh.core.files import write_jsonl
 from hellofresh.results.entries import SINGLE, Entry
 from hellofresh.results.published import check_published
+from hellofresh.tasks.outputs import Choice, Status
 
 IDS = ("xn-1", "xn-2", "xn-3")
 CHOICES = [Choice(prompt=SINGLE, label=0), Choice(prompt=SINGLE, label=1), Choice(prompt=SINGLE, status=Status.NONE)]

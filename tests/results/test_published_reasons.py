@@ -8,15 +8,15 @@ from typing import Any
 
 import polars as pl
 
-from hellofresh.board.build import build_board
-from hellofresh.files import read_jsonl
-from hellofresh.outputs import Output
+from hellofresh.core.files import read_jsonl
+from hellofresh.core.workspace import Workspace
 from hellofresh.releases import CalendarRule, reveal
 from hellofresh.releases.verify import verify_release
+from hellofresh.results.board.build import build_board
 from hellofresh.results.reveal import publish_results
 from hellofresh.results.scores import ScoredSplit, score_quarter, write_scores
 from hellofresh.runs.evaluate import Evaluation, evaluate
-from hellofresh.workspace import Workspace
+from hellofresh.tasks.outputs import Output
 
 WHY, SOURCES = 'Because "<b>it</b>" says so.\nTwice.', ("https://a.example/1", "javascript:alert(1)")
 

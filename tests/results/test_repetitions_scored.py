@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from hellofresh.cli import main
-from hellofresh.files import read_jsonl
+from hellofresh.core.files import read_jsonl
 from hellofresh.models import Answer, Finish, Limits, ModelSpec, Request
 from hellofresh.models.catalogue import CATALOGUE, CatalogueEntry
 from hellofresh.releases import load_labels, reveal

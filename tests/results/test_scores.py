@@ -10,11 +10,11 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from hellofresh.errors import DataError, ReleaseError
-from hellofresh.files import canonical_json, sha256_file
+from hellofresh.core.errors import DataError, ReleaseError
+from hellofresh.core.files import canonical_json, sha256_file
+from hellofresh.core.quarters import Quarter, parse_utc
 from hellofresh.models import Answer, Finish, ModelSpec, Request
 from hellofresh.models.catalogue import CATALOGUE, CatalogueEntry
-from hellofresh.quarters import Quarter, parse_utc
 from hellofresh.releases import CalendarRule, reveal
 from hellofresh.results.judgements import judgements_file
 from hellofresh.results.scores import ALL_PERIODS, MAJORITY, SINGLE, Score, score_quarter

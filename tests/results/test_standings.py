@@ -9,10 +9,10 @@ import numpy as np
 import polars as pl
 import pytest
 
-from hellofresh.analyses.ranking import ANALYSIS
-from hellofresh.board.schema import TABLES
-from hellofresh.quarters import PeriodKind, Quarter
+from hellofresh.core.quarters import PeriodKind, Quarter
 from hellofresh.releases.verify.standings import Contender, StandingsTable, Yardstick, table_of
+from hellofresh.results.analyses.ranking import ANALYSIS
+from hellofresh.results.board.schema import TABLES
 from hellofresh.results.panel import NOT_ASKED, EntrySection, Panel, PromptOutputs, System
 from hellofresh.results.standings import Pair, Standings, standings_of
 from hellofresh.tasks import get_task

@@ -11,23 +11,23 @@ import polars as pl
 import pytest
 from sklearn.metrics import f1_score
 
-from hellofresh.board.build import build_board
-from hellofresh.candidates.rows import Collection, SourceFile
-from hellofresh.clock import now
-from hellofresh.editions import Frozen
+from hellofresh.core.clock import now
+from hellofresh.core.editions import Frozen
+from hellofresh.core.workspace import Workspace
 from hellofresh.models import Answer, Finish, ModelSpec, Request
 from hellofresh.models.catalogue import CATALOGUE, CatalogueEntry
 from hellofresh.releases import DatasetSource, freeze
+from hellofresh.releases.candidates.rows import Collection, SourceFile
 from hellofresh.releases.verify import FigureName, verify_release
+from hellofresh.results.board.build import build_board
 from hellofresh.results.build import build_panel
 from hellofresh.results.reveal import publish_results
 from hellofresh.results.scores import ScoredSplit, score_quarter
 from hellofresh.results.standings import standings_of
 from hellofresh.runs.evaluate import Evaluation, evaluate
-from hellofresh.samples import Candidate, Label
 from hellofresh.tasks import TASKS, Task, statement_task
 from hellofresh.tasks._statements import Statement
-from hellofresh.workspace import Workspace
+from hellofresh.tasks.samples import Candidate, Label
 
 EDITION = Frozen("rumours", "30")
 CLASSES = ("denied", "open", "confirmed")

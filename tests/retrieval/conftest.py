@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from hellofresh.retrieval.corpora import FoundDocument, RetrievalCorpus, open_corpus, write_corpus
-from hellofresh.retrieval.documents import CorpusDocument
-from hellofresh.retrieval.judgements import Judgement, Query
-from hellofresh.workspace import Workspace
+from hellofresh.core.workspace import Workspace
+from hellofresh.evidence.retrieval.corpora import FoundDocument, RetrievalCorpus, open_corpus, write_corpus
+from hellofresh.evidence.retrieval.documents import CorpusDocument
+from hellofresh.evidence.retrieval.judgements import Judgement, Query
 
 SUBJECTS = ("otters", "kites", "lanterns", "barley", "glaciers", "violins", "harbours", "beetles")
 PLACES = ("river", "hill", "valley", "market", "island", "forest")

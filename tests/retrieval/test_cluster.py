@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from hellofresh.executors import cluster_pool
-from hellofresh.retrieval import postings as postings_module
-from hellofresh.retrieval.sparse import Bm25, SparseRetriever
-from hellofresh.workspace import Workspace
+from hellofresh.core.executors import cluster_pool
+from hellofresh.core.workspace import Workspace
+from hellofresh.evidence.retrieval import postings as postings_module
+from hellofresh.evidence.retrieval.sparse import Bm25, SparseRetriever
 from tests.retrieval.conftest import small_queries, write_small
 
 # Dask leaves sockets and pipes of its workers to the collector of garbage, and warns of slow starts.

@@ -10,9 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from hellofresh.errors import DataError, HelloFreshError, UsageError
-from hellofresh.files import read_json, write_json
-from hellofresh.retrieval.corpora import (
+from hellofresh.core.errors import DataError, HelloFreshError, UsageError
+from hellofresh.core.files import read_json, write_json
+from hellofresh.core.workspace import Workspace
+from hellofresh.evidence.retrieval.corpora import (
     FoundDocument,
     RetrievalCorpus,
     check_corpus,
@@ -20,11 +21,10 @@ from hellofresh.retrieval.corpora import (
     open_corpus,
     write_corpus,
 )
-from hellofresh.retrieval.documents import CorpusDocument, DocumentWriter, read_documents
-from hellofresh.retrieval.duplicates import Duplicates, SameBy
-from hellofresh.retrieval.judgements import Judgement, Query, by_query
-from hellofresh.retrieval.pools import PoolRule, pool_documents
-from hellofresh.workspace import Workspace
+from hellofresh.evidence.retrieval.documents import CorpusDocument, DocumentWriter, read_documents
+from hellofresh.evidence.retrieval.duplicates import Duplicates, SameBy
+from hellofresh.evidence.retrieval.judgements import Judgement, Query, by_query
+from hellofresh.evidence.retrieval.pools import PoolRule, pool_documents
 from tests.retrieval.conftest import small_documents, small_queries, write_small
 
 QUERY = Query(id="q", text="Do otters sing?", split="dev", group="q")
@@ -61,7 +61,7 @@ def test_dates_and_parts_of_the_table_survive(tmp_path: Path) -> None:
 
 
 def test_a_table_larger_than_memory_allows_is_written_in_parts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("hellofresh.retrieval.documents._PART", 100)
+    monkeypatch.setattr("hellofresh.evidence.retrieval.documents._PART", 100)
 
     def many() -> Iterator[FoundDocument]:
         yield from (FoundDocument(document(f"d{n}", text="word " * 400 + str(n)), "") for n in range(3000))

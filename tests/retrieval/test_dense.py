@@ -12,12 +12,12 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from hellofresh.errors import UsageError
-from hellofresh.retrieval import dense
-from hellofresh.retrieval.base import DocumentKeys, best
-from hellofresh.retrieval.corpora import RetrievalCorpus
-from hellofresh.retrieval.dense import DenseRetriever, corpus_vectors
-from hellofresh.retrieval.encoders import MiniLm, SentenceEncoder, loading_of, open_encoder, prefixes_of
+from hellofresh.core.errors import UsageError
+from hellofresh.evidence.retrieval import dense
+from hellofresh.evidence.retrieval.base import DocumentKeys, best
+from hellofresh.evidence.retrieval.corpora import RetrievalCorpus
+from hellofresh.evidence.retrieval.dense import DenseRetriever, corpus_vectors
+from hellofresh.evidence.retrieval.encoders import MiniLm, SentenceEncoder, loading_of, open_encoder, prefixes_of
 
 DIMENSIONS = 32
 
@@ -100,7 +100,7 @@ def test_vectors_are_made_once_and_go_on_where_they_were(
 
 
 def test_a_model_that_is_not_installed_is_a_plain_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("hellofresh.retrieval.encoders.find_spec", lambda name: None)
+    monkeypatch.setattr("hellofresh.evidence.retrieval.encoders.find_spec", lambda name: None)
     for name in ("minilm", "intfloat/e5-base-v2"):
         with pytest.raises(UsageError) as caught:
             open_encoder(name)
@@ -108,7 +108,7 @@ def test_a_model_that_is_not_installed_is_a_plain_error(monkeypatch: pytest.Monk
 
 
 def test_models_get_the_prefixes_that_they_were_trained_with(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("hellofresh.retrieval.encoders.find_spec", lambda name: True)
+    monkeypatch.setattr("hellofresh.evidence.retrieval.encoders.find_spec", lambda name: True)
     assert SentenceEncoder("intfloat/e5-base-v2").prefixes == ("query: ", "passage: ")
     assert SentenceEncoder("BAAI/bge-small-en-v1.5").prefixes[1] == ""
     assert SentenceEncoder("sentence-transformers/all-MiniLM-L6-v2").prefixes == ("", "")

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from hellofresh.outputs import Ranking
-from hellofresh.retrieval.base import DocumentKeys, best
-from hellofresh.retrieval.postings import Postings
-from hellofresh.retrieval.sparse import Bm25, SparseRetriever
-from hellofresh.retrieval.words import Analyzer
+from hellofresh.evidence.retrieval.base import DocumentKeys, best
+from hellofresh.evidence.retrieval.postings import Postings
+from hellofresh.evidence.retrieval.sparse import Bm25, SparseRetriever
+from hellofresh.evidence.retrieval.words import Analyzer
+from hellofresh.tasks.outputs import Ranking
 
 TERMS = [f"t{number}" for number in range(12)]
 

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from hellofresh.errors import HelloFreshError, SourceError, UnknownNameError
-from hellofresh.retrieval.corpora import open_corpus, write_corpus
-from hellofresh.retrieval.judgements import Judgement
-from hellofresh.retrieval.sources import CorpusSource, open_source
-from hellofresh.workspace import Workspace
+from hellofresh.core.errors import HelloFreshError, SourceError, UnknownNameError
+from hellofresh.core.workspace import Workspace
+from hellofresh.evidence.retrieval.corpora import open_corpus, write_corpus
+from hellofresh.evidence.retrieval.judgements import Judgement
+from hellofresh.evidence.retrieval.sources import CorpusSource, open_source
 from tests.retrieval.conftest import write_rows
 
 DATA = Path(__file__).resolve().parents[3] / "shared" / "data"

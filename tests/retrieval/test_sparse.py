@@ -12,13 +12,13 @@ import numpy as np
 import pytest
 from sklearn.feature_extraction.text import TfidfVectorizer
 
-from hellofresh.errors import UsageError
-from hellofresh.retrieval import postings as postings_module
-from hellofresh.retrieval import words
-from hellofresh.retrieval.corpora import RetrievalCorpus
-from hellofresh.retrieval.sparse import Bm25, SparseRetriever, TfIdf
-from hellofresh.retrieval.words import Analyzer
-from hellofresh.workspace import Workspace
+from hellofresh.core.errors import UsageError
+from hellofresh.core.workspace import Workspace
+from hellofresh.evidence.retrieval import postings as postings_module
+from hellofresh.evidence.retrieval import words
+from hellofresh.evidence.retrieval.corpora import RetrievalCorpus
+from hellofresh.evidence.retrieval.sparse import Bm25, SparseRetriever, TfIdf
+from hellofresh.evidence.retrieval.words import Analyzer
 from tests.retrieval.conftest import small_documents, small_queries, write_small
 
 PLAIN = Analyzer(stem=False, drop_frequent=False)

@@ -12,16 +12,16 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from hellofresh.errors import DataError, HelloFreshError
-from hellofresh.outputs import Ranking
-from hellofresh.retrieval.base import made_ranking
-from hellofresh.retrieval.corpora import RetrievalCorpus
-from hellofresh.retrieval.fusion import Fusion
-from hellofresh.retrieval.rerank import DenseScorer, TwoStage
-from hellofresh.retrieval.retrievers import open_retriever
-from hellofresh.retrieval.sparse import Bm25, SparseRetriever
-from hellofresh.retrieval.trained import Head, TrainedScorer, lexical_scores, read_head, untrained, write_head
-from hellofresh.workspace import Workspace
+from hellofresh.core.errors import DataError, HelloFreshError
+from hellofresh.core.workspace import Workspace
+from hellofresh.evidence.retrieval.base import made_ranking
+from hellofresh.evidence.retrieval.corpora import RetrievalCorpus
+from hellofresh.evidence.retrieval.fusion import Fusion
+from hellofresh.evidence.retrieval.rerank import DenseScorer, TwoStage
+from hellofresh.evidence.retrieval.retrievers import open_retriever
+from hellofresh.evidence.retrieval.sparse import Bm25, SparseRetriever
+from hellofresh.evidence.retrieval.trained import Head, TrainedScorer, lexical_scores, read_head, untrained, write_head
+from hellofresh.tasks.outputs import Ranking
 from tests.retrieval.conftest import small_documents, small_queries, write_small
 from tests.retrieval.test_dense import DIMENSIONS, LetterEncoder
 

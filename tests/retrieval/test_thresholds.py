@@ -13,11 +13,10 @@ import pytest
 from numpy.typing import NDArray
 
 from hellofresh.cli import main
-from hellofresh.errors import DataError, UsageError
-from hellofresh.regimes.correction.relevance import TextRelevance
-from hellofresh.retrieval.corpora import RetrievalCorpus
-from hellofresh.retrieval.sparse import Bm25, SparseRetriever
-from hellofresh.retrieval.thresholds import (
+from hellofresh.core.errors import DataError, UsageError
+from hellofresh.evidence.retrieval.corpora import RetrievalCorpus
+from hellofresh.evidence.retrieval.sparse import Bm25, SparseRetriever
+from hellofresh.evidence.retrieval.thresholds import (
     LabelledPair,
     ScoredPairs,
     calibrate_threshold,
@@ -27,6 +26,7 @@ from hellofresh.retrieval.thresholds import (
     read_pairs,
     score_pairs,
 )
+from hellofresh.runs.regimes.correction.relevance import TextRelevance
 
 
 @dataclass

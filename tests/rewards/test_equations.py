@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hellofresh.retrieval.trained import Head
+from hellofresh.evidence.retrieval.trained import Head
 from hellofresh.rewards.base import RewardCase
 from hellofresh.rewards.combined import CombinedReward
 from hellofresh.rewards.equations import penalised_reward, summed_reward

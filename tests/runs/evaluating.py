@@ -15,8 +15,9 @@ from pathlib import Path
 
 import aiohttp
 
-from hellofresh.editions import parse_edition
-from hellofresh.errors import HelloFreshError
+from hellofresh.core.editions import parse_edition
+from hellofresh.core.errors import HelloFreshError
+from hellofresh.core.workspace import Workspace
 from hellofresh.models import Limits, ModelSpec
 from hellofresh.models._endpoint import Abilities, Endpoint
 from hellofresh.models.catalogue import CATALOGUE, CatalogueEntry
@@ -25,7 +26,6 @@ from hellofresh.runs import Patience
 from hellofresh.runs.evaluate import Evaluation, evaluate
 from hellofresh.runs.web_access import with_web
 from hellofresh.tasks import get_task
-from hellofresh.workspace import Workspace
 
 assert aiohttp
 

@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from hellofresh.errors import UnknownNameError
-from hellofresh.quarters import Quarter
+from hellofresh.core.errors import UnknownNameError
+from hellofresh.core.quarters import Quarter
+from hellofresh.evidence.web.excluded import ExcludedSources
 from hellofresh.runs.evaluate import Evaluation
 from hellofresh.runs.web_access import with_web
 from hellofresh.tasks import get_task
-from hellofresh.web.excluded import ExcludedSources
 
 CLAIMS = get_task("claims")
 

@@ -13,16 +13,16 @@ from typing import Any
 
 import pytest
 
-from hellofresh.errors import RunError
+from hellofresh.core.errors import RunError
 from hellofresh.models import Answer, CallError, Finish, Limits, ModelSpec, Price, Request
 from hellofresh.models._endpoint import Abilities, Endpoint
 from hellofresh.models.batches.base import BatchResult, sorted_out
 from hellofresh.models.batches.chat import ChatBatches
-from hellofresh.prompts import load_prompt_set
-from hellofresh.regimes import MAIN
-from hellofresh.regimes.zero_shot import ZeroShot
 from hellofresh.runs import Assignment, Journal, RunResult, Tally, run
 from hellofresh.runs.batch import FILE, batches_under_way
+from hellofresh.runs.prompts import load_prompt_set
+from hellofresh.runs.regimes import MAIN
+from hellofresh.runs.regimes.zero_shot import ZeroShot
 from hellofresh.runs.waves import run_batch
 from hellofresh.tasks import get_task
 

@@ -11,14 +11,14 @@ from typing import Any, ClassVar
 
 import pytest
 
+from hellofresh.evidence.web import Found, PageStatus, SearchResult, WebPage
 from hellofresh.models import Answer, Finish, Limits, Message, ModelSpec, Price, Request
-from hellofresh.outputs import Choice
-from hellofresh.prompts import load_prompt_set
-from hellofresh.regimes import MAIN, BaseRegime, Case, Need, Outcome, get_regime, regimes_for
 from hellofresh.runs import Assignment, Forecast, Journal, Ledgers, forecast, run
-from hellofresh.samples import Sample
+from hellofresh.runs.prompts import load_prompt_set
+from hellofresh.runs.regimes import MAIN, BaseRegime, Case, Need, Outcome, get_regime, regimes_for
 from hellofresh.tasks import get_task
-from hellofresh.web import Found, PageStatus, SearchResult, WebPage
+from hellofresh.tasks.outputs import Choice
+from hellofresh.tasks.samples import Sample
 
 TASK = get_task("x-notes")
 PROMPTS = load_prompt_set("x-notes", "zero-shot")

@@ -7,16 +7,16 @@ from datetime import UTC, datetime
 
 import pytest
 
-from hellofresh.errors import UnknownNameError, UsageError
-from hellofresh.files import read_json, read_jsonl
+from hellofresh.core.errors import UnknownNameError, UsageError
+from hellofresh.core.files import read_json, read_jsonl
+from hellofresh.core.quarters import Quarter
+from hellofresh.evidence.web import Found, PageStatus, WebPage
 from hellofresh.models import Answer, Finish, Limits, ModelSpec, Request
 from hellofresh.models.catalogue import CATALOGUE, CatalogueEntry
-from hellofresh.quarters import Quarter
 from hellofresh.releases import reveal
 from hellofresh.runs import Tally
 from hellofresh.runs.evaluate import Evaluation, WebAccess, evaluate
-from hellofresh.samples import Candidate
-from hellofresh.web import Found, PageStatus, WebPage
+from hellofresh.tasks.samples import Candidate
 
 
 class Parrot:

@@ -8,13 +8,13 @@ from typing import ClassVar
 
 import pytest
 
-from hellofresh.outputs import Choice
-from hellofresh.quarters import Quarter
-from hellofresh.regimes import REGIMES, BaseRegime, Case, Need, Outcome
+from hellofresh.core.quarters import Quarter
 from hellofresh.releases import load_labels
 from hellofresh.runs import evaluate as evaluating
 from hellofresh.runs.evaluate import Evaluation, evaluate
+from hellofresh.runs.regimes import REGIMES, BaseRegime, Case, Need, Outcome
 from hellofresh.tasks import get_task
+from hellofresh.tasks.outputs import Choice
 
 SEEN: list[Mapping[str, object]] = []
 

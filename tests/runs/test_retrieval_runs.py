@@ -10,21 +10,21 @@ import numpy as np
 import pytest
 from pytrec_eval import RelevanceEvaluator
 
-from hellofresh.candidates.evidence import evidence_candidates
-from hellofresh.editions import Frozen
-from hellofresh.errors import HelloFreshError
-from hellofresh.files import read_jsonl
+from hellofresh.core.editions import Frozen
+from hellofresh.core.errors import HelloFreshError
+from hellofresh.core.files import read_jsonl
+from hellofresh.core.workspace import Workspace
+from hellofresh.evidence.retrieval.corpora import RetrievalCorpus
 from hellofresh.models import Answer
 from hellofresh.models.base import Finish
-from hellofresh.outputs import Status
-from hellofresh.regimes.retrieve import read_ranking
-from hellofresh.releases.build.frozen import DatasetSource, freeze
+from hellofresh.releases.candidates.evidence import evidence_candidates
+from hellofresh.releases.draw.frozen import DatasetSource, freeze
 from hellofresh.results.build import build_panel
-from hellofresh.retrieval.corpora import RetrievalCorpus
 from hellofresh.runs.evaluate import Evaluation, evaluate
+from hellofresh.runs.regimes.retrieve import read_ranking
 from hellofresh.stats import metric_interval
 from hellofresh.tasks import get_task
-from hellofresh.workspace import Workspace
+from hellofresh.tasks.outputs import Status
 from tests.retrieval.conftest import small, small_documents, workspace, write_small
 
 __all__ = ["small", "workspace"]

@@ -9,13 +9,13 @@ from typing import ClassVar
 
 import pytest
 
-from hellofresh.errors import RunError, UnknownNameError, UsageError
+from hellofresh.core.errors import RunError, UnknownNameError, UsageError
 from hellofresh.models import Answer, Finish, Limits, Message, ModelSpec, Price, Request
-from hellofresh.prompts import load_prompt_set
-from hellofresh.regimes import MAIN, BaseRegime, Case, Outcome, get_regime, read_choice
 from hellofresh.runs import Assignment, Journal, JournalKey, forecast, run
 from hellofresh.runs.ledger import Ledgers
+from hellofresh.runs.prompts import load_prompt_set
 from hellofresh.runs.record import PredictionRow
+from hellofresh.runs.regimes import MAIN, BaseRegime, Case, Outcome, get_regime, read_choice
 from hellofresh.tasks import get_task
 
 TASK, PROMPTS = get_task("x-notes"), load_prompt_set("x-notes", "zero-shot")

@@ -10,11 +10,8 @@ from itertools import pairwise
 
 import pytest
 
-from hellofresh.errors import RunError
+from hellofresh.core.errors import RunError
 from hellofresh.models import Answer, Finish, Limits, Message, ModelSpec, Price, Request
-from hellofresh.prompts import load_prompt_set
-from hellofresh.regimes import BaseRegime, Case, Need, Outcome, read_choice
-from hellofresh.regimes.zero_shot import ZeroShot
 from hellofresh.runs import (
     Assignment,
     Journal,
@@ -26,8 +23,11 @@ from hellofresh.runs import (
     forecast,
     run,
 )
+from hellofresh.runs.prompts import load_prompt_set
+from hellofresh.runs.regimes import BaseRegime, Case, Need, Outcome, read_choice
+from hellofresh.runs.regimes.zero_shot import ZeroShot
 from hellofresh.tasks import get_task
-from hellofresh.transcripts import NotedEvent
+from hellofresh.tasks.transcripts import NotedEvent
 
 TASK = get_task("x-notes")
 PROMPTS = load_prompt_set("x-notes", "zero-shot")

@@ -6,11 +6,11 @@ from dataclasses import dataclass, field, replace
 
 import pytest
 
-from hellofresh.errors import RunError
+from hellofresh.core.errors import RunError
 from hellofresh.models import Answer, Finish, Limits, ModelSpec, Price, Request
-from hellofresh.prompts import load_prompt_set
-from hellofresh.regimes.zero_shot import VISIBLE_TOKENS, ZeroShot
 from hellofresh.runs import Assignment, Journal, Ledger, forecast, run
+from hellofresh.runs.prompts import load_prompt_set
+from hellofresh.runs.regimes.zero_shot import VISIBLE_TOKENS, ZeroShot
 from hellofresh.tasks import get_task
 
 TASK = get_task("x-notes")

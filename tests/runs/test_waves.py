@@ -19,19 +19,19 @@ from typing import Any, ClassVar
 
 import pytest
 
-from hellofresh.errors import RunError
+from hellofresh.core.errors import RunError
+from hellofresh.evidence.web import Found, PageStatus, SearchResult, WebPage
 from hellofresh.models import Answer, CallError, Finish, Limits, Message, ModelSpec, Price, Request
 from hellofresh.models._endpoint import Abilities, Endpoint
 from hellofresh.models.batches.chat import ChatBatches
-from hellofresh.prompts import load_prompt_set
-from hellofresh.regimes import MAIN, BaseRegime, Case, Need, Outcome, get_regime, read_choice
 from hellofresh.runs import Assignment, Journal, RunResult, run
 from hellofresh.runs.batch import FILE, batches_under_way
+from hellofresh.runs.prompts import load_prompt_set
+from hellofresh.runs.regimes import MAIN, BaseRegime, Case, Need, Outcome, get_regime, read_choice
 from hellofresh.runs.waves import run_batch
-from hellofresh.samples import Sample
 from hellofresh.tasks import get_task
-from hellofresh.transcripts import AskedEvent, Event, ReadEvent, SearchedEvent
-from hellofresh.web import Found, PageStatus, SearchResult, WebPage
+from hellofresh.tasks.samples import Sample
+from hellofresh.tasks.transcripts import AskedEvent, Event, ReadEvent, SearchedEvent
 
 TASK, PROMPTS = get_task("x-notes"), load_prompt_set("x-notes", "zero-shot")
 PRICE = Price(1.0, 10.0, "2026-10-14", "a test", 0.5)

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from hellofresh import stats
-from hellofresh.metrics import (
+from hellofresh.stats.clusters import cluster_sums, members
+from hellofresh.stats.metrics import (
     ClassCounts,
     Metric,
     accuracy,
@@ -18,7 +19,6 @@ from hellofresh.metrics import (
     class_recall,
     macro_f1,
 )
-from hellofresh.stats.clusters import cluster_sums, members
 
 METRICS = ("precision", "recall", "f1", "accuracy")
 M: Mapping[str, Metric] = {

@@ -8,7 +8,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats as scipy_stats
 
-from hellofresh.metrics import Metric, class_metrics, macro_f1, matthews, mean
 from hellofresh.stats import (
     Method,
     all_differences,
@@ -22,6 +21,7 @@ from hellofresh.stats import (
     rank_systems,
 )
 from hellofresh.stats.clusters import cluster_sums
+from hellofresh.stats.metrics import Metric, class_metrics, macro_f1, matthews, mean
 
 METRICS = {c: class_metrics([str(number) for number in range(c)]) for c in range(2, 8)}
 METHODS = [Method.CLUSTER_WILSON, Method.LOGIT_JACKKNIFE, Method.PERCENTILE, Method.BCA]

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from hellofresh.files import canonical_json
-from hellofresh.quarters import Quarter
+from hellofresh.core.files import canonical_json
+from hellofresh.core.quarters import Quarter
 from hellofresh.releases import CalendarRule
 from hellofresh.submissions import Due
 

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from hellofresh.cli import main
-from hellofresh.errors import ReleaseError, UsageError
-from hellofresh.quarters import Quarter
+from hellofresh.core.errors import ReleaseError, UsageError
+from hellofresh.core.quarters import Quarter
 from hellofresh.submissions import (
     Due,
     EntryOutcome,

@@ -13,16 +13,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hellofresh.files import canonical_json, sha256_text
-from hellofresh.metrics import mean
-from hellofresh.outputs import Choice, Output, Ranking, Response, Status
-from hellofresh.quarters import Quarter
+from hellofresh.core.files import canonical_json, sha256_text
+from hellofresh.core.quarters import Quarter
+from hellofresh.stats.metrics import mean
 from hellofresh.submissions import Due, GivenAnswers, check_predictions, find_copies, inspect_submission
 from hellofresh.submissions.intake.check import content_hash
 from hellofresh.submissions.intake.package import canonical_files
 from hellofresh.submissions.intake.predictions import Prediction, canonical_row
 from hellofresh.submissions.intake.template import blank_rows
 from hellofresh.tasks import TASKS, get_task
+from hellofresh.tasks.outputs import Choice, Output, Ranking, Response, Status
 
 SAMPLES = {"x-notes": ("xn-1", "xn-2"), "replies": ("rp-1", "rp-2"), "search": ("se-1", "se-2"), "three": ("th-1",)}
 GOOD: Mapping[str, list[dict[str, Any]]] = {

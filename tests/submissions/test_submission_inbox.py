@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hellofresh.errors import ConfigError, SubmissionError, WorkspaceError
+from hellofresh.core.errors import ConfigError, SubmissionError, WorkspaceError
 from hellofresh.submissions import PROSPECTIVE_SPLIT, Due, Submission, inspect_submission, read_receipt
 from hellofresh.submissions.inbox.arrivals import Inbox, InboxLimits
 from hellofresh.submissions.inbox.visits import Visits

@@ -7,7 +7,7 @@ from datetime import timedelta
 
 import pytest
 
-from hellofresh.errors import SubmissionError, WorkspaceError
+from hellofresh.core.errors import SubmissionError, WorkspaceError
 from hellofresh.submissions import (
     EntryOutcome,
     add_submission,

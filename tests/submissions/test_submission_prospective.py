@@ -12,14 +12,14 @@ from pathlib import Path
 
 import pytest
 
-from hellofresh.candidates.collection import CollectionJob, collect_quarter
-from hellofresh.candidates.funnel import Funnel
-from hellofresh.candidates.rows import Collection, SourceFile
 from hellofresh.cli import main
-from hellofresh.errors import HelloFreshError
-from hellofresh.files import read_json, read_jsonl, write_json, write_jsonl
-from hellofresh.quarters import Quarter
+from hellofresh.core.errors import HelloFreshError
+from hellofresh.core.files import read_json, read_jsonl, write_json, write_jsonl
+from hellofresh.core.quarters import Quarter
 from hellofresh.releases import BUNDLED, build_prospective, build_release, resolve, take_down
+from hellofresh.releases.candidates.collection import CollectionJob, collect_quarter
+from hellofresh.releases.candidates.funnel import Funnel
+from hellofresh.releases.candidates.rows import Collection, SourceFile
 from hellofresh.releases.life.manifest import amend_manifest, file_entry, read_manifest
 from hellofresh.releases.verify import FigureName, verify_release
 from hellofresh.results.reveal import publish_results

@@ -6,14 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from hellofresh.editions import Frozen
-from hellofresh.files import write_jsonl
-from hellofresh.ratings.references import about_copied_responses
-from hellofresh.ratings.study import BlindedResponse, write_responses
-from hellofresh.ratings.table import StudyFiles
+from hellofresh.core.editions import Frozen
+from hellofresh.core.files import write_jsonl
+from hellofresh.core.workspace import Workspace
+from hellofresh.judging.references import about_copied_responses
+from hellofresh.judging.study import BlindedResponse, write_responses
+from hellofresh.judging.table import StudyFiles
 from hellofresh.submissions.intake.predictions import Prediction
 from hellofresh.submissions.intake.responses import about_responses
-from hellofresh.workspace import Workspace
 
 GOOD = (
     "This is not what the agency has said. The rate was 4 percent in March and not 40, as the report of the office "

@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from hellofresh.cli.submission.review import markdown
-from hellofresh.errors import HelloFreshError
-from hellofresh.quarters import utc_text
+from hellofresh.core.errors import HelloFreshError
+from hellofresh.core.quarters import utc_text
 from hellofresh.submissions import add_submission
 from hellofresh.submissions.review.pull_request import ReviewReport, merged_at, review
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from hellofresh.quarters import Quarter
+from hellofresh.core.quarters import Quarter
 from hellofresh.submissions import check_predictions, check_submission, read_submission
 
 QUARTER = Quarter(2023, 2)

@@ -16,9 +16,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from hellofresh.errors import SubmissionError
-from hellofresh.files import canonical_json, sha256_text
-from hellofresh.quarters import Quarter
+from hellofresh.core.errors import SubmissionError
+from hellofresh.core.files import canonical_json, sha256_text
+from hellofresh.core.quarters import Quarter
 from hellofresh.submissions import MAX_FAULTS, Fault, check_submission, find_submissions, read_submission
 
 QUARTER = Quarter(2023, 2)
@@ -209,7 +209,7 @@ def test_the_worst_stays_within_256_megabytes(folder) -> None:
     program = """
 import sys
 from pathlib import Path
-from hellofresh.quarters import Quarter
+from hellofresh.core.quarters import Quarter
 from hellofresh.submissions import check_submission
 check_submission(Path(sys.argv[1]), Quarter(2023, 2), {"x-notes": ["xn-1"]})
 print(Path("/proc/self/status").read_text().split("VmHWM:")[1].split()[0])

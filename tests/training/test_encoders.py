@@ -7,14 +7,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from hellofresh.errors import UsageError
-from hellofresh.retrieval.corpora import RetrievalCorpus
-from hellofresh.retrieval.sparse import Bm25, SparseRetriever
-from hellofresh.training import encoders
-from hellofresh.training.encoders import EncoderTraining, train_encoder
-from hellofresh.training.heads import TrainingProgress
-from hellofresh.training.recipe import Recipe
+from hellofresh.core.errors import UsageError
+from hellofresh.evidence.retrieval.corpora import RetrievalCorpus
+from hellofresh.evidence.retrieval.sparse import Bm25, SparseRetriever
 from tests.retrieval.conftest import ACTS, PLACES, SUBJECTS
+from training import encoders
+from training.encoders import EncoderTraining, train_encoder
+from training.heads import TrainingProgress
+from training.recipe import Recipe
 
 RECIPE = Recipe(name="tiny", epochs=2, batch=8, rate=3e-3, warm_up=2, selection=0.3, scale=5.0)
 

@@ -8,17 +8,17 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from hellofresh.errors import ConfigError, DataError, UnknownNameError
-from hellofresh.retrieval.corpora import RetrievalCorpus
-from hellofresh.retrieval.rerank import DenseScorer
-from hellofresh.retrieval.sparse import Bm25, SparseRetriever
-from hellofresh.retrieval.trained import read_head
-from hellofresh.training import heads
-from hellofresh.training.adam import AdamW, rate_at
-from hellofresh.training.examples import make_examples, split_for_selection
-from hellofresh.training.heads import HeadTraining, TrainingProgress, train_head
-from hellofresh.training.recipe import Recipe, load_recipe
+from hellofresh.core.errors import ConfigError, DataError, UnknownNameError
+from hellofresh.evidence.retrieval.corpora import RetrievalCorpus
+from hellofresh.evidence.retrieval.rerank import DenseScorer
+from hellofresh.evidence.retrieval.sparse import Bm25, SparseRetriever
+from hellofresh.evidence.retrieval.trained import read_head
 from tests.retrieval.test_dense import LetterEncoder
+from training import heads
+from training.adam import AdamW, rate_at
+from training.examples import make_examples, split_for_selection
+from training.heads import HeadTraining, TrainingProgress, train_head
+from training.recipe import Recipe, load_recipe
 
 RECIPE = Recipe(name="quick", epochs=4, batch=4, rate=0.01, warm_up=3, selection=0.3, lexical_rate=0.05, drawn_from=8)
 

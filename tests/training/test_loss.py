@@ -8,10 +8,10 @@ from importlib.util import find_spec
 import numpy as np
 import pytest
 
-from hellofresh.retrieval.trained import Head
-from hellofresh.training.heads import head_gradient
-from hellofresh.training.loss import reranker_loss
-from hellofresh.training.recipe import Recipe
+from hellofresh.evidence.retrieval.trained import Head
+from training.heads import head_gradient
+from training.loss import reranker_loss
+from training.recipe import Recipe
 
 
 def scalar_loss(
@@ -87,7 +87,7 @@ def test_the_gradient_of_a_head_is_the_slope_of_its_loss(*, logarithm: bool) -> 
 def test_the_loss_in_torch_equals_it_and_so_does_its_gradient(*, logarithm: bool) -> None:
     import torch
 
-    from hellofresh.training.encoders import torch_loss
+    from training.encoders import torch_loss
 
     random = np.random.default_rng(5)
     evidence, positives, negatives = random.normal(size=20), random.normal(size=(20, 4)), random.normal(size=(20, 3))

@@ -9,20 +9,20 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from hellofresh.errors import DataError, UsageError
-from hellofresh.files import read_json, write_json
+from hellofresh.core.errors import DataError, UsageError
+from hellofresh.core.files import read_json, write_json
 from hellofresh.rewards.base import Beside, LabelledResponse, RewardCase
 from hellofresh.rewards.card import RewardData, read_card
 from hellofresh.rewards.models import open_combined, open_reward
-from hellofresh.training import reward_encoders, rewards
-from hellofresh.training.heads import TrainingProgress
-from hellofresh.training.judged import divide, labels_of, measure
-from hellofresh.training.loss import balanced_cross_entropy, class_weights
-from hellofresh.training.recipe import RewardRecipe, load_recipe
-from hellofresh.training.reward_encoders import train_reward_encoder
-from hellofresh.training.rewards import RewardTraining, TrainedReward, train_reward
-from hellofresh.training.vectors import stored_vectors
 from tests.retrieval.test_dense import LetterEncoder
+from training import reward_encoders, rewards
+from training.heads import TrainingProgress
+from training.judged import divide, labels_of, measure
+from training.loss import balanced_cross_entropy, class_weights
+from training.recipe import RewardRecipe, load_recipe
+from training.reward_encoders import train_reward_encoder
+from training.rewards import RewardTraining, TrainedReward, train_reward
+from training.vectors import stored_vectors
 
 RECIPE = RewardRecipe(name="quick", epochs=12, batch=16, rate=0.02, warm_up=3)
 DATA = (RewardData(name="made.csv", sha256="0" * 64, importer="table", rows=160, positives=48),)

@@ -7,13 +7,13 @@ from pathlib import Path
 import pytest
 
 from collectors.datasets.judged import read_judged
-from hellofresh.files import sha256_text
-from hellofresh.retrieval.encoders import MiniLm
+from hellofresh.core.files import sha256_text
+from hellofresh.evidence.retrieval.encoders import MiniLm
 from hellofresh.rewards.base import Beside
 from hellofresh.rewards.card import RewardMeasure
-from hellofresh.training.recipe import RewardRecipe, load_recipe
-from hellofresh.training.rewards import RewardTraining, train_reward
 from tests.conftest import need
+from training.recipe import RewardRecipe, load_recipe
+from training.rewards import RewardTraining, train_reward
 
 DATA = Path(__file__).parents[2].parent / "shared/data"
 

@@ -8,10 +8,10 @@ from io import BytesIO
 
 import pytest
 
-from hellofresh.errors import UsageError
-from hellofresh.images import Image
-from hellofresh.retrieval.base import packaged_file
-from hellofresh.vision import RapidOcr
+from hellofresh.core.errors import UsageError
+from hellofresh.evidence.retrieval.base import packaged_file
+from hellofresh.evidence.vision import RapidOcr
+from hellofresh.tasks.images import Image
 
 pytest.importorskip("rapidocr")
 PIL = pytest.importorskip("PIL.Image")

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 from aiohttp import web
 
-from hellofresh.errors import ConfigError, RunError
-from hellofresh.images import Image, Media
-from hellofresh.vision.people import PEOPLE_KEY, PeopleService, open_people
+from hellofresh.core.errors import ConfigError, RunError
+from hellofresh.evidence.vision.people import PEOPLE_KEY, PeopleService, open_people
+from hellofresh.tasks.images import Image, Media
 
 MEDIA = Media("photo", "https://pics.example/1.jpg")
 

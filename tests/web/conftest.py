@@ -14,9 +14,9 @@ from typing import Any
 import pytest
 from aiohttp.abc import AbstractResolver
 
-from hellofresh.net.public import PublicHttp
-from hellofresh.web.excluded import ExcludedSources
-from hellofresh.web.fetch import PageFetcher, PageLimits
+from hellofresh.core.net.public import PublicHttp
+from hellofresh.evidence.web.excluded import ExcludedSources
+from hellofresh.evidence.web.fetch import PageFetcher, PageLimits
 
 PUBLIC = "93.184.215.14"
 

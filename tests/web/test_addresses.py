@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hellofresh.net.addresses import AddressError, PageAddress, is_public
-from hellofresh.web import PageStatus
+from hellofresh.core.net.addresses import AddressError, PageAddress, is_public
+from hellofresh.evidence.web import PageStatus
 
 PRIVATE = [
     "127.0.0.1", "127.1.2.3", "0.0.0.0", "0.1.2.3", "10.0.0.1", "172.16.0.1", "172.31.255.255", "192.168.1.1",

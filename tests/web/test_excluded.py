@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from hellofresh.errors import ConfigError
+from hellofresh.core.errors import ConfigError
+from hellofresh.evidence.web.excluded import ExcludedSources
 from hellofresh.tasks import get_task
-from hellofresh.web.excluded import ExcludedSources
 
 SOURCES = ExcludedSources.load(["B\u00fccher.example", "plain.example"])
 
@@ -76,7 +76,7 @@ def test_looking_up_suffixes_needs_no_network(monkeypatch: pytest.MonkeyPatch) -
     def refused(*_: object) -> None:
         raise AssertionError("a connection")
 
-    from hellofresh.web import excluded
+    from hellofresh.evidence.web import excluded
 
     excluded._by_public_suffix.cache_clear()
     monkeypatch.setattr("socket.socket.connect", refused)

@@ -14,9 +14,9 @@ from typing import Any
 
 import pytest
 
-from hellofresh.web import PageStatus
-from hellofresh.web._workers import Workers
-from hellofresh.web.fetch import FetchResult
+from hellofresh.evidence.web import PageStatus
+from hellofresh.evidence.web._workers import Workers
+from hellofresh.evidence.web.fetch import FetchResult
 
 MB = 1 << 20
 

@@ -11,13 +11,13 @@ from typing import Any
 import pytest
 
 from hellofresh.config import WebSettings
-from hellofresh.errors import ConfigError, RunError
-from hellofresh.net.retry import RetryPolicy
-from hellofresh.web import ImageSearch
-from hellofresh.web.excluded import ExcludedSources
-from hellofresh.web.search import ProviderAnswer
-from hellofresh.web.search.images import MOST_LINKS, PagedImageSearch, open_image_provider
-from hellofresh.web.store import StoredWeb, WebStore
+from hellofresh.core.errors import ConfigError, RunError
+from hellofresh.core.net.retry import RetryPolicy
+from hellofresh.evidence.web import ImageSearch
+from hellofresh.evidence.web.excluded import ExcludedSources
+from hellofresh.evidence.web.search import ProviderAnswer
+from hellofresh.evidence.web.search.images import MOST_LINKS, PagedImageSearch, open_image_provider
+from hellofresh.evidence.web.store import StoredWeb, WebStore
 
 KEY = "key-of-mine"
 PICTURE = "https://pics.example/a b.jpg?x=1&y"

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from hellofresh.errors import HelloFreshError
-from hellofresh.web import Found, PageStatus
-from hellofresh.web.documents import Corpus, CorpusReader
-from hellofresh.web.search.offline import Offline
+from hellofresh.core.errors import HelloFreshError
+from hellofresh.evidence.web import Found, PageStatus
+from hellofresh.evidence.web.documents import Corpus, CorpusReader
+from hellofresh.evidence.web.search.offline import Offline
 
 
 def search(corpus: Corpus, query: str, count: int = 10, before: date | None = None) -> Found:

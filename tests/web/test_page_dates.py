@@ -6,9 +6,9 @@ from datetime import UTC, datetime
 
 import pytest
 
-from hellofresh.web import end_of
-from hellofresh.web._dates import url_date, youngest
-from hellofresh.web.text import main_text
+from hellofresh.evidence.web import end_of
+from hellofresh.evidence.web._dates import url_date, youngest
+from hellofresh.evidence.web.text import main_text
 
 BODY = "<p>" + "The council met and spoke at length about the bridge. " * 20 + "</p>"
 PUBLISHED = '<meta property="article:published_time" content="{}">'

@@ -13,12 +13,12 @@ from typing import Any
 import pytest
 
 from hellofresh.config import Settings, WebSettings
-from hellofresh.errors import ConfigError, RunError
-from hellofresh.net.retry import RetryPolicy
-from hellofresh.web import Found, SearchResult
-from hellofresh.web.search import ProviderAnswer, open_provider
-from hellofresh.web.search._base import Hit, ranked
-from hellofresh.web.search.ddgs import Ddgs
+from hellofresh.core.errors import ConfigError, RunError
+from hellofresh.core.net.retry import RetryPolicy
+from hellofresh.evidence.web import Found, SearchResult
+from hellofresh.evidence.web.search import ProviderAnswer, open_provider
+from hellofresh.evidence.web.search._base import Hit, ranked
+from hellofresh.evidence.web.search.ddgs import Ddgs
 
 KEY = "key-of-mine"
 QUICK = RetryPolicy(attempts=3, timeout_s=20, deadline_s=60, first_s=0.01)

@@ -19,13 +19,13 @@ from typing import Any, TypeVar
 import pytest
 
 from hellofresh.config import WebSettings
-from hellofresh.errors import HelloFreshError, RunError
-from hellofresh.web import Found, PageStatus, SearchResult, Web, WebPage, open_web
-from hellofresh.web import store as store_module
-from hellofresh.web.documents import Corpus, CorpusReader
-from hellofresh.web.excluded import ExcludedSources
-from hellofresh.web.search import ProviderAnswer
-from hellofresh.web.store import StoredWeb, WebStore, user_agent
+from hellofresh.core.errors import HelloFreshError, RunError
+from hellofresh.evidence.web import Found, PageStatus, SearchResult, Web, WebPage, open_web
+from hellofresh.evidence.web import store as store_module
+from hellofresh.evidence.web.documents import Corpus, CorpusReader
+from hellofresh.evidence.web.excluded import ExcludedSources
+from hellofresh.evidence.web.search import ProviderAnswer
+from hellofresh.evidence.web.store import StoredWeb, WebStore, user_agent
 
 T = TypeVar("T")
 PARAGRAPH = "The river rose in the night and left its bed before the town was awake. " * 4
@@ -206,9 +206,9 @@ def test_every_page_has_its_time_body_and_hash_in_the_file(net: SimpleNamespace,
 WRITER = """
 import asyncio, sys
 from pathlib import Path
-from hellofresh.web import Found, WebPage, PageStatus, SearchResult
-from hellofresh.web.search import ProviderAnswer
-from hellofresh.web.store import WebStore
+from hellofresh.evidence.web import Found, WebPage, PageStatus, SearchResult
+from hellofresh.evidence.web.search import ProviderAnswer
+from hellofresh.evidence.web.store import WebStore
 class Provider:
     name, parameters = "p", {}
 async def run():

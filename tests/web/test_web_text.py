@@ -13,10 +13,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hellofresh.errors import RunError
-from hellofresh.web import _workers
-from hellofresh.web._extraction import Extraction, ExtractionError
-from hellofresh.web.text import clean, first_words, main_text
+from hellofresh.core.errors import RunError
+from hellofresh.evidence.web import _workers
+from hellofresh.evidence.web._extraction import Extraction, ExtractionError
+from hellofresh.evidence.web.text import clean, first_words, main_text
 
 PROSE = "The river rose in the night and left its bed before the town was awake. " * 6
 CLUTTER = (

@@ -19,8 +19,8 @@ from wiki import is_ready, served_wiki
 from world import DumpServer, Provider, World, prepare, write_history
 
 from hellofresh.cli import main
-from hellofresh.files import sha256_file
-from hellofresh.quarters import Quarter
+from hellofresh.core.files import sha256_file
+from hellofresh.core.quarters import Quarter
 from hellofresh.releases import CalendarRule
 
 QUARTERS = (Quarter(2024, 1), Quarter(2024, 2))

@@ -18,7 +18,7 @@ from hashlib import sha256
 from pathlib import Path
 
 from collectors.notes.dump.tables import HISTORY, NOTES, DumpTable
-from hellofresh.quarters import Quarter
+from hellofresh.core.quarters import Quarter
 
 LOCKED_AFTER = timedelta(days=14)
 THINGS = ("bridge", "lighthouse", "orchard", "tramway", "quarry", "windmill", "harbour", "glasshouse", "viaduct")

@@ -17,10 +17,10 @@ from pathlib import Path
 from collectors.notes.dump.shards import UNFINISHED, check_zip
 from collectors.notes.dump.snapshot import read_manifest, write_manifest
 from collectors.notes.dump.tables import ENROLLMENT, HISTORY, NOTES, RATINGS, DumpTable
-from hellofresh.candidates.rows import SourceFile
-from hellofresh.errors import SourceError, UsageError, WorkspaceError
-from hellofresh.net.lock import locked
-from hellofresh.net.transfer import DownloadPolicy, Transfer, download_session
+from hellofresh.core.errors import SourceError, UsageError, WorkspaceError
+from hellofresh.core.net.lock import locked
+from hellofresh.core.net.transfer import DownloadPolicy, Transfer, download_session
+from hellofresh.releases.candidates.rows import SourceFile
 
 __all__ = ["PUBLIC_URL", "DownloadPolicy", "DumpRequest", "DumpSnapshot", "download"]
 

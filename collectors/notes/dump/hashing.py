@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, cast
 
-from hellofresh.candidates.rows import SourceFile
-from hellofresh.errors import SourceError
+from hellofresh.core.errors import SourceError
+from hellofresh.releases.candidates.rows import SourceFile
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer

@@ -15,8 +15,8 @@ from typing import BinaryIO, NamedTuple
 
 import numpy as np
 
-from hellofresh.errors import SourceError
-from hellofresh.files import write_bytes
+from hellofresh.core.errors import SourceError
+from hellofresh.core.files import write_bytes
 
 __all__ = [
     "BLOCKS_KEPT",

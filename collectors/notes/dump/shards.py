@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO, cast
 
-from hellofresh.errors import SourceError, WorkspaceError
+from hellofresh.core.errors import SourceError, WorkspaceError
 
 __all__ = ["UNFINISHED", "Shard", "check_zip", "find_shards", "open_shard"]
 

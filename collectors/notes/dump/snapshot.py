@@ -17,9 +17,9 @@ from pydantic import Strict
 
 from collectors.notes.dump.shards import UNFINISHED
 from collectors.notes.dump.tables import RATINGS
-from hellofresh.candidates.rows import SourceFile
-from hellofresh.errors import DataError
-from hellofresh.files import read_model, sha256_file, write_json
+from hellofresh.core.errors import DataError
+from hellofresh.core.files import read_model, sha256_file, write_json
+from hellofresh.releases.candidates.rows import SourceFile
 
 __all__ = ["MANIFEST", "SnapshotManifest", "known_hashes", "newest_snapshot", "read_manifest", "write_manifest"]
 

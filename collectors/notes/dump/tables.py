@@ -32,7 +32,7 @@ from collectors.notes.dump.lines import (
 )
 from collectors.notes.dump.shards import Shard, find_shards, open_shard
 from collectors.notes.dump.sieve import SHORTEST_LINE, Sieve, SiftedLines
-from hellofresh.errors import SourceError, WorkspaceError
+from hellofresh.core.errors import SourceError, WorkspaceError
 
 __all__ = ["ENROLLMENT", "HISTORY", "NOTES", "RATINGS", "DumpTable", "TableReader", "WantedColumns"]
 

@@ -10,8 +10,8 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from collectors.notes.posts.found import snowflake_time
 from collectors.notes.posts.strict_json import load_object
-from hellofresh.errors import SourceError
-from hellofresh.quarters import parse_utc
+from hellofresh.core.errors import SourceError
+from hellofresh.core.quarters import parse_utc
 
 _SHOWN_NOTE = re.compile(r"birdwatch|community_?note", re.IGNORECASE)
 _LONG_DATE = re.compile(

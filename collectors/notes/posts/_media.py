@@ -7,8 +7,8 @@ from collections.abc import Iterable
 from typing import Any
 
 from collectors.notes.posts._answers import Several
-from hellofresh.images import Media, MediaKind
-from hellofresh.net.addresses import AddressError, PageAddress
+from hellofresh.core.net.addresses import AddressError, PageAddress
+from hellofresh.tasks.images import Media, MediaKind
 
 __all__ = ["media_in"]
 

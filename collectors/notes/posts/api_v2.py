@@ -16,7 +16,7 @@ from collectors.notes.posts._answers import AnswerPart, BadReply, Several, check
 from collectors.notes.posts._media import media_in
 from collectors.notes.posts.found import FoundPost, PostStatus
 from collectors.notes.posts.service import Manners, PostAnswer, PostRequest, Service, ServiceReply
-from hellofresh.files import canonical_json
+from hellofresh.core.files import canonical_json
 
 __all__ = ["API_V2", "ApiPost", "post_from_api"]
 

@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import NamedTuple, Self
 
 from collectors.notes.posts.service import ServiceReply
-from hellofresh.errors import SourceError, WorkspaceError
-from hellofresh.net.database import open_database
-from hellofresh.quarters import parse_utc, utc_text
+from hellofresh.core.errors import SourceError, WorkspaceError
+from hellofresh.core.net.database import open_database
+from hellofresh.core.quarters import parse_utc, utc_text
 
 __all__ = ["AnswerCache", "StoredAnswer"]
 

@@ -19,7 +19,7 @@ from collectors.notes.posts.cache import AnswerCache, StoredAnswer
 from collectors.notes.posts.fetch import GaveUp, ServiceClient, SetAside
 from collectors.notes.posts.found import FoundPost, PostSource, PostStatus
 from collectors.notes.posts.service import PostAnswer, Service
-from hellofresh.errors import SourceError
+from hellofresh.core.errors import SourceError
 
 __all__ = ["ChainedPosts", "Online"]
 

@@ -18,7 +18,7 @@ from collectors.notes.posts._answers import AnswerPart, BadReply, Several, check
 from collectors.notes.posts._media import media_in
 from collectors.notes.posts.found import FoundPost, PostStatus
 from collectors.notes.posts.service import PostRequest, Service, one_by_one
-from hellofresh.images import Media
+from hellofresh.tasks.images import Media
 
 __all__ = ["EMBED", "EmbedAnswer", "post_from_embed", "request_token"]
 

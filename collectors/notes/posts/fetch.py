@@ -14,11 +14,11 @@ import aiohttp
 from collectors.notes.posts._answers import BadReply
 from collectors.notes.posts.service import PostAnswer, Service, ServiceReply
 from hellofresh import __version__
-from hellofresh.errors import ConfigError, SourceError
-from hellofresh.net.http import HttpClient, HttpReply, LongReplyError, UnusableReplyError
-from hellofresh.net.keys import may_carry_key
-from hellofresh.net.rate import RateLimit
-from hellofresh.net.retry import TryAgain
+from hellofresh.core.errors import ConfigError, SourceError
+from hellofresh.core.net.http import HttpClient, HttpReply, LongReplyError, UnusableReplyError
+from hellofresh.core.net.keys import may_carry_key
+from hellofresh.core.net.rate import RateLimit
+from hellofresh.core.net.retry import TryAgain
 
 __all__ = ["GaveUp", "ServiceClient", "SetAside"]
 

@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from typing import Protocol
 
-from hellofresh.images import Media
+from hellofresh.tasks.images import Media
 
 __all__ = ["SNOWFLAKE_EPOCH_MS", "FoundPost", "PostSource", "PostStatus", "snowflake_time"]
 

@@ -15,7 +15,7 @@ from collectors.notes.posts._answers import AnswerPart, BadReply, Several, check
 from collectors.notes.posts._media import media_in
 from collectors.notes.posts.embed import tombstone_status
 from collectors.notes.posts.found import FoundPost, PostStatus
-from hellofresh.images import Media
+from hellofresh.tasks.images import Media
 
 __all__ = ["looks_like_graphql", "posts_from_graphql"]
 

@@ -17,7 +17,7 @@ from collectors.notes.posts.embed import EmbedAnswer, post_from_embed
 from collectors.notes.posts.found import FoundPost, PostStatus
 from collectors.notes.posts.graphql import looks_like_graphql, posts_from_graphql
 from collectors.notes.posts.strict_json import load_object, numbered_lines
-from hellofresh.errors import SourceError
+from hellofresh.core.errors import SourceError
 
 __all__ = ["LocalPosts"]
 

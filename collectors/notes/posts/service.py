@@ -9,8 +9,8 @@ from typing import Any
 
 from collectors.notes.posts._answers import load_reply
 from collectors.notes.posts.found import FoundPost
-from hellofresh.files import canonical_json
-from hellofresh.net.retry import RetryPolicy
+from hellofresh.core.files import canonical_json
+from hellofresh.core.net.retry import RetryPolicy
 
 __all__ = ["Manners", "PostAnswer", "PostRequest", "Service", "ServiceReply", "one_by_one"]
 

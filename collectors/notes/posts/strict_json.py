@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NoReturn
 
-from hellofresh.errors import SourceError
+from hellofresh.core.errors import SourceError
 
 _LONGEST_LINE = 16 * 2**20
 

@@ -12,7 +12,7 @@ from enum import StrEnum
 import polars as pl
 
 from collectors.notes.dump.tables import WantedColumns
-from hellofresh.errors import SourceError
+from hellofresh.core.errors import SourceError
 
 __all__ = ["DAY_MS", "LABELS", "LabelSource", "NoteState", "history_columns", "settle", "still_open"]
 

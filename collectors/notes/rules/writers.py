@@ -9,7 +9,7 @@ from __future__ import annotations
 import polars as pl
 
 from collectors.notes.dump.tables import ENROLLMENT, TableReader, WantedColumns
-from hellofresh.errors import SourceError
+from hellofresh.core.errors import SourceError
 
 __all__ = ["AI_STATES", "AUTHOR", "COLLABORATIVE", "flag_writers"]
 

@@ -8,8 +8,8 @@ import threading
 from pathlib import Path
 from typing import Self
 
-from hellofresh.errors import WorkspaceError
-from hellofresh.net.database import open_database
+from hellofresh.core.errors import WorkspaceError
+from hellofresh.core.net.database import open_database
 
 __all__ = ["WikiAnswers"]
 

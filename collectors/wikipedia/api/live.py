@@ -25,9 +25,9 @@ from collectors.wikipedia.collect import _collection, _Found, _take, _Task
 from collectors.wikipedia.rules.history import Revision, WikiPage, collapse_runs
 from collectors.wikipedia.rules.stability import Decision, Follower
 from collectors.wikipedia.settings import EditsSettings
-from hellofresh.candidates.rows import Collection, SourceFile
-from hellofresh.errors import SourceError
-from hellofresh.quarters import Quarter, utc_text
+from hellofresh.core.errors import SourceError
+from hellofresh.core.quarters import Quarter, utc_text
+from hellofresh.releases.candidates.rows import Collection, SourceFile
 
 __all__ = ["collect_live"]
 

@@ -4,8 +4,8 @@ What it keeps to: https://foundation.wikimedia.org/wiki/Policy:User-Agent_policy
 https://www.mediawiki.org/wiki/API:Etiquette (few requests at once) and
 https://www.mediawiki.org/wiki/Manual:Maxlag_parameter (step back while the wiki's databases lag behind).
 
-It is built on requests, not on `hellofresh.net.http`: mwclient needs that, and histories come packed, at a fifth of
-their size, as the etiquette asks.
+It is built on requests, not on `hellofresh.core.net.http`: mwclient needs that, and histories come packed, at a fifth
+of their size, as the etiquette asks.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ import requests
 
 from collectors.wikipedia.api.source import check_contact
 from hellofresh import __version__
-from hellofresh.errors import ConfigError, SourceError
-from hellofresh.net.rate import RateLimit
-from hellofresh.net.retry import PASSING, RetryPolicy
-from hellofresh.net.retry_after import retry_after_s
+from hellofresh.core.errors import ConfigError, SourceError
+from hellofresh.core.net.rate import RateLimit
+from hellofresh.core.net.retry import PASSING, RetryPolicy
+from hellofresh.core.net.retry_after import retry_after_s
 
 __all__ = ["Clock", "PoliteSession", "WikiLimits"]
 

@@ -19,9 +19,9 @@ from collectors.wikipedia.api.answers import WikiAnswers
 from collectors.wikipedia.api.polite import PoliteSession
 from collectors.wikipedia.api.source import Window
 from collectors.wikipedia.rules.history import Revision, WikiPage
-from hellofresh.errors import SourceError
-from hellofresh.files import canonical_json
-from hellofresh.quarters import utc_text
+from hellofresh.core.errors import SourceError
+from hellofresh.core.files import canonical_json
+from hellofresh.core.quarters import utc_text
 
 __all__ = ["REVERTED", "RecentChange", "WikiSite"]
 

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
-from hellofresh.errors import ConfigError, UsageError
-from hellofresh.quarters import Quarter, utc_text
+from hellofresh.core.errors import ConfigError, UsageError
+from hellofresh.core.quarters import Quarter, utc_text
 
 __all__ = ["EditSampling", "LiveSource", "Window", "check_contact", "read_titles"]
 

@@ -21,7 +21,7 @@ from xml.parsers import expat
 
 from collectors.wikipedia.dump.sevenzip import open_seven_zip
 from collectors.wikipedia.rules.history import Revision, WikiPage
-from hellofresh.errors import SourceError
+from hellofresh.core.errors import SourceError
 
 __all__ = ["ExportReader", "read_pages"]
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from threading import Thread
 from typing import Any, BinaryIO, cast
 
-from hellofresh.errors import SourceError, UsageError
+from hellofresh.core.errors import SourceError, UsageError
 
 __all__ = ["THREAD", "open_seven_zip"]
 

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable
 from pathlib import Path
 
-from hellofresh.errors import SourceError, UsageError
+from hellofresh.core.errors import SourceError, UsageError
 
 __all__ = ["published_sha256", "shards"]
 

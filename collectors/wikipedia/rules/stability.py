@@ -32,7 +32,7 @@ from collectors.wikipedia.rules.edits import (
 from collectors.wikipedia.rules.history import Revision
 from collectors.wikipedia.rules.wikitext import Snapshot, Splitter
 from collectors.wikipedia.settings import EditsSettings
-from hellofresh.quarters import Quarter
+from hellofresh.core.quarters import Quarter
 
 __all__ = ["MEANINGS", "Decision", "Fate", "Follower", "decide"]
 

@@ -6,8 +6,8 @@ import argparse
 from pathlib import Path
 
 from hellofresh.cli.arguments.shared import Subparsers, add_command, add_group
-from hellofresh.editions import Edition, parse_edition
-from hellofresh.errors import UsageError
+from hellofresh.core.editions import Edition, parse_edition
+from hellofresh.core.errors import UsageError
 
 __all__ = ["add_judge", "add_rate"]
 

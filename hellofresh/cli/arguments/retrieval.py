@@ -10,7 +10,7 @@ from hellofresh.cli.arguments.shared import Subparsers, add_command, add_group, 
 __all__ = ["FORMATS", "add_calibrate", "add_corpus"]
 
 FORMATS = ("check-covid", "scifact", "beir", "cord-19", "litcovid", "jsonl")
-"""As in `hellofresh.retrieval.sources`, which help must not wait for; a test compares them."""
+"""As in `hellofresh.evidence.retrieval.sources`, which help must not wait for; a test compares them."""
 
 
 def add_corpus(nouns: Subparsers) -> None:

@@ -8,9 +8,9 @@ from datetime import date
 from pathlib import Path
 from typing import Protocol
 
-from hellofresh.editions import Edition, parse_edition
-from hellofresh.errors import UsageError
-from hellofresh.quarters import Quarter
+from hellofresh.core.editions import Edition, parse_edition
+from hellofresh.core.errors import UsageError
+from hellofresh.core.quarters import Quarter
 
 __all__ = [
     "Subparsers",

@@ -10,8 +10,8 @@ from collectors.claims.download import fetch_feed
 from collectors.jobs import claims_job
 from hellofresh.cli._output import CommandOutput
 from hellofresh.cli.collect.commands import finish
-from hellofresh.errors import UsageError
-from hellofresh.workspace import Workspace
+from hellofresh.core.errors import UsageError
+from hellofresh.core.workspace import Workspace
 
 __all__ = ["collect_claims"]
 

@@ -9,7 +9,6 @@ from tempfile import TemporaryDirectory
 
 from collectors import notes
 from collectors.jobs import edits_job, live_edits_job, notes_job
-from hellofresh.candidates.collection import CollectionJob, CollectionReport, collect_quarter, explain_quarter
 from hellofresh.cli._output import CommandOutput
 from hellofresh.cli._show import show_collected
 from hellofresh.cli.archive import fetch_snapshot
@@ -17,10 +16,11 @@ from hellofresh.cli.collect.edits import rule
 from hellofresh.cli.collect.posts import notes_source
 from hellofresh.cli.collect.wiki import live_source
 from hellofresh.config import Settings
-from hellofresh.errors import UsageError
-from hellofresh.web.pictures import open_pictures
-from hellofresh.web.store import user_agent
-from hellofresh.workspace import Workspace
+from hellofresh.core.errors import UsageError
+from hellofresh.core.workspace import Workspace
+from hellofresh.evidence.web.pictures import open_pictures
+from hellofresh.evidence.web.store import user_agent
+from hellofresh.releases.candidates.collection import CollectionJob, CollectionReport, collect_quarter, explain_quarter
 
 __all__ = ["collect_edits", "collect_illustrated_notes", "collect_noted_posts", "collect_notes", "finish", "run_job"]
 

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from collectors.notes import SERVICES, NotesSource, Online
 from hellofresh.config import PostsSettings
-from hellofresh.errors import UnknownNameError, UsageError
-from hellofresh.workspace import Workspace
+from hellofresh.core.errors import UnknownNameError, UsageError
+from hellofresh.core.workspace import Workspace
 
 __all__ = ["notes_source"]
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from collectors.wikipedia.api.source import EditSampling, LiveSource, check_contact, read_titles
 from hellofresh.config import WikiSourceSettings
-from hellofresh.errors import UsageError
+from hellofresh.core.errors import UsageError
 
 __all__ = ["live_source"]
 

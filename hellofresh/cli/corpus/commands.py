@@ -9,18 +9,15 @@ from itertools import pairwise
 from pathlib import Path
 
 from collectors.datasets.own_claims import read_claims
-from hellofresh.candidates.evidence import claim_candidates, evidence_candidates
-from hellofresh.candidates.rows import Collection, SourceFile
 from hellofresh.cli._output import CommandOutput
-from hellofresh.editions import Frozen
-from hellofresh.errors import UsageError
-from hellofresh.executors import cluster_pool, process_pool
-from hellofresh.files import canonical_json, sha256_file, sha256_text, write_bytes
-from hellofresh.outputs import Ranking
-from hellofresh.releases.build.frozen import DatasetSource, freeze
-from hellofresh.retrieval.base import Retriever
-from hellofresh.retrieval.comparison import ComparedRetriever, RetrieverComparison, compare_retrievers
-from hellofresh.retrieval.corpora import (
+from hellofresh.core.editions import Frozen
+from hellofresh.core.errors import UsageError
+from hellofresh.core.executors import cluster_pool, process_pool
+from hellofresh.core.files import canonical_json, sha256_file, sha256_text, write_bytes
+from hellofresh.core.workspace import Workspace
+from hellofresh.evidence.retrieval.base import Retriever
+from hellofresh.evidence.retrieval.comparison import ComparedRetriever, RetrieverComparison, compare_retrievers
+from hellofresh.evidence.retrieval.corpora import (
     CorpusManifest,
     RetrievalCorpus,
     check_corpus,
@@ -28,16 +25,19 @@ from hellofresh.retrieval.corpora import (
     open_corpus,
     write_corpus,
 )
-from hellofresh.retrieval.documents import CorpusDocument
-from hellofresh.retrieval.judgements import read_qrels
-from hellofresh.retrieval.pools import PoolRule, pool_documents
-from hellofresh.retrieval.rerank import FIRST_STAGE
-from hellofresh.retrieval.retrievers import Opening, open_retriever
-from hellofresh.retrieval.sources import open_source
+from hellofresh.evidence.retrieval.documents import CorpusDocument
+from hellofresh.evidence.retrieval.judgements import read_qrels
+from hellofresh.evidence.retrieval.pools import PoolRule, pool_documents
+from hellofresh.evidence.retrieval.rerank import FIRST_STAGE
+from hellofresh.evidence.retrieval.retrievers import Opening, open_retriever
+from hellofresh.evidence.retrieval.sources import open_source
+from hellofresh.releases.candidates.evidence import claim_candidates, evidence_candidates
+from hellofresh.releases.candidates.rows import Collection, SourceFile
+from hellofresh.releases.draw.frozen import DatasetSource, freeze
 from hellofresh.stats import Interval
 from hellofresh.stats.retrieval import METRICS
 from hellofresh.tasks import EvidenceQuery, Task, get_task
-from hellofresh.workspace import Workspace
+from hellofresh.tasks.outputs import Ranking
 
 __all__ = ["build", "check", "compare", "freeze_split", "import_corpus", "index", "search", "show"]
 

@@ -7,19 +7,19 @@ from dataclasses import asdict, dataclass, replace
 from datetime import UTC, date, datetime, time, timedelta
 from pathlib import Path
 
-from hellofresh.calendar import CalendarRule
 from hellofresh.cli.release import pipeline
-from hellofresh.clock import now
 from hellofresh.config import Settings
-from hellofresh.files import read_model, write_json
-from hellofresh.quarters import Quarter, parse_utc, utc_text
-from hellofresh.regimes import REGIMES, regimes_for
+from hellofresh.core.calendar import CalendarRule
+from hellofresh.core.clock import now
+from hellofresh.core.files import read_model, write_json
+from hellofresh.core.quarters import Quarter, parse_utc, utc_text
+from hellofresh.core.workspace import Workspace
 from hellofresh.releases import Phase, state_of
 from hellofresh.releases.life.manifest import read_manifest
 from hellofresh.runs.evaluate import Evaluation
 from hellofresh.runs.record import read_record
+from hellofresh.runs.regimes import REGIMES, regimes_for
 from hellofresh.tasks import get_task
-from hellofresh.workspace import Workspace
 
 __all__ = [
     "DAYS_WAITED",

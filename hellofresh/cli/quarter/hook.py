@@ -8,9 +8,9 @@ import os
 
 import aiohttp
 
-from hellofresh.errors import ConfigError, SourceError
-from hellofresh.net.http import HttpClient, UnusableReplyError
-from hellofresh.net.keys import may_carry_key
+from hellofresh.core.errors import ConfigError, SourceError
+from hellofresh.core.net.http import HttpClient, UnusableReplyError
+from hellofresh.core.net.keys import may_carry_key
 
 __all__ = ["post_summary"]
 

@@ -21,7 +21,6 @@ from pathlib import Path
 from collectors import notes
 from collectors.notes.dump.download import PUBLIC_URL, DumpRequest, download
 from collectors.notes.dump.snapshot import newest_snapshot
-from hellofresh.board.build import build_board
 from hellofresh.cli._analyses import analyse_scored
 from hellofresh.cli._output import CommandOutput
 from hellofresh.cli.evaluate import run_evaluation
@@ -37,15 +36,17 @@ from hellofresh.cli.quarter.due import (
 from hellofresh.cli.quarter.hook import post_summary
 from hellofresh.cli.release import pipeline
 from hellofresh.cli.release.prospective import run_lane
-from hellofresh.clock import now
 from hellofresh.config import Settings
-from hellofresh.editions import Edition
-from hellofresh.errors import HelloFreshError, RunError
-from hellofresh.files import sweep_leftovers, write_bytes
-from hellofresh.net.lock import locked
-from hellofresh.quarters import Quarter, utc_text
+from hellofresh.core.clock import now
+from hellofresh.core.editions import Edition
+from hellofresh.core.errors import HelloFreshError, RunError
+from hellofresh.core.files import sweep_leftovers, write_bytes
+from hellofresh.core.net.lock import locked
+from hellofresh.core.quarters import Quarter, utc_text
+from hellofresh.core.workspace import Workspace
 from hellofresh.releases import hydrate, reveal, state_of
 from hellofresh.releases.publish import Hub, publish_to_hub
+from hellofresh.results.board.build import build_board
 from hellofresh.results.reveal import publish_results
 from hellofresh.results.scores import score_quarter
 from hellofresh.runs.evaluate import Evaluation, foresee, is_finished
@@ -54,7 +55,6 @@ from hellofresh.submissions.inbox.accept import collect_inbox
 from hellofresh.submissions.inbox.arrivals import VARIABLE, Inbox
 from hellofresh.submissions.intake.released import due_in
 from hellofresh.tasks import get_task
-from hellofresh.workspace import Workspace
 
 __all__ = ["run"]
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 import argparse
 
 from hellofresh.cli._output import CommandOutput
-from hellofresh.clock import now
 from hellofresh.config import Settings
-from hellofresh.editions import quarters_of
-from hellofresh.quarters import Quarter, utc_text
+from hellofresh.core.clock import now
+from hellofresh.core.editions import quarters_of
+from hellofresh.core.quarters import Quarter, utc_text
+from hellofresh.core.workspace import Workspace
 from hellofresh.releases import QuarterState, state_of
-from hellofresh.samples import to_json
 from hellofresh.tasks import TASKS, get_task
-from hellofresh.workspace import Workspace
+from hellofresh.tasks.samples import to_json
 
 __all__ = ["status"]
 

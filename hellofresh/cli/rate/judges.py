@@ -7,11 +7,12 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 
 from hellofresh.cli._output import CommandOutput, duration
-from hellofresh.errors import UsageError
-from hellofresh.net.public import PublicHttp
-from hellofresh.ratings.classifiers import SMOKE_TEST, classify_study
-from hellofresh.ratings.judge_regime import JudgeSettings
-from hellofresh.ratings.judges import (
+from hellofresh.core.errors import UsageError
+from hellofresh.core.net.public import PublicHttp
+from hellofresh.core.workspace import Workspace
+from hellofresh.judging.classifiers import SMOKE_TEST, classify_study
+from hellofresh.judging.judge_regime import JudgeSettings
+from hellofresh.judging.judges import (
     RANKS_FROM,
     JudgeBias,
     JudgeQuality,
@@ -20,7 +21,7 @@ from hellofresh.ratings.judges import (
     known_judges,
     powered_means,
 )
-from hellofresh.ratings.model_judge import (
+from hellofresh.judging.model_judge import (
     Judging,
     PairChoice,
     foresee_judging,
@@ -29,13 +30,12 @@ from hellofresh.ratings.model_judge import (
     keep_ratings,
     read_pairs,
 )
-from hellofresh.ratings.rubric import load_rubric
-from hellofresh.ratings.rules import RULES, judge_links
-from hellofresh.ratings.study import RatedStudy, read_responses, read_study
-from hellofresh.samples import to_json
+from hellofresh.judging.rubric import load_rubric
+from hellofresh.judging.rules import RULES, judge_links
+from hellofresh.judging.study import RatedStudy, read_responses, read_study
 from hellofresh.stats.judging import PoweredMean
 from hellofresh.stats.multiway import ClusteredMean
-from hellofresh.workspace import Workspace
+from hellofresh.tasks.samples import to_json
 
 __all__ = ["run_classify", "run_judge", "run_judges", "run_links"]
 

@@ -8,12 +8,11 @@ import sys
 from collections import Counter
 
 from hellofresh.cli._output import CommandOutput
-from hellofresh.errors import UsageError
-from hellofresh.files import read_models, write_jsonl
-from hellofresh.images import media_of
-from hellofresh.outputs import Response
-from hellofresh.quarters import utc_text
-from hellofresh.ratings.people import (
+from hellofresh.core.errors import UsageError
+from hellofresh.core.files import read_models, write_jsonl
+from hellofresh.core.quarters import utc_text
+from hellofresh.core.workspace import Workspace
+from hellofresh.judging.people import (
     SystemResponse,
     assign,
     close_study,
@@ -22,16 +21,17 @@ from hellofresh.ratings.people import (
     page_folder,
     progress,
 )
-from hellofresh.ratings.references import reference_responses
-from hellofresh.ratings.study import StudySample
-from hellofresh.ratings.table import StudyFiles
+from hellofresh.judging.references import reference_responses
+from hellofresh.judging.study import StudySample
+from hellofresh.judging.table import StudyFiles
 from hellofresh.releases import load_release
 from hellofresh.results.entries import Entry, entry_of_run
 from hellofresh.results.rated_entries import rated_names
 from hellofresh.runs import find_run
-from hellofresh.samples import Sample, to_json
 from hellofresh.tasks import Task, get_task
-from hellofresh.workspace import Workspace
+from hellofresh.tasks.images import media_of
+from hellofresh.tasks.outputs import Response
+from hellofresh.tasks.samples import Sample, to_json
 
 __all__ = ["run_assign", "run_close", "run_export", "run_prepare", "run_serve"]
 

@@ -9,17 +9,17 @@ from itertools import groupby
 import polars as pl
 
 from hellofresh.cli._output import CommandOutput
-from hellofresh.ratings.agreement import CriterionAgreement, agreement_by_criterion
-from hellofresh.ratings.comparison import Form, PairTest, compare_systems, of_systems, option_shares, system_means
-from hellofresh.ratings.rubric import Criterion
-from hellofresh.ratings.study import RatedStudy, read_samples, read_study
+from hellofresh.core.workspace import Workspace
+from hellofresh.judging.agreement import CriterionAgreement, agreement_by_criterion
+from hellofresh.judging.comparison import Form, PairTest, compare_systems, of_systems, option_shares, system_means
+from hellofresh.judging.rubric import Criterion
+from hellofresh.judging.study import RatedStudy, read_samples, read_study
 from hellofresh.releases import load_release
 from hellofresh.results.rated import RatedStanding, rated_standings
-from hellofresh.samples import to_json
 from hellofresh.stats.agreement import Weighting
 from hellofresh.stats.multiway import ClusteredMean
 from hellofresh.tasks import get_task
-from hellofresh.workspace import Workspace
+from hellofresh.tasks.samples import to_json
 
 __all__ = ["run_agreement", "run_report", "run_standings", "show_standings"]
 

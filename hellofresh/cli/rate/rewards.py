@@ -10,23 +10,23 @@ import polars as pl
 
 from collectors.datasets.judged import read_responses_column
 from hellofresh.cli._output import CommandOutput
-from hellofresh.errors import UsageError
-from hellofresh.files import read_models
-from hellofresh.ratings.model_judge import keep_ratings
-from hellofresh.ratings.people import SystemResponse
-from hellofresh.ratings.reward_judges import JudgedSystems, judge_by_rewards, judge_name, reward_ratings
-from hellofresh.ratings.study import RatedStudy
-from hellofresh.ratings.table import JudgeKind
+from hellofresh.core.errors import UsageError
+from hellofresh.core.files import read_models
+from hellofresh.core.workspace import Workspace
+from hellofresh.evidence.retrieval.evidence import find_evidence
+from hellofresh.judging.model_judge import keep_ratings
+from hellofresh.judging.people import SystemResponse
+from hellofresh.judging.reward_judges import JudgedSystems, judge_by_rewards, judge_name, reward_ratings
+from hellofresh.judging.study import RatedStudy
+from hellofresh.judging.table import JudgeKind
 from hellofresh.releases import Release, load_release
 from hellofresh.results.entries import entries_of_runs
 from hellofresh.results.response_study import responses_of, study_of_responses
-from hellofresh.retrieval.evidence import find_evidence
 from hellofresh.rewards.card import RewardCard, read_card
 from hellofresh.rewards.models import open_combined
 from hellofresh.stats.multiway import ClusteredMean
 from hellofresh.tasks import EvidenceQuery, get_task
 from hellofresh.tasks.claim_responses import RUBRIC
-from hellofresh.workspace import Workspace
 
 __all__ = ["run"]
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import argparse
 
 from hellofresh.cli._output import CommandOutput
-from hellofresh.ratings.imports import MUSE_EDITION, import_muse
-from hellofresh.ratings.muse import read_muse
-from hellofresh.ratings.table import RatingPhase
-from hellofresh.workspace import Workspace
+from hellofresh.core.workspace import Workspace
+from hellofresh.judging.imports import MUSE_EDITION, import_muse
+from hellofresh.judging.muse import read_muse
+from hellofresh.judging.table import RatingPhase
 
 __all__ = ["run_import_muse"]
 

@@ -9,9 +9,9 @@ from hellofresh.cli._show import show_built
 from hellofresh.cli.release import pipeline as _path
 from hellofresh.cli.release.prospective import ready_tasks
 from hellofresh.config import Settings
-from hellofresh.errors import ReleaseError
+from hellofresh.core.errors import ReleaseError
+from hellofresh.core.workspace import Workspace
 from hellofresh.releases import build_release
-from hellofresh.workspace import Workspace
 
 __all__ = ["build", "run"]
 

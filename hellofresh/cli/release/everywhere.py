@@ -7,23 +7,23 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from hellofresh.board.build import build_board
-from hellofresh.candidates.collection import amend_account
-from hellofresh.candidates.rows import read_candidates
-from hellofresh.clock import now
-from hellofresh.editions import Edition
-from hellofresh.erasure import LEAST, Erasure, find_files
-from hellofresh.errors import DataError, UsageError
-from hellofresh.files import canonical_json, read_jsonl, sha256_text
-from hellofresh.quarters import Quarter
-from hellofresh.releases.build.prospective import prospective_splits
+from hellofresh.core.clock import now
+from hellofresh.core.editions import Edition
+from hellofresh.core.errors import DataError, UsageError
+from hellofresh.core.files import canonical_json, read_jsonl, sha256_text
+from hellofresh.core.quarters import Quarter
+from hellofresh.core.stages import Stage
+from hellofresh.core.workspace import Workspace
+from hellofresh.releases.candidates.collection import amend_account
+from hellofresh.releases.candidates.rows import read_candidates
+from hellofresh.releases.draw.prospective import prospective_splits
+from hellofresh.releases.erasure import LEAST, Erasure, find_files
 from hellofresh.releases.publish import publish_to_folder
+from hellofresh.results.board.build import build_board
 from hellofresh.runs.journal import Journal
 from hellofresh.runs.plan import is_running
-from hellofresh.samples import Sample
-from hellofresh.stages import Stage
 from hellofresh.tasks import TASKS, Task, get_task
-from hellofresh.workspace import Workspace
+from hellofresh.tasks.samples import Sample
 
 __all__ = ["Everywhere", "Holders"]
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import argparse
 
+from hellofresh.api.harnesses.lm_eval_folder import write_folder
 from hellofresh.cli._output import CommandOutput
-from hellofresh.harnesses.lm_eval_folder import write_folder
+from hellofresh.core.workspace import Workspace
 from hellofresh.tasks import get_task
-from hellofresh.workspace import Workspace
 
 __all__ = ["export"]
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from hellofresh.editions import Edition
-from hellofresh.files import canonical_json, read_jsonl
-from hellofresh.images import media_of
-from hellofresh.samples import MAIN
+from hellofresh.core.editions import Edition
+from hellofresh.core.files import canonical_json, read_jsonl
+from hellofresh.core.workspace import Workspace
 from hellofresh.tasks import Task
-from hellofresh.workspace import Workspace
+from hellofresh.tasks.images import media_of
+from hellofresh.tasks.samples import MAIN
 
 __all__ = ["forget_pictures"]
 
@@ -24,7 +24,7 @@ def forget_pictures(
     """
     if not workspace.pictures.is_dir():
         return
-    from hellofresh.web.pictures import PictureCache  # with the way to the web, which few takedowns need
+    from hellofresh.evidence.web.pictures import PictureCache  # with the way to the web, which few takedowns need
 
     below = "" if split == MAIN else split
     texts = [workspace.private(edition, task.name) / below / "samples.jsonl", workspace.hydrated(edition, task.name)]

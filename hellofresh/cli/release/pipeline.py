@@ -14,8 +14,6 @@ from collectors.jobs import bundled_jobs, edits_job, live_edits_job, notes_job
 from collectors.notes.dump.download import PUBLIC_URL
 from collectors.notes.dump.snapshot import newest_snapshot
 from collectors.wikipedia.api.source import LiveSource
-from hellofresh.board.build import build_board
-from hellofresh.candidates.collection import CollectionJob
 from hellofresh.cli._analyses import analyse_scored
 from hellofresh.cli._output import CommandOutput
 from hellofresh.cli._show import show_built, summarise_collected
@@ -27,16 +25,18 @@ from hellofresh.cli.release.pictures import forget_pictures
 from hellofresh.cli.release.prospective import draw, run_lane
 from hellofresh.cli.release.publish import show_published
 from hellofresh.cli.score import run_score
-from hellofresh.clock import now
 from hellofresh.config import NotesSourceSettings, Settings
-from hellofresh.editions import Edition, Frozen
-from hellofresh.errors import ConfigError, DataError, HelloFreshError, ReleaseError, UnknownNameError, UsageError
-from hellofresh.quarters import Quarter
+from hellofresh.core.clock import now
+from hellofresh.core.editions import Edition, Frozen
+from hellofresh.core.errors import ConfigError, DataError, HelloFreshError, ReleaseError, UnknownNameError, UsageError
+from hellofresh.core.quarters import Quarter
+from hellofresh.core.workspace import Workspace
 from hellofresh.releases import Built, build_release, gone_samples, labels_are_public, reveal, take_down
+from hellofresh.releases.candidates.collection import CollectionJob
 from hellofresh.releases.publish import publish_to_folder
+from hellofresh.results.board.build import build_board
 from hellofresh.runs.evaluate import Evaluation
 from hellofresh.tasks import Task, get_task
-from hellofresh.workspace import Workspace
 
 __all__ = [
     "LEAVES_OUT",

@@ -9,10 +9,11 @@ from pathlib import Path
 from hellofresh.cli._output import CommandOutput
 from hellofresh.cli.evaluate import run_evaluation
 from hellofresh.cli.score import run_score_prospective
-from hellofresh.clock import now
 from hellofresh.config import ReleaseSettings, Settings
-from hellofresh.errors import HelloFreshError, ReleaseError
-from hellofresh.quarters import Quarter, utc_text
+from hellofresh.core.clock import now
+from hellofresh.core.errors import HelloFreshError, ReleaseError
+from hellofresh.core.quarters import Quarter, utc_text
+from hellofresh.core.workspace import Workspace
 from hellofresh.releases import (
     Prospective,
     ResolutionReport,
@@ -22,9 +23,8 @@ from hellofresh.releases import (
     resolve,
 )
 from hellofresh.runs.evaluate import Evaluation
-from hellofresh.samples import to_json
 from hellofresh.tasks import TASKS, Task, get_task
-from hellofresh.workspace import Workspace
+from hellofresh.tasks.samples import to_json
 
 __all__ = ["draw", "draw_split", "ready_tasks", "resolve_split", "run_lane"]
 

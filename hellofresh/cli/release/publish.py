@@ -6,10 +6,10 @@ import argparse
 from pathlib import Path
 
 from hellofresh.cli._output import CommandOutput
-from hellofresh.clock import now
+from hellofresh.core.clock import now
+from hellofresh.core.workspace import Workspace
 from hellofresh.releases.publish import Hub, Publication, publish_to_folder, publish_to_hub
-from hellofresh.samples import to_json
-from hellofresh.workspace import Workspace
+from hellofresh.tasks.samples import to_json
 
 __all__ = ["publish", "show_published"]
 

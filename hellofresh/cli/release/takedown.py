@@ -10,13 +10,13 @@ from hellofresh.cli._output import CommandOutput
 from hellofresh.cli.release.everywhere import Everywhere, Holders
 from hellofresh.cli.release.pictures import forget_pictures
 from hellofresh.cli.score import run_score, run_score_prospective
-from hellofresh.clock import now
-from hellofresh.editions import Edition
-from hellofresh.errors import UsageError
+from hellofresh.core.clock import now
+from hellofresh.core.editions import Edition
+from hellofresh.core.errors import UsageError
+from hellofresh.core.workspace import Workspace
 from hellofresh.releases import TakedownReport, find_sample, gone_samples, take_down
-from hellofresh.samples import to_json
 from hellofresh.tasks import get_task
-from hellofresh.workspace import Workspace
+from hellofresh.tasks.samples import to_json
 
 __all__ = ["takedown"]
 

@@ -9,9 +9,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from hellofresh.cli._output import CommandOutput
-from hellofresh.clock import now
-from hellofresh.editions import parse_edition
-from hellofresh.errors import HelloFreshError, UsageError
+from hellofresh.core.clock import now
+from hellofresh.core.editions import parse_edition
+from hellofresh.core.errors import HelloFreshError, UsageError
+from hellofresh.core.workspace import Workspace
 from hellofresh.releases.verify import (
     Check,
     FigureName,
@@ -24,10 +25,9 @@ from hellofresh.releases.verify import (
     repeat_checks,
     verify_release,
 )
-from hellofresh.samples import to_json
 from hellofresh.submissions import MAIN, PROSPECTIVE_SPLIT, EntryOutcome, Submission, standings
 from hellofresh.submissions.intake.released import due_in
-from hellofresh.workspace import Workspace
+from hellofresh.tasks.samples import to_json
 
 __all__ = ["verify"]
 

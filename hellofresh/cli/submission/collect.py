@@ -8,11 +8,11 @@ from functools import cache
 from pathlib import Path
 
 from hellofresh.cli._output import CommandOutput
-from hellofresh.errors import UsageError
-from hellofresh.quarters import utc_text
-from hellofresh.samples import to_json
+from hellofresh.core.errors import UsageError
+from hellofresh.core.quarters import utc_text
 from hellofresh.submissions.inbox.accept import ArrivalReport, DueOf, collect_inbox
 from hellofresh.submissions.inbox.arrivals import VARIABLE, Inbox
+from hellofresh.tasks.samples import to_json
 
 __all__ = ["run"]
 

@@ -13,13 +13,13 @@ from hellofresh.cli._show import show_scored
 from hellofresh.cli.submission import collect as _collect
 from hellofresh.cli.submission import new as _new_submission
 from hellofresh.cli.submission import review as _review
-from hellofresh.clock import now
-from hellofresh.editions import Edition, parse_edition
-from hellofresh.errors import SubmissionError, UsageError
-from hellofresh.quarters import utc_text
-from hellofresh.ratings.references import about_copied_responses
+from hellofresh.core.clock import now
+from hellofresh.core.editions import Edition, parse_edition
+from hellofresh.core.errors import SubmissionError, UsageError
+from hellofresh.core.quarters import utc_text
+from hellofresh.core.workspace import Workspace
+from hellofresh.judging.references import about_copied_responses
 from hellofresh.results.scores import ScoredSplit, score_submission
-from hellofresh.samples import to_json
 from hellofresh.submissions import (
     MAIN,
     PROSPECTIVE_SPLIT,
@@ -44,7 +44,7 @@ from hellofresh.submissions import (
 from hellofresh.submissions.intake.predictions import predictions_file, read_predictions
 from hellofresh.submissions.intake.released import due_in, edition_with, fetch_due
 from hellofresh.submissions.review.pull_request import merged_at
-from hellofresh.workspace import Workspace
+from hellofresh.tasks.samples import to_json
 
 __all__ = [
     "add",

@@ -12,10 +12,10 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from hellofresh.cli._output import CommandOutput
-from hellofresh.clock import now
-from hellofresh.editions import Edition, parse_edition
-from hellofresh.errors import SubmissionError, UnknownNameError, UsageError
-from hellofresh.files import write_bytes, write_jsonl
+from hellofresh.core.clock import now
+from hellofresh.core.editions import Edition, parse_edition
+from hellofresh.core.errors import SubmissionError, UnknownNameError, UsageError
+from hellofresh.core.files import write_bytes, write_jsonl
 from hellofresh.runs.record import prediction_row
 from hellofresh.submissions import Due, SystemInfo, known_teams, look_alike
 from hellofresh.submissions.intake.content import problems
@@ -46,7 +46,7 @@ def from_inspect(options: argparse.Namespace, output: CommandOutput, find_due: C
         SubmissionError: if the log is none of a task of ours, or as `run`.
     """
     need_inspect()
-    from hellofresh.harnesses.inspect_logs import read_log
+    from hellofresh.api.harnesses.inspect_logs import read_log
 
     system = read_log(options.log)
     options.name, options.model = options.name or system.model.split("/")[-1], options.model or [system.model]

@@ -9,11 +9,11 @@ from contextlib import suppress
 from pathlib import Path
 
 from hellofresh.cli._output import CommandOutput
-from hellofresh.editions import Edition, parse_edition
-from hellofresh.errors import HelloFreshError, UsageError, WorkspaceError
-from hellofresh.samples import to_json
+from hellofresh.core.editions import Edition, parse_edition
+from hellofresh.core.errors import HelloFreshError, UsageError, WorkspaceError
 from hellofresh.submissions import MAIN, PROSPECTIVE_SPLIT, SPLITS, Due, Fault, SubmissionSplit
 from hellofresh.submissions.review.pull_request import ReviewedEntry, ReviewReport, changes_between, review
+from hellofresh.tasks.samples import to_json
 
 __all__ = ["markdown", "run"]
 

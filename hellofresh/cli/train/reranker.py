@@ -9,20 +9,20 @@ from itertools import product
 from pathlib import Path
 
 from hellofresh.cli._output import CommandOutput, duration
-from hellofresh.errors import UsageError
-from hellofresh.figures.charts import Axis, Chart, Figure, Mark, Series
-from hellofresh.figures.image import need_converter, render
-from hellofresh.files import write_bytes, write_json
-from hellofresh.retrieval.base import Retriever
-from hellofresh.retrieval.comparison import RetrieverComparison, compare_retrievers
-from hellofresh.retrieval.corpora import RetrievalCorpus, open_corpus
-from hellofresh.retrieval.encoders import MINILM
-from hellofresh.retrieval.retrievers import Opening, dense_scorer, open_retriever
-from hellofresh.retrieval.sparse import Bm25, SparseRetriever
-from hellofresh.training.encoders import EncoderTraining, train_encoder
-from hellofresh.training.heads import HeadTraining, TrainedHead, TrainingProgress, train_head
-from hellofresh.training.recipe import Recipe, change_recipe, load_recipe
-from hellofresh.workspace import Workspace
+from hellofresh.core.errors import UsageError
+from hellofresh.core.files import write_bytes, write_json
+from hellofresh.core.workspace import Workspace
+from hellofresh.evidence.retrieval.base import Retriever
+from hellofresh.evidence.retrieval.comparison import RetrieverComparison, compare_retrievers
+from hellofresh.evidence.retrieval.corpora import RetrievalCorpus, open_corpus
+from hellofresh.evidence.retrieval.encoders import MINILM
+from hellofresh.evidence.retrieval.retrievers import Opening, dense_scorer, open_retriever
+from hellofresh.evidence.retrieval.sparse import Bm25, SparseRetriever
+from hellofresh.results.figures.charts import Axis, Chart, Figure, Mark, Series
+from hellofresh.results.figures.image import need_converter, render
+from training.encoders import EncoderTraining, train_encoder
+from training.heads import HeadTraining, TrainedHead, TrainingProgress, train_head
+from training.recipe import Recipe, change_recipe, load_recipe
 
 __all__ = ["run"]
 

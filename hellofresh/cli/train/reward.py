@@ -9,13 +9,13 @@ from pathlib import Path
 
 from collectors.datasets.judged import IMPORTERS, JudgedFile, read_judged
 from hellofresh.cli._output import CommandOutput, duration
-from hellofresh.errors import UnknownNameError, UsageError
-from hellofresh.retrieval.encoders import MINILM, open_encoder
+from hellofresh.core.errors import UnknownNameError, UsageError
+from hellofresh.core.workspace import Workspace
+from hellofresh.evidence.retrieval.encoders import MINILM, open_encoder
 from hellofresh.rewards.base import Beside
-from hellofresh.training.heads import TrainingProgress
-from hellofresh.training.recipe import RewardRecipe, change_recipe, load_recipe
-from hellofresh.training.rewards import RewardTraining, TrainedReward, train_reward
-from hellofresh.workspace import Workspace
+from training.heads import TrainingProgress
+from training.recipe import RewardRecipe, change_recipe, load_recipe
+from training.rewards import RewardTraining, TrainedReward, train_reward
 
 __all__ = ["run"]
 
@@ -42,7 +42,7 @@ def run(options: argparse.Namespace, output: CommandOutput) -> int:
             encoder = open_encoder(MINILM)
             found = train_reward(training, encoder, folder, vectors=root / "vectors", progress=progress, line=bar.line)
         else:
-            from hellofresh.training.reward_encoders import train_reward_encoder
+            from training.reward_encoders import train_reward_encoder
 
             found = train_reward_encoder(training, options.model, folder, progress)
     _print(found, output)

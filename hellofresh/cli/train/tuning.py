@@ -9,10 +9,11 @@ from dataclasses import asdict, replace
 from typing import TypeVar
 
 from hellofresh.cli._output import CommandOutput, duration
+from hellofresh.core.net.lock import locked
+from hellofresh.core.workspace import Workspace
+from hellofresh.evidence.retrieval.encoders import HUB
 from hellofresh.models.local import LOCAL_FOLDER
-from hellofresh.net.lock import locked
-from hellofresh.retrieval.encoders import HUB
-from hellofresh.training.recipe import (
+from training.recipe import (
     PreferenceRecipe,
     RewardedRecipe,
     SftRecipe,
@@ -20,11 +21,10 @@ from hellofresh.training.recipe import (
     change_recipe,
     load_recipe,
 )
-from hellofresh.training.tuning.base_models import find_base
-from hellofresh.training.tuning.curves import LogRow, known_values
-from hellofresh.training.tuning.libraries import chosen_device, need_libraries
-from hellofresh.training.tuning.runs import FinishedTuning, Tuning
-from hellofresh.workspace import Workspace
+from training.tuning.base_models import find_base
+from training.tuning.curves import LogRow, known_values
+from training.tuning.libraries import chosen_device, need_libraries
+from training.tuning.runs import FinishedTuning, Tuning
 
 __all__ = ["dpo", "grpo", "ppo", "rloo", "sft"]
 
@@ -33,7 +33,7 @@ _Recipe = TypeVar("_Recipe", bound=TuningRecipe)
 
 def sft(options: argparse.Namespace, output: CommandOutput) -> int:
     recipe, tuning = _begin(options, "sft", SftRecipe, output)
-    from hellofresh.training.tuning.supervised import tune_supervised
+    from training.tuning.supervised import tune_supervised
 
     return _run(tuning, lambda: tune_supervised(tuning, recipe), output)
 
@@ -56,8 +56,8 @@ def ppo(options: argparse.Namespace, output: CommandOutput) -> int:
 
 def _by_rewards(options: argparse.Namespace, method: str, output: CommandOutput) -> int:
     recipe, tuning = _begin(options, method, RewardedRecipe, output)
-    from hellofresh.training.tuning import rewards
-    from hellofresh.training.tuning.rewarded import tune_by_rewards
+    from training.tuning import rewards
+    from training.tuning.rewarded import tune_by_rewards
 
     found = rewards.open_rewards(options.rewards, options.judge, recipe)
     tuning = replace(tuning, rewards=found.identity)
@@ -66,8 +66,8 @@ def _by_rewards(options: argparse.Namespace, method: str, output: CommandOutput)
 
 def dpo(options: argparse.Namespace, output: CommandOutput) -> int:
     recipe, tuning = _begin(options, "dpo", PreferenceRecipe, output)
-    from hellofresh.training.tuning import rewards
-    from hellofresh.training.tuning.preferences import tune_by_preferences
+    from training.tuning import rewards
+    from training.tuning.preferences import tune_by_preferences
 
     found = rewards.open_rewards(options.rewards, rewards.RULES, recipe)
     tuning = replace(tuning, rewards=found.identity)

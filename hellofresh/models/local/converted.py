@@ -28,8 +28,8 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-from hellofresh.errors import DataError, UsageError, WorkspaceError
-from hellofresh.files import read_model, sha256_file, write_json
+from hellofresh.core.errors import DataError, UsageError, WorkspaceError
+from hellofresh.core.files import read_model, sha256_file, write_json
 
 __all__ = [
     "DETOKENIZER",

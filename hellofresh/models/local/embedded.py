@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from hellofresh.errors import RunError, UsageError
+from hellofresh.core.errors import RunError, UsageError
 from hellofresh.models.base import Answer, Finish, Message, ModelSpec, Request, Sampling
 from hellofresh.models.local.converted import WEIGHTS_SHA256, converted, engine_versions, find_weights
 

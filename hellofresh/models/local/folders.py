@@ -16,8 +16,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from hellofresh.errors import DataError, RunError, UsageError
-from hellofresh.files import canonical_json, read_json, sha256_file, sha256_text
+from hellofresh.core.errors import DataError, RunError, UsageError
+from hellofresh.core.files import canonical_json, read_json, sha256_file, sha256_text
 from hellofresh.models.base import Answer, Finish, Message, ModelSpec, Request, Sampling
 from hellofresh.models.local import LOCAL_FOLDER
 

@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from hellofresh.images import Image
+from hellofresh.core.net.http import HttpReply
 from hellofresh.models._endpoint import Abilities, Endpoint
 from hellofresh.models._http import ModelHttp, bad_reply
 from hellofresh.models.base import Answer, CallError, Finish, Message, ModelSpec, Request, Tool, ToolCall
@@ -24,7 +24,7 @@ from hellofresh.models.providers.chat_wire import (
     whole_calls,
 )
 from hellofresh.models.providers.statuses import refusal
-from hellofresh.net.http import HttpReply
+from hellofresh.tasks.images import Image
 
 __all__ = ["AnthropicModel"]
 

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from yarl import URL
 
-from hellofresh.errors import ConfigError
+from hellofresh.core.errors import ConfigError
+from hellofresh.core.net.keys import may_carry_key
 from hellofresh.models._endpoint import Abilities, Endpoint
 from hellofresh.models._http import ModelHttp
 from hellofresh.models.base import Answer, ModelSpec, Request
 from hellofresh.models.providers.chat_wire import failure, payload, read_reply, whole_calls
-from hellofresh.net.keys import may_carry_key
 
 __all__ = ["ChatModel"]
 

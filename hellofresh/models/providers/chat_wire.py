@@ -13,10 +13,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NoReturn
 
-from hellofresh.images import Image
 from hellofresh.models._endpoint import Abilities
 from hellofresh.models.base import Answer, CallError, Finish, Message, Request, Tool, ToolCall
 from hellofresh.models.providers.statuses import refusal
+from hellofresh.tasks.images import Image
 
 __all__ = [
     "addresses_in",

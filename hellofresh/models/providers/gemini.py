@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any
 import aiohttp
 from pydantic import ValidationError
 
-from hellofresh.errors import UsageError
+from hellofresh.core.errors import UsageError
+from hellofresh.core.net.retry_after import retry_after_s
 from hellofresh.models._endpoint import Abilities, Endpoint
 from hellofresh.models._http import bad_reply
 from hellofresh.models.base import Answer, CallError, Finish, Message, ModelSpec, Request, ToolCall
@@ -28,7 +29,6 @@ from hellofresh.models.providers.chat_wire import (
     whole_calls,
 )
 from hellofresh.models.providers.statuses import refusal
-from hellofresh.net.retry_after import retry_after_s
 
 if TYPE_CHECKING:
     from google.genai.errors import APIError

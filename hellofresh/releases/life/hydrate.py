@@ -6,12 +6,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
 
-from hellofresh.editions import Edition
-from hellofresh.files import write_jsonl
+from hellofresh.core.editions import Edition
+from hellofresh.core.files import write_jsonl
+from hellofresh.core.workspace import Workspace
 from hellofresh.releases.life.load import load_public
-from hellofresh.samples import Sample, to_json
 from hellofresh.tasks import Task
-from hellofresh.workspace import Workspace
+from hellofresh.tasks.samples import Sample, to_json
 
 __all__ = ["Fill", "Hydration", "UnfilledSample", "hydrate"]
 

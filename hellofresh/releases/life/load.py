@@ -10,16 +10,16 @@ from typing import TypeVar, cast
 
 from pydantic import BaseModel, ConfigDict, NonNegativeInt, ValidationError
 
-from hellofresh.calendar import Calendar
-from hellofresh.editions import Edition, quarter_of
-from hellofresh.errors import ReleaseError
-from hellofresh.files import read_jsonl, sha256_file, sha256_text
-from hellofresh.releases.build.escrow import commitment_of
+from hellofresh.core.calendar import Calendar
+from hellofresh.core.editions import Edition, quarter_of
+from hellofresh.core.errors import ReleaseError
+from hellofresh.core.files import read_jsonl, sha256_file, sha256_text
+from hellofresh.core.workspace import Workspace
+from hellofresh.releases.draw.escrow import commitment_of
 from hellofresh.releases.life.manifest import MANIFEST, Manifest, calendar_of, read_manifest
 from hellofresh.releases.life.tombstones import read_tombstones
-from hellofresh.samples import Fact, Label, Sample
 from hellofresh.tasks import Task
-from hellofresh.workspace import Workspace
+from hellofresh.tasks.samples import Fact, Label, Sample
 
 __all__ = ["Release", "facts_of", "load_labels", "load_public", "load_release", "split_of"]
 

@@ -22,11 +22,9 @@ from pydantic import (
     field_validator,
 )
 
-from hellofresh.calendar import Calendar
-from hellofresh.candidates.account import CollectionFacts
-from hellofresh.candidates.rows import SourceFile
-from hellofresh.errors import DataError, ReleaseError
-from hellofresh.files import (
+from hellofresh.core.calendar import Calendar
+from hellofresh.core.errors import DataError, ReleaseError
+from hellofresh.core.files import (
     BadJsonError,
     canonical_json,
     sha256_file,
@@ -35,8 +33,10 @@ from hellofresh.files import (
     write_bytes,
     write_json,
 )
+from hellofresh.releases.candidates.account import CollectionFacts
+from hellofresh.releases.candidates.rows import SourceFile
 from hellofresh.releases.life.tombstones import Tombstone
-from hellofresh.samples import EditionName
+from hellofresh.tasks.samples import EditionName
 
 __all__ = [
     "BUNDLED",

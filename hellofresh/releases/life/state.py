@@ -9,12 +9,14 @@ from datetime import datetime
 from enum import StrEnum
 from pathlib import Path
 
-from hellofresh.calendar import Calendar, CalendarRule
-from hellofresh.clock import Event
-from hellofresh.editions import Edition
-from hellofresh.errors import DataError, ReleaseError
-from hellofresh.files import read_jsonl, sha256_text, write_jsonl
-from hellofresh.quarters import Quarter, parse_utc, utc_text
+from hellofresh.core.calendar import Calendar, CalendarRule
+from hellofresh.core.clock import Event
+from hellofresh.core.editions import Edition
+from hellofresh.core.errors import DataError, ReleaseError
+from hellofresh.core.files import read_jsonl, sha256_text, write_jsonl
+from hellofresh.core.quarters import Quarter, parse_utc, utc_text
+from hellofresh.core.stages import Stage
+from hellofresh.core.workspace import Workspace
 from hellofresh.releases.life.load import load_labels
 from hellofresh.releases.life.manifest import (
     DRAW_KEY,
@@ -27,9 +29,7 @@ from hellofresh.releases.life.manifest import (
     read_counts,
     read_manifest,
 )
-from hellofresh.stages import Stage
 from hellofresh.tasks import Task
-from hellofresh.workspace import Workspace
 
 __all__ = ["Phase", "QuarterState", "labels_are_public", "phase_of", "release_events", "reveal", "state_of"]
 

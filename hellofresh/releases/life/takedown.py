@@ -8,16 +8,16 @@ from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
-from hellofresh.editions import Edition, is_edition, parse_edition
-from hellofresh.errors import ReleaseError, UsageError
-from hellofresh.files import read_ids, read_jsonl, read_models, write_jsonl
-from hellofresh.quarters import utc_text
+from hellofresh.core.editions import Edition, is_edition, parse_edition
+from hellofresh.core.errors import ReleaseError, UsageError
+from hellofresh.core.files import read_ids, read_jsonl, read_models, write_jsonl
+from hellofresh.core.quarters import utc_text
+from hellofresh.core.stages import Stage
+from hellofresh.core.workspace import Workspace
 from hellofresh.releases.life.manifest import Manifest, amend_manifest, file_entry, read_manifest
 from hellofresh.releases.life.tombstones import TOMBSTONES, Tombstone, read_tombstones, to_rows
-from hellofresh.samples import MAIN, PROSPECTIVE
-from hellofresh.stages import Stage
 from hellofresh.tasks import TASKS, Task, get_task
-from hellofresh.workspace import Workspace
+from hellofresh.tasks.samples import MAIN, PROSPECTIVE
 
 __all__ = ["TakedownReport", "find_sample", "gone_samples", "take_down"]
 

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from hellofresh.errors import ReleaseError
-from hellofresh.files import read_jsonl
+from hellofresh.core.errors import ReleaseError
+from hellofresh.core.files import read_jsonl
 
 __all__ = ["TOMBSTONES", "Tombstone", "read_tombstones", "to_rows"]
 

@@ -7,14 +7,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 
-from hellofresh.errors import ReleaseError
-from hellofresh.files import sha256_file, write_bytes, write_json
+from hellofresh.core.errors import ReleaseError
+from hellofresh.core.files import sha256_file, write_bytes, write_json
+from hellofresh.core.stages import input_key
 from hellofresh.releases.publish._card import card
 from hellofresh.releases.publish._corpora import SearchedCorpus
 from hellofresh.releases.publish._croissant import croissant
 from hellofresh.releases.publish._parts import ACCOUNT, PublishedAccount, PublishedFile, PublishedPart
 from hellofresh.releases.publish._tables import write_table
-from hellofresh.stages import input_key
 
 __all__ = ["FORMAT", "build", "copy_file", "key_of"]
 

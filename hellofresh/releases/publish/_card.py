@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import PurePosixPath
 
-from hellofresh.files import read_jsonl
+from hellofresh.core.files import read_jsonl
 from hellofresh.releases.life.manifest import calendar_of
 from hellofresh.releases.publish._corpora import SearchedCorpus, licences_in
 from hellofresh.releases.publish._front import front_matter, title_of

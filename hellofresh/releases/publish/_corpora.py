@@ -7,13 +7,13 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
-from hellofresh.errors import HelloFreshError
-from hellofresh.files import read_jsonl
-from hellofresh.outputs import Ranking
+from hellofresh.core.errors import HelloFreshError
+from hellofresh.core.files import read_jsonl
+from hellofresh.core.workspace import Workspace
+from hellofresh.evidence.retrieval.corpora import RetrievalCorpus, open_corpus
 from hellofresh.releases.publish._parts import PublishedPart
 from hellofresh.releases.publish._tables import Column
-from hellofresh.retrieval.corpora import RetrievalCorpus, open_corpus
-from hellofresh.workspace import Workspace
+from hellofresh.tasks.outputs import Ranking
 
 __all__ = ["CORPUS_COLUMNS", "SearchedCorpus", "licences_in", "searched_corpora", "searched_corpus"]
 

@@ -6,12 +6,12 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import PurePosixPath
 
-from hellofresh.outputs import Output, Ranking, Response
 from hellofresh.releases.publish._corpora import CORPUS_COLUMNS, SearchedCorpus
 from hellofresh.releases.publish._parts import PublishedPart
 from hellofresh.releases.publish._tables import Column, answer_columns, columns_of
 from hellofresh.releases.publish._texts import LICENCES
 from hellofresh.tasks import Task
+from hellofresh.tasks.outputs import Output, Ranking, Response
 
 __all__ = ["front_matter", "title_of"]
 

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hellofresh import __version__
-from hellofresh.errors import HelloFreshError, ReleaseError, UsageError
+from hellofresh.core.errors import HelloFreshError, ReleaseError, UsageError
 
 if TYPE_CHECKING:
     from httpx2 import Client

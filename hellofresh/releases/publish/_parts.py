@@ -7,16 +7,16 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path, PurePosixPath
 
-from hellofresh.editions import Edition, split_name
-from hellofresh.errors import ReleaseError
-from hellofresh.files import read_jsonl, sha256_file
-from hellofresh.outputs import Ranking
-from hellofresh.releases.build.prospective import OUTCOMES, PROSPECTIVE, prospective_splits
+from hellofresh.core.editions import Edition, split_name
+from hellofresh.core.errors import ReleaseError
+from hellofresh.core.files import read_jsonl, sha256_file
+from hellofresh.core.workspace import Workspace
+from hellofresh.releases.draw.prospective import OUTCOMES, PROSPECTIVE, prospective_splits
 from hellofresh.releases.life.manifest import MANIFEST, Manifest, calendar_of, read_manifest, read_version
 from hellofresh.releases.life.state import Phase, phase_of
 from hellofresh.releases.publish._tables import Column, answer_columns, columns_of
 from hellofresh.tasks import Task, get_task, relevance_of
-from hellofresh.workspace import Workspace
+from hellofresh.tasks.outputs import Ranking
 
 __all__ = ["ACCOUNT", "PublishedAccount", "PublishedFile", "PublishedPart", "opened_parts"]
 

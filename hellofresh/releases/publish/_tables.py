@@ -11,9 +11,9 @@ from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 import polars as pl
 
-from hellofresh.outputs import Ranking
-from hellofresh.parquet import write_parquet
+from hellofresh.core.parquet import write_parquet
 from hellofresh.tasks import Task
+from hellofresh.tasks.outputs import Ranking
 
 __all__ = ["Column", "answer_columns", "columns_of", "write_table"]
 

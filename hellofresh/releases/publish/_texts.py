@@ -7,7 +7,7 @@ from importlib.resources import files
 
 from pydantic import BaseModel, ConfigDict, TypeAdapter
 
-from hellofresh.files import parse_toml
+from hellofresh.core.files import parse_toml
 
 __all__ = ["LICENCES", "CardTexts", "DataStatement", "card_texts", "has_statement", "statement_on"]
 

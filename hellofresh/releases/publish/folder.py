@@ -10,13 +10,13 @@ from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
-from hellofresh.editions import Edition
-from hellofresh.errors import DataError, ReleaseError, UsageError, WorkspaceError
-from hellofresh.files import read_json, read_model, sha256_file, temporary_prefix
+from hellofresh.core.editions import Edition
+from hellofresh.core.errors import DataError, ReleaseError, UsageError, WorkspaceError
+from hellofresh.core.files import read_json, read_model, sha256_file, temporary_prefix
+from hellofresh.core.workspace import Workspace
 from hellofresh.releases.publish._build import build, key_of
 from hellofresh.releases.publish._corpora import searched_corpora
 from hellofresh.releases.publish._parts import ACCOUNT, PublishedAccount, PublishedFile, PublishedPart, opened_parts
-from hellofresh.workspace import Workspace
 
 __all__ = ["Publication", "publish_to_folder"]
 

@@ -14,16 +14,16 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 
-from hellofresh.editions import Edition
-from hellofresh.errors import UsageError
-from hellofresh.files import sha256_file
-from hellofresh.net.keys import may_carry_key
+from hellofresh.core.editions import Edition
+from hellofresh.core.errors import UsageError
+from hellofresh.core.files import sha256_file
+from hellofresh.core.net.keys import may_carry_key
+from hellofresh.core.workspace import Workspace
 from hellofresh.releases.publish._build import build
 from hellofresh.releases.publish._corpora import searched_corpora
 from hellofresh.releases.publish._hub_repository import HubRepository, StoredFile, git_blob_id
 from hellofresh.releases.publish._parts import PublishedPart, opened_parts
 from hellofresh.releases.publish.folder import Publication, refuse_to_lose
-from hellofresh.workspace import Workspace
 
 __all__ = ["Hub", "publish_to_hub"]
 

@@ -7,9 +7,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from hellofresh.errors import UsageError
-from hellofresh.files import strict_json
-from hellofresh.releases.build.prospective import OUTCOMES
+from hellofresh.core.errors import UsageError
+from hellofresh.core.files import strict_json
+from hellofresh.releases.draw.prospective import OUTCOMES
 from hellofresh.releases.life.manifest import PREVIOUS, REVEALED
 from hellofresh.releases.life.tombstones import TOMBSTONES
 from hellofresh.releases.verify.content import Content, read_content, score_rows

@@ -14,16 +14,16 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import AliasChoices, BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-from hellofresh.editions import ALL_ROWS
-from hellofresh.errors import DataError
-from hellofresh.files import MAX_DEPTH, canonical_json, sha256_text, strict_json
-from hellofresh.quarters import Quarter
-from hellofresh.releases.build.escrow import commitment_of
-from hellofresh.releases.build.prospective import OUTCOMES, PROSPECTIVE
+from hellofresh.core.editions import ALL_ROWS
+from hellofresh.core.errors import DataError
+from hellofresh.core.files import MAX_DEPTH, canonical_json, sha256_text, strict_json
+from hellofresh.core.quarters import Quarter
+from hellofresh.releases.draw.escrow import commitment_of
+from hellofresh.releases.draw.prospective import OUTCOMES, PROSPECTIVE
 from hellofresh.releases.life.tombstones import TOMBSTONES
 from hellofresh.releases.verify.files import CheckedManifest
-from hellofresh.samples import Sample, to_json
 from hellofresh.tasks import TASKS, Task
+from hellofresh.tasks.samples import Sample, to_json
 
 __all__ = ["Answers", "Content", "EntryName", "ScoreRow", "read_content", "score_rows"]
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from hellofresh.releases.build.prospective import PROSPECTIVE
+from hellofresh.releases.draw.prospective import PROSPECTIVE
 from hellofresh.releases.verify.content import Answers, Content, EntryName, ScoreRow
 from hellofresh.releases.verify.files import CheckedManifest
 

@@ -6,8 +6,8 @@ import asyncio
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from hellofresh.errors import ReleaseError, UsageError
-from hellofresh.net.below import BelowError, FilesBelow, files_below
+from hellofresh.core.errors import ReleaseError, UsageError
+from hellofresh.core.net.below import BelowError, FilesBelow, files_below
 from hellofresh.releases.life.manifest import PREVIOUS
 from hellofresh.releases.verify.files import (
     MANIFEST,

@@ -10,7 +10,7 @@ from math import isclose
 import numpy as np
 from numpy.typing import NDArray
 
-from hellofresh.errors import UsageError
+from hellofresh.core.errors import UsageError
 from hellofresh.releases.verify.content import Content, EntryName, ScoreRow
 from hellofresh.releases.verify.entries import Descriptions, Handover, handed_in_faults
 from hellofresh.releases.verify.files import CheckedManifest

@@ -10,9 +10,9 @@ from typing import Literal
 
 from pydantic import AliasChoices, BaseModel, ConfigDict, Field, ValidationError
 
-from hellofresh.files import canonical_json, sha256_file, sha256_text, strict_json
-from hellofresh.quarters import parse_utc
-from hellofresh.releases.build.prospective import OUTCOMES, PROSPECTIVE
+from hellofresh.core.files import canonical_json, sha256_file, sha256_text, strict_json
+from hellofresh.core.quarters import parse_utc
+from hellofresh.releases.draw.prospective import OUTCOMES, PROSPECTIVE
 from hellofresh.releases.life.manifest import PREVIOUS
 
 __all__ = [

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from pathlib import Path
 
-from hellofresh.releases.build.prospective import PROSPECTIVE
+from hellofresh.releases.draw.prospective import PROSPECTIVE
 from hellofresh.releases.life.tombstones import TOMBSTONES
 from hellofresh.releases.verify.content import MAX_LINE_BYTES
 from hellofresh.releases.verify.files import EDITION, MANIFEST, read_manifest

@@ -16,11 +16,11 @@ from datetime import datetime
 from pathlib import Path
 from typing import Literal
 
-from hellofresh.clock import now
-from hellofresh.editions import Edition
-from hellofresh.errors import DataError, SubmissionError, UsageError
-from hellofresh.files import write_bytes
-from hellofresh.quarters import utc_text
+from hellofresh.core.clock import now
+from hellofresh.core.editions import Edition
+from hellofresh.core.errors import DataError, SubmissionError, UsageError
+from hellofresh.core.files import write_bytes
+from hellofresh.core.quarters import utc_text
 from hellofresh.submissions.inbox.arrivals import LEAST_HASH, Arrival, Inbox
 from hellofresh.submissions.intake.check import Submission, as_error, inspect_submission
 from hellofresh.submissions.intake.due import Due

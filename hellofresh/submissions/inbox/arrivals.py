@@ -21,11 +21,11 @@ from typing import Annotated, Self
 
 from pydantic import BaseModel, ConfigDict, Field, PositiveInt, StringConstraints, ValidationError
 
-from hellofresh.clock import Event, check_clock, now
-from hellofresh.errors import ConfigError, DataError, SubmissionError, WorkspaceError
-from hellofresh.files import parse_toml, read_json, write_bytes, write_json
-from hellofresh.net.lock import locked
-from hellofresh.quarters import utc_text
+from hellofresh.core.clock import Event, check_clock, now
+from hellofresh.core.errors import ConfigError, DataError, SubmissionError, WorkspaceError
+from hellofresh.core.files import parse_toml, read_json, write_bytes, write_json
+from hellofresh.core.net.lock import locked
+from hellofresh.core.quarters import utc_text
 from hellofresh.submissions.inbox.visits import WINDOW, Visit, Visits
 from hellofresh.submissions.intake.check import Submission
 from hellofresh.submissions.intake.content import problems

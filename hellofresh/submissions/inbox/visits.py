@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
 
-from hellofresh.files import write_bytes, write_json
-from hellofresh.quarters import parse_utc, utc_text
+from hellofresh.core.files import write_bytes, write_json
+from hellofresh.core.quarters import parse_utc, utc_text
 
 __all__ = ["WINDOW", "Visit", "Visits"]
 

@@ -9,10 +9,10 @@ from datetime import datetime
 from itertools import islice
 from pathlib import Path
 
-from hellofresh.clock import now
-from hellofresh.editions import Edition
-from hellofresh.errors import SubmissionError
-from hellofresh.files import canonical_json, sha256_text
+from hellofresh.core.clock import now
+from hellofresh.core.editions import Edition
+from hellofresh.core.errors import SubmissionError
+from hellofresh.core.files import canonical_json, sha256_text
 from hellofresh.submissions.intake.faults import MAX_FAULTS, Fault
 from hellofresh.submissions.intake.names import FOLDER_NAME, vendor_in
 from hellofresh.submissions.intake.predictions import (

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from hellofresh.files import BadJsonError, strict_json
+from hellofresh.core.files import BadJsonError, strict_json
 from hellofresh.submissions.intake.faults import MAX_FAULTS, Fault
 
 __all__ = ["BadJsonError", "problems", "read_plain", "strict_json"]

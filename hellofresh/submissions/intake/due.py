@@ -9,10 +9,10 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
-from hellofresh.calendar import Calendar
-from hellofresh.editions import Edition
-from hellofresh.errors import SubmissionError
-from hellofresh.quarters import utc_text
+from hellofresh.core.calendar import Calendar
+from hellofresh.core.editions import Edition
+from hellofresh.core.errors import SubmissionError
+from hellofresh.core.quarters import utc_text
 from hellofresh.submissions.intake.splits import MAIN, SubmissionSplit
 
 __all__ = ["Due", "check_time"]

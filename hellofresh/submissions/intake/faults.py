@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from hellofresh.files import MAX_DEPTH
+from hellofresh.core.files import MAX_DEPTH
 
 __all__ = ["MAX_BYTES", "MAX_DEPTH", "MAX_FAULTS", "MAX_INFO_BYTES", "MAX_LINE_BYTES", "MAX_RECEIPT_BYTES", "Fault"]
 

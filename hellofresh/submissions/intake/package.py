@@ -6,7 +6,7 @@ import io
 import zipfile
 from collections.abc import Mapping
 
-from hellofresh.files import canonical_json
+from hellofresh.core.files import canonical_json
 from hellofresh.submissions.intake.check import Submission
 from hellofresh.submissions.intake.predictions import canonical_row
 from hellofresh.submissions.intake.splits import MAIN, SubmissionSplit

@@ -19,11 +19,11 @@ from pydantic import (
     model_validator,
 )
 
-from hellofresh.outputs import Choice, Output, Ranking, Response, Status
 from hellofresh.submissions.intake.content import BadJsonError, problems, read_plain, strict_json
 from hellofresh.submissions.intake.faults import MAX_BYTES, MAX_FAULTS, MAX_LINE_BYTES, Fault
 from hellofresh.submissions.intake.splits import MAIN, SubmissionSplit
 from hellofresh.tasks import MOST_CLASSES
+from hellofresh.tasks.outputs import Choice, Output, Ranking, Response, Status
 
 __all__ = [
     "ANSWERS",

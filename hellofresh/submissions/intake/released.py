@@ -10,10 +10,11 @@ from collections.abc import Collection
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from hellofresh.calendar import Calendar
-from hellofresh.editions import Edition
-from hellofresh.errors import ReleaseError, SourceError
-from hellofresh.net.below import BelowError, files_below
+from hellofresh.core.calendar import Calendar
+from hellofresh.core.editions import Edition
+from hellofresh.core.errors import ReleaseError, SourceError
+from hellofresh.core.net.below import BelowError, files_below
+from hellofresh.core.workspace import Workspace
 from hellofresh.releases import load_prospective
 from hellofresh.releases.life.load import load_public
 from hellofresh.releases.life.manifest import calendar_of, read_manifest
@@ -21,7 +22,6 @@ from hellofresh.releases.life.tombstones import TOMBSTONES, read_tombstones
 from hellofresh.submissions.intake.due import Due
 from hellofresh.submissions.intake.splits import MAIN, PROSPECTIVE_SPLIT, SubmissionSplit
 from hellofresh.tasks import TASKS, get_task
-from hellofresh.workspace import Workspace
 
 __all__ = ["due_in", "edition_with", "fetch_due"]
 

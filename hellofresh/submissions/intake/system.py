@@ -18,7 +18,7 @@ from pydantic import (
     field_validator,
 )
 
-from hellofresh.files import parse_toml
+from hellofresh.core.files import parse_toml
 from hellofresh.submissions.intake.content import problems, read_plain
 from hellofresh.submissions.intake.faults import MAX_INFO_BYTES, Fault
 from hellofresh.submissions.intake.names import MAX_NAME, faults_of_name, is_plain_text

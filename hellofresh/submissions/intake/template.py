@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from datetime import date
 
-from hellofresh.files import canonical_json
+from hellofresh.core.files import canonical_json
 from hellofresh.submissions.intake.due import Due
 from hellofresh.submissions.intake.predictions import ANSWERS
 from hellofresh.submissions.intake.system import REGIMES, SystemInfo, system_toml

@@ -16,14 +16,14 @@ from typing import Annotated
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
 
 from hellofresh import __version__
-from hellofresh.editions import MAX_EDITION, Edition, parse_edition
-from hellofresh.errors import SubmissionError, UsageError
-from hellofresh.files import write_json
-from hellofresh.quarters import parse_utc, utc_text
-from hellofresh.samples import EditionName
+from hellofresh.core.editions import MAX_EDITION, Edition, parse_edition
+from hellofresh.core.errors import SubmissionError, UsageError
+from hellofresh.core.files import write_json
+from hellofresh.core.quarters import parse_utc, utc_text
 from hellofresh.submissions.intake.content import BadJsonError, problems, read_plain, strict_json
 from hellofresh.submissions.intake.faults import MAX_RECEIPT_BYTES, Fault
 from hellofresh.submissions.intake.splits import MAIN, SubmissionSplit
+from hellofresh.tasks.samples import EditionName
 
 __all__ = ["RECEIPT", "Receipt", "new_receipt", "read_receipt", "write_receipt"]
 

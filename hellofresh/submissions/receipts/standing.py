@@ -13,10 +13,10 @@ from datetime import UTC, datetime
 from enum import StrEnum
 from pathlib import Path
 
-from hellofresh.calendar import Calendar
-from hellofresh.clock import Event
-from hellofresh.editions import Edition, is_edition
-from hellofresh.quarters import utc_text
+from hellofresh.core.calendar import Calendar
+from hellofresh.core.clock import Event
+from hellofresh.core.editions import Edition, is_edition
+from hellofresh.core.quarters import utc_text
 from hellofresh.submissions.intake.check import Submission, inspect_submission, is_misnamed
 from hellofresh.submissions.intake.due import Due
 from hellofresh.submissions.intake.faults import Fault

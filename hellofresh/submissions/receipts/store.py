@@ -12,10 +12,10 @@ from datetime import date, datetime
 from pathlib import Path
 from typing import Literal
 
-from hellofresh.clock import now
-from hellofresh.editions import is_edition, parse_edition
-from hellofresh.errors import SubmissionError, WorkspaceError
-from hellofresh.files import write_bytes, write_jsonl
+from hellofresh.core.clock import now
+from hellofresh.core.editions import is_edition, parse_edition
+from hellofresh.core.errors import SubmissionError, WorkspaceError
+from hellofresh.core.files import write_bytes, write_jsonl
 from hellofresh.submissions.intake.check import Submission, as_error, content_hash, in_order, inspect_submission
 from hellofresh.submissions.intake.due import Due, check_time
 from hellofresh.submissions.intake.faults import MAX_BYTES, Fault

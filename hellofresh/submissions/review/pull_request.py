@@ -16,10 +16,10 @@ from datetime import datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from hellofresh.clock import now
-from hellofresh.editions import Edition, is_edition, parse_edition
-from hellofresh.errors import DataError, UsageError
-from hellofresh.quarters import parse_utc, utc_text
+from hellofresh.core.clock import now
+from hellofresh.core.editions import Edition, is_edition, parse_edition
+from hellofresh.core.errors import DataError, UsageError
+from hellofresh.core.quarters import parse_utc, utc_text
 from hellofresh.submissions.intake.check import Submission
 from hellofresh.submissions.intake.due import Due
 from hellofresh.submissions.intake.faults import MAX_BYTES, MAX_INFO_BYTES, MAX_RECEIPT_BYTES, Fault

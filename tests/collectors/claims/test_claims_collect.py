@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 
 from collectors.claims import ClaimsSettings, collect
-from hellofresh.candidates.rows import Collection
-from hellofresh.files import sha256_text
-from hellofresh.quarters import Quarter
-from hellofresh.samples import Candidate
+from hellofresh.core.files import sha256_text
+from hellofresh.core.quarters import Quarter
+from hellofresh.releases.candidates.rows import Collection
+from hellofresh.tasks.samples import Candidate
 
 Q2 = Quarter(2026, 2)
 

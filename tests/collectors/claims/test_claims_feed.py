@@ -18,7 +18,7 @@ from collectors.claims.feed import feed_items
 from collectors.claims.fields import as_moment, as_number, as_site, as_text, as_url
 from collectors.claims.reviews import ReviewRating, UnusableReviewError, read_review
 from collectors.claims.verdicts import Reading, VerdictTable
-from hellofresh.errors import ConfigError, HelloFreshError
+from hellofresh.core.errors import ConfigError, HelloFreshError
 
 ITEM: dict[str, Any] = {
     "claimReviewed": "Nine bridges were closed in one night.",

@@ -13,15 +13,15 @@ from collectors import sample
 from collectors.claims import ClaimsSettings
 from collectors.jobs import claims_job
 from collectors.sample._claims import read_claims
-from hellofresh.candidates.collection import collect_quarter
 from hellofresh.cli import main
-from hellofresh.files import read_json, read_jsonl
-from hellofresh.quarters import Quarter
+from hellofresh.core.files import read_json, read_jsonl
+from hellofresh.core.quarters import Quarter
+from hellofresh.core.workspace import Workspace
 from hellofresh.releases import build_release, reveal
-from hellofresh.releases.build.selection import select
-from hellofresh.samples import Candidate, Label
+from hellofresh.releases.candidates.collection import collect_quarter
+from hellofresh.releases.draw.selection import select
 from hellofresh.tasks import get_task
-from hellofresh.workspace import Workspace
+from hellofresh.tasks.samples import Candidate, Label
 
 CLAIMS = get_task("claims")
 Q2 = Quarter(2026, 2)
@@ -56,7 +56,7 @@ def test_a_quarter_is_balanced_over_three_classes_and_verified(
     assert labels == {0: 9, 1: 9, 2: 9}
     assert read_json(folder / "manifest.json")["selection"]["classes"] == 3
     assert main(["release", "verify"]) == 0
-    from hellofresh.calendar import CalendarRule
+    from hellofresh.core.calendar import CalendarRule
 
     assert reveal(workspace, Q2, CLAIMS, CalendarRule().of(Q2).reveals)
     assert main(["release", "verify", "--json"]) == 0
@@ -98,7 +98,7 @@ def test_the_api_gives_reviews_in_the_form_of_a_feed(
 ) -> None:
     from collectors.claims.api import fetch_reviews
     from collectors.claims.collect import collect
-    from hellofresh.errors import SourceError
+    from hellofresh.core.errors import SourceError
 
     review = {
         "publisher": {"name": "Checks", "site": "checks.example"},

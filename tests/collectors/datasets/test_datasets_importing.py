@@ -13,12 +13,12 @@ import pytest
 from collectors.datasets import DATASETS, get_dataset
 from collectors.datasets.importing import ImportRequest, import_dataset, task_of
 from hellofresh.cli import main
-from hellofresh.errors import ReleaseError, UnknownNameError, UsageError
-from hellofresh.files import read_json, read_jsonl, sha256_file
-from hellofresh.metrics import NO_ANSWER, macro_f1
+from hellofresh.core.errors import ReleaseError, UnknownNameError, UsageError
+from hellofresh.core.files import read_json, read_jsonl, sha256_file
+from hellofresh.core.workspace import Workspace
 from hellofresh.releases import load_labels, load_release
+from hellofresh.stats.metrics import NO_ANSWER, macro_f1
 from hellofresh.tasks import get_task
-from hellofresh.workspace import Workspace
 
 LABELS = ["false"] * 6 + ["pants-fire"] * 2 + ["half-true", "true", "mostly-true", "barely-true"]
 PART = ImportRequest(part=True)

@@ -14,9 +14,9 @@ import pytest
 
 from collectors.datasets import DATASETS, DataSet, OriginalFile, get_dataset, read_dataset
 from collectors.datasets.download import fetch_dataset
-from hellofresh.errors import HelloFreshError, SourceError, UnknownNameError
-from hellofresh.files import sha256_file, sha256_text
-from hellofresh.net.transfer import DownloadPolicy
+from hellofresh.core.errors import HelloFreshError, SourceError, UnknownNameError
+from hellofresh.core.files import sha256_file, sha256_text
+from hellofresh.core.net.transfer import DownloadPolicy
 
 LIAR = ["7.json", "false", 'The "Bridge Act closed nine bridges.', "roads", "ann-example", "Mayor", "Ohio", "none"]
 ROWS: dict[str, dict[str, object]] = {

@@ -10,7 +10,7 @@ import pytest
 
 from collectors.datasets.judged import IMPORTERS, read_judged
 from hellofresh.cli.arguments.training import CRITERIA, JUDGED
-from hellofresh.errors import SourceError, UsageError
+from hellofresh.core.errors import SourceError, UsageError
 from hellofresh.rewards import base
 from hellofresh.rewards.base import RewardCase
 

@@ -8,17 +8,17 @@ from typing import Any
 import pytest
 
 from collectors.notes import NotesSettings, NotesSource, collect_posts
-from hellofresh.candidates.rows import Collection, read_candidates, write_candidates
 from hellofresh.cli import main
-from hellofresh.clock import now
-from hellofresh.errors import SourceError
-from hellofresh.files import read_jsonl
-from hellofresh.images import Media
-from hellofresh.quarters import Quarter
+from hellofresh.core.clock import now
+from hellofresh.core.errors import SourceError
+from hellofresh.core.files import read_jsonl
+from hellofresh.core.quarters import Quarter
+from hellofresh.core.workspace import Workspace
 from hellofresh.releases import reveal
+from hellofresh.releases.candidates.rows import Collection, read_candidates, write_candidates
 from hellofresh.tasks import get_task
+from hellofresh.tasks.images import Media
 from hellofresh.tasks.x_posts import NotedPost
-from hellofresh.workspace import Workspace
 
 QUARTER = Quarter(2023, 2)
 TASK = get_task("x-posts")

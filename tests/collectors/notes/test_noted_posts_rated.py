@@ -15,17 +15,17 @@ from hellofresh.cli import main
 from hellofresh.cli._output import CommandOutput
 from hellofresh.cli.quarter.due import due_evaluations
 from hellofresh.cli.release.pipeline import PathRequest, collection_jobs
-from hellofresh.clock import now
 from hellofresh.config import Settings
-from hellofresh.files import read_jsonl
-from hellofresh.quarters import Quarter
-from hellofresh.ratings.people import close_study, open_study, page_folder
-from hellofresh.ratings.references import about_copied_responses, reference_responses
-from hellofresh.ratings.table import StudyFiles
+from hellofresh.core.clock import now
+from hellofresh.core.files import read_jsonl
+from hellofresh.core.quarters import Quarter
+from hellofresh.core.workspace import Workspace
+from hellofresh.judging.people import close_study, open_study, page_folder
+from hellofresh.judging.references import about_copied_responses, reference_responses
+from hellofresh.judging.table import StudyFiles
 from hellofresh.releases import reveal
 from hellofresh.submissions.intake.predictions import Prediction
 from hellofresh.tasks import get_task
-from hellofresh.workspace import Workspace
 
 QUARTER, TASK = Quarter(2023, 2), get_task("x-posts")
 TESTS = Path(__file__).parents[2]

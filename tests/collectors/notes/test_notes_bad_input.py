@@ -13,9 +13,9 @@ import pytest
 
 from collectors.notes import LabelSource, NotesSettings, NotesSource, collect
 from collectors.notes.dump.tables import HISTORY, NOTES
-from hellofresh.candidates.rows import Collection
-from hellofresh.errors import HelloFreshError, SourceError
-from hellofresh.quarters import Quarter
+from hellofresh.core.errors import HelloFreshError, SourceError
+from hellofresh.core.quarters import Quarter
+from hellofresh.releases.candidates.rows import Collection
 
 Change = Callable[[bytes], bytes]
 

@@ -22,8 +22,8 @@ import pytest
 
 from collectors.notes.dump.download import DownloadPolicy, DumpRequest, DumpSnapshot, download
 from collectors.notes.dump.shards import find_shards
-from hellofresh.errors import HelloFreshError, SourceError, UsageError, WorkspaceError
-from hellofresh.files import sha256_file
+from hellofresh.core.errors import HelloFreshError, SourceError, UsageError, WorkspaceError
+from hellofresh.core.files import sha256_file
 
 DAY = date(2026, 7, 23)
 BASE = "2026/07/23"

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from collectors.notes import LabelSource, NotesSettings, NotesSource, collect
-from hellofresh.candidates.rows import Collection, read_candidates, write_candidates
-from hellofresh.errors import SourceError, UsageError
-from hellofresh.quarters import Quarter, parse_utc
+from hellofresh.core.errors import SourceError, UsageError
+from hellofresh.core.quarters import Quarter, parse_utc
+from hellofresh.releases.candidates.rows import Collection, read_candidates, write_candidates
 from hellofresh.tasks import get_task
 
 QUARTER = Quarter(2023, 2)

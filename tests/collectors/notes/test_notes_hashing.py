@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from collectors.notes.dump.hashing import FileHashes
-from hellofresh.errors import SourceError
-from hellofresh.files import sha256_file
+from hellofresh.core.errors import SourceError
+from hellofresh.core.files import sha256_file
 
 CONTENT = os.urandom(1_000_003)
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from hellofresh.cli import main
-from hellofresh.files import read_json, read_jsonl
+from hellofresh.core.files import read_json, read_jsonl
 
 PLACE = "2023Q2/x-notes"
 

@@ -23,7 +23,7 @@ import polars as pl
 import pytest
 
 from hellofresh.cli import main
-from hellofresh.files import read_json
+from hellofresh.core.files import read_json
 
 START = 1_600_000_000_000_000_000
 INSIDE, OUTSIDE = 24, 60

@@ -9,8 +9,8 @@ import pytest
 
 from collectors.notes import NotesSettings, NotesSource, collect
 from collectors.notes.rules.leftovers import has_page_leftovers, speaks_of_media
-from hellofresh.candidates.rows import Collection
-from hellofresh.quarters import Quarter
+from hellofresh.core.quarters import Quarter
+from hellofresh.releases.candidates.rows import Collection
 
 OF_A_PAGE = [
     "The tower is high. Translate post",

@@ -15,15 +15,15 @@ import pytest
 from collectors.notes import NotesSettings, NotesSource, collect, with_pictures
 from collectors.notes.posts import SERVICES, LocalPosts
 from collectors.notes.posts.service import ServiceReply
-from hellofresh.candidates.rows import Collection, read_candidates, write_candidates
 from hellofresh.cli import main
-from hellofresh.files import read_jsonl, sha256_text
-from hellofresh.images import Image, Media
-from hellofresh.quarters import Quarter
-from hellofresh.samples import Sample
+from hellofresh.core.files import read_jsonl, sha256_text
+from hellofresh.core.quarters import Quarter
+from hellofresh.evidence.web.pictures import MediaPictures, PictureCache
+from hellofresh.releases.candidates.rows import Collection, read_candidates, write_candidates
 from hellofresh.tasks import get_task
+from hellofresh.tasks.images import Image, Media
+from hellofresh.tasks.samples import Sample
 from hellofresh.tasks.x_notes_media import IllustratedNote
-from hellofresh.web.pictures import MediaPictures, PictureCache
 
 QUARTER = Quarter(2023, 2)
 TASK = get_task("x-notes-media")
@@ -111,7 +111,7 @@ def test_pending_notes_of_both_tasks_are_apart(mixed: Any) -> None:
 
 
 def test_a_model_that_does_not_see_reads_what_is_shown_and_the_prompts_are_those_of_x_notes(mixed: Any) -> None:
-    from hellofresh.prompts import load_prompt_set
+    from hellofresh.runs.prompts import load_prompt_set
 
     sample = run(mixed, illustrated=True).candidates[0].sample
     post = TASK.slots(sample)["post"]

@@ -14,14 +14,14 @@ import pytest
 
 from collectors.jobs import notes_job
 from collectors.notes import NotesSettings, NotesSource, collect
-from hellofresh.candidates.collection import collect_quarter
 from hellofresh.cli import main
-from hellofresh.files import read_json, read_jsonl
-from hellofresh.quarters import Quarter, parse_utc
+from hellofresh.core.files import read_json, read_jsonl
+from hellofresh.core.quarters import Quarter, parse_utc
+from hellofresh.core.workspace import Workspace
 from hellofresh.releases import build_prospective, prospective_labels
+from hellofresh.releases.candidates.collection import collect_quarter
 from hellofresh.releases.publish._texts import card_texts
 from hellofresh.tasks import get_task
-from hellofresh.workspace import Workspace
 
 QUARTER = Quarter(2026, 4)
 YOUNG = range(1, 9)

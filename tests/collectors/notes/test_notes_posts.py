@@ -11,7 +11,7 @@ import pytest
 
 from collectors.notes import FoundPost, LocalPosts, PostStatus
 from collectors.notes.posts import snowflake_time
-from hellofresh.errors import SourceError
+from hellofresh.core.errors import SourceError
 
 PLAIN = {
     "__typename": "Tweet",

@@ -9,12 +9,12 @@ import pytest
 
 from collectors.notes import NotesSettings, NotesSource, collect
 from collectors.notes.dump.tables import ENROLLMENT, HISTORY, NOTES, RATINGS
-from hellofresh.candidates.rows import write_candidates
 from hellofresh.cli import main
-from hellofresh.errors import SourceError
-from hellofresh.quarters import Quarter
-from hellofresh.samples import to_json
+from hellofresh.core.errors import SourceError
+from hellofresh.core.quarters import Quarter
+from hellofresh.releases.candidates.rows import write_candidates
 from hellofresh.tasks import get_task
+from hellofresh.tasks.samples import to_json
 
 QUARTER = Quarter(2023, 2)
 PLANT = "F00DCAFE" * 8

@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 from collectors.notes import NotesSettings, NotesSource, collect
 from collectors.notes.dump.lines import check_lines, line_blocks, new_ring
 from collectors.notes.dump.tables import HISTORY, NOTES, RATINGS, TableReader, WantedColumns
-from hellofresh.candidates.rows import Collection
-from hellofresh.quarters import Quarter
-from hellofresh.samples import to_json
+from hellofresh.core.quarters import Quarter
+from hellofresh.releases.candidates.rows import Collection
+from hellofresh.tasks.samples import to_json
 
 
 def run(folder: Path) -> Collection:

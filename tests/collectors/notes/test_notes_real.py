@@ -14,8 +14,8 @@ import pytest
 
 from collectors.notes import LabelSource, NotesSettings, NotesSource, collect
 from collectors.notes.rules.language import is_foreign
-from hellofresh.candidates.rows import Collection
-from hellofresh.quarters import Quarter
+from hellofresh.core.quarters import Quarter
+from hellofresh.releases.candidates.rows import Collection
 
 pytestmark = pytest.mark.integration
 

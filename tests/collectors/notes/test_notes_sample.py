@@ -13,9 +13,9 @@ from collectors.notes import NotesSettings, NotesSource, collect
 from collectors.notes.dump.tables import ENROLLMENT, HISTORY, NOTES, RATINGS
 from collectors.notes.posts import snowflake_time
 from collectors.sample._notes import AuthoredNote, AuthoredPost, read_sample, write_dump
-from hellofresh.candidates.rows import Collection
-from hellofresh.errors import SourceError
-from hellofresh.quarters import Quarter, parse_utc
+from hellofresh.core.errors import SourceError
+from hellofresh.core.quarters import Quarter, parse_utc
+from hellofresh.releases.candidates.rows import Collection
 
 QUARTERS = ("2026Q2", "2026Q3")
 CLASSES = {"helpful": 1, "not-helpful": 0}

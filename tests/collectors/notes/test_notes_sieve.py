@@ -15,9 +15,9 @@ from collectors.notes import NotesSettings, NotesSource, collect
 from collectors.notes.dump.lines import check_lines
 from collectors.notes.dump.sieve import SHORTEST_LINE, Sieve
 from collectors.notes.dump.tables import HISTORY, RATINGS, TableReader, WantedColumns
-from hellofresh.errors import SourceError
-from hellofresh.quarters import Quarter
-from hellofresh.samples import to_json
+from hellofresh.core.errors import SourceError
+from hellofresh.core.quarters import Quarter
+from hellofresh.tasks.samples import to_json
 
 USUAL = st.integers(10**18, 9 * 10**18 - 1)
 UNUSUAL = st.integers(-(2**63), 2**63 - 1).filter(lambda number: not 10**18 <= number < 9 * 10**18)

@@ -15,8 +15,8 @@ import pytest
 from collectors.notes import NotesSettings, NotesSource, collect
 from collectors.notes.dump.hashing import FileHashes
 from collectors.notes.dump.snapshot import MANIFEST, known_hashes, read_manifest, write_manifest
-from hellofresh.files import sha256_file
-from hellofresh.quarters import Quarter
+from hellofresh.core.files import sha256_file
+from hellofresh.core.quarters import Quarter
 
 
 @pytest.fixture

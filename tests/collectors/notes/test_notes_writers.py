@@ -11,9 +11,9 @@ import pytest
 from collectors.notes import NotesSettings, NotesSource, collect
 from collectors.notes.dump.tables import ENROLLMENT, NOTES
 from collectors.notes.rules.writers import AI_STATES
-from hellofresh.candidates.rows import Collection
-from hellofresh.errors import SourceError
-from hellofresh.quarters import Quarter
+from hellofresh.core.errors import SourceError
+from hellofresh.core.quarters import Quarter
+from hellofresh.releases.candidates.rows import Collection
 
 STATES = {"person": "earnedIn", "newcomer": "newUser", **{state: state for state in AI_STATES}}
 

@@ -28,8 +28,8 @@ from collectors.notes import NotesSettings, NotesSource, collect
 from collectors.notes.posts import SERVICES, ChainedPosts, FoundPost, LocalPosts, Manners, Online, PostStatus
 from collectors.notes.posts.cache import AnswerCache
 from hellofresh.cli import main
-from hellofresh.errors import ConfigError, SourceError
-from hellofresh.quarters import Quarter
+from hellofresh.core.errors import ConfigError, SourceError
+from hellofresh.core.quarters import Quarter
 
 START = 1_600_000_000_000_000_000
 QUICK = Manners(per_second=1000, at_once=4, attempts=3, timeout_s=2, deadline_s=3, first_s=0.01, largest_body=100_000)

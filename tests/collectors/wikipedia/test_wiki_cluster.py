@@ -11,10 +11,10 @@ import pytest
 
 from collectors.wikipedia.collect import collect
 from collectors.wikipedia.settings import EditsSettings
-from hellofresh.candidates.rows import write_candidates
-from hellofresh.errors import SourceError
-from hellofresh.quarters import Quarter
-from hellofresh.samples import to_json
+from hellofresh.core.errors import SourceError
+from hellofresh.core.quarters import Quarter
+from hellofresh.releases.candidates.rows import write_candidates
+from hellofresh.tasks.samples import to_json
 from hellofresh.tasks.wikipedia_edits import TASK
 
 QUARTER = Quarter(2026, 2)

@@ -13,11 +13,11 @@ import pytest
 
 from collectors.wikipedia.collect import EditsSettings, collect
 from collectors.wikipedia.rules.stability import MEANINGS
-from hellofresh.candidates.rows import read_candidates, write_candidates
-from hellofresh.errors import ConfigError, SourceError, UsageError
-from hellofresh.executors import run_tasks
-from hellofresh.quarters import Quarter
-from hellofresh.samples import to_json
+from hellofresh.core.errors import ConfigError, SourceError, UsageError
+from hellofresh.core.executors import run_tasks
+from hellofresh.core.quarters import Quarter
+from hellofresh.releases.candidates.rows import read_candidates, write_candidates
+from hellofresh.tasks.samples import to_json
 from hellofresh.tasks.wikipedia_edits import TASK
 
 module = import_module("collectors.wikipedia.collect")

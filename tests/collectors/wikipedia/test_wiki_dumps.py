@@ -19,7 +19,7 @@ import pytest
 
 from collectors.wikipedia.dump.export import ExportReader, read_pages
 from collectors.wikipedia.dump.sevenzip import THREAD
-from hellofresh.errors import SourceError, UsageError
+from hellofresh.core.errors import SourceError, UsageError
 
 
 def seven_zip(raw: bytes, names=("dump.xml",)) -> bytes:

@@ -14,7 +14,7 @@ from collectors.wikipedia.collect import collect
 from collectors.wikipedia.dump.export import read_pages
 from collectors.wikipedia.rules.stability import Fate, decide
 from collectors.wikipedia.settings import EditsSettings
-from hellofresh.quarters import Quarter
+from hellofresh.core.quarters import Quarter
 
 QUARTER = Quarter(2026, 2)
 TAIL = " and what follows was put in by somebody who had read about it in a very old book"

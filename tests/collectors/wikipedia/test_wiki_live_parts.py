@@ -18,15 +18,15 @@ from collectors.wikipedia.api.source import EditSampling, LiveSource, check_cont
 from collectors.wikipedia.collect import _Found, _Task
 from collectors.wikipedia.rules.history import Revision, WikiPage
 from collectors.wikipedia.settings import EditsSettings
-from hellofresh.candidates.rows import SourceFile
 from hellofresh.cli import main
 from hellofresh.cli.collect.wiki import live_source
 from hellofresh.cli.release.pipeline import PathRequest, collection_jobs
 from hellofresh.config import Settings as Configuration
 from hellofresh.config import WikiSourceSettings
-from hellofresh.errors import ConfigError, UsageError, WorkspaceError
-from hellofresh.quarters import Quarter
-from hellofresh.workspace import Workspace
+from hellofresh.core.errors import ConfigError, UsageError, WorkspaceError
+from hellofresh.core.quarters import Quarter
+from hellofresh.core.workspace import Workspace
+from hellofresh.releases.candidates.rows import SourceFile
 
 QUARTER = Quarter(2026, 2)
 API = "https://wiki.example.org/w/api.php"

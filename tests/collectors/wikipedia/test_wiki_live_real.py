@@ -32,8 +32,8 @@ from collectors.wikipedia.dump.export import read_pages
 from collectors.wikipedia.rules.stability import Fate, decide
 from collectors.wikipedia.rules.wikitext import Kind
 from hellofresh.cli import main
-from hellofresh.errors import SourceError
-from hellofresh.quarters import Quarter
+from hellofresh.core.errors import SourceError
+from hellofresh.core.quarters import Quarter
 
 pytestmark = pytest.mark.integration
 CONTACT = "tests@example.org"

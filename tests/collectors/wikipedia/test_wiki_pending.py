@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from collectors.wikipedia.collect import EditsSettings, collect
-from hellofresh.quarters import Quarter
+from hellofresh.core.quarters import Quarter
 
 QUARTER = Quarter(2026, 2)
 LEAD = "The '''mill''' stands on the [[river]] and was built in 1780."

@@ -17,7 +17,7 @@ import pytest
 from collectors.wikipedia.api.answers import WikiAnswers
 from collectors.wikipedia.api.polite import PoliteSession, WikiLimits
 from collectors.wikipedia.api.site import WikiSite
-from hellofresh.errors import ConfigError, SourceError, UsageError
+from hellofresh.core.errors import ConfigError, SourceError, UsageError
 
 CONTACT = "someone@example.org"
 FINE = (200, {}, b'{"batchcomplete":true}')

@@ -14,7 +14,7 @@ from collectors.wikipedia.collect import collect
 from collectors.wikipedia.dump.export import ExportReader, read_pages
 from collectors.wikipedia.rules.stability import Fate, decide
 from collectors.wikipedia.settings import EditsSettings
-from hellofresh.errors import SourceError
+from hellofresh.core.errors import SourceError
 
 ARTICLE = """
 title = "Mill"

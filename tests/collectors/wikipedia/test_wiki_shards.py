@@ -9,8 +9,8 @@ import pytest
 from collectors.wikipedia.collect import collect
 from collectors.wikipedia.dump.shards import shards
 from collectors.wikipedia.settings import EditsSettings
-from hellofresh.errors import SourceError, UsageError
-from hellofresh.quarters import Quarter
+from hellofresh.core.errors import SourceError, UsageError
+from hellofresh.core.quarters import Quarter
 
 QUARTER = Quarter(2026, 2)
 

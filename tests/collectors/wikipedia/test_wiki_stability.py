@@ -19,7 +19,7 @@ from collectors.wikipedia.rules.history import Revision, collapse_runs
 from collectors.wikipedia.rules.stability import MEANINGS, Fate, Follower, decide
 from collectors.wikipedia.rules.wikitext import Kind, Splitter
 from collectors.wikipedia.settings import EditsSettings
-from hellofresh.quarters import Quarter
+from hellofresh.core.quarters import Quarter
 
 TINY = EditsSettings(min_changed_characters=8, base_revisions=2, paragraphs_per_revision=4)
 DONE = {Fate.ACCEPTED, Fate.REJECTED}

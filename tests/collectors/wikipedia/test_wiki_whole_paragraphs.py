@@ -12,7 +12,7 @@ from collectors.wikipedia.rules.edits import changed_headings, paragraph_changes
 from collectors.wikipedia.rules.stability import Fate, decide
 from collectors.wikipedia.rules.wikitext import Kind, Splitter
 from collectors.wikipedia.settings import EditsSettings
-from hellofresh.errors import ConfigError
+from hellofresh.core.errors import ConfigError
 
 WHOLE = EditsSettings(min_changed_characters=8, base_revisions=2, whole_paragraphs=True)
 ONE, TWO, NEW = "The first paragraph.", "The second paragraph.", "Put in whole between the two of them."

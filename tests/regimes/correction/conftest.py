@@ -11,16 +11,16 @@ from datetime import UTC, date, datetime
 import numpy as np
 import pytest
 
-from hellofresh.images import Media
+from hellofresh.evidence.publishers import Publisher, Publishers
+from hellofresh.evidence.web import Found, PageStatus, SearchResult, WebPage
 from hellofresh.models import Answer, Finish, Request
-from hellofresh.outputs import Response
-from hellofresh.prompts import load_prompt_set
-from hellofresh.publishers import Publisher, Publishers
-from hellofresh.regimes import Case, Outcome, configure
-from hellofresh.regimes.correction import Correction
+from hellofresh.runs.prompts import load_prompt_set
+from hellofresh.runs.regimes import Case, Outcome, configure
+from hellofresh.runs.regimes.correction import Correction
 from hellofresh.tasks import get_task
 from hellofresh.tasks.corrections import MisleadingPost
-from hellofresh.web import Found, PageStatus, SearchResult, WebPage
+from hellofresh.tasks.images import Media
+from hellofresh.tasks.outputs import Response
 
 POSTED = datetime(2023, 5, 10, 12, tzinfo=UTC)
 SITES = {"atlas.example": "high", "herald.example": "medium", "weekly.example": "low"}

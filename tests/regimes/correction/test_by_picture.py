@@ -6,9 +6,9 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from hellofresh.regimes.correction.response import OPENINGS
-from hellofresh.transcripts import ReadEvent, SearchedEvent
-from hellofresh.web import Found, SearchResult
+from hellofresh.evidence.web import Found, SearchResult
+from hellofresh.runs.regimes.correction.response import OPENINGS
+from hellofresh.tasks.transcripts import ReadEvent, SearchedEvent
 
 TEXT = "The picture is from a film set, and the bridge stands as it did before."
 PICTURE = "https://pics.example/0.jpg"

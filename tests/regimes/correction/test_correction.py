@@ -6,16 +6,16 @@ from datetime import timedelta
 
 import pytest
 
-from hellofresh.errors import RunError, UsageError
+from hellofresh.core.errors import RunError, UsageError
+from hellofresh.evidence.publishers import Publishers
 from hellofresh.models import Answer, Finish
-from hellofresh.outputs import Status
-from hellofresh.publishers import Publishers
-from hellofresh.regimes import REGIMES, configure, regimes_for
-from hellofresh.regimes.correction.links import without_links
-from hellofresh.regimes.correction.queries import read_queries
-from hellofresh.regimes.correction.response import OPENINGS, read_response
+from hellofresh.runs.regimes import REGIMES, configure, regimes_for
+from hellofresh.runs.regimes.correction.links import without_links
+from hellofresh.runs.regimes.correction.queries import read_queries
+from hellofresh.runs.regimes.correction.response import OPENINGS, read_response
 from hellofresh.tasks import get_task
-from hellofresh.transcripts import AskedEvent, NotedEvent, QuotedEvent, ReadEvent, SearchedEvent, parse_event
+from hellofresh.tasks.outputs import Status
+from hellofresh.tasks.transcripts import AskedEvent, NotedEvent, QuotedEvent, ReadEvent, SearchedEvent, parse_event
 
 STANDS = "The bridge at Varn stands. Its deck was closed for repairs on Monday, the council said."
 FELL = "No part of the bridge fell last night."
@@ -109,7 +109,7 @@ def test_a_page_counts_by_the_latest_date_that_it_or_its_search_names(desk) -> N
 
 
 def test_a_search_that_knows_a_later_day_shows_that_a_page_lies(desk) -> None:
-    from hellofresh.web import SearchResult
+    from hellofresh.evidence.web import SearchResult
 
     url = "https://atlas.example/lies"
     results = {"q": [SearchResult(url, "", "", "2024-01-01", 1)]}
@@ -313,9 +313,9 @@ def test_the_regime_fits_tasks_whose_output_is_a_response() -> None:
 def test_of_a_post_with_pictures_one_page_is_chosen_by_its_text_and_one_by_a_picture(desk) -> None:
     import asyncio
 
-    from hellofresh.regimes.correction.relevance import TextRelevance
-    from hellofresh.regimes.correction.search import PageSearch
-    from hellofresh.web import Found, SearchResult
+    from hellofresh.evidence.web import Found, SearchResult
+    from hellofresh.runs.regimes.correction.relevance import TextRelevance
+    from hellofresh.runs.regimes.correction.search import PageSearch
 
     urls = [f"https://atlas.example/{n}" for n in range(6)]
     near = desk.LetterEncoder({f"page {n}": value for n, value in enumerate((0.6, 0.7, 0.8, 0.1, 0.2, 0.3))})

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hellofresh.regimes.correction.links import without_links
-from hellofresh.regimes.correction.response import OPENINGS
-from hellofresh.transcripts import QuotedEvent
+from hellofresh.runs.regimes.correction.links import without_links
+from hellofresh.runs.regimes.correction.response import OPENINGS
+from hellofresh.tasks.transcripts import QuotedEvent
 
 BAIT = "https://bait.example/cure"
 HONEST = "The dam held through the storm, the water board said on Friday."
@@ -81,7 +81,7 @@ def test_a_hostile_page_adds_no_link_and_no_fact(desk, hostile: str) -> None:
 
 
 def _cleaned(text: str) -> str:
-    from hellofresh.regimes._texts import clean
+    from hellofresh.runs.regimes._texts import clean
 
     return " ".join(without_links(" ".join(clean(text).split())).text.split())
 

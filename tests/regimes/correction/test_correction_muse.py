@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from hellofresh.ratings.muse import MusePost
-from hellofresh.ratings.table import RatingPhase
-from hellofresh.regimes import REGIMES
-from hellofresh.regimes.correction.response import OPENINGS
-from hellofresh.transcripts import AskedEvent, NotedEvent, QuotedEvent, ReadEvent, SearchedEvent
+from hellofresh.judging.muse import MusePost
+from hellofresh.judging.table import RatingPhase
+from hellofresh.runs.regimes import REGIMES
+from hellofresh.runs.regimes.correction.response import OPENINGS
+from hellofresh.tasks.transcripts import AskedEvent, NotedEvent, QuotedEvent, ReadEvent, SearchedEvent
 
 QUOTE = "Nothing of the kind has been found by anybody."
 URLS = ("https://weekly.example/1", "https://atlas.example/2")

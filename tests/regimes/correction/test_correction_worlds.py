@@ -8,12 +8,12 @@ from collections import Counter
 from dataclasses import replace
 from datetime import date, datetime, timedelta
 
-from hellofresh.prompts import load_prompt_set
-from hellofresh.regimes import Case, configure
-from hellofresh.regimes.correction import Correction
+from hellofresh.evidence.web import SearchResult
+from hellofresh.runs.prompts import load_prompt_set
+from hellofresh.runs.regimes import Case, configure
+from hellofresh.runs.regimes.correction import Correction
 from hellofresh.tasks import get_task
-from hellofresh.transcripts import NotedEvent, QuotedEvent, ReadEvent
-from hellofresh.web import SearchResult
+from hellofresh.tasks.transcripts import NotedEvent, QuotedEvent, ReadEvent
 
 WORLDS = 2000
 SITES = (*("atlas", "herald", "weekly") * 3, "satire", "questionable", "conspiracy", "nobody", "x")

@@ -9,16 +9,16 @@ from pathlib import Path
 
 import pytest
 
-from hellofresh.errors import DataError
-from hellofresh.images import Image
+from hellofresh.core.errors import DataError
+from hellofresh.evidence.vision import PeopleFile, TextLine, UnreadPictureError, open_people
 from hellofresh.models import Answer, Finish, Request
 from hellofresh.models.sight import PAPER_IMAGE
-from hellofresh.prompts import load_prompt_set
-from hellofresh.regimes import configure
-from hellofresh.regimes.correction import Correction
-from hellofresh.regimes.correction.describe import PictureTools, most_requests
-from hellofresh.transcripts import AskedEvent, NotedEvent
-from hellofresh.vision import PeopleFile, TextLine, UnreadPictureError, open_people
+from hellofresh.runs.prompts import load_prompt_set
+from hellofresh.runs.regimes import configure
+from hellofresh.runs.regimes.correction import Correction
+from hellofresh.runs.regimes.correction.describe import PictureTools, most_requests
+from hellofresh.tasks.images import Image
+from hellofresh.tasks.transcripts import AskedEvent, NotedEvent
 
 LINES = (TextLine("THE NORTH GAZETTE", 99.0), TextLine("Bridge open since Monday", 93.5), TextLine("blurred", 80.0))
 
@@ -50,7 +50,7 @@ def described(desk, world, *settings: str, captions: Sequence[str] = ("a newspap
     """What the describer comes to on a post with these captions; the search is left out."""
     regime = Correction(encoder=desk.LetterEncoder(), publishers=desk.ratings(), tools=PictureTools(**tools))
     regime = configure(regime, ["retrieval=false", *settings])
-    from hellofresh.regimes import Case
+    from hellofresh.runs.regimes import Case
     from hellofresh.tasks import get_task
 
     sample, whole = desk.post("Look!", *captions), load_prompt_set("corrections", "correction")

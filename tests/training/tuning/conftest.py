@@ -14,8 +14,8 @@ import pytest
 from numpy.typing import NDArray
 
 from hellofresh.rewards.base import RewardCase
-from hellofresh.training.recipe import SampledRecipe
-from hellofresh.training.tuning.rewards import RuleJudge, TuningRewards
+from training.recipe import SampledRecipe
+from training.tuning.rewards import RuleJudge, TuningRewards
 
 TOWNS = ("arlow", "brint", "callow", "dunmere", "eskby", "farnley", "galt", "hoxby", "ivel", "jarrow", "kelby", "lund")
 CURES = {"garlic": "colds", "zinc": "fever", "tea": "cough"}
@@ -103,7 +103,7 @@ def polite_rewards(folders: Sequence[Path], judge: str, recipe: SampledRecipe) -
 
 _KILLED = """
 import os, signal, sys
-from hellofresh.training.tuning import callbacks, rewards
+from training.tuning import callbacks, rewards
 from tests.training.tuning.conftest import polite_rewards
 log = callbacks.Watcher.on_log
 def killing(self, args, state, control, **more):

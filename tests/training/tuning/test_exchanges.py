@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from hellofresh.errors import DataError
-from hellofresh.training.tuning.exchanges import Exchange, in_training_order, read_exchanges, split_exchanges
+from hellofresh.core.errors import DataError
 from tests.training.tuning.conftest import exchange_rows
+from training.tuning.exchanges import Exchange, in_training_order, read_exchanges, split_exchanges
 
 
 def test_what_is_written_is_read(replies: Path) -> None:

@@ -8,14 +8,14 @@ import numpy as np
 import pytest
 
 from hellofresh.cli import main
-from hellofresh.errors import UsageError
+from hellofresh.core.errors import UsageError
 from hellofresh.rewards.base import RewardCase
-from hellofresh.training.recipe import PreferenceRecipe, RewardedRecipe, load_recipe
-from hellofresh.training.tuning import rewards
-from hellofresh.training.tuning.card import read_card
-from hellofresh.training.tuning.curves import read_log
-from hellofresh.training.tuning.rewards import RuleJudge, open_rewards
 from tests.training.tuning.conftest import killed_at, polite_rewards
+from training.recipe import PreferenceRecipe, RewardedRecipe, load_recipe
+from training.tuning import rewards
+from training.tuning.card import read_card
+from training.tuning.curves import read_log
+from training.tuning.rewards import RuleJudge, open_rewards
 
 MODULES = 'modules = ["q_proj", "v_proj", "o_proj", "up_proj", "down_proj"]'
 REWARDED = f"""

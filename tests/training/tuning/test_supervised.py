@@ -10,13 +10,13 @@ from pathlib import Path
 import pytest
 
 from hellofresh.cli import main
-from hellofresh.errors import UsageError
+from hellofresh.core.errors import UsageError
 from hellofresh.models.base import Finish, Message, Request
 from hellofresh.models.catalogue import ModelContext, open_model
-from hellofresh.training.tuning.card import read_card
-from hellofresh.training.tuning.curves import read_log
-from hellofresh.training.tuning.libraries import LIBRARIES, need_libraries
 from tests.training.tuning.conftest import exchange_rows, killed_at
+from training.tuning.card import read_card
+from training.tuning.curves import read_log
+from training.tuning.libraries import LIBRARIES, need_libraries
 
 RECIPE = """
 name = "tiny"
@@ -95,13 +95,13 @@ def test_control_tokens_in_a_text_are_broken_up(tiny_model: Path) -> None:
 def test_without_the_extra_every_command_says_which(
     command: str, workspace: Path, replies: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr("hellofresh.training.tuning.libraries.find_spec", lambda name: None)
+    monkeypatch.setattr("training.tuning.libraries.find_spec", lambda name: None)
     assert main(["train", command, "--recipe", "smoke", "--data", str(replies), "--model", "smollm2-135m"]) == 2
     assert "hellofresh[train]" in capsys.readouterr().err.replace("\n", "")
 
 
 def test_the_hub_is_reached_only_where_it_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("hellofresh.training.tuning.libraries.find_spec", lambda name: name)
+    monkeypatch.setattr("training.tuning.libraries.find_spec", lambda name: name)
     monkeypatch.delenv("HF_HUB_OFFLINE", raising=False)
     need_libraries("x", online=True)
     import os

@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from hellofresh.training.tuning.curves import LogRow, read_log, row_of, write_log
-from hellofresh.training.tuning.watch import is_over_optimised, trend_of
+from training.tuning.curves import LogRow, read_log, row_of, write_log
+from training.tuning.watch import is_over_optimised, trend_of
 
 
 def rows(reward: float, judge: float, steps: int = 30) -> list[LogRow]:

@@ -1,0 +1,92 @@
+"""Scores in inspect_ai: our metrics with our intervals, over the outputs that the solver left with each sample."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from inspect_ai.scorer import Metric, SampleScore, Score, Scorer, Target, Value, metric, scorer
+from inspect_ai.solver import TaskState
+
+from hellofresh.models import Answer, Finish
+from hellofresh.results.entries import plurality
+from hellofresh.runs.record import PredictionRow, prediction_row
+from hellofresh.runs.regimes import read_choice
+from hellofresh.stats import cluster_tables, metric_interval
+from hellofresh.stats.metrics import NO_ANSWER
+from hellofresh.tasks import get_task
+from hellofresh.tasks.outputs import Choice, Output
+
+__all__ = ["OUTPUTS", "headline_of", "metric_values", "stored_rows", "task_metrics", "verdict"]
+
+OUTPUTS = "hellofresh:outputs"
+"""Under this name a sample's store has its outputs, a row for each prompt."""
+
+
+def headline_of(rows: object, completion: str, answers: Sequence[str]) -> Choice:
+    """What stands for a sample: the vote of the prompts, as on the board; of another solver what its text says.
+
+    Args:
+        rows: outputs as the solver stored them, None where another solver was at work.
+        completion: the text that the sample ended with.
+        answers: what may be answered, by label.
+    """
+    if not isinstance(rows, list):
+        return read_choice("", Answer(completion, Finish.STOP), answers)
+    choices = [output for row in rows if isinstance(output := PredictionRow.model_validate(row).output, Choice)]
+    return choices[0] if len(choices) == 1 else plurality(choices)
+
+
+def stored_rows(sample: str, outputs: Sequence[Output]) -> list[dict[str, object]]:
+    """Outputs as a sample's store has them."""
+    return [{"id": sample, "prompt": output.prompt, **prediction_row(output)} for output in outputs]
+
+
+@metric
+def task_metrics() -> Metric:
+    """Every metric of the task, with the limits of its 95% interval; samples of one group are a cluster."""
+
+    def compute(scores: list[SampleScore]) -> Value:
+        found = [item.score.metadata or {} for item in scores]
+        if not found:
+            return {}
+        return dict(metric_values(found))
+
+    return compute
+
+
+def metric_values(found: Sequence[Mapping[str, object]]) -> dict[str, float]:
+    task = get_task(str(found[0]["task"]))
+    targets = np.array([item["target"] for item in found], dtype=np.int8)
+    said = np.array([item["label"] for item in found], dtype=np.int8)
+    groups = np.unique([str(item["group"]) for item in found], return_inverse=True)[1].astype(np.int64)
+    values: dict[str, float] = {}
+    for one in task.metrics:
+        sums = cluster_tables(one.statistics(targets, said), groups)
+        interval = metric_interval(sums, one, n=len(found))
+        values[one.name] = float(one.value(sums.sum(axis=0)))
+        values[f"{one.name}_low"], values[f"{one.name}_high"] = interval.low, interval.high
+    return values
+
+
+@scorer(metrics=[task_metrics()])
+def verdict(task: str, answers: list[str]) -> Scorer:
+    """Whether the choice is the label; silence and refusals count as wrong.
+
+    Args:
+        task: name of the task.
+        answers: what a solver of another kind may answer, by label.
+    """
+    classes = get_task(task).classes
+
+    async def score(state: TaskState, target: Target) -> Score:
+        choice = headline_of(state.store.get(OUTPUTS), state.output.completion, answers)
+        label = NO_ANSWER if choice.label is None else choice.label
+        wanted = classes.index(target.text)
+        return Score(
+            value=float(label == wanted),
+            answer=str(choice.status) if choice.label is None else classes[choice.label],
+            metadata={"task": task, "target": wanted, "label": label, "group": state.metadata["group"]},
+        )
+
+    return score

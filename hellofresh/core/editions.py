@@ -1,0 +1,163 @@
+"""Editions: the frozen sets of samples of a task. A quarter is living; a version of a data set is frozen at once.
+
+Both answer the same questions, so whoever works with an edition need not know which kind it is:
+
+- `is_living`: whether it has a calendar, an escrow of labels, balance by period, and perhaps a prospective split;
+- `has_public_labels`: whether everybody knows its labels from the day it is published;
+- `periods(kind)`: the periods that its samples may be of;
+- `title`: how pages name it;
+- `sort_key`: quarters in order of time, then data sets by name and version.
+
+`str(edition)` is its name in files, addresses and commands: `2023Q2`, `liar-new@588`. `quarter_of` gives the quarter
+that code about the calendar needs.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import total_ordering
+from typing import ClassVar, Self
+
+from hellofresh.core.errors import UsageError
+from hellofresh.core.quarters import EditionKey, PeriodKind, Quarter, SortedEdition
+
+__all__ = [
+    "ALL_ROWS",
+    "MAX_EDITION",
+    "Edition",
+    "Frozen",
+    "is_edition",
+    "parse_edition",
+    "quarter_of",
+    "quarters_of",
+    "split_name",
+]
+
+ALL_ROWS = "all-rows"
+"""The one period of a frozen data set."""
+_MOST_CHARACTERS = 40
+MAX_EDITION = 2 * _MOST_CHARACTERS + 1
+"""Characters that the name of an edition has at most."""
+_NAME = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
+_VERSION = re.compile(r"[a-z0-9]+(?:[.-][a-z0-9]+)*")
+_PARTS = re.compile(r"[0-9]+|[^0-9]+")
+_FORMS = "a quarter such as 2023Q2, or a version of a data set such as liar-new@588"
+_FORM = (
+    f"NAME@VERSION of lower-case letters and digits, such as liar-new@588; parts are joined by '-', those of a version "
+    f"also by '.'; each has at most {_MOST_CHARACTERS} characters"
+)
+
+
+@total_ordering
+@dataclass(frozen=True, slots=True)
+class Frozen:
+    """A version of a data set, written `liar-new@588`; its text is safe as the name of a folder.
+
+    Attributes:
+        name: of the data set.
+        version: of its content; another content needs another version.
+    """
+
+    is_living: ClassVar[bool] = False
+    has_public_labels: ClassVar[bool] = True
+
+    name: str
+    version: str
+
+    def __post_init__(self) -> None:
+        for pattern, text in ((_NAME, self.name), (_VERSION, self.version)):
+            if len(text) > _MOST_CHARACTERS or not pattern.fullmatch(text):
+                raise _bad(f"{self.name}@{self.version}", _FORM)
+
+    @classmethod
+    def parse(cls, text: str) -> Self:
+        """Read `liar-new@588`.
+
+        Raises:
+            UsageError: if the text has another form.
+        """
+        name, at, version = text.partition("@")
+        if not at:
+            raise _bad(text, _FORM)
+        return cls(name, version)
+
+    @property
+    def title(self) -> str:
+        """As pages name it."""
+        return f"{self.name}, version {self.version}"
+
+    @property
+    def sort_key(self) -> EditionKey:
+        """After all quarters; by name, then by version, whose numbers count as numbers."""
+        parts = _PARTS.findall(self.version)
+        return 1, self.name, tuple((0, int(part), "") if part.isdigit() else (1, 0, part) for part in parts)
+
+    def periods(self, kind: PeriodKind) -> list[str]:  # noqa: ARG002: a quarter needs the kind
+        """Its one period: all rows are kept with their own skew, and nothing is balanced by time."""
+        return [ALL_ROWS]
+
+    def __str__(self) -> str:
+        return f"{self.name}@{self.version}"
+
+    def __lt__(self, other: SortedEdition) -> bool:
+        return self.sort_key < other.sort_key
+
+
+Edition = Quarter | Frozen
+
+
+def parse_edition(text: str) -> Edition:
+    """Read the name of an edition: `2023Q2` or `liar-new@588`.
+
+    Raises:
+        UsageError: if the text has another form; it says which there are.
+    """
+    if "@" in text:
+        return Frozen.parse(text)
+    try:
+        return Quarter.parse(text)
+    except UsageError:
+        raise _bad(text, _FORMS) from None
+
+
+def is_edition(text: str) -> bool:
+    """Whether a text, such as the name of a folder, is the name of an edition."""
+    try:
+        return str(parse_edition(text)) == text
+    except UsageError:
+        return False
+
+
+def _bad(text: str, expected: str) -> UsageError:
+    return UsageError(f"not an edition: {text[:80]!r}", expected=expected, code="bad-edition")
+
+
+def quarter_of(edition: Edition, what: str) -> Quarter:
+    """The edition as the quarter that it has to be.
+
+    Args:
+        edition: any edition.
+        what: what only a quarter has, such as `a prospective split`.
+
+    Raises:
+        UsageError: if it is a frozen data set.
+    """
+    if isinstance(edition, Quarter):
+        return edition
+    raise UsageError(
+        f"{edition} has no {what.removeprefix('a ').removeprefix('an ')}",
+        expected="a quarter such as 2023Q2; a frozen data set has no calendar, and its labels are public",
+        code="not-a-quarter",
+    )
+
+
+def quarters_of(editions: Iterable[Edition]) -> list[Quarter]:
+    """The quarters among editions, in the same order."""
+    return [edition for edition in editions if isinstance(edition, Quarter)]
+
+
+def split_name(edition: str) -> str:
+    """What the split of an edition is called in published data: its name in word characters, as the hub wants."""
+    return edition.replace("-", "_").replace("@", "_v_").replace(".", "_dot_")

@@ -1,0 +1,128 @@
+"""Where work is done: in processes of this machine, or on a Dask cluster. Either way the same results, in order.
+
+A task must be small to send and its result must not depend on where it is done; a task whose worker was lost is done
+again, a few times.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import BrokenExecutor, CancelledError, Executor, Future, ProcessPoolExecutor, as_completed
+from contextlib import AbstractContextManager, contextmanager
+from multiprocessing import get_context
+from typing import TypeVar
+
+from hellofresh.core.errors import RunError, UsageError
+
+__all__ = ["Pool", "cluster_pool", "process_pool", "run_tasks"]
+
+_ATTEMPTS = 3
+_CONNECT_S = 10
+
+_Task = TypeVar("_Task")
+_Result = TypeVar("_Result")
+
+
+Pool = Callable[[], AbstractContextManager[Executor]]
+"""Opens a fresh executor whenever it is called."""
+
+
+def process_pool(jobs: int) -> Pool:
+    """So many processes of this machine."""
+    return lambda: ProcessPoolExecutor(jobs, mp_context=get_context("spawn"))
+
+
+def cluster_pool(address: str) -> Pool:
+    """The workers of a Dask cluster, by its scheduler's address, such as `tcp://host:8786`.
+
+    They need this package in the same version, and must see the same files under the same names.
+
+    Raises:
+        UsageError: if Dask distributed is not installed.
+    """
+    try:
+        import distributed
+    except ImportError:
+        raise UsageError(
+            "a cluster needs Dask distributed, which is not installed",
+            fix="Install it with: pip install 'hellofresh[cluster]'",
+            code="missing-extra",
+        ) from None
+
+    @contextmanager
+    def opened() -> Iterator[Executor]:
+        try:
+            client = distributed.Client(  # type: ignore[no-untyped-call]  # the package has types for some
+                address, timeout=_CONNECT_S, set_as_default=False
+            )
+        except (OSError, ValueError) as error:
+            raise UsageError(
+                f"no Dask scheduler answers ({error})",
+                where=address,
+                expected="the address of a running one, such as tcp://host:8786",
+                fix="Start it with: dask scheduler",
+                code="no-cluster",
+            ) from None
+        with client:
+            try:
+                yield client.get_executor(retries=_ATTEMPTS - 1, pure=False)  # type: ignore[no-untyped-call]  # as above
+            except (distributed.KilledWorker, CancelledError) as error:
+                raise RunError(
+                    f"the cluster lost the work ({error or 'the scheduler has gone'})",
+                    where=address,
+                    fix="Look into the logs of its workers; fewer threads a worker need less memory.",
+                    code="workers-lost",
+                ) from None
+
+    return opened
+
+
+def run_tasks(
+    pool: Pool, work: Callable[[_Task], _Result], tasks: Sequence[_Task], *, done: Callable[[_Result], None]
+) -> list[_Result]:
+    """Do the tasks; the results come in the order of the tasks, whatever the order of their ends.
+
+    Args:
+        pool: where to.
+        work: a function that other processes can import.
+        tasks: what it is called with.
+        done: called with each result as it comes.
+
+    Raises:
+        RunError: if workers were lost over and over.
+        Exception: what `work` raised first; what has not begun is given up.
+    """
+    results: dict[int, _Result] = {}
+    for _ in range(_ATTEMPTS):
+        try:
+            with pool() as executor:
+                _attempt(executor, work, tasks, results, done)
+        except BrokenExecutor:
+            continue
+        return [results[place] for place in range(len(tasks))]
+    raise RunError(
+        f"workers were lost in each of {_ATTEMPTS} attempts, {len(results):,} of {len(tasks):,} files done",
+        fix="Look whether they run out of memory; fewer at once need less.",
+        code="workers-lost",
+    )
+
+
+def _attempt(
+    executor: Executor,
+    work: Callable[[_Task], _Result],
+    tasks: Sequence[_Task],
+    results: dict[int, _Result],
+    done: Callable[[_Result], None],
+) -> None:
+    places: dict[Future[_Result], int] = {}
+    for place, task in enumerate(tasks):
+        if place not in results:
+            places[executor.submit(work, task)] = place
+    try:
+        for future in as_completed(places):
+            results[places[future]] = future.result()
+            done(future.result())
+    except BaseException:
+        for future in places:
+            future.cancel()
+        raise

@@ -1,0 +1,69 @@
+"""Locks between processes: a file beside what it protects, which the system lets go of when its holder ends."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from filelock import FileLock, Timeout, lock_descriptor
+
+from hellofresh.core.errors import WorkspaceError
+
+__all__ = ["is_locked", "locked"]
+
+_LOOKS, _LOOK_S = 5, 0.02
+
+
+@contextmanager
+def locked(path: Path, *, what: str, wait_s: float = 0, code: str = "locked") -> Iterator[None]:
+    """Hold the lock on a file; the file is made where needed and stays.
+
+    Args:
+        path: the lock's file.
+        what: what another holder is doing, for the message, such as `collecting x-notes for 2023Q2`.
+        wait_s: how long to wait for another holder.
+        code: of the error where there is one.
+
+    Raises:
+        WorkspaceError: if another process, or another thread of this one, holds it, or the file cannot be made.
+    """
+    lock = FileLock(path, timeout=wait_s, mode=0o644, thread_local=False, fallback_to_soft=False)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        lock.acquire()
+    except Timeout:
+        raise WorkspaceError(
+            f"another process is {what}",
+            where=str(path),
+            expected="one process at a time",
+            fix="Wait for it to finish, or stop it, then run the command again.",
+            code=code,
+        ) from None
+    except OSError as error:
+        raise WorkspaceError(
+            f"cannot be locked: {error.strerror or error}",
+            where=str(path),
+            fix="Check the folder's permissions and free space, or set HELLOFRESH_DATA to another folder.",
+            code="unwritable",
+        ) from error
+    try:
+        yield
+    finally:
+        lock.release()
+
+
+def is_locked(path: Path) -> bool:
+    """Whether somebody holds the lock on a file; looking changes nothing, also where nothing may be written."""
+    try:
+        file = path.open("rb")
+    except FileNotFoundError:
+        return False
+    with file:
+        for look in range(_LOOKS):
+            if lock_descriptor(file.fileno(), blocking=False):
+                return False
+            if look < _LOOKS - 1:
+                time.sleep(_LOOK_S)  # whoever else only looks holds it for an instant
+    return True

@@ -1,0 +1,269 @@
+"""One request over a connection whose other end is known to be public, within a limit of bytes."""
+
+from __future__ import annotations
+
+import socket
+import zlib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import aiohttp
+from aiohttp.abc import AbstractResolver, ResolveResult
+from aiohttp.resolver import ThreadedResolver
+from yarl import URL
+
+from hellofresh.core.net.addresses import PORTS, AddressError, PageAddress, is_public
+
+__all__ = ["BodyError", "PageReply", "PublicHttp", "SocketAddress", "TooLargeError", "UnsafeError"]
+
+SocketAddress = tuple[str, int]
+AddrInfo = tuple[Any, ...]
+
+_CHUNK = 64 << 10
+_PAGES = "text/html,application/xhtml+xml,text/plain;q=0.9,text/*;q=0.5"
+
+
+class UnsafeError(OSError):
+    """A connection that is not made, since its other end is not public."""
+
+
+class TooLargeError(Exception):
+    """A body over the limit."""
+
+
+class BodyError(Exception):
+    """A body that cannot be unpacked."""
+
+
+@dataclass(frozen=True, slots=True)
+class PageReply:
+    """What a server answered.
+
+    Attributes:
+        status: of HTTP.
+        headers: names in lower case.
+        body: unpacked; empty for a redirect.
+    """
+
+    status: int
+    headers: Mapping[str, str]
+    body: bytes
+
+    @property
+    def content_type(self) -> str:
+        """The header, empty where there is none."""
+        return self.headers.get("content-type", "")
+
+
+class PublicHttp:
+    """Sends requests; every socket is checked before it is opened.
+
+    Args:
+        allowed: numeric addresses and ports that may be reached although they are not public, for servers of one's own.
+        resolver: turns names into addresses; the system's by default.
+        make_socket: makes the socket to a checked address.
+        user_agent: the header.
+        accept: the header, for pages unless given.
+    """
+
+    def __init__(
+        self,
+        user_agent: str,
+        *,
+        allowed: frozenset[SocketAddress] = frozenset(),
+        resolver: AbstractResolver | None = None,
+        make_socket: Callable[[AddrInfo], socket.socket] | None = None,
+        accept: str = _PAGES,
+    ) -> None:
+        self._allowed = allowed
+        self._allowed_ports = frozenset(port for _, port in allowed)
+        self._make_socket = make_socket or _socket
+        self._headers = {
+            "User-Agent": user_agent,
+            "Accept": accept,
+            # Only what can be unpacked in bounded steps is asked for.
+            "Accept-Encoding": "gzip",
+            "Accept-Language": "en",
+        }
+        self._resolver = resolver
+        self._session: aiohttp.ClientSession | None = None
+
+    def check(self, address: PageAddress) -> None:
+        """Refuse what can be told from the address alone.
+
+        Raises:
+            UnsafeError: if its port is not one of pages, or its host is an address that is not public.
+        """
+        if address.port not in PORTS and address.port not in self._allowed_ports:
+            raise UnsafeError(f"port {address.port}")
+        if address.is_numeric:
+            self._check_endpoint(address.host, address.port)
+
+    def _check_endpoint(self, host: str, port: int) -> None:
+        if (host, port) in self._allowed:
+            return
+        if port not in PORTS or not is_public(host):
+            raise UnsafeError(f"{host} port {port} is not public")
+
+    async def get(self, address: PageAddress, *, most_bytes: int, cut: bool = False) -> PageReply:
+        """Ask for one page; redirects are not followed.
+
+        Args:
+            address: of the page.
+            most_bytes: limit of the body, packed and unpacked.
+            cut: take the beginning of a longer body instead of refusing it.
+
+        Raises:
+            UnsafeError: if the address, or what its name stands for at this moment, is not public.
+            TooLargeError: if the body, packed or unpacked, is over the limit.
+            BodyError: if the body is packed in a way that was not asked for, or wrongly.
+            AddressError: if the address reads differently elsewhere.
+            aiohttp.ClientError, OSError: if the connection fails.
+        """
+        self.check(address)
+        url = URL(address.url, encoded=True)
+        if (url.raw_host, url.port, url.scheme) != (address.host, address.port, address.scheme):
+            raise AddressError("a URL that parsers read differently")
+        try:
+            async with self._open().get(url, allow_redirects=False, headers=self._headers) as response:
+                headers = {name.lower(): value for name, value in response.headers.items()}
+                # Of a redirect or an error nothing but the head is of use.
+                body = await _body(response, most_bytes, cut=cut) if response.status == 200 else b""
+                return PageReply(response.status, headers, body)
+        except aiohttp.ClientConnectorError as error:
+            if isinstance(error.os_error, UnsafeError):
+                raise error.os_error from None
+            raise
+
+    def _open(self) -> aiohttp.ClientSession:
+        if self._session is None:
+            connector = aiohttp.TCPConnector(
+                resolver=_CheckedResolver(self._resolver or ThreadedResolver(), self._check_endpoint),
+                socket_factory=self._checked_socket,
+                # A kept name or connection would be one that is not checked again.
+                use_dns_cache=False,
+                force_close=True,
+                # One attempt after the other: a refusal is seen as such.
+                happy_eyeballs_delay=None,
+                limit=100,
+            )
+            self._session = aiohttp.ClientSession(
+                connector=connector,
+                cookie_jar=aiohttp.DummyCookieJar(),
+                auto_decompress=False,
+                trust_env=False,
+                # The time is counted by whoever asks.
+                timeout=aiohttp.ClientTimeout(total=None, sock_connect=15, sock_read=15),
+                read_bufsize=_CHUNK,
+            )
+        return self._session
+
+    def _checked_socket(self, info: AddrInfo) -> socket.socket:
+        host, port = info[4][:2]
+        self._check_endpoint(host, port)
+        return self._make_socket(info)
+
+    async def close(self) -> None:
+        """Close all connections."""
+        if self._session is not None:
+            await self._session.close()
+            self._session = None
+
+
+def _socket(info: AddrInfo) -> socket.socket:
+    family, kind, protocol = info[:3]
+    return socket.socket(family, kind, protocol)
+
+
+class _CheckedResolver(AbstractResolver):
+    """Gives a name's addresses if all of them may be reached."""
+
+    def __init__(self, inner: AbstractResolver, check: Callable[[str, int], None]) -> None:
+        self._inner = inner
+        self._check = check
+
+    async def resolve(
+        self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_INET
+    ) -> list[ResolveResult]:
+        """Resolve; one address that is not public spoils the name."""
+        found = await self._inner.resolve(host, port, family)
+        for each in found:
+            self._check(each["host"], port)
+        return found
+
+    async def close(self) -> None:
+        """Close the inner resolver."""
+        await self._inner.close()
+
+
+async def _body(response: aiohttp.ClientResponse, most_bytes: int, *, cut: bool) -> bytes:
+    encodings = [e for e in response.headers.get("Content-Encoding", "").lower().replace(" ", "").split(",") if e]
+    encodings = [encoding for encoding in encodings if encoding != "identity"]
+    if encodings not in ([], ["gzip"], ["x-gzip"]):
+        raise BodyError(f"packed as {','.join(encodings)[:40]}, although not requested")
+    stated = response.headers.get("Content-Length", "")
+    if not cut and stated.isascii() and stated.isdigit() and (len(stated) > 15 or int(stated) > most_bytes):
+        raise TooLargeError(f"over {most_bytes:,} bytes")
+    body = _Gunzip(most_bytes) if encodings else _Plain(most_bytes)
+    try:
+        async for part in response.content.iter_chunked(_CHUNK):
+            body.add(part)
+    except TooLargeError:
+        if not cut:
+            raise
+        return body.beginning()
+    return body.whole()
+
+
+class _Plain:
+    """Collects a body that is not packed."""
+
+    def __init__(self, most_bytes: int) -> None:
+        self._most = most_bytes
+        self._content = bytearray()
+
+    def add(self, part: bytes) -> None:
+        """Take a further part."""
+        self._content += part
+        if len(self._content) > self._most:
+            raise TooLargeError(f"over {self._most:,} bytes")
+
+    def whole(self) -> bytes:
+        """All of it."""
+        return bytes(self._content)
+
+    def beginning(self) -> bytes:
+        """What came up to the limit."""
+        return bytes(self._content[: self._most])
+
+
+class _Gunzip(_Plain):
+    """Collects a gzip body, unpacking never more than the limit."""
+
+    def __init__(self, most_bytes: int) -> None:
+        super().__init__(most_bytes)
+        self._packed_bytes = 0
+        self._engine = zlib.decompressobj(wbits=31)
+
+    def add(self, part: bytes) -> None:
+        """Unpack a further part; members may follow each other."""
+        self._packed_bytes += len(part)
+        if self._packed_bytes > self._most:
+            raise TooLargeError(f"over {self._most:,} bytes")
+        while part:
+            if self._engine.eof:
+                if not part.strip(b"\0"):
+                    return
+                self._engine = zlib.decompressobj(wbits=31)
+            try:
+                super().add(self._engine.decompress(part, self._most + 1 - len(self._content)))
+            except zlib.error:
+                raise BodyError("not gzip, although its header says so") from None
+            part = self._engine.unused_data or self._engine.unconsumed_tail
+
+    def whole(self) -> bytes:
+        """All of it."""
+        if not self._engine.eof and self._packed_bytes:
+            raise BodyError("a gzip body that is cut short")
+        return super().whole()

@@ -1,0 +1,273 @@
+"""One file from a server to the disk: begun, cut, resumed, checked, and only then under its name."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import re
+import shutil
+from collections.abc import Awaitable, Callable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import aiohttp
+
+from hellofresh import __version__
+from hellofresh.core.errors import DataError, SourceError, WorkspaceError
+from hellofresh.core.files import read_model, write_json
+from hellofresh.core.net.retry import PASSING, RetryPolicy
+from hellofresh.core.net.retry_after import retry_after_s
+
+__all__ = ["DownloadPolicy", "Transfer", "download_session"]
+
+_PIECE = 2**20
+_GONE = frozenset({404, 410})
+_CONTENT_RANGE = re.compile(r"bytes (?:([0-9]+)-[0-9]+|\*)/([0-9]+)")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DownloadPolicy(RetryPolicy):
+    """How long to go on asking: attempts are counted in a row, and begin anew with every byte gained.
+
+    Attributes:
+        connect_timeout_s: for a connection.
+        silence_timeout_s: for the next bytes.
+    """
+
+    most_s: float = 600.0
+    connect_timeout_s: float = 30.0
+    silence_timeout_s: float = 60.0
+
+
+def download_session(policy: DownloadPolicy) -> aiohttp.ClientSession:
+    """Connections for downloads: no limit in all, bytes as they come. To be used within a running event loop."""
+    timeout = aiohttp.ClientTimeout(
+        total=None, sock_connect=policy.connect_timeout_s, sock_read=policy.silence_timeout_s
+    )
+    headers = {"User-Agent": f"hellofresh/{__version__}", "Accept-Encoding": "identity"}
+    return aiohttp.ClientSession(timeout=timeout, headers=headers, auto_decompress=False, trust_env=True)
+
+
+class _PassingError(Exception):
+    """A request that may do better next time."""
+
+    def __init__(self, reason: str, wait_s: float | None = None) -> None:
+        super().__init__(reason)
+        self.wait_s = wait_s
+
+
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """What the server said of the file when its first byte came: the parts of a file are of one version."""
+
+    url: str
+    size: int | None
+    validator: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Transfer:
+    """Fetches files of one server, one after the other.
+
+    Attributes:
+        session: must not decode contents.
+        policy: when to give up.
+        sleep: waits so many seconds.
+        progress: called with a sentence now and then.
+        check: raises SourceError where a whole file is not what it should be; gets the file and its name.
+    """
+
+    session: aiohttp.ClientSession
+    policy: DownloadPolicy
+    sleep: Callable[[float], Awaitable[None]]
+    progress: Callable[[str], None]
+    check: Callable[[Path, str], None]
+
+    async def exists(self, url: str) -> bool:
+        """Whether the server has the file.
+
+        Raises:
+            SourceError: if the server does not say.
+        """
+
+        async def ask() -> bool:
+            async with self.session.get(url, headers={"Range": "bytes=0-0"}) as response:
+                if response.status in _GONE:
+                    return False
+                _refuse(response)
+                return True
+
+        return await self._patiently(url, ask, lambda: 0)
+
+    async def fetch(self, url: str, target: Path) -> bool:
+        """Fetch a file to `target`, going on where an earlier attempt stopped; False if there is none.
+
+        Raises:
+            SourceError: if the server keeps failing, or sends what the check refuses.
+            WorkspaceError: if the file cannot be written.
+        """
+        part = target.with_name(f"{target.name}.part")
+        note = target.with_name(f"{target.name}.part.json")
+
+        async def ask() -> bool:
+            known = _read_note(note, url) if part.is_file() else None
+            there = await self._receive(url, part, note, known)
+            if there:
+                await self._check(part, note, target.name)
+            return there
+
+        if await self._patiently(url, ask, lambda: part.stat().st_size if part.exists() else 0):
+            _name_it(part, target)
+            note.unlink(missing_ok=True)
+            return True
+        return False
+
+    async def _patiently(self, url: str, ask: Callable[[], Awaitable[bool]], got: Callable[[], int]) -> bool:
+        failures = 0
+        while True:
+            before = got()
+            try:
+                return await ask()
+            except (_PassingError, aiohttp.ClientError, TimeoutError, ConnectionError) as error:
+                failures = 1 if got() > before else failures + 1
+                wait_s = self._wait(url, error, failures)
+                self.progress(f"{url.rsplit('/', 1)[-1]}: {_brief(error)}; again in {wait_s:.0f} s")
+            except OSError as error:
+                raise WorkspaceError(
+                    f"cannot write: {error.strerror or error}", where=str(error.filename or ""), code="unwritable"
+                ) from error
+            await self.sleep(wait_s)
+
+    def _wait(self, url: str, error: Exception, failures: int) -> float:
+        asked_s = error.wait_s if isinstance(error, _PassingError) else None
+        wait_s = self.policy.next_wait_s(failures, asked_s)
+        if wait_s is None:
+            later = f", and asks to wait {asked_s:.0f} s" if asked_s else ""
+            raise SourceError(
+                f"the download fails: {_brief(error)}{later}",
+                where=url,
+                fix="The finished part is kept: run the same command again later to resume.",
+                code="download-failed",
+            ) from error
+        return max(wait_s, self.policy.step_s(failures))
+
+    async def _receive(self, url: str, part: Path, note: Path, known: _Known | None) -> bool:
+        offset = part.stat().st_size if known is not None else 0
+        headers = {}
+        if known is not None and offset:
+            headers["Range"] = f"bytes={offset}-"
+            if known.validator:
+                headers["If-Range"] = known.validator
+        async with self.session.get(url, headers=headers) as response:
+            if response.status in _GONE and not offset:
+                return False
+            if response.status == 416 and offset and _total(response) == offset:
+                return True
+            if response.status == 416 and offset:
+                part.unlink()
+                raise _PassingError("the partial download does not match the file on the server")
+            _refuse(response)
+            if response.status == 200 or known is None:
+                offset, known = 0, _begin(response, url, part, note)
+            elif not _continues(response, offset, known):
+                part.unlink()
+                raise _PassingError("the server sends another part or version than requested")
+            _require_space(part, known, offset)
+            await self._append(response, part, offset, known)
+        return True
+
+    async def _append(self, response: aiohttp.ClientResponse, part: Path, offset: int, known: _Known) -> None:
+        name, size = part.name.removesuffix(".part"), offset
+        with part.open("ab", buffering=0) as file:
+            async for piece in response.content.iter_chunked(_PIECE):
+                file.write(piece)
+                size += len(piece)
+                of = f" of {known.size / 1e6:,.0f}" if known.size else ""
+                self.progress(f"downloading {name}: {size / 1e6:,.0f}{of} MB")
+        if known.size is not None and size < known.size:
+            raise _PassingError(f"cut after {size:,} of {known.size:,} bytes")
+
+    async def _check(self, part: Path, note: Path, name: str) -> None:
+        """A file that is not what it should be is thrown away: going on from it would not mend it."""
+        known = _read_note(note, None)
+        size = part.stat().st_size
+        try:
+            if known is not None and known.size is not None and size != known.size:
+                raise _PassingError(f"{size:,} bytes came instead of {known.size:,}")
+            self.progress(f"checking {name}")
+            await asyncio.to_thread(self.check, part, name)
+        except (SourceError, _PassingError) as error:
+            part.unlink()
+            note.unlink(missing_ok=True)
+            raise _PassingError(error.what if isinstance(error, SourceError) else str(error)) from error
+
+
+def _read_note(note: Path, url: str | None) -> _Known | None:
+    """What is known of the part, or None if that is not known or it is of another URL."""
+    try:
+        known = read_model(note, _Known)
+    except DataError:
+        return None
+    return known if url in (None, known.url) else None
+
+
+def _begin(response: aiohttp.ClientResponse, url: str, part: Path, note: Path) -> _Known:
+    """Forget what came before, and write down which version comes now."""
+    part.unlink(missing_ok=True)
+    part.parent.mkdir(parents=True, exist_ok=True)
+    known = _Known(url, response.content_length, _validator(response))
+    write_json(note, asdict(known))
+    return known
+
+
+def _name_it(part: Path, target: Path) -> None:
+    with part.open("rb") as file:
+        os.fsync(file.fileno())
+    part.replace(target)
+
+
+def _refuse(response: aiohttp.ClientResponse) -> None:
+    if response.status in PASSING:
+        raise _PassingError(f"HTTP {response.status}", retry_after_s(response.headers.get("Retry-After")))
+    if response.status not in (200, 206):
+        raise SourceError(
+            f"HTTP {response.status}",
+            where=str(response.url),
+            expected="the file, or 404 if there is none",
+            fix="Check the address; where it is configured, in hellofresh.toml.",
+            code="download-refused",
+        )
+
+
+def _total(response: aiohttp.ClientResponse) -> int | None:
+    match = _CONTENT_RANGE.fullmatch(response.headers.get("Content-Range", ""))
+    return int(match[2]) if match else None
+
+
+def _continues(response: aiohttp.ClientResponse, offset: int, known: _Known) -> bool:
+    match = _CONTENT_RANGE.fullmatch(response.headers.get("Content-Range", ""))
+    begins = match is not None and match[1] is not None and int(match[1]) == offset
+    same = known.size is None or _total(response) == known.size
+    validator = _validator(response)
+    return begins and same and (None in (validator, known.validator) or validator == known.validator)
+
+
+def _validator(response: aiohttp.ClientResponse) -> str | None:
+    """What tells versions of the file apart; weak tags do not do for parts."""
+    tag = response.headers.get("ETag", "")
+    return tag if tag.startswith('"') else response.headers.get("Last-Modified")
+
+
+def _require_space(part: Path, known: _Known, offset: int) -> None:
+    free = shutil.disk_usage(part.parent).free
+    if known.size is not None and known.size - offset > free:
+        raise WorkspaceError(
+            f"{known.size - offset:,} bytes to come, {free:,} free",
+            where=str(part.parent),
+            fix="Make room, or set HELLOFRESH_DATA to another folder; then run the same command again.",
+            code="disk-full",
+        )
+
+
+def _brief(error: Exception) -> str:
+    return (str(error) or type(error).__name__).splitlines()[0][:160]

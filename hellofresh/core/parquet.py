@@ -1,0 +1,175 @@
+"""Tables as Parquet: each is declared once, by the dataclass of its rows; written whole or not at all.
+
+A field that may be None is a column that may have empty cells; no other column has any.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import types
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from itertools import product
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar, get_args, get_type_hints
+
+import polars as pl
+
+from hellofresh.core.files import atomic_path
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+
+__all__ = ["BadTableError", "Table", "join_parquet", "write_parquet"]
+
+_SYSTEM_ERROR = re.compile(r"\(os error (\d+)\)")
+_TYPES: Mapping[object, pl.DataType] = {
+    str: pl.String(), int: pl.Int64(), float: pl.Float64(), bool: pl.Boolean(),
+    tuple[str, ...]: pl.List(pl.String), tuple[int, ...]: pl.List(pl.Int64), tuple[float, ...]: pl.List(pl.Float64),
+}  # fmt: skip
+_WORDS = {pl.String: "text", pl.Int64: "whole numbers", pl.Float64: "numbers", pl.Boolean: "true or false",
+          pl.List: "lists"}  # fmt: skip
+
+Row = TypeVar("Row", bound="DataclassInstance")
+
+
+class BadTableError(ValueError):
+    """A file that is not the table that was declared; says why."""
+
+
+class _Column(NamedTuple):
+    kind: type
+    sparse: bool
+
+
+def _column(hint: Any) -> _Column:
+    if isinstance(hint, types.UnionType):
+        (kind,) = (part for part in get_args(hint) if part is not types.NoneType)
+        return _Column(kind, sparse=True)
+    return _Column(hint, sparse=False)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Table(Generic[Row]):
+    """The columns of a table.
+
+    Attributes:
+        row: the dataclass of its rows; fields are text, whole numbers, numbers, truth values, or tuples of text or of
+            numbers.
+        keys: columns before the row's, never empty.
+    """
+
+    row: type[Row]
+    keys: Mapping[str, type] = field(default_factory=dict)
+    _columns: Mapping[str, _Column] = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        hints = get_type_hints(self.row)
+        columns = {name: _column(hints[name]) for name in self.row.__dataclass_fields__}
+        object.__setattr__(self, "_columns", columns)
+
+    @property
+    def schema(self) -> pl.Schema:
+        """All columns."""
+        kinds = {**self.keys, **{name: column.kind for name, column in self._columns.items()}}
+        return pl.Schema({name: _TYPES[kind] for name, kind in kinds.items()})
+
+    def frame(self, rows: Iterable[Row], **keys: str | bool) -> pl.DataFrame:
+        """Rows as a table; `keys` are the same for all of them."""
+        columns: dict[str, list[Any]] = {name: [] for name in self._columns}
+        for row in rows:
+            for name, values in columns.items():
+                values.append(getattr(row, name))
+        schema = self.schema
+        frame = pl.DataFrame(columns, schema={name: schema[name] for name in columns})
+        return frame.select(*(pl.lit(keys[name], schema[name]).alias(name) for name in self.keys), *columns)
+
+    def rows(self, frame: pl.DataFrame) -> list[Row]:
+        """The rows of a table; other columns, such as keys, are left out."""
+        values: list[dict[str, Any]] = frame.select(list(self._columns)).to_dicts()
+        lists = [name for name in self._columns if isinstance(frame.schema[name], pl.List)]
+        for row, name in product(values, lists):
+            row[name] = None if row[name] is None else tuple(row[name])
+        return [self.row(**row) for row in values]
+
+    def scan(self, path: Path) -> pl.LazyFrame:
+        """A file's columns as declared, checked now, whose rows are read when they are asked for.
+
+        Raises:
+            BadTableError: if it cannot be read as Parquet, or columns are missing or hold something else.
+        """
+        schema = self.schema
+        try:
+            table = pl.scan_parquet(path)
+            found = table.collect_schema()
+            missing = sorted(set(schema) - set(found.names()))
+            full = [name for name in schema if name in found and not self._is_sparse(name)]
+            empty = table.select(pl.col(full).null_count()).collect(engine="streaming") if full else pl.DataFrame()
+        except (pl.exceptions.PolarsError, OSError) as error:
+            raise BadTableError("the file cannot be read as Parquet") from error
+        if missing:
+            raise BadTableError(f"columns are missing: {', '.join(missing)}")
+        for name, kind in schema.items():
+            if not _holds(found[name], kind) or (name in full and empty[name].item()):
+                raise BadTableError(f"the column {name} does not hold {_WORDS[type(kind)]} throughout")
+        return table.select(schema.names()).cast(schema)
+
+    def read(self, path: Path) -> pl.DataFrame:
+        """A file's columns as declared.
+
+        Raises:
+            BadTableError: as `scan`.
+        """
+        try:
+            return self.scan(path).collect()
+        except (pl.exceptions.PolarsError, OSError) as error:
+            raise BadTableError("the file cannot be read as Parquet") from error
+
+    def _is_sparse(self, name: str) -> bool:
+        return name not in self.keys and self._columns[name].sparse
+
+
+def _holds(dtype: pl.DataType, kind: pl.DataType) -> bool:
+    if kind == pl.Int64:
+        return dtype.is_integer()
+    return dtype.is_numeric() if kind == pl.Float64 else dtype == kind
+
+
+def write_parquet(path: Path, table: pl.DataFrame, *, statistics: bool = True, mode: int = 0o644) -> None:
+    """Write a table atomically, compressed by zstd; the same table gives the same bytes.
+
+    Raises:
+        WorkspaceError: if the file cannot be written, such as on a full disk.
+    """
+    with atomic_path(path, mode=mode) as temporary, _as_system_error():
+        table.write_parquet(temporary, compression="zstd", statistics=statistics)
+
+
+def join_parquet(parts: Sequence[Path], path: Path, *, rows: int) -> None:
+    """Write several tables of the same columns as one, atomically and in bounded memory.
+
+    Args:
+        parts: files, in order.
+        path: of the whole.
+        rows: in a row group.
+
+    Raises:
+        WorkspaceError: if the file cannot be written, such as on a full disk.
+    """
+    with atomic_path(path) as temporary, _as_system_error():
+        pl.scan_parquet(list(parts)).sink_parquet(temporary, compression="zstd", row_group_size=rows)
+
+
+@contextmanager
+def _as_system_error() -> Iterator[None]:
+    """Polars reports a failed write as a failed computation."""
+    try:
+        yield
+    except pl.exceptions.PolarsError as error:
+        failed = _SYSTEM_ERROR.search(str(error))
+        if failed is None:
+            raise
+        number = int(failed[1])
+        raise OSError(number, os.strerror(number)) from error

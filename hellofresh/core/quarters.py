@@ -1,0 +1,143 @@
+"""Quarters of the year, and the periods (months or ISO weeks) into which a task divides them. All times are UTC."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, timedelta
+from enum import StrEnum
+from functools import total_ordering
+from typing import ClassVar, Protocol, Self
+
+from hellofresh.core.errors import UsageError
+
+__all__ = ["EditionKey", "PeriodKind", "Quarter", "SortedEdition", "parse_utc", "utc_text"]
+
+_QUARTER = re.compile(r"([12][0-9]{3})Q([1-4])")
+
+
+class PeriodKind(StrEnum):
+    """How a task divides its quarters."""
+
+    MONTH = "month"
+    WEEK = "week"
+
+    def of(self, moment: datetime) -> str:
+        """The period that contains the moment: `2023-04` (month) or `2023-W14` (ISO week)."""
+        moment = moment.astimezone(UTC)
+        if self is PeriodKind.MONTH:
+            return f"{moment.year:04d}-{moment.month:02d}"
+        year, week, _ = moment.isocalendar()
+        return f"{year:04d}-W{week:02d}"
+
+
+EditionKey = tuple[int, str, tuple[tuple[int, int, str], ...]]
+"""Kind of the edition (0 for a quarter), its name, and the parts of its version."""
+
+
+class SortedEdition(Protocol):
+    """What quarters and frozen data sets share so that they can be sorted together, see `hellofresh.core.editions`."""
+
+    @property
+    def sort_key(self) -> EditionKey: ...
+
+
+@total_ordering
+@dataclass(frozen=True, slots=True)
+class Quarter:
+    """A quarter of a calendar year, written `2023Q2`: the living kind of edition (`hellofresh.core.editions`)."""
+
+    is_living: ClassVar[bool] = True
+    has_public_labels: ClassVar[bool] = False
+
+    year: int
+    number: int
+
+    @classmethod
+    def parse(cls, text: str) -> Self:
+        """Read `2023Q2`.
+
+        Raises:
+            UsageError: if the text has another form.
+        """
+        match = _QUARTER.fullmatch(text)
+        if match is None:
+            raise UsageError(
+                f"not a quarter: {text!r}",
+                expected="a year and a quarter such as 2023Q2",
+                code="bad-quarter",
+            )
+        return cls(int(match[1]), int(match[2]))
+
+    @classmethod
+    def containing(cls, moment: datetime) -> Self:
+        """The quarter that contains the moment."""
+        moment = moment.astimezone(UTC)
+        return cls(moment.year, (moment.month - 1) // 3 + 1)
+
+    @property
+    def start(self) -> datetime:
+        """The first instant of the quarter."""
+        return datetime(self.year, 3 * self.number - 2, 1, tzinfo=UTC)
+
+    @property
+    def end(self) -> datetime:
+        """The first instant after the quarter."""
+        return self.next().start
+
+    @property
+    def title(self) -> str:
+        """As pages name it."""
+        return str(self)
+
+    @property
+    def sort_key(self) -> EditionKey:
+        """By time, before all data sets."""
+        return 0, str(self), ()
+
+    def next(self) -> Self:
+        """The quarter after this one."""
+        return type(self)(self.year + self.number // 4, self.number % 4 + 1)
+
+    def previous(self) -> Self:
+        """The quarter before this one."""
+        return type(self)(self.year - (self.number == 1), (self.number - 2) % 4 + 1)
+
+    def __contains__(self, moment: datetime) -> bool:
+        return self.start <= moment < self.end
+
+    def periods(self, kind: PeriodKind) -> list[str]:
+        """All periods that touch the quarter, in order of time."""
+        return list(dict.fromkeys(kind.of(moment) for moment in self._days()))
+
+    def _days(self) -> Iterator[datetime]:
+        day = self.start
+        while day < self.end:
+            yield day
+            day += timedelta(days=1)
+
+    def __str__(self) -> str:
+        return f"{self.year:04d}Q{self.number}"
+
+    def __lt__(self, other: SortedEdition) -> bool:
+        return self.sort_key < other.sort_key
+
+
+def utc_text(moment: datetime | date) -> str:
+    """ISO 8601 in UTC to the second, such as `2023-04-01T12:00:00Z`."""
+    if not isinstance(moment, datetime):
+        return moment.isoformat()
+    return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def parse_utc(text: str) -> datetime:
+    """Read an ISO 8601 time that names its zone.
+
+    Raises:
+        ValueError: if the text is no such time or has no zone.
+    """
+    moment = datetime.fromisoformat(text)
+    if moment.tzinfo is None:
+        raise ValueError(f"no time zone in {text!r}")
+    return moment.astimezone(UTC)

@@ -1,0 +1,330 @@
+"""Ratings of publishers by domain, and their priority as sources, from files of the user's.
+
+A rating holds for a domain and its subdomains. `publishers.parquet` in the workspace has the imported ones; no rating
+is part of the project, and a domain that is not listed is unrated, never average.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Literal, get_args
+
+from hellofresh.core.errors import SourceError
+from hellofresh.core.files import sha256_text
+from hellofresh.core.net.addresses import AddressError, PageAddress, host_name
+from hellofresh.core.workspace import Workspace
+
+__all__ = [
+    "COLUMNS",
+    "PRIORITIES",
+    "Priority",
+    "Publisher",
+    "Publishers",
+    "import_publishers",
+    "load_publishers",
+    "read_lists",
+    "read_publishers",
+    "site_of",
+]
+
+Priority = Literal["high", "medium", "low"]
+"""How far a publisher is to be preferred as a source."""
+PRIORITIES: tuple[Priority, ...] = get_args(Priority)
+COLUMNS = ("domain", "bias", "factuality", "quality", "category")
+_MOST_BYTES = 100_000_000
+_MOST_STEPS = 8
+_BIASES = {
+    "extreme left": -3, "far left": -3, "left": -2, "left center": -1, "lean left": -1, "center": 0, "centre": 0,
+    "least biased": 0, "pro science": 0, "right center": 1, "lean right": 1, "right": 2, "far right": 3,
+    "extreme right": 3,
+}  # fmt: skip
+_FACTUALITIES = {
+    "very low": 0.0, "low": 0.2, "mixed": 0.4, "mostly factual": 0.6, "high": 0.8, "very high": 1.0,
+    "gr": 1.0, "generally reliable": 1.0, "nc": 0.5, "no consensus": 0.5, "m": 0.5, "gu": 0.0,
+    "generally unreliable": 0.0, "d": 0.0, "deprecated": 0.0, "b": 0.0, "blacklisted": 0.0,
+}  # fmt: skip
+_CATEGORIES = {
+    "satire": "satire", "satirical": "satire", "questionable": "questionable", "fake": "questionable",
+    "fake news": "questionable", "unreliable": "questionable", "rumor": "questionable", "conspiracy": "conspiracy",
+    "conspiracy pseudoscience": "conspiracy", "pseudoscience": "conspiracy",
+}  # fmt: skip
+"""Publishers that are no source at all; some files say so in place of a bias."""
+_BESIDE = re.compile(r"\s+(?:bias|sources?|reporting)$")
+"""What may stand after a rating in words, as in `left-center bias` and `questionable source`."""
+_MOST_FACTUAL, _FACTUAL, _MOSTLY_FACTUAL, _NEAR_THE_CENTRE = 1.0, 0.8, 0.6, 1
+
+
+@dataclass(frozen=True, slots=True)
+class Publisher:
+    """What is known of a publisher.
+
+    Attributes:
+        domain: in ASCII, without `www`.
+        bias: from -3 (left) to 3 (right), None where not rated.
+        factuality, quality: from 0 to 1, None where not rated.
+        category: `satire`, `questionable` or `conspiracy`, empty for all others.
+        listed: the priority of the list that it stands in, empty if in none.
+    """
+
+    domain: str
+    bias: float | None
+    factuality: float | None
+    quality: float | None
+    category: str = ""
+    listed: str = ""
+
+    @property
+    def priority(self) -> Priority | None:
+        """The priority as a source, None for what is none.
+
+        That of its list; else by its rating: a source is at least mostly factual and not further from the centre than
+        left-center or right-center. High: factuality very high and least biased; medium: factuality at least high. A
+        publisher whose bias is not rated is never high. Satire, questionable and conspiracy are no sources.
+        """
+        if self.category:
+            return None
+        if self.listed:
+            return next(priority for priority in PRIORITIES if priority == self.listed)
+        factuality, bias = self.factuality or 0.0, self.bias
+        if factuality < _MOSTLY_FACTUAL or (bias is not None and abs(bias) > _NEAR_THE_CENTRE):
+            return None
+        if factuality >= _MOST_FACTUAL and bias == 0:
+            return "high"
+        return "medium" if factuality >= _FACTUAL else "low"
+
+
+@dataclass(frozen=True)
+class Publishers:
+    """Ratings by domain; `left_out` has what stood in a file as a domain and is none."""
+
+    rated: Mapping[str, Publisher]
+    left_out: tuple[str, ...] = field(default=(), compare=False)
+
+    def of(self, url: str) -> Publisher | None:
+        """The rating of the domain that an address belongs to, the nearest one; None if it is not rated.
+
+        A rating of a part of a site, such as `one.example/news`, holds for that part only, and goes before the site's.
+        """
+        labels = site_of(url).split(".")
+        names = (".".join(labels[start:]) for start in range(len(labels) - 1))
+        parts = _parts(url) if self._of_parts else ("",)
+        return next((self.rated[name + part] for name in names for part in parts if name + part in self.rated), None)
+
+    @cached_property
+    def _of_parts(self) -> bool:
+        """Whether any rating is of a part of a site."""
+        return any("/" in name for name in self.rated)
+
+    @cached_property
+    def sha256(self) -> str:
+        """Hash of all ratings."""
+        return sha256_text(json.dumps(sorted(map(repr, self.rated.values()))))
+
+
+def site_of(url: str) -> str:
+    """The host of an address without `www`, empty if it has none that can be read."""
+    try:
+        return PageAddress.parse(url).host.removeprefix("www.")
+    except AddressError:
+        return ""
+
+
+def _parts(url: str) -> Sequence[str]:
+    """The beginnings of an address's path, the longest first, nothing at last."""
+    try:
+        path = PageAddress.parse(url).target.partition("?")[0].lower()
+    except AddressError:
+        return ("",)
+    steps = [step for step in path.split("/") if step]
+    return ["".join(f"/{step}" for step in steps[:end]) for end in range(min(len(steps), _MOST_STEPS), -1, -1)]
+
+
+def read_publishers(path: Path, columns: Mapping[str, str] | None = None) -> Publishers:
+    """Read a CSV file with a header, or JSON lines.
+
+    Args:
+        path: the file.
+        columns: what its columns are called, where that is not `domain`, `bias`, `factuality`, `quality`. The column of
+            domains may hold a list of them.
+
+    Where two lines rate one domain, the first counts.
+
+    Raises:
+        SourceError: if it cannot be read, has no domains, or a rating is out of range.
+    """
+    named = {name: name for name in COLUMNS} | dict(columns or {})
+    rated: dict[str, Publisher] = {}
+    left_out: list[str] = []
+    for number, row in _rows(path, named["domain"]):
+        where = f"{path} line {number}"
+        listed = row.get(named["domain"])
+        for domain in listed if isinstance(listed, list) else [listed]:
+            name = _domain(domain)
+            if not name:
+                left_out.append(str(domain)[:80])
+                continue
+            said = _words(row.get(named["bias"]))
+            bias = None if said in _CATEGORIES else _number(row.get(named["bias"]), _BIASES, -3, 3, where)
+            factuality, quality = (
+                _number(row.get(named[name]), _FACTUALITIES, 0, 1, where) for name in ("factuality", "quality")
+            )
+            category = _CATEGORIES.get(_words(row.get(named["category"])), "") or _CATEGORIES.get(said, "")
+            rated.setdefault(name, Publisher(name, bias, factuality, quality, category))
+    if not rated:
+        raise SourceError("no domains", where=str(path), expected="a row for each domain", code="bad-publishers")
+    return Publishers(rated, tuple(left_out))
+
+
+def read_lists(lists: Mapping[Priority, Path], ratings: Publishers | None = None) -> Publishers:
+    """Read lists of publishers, a domain or a part of a site a line; of one in several lists the highest counts.
+
+    Args:
+        lists: a file for each priority.
+        ratings: what is known of publishers besides; they keep it.
+
+    Raises:
+        SourceError: if a file cannot be read, or has no domains.
+    """
+    rated = dict(ratings.rated) if ratings is not None else {}
+    left_out = list(ratings.left_out) if ratings is not None else []
+    listed: dict[str, Priority] = {}
+    for priority in PRIORITIES:
+        for line in _read(lists[priority]).splitlines() if priority in lists else ():
+            name = "" if line.lstrip().startswith("#") else _place(line)
+            if name:
+                listed.setdefault(name, priority)
+            elif line.strip() and not line.lstrip().startswith("#"):
+                left_out.append(line.strip()[:80])
+    if not listed and lists:
+        where = ", ".join(map(str, lists.values()))
+        raise SourceError("no domains", where=where, expected="a domain a line", code="bad-publishers")
+    for name, priority in listed.items():
+        rated[name] = replace(rated.get(name, Publisher(name, None, None, None)), listed=priority)
+    return Publishers(rated, tuple(left_out))
+
+
+def import_publishers(
+    workspace: Workspace,
+    path: Path | None,
+    columns: Mapping[str, str] | None = None,
+    lists: Mapping[Priority, Path] | None = None,
+) -> Publishers:
+    """Read files and keep their ratings in the workspace, in place of those that were there.
+
+    Args:
+        workspace: where they are kept.
+        path: ratings, None where there are lists only.
+        columns: as of `read_publishers`.
+        lists: a file of domains for each priority.
+
+    Raises:
+        SourceError: as `read_publishers` and `read_lists`.
+    """
+    publishers = Publishers({}) if path is None else read_publishers(path, columns)
+    publishers = read_lists(lists, publishers) if lists else publishers
+    from hellofresh.core.parquet import Table, write_parquet  # brings polars, which few who know ratings need
+
+    rows = [publishers.rated[domain] for domain in sorted(publishers.rated)]
+    write_parquet(workspace.root / "publishers.parquet", Table(Publisher).frame(rows))
+    return publishers
+
+
+def load_publishers(workspace: Workspace) -> Publishers:
+    """The ratings that were imported; none where there are none.
+
+    Raises:
+        SourceError: if the table is damaged.
+    """
+    path = workspace.root / "publishers.parquet"
+    if not path.is_file():
+        return Publishers({})
+    from hellofresh.core.parquet import BadTableError, Table
+
+    table = Table(Publisher)
+    try:
+        return Publishers({row.domain: row for row in table.rows(table.read(path))})
+    except BadTableError as error:
+        fix = "Import the ratings again: hellofresh publishers import FILE"
+        raise SourceError(str(error), where=str(path), fix=fix, code="bad-publishers") from None
+
+
+def _read(path: Path) -> str:
+    try:
+        if path.stat().st_size > _MOST_BYTES:
+            raise SourceError(f"more than {_MOST_BYTES:,} bytes", where=str(path), code="bad-publishers")
+        return path.read_text(encoding="utf-8-sig")
+    except (OSError, UnicodeError) as error:
+        raise SourceError(f"cannot be read ({error})", where=str(path), code="bad-publishers") from None
+
+
+def _rows(path: Path, domain: str) -> Iterator[tuple[int, Mapping[str, object]]]:
+    text = _read(path)
+    if text.lstrip().startswith("{"):
+        yield from _json_rows(path, text)
+        return
+    try:
+        reader = csv.DictReader(io.StringIO(text, newline=""), strict=True)
+        if domain not in (reader.fieldnames or ()):
+            expected = f"a header with the column {domain!r}"
+            raise SourceError("no column of domains", where=str(path), expected=expected, code="bad-publishers")
+        for row in reader:
+            yield reader.line_num, row
+    except csv.Error as error:
+        raise SourceError(f"not CSV ({error})", where=str(path), code="bad-publishers") from None
+
+
+def _json_rows(path: Path, text: str) -> Iterator[tuple[int, Mapping[str, object]]]:
+    for number, line in enumerate(text.splitlines(), start=1):
+        try:
+            row = json.loads(line)
+        except (ValueError, RecursionError):
+            row = None
+        if not isinstance(row, dict):
+            raise SourceError("not a JSON object", where=f"{path} line {number}", code="bad-publishers")
+        yield number, row
+
+
+def _domain(value: object) -> str:
+    """A domain, also where a whole address stands for it; a path on it is left out. Empty if it is none."""
+    text = str(value or "").strip().lower()
+    try:
+        return host_name(text.split("://")[-1].split("/")[0]).removeprefix("www.")
+    except AddressError:
+        return ""
+
+
+def _place(line: str) -> str:
+    """A domain, or a part of a site such as `one.example/news`; empty if it is none."""
+    host, _, path = line.strip().lower().split("://")[-1].partition("/")
+    domain = _domain(host)
+    steps = [step for step in path.partition("?")[0].split("/") if step]
+    return domain and "/".join([domain, *steps])
+
+
+def _words(value: object) -> str:
+    """A rating in words, in one spelling."""
+    text = str("" if value is None else value).lower()
+    return _BESIDE.sub("", " ".join(text.replace("-", " ").replace("_", " ").replace("/", " ").split()))
+
+
+def _number(value: object, words: Mapping[str, float], low: float, high: float, where: str) -> float | None:
+    text = _words(value)
+    if text in ("", "na", "n a", "none", "null", "unknown"):
+        return None
+    if text in words:
+        return float(words[text])
+    try:
+        number = float(str(value))
+    except ValueError:
+        number = float("nan")
+    if not low <= number <= high:
+        expected = f"a number from {low:g} to {high:g}, or one of {', '.join(words)}"
+        raise SourceError(f"{str(value)[:40]!r} is no rating", where=where, expected=expected, code="bad-publishers")
+    return number

@@ -1,0 +1,427 @@
+"""A corpus: documents, queries and judgements in `corpora/<name>/`, and the manifest that says what they are.
+
+The manifest is written last and names the SHA-256 of each file: without it, or with another file, there is no corpus.
+`sha256` in it is of the content, in the order in which it stands, and is the same whatever library wrote the files.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date
+from functools import cached_property
+from pathlib import Path
+from urllib.parse import quote
+
+import polars as pl
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from hellofresh.core.errors import DataError, UsageError
+from hellofresh.core.files import canonical_json, read_json, remove_file, sha256_file, write_json
+from hellofresh.core.workspace import Workspace
+from hellofresh.evidence.retrieval.base import DocumentKeys
+from hellofresh.evidence.retrieval.documents import CorpusDocument, DocumentWriter, check_document, document_columns
+from hellofresh.evidence.retrieval.documents import read_documents as _read_documents
+from hellofresh.evidence.retrieval.duplicates import Duplicates
+from hellofresh.evidence.retrieval.judgements import (
+    Judgement,
+    Query,
+    by_query,
+    read_qrels,
+    read_queries,
+    write_qrels,
+    write_queries,
+)
+
+__all__ = [
+    "ADDRESS_ENDING",
+    "CorpusManifest",
+    "FoundDocument",
+    "RetrievalCorpus",
+    "check_corpus",
+    "document_address",
+    "list_corpora",
+    "open_corpus",
+    "open_exact",
+    "write_corpus",
+]
+
+ADDRESS_ENDING = ".corpus.invalid"
+"""Of the names under which corpora are addressed; no server can have one."""
+_FORMAT = 1
+_DAYS_BEFORE_1970 = date(1970, 1, 1).toordinal()
+_FILES = ("documents.parquet", "queries.jsonl", "qrels")
+_NAME = r"^[a-z0-9]+(?:-[a-z0-9]+)*$"
+
+
+class CorpusManifest(BaseModel):
+    """What a corpus is.
+
+    Attributes:
+        format: of this file.
+        name: as on the command line.
+        source: the format that it was imported from, or `pool` where it was built from other corpora.
+        license: what holds for its texts.
+        parameters: all that decided its content besides the source's files.
+        documents, judgements: how many.
+        queries: how many, by split.
+        counts: what became of the rows that were read.
+        files: SHA-256 of each file.
+        sha256: of the content.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+    format: int = Field(ge=_FORMAT, le=_FORMAT)
+    name: str = Field(pattern=_NAME, max_length=60)
+    source: str
+    license: str
+    parameters: dict[str, str | int | float | bool]
+    documents: int
+    queries: dict[str, int]
+    judgements: int
+    counts: dict[str, int]
+    files: dict[str, str]
+    sha256: str
+
+
+@dataclass(frozen=True, slots=True)
+class FoundDocument:
+    """A document in a source, its DOI if it has one, and the place that errors name."""
+
+    document: CorpusDocument
+    where: str
+    doi: str = ""
+
+
+@dataclass(frozen=True)
+class RetrievalCorpus:
+    """A corpus that can be searched.
+
+    Attributes:
+        folder: its files.
+        manifest: what it is.
+    """
+
+    folder: Path
+    manifest: CorpusManifest
+
+    @property
+    def name(self) -> str:
+        """As on the command line."""
+        return self.manifest.name
+
+    @property
+    def path(self) -> Path:
+        """The documents' file."""
+        return self.folder / "documents.parquet"
+
+    def documents(self, start: int = 0, stop: int | None = None) -> Iterator[CorpusDocument]:
+        """The documents in order."""
+        return _read_documents(self.path, start, stop if stop is not None else self.manifest.documents)
+
+    @cached_property
+    def ids(self) -> list[str]:
+        """Ids of the documents, in order."""
+        return document_columns(self.path, "id")["id"].to_list()
+
+    @cached_property
+    def rows(self) -> Mapping[str, int]:
+        """The row of each document."""
+        return {name: row for row, name in enumerate(self.ids)}
+
+    @cached_property
+    def keys(self) -> DocumentKeys:
+        """Ids and days of the documents, in order."""
+        table = document_columns(self.path, "id", "date")
+        # Polars counts days from 1970; without a date a document has no day.
+        days = table["date"].to_physical().cast(pl.Int32) + _DAYS_BEFORE_1970
+        return DocumentKeys(table["id"].to_list(), days.fill_null(-1).to_numpy())
+
+    def queries(self, split: str | None = None) -> list[Query]:
+        """The queries of a split, or all.
+
+        Raises:
+            UsageError: if there is no such split.
+        """
+        if split is not None and split not in self.manifest.queries:
+            raise UsageError(
+                f"no queries of the split {split!r}",
+                where=f"corpus {self.name}",
+                expected=f"one of {', '.join(self.manifest.queries)}" if self.manifest.queries else "queries at all",
+                code="unknown-split",
+            )
+        found = read_queries(self.folder / "queries.jsonl")
+        return [query for query in found if split is None or query.split == split]
+
+    def qrels(self) -> Mapping[str, Mapping[str, int]]:
+        """Relevance by query and document."""
+        return by_query(read_qrels(self.folder / "qrels"))
+
+
+def write_corpus(
+    folder: Path,
+    *,
+    source: str,
+    license: str,  # noqa: A002 - as in samples
+    documents: Iterable[FoundDocument],
+    queries: Sequence[Query] = (),
+    judgements: Iterable[Judgement] = (),
+    parameters: Mapping[str, str | int | float | bool] | None = None,
+    drop_invalid: bool = False,
+    drop_duplicates: bool = False,
+    keep_copies: bool = False,
+    progress: Callable[[int], None] = lambda done: None,
+) -> CorpusManifest:
+    """Write a corpus; what was there under its name is replaced.
+
+    Args:
+        folder: `corpora/<name>`.
+        source: name of the source's format.
+        license: what holds for the texts.
+        documents: in the order in which they are kept.
+        queries: with unique ids.
+        judgements: of these queries and documents. Those of a duplicate go to the document that stays.
+        parameters: what decided the content.
+        drop_invalid: leave out and count documents that cannot be used, and judgements of them; else they are errors.
+        drop_duplicates: the same for documents with the id of an earlier one.
+        keep_copies: keep documents with the DOI or text of an earlier one, which else are left out and counted.
+        progress: called with the number of documents read.
+
+    Raises:
+        DataError: what is wrong with the source.
+    """
+    remove_file(folder / "manifest.json")
+    intake = _Intake(drop_invalid=drop_invalid, drop_duplicates=drop_duplicates, keep_copies=keep_copies)
+    with DocumentWriter(folder / _FILES[0]) as writer:
+        for number, found in enumerate(documents, start=1):
+            if intake.accepts(found):
+                writer.add(found.document)
+            if number % 1000 == 0:
+                progress(number)
+    if not writer.rows:
+        raise DataError("no document", where=str(folder), expected="at least one", code="empty-corpus")
+    known = intake.known_ids
+    kept = list(intake.judgements(judgements, {query.id for query in queries}, known))
+    _check_queries(queries, kept, folder)
+    write_queries(folder / _FILES[1], queries)
+    write_qrels(folder / _FILES[2], kept)
+    splits = sorted({query.split for query in queries})
+    manifest = CorpusManifest(
+        format=_FORMAT,
+        name=folder.name,
+        source=source,
+        license=license,
+        parameters=dict(parameters or {}),
+        documents=writer.rows,
+        queries={split: sum(query.split == split for query in queries) for split in splits},
+        judgements=len(kept),
+        counts=intake.counts,
+        files={name: sha256_file(folder / name) for name in _FILES},
+        sha256=_content_hash(writer, queries, kept),
+    )
+    write_json(folder / "manifest.json", manifest.model_dump())
+    return manifest
+
+
+def _content_hash(writer: DocumentWriter, queries: Sequence[Query], judgements: Sequence[Judgement]) -> str:
+    content = hashlib.sha256(writer.digest.digest())
+    for query in queries:
+        content.update(canonical_json(query.model_dump()).encode())
+    for item in judgements:
+        content.update(canonical_json([item.query, item.document, item.relevance]).encode())
+    return content.hexdigest()
+
+
+class _Intake:
+    """Decides which documents come in, and counts the others."""
+
+    def __init__(self, *, drop_invalid: bool, drop_duplicates: bool, keep_copies: bool) -> None:
+        self._drop_invalid, self._drop_duplicates = drop_invalid, drop_duplicates
+        self._duplicates = Duplicates(keep_copies)
+        self._dropped: set[str] = set()
+        self.counts: dict[str, int] = {"read": 0, "kept": 0}
+
+    @property
+    def known_ids(self) -> set[str]:
+        """Ids of the documents that came in."""
+        return self._duplicates.ids
+
+    def accepts(self, found: FoundDocument) -> bool:
+        """Whether the document comes in."""
+        self._count("read")
+        try:
+            check_document(found.document, found.where)
+        except DataError as error:
+            if not self._drop_invalid:
+                raise
+            self._dropped.add(found.document.id)
+            self._count(f"invalid_{error.code.replace('-', '_')}")
+            return False
+        same = self._duplicates.find(found.document, found.doi)
+        if same is None:
+            self._count("kept")
+            return True
+        if same == "duplicate_id" and not self._drop_duplicates:
+            raise DataError(
+                f"the document id {found.document.id} is there twice",
+                where=found.where,
+                expected="unique ids",
+                fix="Repair the source, or repeat with --drop-invalid to keep the first.",
+                code="duplicate-id",
+            )
+        self._count(same.value)
+        return False
+
+    def judgements(
+        self, judgements: Iterable[Judgement], queries: set[str], documents: set[str]
+    ) -> Iterator[Judgement]:
+        """The judgements of documents that came in; those of duplicates go to what stays."""
+        seen: dict[tuple[str, str], int] = {}
+        for item in judgements:
+            name = self._duplicates.kept.get(item.document, item.document)
+            if item.query not in queries:
+                raise _unknown("query", item.query, item)
+            if name not in documents:
+                if not (self._drop_invalid and name in self._dropped):
+                    raise _unknown("document", name, item)
+                self._count("judgements_dropped")
+                continue
+            if (before := seen.setdefault((item.query, name), item.relevance)) != item.relevance:
+                raise DataError(
+                    f"query {item.query}, document {name}: relevance {before} and {item.relevance}",
+                    where="judgements",
+                    expected="one judgement",
+                    code="contradicting-judgements",
+                )
+        yield from (Judgement(query, name, relevance) for (query, name), relevance in seen.items())
+
+    def _count(self, what: str) -> None:
+        self.counts[what] = self.counts.get(what, 0) + 1
+
+
+def _unknown(what: str, name: str, item: Judgement) -> DataError:
+    return DataError(
+        f"a judgement of the unknown {what} {name[:80]!r}",
+        where=f"judgements, query {item.query[:80]}",
+        expected=f"a {what} of the corpus",
+        fix="Import documents, queries and judgements of one version.",
+        code=f"unknown-{what}",
+    )
+
+
+def _check_queries(queries: Sequence[Query], judgements: Sequence[Judgement], folder: Path) -> None:
+    seen: set[str] = set()
+    relevant = {item.query for item in judgements if item.relevance > 0}
+    for query in queries:
+        if query.id in seen:
+            raise DataError(f"the query id {query.id} is there twice", where=str(folder), code="duplicate-query")
+        seen.add(query.id)
+        if query.id not in relevant:
+            raise DataError(
+                f"query {query.id} has no relevant document",
+                where=str(folder),
+                expected="at least one judgement above 0 for each query",
+                fix="Leave the query out: nothing can be found for it.",
+                code="no-relevant-document",
+            )
+
+
+def open_corpus(workspace: Workspace, name: str) -> RetrievalCorpus:
+    """A corpus of the workspace; its files are as the manifest says, by size of the table and by name.
+
+    Raises:
+        UsageError: if there is none of that name.
+        DataError: if it is damaged.
+    """
+    folder = workspace.corpora / name
+    if not (folder / "manifest.json").is_file():
+        known = [corpus.name for corpus in list_corpora(workspace)]
+        raise UsageError(
+            f"no corpus {name!r}",
+            where=str(workspace.corpora),
+            expected=f"one of {', '.join(known)}" if known else "a corpus to be imported",
+            fix=f"Import it: hellofresh corpus import FORMAT PATH --name {name}",
+            code="no-corpus",
+        )
+    return _opened(folder)
+
+
+def open_exact(workspace: Workspace, name: str, sha256: str) -> RetrievalCorpus:
+    """A corpus of the workspace with the content that samples were made for.
+
+    Raises:
+        UsageError: if there is none of that name, or its content is another.
+        DataError: if it is damaged.
+    """
+    corpus = open_corpus(workspace, name)
+    if corpus.manifest.sha256 != sha256:
+        raise UsageError(
+            "the corpus has other content than the one that the samples were made for",
+            where=f"corpus {name}",
+            expected=f"content {sha256[:12]}...",
+            fix="Import or build it again as docs/retrieval.md says.",
+            code="other-corpus",
+        )
+    return corpus
+
+
+def document_address(corpus: str, document: str) -> str:
+    """A document's address, `https://NAME.corpus.invalid/ID`, under a name that no server can have."""
+    return f"https://{corpus}{ADDRESS_ENDING}/{quote(document, safe='')}"
+
+
+def _opened(folder: Path) -> RetrievalCorpus:
+    path = folder / "manifest.json"
+    try:
+        manifest = CorpusManifest.model_validate_json(canonical_json(read_json(path)))
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        field = ".".join(str(part) for part in first["loc"])
+        raise DataError(
+            f"not a manifest of this version: {field}: {first['msg'].lower()}",
+            where=str(path),
+            fix="Import the corpus again.",
+            code="bad-manifest",
+        ) from None
+    return RetrievalCorpus(folder, manifest)
+
+
+def list_corpora(workspace: Workspace) -> list[RetrievalCorpus]:
+    """All corpora of the workspace, by name."""
+    manifests = sorted(workspace.corpora.glob("*/manifest.json"))
+    return [_opened(path.parent) for path in manifests]
+
+
+def check_corpus(corpus: RetrievalCorpus) -> None:
+    """Read all of a corpus again: hashes, columns, texts, unique ids, judgements of known queries and documents.
+
+    Raises:
+        DataError: the first thing that is wrong.
+    """
+    for name, expected in corpus.manifest.files.items():
+        path = corpus.folder / name
+        if not path.is_file() or sha256_file(path) != expected:
+            raise DataError(
+                "changed since it was imported" if path.is_file() else "no such file",
+                where=str(path),
+                expected=f"SHA-256 {expected[:12]}...",
+                fix="Import the corpus again.",
+                code="changed-file",
+            )
+    seen: set[str] = set()
+    for document in _read_documents(corpus.path):
+        check_document(document, str(corpus.path))
+        if document.id in seen:
+            raise DataError(
+                f"the document id {document.id} is there twice", where=str(corpus.path), code="duplicate-id"
+            )
+        seen.add(document.id)
+    queries, judgements = corpus.queries(), read_qrels(corpus.folder / "qrels")
+    known = {query.id for query in queries}
+    for item in judgements:
+        if item.query not in known or item.document not in seen:
+            what, name = ("query", item.query) if item.query not in known else ("document", item.document)
+            raise _unknown(what, name, item)
+    _check_queries(queries, judgements, corpus.folder)

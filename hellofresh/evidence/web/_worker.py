@@ -1,0 +1,90 @@
+"""A process that reads pages, robots.txt files or pictures, started by `hellofresh.evidence.web._workers`.
+
+Its arguments are the job and the CPU seconds that one request may take; the system ends it when they are over, whatever
+it does then. It reads requests from standard input and writes replies to standard output. A request is a line of JSON
+(`length`, `about`) and so many bytes; a reply is a line of JSON.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import logging
+import resource
+import signal
+import sys
+from collections.abc import Callable
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from hellofresh.evidence.web.text import Extractor, main_text
+
+if TYPE_CHECKING:
+    from protego import Protego
+
+_MEMORY_BYTES = 2 << 30
+_AGENT = "hellofresh"
+_FILES = 16
+"""Files of rules that are kept parsed; pages of one site are mostly asked about in a row."""
+_Reader = Callable[[bytes, str], dict[str, object]]
+
+
+def _page_reader(extractor: Extractor) -> _Reader:
+    def read(body: bytes, content_type: str) -> dict[str, object]:
+        found = main_text(body, content_type, extractor)
+        return {"title": found.title, "text": found.text, "date": found.date}
+
+    return read
+
+
+@lru_cache(_FILES)
+def _rules(body: bytes) -> Protego:
+    from protego import Protego
+
+    return Protego.parse(body.decode("utf-8", "replace"))
+
+
+def _read_robots(body: bytes, url: str) -> dict[str, object]:
+    rules = _rules(body)
+    delay = rules.crawl_delay(_AGENT)
+    # What is no number (`nan`) is greater than nothing.
+    return {"allowed": rules.can_fetch(url, _AGENT), "delay_s": delay if delay is not None and delay > 0 else None}
+
+
+def _read_picture(body: bytes, _about: str) -> dict[str, object]:
+    from hellofresh.evidence.web.pictures.decoding import UnfitPictureError, decode
+
+    try:
+        found = decode(body)
+    except UnfitPictureError as error:
+        return {"problem": str(error)}
+    return {"width": found.width, "height": found.height, "content": base64.b64encode(found.content).decode()}
+
+
+_READERS = {
+    "trafilatura": _page_reader("trafilatura"),
+    "beautifulsoup": _page_reader("beautifulsoup"),
+    "robots": _read_robots,
+    "picture": _read_picture,
+}
+
+
+def _serve(read: _Reader, cpu_s: float) -> None:
+    logging.disable()
+    resource.setrlimit(resource.RLIMIT_AS, (_MEMORY_BYTES, _MEMORY_BYTES))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    signal.signal(signal.SIGPROF, signal.SIG_DFL)
+    read(b"<html><p></p></html>", "text/html")  # imports are not what a page costs
+    source, sink = sys.stdin.buffer, sys.stdout.buffer
+    for line in source:
+        asked = json.loads(line)
+        body = source.read(asked["length"])
+        signal.setitimer(signal.ITIMER_PROF, cpu_s)
+        reply = read(body, asked["about"])
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        sink.write(json.dumps(reply).encode() + b"\n")
+        sink.flush()
+
+
+if __name__ == "__main__":
+    _serve(_READERS[sys.argv[1]], float(sys.argv[2]))

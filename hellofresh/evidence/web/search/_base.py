@@ -1,0 +1,115 @@
+"""What a search provider is."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date
+from typing import Protocol
+
+from hellofresh.evidence.web._base import Found, SearchResult
+
+__all__ = ["Hit", "ProviderAnswer", "SearchProvider", "ranked"]
+
+
+@dataclass(frozen=True, slots=True)
+class ProviderAnswer:
+    """What a provider answered.
+
+    Attributes:
+        found: the results, or why there are none.
+        raw: the answer as it came, empty where there was none.
+    """
+
+    found: Found
+    raw: bytes = b""
+
+
+class SearchProvider(Protocol):
+    """A way to search."""
+
+    @property
+    def name(self) -> str:
+        """As in the settings."""
+
+    @property
+    def parameters(self) -> Mapping[str, str | int | float | bool]:
+        """All that decides what is found; `dated` says whether it can search as of a day. Never a key."""
+
+    async def search(self, query: str, count: int, before: date | None) -> ProviderAnswer:
+        """Search for at most `count` results, with `before` only for what was there before that day if `dated`.
+
+        What goes wrong is in what it gives.
+
+        Raises:
+            RunError: if no search at all would be answered; nothing of it is kept, so that a run can go on later.
+        """
+
+    async def close(self) -> None:
+        """Let go of connections."""
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """A result before it has its rank; `date` is what the provider wrote."""
+
+    url: str
+    title: str
+    snippet: str
+    date: str | None = None
+
+
+def ranked(hits: Sequence[Hit], count: int, before: date | None) -> Found:
+    """The first `count` hits with an address on the web, without those known to be from `before` or later.
+
+    Providers' own filters let later pages through, so that what they say of a page's day is looked at again.
+    """
+    results: list[SearchResult] = []
+    for hit in hits:
+        day = _day(hit.date)
+        late = before is not None and day is not None and day >= before.isoformat()
+        if not late and hit.url.lower().startswith(("http://", "https://")) and len(results) < count:
+            results.append(SearchResult(hit.url, hit.title, hit.snippet, day, len(results) + 1))
+    return Found(tuple(results))
+
+
+def _day(text: str | None) -> str | None:
+    """The ISO day that a date of any usual kind begins with, None where it is relative (`2 days ago`) or unclear."""
+    if not text:
+        return None
+    for read in (_iso, _spelt, _rfc):
+        found = read(text.strip())
+        if found is not None:
+            return found.isoformat()
+    return None
+
+
+def _iso(text: str) -> date | None:
+    try:
+        return date.fromisoformat(text[:10])
+    except ValueError:
+        return None
+
+
+_MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
+
+
+def _spelt(text: str) -> date | None:
+    """`Apr 3, 2023` or `3 April 2023`; by hand, since strptime goes by the locale."""
+    words = text.replace(",", " ").replace(".", " ").lower().split()
+    if len(words) != 3:
+        return None
+    month, day = (words[0], words[1]) if words[1].isdigit() else (words[1], words[0])
+    try:
+        return date(int(words[2]), _MONTHS.index(month[:3]) + 1, int(day))
+    except ValueError:
+        return None
+
+
+def _rfc(text: str) -> date | None:
+    from email.utils import parsedate_to_datetime
+
+    try:
+        return parsedate_to_datetime(text).date()
+    except (ValueError, TypeError, IndexError):
+        return None

@@ -1,0 +1,452 @@
+"""What the world answered during a run: kept before it is used, never asked for again, played back without a network.
+
+`web.sqlite` in a run's folder holds every search and every page, in SQLite's WAL mode, one writer.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sqlite3
+import zlib
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict, dataclass
+from datetime import UTC, date, datetime
+from functools import partial
+from importlib.metadata import PackageNotFoundError, version
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any, Protocol, TypeVar
+
+from hellofresh import __version__
+from hellofresh.config import WebSettings
+from hellofresh.core.errors import RunError, UsageError
+from hellofresh.core.files import canonical_json, sha256_text
+from hellofresh.core.net.addresses import AddressError, PageAddress
+from hellofresh.core.net.database import open_database
+from hellofresh.core.net.public import PublicHttp
+from hellofresh.evidence.web._base import Found, PageStatus, SearchResult, Web, WebPage
+from hellofresh.evidence.web._dates import url_date, youngest
+from hellofresh.evidence.web._extraction import Extraction, ExtractionError
+from hellofresh.evidence.web._once import Once
+from hellofresh.evidence.web.documents import Corpus, CorpusReader
+from hellofresh.evidence.web.excluded import ExcludedSources
+from hellofresh.evidence.web.fetch import FetchResult, PageFetcher
+from hellofresh.evidence.web.search import ProviderAnswer, SearchProvider, load_corpus, named_corpus, open_provider
+from hellofresh.evidence.web.search.images import MOST_LINKS, open_image_provider
+from hellofresh.evidence.web.text import Extractor
+
+__all__ = ["TEXTS_ALREADY", "PageReader", "StoredSearch", "StoredWeb", "WebStore", "open_web", "user_agent"]
+
+_SCHEMA = """
+CREATE TABLE IF NOT EXISTS searches (
+    key TEXT PRIMARY KEY, provider TEXT NOT NULL, parameters TEXT NOT NULL, query TEXT NOT NULL, before TEXT NOT NULL,
+    at TEXT NOT NULL, found TEXT NOT NULL, raw BLOB NOT NULL, sha256 TEXT NOT NULL
+) STRICT, WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS pages (
+    url TEXT PRIMARY KEY, final_url TEXT NOT NULL, at TEXT NOT NULL, status TEXT NOT NULL, content_type TEXT NOT NULL,
+    page TEXT NOT NULL, body BLOB NOT NULL, sha256 TEXT NOT NULL
+) STRICT, WITHOUT ROWID;
+"""
+T = TypeVar("T")
+_Row = tuple[Any, ...]
+_FILE = "web.sqlite"
+TEXTS_ALREADY = frozenset({"offline", "corpus"})
+"""Providers whose pages are texts at hand: nothing is fetched, and nothing is taken out of them."""
+
+
+class PageReader(Protocol):
+    """Gives pages: over the network, or from a corpus."""
+
+    async def fetch(self, url: str) -> FetchResult:
+        """A page; what went wrong is in what it gives."""
+
+    async def close(self) -> None:
+        """Let go of connections."""
+
+
+@dataclass(frozen=True, slots=True)
+class StoredSearch:
+    """One search of the store: who was asked and how, for what, as of which day (empty for none), and when (UTC)."""
+
+    provider: str
+    query: str
+    before: str
+    at: str
+    found: Found
+
+
+class WebStore:
+    """The searches and pages of one run; all calls wait until what they write is on disk.
+
+    Raises:
+        RunError: here and on every call, if the file is damaged or cannot be written.
+    """
+
+    def __init__(self, folder: Path, *, now: Callable[[], datetime] | None = None) -> None:
+        self._path = folder / _FILE
+        self._now = now or _utc_now
+        # One thread owns the file: nothing waits for the disk on the event loop, and writes have an order.
+        self._thread = ThreadPoolExecutor(1, "web-store")
+        try:
+            self._database = self._thread.submit(self._connect).result()
+        except BaseException:
+            self._thread.shutdown()
+            raise
+
+    def _connect(self) -> sqlite3.Connection:
+        try:
+            return open_database(self._path, _SCHEMA)
+        except (sqlite3.OperationalError, OSError) as error:
+            raise self._unwritten(error) from error
+        except sqlite3.Error as error:
+            raise self._damaged(f"the store cannot be opened ({error})") from error
+
+    @property
+    def name(self) -> str:
+        """The file's path, for messages."""
+        return str(self._path)
+
+    async def search(self, key: str) -> Found | None:
+        """What a search found when it was made."""
+        row = await self._on_thread(lambda: self._row("searches", "key", key))
+        return None if row is None else _found(row[6])
+
+    async def keep_search(
+        self, key: str, provider: SearchProvider, query: str, before: date | None, searched: ProviderAnswer
+    ) -> Found:
+        """Keep a search; it is on disk when this returns. Gives it as it will be played back."""
+        results = [asdict(result) for result in searched.found.results]
+        content = _writable(canonical_json({"results": results, "problem": searched.found.problem}))
+        day = before.isoformat() if before else ""
+        row = (
+            key, provider.name, canonical_json(dict(provider.parameters)), _writable(query), day,
+            self._at(), content, zlib.compress(searched.raw),
+        )  # fmt: skip
+        await self._on_thread(lambda: self._insert("searches", row))
+        return _found(content)
+
+    async def page(self, url: str) -> WebPage | None:
+        """A page as it was when it was read."""
+        row = await self._on_thread(lambda: self._row("pages", "url", _writable(url)))
+        return None if row is None else _page(row[5])
+
+    async def keep_page(self, page: WebPage, content_type: str, body: bytes) -> WebPage:
+        """Keep a page; it is on disk when this returns. Gives it as it will be played back."""
+        text = _writable(canonical_json(asdict(page)))
+        row = (
+            _writable(page.url), _writable(page.final_url), self._at(), page.status.value,
+            _writable(content_type), text, zlib.compress(body),
+        )  # fmt: skip
+        await self._on_thread(lambda: self._insert("pages", row))
+        return _page(text)
+
+    async def body(self, url: str) -> bytes | None:
+        """The body of a page as it came, unpacked; None where the page is not kept."""
+        row = await self._on_thread(lambda: self._row("pages", "url", _writable(url)))
+        return None if row is None else zlib.decompress(bytes(row[6]))
+
+    async def searches(self) -> Sequence[StoredSearch]:
+        """All searches, by query and day."""
+        rows = await self._on_thread(lambda: self._rows("SELECT * FROM searches ORDER BY query, before, key"))
+        return [StoredSearch(row[1], row[3], row[4], row[5], _found(row[6])) for row in rows]
+
+    async def take_search(self, key: str, others: Sequence[WebStore]) -> Found | None:
+        """A search that another memory has, which is kept here from then on."""
+        row = await self._taken("searches", "key", key, others)
+        return None if row is None else _found(row[6])
+
+    async def take_page(self, url: str, others: Sequence[WebStore]) -> WebPage | None:
+        """A page that another memory has and that leads nowhere else, which is kept here from then on."""
+        row = await self._taken("pages", "url", _writable(url), others)
+        return None if row is None else _page(row[5])
+
+    async def _taken(self, table: str, column: str, key: str, others: Sequence[WebStore]) -> _Row | None:
+        for other in others:
+            row = await other._on_thread(partial(other._row, table, column, key))
+            if row is not None and (table == "searches" or _is_direct(row)):
+                await self._on_thread(partial(self._insert, table, row[:-1]))
+                return row
+        return None
+
+    def _at(self) -> str:
+        return self._now().isoformat(timespec="seconds").replace("+00:00", "Z")
+
+    async def _on_thread(self, work: Callable[[], T]) -> T:
+        return await asyncio.get_running_loop().run_in_executor(self._thread, work)
+
+    def _row(self, table: str, column: str, key: str) -> _Row | None:
+        rows = self._rows(f"SELECT * FROM {table} WHERE {column} = ?", key)  # noqa: S608 - names of our own
+        return rows[0] if rows else None
+
+    def _rows(self, question: str, *values: str) -> Sequence[_Row]:
+        try:
+            rows = self._database.execute(question, values).fetchall()
+        except sqlite3.Error as error:
+            raise self._damaged(f"the store cannot be read ({error})") from error
+        for row in rows:
+            if _row_hash(row[:-1]) != row[-1]:
+                raise self._damaged(f"the stored entry {row[0]!r} is damaged")
+        return rows
+
+    def _insert(self, table: str, row: Sequence[str | bytes]) -> None:
+        places = ", ".join("?" * (len(row) + 1))
+        try:
+            self._database.execute(f"INSERT INTO {table} VALUES ({places})", (*row, _row_hash(row)))  # noqa: S608
+        except sqlite3.Error as error:
+            raise self._unwritten(error) from error
+
+    def close(self) -> None:
+        """Close the file."""
+        self._thread.submit(self._database.close).result()
+        self._thread.shutdown()
+
+    def _damaged(self, what: str) -> RunError:
+        fix = "Move the file away to search and fetch everything again."
+        return RunError(what, where=str(self._path), fix=fix, code="bad-web-store")
+
+    def _unwritten(self, error: Exception) -> RunError:
+        fix = "Nothing stored so far is lost. Make room and run the same command again."
+        return RunError(f"results cannot be stored ({error})", where=str(self._path), fix=fix, code="web-store-write")
+
+
+def _is_direct(row: _Row) -> bool:
+    """Whether a page is where it was looked for; whether it is excluded depends on who asks."""
+    return bool(row[0] == row[1] and row[3] != PageStatus.EXCLUDED.value)
+
+
+def _utc_now() -> datetime:
+    return datetime.now(UTC)
+
+
+def _writable(text: str) -> str:
+    """Without halves of surrogate pairs, which no file can hold."""
+    return text.encode("utf-8", "replace").decode()
+
+
+def _row_hash(row: Sequence[str | bytes]) -> str:
+    return sha256_text(canonical_json([part.hex() if isinstance(part, bytes) else part for part in row]))
+
+
+def _found(text: str) -> Found:
+    stored = json.loads(text)
+    return Found(tuple(SearchResult(**result) for result in stored["results"]), stored["problem"])
+
+
+def _page(text: str) -> WebPage:
+    stored = json.loads(text)
+    return WebPage(**{**stored, "status": PageStatus(stored["status"])})
+
+
+class StoredWeb:
+    """The outside world with a memory: what is kept is never asked for again.
+
+    Args:
+        store: the memory.
+        provider: searches; asked for parameters only where `replay`.
+        reader: reads pages; None with `replay`, so that nothing can.
+        excluded: what is not read.
+        extractor: how main texts are taken out.
+        count: results of one search.
+        others: memories of other runs; what they have of the same searches and pages is taken from them. Pages that
+            lead elsewhere are not, since what lay on the way may be excluded here.
+        images: finds the pages on which a picture stands, None for nobody.
+    """
+
+    def __init__(
+        self,
+        store: WebStore,
+        provider: SearchProvider,
+        reader: PageReader | None,
+        *,
+        excluded: ExcludedSources,
+        extractor: Extractor,
+        count: int,
+        others: Sequence[WebStore] = (),
+        images: SearchProvider | None = None,
+    ) -> None:
+        self._store, self._provider, self._reader, self._images = store, provider, reader, images
+        self._excluded, self._count, self._others = excluded, count, others
+        self._extraction = Extraction(extractor)
+        self._search_once = Once(self._search)
+        self._read_once = Once(self._read)
+        self._parameters = {
+            **provider.parameters,
+            "count": count,
+            "excluded": excluded.sha256,
+            "code": __version__,
+            **({} if images is None else {f"images_{name}": value for name, value in images.parameters.items()}),
+            # A corpus's pages are texts already: nothing is taken out of them.
+            **({} if provider.name in TEXTS_ALREADY else {"extractor": f"{extractor} {_extractor_version(extractor)}"}),
+        }
+
+    @property
+    def parameters(self) -> Mapping[str, str | int | float | bool]:
+        """All that decides what is found."""
+        return self._parameters
+
+    @property
+    def blocked(self) -> Sequence[str]:
+        """Domains of the task's own answers, and those that the settings exclude."""
+        return self._excluded.told
+
+    def reason(self, url: str) -> str:
+        """Why a page may not be used, empty if it may."""
+        return self._excluded.reason(url)
+
+    async def search(self, query: str, *, before: date | None = None) -> Found:
+        """Search, or remember."""
+        return await self._search_once((query, before))
+
+    @property
+    def searches_images(self) -> bool:
+        """Whether there is a provider of reverse image search."""
+        return self._images is not None
+
+    async def search_image(self, address: str) -> Found:
+        """The pages on which a picture stands, or what was found of them before."""
+        if self._images is None:
+            return Found((), "no service for reverse image search is configured")
+        return await self._ask(self._images, MOST_LINKS, address, None)
+
+    async def _search(self, asked: tuple[str, date | None]) -> Found:
+        return await self._ask(self._provider, self._count, *asked)
+
+    async def _ask(self, provider: SearchProvider, count: int, query: str, before: date | None) -> Found:
+        parts = [dict(provider.parameters), count, _writable(query), before.isoformat() if before else ""]
+        key = sha256_text(canonical_json(parts))
+        kept = await self._store.search(key) or await self._store.take_search(key, self._others)
+        if kept is not None:
+            return kept
+        if self._reader is None:
+            raise self._not_recorded(f"the search for {query!r}")
+        searched = await provider.search(_writable(query), count, before)
+        return await self._store.keep_search(key, provider, query, before, searched)
+
+    async def read(self, url: str) -> WebPage:
+        """Read a page, or remember it."""
+        try:
+            url = PageAddress.parse(url).url
+        except AddressError as error:
+            return WebPage(url, url, PageStatus.UNSAFE, str(error))
+        reason = self._excluded.reason(url)
+        if reason:
+            return WebPage(url, url, PageStatus.EXCLUDED, reason)
+        return await self._read_once(url)
+
+    async def _read(self, url: str) -> WebPage:
+        kept = await self._store.page(url) or await self._store.take_page(url, self._others)
+        if kept is not None:
+            return kept
+        if self._reader is None:
+            raise self._not_recorded(f"the page {url}")
+        fetched = await self._reader.fetch(url)
+        page = await self._page(url, fetched)
+        return await self._store.keep_page(page, fetched.content_type, fetched.body)
+
+    def _not_recorded(self, what: str) -> RunError:
+        return RunError(
+            f"{what[:300]} is not stored, so it cannot be replayed",
+            where=self._store.name,
+            fix="Leave out --replay to fetch what is missing.",
+            code="not-recorded",
+        )
+
+    async def _page(self, url: str, fetched: FetchResult) -> WebPage:
+        if fetched.status is not PageStatus.OK:
+            return WebPage(url, fetched.final_url, fetched.status, fetched.detail, sha256=fetched.sha256)
+        try:
+            found = fetched.text or await self._extraction.main_text(fetched.body, fetched.content_type)
+        except ExtractionError as error:
+            return WebPage(url, fetched.final_url, PageStatus.TIMEOUT, str(error), sha256=fetched.sha256)
+        if not found.text:
+            return WebPage(url, fetched.final_url, PageStatus.EMPTY, "no text", found.title, sha256=fetched.sha256)
+        dated = youngest((found.date, url_date(url), url_date(fetched.final_url)))
+        return WebPage(url, fetched.final_url, PageStatus.OK, "", found.title, found.text, fetched.sha256, dated)
+
+    async def close(self) -> None:
+        """Let go of connections, workers and the file."""
+        closings: list[Callable[[], Awaitable[None]]] = [
+            self._search_once.close, self._read_once.close, self._provider.close, self._extraction.close,
+        ]  # fmt: skip
+        closings += [part.close for part in (self._reader, self._images) if part is not None]
+        for closing in closings:
+            await closing()
+        for store in (self._store, *self._others):
+            store.close()
+
+
+def user_agent(contact: str | None) -> str:
+    """How this project introduces itself to sites."""
+    return f"hellofresh/{__version__} (research benchmark{f'; {contact}' if contact else ''})"
+
+
+def open_web(
+    settings: WebSettings,
+    folder: Path,
+    *,
+    replay: bool = False,
+    groups: Iterable[str] | None = None,
+    others: Sequence[Path] = (),
+) -> Web:
+    """The outside world of a run.
+
+    Args:
+        settings: `[web]` of hellofresh.toml.
+        folder: the run's; `web.sqlite` in it is the memory.
+        replay: nothing goes to the network; what is not kept is an error, since another outcome is no replay.
+        groups: the groups of sources that hold the task's own answers; all if left out.
+        others: folders of other runs, whose memories are used for the same searches and pages.
+
+    Raises:
+        ConfigError, UsageError: if the provider cannot be opened, or a package is missing.
+        WorkspaceError, SourceError: if the corpus cannot be read.
+        RunError: if the memory is damaged or cannot be written.
+    """
+    _need_packages(settings, replay=replay)
+    excluded = ExcludedSources.load(settings.excluded, groups=groups)
+    corpus = load_corpus(settings) if settings.provider == "offline" else None
+    provider = open_provider(settings, replay=replay, corpus=corpus)
+    reader = None if replay else _reader(settings, corpus, excluded)
+    stores = [WebStore(other) for other in others if other != folder and (other / _FILE).is_file()]
+    return StoredWeb(
+        WebStore(folder),
+        provider,
+        reader,
+        excluded=excluded,
+        extractor=settings.extractor,
+        count=settings.count,
+        others=stores,
+        images=open_image_provider(settings, replay=replay),
+    )
+
+
+def _need_packages(settings: WebSettings, *, replay: bool) -> None:
+    """Say what is missing before anything is asked; modules are imported where they are used."""
+    needed = ["tldextract"]
+    if settings.provider not in TEXTS_ALREADY and not replay:
+        needed += ["protego", "lxml", "bs4", *(["trafilatura"] if settings.extractor == "trafilatura" else [])]
+    missing = [name for name in needed if find_spec(name) is None]
+    if missing:
+        raise UsageError(
+            f"packages are not installed: {', '.join(missing)}",
+            where="[web]", fix="Install hellofresh[web].", code="missing-extra",
+        )  # fmt: skip
+
+
+def _extractor_version(extractor: Extractor) -> str:
+    try:
+        return version("beautifulsoup4" if extractor == "beautifulsoup" else extractor)
+    except PackageNotFoundError:
+        return ""
+
+
+def _reader(settings: WebSettings, corpus: Corpus | None, excluded: ExcludedSources) -> PageReader:
+    if corpus is not None:
+        return CorpusReader(corpus)
+    if settings.provider == "corpus":
+        from hellofresh.evidence.web.search.corpus import CorpusPages  # with polars, which no other provider needs
+
+        return CorpusPages(named_corpus(settings))
+    return PageFetcher(PublicHttp(user_agent(settings.contact)), excluded)

@@ -1,0 +1,104 @@
+"""Whether a link leads somewhere: asked for safely, followed through redirects, and told apart from a refusal.
+
+A page that says 404 or 410, or whose host does not exist, is dead. One that refuses this program (401, 403, 429) or is
+in trouble (5xx, no answer in time) may well open for a person: that is not decided here.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+import aiohttp
+
+from hellofresh.core.net.addresses import AddressError, PageAddress
+from hellofresh.core.net.public import BodyError, PublicHttp, TooLargeError, UnsafeError
+
+__all__ = ["LinkReport", "LinkState", "check_link", "check_links"]
+
+_REDIRECTS = (301, 302, 303, 307, 308)
+_MOST_REDIRECTS = 5
+_MOST_BYTES = 64 << 10
+_TOTAL_S = 15.0
+_AT_ONCE = 8
+_GONE = (404, 410)
+
+
+class LinkState(StrEnum):
+    """What became of a link."""
+
+    REACHABLE = "reachable"
+    DEAD = "dead"
+    UNCLEAR = "unclear"
+    REFUSED = "refused"
+    """Not asked for: no web address, or not a public one."""
+
+
+@dataclass(frozen=True, slots=True)
+class LinkReport:
+    """A link that was asked for.
+
+    Attributes:
+        address: as it is cited.
+        state: what became of it.
+        final: where redirects ended.
+        detail: the status or the reason, for people.
+    """
+
+    address: str
+    state: LinkState
+    final: str
+    detail: str
+
+
+async def check_links(http: PublicHttp, addresses: Sequence[str]) -> list[LinkReport]:
+    """All links, a few at once, in the order given; closes the transport."""
+    gate = asyncio.Semaphore(_AT_ONCE)
+
+    async def check(address: str) -> LinkReport:
+        async with gate:
+            return await check_link(http, address)
+
+    try:
+        return list(await asyncio.gather(*map(check, addresses)))
+    finally:
+        await http.close()
+
+
+async def check_link(http: PublicHttp, address: str) -> LinkReport:
+    """One link; what goes wrong with it is in the report."""
+    trail = [address]
+    try:
+        async with asyncio.timeout(_TOTAL_S):
+            state, detail = await _follow(http, trail)
+    except TimeoutError:
+        state, detail = LinkState.UNCLEAR, f"took over {_TOTAL_S:g} s"
+    except (BodyError, TooLargeError):  # there is a page, whatever it holds
+        state, detail = LinkState.REACHABLE, "HTTP 200"
+    except (AddressError, UnsafeError) as error:
+        state, detail = LinkState.REFUSED, str(error)
+    except aiohttp.ClientConnectorDNSError:
+        state, detail = LinkState.DEAD, "no such host"
+    except (aiohttp.ClientError, OSError, ValueError) as error:
+        state, detail = LinkState.UNCLEAR, f"no connection ({type(error).__name__})"
+    return LinkReport(address, state, trail[-1], detail)
+
+
+async def _follow(http: PublicHttp, trail: list[str]) -> tuple[LinkState, str]:
+    """Where redirects end; `trail` gets every address on the way."""
+    page = PageAddress.parse(trail[0])
+    for _ in range(_MOST_REDIRECTS + 1):
+        trail.append(page.url)
+        reply = await http.get(page, most_bytes=_MOST_BYTES, cut=True)
+        if reply.status not in _REDIRECTS:
+            return _state(reply.status), f"HTTP {reply.status}"
+        page = page.joined(reply.headers.get("location", ""))
+    return LinkState.UNCLEAR, f"over {_MOST_REDIRECTS} redirects"
+
+
+def _state(status: int) -> LinkState:
+    if 200 <= status < 300:
+        return LinkState.REACHABLE
+    return LinkState.DEAD if status in _GONE else LinkState.UNCLEAR

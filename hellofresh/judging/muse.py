@@ -1,0 +1,370 @@
+"""Reads the released study of MUSE: posts, the responses of eight systems, and what ten experts said of them.
+
+The files are those of the authors' repository, as a folder or packed (tar, also compressed): a CSV a question under
+`eval/data`, one of responses for posts with pictures and one for those without, and one of the posts that count. What
+is done with them:
+
+- Posts that no list of counting posts has belong to the onboarding; their ratings are kept as such.
+- In the files of responses a mark says that a column's response is that of another column. Such a response was rated
+  once, under the other system's name; the key says whose it is.
+- Two low levels of credibility differ in whether the rater knew the publisher; they are one level here, which gives the
+  published kappa of .31 (so do two levels with known bad publishers the lowest; the other way round it is .29).
+- Questions that were skipped hold nothing, or the lowest answer where the study filled it in.
+- A page that one response cites twice was rated twice; the second address is marked `[2]`.
+- Post texts are not in the files, and raters appear under their number in their pair.
+
+Source: Zhou, Sharma, Zhang and Althoff, "Correcting misinformation on social media with a large language model" (2024).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import tarfile
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from io import BytesIO
+from pathlib import Path
+
+import polars as pl
+
+from hellofresh.core.errors import SourceError
+from hellofresh.core.files import sha256_text
+from hellofresh.judging.table import KEY, RATINGS, JudgeKind, KeyRow, Rating, RatingPhase, with_weights
+from hellofresh.releases.candidates.rows import SourceFile
+
+__all__ = ["MAIN_SYSTEMS", "SYSTEMS", "MusePost", "MuseResponse", "MuseStudy", "read_muse"]
+
+_FOLDER = "eval/data/"
+_MOST_BYTES = 64_000_000
+"""Of one file; the largest has 1.5 MB."""
+
+SYSTEMS: Mapping[str, str] = {
+    "muse": "correction_response (ours, time reference: high-qual note)",
+    "laypeople-high": "note_1_text",
+    "gpt-4": "correction_response (ours removing {retrieval+image}, i.e., vanilla gpt-4)",
+    "laypeople-average": "note_2_text",
+    "muse-average-note-time": "correction_response (ours, time reference: avg-qual note)",
+    "muse-post-time": "correction_response (ours, time reference: tweet)",
+    "muse-no-images": "correction_response (ours removing image)",
+    "muse-no-retrieval": "correction_response (ours removing retrieval)",
+}
+"""Each system and its column."""
+MAIN_SYSTEMS = ("muse", "laypeople-high", "gpt-4", "laypeople-average")
+"""Those that have a response to nearly every post."""
+_SAME_AS: Mapping[str, str] = {
+    "~": "muse",
+    "|||": "muse-average-note-time",
+    "*": "muse-no-retrieval",
+    "$": "muse-no-images",
+    "///": "gpt-4",
+}
+_FACTUAL = "Factual and Accurate"
+_FALSE = "False, Inaccurate, or Unverifiable"
+_QUESTIONS: Mapping[str, tuple[str, tuple[str, ...]]] = {
+    "explicitness": ("Q1-correction_explicitness", ("Unclear", "Implicit", "Explicit")),
+    "identification": (
+        "Q2-identification_accuracy",
+        ("Do not exist", "Exist with misidentification", "Exist without misidentification"),
+    ),
+    "comprehensiveness": (
+        "Q2.1-identification_comprehensiveness",
+        ("No", "Low", "Medium", "High", "Extremely High"),
+    ),
+    "accuracy": (
+        "Q2.2-explanation_accuracy",
+        ("Completely Incorrect", "Mostly Incorrect", "Half", "Mostly Correct", "Fully Correct"),
+    ),
+    "informativeness": ("Q2.2.1-explanation_informativeness", ()),
+    "text-relevance": ("Q3-text_relevance", ()),
+    "factuality": (
+        "Q4-text_factuality",
+        (
+            f"Completely {_FALSE}",
+            f"Mostly {_FALSE}",
+            f"Half {_FACTUAL}",
+            f"Mostly {_FACTUAL}",
+            f"Completely {_FACTUAL}",
+        ),
+    ),
+    "fluency": ("Q5-text_fluency", ("Yes", "Yes, but minor", "No")),
+    "coherence": (
+        "Q6-text_coherence",
+        ("Barely Coherent and Logical", "Partially Coherent and Logical", "Coherent and Logical"),
+    ),
+    "toxicity": ("Q7-text_toxicity", ("Yes", "No")),
+    "reachability": ("Q8-reference_reachability", ("No", "Yes")),
+    "credibility": ("Q8.1-reference_credibility", ("Low Not Informed", "Medium", "High", "Very High")),
+    "reference-relevance": ("Q8.2-reference_relevance", ("No", "Yes")),
+    "overall": ("Q9-overall_quality", ()),
+}
+"""The file of each criterion and its labels, the worst first; numbers where there are none."""
+_MORE_LABELS: Mapping[str, Mapping[str, int | None]] = {
+    "credibility": {"Low Informed": 0, "Cant Determine": None},
+    "reference-relevance": {"Cant Determine": None},
+}
+_KINDS = ("unimodal", "multimodal")
+"""Posts without and with pictures."""
+_EPOCH = datetime(2010, 11, 4, 1, 42, 54, 657000, tzinfo=UTC)
+
+
+@dataclass(frozen=True, slots=True)
+class MusePost:
+    """A post: its id at X, what is known of it, whether it counts, and when its two notes were written."""
+
+    tweet: str
+    modality: str
+    domain: str
+    leaning: str
+    devices: tuple[str, ...]
+    phase: RatingPhase
+    note_high: datetime | None = None
+    note_average: datetime | None = None
+
+    @property
+    def sample(self) -> str:
+        """Id of the sample."""
+        return f"mp-{self.tweet}"
+
+    @property
+    def address(self) -> str:
+        """Where it can be seen."""
+        return f"https://x.com/i/status/{self.tweet}"
+
+    @property
+    def date(self) -> datetime:
+        """When it was written, which its id holds to the millisecond."""
+        return _EPOCH + timedelta(milliseconds=int(self.tweet) >> 22)
+
+
+@dataclass(frozen=True, slots=True)
+class MuseResponse:
+    """A system's response to a post, and the addresses that it cites."""
+
+    id: str
+    sample: str
+    system: str
+    text: str
+    sources: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class MuseStudy:
+    """The whole study.
+
+    Attributes:
+        posts: in the order of their ids, those of the onboarding among them.
+        responses: each with the system that it was rated under.
+        ratings: table of `Rating`.
+        key: table of `KeyRow`.
+        sources: the files read.
+    """
+
+    posts: Sequence[MusePost]
+    responses: Sequence[MuseResponse]
+    ratings: pl.DataFrame
+    key: pl.DataFrame
+    sources: Sequence[SourceFile] = ()
+
+
+def read_muse(path: Path) -> MuseStudy:
+    """Read the study.
+
+    Args:
+        path: the folder of the repository, or of its packed data.
+
+    Raises:
+        SourceError: if a file or column is missing, or a label is not known.
+    """
+    files = _Files(path)
+    written = [(kind, row) for kind in _KINDS for row in files.rows(f"responses_{kind}", "tweet_id", *SYSTEMS.values())]
+    numbers = {row["post_id"]: row["tweet_id"] for row in files.rows("tweetid_postid", "post_id", "tweet_id")}
+    tweets = {**numbers, **_onboarding(files, [row for _, row in written], numbers)}
+    posts = _posts(files, {row["tweet_id"]: (kind, row) for kind, row in written}, set(numbers.values()))
+    frame = with_weights(RATINGS.frame(_rated(files, tweets, set(numbers))))
+    responses = _responses(files, tweets)
+    key = KEY.frame(_key(responses, [row for _, row in written]))
+    return MuseStudy(posts, responses, frame, key, files.sources)
+
+
+class _Files:
+    """The CSV files, from a folder or an archive; nothing is unpacked to the disk."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._contents: Mapping[str, bytes] = self._packed() if path.is_file() else {}
+        self._read: dict[str, SourceFile] = {}
+
+    @property
+    def sources(self) -> list[SourceFile]:
+        """The files read so far, by name."""
+        return [self._read[name] for name in sorted(self._read)]
+
+    def _packed(self) -> Mapping[str, bytes]:
+        found = {}
+        try:
+            with tarfile.open(self._path, "r:*") as archive:
+                for member in archive:
+                    wanted = member.isreg() and member.name.endswith(".csv") and _FOLDER in f"/{member.name}"
+                    if wanted and (file := archive.extractfile(member)) is not None:
+                        found[Path(member.name).stem] = self._bounded(file.read(_MOST_BYTES + 1), member.name)
+        except (tarfile.TarError, OSError, EOFError) as error:
+            raise SourceError(f"not a readable archive ({error})", where=str(self._path), code="bad-archive") from error
+        return found
+
+    def _bounded(self, content: bytes, name: str) -> bytes:
+        if len(content) > _MOST_BYTES:
+            raise SourceError(f"more than {_MOST_BYTES:,} bytes", where=f"{self._path}: {name}", code="too-large")
+        return content
+
+    def rows(self, name: str, *columns: str) -> list[dict[str, str]]:
+        """The rows of a file with these columns among others, all cells as text; empty ones are empty."""
+        content = self._content(name)
+        self._read[name] = SourceFile(f"{name}.csv", len(content), hashlib.sha256(content).hexdigest())
+        try:
+            table = pl.read_csv(BytesIO(content), infer_schema=False).fill_null("")
+        except pl.exceptions.PolarsError as error:
+            raise SourceError(f"not readable as CSV ({error})", where=f"{name}.csv", code="bad-csv") from error
+        missing = sorted(set(columns) - set(table.columns))
+        if missing:
+            raise SourceError(f"no column {missing[0]}", where=f"{name}.csv", code="missing-columns")
+        return table.to_dicts()
+
+    def _content(self, name: str) -> bytes:
+        path = self._path / _FOLDER / f"{name}.csv"
+        if name in self._contents:
+            return self._contents[name]
+        if not path.is_file():
+            raise SourceError(
+                f"no file {_FOLDER}{name}.csv",
+                where=str(self._path),
+                expected="the folder of the authors' repository, or an archive of it",
+                code="missing-file",
+            )
+        with path.open("rb") as file:
+            return self._bounded(file.read(_MOST_BYTES + 1), name)
+
+
+_RATED_COLUMNS = ("post_id", "response_id", "username", "label", "response_text", "response_type")
+
+
+def _onboarding(files: _Files, written: Sequence[Mapping[str, str]], numbers: Mapping[str, str]) -> Mapping[str, str]:
+    """The post of each number that no list has: found by the texts of the responses to it."""
+    of_text: dict[tuple[str, str], set[str]] = {}
+    for row in written:
+        for column in SYSTEMS.values():
+            of_text.setdefault((column, row[column]), set()).add(row["tweet_id"])
+    found: dict[str, set[str]] = {}
+    for row in files.rows(_QUESTIONS["overall"][0], *_RATED_COLUMNS):
+        posts = of_text.get((row["response_type"], row["response_text"]), set())
+        if row["post_id"] not in numbers and len(posts) == 1:
+            found.setdefault(row["post_id"], set()).update(posts)
+    unclear = [number for number, posts in found.items() if len(posts) != 1]
+    if unclear:
+        raise SourceError(f"post {unclear[0]} has responses of several posts", where=_FOLDER, code="bad-study")
+    return {number: next(iter(posts)) for number, posts in found.items()}
+
+
+def _posts(files: _Files, written: Mapping[str, tuple[str, Mapping[str, str]]], counting: set[str]) -> list[MusePost]:
+    domains = _column(files, "tweetid_domain", "tweet_domain")
+    leanings, devices = (
+        {tweet: said for kind in _KINDS for tweet, said in _column(files, f"tweetid_{name}_{kind}", column).items()}
+        for name, column in (("politics", "political_leaning"), ("misleadtype", "misleading_type"))
+    )
+    return [
+        MusePost(
+            tweet=tweet,
+            modality=modality,
+            domain=domains.get(tweet, ""),
+            leaning=leanings.get(tweet, ""),
+            devices=tuple(filter(None, devices.get(tweet, "").split("\n"))),
+            phase=RatingPhase.MAIN if tweet in counting else RatingPhase.ONBOARDING,
+            note_high=_time(row.get("note_1_created_time", "")),
+            note_average=_time(row.get("note_2_created_time", "")),
+        )
+        for tweet, (modality, row) in sorted(written.items())
+    ]
+
+
+def _time(text: str) -> datetime | None:
+    """A time as the files write it, UTC; None for what is none."""
+    try:
+        return datetime.strptime(text.strip(), "%Y-%m-%d %H:%M:%S").replace(tzinfo=UTC)  # hours have one digit or two
+    except ValueError:
+        return None
+
+
+def _column(files: _Files, name: str, column: str) -> Mapping[str, str]:
+    """What a file says of each post."""
+    return {row["tweet_id"]: row[column] for row in files.rows(name, "tweet_id", column)}
+
+
+def _blinded(row: Mapping[str, str]) -> str:
+    """A response's id, which tells nothing of its system."""
+    return "r-" + sha256_text(f"muse {row['post_id']} {row['response_id']}")[:12]
+
+
+def _rated(files: _Files, tweets: Mapping[str, str], counting: set[str]) -> Iterator[Rating]:
+    for criterion, (name, labels) in _QUESTIONS.items():
+        numbers: dict[str, int | None] = {label: number for number, label in enumerate(labels)}
+        values = {**numbers, "": None, **_MORE_LABELS.get(criterion, {})}
+        more = ("url",) if name.startswith("Q8") else ()
+        cited: Counter[tuple[str, str, str]] = Counter()
+        for row in files.rows(name, *_RATED_COLUMNS, *more):
+            response, link = _blinded(row), row["url"] if more else ""
+            cited[response, row["username"], link] += 1
+            times = cited[response, row["username"], link]
+            yield Rating(
+                sample=f"mp-{tweets[row['post_id']]}",
+                response=response,
+                link=link if times == 1 else f"{link} [{times}]",
+                judge=row["username"].replace("_user", "-rater").replace("group", "pair"),
+                kind=JudgeKind.PERSON,
+                criterion=criterion,
+                value=_value(row["label"], values, of_number=not labels, where=f"{name}.csv"),
+                weight=1.0,
+                phase=RatingPhase.MAIN if row["post_id"] in counting else RatingPhase.ONBOARDING,
+                comment="",
+                at="",
+            )
+
+
+def _value(label: str, values: Mapping[str, int | None], *, of_number: bool, where: str) -> float | None:
+    if of_number and label.isascii() and label.isdigit() and int(label) <= 10:
+        return float(label)
+    if label not in values:
+        raise SourceError(f"an unknown label {label[:80]!r}", where=where, code="unknown-label")
+    value = values[label]
+    return None if value is None else float(value)
+
+
+def _responses(files: _Files, tweets: Mapping[str, str]) -> list[MuseResponse]:
+    """Every response that was rated, with its links in the order in which they stand."""
+    names = {column: system for system, column in SYSTEMS.items()}
+    links: dict[str, dict[str, None]] = {}
+    cited = files.rows(_QUESTIONS["reachability"][0], *_RATED_COLUMNS, "url", "response_url_id")
+    for row in sorted(cited, key=lambda row: int(row["response_url_id"])):
+        links.setdefault(_blinded(row), {})[row["url"]] = None
+    found = {}
+    for row in files.rows(_QUESTIONS["overall"][0], *_RATED_COLUMNS):
+        response, column = _blinded(row), row["response_type"]
+        if column not in names:
+            raise SourceError(f"an unknown system {column[:80]!r}", where=_FOLDER, code="unknown-label")
+        sources = tuple(links.get(response, ()))
+        sample = f"mp-{tweets[row['post_id']]}"
+        found[response] = MuseResponse(response, sample, names[column], row["response_text"], sources)
+    return [found[name] for name in sorted(found)]
+
+
+def _key(responses: Sequence[MuseResponse], written: Sequence[Mapping[str, str]]) -> Iterator[KeyRow]:
+    """Who wrote what, and which system has the response of another."""
+    of_system = {(item.sample, item.system): item.id for item in responses}
+    for item in responses:
+        yield KeyRow(item.id, item.sample, item.system, "")
+    for row in written:
+        for system, column in SYSTEMS.items():
+            other = _SAME_AS.get(row[column], "")
+            response = of_system.get((f"mp-{row['tweet_id']}", other))
+            if response is not None:
+                yield KeyRow(response, f"mp-{row['tweet_id']}", system, other)

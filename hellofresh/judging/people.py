@@ -1,0 +1,322 @@
+"""A study that people rate: set up, watched, closed and exported."""
+
+from __future__ import annotations
+
+import hmac
+import secrets
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import median
+
+import polars as pl
+
+from hellofresh.core.errors import DataError, UsageError, WorkspaceError
+from hellofresh.core.files import read_model, read_models, write_bytes, write_json, write_jsonl
+from hellofresh.judging.assignments import (
+    Assignments,
+    RaterPlan,
+    RatingTurn,
+    deal,
+    order_of,
+    read_assignments,
+    token_hash,
+    write_assignments,
+)
+from hellofresh.judging.rubric import Rubric, parse_rubric, rubric_source
+from hellofresh.judging.study import BlindedResponse, StudySample
+from hellofresh.judging.submitted import RaterSheet, SubmittedRating
+from hellofresh.judging.table import (
+    KEY,
+    RATINGS,
+    JudgeKind,
+    KeyRow,
+    Rating,
+    StudyFiles,
+    check_ratings,
+    read_table,
+    with_weights,
+    write_table,
+)
+from hellofresh.tasks.samples import to_json
+
+__all__ = [
+    "OpenStudy",
+    "Progress",
+    "RaterAccess",
+    "SystemResponse",
+    "assign",
+    "close_study",
+    "export_study",
+    "open_study",
+    "page_folder",
+    "progress",
+    "read_access",
+]
+
+_CLOSED = "closed.json"
+
+
+@dataclass(frozen=True, slots=True)
+class SystemResponse:
+    """A response as it is handed in for rating, with its system."""
+
+    sample: str
+    system: str
+    text: str
+    sources: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class RaterAccess:
+    """A rater's name and token; kept in the private folder only."""
+
+    rater: str
+    name: str
+    token: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Raters:
+    raters: tuple[RaterAccess, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class OpenStudy:
+    """What the page Rate works with; nothing in it tells who wrote a response.
+
+    Attributes:
+        folder: the page's folder.
+        assignments: who rates what.
+        rubric: by what.
+        samples, responses: by id.
+    """
+
+    folder: Path
+    assignments: Assignments
+    rubric: Rubric
+    samples: Mapping[str, StudySample]
+    responses: Mapping[str, BlindedResponse]
+
+    def sheet(self, plan: RaterPlan) -> RaterSheet:
+        """The file of what a rater submits."""
+        return RaterSheet(self.folder / "submitted" / f"{plan.rater}.jsonl")
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether nothing more is taken."""
+        return (self.folder / _CLOSED).is_file()
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far a rater is: responses submitted, of how many, and the median time that one took."""
+
+    rater: str
+    submitted: int
+    responses: int
+    median_s: float | None
+
+
+def page_folder(files: StudyFiles) -> Path:
+    """All that the page may read."""
+    return files.private / "page"
+
+
+def _key_file(files: StudyFiles) -> Path:
+    return files.private / "key.parquet"
+
+
+def assign(
+    files: StudyFiles,
+    samples: Sequence[StudySample],
+    responses: Sequence[SystemResponse],
+    names: Sequence[str],
+    *,
+    rubric: str,
+    share: float = 0.3,
+    onboarding: int = 0,
+    seed: str = "hellofresh",
+) -> list[RaterAccess]:
+    """Blind the responses, deal the samples to raters in pairs, and give each a token.
+
+    Args:
+        files: where the study is kept.
+        samples: what was responded to.
+        responses: of all systems.
+        names: of the raters; an even number.
+        rubric: name or file.
+        share: of a rater's samples that the other of the pair rates too.
+        onboarding: samples that everybody starts with; their ratings are kept apart.
+        seed: the same seed deals the same.
+
+    Raises:
+        UsageError: if a number makes no sense, a name is there twice, or somebody has begun to rate.
+        DataError: if a response has no sample, or a system two responses to one.
+    """
+    folder = page_folder(files)
+    if any((folder / "submitted").glob("*")) or (folder / _CLOSED).is_file():
+        fix = "Close the study, or give it another version."
+        raise UsageError("ratings have been submitted already", where=str(files.edition), fix=fix, code="has-ratings")
+    if len(set(names)) < len(names):
+        raise UsageError("a rater's name is there twice", code="repeated-rater")
+    content = rubric_source(rubric)
+    blinded, key = _blind(samples, responses, secrets.token_bytes(32))
+    by_sample: dict[str, list[str]] = {}
+    for item in blinded:
+        by_sample.setdefault(item.sample, []).append(item.id)
+    dealt = deal(list(by_sample), len(names), share=share, onboarding=onboarding, seed=seed)
+    access = [RaterAccess(f"rater-{k}", name, secrets.token_urlsafe(24)) for k, name in enumerate(names, start=1)]
+    plans = tuple(
+        RaterPlan(
+            rater=who.rater,
+            pair=number // 2 + 1,
+            token_sha256=token_hash(who.token),
+            turns=tuple(
+                RatingTurn(name, phase, order_of(by_sample[name], name, who.rater, seed)) for name, phase in turns
+            ),
+        )
+        for number, (who, turns) in enumerate(zip(access, dealt, strict=True))
+    )
+    sha256 = parse_rubric(content, where=rubric).sha256
+    write_table(_key_file(files), KEY, KEY.frame(key), mode=0o600)
+    write_json(files.private / "raters.json", to_json(_Raters(tuple(access))), mode=0o600)
+    write_bytes(folder / "rubric.toml", content, mode=0o600)
+    write_jsonl(folder / "samples.jsonl", [to_json(item) for item in samples if item.id in by_sample], mode=0o600)
+    write_jsonl(folder / "responses.jsonl", map(to_json, blinded), mode=0o600)
+    write_assignments(folder, Assignments(str(files.edition), files.task, sha256, plans))
+    return access
+
+
+def _blind(
+    samples: Sequence[StudySample], responses: Sequence[SystemResponse], salt: bytes
+) -> tuple[list[BlindedResponse], list[KeyRow]]:
+    """Responses under ids that only the salt could explain, in the order of these ids, and the key."""
+    known = {sample.id for sample in samples}
+    blinded, key = [], []
+    seen: set[tuple[str, str]] = set()
+    for item in responses:
+        place = f"{item.system[:60]} on {item.sample[:60]}"
+        if item.sample not in known:
+            raise DataError("a response to a sample that is not there", where=place, code="unknown-sample")
+        if (item.sample, item.system) in seen:
+            raise DataError("two responses of one system", where=place, code="duplicate-id")
+        seen.add((item.sample, item.system))
+        name = "r-" + hmac.new(salt, f"{item.sample}\0{item.system}".encode(), "sha256").hexdigest()[:16]
+        blinded.append(BlindedResponse(name, item.sample, item.text, tuple(dict.fromkeys(item.sources))))
+        key.append(KeyRow(name, item.sample, item.system, ""))
+    return sorted(blinded, key=lambda item: item.id), key
+
+
+def open_study(folder: Path) -> OpenStudy:
+    """What the page needs, from its own folder alone.
+
+    Raises:
+        WorkspaceError: if nobody is assigned.
+        DataError: if a file is damaged, or the rubric is another than raters were assigned with.
+    """
+    assignments = read_assignments(folder)
+    rubric = parse_rubric((folder / "rubric.toml").read_bytes(), where="rubric.toml")
+    if rubric.sha256 != assignments.rubric_sha256:
+        raise DataError("the rubric was changed after raters were assigned", where="rubric.toml", code="other-rubric")
+    return OpenStudy(
+        folder,
+        assignments,
+        rubric,
+        {item.id: item for item in read_models(folder / "samples.jsonl", StudySample)},
+        {item.id: item for item in read_models(folder / "responses.jsonl", BlindedResponse)},
+    )
+
+
+def progress(study: OpenStudy) -> list[Progress]:
+    """How far every rater is."""
+    found = []
+    for plan in study.assignments.raters:
+        done = study.sheet(plan).state().submitted
+        seconds = [line.seconds for line in done.values()]
+        total = sum(1 for _ in plan.responses)
+        found.append(Progress(plan.rater, len(done), total, median(seconds) if seconds else None))
+    return found
+
+
+def close_study(files: StudyFiles, *, incomplete: bool = False) -> pl.DataFrame:
+    """End the rating: write the table of ratings, and put the key beside it.
+
+    Args:
+        files: of the study.
+        incomplete: close although responses are not rated.
+
+    Raises:
+        UsageError: if responses are not rated and that was not allowed.
+        DataError: if a file is damaged.
+    """
+    folder = page_folder(files)
+    study = open_study(folder)
+    left = sum(item.responses - item.submitted for item in progress(study))
+    if left and not incomplete:
+        fix = "Wait for them, or add --incomplete."
+        raise UsageError(f"{left} responses are not rated yet", where=str(files.edition), fix=fix, code="incomplete")
+    if not study.is_closed:
+        write_json(folder / _CLOSED, {"format": 1, "left": left})
+    ratings = with_weights(RATINGS.frame(_ratings(study)))
+    check_ratings(ratings, study.rubric, where="what raters submitted")
+    key = read_table(_key_file(files), KEY)
+    for name in ("rubric.toml", "samples.jsonl", "responses.jsonl"):
+        write_bytes(files.ratings.with_name(f"{files.task}.{name}"), (folder / name).read_bytes())
+    write_table(files.key, KEY, key)
+    write_table(files.ratings, RATINGS, ratings)
+    return ratings
+
+
+def _ratings(study: OpenStudy) -> Iterator[Rating]:
+    for plan in study.assignments.raters:
+        submitted = study.sheet(plan).state().submitted
+        for turn, response in plan.responses:
+            if response in submitted:
+                yield from _of_response(study, plan, turn, submitted[response])
+
+
+def _of_response(study: OpenStudy, plan: RaterPlan, turn: RatingTurn, line: SubmittedRating) -> Iterator[Rating]:
+    overall = study.rubric.overall
+    links = study.responses[line.response].sources
+    for criterion in study.rubric.criteria:
+        for link in links if criterion.unit == "link" else ("",):
+            values = line.answers.links.get(link, {}) if link else line.answers.values
+            value = values.get(criterion.id)
+            yield Rating(
+                sample=turn.sample,
+                response=line.response,
+                link=link,
+                judge=plan.rater,
+                kind=JudgeKind.PERSON,
+                criterion=criterion.id,
+                value=None if value is None else float(value),
+                weight=1.0,
+                phase=turn.phase,
+                comment=line.answers.comment if criterion.id == overall else "",
+                at=line.at,
+            )
+
+
+def export_study(files: StudyFiles, path: Path) -> int:
+    """Write the ratings of a closed study as JSONL, each with its system; returns how many.
+
+    Raises:
+        DataError: if it is not closed.
+    """
+    ratings, key = read_table(files.ratings, RATINGS), read_table(files.key, KEY)
+    own = key.filter(pl.col("same_as") == "").select("response", "system")
+    joined = ratings.join(own, on="response", how="left", maintain_order="left")
+    return write_jsonl(path, joined.to_dicts())
+
+
+def read_access(files: StudyFiles) -> Sequence[RaterAccess]:
+    """Raters' names and tokens.
+
+    Raises:
+        WorkspaceError: if nobody is assigned.
+    """
+    path = files.private / "raters.json"
+    if not path.is_file():
+        raise WorkspaceError("nobody is assigned", where=str(files.edition), code="no-assignments")
+    return read_model(path, _Raters).raters

@@ -1,0 +1,89 @@
+"""What people wrote for samples: rated beside responses, and not to be handed in as one's own."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+from hellofresh.core.editions import Edition
+from hellofresh.core.workspace import Workspace
+from hellofresh.judging.people import SystemResponse
+from hellofresh.judging.study import read_responses
+from hellofresh.judging.table import StudyFiles
+from hellofresh.releases import labels_are_public, load_release
+from hellofresh.releases.candidates.rows import read_candidates
+from hellofresh.releases.draw.duplicates import METHOD, near_duplicates
+from hellofresh.submissions import Fault
+from hellofresh.submissions.intake.predictions import Prediction
+from hellofresh.tasks import Task, get_task
+from hellofresh.tasks.outputs import Response
+
+__all__ = ["about_copied_responses", "reference_responses"]
+
+_LINK = re.compile(r"https?://[^\s<>\"'()]+")
+
+
+def reference_responses(workspace: Workspace, edition: Edition, task: Task) -> list[SystemResponse]:
+    """What people wrote for the released samples, as responses of systems such as `human-high`.
+
+    It lies with the candidates, on the machine where these were collected; a task without such texts has none.
+
+    Raises:
+        DataError: if the candidates or the release are damaged.
+    """
+    candidates = workspace.candidates(task.name, edition)
+    if task.references is None or not candidates.is_file():
+        return []
+    released = {sample.id for sample in load_release(workspace, edition, task).samples}
+    return [
+        SystemResponse(item.sample.id, system, text, tuple(dict.fromkeys(_links(text))))
+        for item in read_candidates(candidates, task)
+        if item.sample.id in released
+        for system, text in task.references(item).items()
+    ]
+
+
+def _links(text: str) -> Iterator[str]:
+    return (link.rstrip(".,;:!?") for link in _LINK.findall(text))
+
+
+def about_copied_responses(
+    workspace: Workspace,
+    edition: Edition,
+    samples: Mapping[str, Sequence[str]],
+    predictions: Sequence[Prediction],
+    path: Path,
+) -> Iterator[Fault]:
+    """A warning for each task whose submitted responses are near-duplicates of rated ones, or of what people wrote.
+
+    Args:
+        workspace: where studies and candidates are.
+        edition: what is submitted to.
+        samples: ids of the released samples, by task.
+        predictions: what is submitted.
+        path: its file, for messages.
+    """
+    for task, ids in samples.items():
+        if get_task(task).output is not Response:
+            continue
+        if edition.is_living and not labels_are_public(workspace, edition, task):
+            continue  # a warning would tell which notes are rated beside responses
+        known = set(ids)
+        texts = {item.id: item.text for item in predictions if item.id in known and item.text and item.repetition == 1}
+        references = _references(workspace, edition, get_task(task))
+        found = near_duplicates(texts, {name: text for name, (_, text) in references.items()}) if references else {}
+        same = [name for name, item in found.items() if references[item.earlier][0] == name]
+        if same:
+            what = f"{len(same)} responses repeat ones by others, the first is that to {same[0]}"
+            yield Fault("copied-response", str(path), what, f"Found by {METHOD}. Responses must be the system's own.")
+
+
+def _references(workspace: Workspace, edition: Edition, task: Task) -> dict[str, tuple[str, str]]:
+    """Sample and text of what others wrote: of a rated study, and of the candidates."""
+    files = StudyFiles(workspace, edition, task.name)
+    rated = read_responses(files) if files.responses.is_file() else []
+    people = reference_responses(workspace, edition, task)
+    return {item.id: (item.sample, item.text) for item in rated} | {
+        f"{item.system}/{item.sample}": (item.sample, item.text) for item in people
+    }

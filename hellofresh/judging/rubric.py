@@ -1,0 +1,223 @@
+"""Rubrics: what responses are judged by. A rubric is a TOML file; its hash is its version.
+
+A criterion has options with words, or a range of whole numbers. A rating's value is the option's place, from 0 for the
+worst, or the number itself: higher is better everywhere. A criterion is asked about the response, or about each of its
+links, and only under its condition.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from importlib import resources
+from pathlib import Path
+from typing import Annotated, Literal, Self
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+from hellofresh.core.errors import DataError, UnknownNameError
+from hellofresh.core.files import parse_toml
+
+__all__ = ["RUBRICS", "Condition", "Criterion", "Option", "Rubric", "load_rubric", "parse_rubric", "rubric_source"]
+
+RUBRICS = ("correction-13", "evidence-5")
+"""The rubrics of the package."""
+
+_Id = Annotated[str, Field(pattern=r"^[a-z0-9]+(-[a-z0-9]+)*$", max_length=40)]
+_Words = Annotated[str, Field(min_length=1, max_length=1_000)]
+_MOST_OPTIONS = 20
+
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(strict=True, frozen=True, extra="forbid")
+
+
+class Option(_Strict):
+    """One answer of a scale."""
+
+    id: _Id
+    words: _Words
+
+
+class Condition(_Strict):
+    """Asked only if an earlier criterion has one of these options."""
+
+    criterion: _Id
+    is_: Annotated[tuple[_Id, ...], Field(strict=False, alias="is", min_length=1)]
+
+
+class Criterion(_Strict):
+    """One thing that a response is judged by.
+
+    Attributes:
+        id: unique in its rubric.
+        group: which criteria stand together.
+        title, definition: as judges read them.
+        unit: what is judged: the response, or each of its links.
+        options: answers, the worst first; empty where there is a range.
+        range: the lowest and the highest whole number; None where there are options.
+        ask_if: the condition under which it is asked.
+        if_skipped: the value that agreement counts where the condition is not met; None leaves it out.
+        undecided: the words of the answer that it cannot be told; empty where there is no such answer.
+    """
+
+    id: _Id
+    group: _Id
+    title: _Words
+    definition: _Words
+    unit: Literal["response", "link"] = "response"
+    options: Annotated[tuple[Option, ...], Field(strict=False, max_length=_MOST_OPTIONS)] = ()
+    range: Annotated[tuple[int, int], Field(strict=False)] | None = None
+    ask_if: Condition | None = None
+    if_skipped: int | None = None
+    undecided: str = ""
+
+    @model_validator(mode="after")
+    def _one_scale(self) -> Self:
+        if bool(self.options) == (self.range is not None):
+            raise ValueError("one of options and range is needed, and not both")
+        if self.options and len({option.id for option in self.options}) < max(2, len(self.options)):
+            raise ValueError("at least two options are needed, with different ids")
+        if self.range is not None and not 0 <= self.range[0] < self.range[1] <= 100:
+            raise ValueError("a range goes from a lower to a higher number, within 0 and 100")
+        if self.if_skipped is not None and not self.limits[0] <= self.if_skipped <= self.limits[1]:
+            raise ValueError("if_skipped is not on the scale")
+        if self.if_skipped is not None and self.undecided:
+            raise ValueError("if_skipped and undecided exclude each other: both leave no value")
+        return self
+
+    @property
+    def limits(self) -> tuple[int, int]:
+        """The lowest and the highest value."""
+        return self.range or (0, len(self.options) - 1)
+
+    @property
+    def answers(self) -> int:
+        """How many values there are."""
+        low, high = self.limits
+        return high - low + 1
+
+    def words(self, value: int) -> str:
+        """A value in words."""
+        return self.options[value].words if self.options else str(value)
+
+    def value_of(self, option: str) -> int:
+        """The value of an option.
+
+        Raises:
+            UnknownNameError: if there is no such option.
+        """
+        for place, known in enumerate(self.options):
+            if known.id == option:
+                return place
+        raise UnknownNameError(f"option of {self.id}", option, (known.id for known in self.options))
+
+    def accepts(self, value: float) -> bool:
+        """Whether a value is on the scale."""
+        low, high = self.limits
+        return low <= value <= high and float(value).is_integer()
+
+
+class Rubric(_Strict):
+    """Criteria and the one that stands for all.
+
+    Attributes:
+        name, title: in commands and files, and on pages.
+        overall: id of the criterion that systems are ranked by first.
+        criteria: in the order in which they are asked.
+        sha256: of the file.
+    """
+
+    name: _Id
+    title: _Words
+    overall: _Id
+    criteria: Annotated[tuple[Criterion, ...], Field(strict=False, min_length=1, max_length=100)]
+    sha256: str = ""
+
+    @model_validator(mode="after")
+    def _hangs_together(self) -> Self:
+        known: dict[str, Criterion] = {}
+        for criterion in self.criteria:
+            if criterion.id in known:
+                raise ValueError(f"the criterion {criterion.id} is there twice")
+            if criterion.ask_if is not None:
+                _check_condition(criterion, criterion.ask_if, known)
+            known[criterion.id] = criterion
+        if self.overall not in known or known[self.overall].unit == "link":
+            raise ValueError(f"overall: {self.overall} is no criterion that is asked about the response")
+        return self
+
+    def criterion(self, name: str) -> Criterion:
+        """The criterion of that id.
+
+        Raises:
+            UnknownNameError: if there is none.
+        """
+        for criterion in self.criteria:
+            if criterion.id == name:
+                return criterion
+        raise UnknownNameError(f"criterion of {self.name}", name, (criterion.id for criterion in self.criteria))
+
+    def asked(self, criterion: Criterion, values: Mapping[str, float | None]) -> bool:
+        """Whether a criterion is to be asked, after these values of earlier ones (of a link's, those of that link)."""
+        condition = criterion.ask_if
+        if condition is None:
+            return True
+        needed = self.criterion(condition.criterion)
+        value = values.get(needed.id)
+        return value is not None and value in {needed.value_of(option) for option in condition.is_}
+
+
+def _check_condition(criterion: Criterion, condition: Condition, known: Mapping[str, Criterion]) -> None:
+    needed = known.get(condition.criterion)
+    if needed is None:
+        raise ValueError(f"{criterion.id} asks for {condition.criterion}, which does not stand before it")
+    if needed.unit == "link" and criterion.unit != "link":
+        raise ValueError(f"{criterion.id} is asked about the response and cannot hang on a link's {needed.id}")
+    ids = {option.id for option in needed.options}
+    if not set(condition.is_) <= ids:
+        raise ValueError(f"{criterion.id}: {needed.id} has no option {min(set(condition.is_) - ids)}")
+
+
+def parse_rubric(content: bytes, *, where: str) -> Rubric:
+    """Read a rubric that may be anything.
+
+    Raises:
+        DataError: if it is none.
+    """
+    try:
+        table = parse_toml(content)
+        if "sha256" in table:
+            raise ValueError("sha256: a file does not state its own hash")
+        return Rubric.model_validate({**table, "sha256": hashlib.sha256(content).hexdigest()})
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        place = ".".join(map(str, first["loc"])) or "the whole"
+        what = f"{place}: {first['msg'].lower()}"
+    except ValueError as error:
+        what = f"not TOML ({error})"
+    raise DataError(what, where=where, fix="docs/responses.md says what a rubric holds.", code="bad-rubric")
+
+
+def load_rubric(name: str) -> Rubric:
+    """A rubric of the package, or of a file (a name with a slash, or ending in `.toml`).
+
+    Raises:
+        UnknownNameError: if there is no such rubric or file.
+        DataError: if the file is no rubric.
+    """
+    return parse_rubric(rubric_source(name), where=name)
+
+
+def rubric_source(name: str) -> bytes:
+    """The content of a rubric's file.
+
+    Raises:
+        UnknownNameError: if there is no such rubric or file.
+    """
+    if name in RUBRICS:
+        return (resources.files(__package__) / "rubrics" / f"{name}.toml").read_bytes()
+    path = Path(name)
+    if not (name.endswith(".toml") or "/" in name) or not path.is_file():
+        raise UnknownNameError("rubric", name, RUBRICS, fix="One of your own is a file: --rubric FILE.toml")
+    return path.read_bytes()

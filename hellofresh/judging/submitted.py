@@ -1,0 +1,222 @@
+"""What a rater submits: a file that only grows, a line for each step, on the disk before the page says so.
+
+A line is a draft (kept as the rater goes along), a submission, or the undoing of one. The last line about a response
+counts. A process that was killed may leave half a line at the end; it is passed over, and the next line starts anew.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from enum import StrEnum
+from pathlib import Path
+
+from hellofresh.core.errors import SubmissionError, WorkspaceError
+from hellofresh.core.files import BadJsonError, as_model, canonical_json, strict_json
+from hellofresh.core.net.lock import locked
+from hellofresh.judging.rubric import Rubric
+from hellofresh.judging.table import RatingPhase
+from hellofresh.tasks.samples import to_json
+
+__all__ = ["MOST_COMMENT", "RaterSheet", "SheetState", "Step", "SubmittedAnswers", "SubmittedRating", "check_answers"]
+
+MOST_COMMENT = 4_000
+"""Characters of an explanation."""
+_PATIENCE_S = 30.0
+_MOST_LINE = 1 << 20
+
+
+class Step(StrEnum):
+    """What a line of the file says."""
+
+    DRAFT = "draft"
+    SUBMITTED = "submitted"
+    UNDONE = "undone"
+
+
+@dataclass(frozen=True, slots=True)
+class SubmittedAnswers:
+    """A rater's answers about one response. A criterion that was not asked is not there; None: it cannot be told.
+
+    Attributes:
+        values: by criterion.
+        links: by address, then by criterion.
+        comment: the explanation.
+    """
+
+    values: Mapping[str, int | None] = field(default_factory=dict)
+    links: Mapping[str, Mapping[str, int | None]] = field(default_factory=dict)
+    comment: str = ""
+
+    @property
+    def count(self) -> int:
+        """How many questions are answered."""
+        return len(self.values) + sum(map(len, self.links.values()))
+
+
+@dataclass(frozen=True, slots=True)
+class SubmittedRating:
+    """A line of the file.
+
+    Attributes:
+        step: what it is.
+        response: which response it is about.
+        answers: empty where a submission is undone.
+        seconds: since the response was shown.
+        at: when (ISO 8601, UTC).
+    """
+
+    step: Step
+    response: str
+    answers: SubmittedAnswers
+    seconds: float
+    at: str
+
+
+@dataclass(frozen=True, slots=True)
+class SheetState:
+    """What a file comes to.
+
+    Attributes:
+        submitted: what counts, by response, in the order in which it was submitted.
+        drafts: answers that are not submitted, by response.
+    """
+
+    submitted: Mapping[str, SubmittedRating]
+    drafts: Mapping[str, SubmittedRating]
+
+    @property
+    def last(self) -> str | None:
+        """The response that was submitted last."""
+        return next(reversed(dict(self.submitted)), None)
+
+
+class RaterSheet:
+    """One rater's file.
+
+    Args:
+        path: the file; made when something is appended.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    def append(self, line: SubmittedRating) -> None:
+        """Add a line; it is on the disk when this returns.
+
+        Raises:
+            WorkspaceError: if it cannot be written.
+        """
+        content = canonical_json(to_json(line)).encode() + b"\n"
+        try:
+            with self._open() as file:
+                size = os.fstat(file).st_size
+                if size and os.pread(file, 1, size - 1) != b"\n":
+                    content = b"\n" + content
+                left = content
+                while left:
+                    left = left[os.write(file, left) :]
+                os.fsync(file)
+        except OSError as error:
+            raise WorkspaceError(
+                f"what was submitted cannot be kept: {error.strerror or error}",
+                where=self._path.name,
+                fix="Submit it again once there is room.",
+                code="unwritable",
+            ) from error
+
+    @contextmanager
+    def _open(self) -> Iterator[int]:
+        """The file for appending, with no other process in it."""
+        self._path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        lock = self._path.with_name(f"{self._path.name}.lock")
+        with locked(lock, what="writing answers of the same rater", wait_s=_PATIENCE_S):
+            file = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o600)
+            try:
+                yield file
+            finally:
+                os.close(file)
+
+    def lines(self) -> Iterator[SubmittedRating]:
+        """All whole lines.
+
+        Raises:
+            DataError: if a line that is not the last of a killed process cannot be read.
+        """
+        if not self._path.is_file():
+            return
+        for number, line in enumerate(self._path.read_bytes().split(b"\n"), start=1):
+            if not line.strip():
+                continue
+            try:
+                value = strict_json(line[:_MOST_LINE])
+            except BadJsonError:
+                continue  # half a line of a process that was killed
+            yield as_model(SubmittedRating, value, where=f"{self._path.name} line {number}")
+
+    def state(self) -> SheetState:
+        """What the lines come to."""
+        submitted: dict[str, SubmittedRating] = {}
+        drafts: dict[str, SubmittedRating] = {}
+        for line in self.lines():
+            if line.step is Step.DRAFT:
+                drafts[line.response] = line
+                continue
+            before = submitted.pop(line.response, None)
+            if line.step is Step.SUBMITTED:
+                submitted[line.response] = line
+                drafts.pop(line.response, None)
+            elif before is not None:
+                drafts[line.response] = before
+        return SheetState(submitted, drafts)
+
+
+def check_answers(rubric: Rubric, answers: SubmittedAnswers, links: tuple[str, ...], phase: str) -> None:
+    """Check that a response was rated in full, and only where it was to be.
+
+    Args:
+        rubric: what is rated by.
+        answers: what was said.
+        links: the addresses that the response cites.
+        phase: in the onboarding an explanation is required.
+
+    Raises:
+        SubmissionError: for the first fault, in words for the rater.
+    """
+    _check_part(rubric, answers.values, {}, "response")
+    for link in links:
+        _check_part(rubric, answers.links.get(link, {}), answers.values, "link", link)
+    if set(answers.links) - set(links):
+        raise SubmissionError("a link that the response does not cite", code="unknown-link")
+    if len(answers.comment) > MOST_COMMENT:
+        expected = f"at most {MOST_COMMENT:,} characters"
+        raise SubmissionError("the explanation is too long", expected=expected, code="long-comment")
+    if phase == RatingPhase.ONBOARDING and not answers.comment.strip():
+        raise SubmissionError("an explanation is required in the onboarding", code="no-comment")
+
+
+def _check_part(
+    rubric: Rubric,
+    values: Mapping[str, int | None],
+    above: Mapping[str, int | None],
+    unit: str,
+    where: str = "",
+) -> None:
+    known = {**above, **values}
+    seen: set[str] = set()
+    for criterion in rubric.criteria:
+        if criterion.unit != unit:
+            continue
+        seen.add(criterion.id)
+        asked = rubric.asked(criterion, known)
+        if asked and criterion.id not in values:
+            raise SubmissionError(f"{criterion.title}: no answer yet", where=where, code="no-answer")
+        if not asked and criterion.id in values:
+            raise SubmissionError(f"{criterion.title}: was not to be asked", where=where, code="not-asked")
+        value = values.get(criterion.id)
+        if asked and (not criterion.undecided if value is None else not criterion.accepts(value)):
+            raise SubmissionError(f"{criterion.title}: not on its scale", where=where, code="bad-value")
+    if set(values) - seen:
+        raise SubmissionError(f"unknown criterion {min(set(values) - seen)[:40]!r}", where=where, code="unknown-name")

@@ -1,0 +1,197 @@
+"""Running a collector and keeping what it found: candidates, and beside them what became of every other row."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from hellofresh.core.errors import ReleaseError, SourceError, WorkspaceError
+from hellofresh.core.files import sha256_file, write_jsonl
+from hellofresh.core.net.lock import locked
+from hellofresh.core.quarters import Quarter
+from hellofresh.core.stages import Stage, input_key
+from hellofresh.core.workspace import Workspace
+from hellofresh.releases.candidates.account import CollectionAccount, read_account_file
+from hellofresh.releases.candidates.funnel import Funnel
+from hellofresh.releases.candidates.rows import Collection, write_candidates
+from hellofresh.tasks import Task
+from hellofresh.tasks.samples import to_json
+
+__all__ = ["CollectionJob", "CollectionReport", "amend_account", "collect_quarter", "explain_quarter", "read_account"]
+
+Progress = Callable[[str], None]
+
+
+@dataclass(frozen=True, slots=True)
+class CollectionJob:
+    """A collector with its source and settings, ready to run for a quarter.
+
+    Attributes:
+        task: the task that it collects for.
+        quarter: the quarter.
+        source: `dump`, or the name that releases use for the bundled sample sources.
+        files: every file that it will read.
+        parameters: every setting that decides the outcome.
+        collect: does the work; may call back with lines of progress.
+    """
+
+    task: Task
+    quarter: Quarter
+    source: str
+    files: Sequence[Path]
+    parameters: Mapping[str, Any]
+    collect: Callable[[Progress], Collection]
+
+
+@dataclass(frozen=True, slots=True)
+class CollectionReport:
+    """What became of a job: its funnel and warnings, and whether it could be skipped."""
+
+    task: str
+    quarter: Quarter
+    funnel: Funnel
+    warnings: Sequence[str]
+    skipped: bool
+
+
+def collect_quarter(
+    workspace: Workspace, job: CollectionJob, *, force: bool = False, progress: Progress
+) -> CollectionReport:
+    """Run a job unless nothing has changed since it last ran.
+
+    Raises:
+        SourceError: if the sources are faulty, or hold no candidate of the quarter.
+        WorkspaceError: if another process collects for the same task and quarter, or files cannot be written.
+    """
+    inputs = {
+        "source": job.source,
+        "files": [_stamp(path) for path in job.files],
+        "parameters": to_json(job.parameters),
+    }
+    stage = Stage(workspace, f"collect/{job.task.name}/{job.quarter}", input_key(inputs))
+    with locked(stage.lock_file, what=f"collecting {job.task.name} for {job.quarter}"):
+        return _collect_alone(workspace, job, stage, force=force, progress=progress)
+
+
+def _collect_alone(
+    workspace: Workspace, job: CollectionJob, stage: Stage, *, force: bool, progress: Progress
+) -> CollectionReport:
+    account = workspace.collection(job.task.name, job.quarter)
+    if not force and stage.is_current():
+        stored = read_account_file(account)
+        return CollectionReport(job.task.name, job.quarter, stored.funnel, stored.warnings, skipped=True)
+    # Reading a dump again that had none may take hours; what an API says is not known by its files.
+    without = Stage(workspace, f"{stage.name}/none", stage.key)
+    if job.files and not force and without.is_current():
+        raise _no_candidates(job, "as when this source was last read")
+    found = job.collect(progress)
+    if not found.candidates and not found.pending:
+        if job.files:
+            without.record([])
+        raise _no_candidates(job, _where_they_went(found.funnel))
+    _check_kept(found)
+    table = workspace.candidates(job.task.name, job.quarter)
+    write_candidates(table, job.task, found.candidates)
+    outputs = [table]
+    pending = workspace.pending(job.task.name, job.quarter)
+    if found.pending is not None:
+        write_jsonl(pending, (to_json(sample) for sample in sorted(found.pending, key=lambda sample: sample.id)))
+        outputs.append(pending)
+    else:
+        pending.unlink(missing_ok=True)
+    _account(job, found, outputs).write(account)
+    stage.record([*outputs, account])
+    return CollectionReport(job.task.name, job.quarter, found.funnel, found.warnings, skipped=False)
+
+
+def _no_candidates(job: CollectionJob, why: str) -> SourceError:
+    return SourceError(
+        f"no candidates of {job.task.name} for {job.quarter}: {why}",
+        fix="Check that the source covers the quarter.",
+        code="no-candidates",
+    )
+
+
+def explain_quarter(job: CollectionJob, *, progress: Progress) -> CollectionReport:
+    """Run a job for its funnel alone: nothing is written, and finding no candidate is an answer too.
+
+    Raises:
+        SourceError: if the sources are faulty.
+    """
+    found = job.collect(progress)
+    return CollectionReport(job.task.name, job.quarter, found.funnel, found.warnings, skipped=False)
+
+
+def _stamp(path: Path) -> list[str | int]:
+    """Name, size and time of a source file; hashing gigabytes only to learn that nothing changed would take long."""
+    try:
+        status = path.stat()
+    except OSError as error:
+        raise WorkspaceError(
+            f"cannot be read ({error.strerror})", where=str(path), fix="Check the path.", code="missing-source"
+        ) from error
+    return [path.name, status.st_size, status.st_mtime_ns]
+
+
+def _check_kept(found: Collection) -> None:
+    counted = Funnel.count_kept(found.candidates)
+    if counted != found.funnel.kept:
+        raise SourceError(
+            f"the funnel says that {found.funnel.total_kept} {found.funnel.unit} were kept, and "
+            f"{len(found.candidates)} candidates are there, or they are of other periods or labels",
+            fix="This is a fault of the collector, please report it.",
+            code="funnel",
+        )
+
+
+def _where_they_went(funnel: Funnel) -> str:
+    if not funnel.rows_in:
+        return f"the source has no {funnel.unit}"
+    worst = sorted((drop for drop in funnel.drops if drop.count), key=lambda drop: -drop.count)[:3]
+    return f"of {funnel.rows_in:,} {funnel.unit}, " + ", ".join(f"{drop.count:,} {drop.reason}" for drop in worst)
+
+
+def _account(job: CollectionJob, found: Collection, outputs: Iterable[Path]) -> CollectionAccount:
+    return CollectionAccount(
+        task=job.task.name,
+        quarter=str(job.quarter),
+        source=job.source,
+        sources=tuple(found.sources),
+        parameters=to_json(found.parameters),
+        funnel=found.funnel,
+        warnings=tuple(found.warnings),
+        files={path.name: sha256_file(path) for path in outputs},
+    )
+
+
+def read_account(workspace: Workspace, task: Task, quarter: Quarter) -> CollectionAccount:
+    """The account of a collection, after checking that the candidates beside it are those that it is about.
+
+    Raises:
+        ReleaseError: if they are not, such as after a collection that was stopped between its files.
+        DataError: if there is no account, or it is damaged.
+    """
+    path = workspace.collection(task.name, quarter)
+    account = read_account_file(path)
+    files = [workspace.candidates(task.name, quarter), workspace.pending(task.name, quarter)]
+    found = {file.name: sha256_file(file) for file in files if file.is_file()}
+    if found != account.files:
+        raise ReleaseError(
+            f"the candidates of {task.name} for {quarter} and the account of their collection do not belong together",
+            where=str(path),
+            expected="the SHA-256 that it names of each file of candidates",
+            fix=f"Collect again: hellofresh collect {task.name} --quarter {quarter} --force ...",
+            code="other-candidates",
+        )
+    return account
+
+
+def amend_account(workspace: Workspace, task: str, quarter: Quarter) -> Path:
+    """Write the present hashes of the candidates into their account, after rows were erased; gives its file."""
+    path = workspace.collection(task, quarter)
+    files = [workspace.candidates(task, quarter), workspace.pending(task, quarter)]
+    hashes = {file.name: sha256_file(file) for file in files if file.is_file()}
+    read_account_file(path).model_copy(update={"files": hashes}).write(path)
+    return path

@@ -1,0 +1,111 @@
+"""The file between a collector and a release: candidates as Parquet, and beside it what became of all other rows.
+
+`candidates/<task>/<quarter>.parquet` has one row a candidate, sorted by id: `id`, `task`, `edition`, `period`, `date`
+(ISO 8601, UTC), `group`, `license`, `label`, the task's label facts, its extra columns (which no release has), then the
+sample's own fields (nested: structs).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, Self
+
+import polars as pl
+
+from hellofresh.core.errors import DataError
+from hellofresh.core.files import canonical_json
+from hellofresh.core.parquet import write_parquet
+from hellofresh.releases.candidates.funnel import Funnel
+from hellofresh.tasks import Task
+from hellofresh.tasks.samples import Candidate, Label, Sample, to_json
+
+__all__ = ["Collection", "SourceFile", "read_candidates", "write_candidates"]
+
+
+@dataclass(frozen=True, slots=True)
+class SourceFile:
+    """A file that a collection was made from: name without folder, size in bytes, SHA-256."""
+
+    name: str
+    size: int
+    sha256: str
+
+
+@dataclass(frozen=True, slots=True)
+class Collection:
+    """What a collector found in a source for one quarter.
+
+    Attributes:
+        candidates: in any order, ids unique.
+        funnel: what became of the rows.
+        parameters: every setting that decided the outcome.
+        sources: every file read.
+        warnings: sentences for the person who runs it.
+        pending: samples that nobody has decided yet, in any order, ids unique; None where they were not asked for.
+    """
+
+    candidates: Sequence[Candidate]
+    funnel: Funnel
+    parameters: Mapping[str, Any]
+    sources: Sequence[SourceFile]
+    warnings: Sequence[str] = ()
+    pending: Sequence[Sample] | None = None
+
+    @classmethod
+    def whole(cls, candidates: Sequence[Candidate], sources: Sequence[SourceFile], *, unit: str = "rows") -> Self:
+        """All rows of a source, nothing dropped."""
+        kept = Funnel.count_kept(candidates)
+        return cls(candidates, Funnel(unit, len(candidates), (), kept), {}, sources)
+
+
+def write_candidates(path: Path, task: Task, candidates: Iterable[Candidate]) -> None:
+    """Write candidates, sorted by id.
+
+    Raises:
+        DataError: if an id is there twice.
+    """
+    rows = sorted((_row(task, item) for item in candidates), key=lambda row: row["id"])
+    for before, after in pairwise(rows):
+        if before["id"] == after["id"]:
+            raise DataError(f"candidate {after['id']} is there twice", where=str(path), code="duplicate-id")
+    write_parquet(path, pl.DataFrame(rows, infer_schema_length=None), mode=0o600)
+
+
+def _row(task: Task, item: Candidate) -> dict[str, Any]:
+    sample = to_json(item.sample)
+    common = {name: sample.pop(name) for name in ("id", "task", "edition", "period", "date", "group", "license")}
+    facts = {name: item.label.facts.get(name) for name in task.label_facts}
+    extras = {name: item.extras.get(name) for name in task.extra_columns}
+    return {**common, "label": item.label.label, **facts, **extras, **sample}
+
+
+def read_candidates(path: Path, task: Task) -> list[Candidate]:
+    """Read candidates back.
+
+    Raises:
+        DataError: if the file is missing, no Parquet, or not of this task.
+    """
+    if not path.is_file():
+        raise DataError("no candidates", where=str(path), code="missing-file", fix="Run 'hellofresh collect' first.")
+    try:
+        rows = pl.read_parquet(path).to_dicts()
+    except (pl.exceptions.PolarsError, OSError) as error:
+        raise DataError(f"not a readable Parquet file ({error})", where=str(path), code="bad-parquet") from error
+    found = []
+    for row in rows:
+        try:
+            label = Label(row["id"], row.pop("label"), {name: row.pop(name) for name in task.label_facts})
+            extras = {name: value for name in task.extra_columns if (value := row.pop(name, None)) is not None}
+        except KeyError as error:
+            raise DataError(
+                f"no column {error.args[0]}",
+                where=str(path),
+                expected=f"candidates of {task.name}",
+                fix="Run 'hellofresh collect' again.",
+                code="missing-column",
+            ) from None
+        found.append(Candidate(task.parse_sample(canonical_json(row), where=f"{path}: {row['id']}"), label, extras))
+    return found

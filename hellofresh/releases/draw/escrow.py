@@ -1,0 +1,77 @@
+"""Commitments to labels: published with the samples, they prove later that no label was changed.
+
+A commitment is the SHA-256 of the canonical JSON of `{"id", "label", "salt"}`. The salt is 256 bits that nobody can
+guess: HMAC-SHA256 of the id under the workspace's escrow key. So salts need not be stored to be the same again, and a
+release built twice in one workspace has the same bytes.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import secrets
+from dataclasses import dataclass, field
+
+from hellofresh.core.errors import ReleaseError
+from hellofresh.core.files import canonical_json, sha256_text, write_bytes
+from hellofresh.core.quarters import Quarter
+from hellofresh.core.workspace import Workspace
+from hellofresh.tasks.samples import Label
+
+__all__ = ["SAMPLE_KEY", "Escrow", "commitment_of"]
+
+SAMPLE_KEY = hashlib.sha256(b"the bundled sample's labels are public, and so is this key").digest()
+"""Key for the bundled sample sources, whose labels anybody can read: their releases are the same on every machine."""
+
+
+@dataclass(frozen=True, slots=True)
+class Escrow:
+    """Makes salts and commitments under a secret key of 32 bytes."""
+
+    _key: bytes = field(repr=False)
+
+    @classmethod
+    def of_workspace(cls, workspace: Workspace) -> Escrow:
+        """The workspace's own key, made at first use; only its owner may read the file.
+
+        Raises:
+            ReleaseError: if the key file is not 64 hexadecimal digits.
+        """
+        path = workspace.escrow_key
+        if not path.exists():
+            write_bytes(path, f"{secrets.token_hex(32)}\n".encode(), mode=0o600)
+        text = path.read_text(encoding="ascii", errors="replace").strip()
+        try:
+            key = bytes.fromhex(text)
+        except ValueError:
+            key = b""
+        if len(key) != 32:
+            raise ReleaseError(
+                "not an escrow key",
+                where=str(path),
+                expected="64 hexadecimal digits",
+                fix="Restore it from a backup: without it, salts of open quarters cannot be revealed.",
+                code="bad-escrow-key",
+            )
+        return cls(key)
+
+    def salt(self, sample_id: str) -> str:
+        """The salt of a sample, 64 hexadecimal digits."""
+        return hmac.new(self._key, sample_id.encode(), hashlib.sha256).hexdigest()
+
+    def draw_key(self, quarter: Quarter, task: str, seed: str) -> str:
+        """What decides which samples of a quarter are drawn, 64 hexadecimal digits.
+
+        It is secret until the reveal: who knew it could tell labels from the choice, see
+        `hellofresh.releases.draw.selection`.
+        """
+        return hmac.new(self._key, f"draw:{task}:{quarter}:{seed}".encode(), hashlib.sha256).hexdigest()
+
+    def commitment(self, label: Label) -> str:
+        """The commitment to a label, 64 hexadecimal digits."""
+        return commitment_of(label.id, label.label, self.salt(label.id))
+
+
+def commitment_of(sample_id: str, label: int, salt: str) -> str:
+    """The commitment that id, label and salt must have, 64 hexadecimal digits."""
+    return sha256_text(canonical_json({"id": sample_id, "label": label, "salt": salt}))

@@ -1,0 +1,241 @@
+"""From the rows of a data set to a frozen edition: all rows, with their own skew, and labels that are public at once.
+
+There is no quarter, calendar, escrow or balance. A version is never rewritten: its manifest names a hash of its
+content, and other content needs another version.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import date
+from itertools import pairwise
+from pathlib import Path
+
+from hellofresh import __version__
+from hellofresh.core.editions import ALL_ROWS, Frozen
+from hellofresh.core.errors import ReleaseError
+from hellofresh.core.files import canonical_json, sha256_text, write_jsonl
+from hellofresh.core.net.lock import locked
+from hellofresh.core.workspace import Workspace
+from hellofresh.releases.candidates.account import CollectionFacts
+from hellofresh.releases.candidates.rows import Collection
+from hellofresh.releases.life.manifest import (
+    DATASET,
+    FORMAT,
+    MANIFEST,
+    DatasetFacts,
+    Manifest,
+    content_hash,
+    file_entry,
+    read_manifest,
+    write_manifest,
+)
+from hellofresh.tasks import Task
+from hellofresh.tasks.samples import Candidate, Sample, to_json
+
+__all__ = ["DatasetSource", "FrozenRelease", "freeze"]
+
+
+@dataclass(frozen=True, slots=True)
+class DatasetSource:
+    """Where a data set is from, and what may be done with it.
+
+    Attributes:
+        name: as its authors call it.
+        address: where they publish it.
+        published: the day from which its labels have been public.
+        licence: SPDX name, or a phrase that says what holds.
+        texts: whether its texts may be passed on; if not, the release holds ids and hashes.
+    """
+
+    name: str
+    address: str
+    published: date
+    licence: str
+    texts: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class FrozenRelease:
+    """What freezing did.
+
+    Attributes:
+        edition, task: of which release.
+        folder: where it is.
+        samples: its samples.
+        labels: how many of them have each label.
+        skipped: whether this very content was there already.
+    """
+
+    edition: Frozen
+    task: str
+    folder: Path
+    samples: int
+    labels: tuple[int, ...]
+    skipped: bool
+
+
+def freeze(
+    workspace: Workspace, edition: Frozen, task: Task, found: Collection, source: DatasetSource
+) -> FrozenRelease:
+    """Write a version of a data set as a release: samples, labels and manifest, all public at once.
+
+    Samples get the edition's name and its one period, whatever they have. The same content again changes nothing; where
+    texts are withheld, it fills them in on this machine.
+
+    Args:
+        workspace: where it is written.
+        edition: name and version.
+        task: what is asked about the samples.
+        found: all rows of the data set, in any order, with the account of how they were read.
+        source: where they are from.
+
+    Raises:
+        ReleaseError: if the version is there with other content, a sample is not the task's or is there twice, a label
+            is none of the task's classes, or texts are to be withheld and the task has no form without texts.
+        WorkspaceError: if another process freezes the same version, or files cannot be written.
+    """
+    rows = _rows(edition, task, found.candidates)
+    content = _Content.of(task, rows, withheld=not source.texts)
+    folder = workspace.release(edition, task.name)
+    lock = workspace.root / "locks" / "freeze" / str(edition) / f"{task.name}.lock"
+    with locked(lock, what=f"freezing {task.name} {edition}"):
+        skipped = (folder / MANIFEST).is_file()
+        if skipped:
+            _check_same(folder, edition, task, content)
+        else:
+            _write(folder, _manifest(edition, task, found, source, content), content)
+        _keep_texts(workspace, edition, task, rows, folder, withheld=not source.texts)
+    return FrozenRelease(edition, task.name, folder, len(rows), content.counts, skipped)
+
+
+def _rows(edition: Frozen, task: Task, candidates: Sequence[Candidate]) -> list[Candidate]:
+    """The candidates as the edition's samples, sorted by id; raises ReleaseError."""
+    if not candidates:
+        raise _refused(edition, task, "no samples", "at least one", "empty-release")
+    rows = [
+        replace(item, sample=replace(item.sample, edition=str(edition), period=ALL_ROWS))
+        for item in sorted(candidates, key=lambda item: item.sample.id)
+    ]
+    for before, after in pairwise(rows):
+        if before.sample.id == after.sample.id:
+            raise _refused(edition, task, f"sample {after.sample.id} is there twice", "ids that differ", "duplicate-id")
+    for item in rows:
+        _check_row(edition, task, item)
+    return rows
+
+
+def _check_row(edition: Frozen, task: Task, item: Candidate) -> None:
+    sample, label = item.sample, item.label
+    if not isinstance(sample, task.sample_type) or sample.task != task.name:
+        raise _refused(edition, task, f"{sample.id} is a sample of {sample.task}", f"one of {task.name}", "bad-sample")
+    if not sample.id.startswith(task.id_prefix) or label.id != sample.id:
+        what = f"sample {sample.id} with the label of {label.id}"
+        raise _refused(edition, task, what, f"one id for both that begins with {task.id_prefix}", "bad-sample")
+    if task.classes and not 0 <= label.label < len(task.classes):
+        classes = ", ".join(f"{number} ({name})" for number, name in enumerate(task.classes))
+        raise _refused(edition, task, f"{sample.id} has the label {label.label}", f"one of {classes}", "bad-label")
+
+
+def _refused(edition: Frozen, task: Task, what: str, expected: str, code: str) -> ReleaseError:
+    return ReleaseError(what, where=f"{task.name} {edition}", expected=expected, code=code)
+
+
+@dataclass(frozen=True, slots=True)
+class _Content:
+    """What is published: the lines of both files, and how many samples have each label."""
+
+    samples: Sequence[dict[str, object]]
+    labels: Sequence[dict[str, object]]
+    counts: tuple[int, ...]
+
+    @classmethod
+    def of(cls, task: Task, rows: Sequence[Candidate], *, withheld: bool) -> _Content:
+        """Of the rows in order of their ids; raises ReleaseError if the task has no form without texts."""
+        if withheld and task.public_type is None:
+            raise ReleaseError(
+                f"texts of {task.name} are to be withheld",
+                where=f"the task {task.name}",
+                expected="a form of its samples without texts (Task.public_type)",
+                code="no-public-form",
+            )
+        public = [task.public(item.sample) if withheld else item.sample for item in rows]
+        labels: list[dict[str, object]] = [
+            {"id": item.label.id, "label": item.label.label, **item.label.facts} for item in rows
+        ]
+        found = Counter(item.label.label for item in rows)
+        counts = tuple(found[number] for number in range(len(task.classes)))
+        return cls([to_json(sample) for sample in public], labels, counts)
+
+    @property
+    def sha256(self) -> str:
+        """What tells two contents apart."""
+        return content_hash(_hash(self.samples), _hash(self.labels))
+
+
+def _hash(rows: Sequence[dict[str, object]]) -> str:
+    return sha256_text("".join(f"{canonical_json(row)}\n" for row in rows))
+
+
+def _check_same(folder: Path, edition: Frozen, task: Task, content: _Content) -> None:
+    """Refuse other content than the version has."""
+    dataset = read_manifest(folder).dataset
+    if dataset is None or dataset.content != content.sha256:
+        has = "no content hash" if dataset is None else f"the content {dataset.content[:12]}"
+        raise ReleaseError(
+            f"{task.name} {edition} is there with {has}, and this is {content.sha256[:12]}",
+            where=str(folder),
+            expected="the same samples and labels: a version is never rewritten",
+            fix=f"Give the new content a version of its own, such as {edition.name}@{len(content.samples)}.",
+            code="other-content",
+        )
+
+
+def _write(folder: Path, manifest: Manifest, content: _Content) -> None:
+    """Write the files; the manifest comes last, so that what was stopped before is written anew."""
+    samples, labels = folder / "samples.jsonl", folder / "labels.jsonl"
+    files = [(samples, write_jsonl(samples, content.samples)), (labels, write_jsonl(labels, content.labels))]
+    write_manifest(folder, manifest.amended(files=tuple(file_entry(folder, path, rows) for path, rows in files)))
+
+
+def _manifest(edition: Frozen, task: Task, found: Collection, source: DatasetSource, content: _Content) -> Manifest:
+    """What the first version says, but for the files."""
+    return Manifest(
+        format=FORMAT,
+        version=1,
+        task=task.name,
+        edition=str(edition),
+        code=f"hellofresh {__version__}",
+        source=DATASET,
+        collection=CollectionFacts(
+            sources=tuple(found.sources),
+            parameters=to_json(found.parameters),
+            funnel=found.funnel,
+            warnings=tuple(found.warnings),
+        ),
+        texts="included" if source.texts else "withheld",
+        revealed=True,
+        dataset=DatasetFacts(
+            name=source.name,
+            address=source.address,
+            published=source.published.isoformat(),
+            licence=source.licence,
+            classes=task.classes,
+            labels=content.counts,
+            content=content.sha256,
+        ),
+        files=(),
+    )
+
+
+def _keep_texts(
+    workspace: Workspace, edition: Frozen, task: Task, rows: Sequence[Candidate], folder: Path, *, withheld: bool
+) -> None:
+    """Keep the samples with their texts where the release has none, but for those that were taken down."""
+    path = workspace.private(edition, task.name) / "samples.jsonl"
+    if withheld:
+        gone = {item.id for item in read_manifest(folder).takedowns}
+        kept: list[Sample] = [item.sample for item in rows if item.sample.id not in gone]
+        write_jsonl(path, (to_json(sample) for sample in kept), mode=0o600)

@@ -1,0 +1,410 @@
+"""The prospective split: samples that nobody had decided when they were published, so that no label can have been seen.
+
+They are undecided candidates of a collection (`--pending`), published at once with a deadline a few days later. There
+is nothing to commit to: the labels do not exist. A later collection decides them; those that it does not decide are
+dropped with the reason. `releases/<quarter>/<task>/prospective/` has `samples.jsonl` and `manifest.json`, and once it
+is resolved `outcomes.jsonl`: for each sample `label` (no salt), or `reason` where there is none.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Self
+
+from hellofresh import __version__
+from hellofresh.core.calendar import Calendar
+from hellofresh.core.editions import Edition, quarter_of
+from hellofresh.core.errors import ReleaseError, UsageError
+from hellofresh.core.files import (
+    as_model,
+    canonical_json,
+    read_ids,
+    read_jsonl,
+    sha256_file,
+    sha256_text,
+    write_jsonl,
+)
+from hellofresh.core.quarters import Quarter, parse_utc, utc_text
+from hellofresh.core.workspace import Workspace
+from hellofresh.releases.candidates.account import CollectionAccount
+from hellofresh.releases.candidates.collection import read_account
+from hellofresh.releases.candidates.rows import read_candidates
+from hellofresh.releases.draw.apart import groups_told_of
+from hellofresh.releases.life.load import Release, facts_of
+from hellofresh.releases.life.manifest import (
+    BUNDLED,
+    FORMAT,
+    MANIFEST,
+    DrawnPeriod,
+    Manifest,
+    ProspectiveDraw,
+    Resolution,
+    ResolvedFrom,
+    amend_manifest,
+    calendar_of,
+    file_entry,
+    read_manifest,
+    write_manifest,
+)
+from hellofresh.releases.life.tombstones import read_tombstones
+from hellofresh.tasks import Task
+from hellofresh.tasks.samples import PROSPECTIVE, Label, Sample, to_json
+
+__all__ = [
+    "OUTCOMES",
+    "PROSPECTIVE",
+    "Prospective",
+    "ResolutionReport",
+    "build_prospective",
+    "load_prospective",
+    "prospective_labels",
+    "prospective_outcomes",
+    "prospective_splits",
+    "resolve",
+]
+
+OUTCOMES = "outcomes.jsonl"
+"""File of what became of the samples."""
+
+
+@dataclass(frozen=True, slots=True)
+class Prospective:
+    """What building a prospective split did.
+
+    Attributes:
+        task: name of the task.
+        quarter: the quarter.
+        pending: undecided samples that the collection had.
+        samples: samples drawn.
+        deadline: the first moment at which no prediction is taken any more.
+        skipped: True where the split was there already; it is never drawn again.
+    """
+
+    task: str
+    quarter: Quarter
+    pending: int
+    samples: int
+    deadline: datetime
+    skipped: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ResolutionReport:
+    """What became of a prospective split: labels, samples dropped by reason, and samples that still wait.
+
+    Attributes:
+        task: name of the task.
+        quarter: the quarter.
+        labels: samples that were decided.
+        dropped: samples that were not, by reason.
+        waiting: samples that may still be decided: until there are none, it is resolved only where that is asked for.
+        skipped: True where it was resolved before.
+    """
+
+    task: str
+    quarter: Quarter
+    labels: int
+    dropped: Mapping[str, int]
+    waiting: int = 0
+    skipped: bool = False
+
+
+REASONS = {
+    "undecided": "nobody had decided it when the split was resolved",
+    "no-label": "decided neither way, or no longer in the source",
+    "early": "a decision could be seen before the deadline",
+}
+
+
+def build_prospective(
+    workspace: Workspace,
+    quarter: Quarter,
+    task: Task,
+    *,
+    seed: str,
+    cap: int,
+    days: int,
+    moment: datetime,
+    texts: bool = False,
+) -> Prospective:
+    """Draw undecided samples and publish them, once for each quarter and task.
+
+    Where decisions of a task take a known time at least, only samples that cannot be decided before the deadline are
+    drawn. In each period those with the smallest SHA-256 of `<seed>:<id>` are taken, at most twice the cap of a class.
+
+    Args:
+        workspace: where everything lives.
+        quarter, task: of which collection.
+        seed: decides which samples are drawn.
+        cap: most samples of one class and period in a release.
+        days: from now to the deadline.
+        moment: the time that counts as now.
+        texts: whether texts that the task withholds may be published.
+
+    Raises:
+        ReleaseError: if there are no undecided samples, or none that is young enough.
+        UsageError: if the cap or the days are less than one.
+    """
+    if cap < 1 or days < 1:
+        raise UsageError(f"a cap of {cap} and {days} days", expected="at least 1 of both", code="bad-cap")
+    folder = _folder(workspace, quarter, task)
+    if (folder / MANIFEST).is_file():
+        return _drawn_before(task, quarter, folder)
+    deadline = (moment + timedelta(days=days)).replace(microsecond=0)
+    pending = _pending(workspace, quarter, task, deadline)
+    chosen, periods = _draw(pending, seed, 2 * cap)
+    drawn = ProspectiveDraw(
+        seed=seed,
+        cap_per_period=2 * cap,
+        period=str(task.period_kind),
+        periods=periods,
+        rule="per period, the smallest SHA-256 of '<seed>:<id>' of what nobody had decided",
+    )
+    account = read_account(workspace, task, quarter)
+    withheld = task.public_type is not None and not texts and account.source != BUNDLED
+    if withheld:
+        private = workspace.private(quarter, task.name) / PROSPECTIVE / "samples.jsonl"
+        write_jsonl(private, (to_json(sample) for sample in chosen), mode=0o600)
+    samples = folder / "samples.jsonl"
+    rows = write_jsonl(samples, (to_json(task.public(sample) if withheld else sample) for sample in chosen))
+    calendar = Calendar(moment.replace(microsecond=0), deadline, deadline)
+    manifest = Manifest(
+        format=FORMAT,
+        version=1,
+        task=task.name,
+        edition=str(quarter),
+        split="prospective",
+        code=f"hellofresh {__version__}",
+        source=account.source,
+        collection=account.facts,
+        calendar=calendar.to_json(),
+        commitments="none: the labels did not exist when this was published",
+        texts="withheld" if withheld else "included",
+        prospective=drawn,
+        files=(file_entry(folder, samples, rows),),
+    )
+    write_manifest(folder, manifest)
+    return Prospective(task.name, quarter, len(pending), rows, deadline, skipped=False)
+
+
+def _drawn_before(task: Task, quarter: Quarter, folder: Path) -> Prospective:
+    manifest = read_manifest(folder)
+    counts = manifest.prospective.periods.values() if manifest.prospective else ()
+    pending, samples = sum(period.pending for period in counts), sum(period.taken for period in counts)
+    return Prospective(task.name, quarter, pending, samples, calendar_of(manifest, folder).deadline, skipped=True)
+
+
+def _folder(workspace: Workspace, quarter: Edition, task: Task) -> Path:
+    return workspace.release(quarter, task.name) / PROSPECTIVE
+
+
+def _pending(workspace: Workspace, quarter: Quarter, task: Task, deadline: datetime) -> list[Sample]:
+    """The undecided samples that cannot be decided before the deadline and are not asked about already."""
+    path = workspace.pending(task.name, quarter)
+    if not path.is_file():
+        raise ReleaseError(
+            f"no undecided samples of {task.name} for {quarter}",
+            where=str(path),
+            fix=f"Collect them first: hellofresh collect {task.name} --quarter {quarter} --pending ...",
+            code="no-pending",
+        )
+    main = workspace.release(quarter, task.name) / "samples.jsonl"
+    asked = set(read_ids(main)) if main.is_file() else set()
+    rows = (task.parse_sample(canonical_json(row), where=str(path)) for row in read_jsonl(path))
+    wait = task.decides_after
+    told = groups_told_of(workspace, task, before=quarter.next())
+    found = {
+        s.id: s
+        for s in rows
+        if s.id not in asked and s.group not in told and (wait is None or s.date + wait > deadline)
+    }
+    if not found:
+        raise ReleaseError(
+            f"every undecided sample of {task.name} for {quarter} may be decided before {utc_text(deadline)}",
+            where=str(path),
+            fix="Collect from a newer snapshot.",
+            code="no-pending",
+        )
+    return list(found.values())
+
+
+def _draw(pending: Iterable[Sample], seed: str, cap: int) -> tuple[list[Sample], dict[str, DrawnPeriod]]:
+    """What is taken, sorted by id, and the account of every period."""
+    by_period: dict[str, list[Sample]] = defaultdict(list)
+    for sample in pending:
+        by_period[sample.period].append(sample)
+    chosen: list[Sample] = []
+    periods = {}
+    for period, members in sorted(by_period.items()):
+        taken = sorted(members, key=lambda sample: sha256_text(f"{seed}:{sample.id}"))[:cap]
+        periods[period] = DrawnPeriod(pending=len(members), taken=len(taken))
+        chosen += taken
+    return sorted(chosen, key=lambda sample: sample.id), periods
+
+
+def resolve(
+    workspace: Workspace, quarter: Quarter, task: Task, moment: datetime, *, final: bool = False
+) -> ResolutionReport | None:
+    """Label a prospective split by a collection that is later than its own.
+
+    Args:
+        workspace: where everything lives.
+        quarter, task: of which split.
+        moment: the time that counts as now.
+        final: resolve it even if some samples may still be decided.
+
+    Returns:
+        What became of the samples; None where it is too early: before the deadline, or without a later collection.
+
+    Raises:
+        ReleaseError: if there is no such split, or it is damaged.
+    """
+    split = load_prospective(workspace, quarter, task)
+    folder = _folder(workspace, quarter, task)
+    manifest = read_manifest(folder)
+    if manifest.resolved is not None:
+        return ResolutionReport(task.name, quarter, manifest.resolved.labels, manifest.resolved.dropped, skipped=True)
+    fates = _Fates.of(workspace, quarter, task)
+    drawn = [sample.id for sample in split.samples]
+    if fates is None or moment < split.days.deadline or not fates.can_say(drawn, manifest, final=final):
+        return None
+    early = fates.shown_before(split.days.deadline)
+    labels = {key: label for key, label in fates.labels.items() if key not in early}
+    dropped = {key: fates.why_not(key, early) for key in drawn if key not in labels}
+    counts = {reason: list(dropped.values()).count(reason) for reason in REASONS}
+    if counts["undecided"] and not final:
+        return ResolutionReport(task.name, quarter, len(drawn) - len(dropped), counts, counts["undecided"])
+    path = folder / OUTCOMES
+    outcomes = [_outcome(key, labels.get(key), dropped.get(key)) for key in drawn]
+    files = [file_entry(folder, path, write_jsonl(path, outcomes))]
+    decided = len(drawn) - len(dropped)
+    account = fates.account
+    by = ResolvedFrom(source=account.source, sources=account.sources, parameters=account.parameters)
+    facts = Resolution(at=utc_text(moment), labels=decided, dropped=counts, reasons=REASONS, collection=by)
+    amend_manifest(folder, manifest.amended(resolved=facts), files)
+    return ResolutionReport(task.name, quarter, decided, counts)
+
+
+def _outcome(key: str, label: Label | None, reason: str | None) -> dict[str, object]:
+    """A label with its facts, or the reason for which there is none."""
+    facts = {} if label is None else label.facts
+    return {"id": key, "label": None if label is None else label.label, "reason": reason, **facts}
+
+
+@dataclass(frozen=True, slots=True)
+class _Fates:
+    """What the present collection says: labels, ids that it knows as undecided, and whether it looked for these.
+
+    `shown` has the time at which anybody could first see a decision, by id, where that is known.
+    """
+
+    account: CollectionAccount
+    labels: Mapping[str, Label]
+    shown: Mapping[str, datetime]
+    waiting: frozenset[str]
+    looked: bool
+
+    @classmethod
+    def of(cls, workspace: Workspace, quarter: Quarter, task: Task) -> Self | None:
+        """None without a collection."""
+        path, pending = workspace.collection(task.name, quarter), workspace.pending(task.name, quarter)
+        if not path.is_file():
+            return None
+        found = read_candidates(workspace.candidates(task.name, quarter), task)
+        labels = {item.label.id: item.label for item in found}
+        times = {item.label.id: item.extras.get(task.first_shown) for item in found}
+        shown = {key: parse_utc(text) for key, text in times.items() if isinstance(text, str)}
+        looked = pending.is_file()
+        waiting = frozenset(read_ids(pending)) if looked else frozenset()
+        return cls(read_account(workspace, task, quarter), labels, shown, waiting, looked)
+
+    def shown_before(self, deadline: datetime) -> frozenset[str]:
+        """The samples on which a decision could be seen before a moment."""
+        return frozenset(key for key, moment in self.shown.items() if moment < deadline)
+
+    def why_not(self, key: str, early: Collection[str]) -> str:
+        """Why a sample without a label has none."""
+        return "early" if key in early else "undecided" if key in self.waiting else "no-label"
+
+    def can_say(self, drawn: Sequence[str], manifest: Manifest, *, final: bool) -> bool:
+        """Whether it is another collection than the split's own, and knows of the split's samples."""
+        other = self.account.sources != manifest.collection.sources
+        known = any(key in self.labels or key in self.waiting for key in drawn)
+        return bool(other and known and (self.looked or final))
+
+
+def load_prospective(workspace: Workspace, quarter: Edition, task: Task) -> Release:
+    """Read the samples of a prospective split, with their texts where these are at hand, and check them.
+
+    Raises:
+        ReleaseError: if there is none, or the samples are not those of the manifest.
+        UsageError: if the edition is frozen.
+    """
+    folder = _folder(workspace, quarter, task)
+    path = folder / "samples.jsonl"
+    quarter_of(quarter, "a prospective split")
+    if not (folder / MANIFEST).is_file():
+        raise ReleaseError(
+            f"no prospective split of {task.name} for {quarter}",
+            where=str(folder),
+            fix=f"Draw it with: hellofresh release prospective --quarter {quarter} --task {task.name}",
+            code="no-release",
+        )
+    manifest = read_manifest(folder)
+    entry = manifest.file(path.name)
+    sha256 = entry.sha256 if entry else ""
+    if not path.is_file() or sha256_file(path) != sha256:
+        raise ReleaseError(
+            "the file is not the one that the manifest names", where=str(path), expected=f"SHA-256 {sha256}",
+            fix="Restore it: a prospective split cannot be drawn again.", code="bad-hash",
+        )  # fmt: skip
+    samples, without = _samples(workspace, quarter, task, path, withheld=manifest.withheld)
+    calendar, bundled, resolved = calendar_of(manifest, folder), manifest.bundled, manifest.has_labels
+    gone, sha256 = tuple(item.id for item in read_tombstones(folder)), manifest.samples_at_opening or sha256
+    return Release(task, quarter, tuple(samples), sha256, bundled, calendar, frozenset(without), gone, resolved)
+
+
+def _samples(
+    workspace: Workspace, quarter: Edition, task: Task, path: Path, *, withheld: bool
+) -> tuple[Sequence[Sample], set[str]]:
+    """The samples, and the ids of those whose texts are not at hand."""
+    if not withheld:
+        return [task.parse_sample(canonical_json(row), where=str(path)) for row in read_jsonl(path)], set()
+    public = [task.parse_public(canonical_json(row), where=str(path)) for row in read_jsonl(path)]
+    kept = workspace.private(quarter, task.name) / PROSPECTIVE / "samples.jsonl"
+    rows = list(read_jsonl(kept)) if kept.is_file() else []
+    full = {s.id: s for s in (task.parse_sample(canonical_json(row), where=str(kept)) for row in rows)}
+    mine = {sample.id: full[sample.id] for sample in public if sample.id in full}
+    same = {key: sample for key, sample in mine.items() if task.public(sample) in public}
+    return [same.get(sample.id, sample) for sample in public], {s.id for s in public if s.id not in same}
+
+
+@dataclass(frozen=True, slots=True)
+class _Outcome:
+    """A line of the outcomes, without its facts."""
+
+    id: str
+    label: int | None
+
+
+def prospective_labels(workspace: Workspace, quarter: Quarter, task: Task) -> Mapping[str, int]:
+    """The labels of a resolved split by sample id; none before it is resolved."""
+    return {key: decided.label for key, decided in prospective_outcomes(workspace, quarter, task).items()}
+
+
+def prospective_outcomes(workspace: Workspace, quarter: Edition, task: Task) -> Mapping[str, Label]:
+    """The labels of a resolved split with their facts, by sample id; none before it is resolved."""
+    path = _folder(workspace, quarter, task) / OUTCOMES
+    rows = read_jsonl(path) if path.is_file() else ()
+    found = [(as_model(_Outcome, row, where=str(path)), facts_of(row, task)) for row in rows]
+    return {row.id: Label(row.id, row.label, facts) for row, facts in found if row.label is not None}
+
+
+def prospective_splits(workspace: Workspace) -> list[tuple[Quarter, str]]:
+    """Every quarter and task with a prospective split, in order."""
+    manifests = (workspace.root / "releases").glob(f"*/*/{PROSPECTIVE}/manifest.json")
+    return sorted((Quarter.parse(path.parents[2].name), path.parents[1].name) for path in manifests)

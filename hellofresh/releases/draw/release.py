@@ -1,0 +1,384 @@
+"""From candidates to a frozen quarterly split: samples and commitments in public, labels in private."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+
+from hellofresh import __version__
+from hellofresh.core.calendar import Calendar, CalendarRule
+from hellofresh.core.clock import now
+from hellofresh.core.errors import ReleaseError, UsageError
+from hellofresh.core.files import (
+    canonical_json,
+    read_ids,
+    sha256_file,
+    sha256_text,
+    write_bytes,
+    write_json,
+    write_jsonl,
+)
+from hellofresh.core.quarters import Quarter
+from hellofresh.core.stages import Stage, input_key
+from hellofresh.core.workspace import Workspace
+from hellofresh.releases.candidates.account import CollectionAccount, read_account_file
+from hellofresh.releases.candidates.collection import read_account
+from hellofresh.releases.candidates.rows import read_candidates
+from hellofresh.releases.draw.apart import groups_apart
+from hellofresh.releases.draw.earlier import Earlier, EarlierComparison, compare, without_earlier
+from hellofresh.releases.draw.escrow import SAMPLE_KEY, Escrow
+from hellofresh.releases.draw.selection import Selection, select
+from hellofresh.releases.life.manifest import (
+    BUNDLED,
+    COUNTS,
+    DRAW_KEY,
+    FORMAT,
+    MANIFEST,
+    PREVIOUS,
+    REVEALED,
+    Draw,
+    FileEntry,
+    Manifest,
+    PeriodCounts,
+    SelectionFacts,
+    calendar_of,
+    file_entry,
+    read_manifest,
+    write_manifest,
+)
+from hellofresh.releases.life.tombstones import TOMBSTONES, Tombstone, read_tombstones, to_rows
+from hellofresh.tasks import Task
+from hellofresh.tasks.samples import Sample, to_json
+
+__all__ = ["Built", "build_release"]
+
+
+@dataclass(frozen=True, slots=True)
+class Built:
+    """What a build did.
+
+    Attributes:
+        task: name of the task.
+        quarter: the quarter.
+        samples: samples released.
+        periods: periods with at least one sample.
+        skipped: True where nothing had changed since last time, or the release is frozen.
+        frozen: True where something has changed since the quarter opened, which the release does not follow.
+        repeated: candidates left out because an earlier quarter has released them.
+        near_duplicates: samples that say almost the same as one of an earlier quarter.
+    """
+
+    task: str
+    quarter: Quarter
+    samples: int
+    periods: int
+    skipped: bool
+    frozen: bool = False
+    repeated: int = 0
+    near_duplicates: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class _Recipe:
+    """All that decides a release besides its candidates."""
+
+    seed: str
+    cap: int
+    withheld: bool
+    calendar: Calendar
+    draw_key: str
+
+
+def build_release(
+    workspace: Workspace,
+    quarter: Quarter,
+    task: Task,
+    *,
+    seed: str,
+    cap: int,
+    texts: bool = False,
+    calendar: Calendar | None = None,
+    moment: datetime | None = None,
+) -> Built:
+    """Write samples, commitments and manifest (public) and labels with salts (private, mode 0600).
+
+    Texts that the task withholds are replaced by their hashes in the public samples, and the samples with their texts
+    kept in private, unless `texts` says that they may be published or the bundled sample sources were used.
+    Candidates that an earlier quarter has released are left out, and samples that say almost the same as an earlier one
+    are counted in the manifest. Once a quarter has opened its release is frozen: predictions and commitments refer to
+    it. (That of the bundled sample is not: its labels are no secret.)
+
+    Args:
+        workspace: where everything lives.
+        quarter, task: of which release.
+        seed: decides which samples are drawn.
+        cap: most samples a class and period.
+        texts: whether withheld texts may be published.
+        calendar: when the quarter opens, closes and is revealed; by default as the standard rule says.
+        moment: the time that counts as now.
+
+    Raises:
+        UsageError: if the cap is less than one.
+        DataError: if there are no candidates.
+        ReleaseError: if no period has candidates of all labels, or the candidates are not those of their account.
+    """
+    if cap < 1:
+        raise UsageError(f"a cap of {cap} samples a class and period", expected="at least 1", code="bad-cap")
+    plan = _planned(workspace, quarter, task, seed, cap, texts=texts, calendar=calendar or CalendarRule().of(quarter))
+    stage = Stage(workspace, f"release/{quarter}/{task.name}", input_key(plan.inputs()))
+    if stage.is_current():
+        return _built(task, quarter, read_manifest(plan.folder), skipped=True)
+    if _is_frozen(plan.folder, moment or now()) and not stage.has_key():
+        return _built(task, quarter, read_manifest(plan.folder), skipped=True, frozen=True)
+    stage.record(_write(plan))
+    return _built(task, quarter, read_manifest(plan.folder), skipped=False)
+
+
+@dataclass(frozen=True, slots=True)
+class _Plan:
+    """A release that is to be built.
+
+    Attributes:
+        workspace, quarter, task: of which release.
+        collection: the account of the candidates' collection.
+        escrow: makes salts and commitments.
+        recipe: what decides the release besides its candidates.
+        earlier: the releases that were there before.
+        asked: ids of the prospective split: no sample is asked about twice.
+        apart: groups that releases of other tasks have, of whose labels samples of these groups would tell.
+    """
+
+    workspace: Workspace
+    quarter: Quarter
+    task: Task
+    collection: CollectionAccount
+    escrow: Escrow
+    recipe: _Recipe
+    earlier: Earlier
+    asked: frozenset[str]
+    apart: frozenset[str]
+
+    @property
+    def folder(self) -> Path:
+        """Where what is public goes."""
+        return self.workspace.release(self.quarter, self.task.name)
+
+    @property
+    def candidates(self) -> Path:
+        """The file of candidates."""
+        return self.workspace.candidates(self.task.name, self.quarter)
+
+    @property
+    def public(self) -> Callable[[Sample], Sample]:
+        """What makes a sample as it is published."""
+        return self.task.public if self.recipe.withheld else _whole
+
+    def inputs(self) -> dict[str, object]:
+        """All that decides what is written."""
+        recipe = self.recipe
+        found = {
+            "format": 1, "withheld": recipe.withheld, "candidates": sha256_file(self.candidates),
+            "collection": self.collection.model_dump(mode="json", exclude={"files"}, exclude_unset=True),
+            "seed": recipe.seed, "cap": recipe.cap,
+            "escrow": self.escrow.salt("which key is this?"), "calendar": recipe.calendar.to_json(),
+            "draw": sha256_text(recipe.draw_key), "earlier": self.earlier.key(),
+        }  # fmt: skip
+        rare = {"asked before": sorted(self.asked), "apart": sorted(self.apart)}
+        return found | {name: value for name, value in rare.items() if value}
+
+
+def _planned(
+    workspace: Workspace, quarter: Quarter, task: Task, seed: str, cap: int, *, texts: bool, calendar: Calendar
+) -> _Plan:
+    """Read what decides the release; raises ReleaseError without candidates."""
+    candidates = workspace.candidates(task.name, quarter)
+    if not candidates.is_file():
+        raise ReleaseError(
+            f"no candidates of {task.name} for {quarter}",
+            where=str(candidates),
+            fix=f"Collect them first: hellofresh collect {task.name} --quarter {quarter} --dump ...",
+            code="no-candidates",
+        )
+    collection = read_account_file(workspace.collection(task.name, quarter))
+    bundled = collection.source == BUNDLED
+    # The labels of the bundled sample are no secret, and neither is its draw.
+    escrow = Escrow(SAMPLE_KEY) if bundled else Escrow.of_workspace(workspace)
+    draw_key = seed if bundled else escrow.draw_key(quarter, task.name, seed)
+    recipe = _Recipe(seed, cap, task.public_type is not None and not texts and not bundled, calendar, draw_key)
+    earlier = Earlier.of(workspace, quarter, task, bundled=bundled)
+    asked = _asked_before(workspace.release(quarter, task.name))
+    apart = groups_apart(workspace, quarter, task)
+    return _Plan(workspace, quarter, task, collection, escrow, recipe, earlier, asked, apart)
+
+
+def _write(plan: _Plan) -> list[Path]:
+    """Choose the samples and write all files; gives what was written."""
+    selection, comparison = _choose(plan)
+    chosen = {item.sample.id for item in selection.chosen}
+    taken_down = [item for item in read_tombstones(plan.folder) if item.id in chosen]
+    place = plan.workspace.private(plan.quarter, plan.task.name)
+    private = _write_private(place, selection, plan.escrow, plan.recipe, taken_down)
+    files = _write_public(plan.folder, selection, plan.escrow, plan.public, taken_down)
+    entries = tuple(file_entry(plan.folder, path, rows) for path, rows in files)
+    manifest = _manifest(plan, selection, comparison, entries)
+    if taken_down:
+        manifest = manifest.amended(
+            samples_at_opening=_hash_at_opening(selection, plan.public), takedowns=tuple(taken_down)
+        )
+    written = write_manifest(plan.folder, manifest)
+    _drop_later_files(plan.folder)
+    return [*(path for path, _ in files), written, *private]
+
+
+def _choose(plan: _Plan) -> tuple[Selection, EarlierComparison]:
+    """The balanced choice of what no earlier quarter has, and how it compares with those; raises ReleaseError."""
+    read_account(plan.workspace, plan.task, plan.quarter)
+    before = plan.earlier.read()
+    candidates = [
+        item
+        for item in read_candidates(plan.candidates, plan.task)
+        if item.sample.id not in plan.asked and item.sample.group not in plan.apart
+    ]
+    fresh, repeated = without_earlier(candidates, before)
+    selection = select(fresh, seed=plan.recipe.draw_key, cap=plan.recipe.cap, classes=_labels(plan.task))
+    if not selection.chosen:
+        raise ReleaseError(
+            f"no period of {plan.quarter} has candidates of every label",
+            where=str(plan.candidates),
+            expected=f"at least one {' and one '.join(reversed(plan.task.classes)) or 'sample'} in a "
+            f"{plan.task.period_kind}",
+            fix="Look at the collection's funnel for what was dropped.",
+            code="empty-release",
+        )
+    return selection, compare(plan.task, [item.sample for item in selection.chosen], before, repeated)
+
+
+def _labels(task: Task) -> int:
+    """How many labels are balanced: a task that chooses no class has one."""
+    return max(1, len(task.classes))
+
+
+def _asked_before(folder: Path) -> frozenset[str]:
+    """Samples that the prospective split has, or had before they were taken down: no sample is asked about twice."""
+    split = folder / "prospective"
+    ids = read_ids(split / "samples.jsonl") if (split / "samples.jsonl").is_file() else ()
+    return frozenset(ids) | {item.id for item in read_tombstones(split)}
+
+
+def _is_frozen(folder: Path, moment: datetime) -> bool:
+    """Whether there is a release of real sources whose quarter has opened, or is revealed by its own record."""
+    if not (folder / MANIFEST).is_file():
+        return False
+    manifest = read_manifest(folder)
+    opened = manifest.revealed or moment >= calendar_of(manifest, folder).opens
+    return opened and not manifest.bundled
+
+
+def _drop_later_files(folder: Path) -> None:
+    """Take away what belonged to the release that was here before: all of its reveal, and earlier manifests."""
+    for name in REVEALED:
+        (folder / name).unlink(missing_ok=True)
+    for path in (folder / PREVIOUS).glob("*.json"):
+        path.unlink()
+
+
+def _whole(sample: Sample) -> Sample:
+    return sample
+
+
+def _write_private(
+    folder: Path, selection: Selection, escrow: Escrow, recipe: _Recipe, taken_down: Sequence[Tombstone]
+) -> list[Path]:
+    """Labels, the key of the draw, counts by label, and the samples with texts where the public ones have none."""
+    labels, samples, draw = folder / "labels.jsonl", folder / "samples.jsonl", folder / DRAW_KEY
+    rows = (
+        {"id": item.label.id, "label": item.label.label, "salt": escrow.salt(item.label.id), **item.label.facts}
+        for item in selection.chosen
+    )
+    write_jsonl(labels, rows, mode=0o600)
+    write_bytes(draw, f"{recipe.draw_key}\n".encode(), mode=0o600)
+    counts = folder / COUNTS
+    write_json(counts, {name: period.by_name for name, period in selection.periods.items()}, mode=0o600)
+    if not recipe.withheld:
+        samples.unlink(missing_ok=True)
+        return [labels, draw, counts]
+    write_jsonl(samples, (to_json(sample) for sample in _kept(selection, taken_down)), mode=0o600)
+    return [labels, draw, counts, samples]
+
+
+def _kept(selection: Selection, taken_down: Sequence[Tombstone]) -> list[Sample]:
+    """The chosen samples that were not taken down: those never come back."""
+    gone = {item.id for item in taken_down}
+    return [item.sample for item in selection.chosen if item.sample.id not in gone]
+
+
+def _hash_at_opening(selection: Selection, public: Callable[[Sample], Sample]) -> str:
+    """SHA-256 of the samples as they would be without a takedown."""
+    return sha256_text("".join(f"{canonical_json(to_json(public(item.sample)))}\n" for item in selection.chosen))
+
+
+def _write_public(
+    folder: Path,
+    selection: Selection,
+    escrow: Escrow,
+    public: Callable[[Sample], Sample],
+    taken_down: Sequence[Tombstone],
+) -> Sequence[tuple[Path, int]]:
+    samples, commitments = folder / "samples.jsonl", folder / "commitments.jsonl"
+    rows = ({"id": item.label.id, "commitment": escrow.commitment(item.label)} for item in selection.chosen)
+    files = [
+        (samples, write_jsonl(samples, (to_json(public(sample)) for sample in _kept(selection, taken_down)))),
+        (commitments, write_jsonl(commitments, rows)),
+    ]
+    if taken_down:
+        tombstones = folder / TOMBSTONES
+        files.append((tombstones, write_jsonl(tombstones, to_rows(taken_down))))
+    return files
+
+
+def _manifest(
+    plan: _Plan, selection: Selection, comparison: EarlierComparison, files: tuple[FileEntry, ...]
+) -> Manifest:
+    recipe = plan.recipe
+    return Manifest(
+        format=FORMAT,
+        version=1,
+        task=plan.task.name,
+        edition=str(plan.quarter),
+        code=f"hellofresh {__version__}",
+        source=plan.collection.source,
+        collection=plan.collection.facts,
+        selection=SelectionFacts(
+            seed=recipe.seed,
+            cap_per_class_and_period=recipe.cap,
+            period=str(plan.task.period_kind),
+            rule="per period and label, the smallest SHA-256 of '<draw key>:<id>'",
+            periods={
+                name: PeriodCounts(taken_per_class=period.taken_per_class) for name, period in selection.periods.items()
+            },
+            **({"classes": _labels(plan.task)} if _labels(plan.task) != 2 else {}),
+        ),
+        draw=Draw(commitment=sha256_text(recipe.draw_key)),
+        commitments="SHA-256 of the canonical JSON (sorted keys, no spaces) of {id, label, salt}",
+        calendar=recipe.calendar.to_json(),
+        texts="withheld" if recipe.withheld else "included",
+        across_quarters=comparison.facts(),
+        files=files,
+    )
+
+
+def _built(task: Task, quarter: Quarter, manifest: Manifest, *, skipped: bool, frozen: bool = False) -> Built:
+    selection, across = manifest.selection, manifest.across_quarters
+    taken = [period.taken_per_class for period in selection.periods.values()] if selection else []
+    return Built(
+        task=task.name,
+        quarter=quarter,
+        samples=selection.samples if selection else 0,
+        periods=sum(1 for number in taken if number),
+        skipped=skipped,
+        frozen=frozen,
+        repeated=across.repeated_left_out if across else 0,
+        near_duplicates=across.near_duplicates if across else 0,
+    )

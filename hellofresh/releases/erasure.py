@@ -1,0 +1,270 @@
+"""Finding texts in files of all the kinds that a workspace has, and erasing the rows that hold them.
+
+A takedown uses it to reach what lies beside the release: candidates, runs with their journals and kept pages, exports.
+A text is found as it is written in JSON, in JSON within JSON, in HTML, with other line breaks, and in compressed cells
+of a database.
+"""
+
+from __future__ import annotations
+
+import bz2
+import csv
+import gzip
+import html
+import io
+import json
+import lzma
+import re
+import sqlite3
+import zipfile
+import zlib
+from collections.abc import Callable, Collection, Iterable, Iterator
+from contextlib import closing
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import IO
+
+import polars as pl
+
+from hellofresh.core.errors import WorkspaceError
+from hellofresh.core.files import write_bytes
+from hellofresh.core.parquet import write_parquet
+
+__all__ = ["LEAST", "Erasure", "find_files"]
+
+LEAST = 16
+"""Characters of the shortest text that is looked for: shorter ones stand in many texts that are somebody else's."""
+_CHUNK = 1 << 23
+_BETWEEN = (
+    rb"(?:[\s\x1c-\x1f>]|&nbsp;|\\+(?:[nrtfv]|u[0-9a-fA-F]{4})|\xc2[\x85\xa0]|\xe1\x9a\x80|\xe2\x80[\x80-\x8a\xa8\xa9\xaf]"
+    rb"|\xe2\x81\x9f|\xe3\x80\x80)+"
+)
+"""What may stand between two words, however a text was wrapped or written."""
+_UNREAD = {".7z", ".zst"}
+_DATABASES = {".sqlite", ".db"}
+_KEYS = {"id", "sample"}
+"""Columns that name a sample."""
+
+
+@dataclass(frozen=True)
+class Erasure:
+    """What is to be erased.
+
+    Attributes:
+        texts: texts that no file may hold; those that are shorter than `LEAST` are not looked for.
+        ids: samples whose rows are erased with the texts in files that are erased row by row.
+    """
+
+    texts: tuple[str, ...]
+    ids: frozenset[str] = frozenset()
+
+    @cached_property
+    def _patterns(self) -> list[tuple[bytes, re.Pattern[bytes]]]:
+        """For each text a word that stands in it however it is written, and the pattern of the whole."""
+        found = []
+        for text in dict.fromkeys(item.strip() for item in self.texts):
+            if len(text) >= LEAST:
+                word = max(re.findall(r"[A-Za-z0-9]+", text), key=len, default="")
+                found.append((word.encode(), re.compile(b"|".join(sorted(_forms(text))))))
+        return found
+
+    @property
+    def _overlap(self) -> int:
+        """Bytes that are enough for any of the texts in any form."""
+        return 14 * max((len(text) for text in self.texts), default=0) + 64
+
+    def is_in(self, content: bytes) -> bool:
+        """Whether one of the texts is in these bytes."""
+        return any(word in content and pattern.search(content) for word, pattern in self._patterns)
+
+    def is_held_by(self, path: Path) -> bool | None:
+        """Whether a file holds one of the texts; None where it cannot be looked into.
+
+        Raises:
+            WorkspaceError: if it cannot be read.
+        """
+        try:
+            return self._look_into(path)
+        except (OSError, EOFError, lzma.LZMAError, zipfile.BadZipFile, pl.exceptions.PolarsError, sqlite3.Error):
+            return None
+
+    def _look_into(self, path: Path) -> bool | None:
+        if path.suffix in _UNREAD:
+            return None
+        if path.suffix == ".parquet":
+            return any(self._hits(pl.read_parquet(path), by_id=False))
+        if path.suffix == ".zip":
+            with zipfile.ZipFile(path) as archive:
+                return any(self._is_in_stream(archive.open(name)) for name in archive.namelist())
+        if path.suffix in _DATABASES and next(self._rows_of_database(path), None) is not None:
+            return True
+        return self._is_in_stream(_opened(path))
+
+    def _is_in_stream(self, stream: IO[bytes]) -> bool:
+        """Whether a text is in what is read piece by piece, also across two pieces."""
+        before = b""
+        with stream:
+            while piece := stream.read(_CHUNK):
+                if self.is_in(before + piece):
+                    return True
+                before = (before + piece)[-self._overlap :]
+        return False
+
+    def is_named_in(self, path: Path) -> bool:
+        """Whether a file names one of the samples."""
+        with path.open("rb") as file:
+            return any(key.encode() in line for line in file for key in self.ids)
+
+    def erase(self, path: Path) -> bool:
+        """Erase the rows of a file that hold a text or are of one of the samples; whether the kind of file allows it.
+
+        Raises:
+            WorkspaceError: if the file cannot be read or written.
+        """
+        workers: dict[str, Callable[[Path], None]] = {
+            ".jsonl": self._erase_lines, ".tsv": self._erase_lines, ".csv": self._erase_cells,
+            ".parquet": self._erase_table, **dict.fromkeys(_DATABASES, self._erase_database),
+        }  # fmt: skip
+        worker = workers.get(path.suffix)
+        if worker is None:
+            return False
+        try:
+            worker(path)
+        except (OSError, pl.exceptions.PolarsError, sqlite3.Error, csv.Error) as error:
+            fix = "Check whether a run is still in progress, then run the command again."
+            raise WorkspaceError(f"cannot be cleared ({error})", where=str(path), fix=fix, code="unwritable") from error
+        return True
+
+    def _erase_lines(self, path: Path) -> None:
+        kept = [line for line in path.read_bytes().splitlines(keepends=True) if not self._is_wanted(line, path)]
+        write_bytes(path, b"".join(kept), mode=path.stat().st_mode & 0o777)
+
+    def _is_wanted(self, line: bytes, path: Path) -> bool:
+        if self.is_in(line):
+            return True
+        if path.suffix != ".jsonl" or not any(key.encode() in line for key in self.ids):
+            return False
+        row = json.loads(line)
+        return isinstance(row, dict) and any(row.get(name) in self.ids for name in _KEYS)
+
+    def _erase_cells(self, path: Path) -> None:
+        """A row of a CSV file may have several lines."""
+        text = path.read_text(encoding="utf-8")
+        kept = [row for row in csv.reader(io.StringIO(text, newline="")) if not self._is_row(row)]
+        target = io.StringIO(newline="")
+        csv.writer(target, lineterminator="\n").writerows(kept)
+        write_bytes(path, target.getvalue().encode(), mode=path.stat().st_mode & 0o777)
+
+    def _is_row(self, cells: Collection[str]) -> bool:
+        return any(cell in self.ids or self.is_in(cell.encode()) for cell in cells)
+
+    def _erase_table(self, path: Path) -> None:
+        table = pl.read_parquet(path)
+        write_parquet(path, table.filter(~self._hits(table, by_id=True)), mode=path.stat().st_mode & 0o777)
+
+    def _hits(self, table: pl.DataFrame, *, by_id: bool) -> pl.Series:
+        """The rows that hold a text, or, where that is asked for, are of one of the samples."""
+        found = pl.Series("hit", [False] * table.height, dtype=pl.Boolean)
+        for name, dtype in table.schema.items():
+            cells = _as_text(table, name, dtype)
+            if cells is not None:
+                found |= pl.Series([cell is not None and self.is_in(cell.encode()) for cell in cells], dtype=pl.Boolean)
+            if by_id and name in _KEYS and dtype == pl.String:
+                found |= table[name].is_in(list(self.ids)).fill_null(False)
+        return found
+
+    def _rows_of_database(self, path: Path) -> Iterator[tuple[str, tuple[object, ...]]]:
+        """Table and primary key, or row number, of the rows that hold a text or are of one of the samples."""
+        # Where it has no log, nobody writes to it: read as it lies, it leaves no files of SQLite's own behind.
+        how = "mode=ro" if path.with_name(f"{path.name}-wal").is_file() else "immutable=1"
+        with closing(sqlite3.connect(f"{path.resolve().as_uri()}?{how}", uri=True)) as database:
+            for table, key in _tables(database):
+                cursor = database.execute(f'SELECT {key}, * FROM "{table}"')  # noqa: S608 - names of its own schema
+                names = [column[0] for column in cursor.description]
+                width = key.count(",") + 1
+                for row in cursor:
+                    named = (cell for name, cell in zip(names[width:], row[width:], strict=True) if name in _KEYS)
+                    if any(cell in self.ids for cell in named) or any(map(self._is_in_cell, row[width:])):
+                        yield table, row[:width]
+
+    def _is_in_cell(self, cell: object) -> bool:
+        if isinstance(cell, str):
+            return self.is_in(cell.encode("utf-8", "surrogatepass"))
+        if not isinstance(cell, bytes):
+            return False
+        try:
+            return self.is_in(zlib.decompress(cell))
+        except zlib.error:
+            return self.is_in(cell)
+
+    def _erase_database(self, path: Path) -> None:
+        """Delete rows and leave nothing of them in free pages or in the log."""
+        rows = list(self._rows_of_database(path))
+        with closing(sqlite3.connect(path, isolation_level=None)) as database:
+            database.execute("PRAGMA secure_delete = ON")
+            keys = dict(_tables(database))
+            for table, values in rows:
+                same = " AND ".join(f"{name} = ?" for name in keys[table].split(", "))
+                database.execute(f'DELETE FROM "{table}" WHERE {same}', values)  # noqa: S608 - names of its own schema
+            database.execute("VACUUM")
+            database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+
+
+def _opened(path: Path) -> IO[bytes]:
+    """A file's content, unpacked where it is compressed."""
+    if path.suffix == ".gz":
+        return io.BufferedReader(gzip.GzipFile(path))
+    if path.suffix == ".bz2":
+        return bz2.BZ2File(path)
+    return lzma.LZMAFile(path) if path.suffix == ".xz" else path.open("rb")
+
+
+def find_files(folders: Iterable[Path]) -> list[Path]:
+    """All plain files below folders, in order; links are not followed."""
+    found = {path for folder in folders for path in folder.rglob("*") if path.is_file() and not path.is_symlink()}
+    return sorted(found)
+
+
+def _forms(text: str) -> set[bytes]:
+    """Patterns of a text in each way in which it may be written."""
+    writings: list[Callable[[str], str]] = [
+        lambda word: word,
+        lambda word: word.replace('"', '""'),
+        _json,
+        lambda word: _json(word, ascii_only=True),
+        lambda word: _json(_json(word)),
+        lambda word: _json(_json(word, ascii_only=True)),
+        lambda word: _json(_json(word), ascii_only=True),
+        html.escape,
+        lambda word: html.escape(word, quote=False),
+    ]
+    words = text.split()
+    return {_BETWEEN.join(re.escape(write(word).encode("utf-8", "surrogatepass")) for word in words)
+            for write in writings}  # fmt: skip
+
+
+def _json(text: str, *, ascii_only: bool = False) -> str:
+    return json.dumps(text, ensure_ascii=ascii_only)[1:-1]
+
+
+def _as_text(table: pl.DataFrame, name: str, dtype: pl.DataType) -> pl.Series | None:
+    """A column's texts, a nested one's as JSON; None where it has none."""
+    if dtype == pl.String:
+        return table[name]
+    if isinstance(dtype, pl.Struct):
+        return table.select(pl.col(name).struct.json_encode())[name]
+    if isinstance(dtype, pl.List):
+        return pl.Series(name, [json.dumps(cell, default=str) for cell in table[name].to_list()])
+    return None
+
+
+def _tables(database: sqlite3.Connection) -> list[tuple[str, str]]:
+    """Each table with the columns that tell its rows apart."""
+    names = [name for (name,) in database.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")]
+    found = []
+    for name in names:
+        columns = database.execute(f'PRAGMA table_info("{name}")').fetchall()
+        key = ", ".join(f'"{column[1]}"' for column in sorted(columns, key=lambda item: item[5]) if column[5])
+        found.append((name, key or "rowid"))
+    return found

@@ -1,0 +1,680 @@
+"""What the board's tables hold, row by row: one dataclass a table, for whoever writes them and whoever reads them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from hellofresh.core.parquet import Table
+from hellofresh.results.score import Score
+from hellofresh.results.standings import Pair, Standing
+from hellofresh.results.tables import AnswerRow, ReceiptRow
+
+__all__ = [
+    "NO_ANSWER",
+    "REFUSED",
+    "SAMPLES",
+    "TABLES",
+    "AgreementRow",
+    "AnswerShare",
+    "CalibrationRow",
+    "ConductRow",
+    "ConfusionCell",
+    "DatasetRow",
+    "Dates",
+    "Distribution",
+    "DueId",
+    "FoundDocument",
+    "FunnelStep",
+    "JudgeRow",
+    "LabelCount",
+    "License",
+    "Mistakes",
+    "OverQuartersRow",
+    "Participant",
+    "PeriodBalance",
+    "PeriodDates",
+    "Prospect",
+    "RatedResponse",
+    "RatedRow",
+    "ReleaseFacts",
+    "ReleaseFile",
+    "ReliabilityBin",
+    "SampleRow",
+    "SourceRow",
+    "SystemFacts",
+    "TranscriptStep",
+]
+
+
+NO_ANSWER, REFUSED = -1, -2
+"""Where a class would stand: no readable answer, and a refusal."""
+
+
+@dataclass(frozen=True, slots=True)
+class PeriodBalance:
+    """What a period of a release gave and, once labels are public, what it had to offer of each.
+
+    Attributes:
+        source, period: where from, and when.
+        candidates: how many there were of each label, from label 0; None before the reveal.
+        taken_per_class: samples of each label.
+        classes: how many labels there are.
+    """
+
+    source: str
+    period: str
+    candidates: tuple[int, ...] | None
+    taken_per_class: int
+    classes: int
+
+    @property
+    def offered(self) -> tuple[int, ...]:
+        """Candidates of each label, from the last label to label 0; zeros before the reveal."""
+        return (self.candidates or (0,) * self.classes)[::-1]
+
+    @property
+    def taken(self) -> int:
+        """Samples of all labels."""
+        return self.classes * self.taken_per_class
+
+
+@dataclass(frozen=True, slots=True)
+class FunnelStep:
+    """A step of a collection's funnel: rows in, what a filter dropped, or candidates."""
+
+    source: str
+    step: int
+    name: str
+    meaning: str
+    count: int
+    dropped: bool
+
+
+@dataclass(frozen=True, slots=True)
+class DueId:
+    """A sample that predictions are due for. One that was `taken_down` may be predicted or not; its task is empty."""
+
+    id: str
+    taken_down: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Dates:
+    """When a split opens, takes its last prediction, and is revealed (UTC, ISO 8601)."""
+
+    opens: str
+    deadline: str
+    reveals: str
+
+
+@dataclass(frozen=True, slots=True)
+class OverQuartersRow:
+    """A system's headline metric on the scale of all quarters.
+
+    Attributes:
+        quarters, of_quarters: those it took part in, and those on the scale; 0 where nothing is identified.
+        latest: its latest quarter.
+        score, low, high: None where they are refused.
+        reason: why they are, else empty.
+        additivity_p: whether systems differ from quarter to quarter by more than sampling.
+    """
+
+    origin: str
+    system: str
+    team: str
+    lane: str
+    kind: str
+    regime: str
+    quarters: int
+    of_quarters: int
+    latest: str
+    score: float | None
+    low: float | None
+    high: float | None
+    reason: str
+    additivity_p: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Participant:
+    """Who takes part in a split whose labels are not public; nothing in it follows from a label.
+
+    Attributes:
+        origin, system, team, lane, kind, regime, smoke_test, knowledge_cutoff: as in the scores.
+        entered: the day on which its predictions came in or its run was started (`2026-11-21`), empty if not known.
+        judged, samples: samples that it judged, and samples there are; 0 judged before its predictions may be used.
+    """
+
+    origin: str
+    system: str
+    team: str
+    lane: str
+    kind: str
+    regime: str
+    smoke_test: bool
+    knowledge_cutoff: str
+    entered: str
+    judged: int
+    samples: int
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerShare:
+    """How many samples a participant gave an answer to with one prompt.
+
+    Attributes:
+        origin, prompt: whose, and with which prompt.
+        headline: whether this prompt stands for the participant.
+        said: the class, or `NO_ANSWER` or `REFUSED`.
+        samples: how many.
+    """
+
+    origin: str
+    prompt: str
+    headline: bool
+    said: int
+    samples: int
+
+
+@dataclass(frozen=True, slots=True)
+class AgreementRow:
+    """Two participants' headline answers: `same` of `n` samples, and Cohen's kappa."""
+
+    one: str
+    two: str
+    n: int
+    same: int
+    kappa: float
+
+
+@dataclass(frozen=True, slots=True)
+class SystemFacts:
+    """What is known of an entry besides its scores; None is unknown.
+
+    Attributes:
+        origin: the entry's.
+        entered: the day on which its predictions came in or its run was started (`2026-11-21`), empty if not known.
+        contamination: whether it may have seen outcomes: possible, unlikely or unknown, by its knowledge cutoff and the
+            quarter's first day; impossible where nobody had decided anything.
+        prompts: names of the prompts, joined by commas.
+        judged: samples.
+        failed: samples that could not be judged.
+        tokens_in, tokens_out, cost_usd: of the whole run.
+        manifest: the run's own record as JSON, empty for submissions.
+    """
+
+    origin: str
+    entered: str
+    contamination: str
+    prompts: str
+    judged: int
+    failed: int | None
+    tokens_in: int | None
+    tokens_out: int | None
+    cost_usd: float | None
+    manifest: str
+
+
+@dataclass(frozen=True, slots=True)
+class CalibrationRow:
+    """Whether the probabilities that an entry states are true, see `hellofresh.stats.calibration`.
+
+    Attributes:
+        origin, prompt: whose, and with which prompt.
+        headline: whether this prompt stands for the entry.
+        subject: the class whose probability is judged, by its name, or `chosen` for that of the chosen class.
+        n, clusters: samples with a stated probability, and groups of them.
+        few_clusters: whether these are too few for intervals that hold what they promise.
+        brier, ece, auc: with the limits of their 95% intervals; None where there are too few samples to tell, and AUC
+            where all have one label.
+    """
+
+    origin: str
+    prompt: str
+    headline: bool
+    subject: str
+    n: int
+    clusters: int
+    few_clusters: bool
+    brier: float | None
+    brier_low: float | None
+    brier_high: float | None
+    ece: float | None
+    ece_low: float | None
+    ece_high: float | None
+    auc: float | None
+    auc_low: float | None
+    auc_high: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class ReliabilityBin:
+    """A step of an entry's reliability curve.
+
+    Attributes:
+        origin, prompt, subject: whose, with which prompt, and of what, as in `CalibrationRow`.
+        number: from 0, by confidence.
+        n, hits: samples in it, and those of which it was true.
+        confidence: the mean probability that was stated.
+        share: hits of all.
+        low, high: the share's 95% interval.
+    """
+
+    origin: str
+    prompt: str
+    subject: str
+    number: int
+    n: int
+    hits: int
+    confidence: float
+    share: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True, slots=True)
+class Mistakes:
+    """How often an entry's headline prompt was wrong; counts are samples.
+
+    Attributes:
+        origin: the entry's.
+        n, wrong: samples judged, and those without the right answer.
+        compared: its errors on samples that other ranked systems judged too.
+        others_right: those of them that more than half of these others got right.
+    """
+
+    origin: str
+    n: int
+    wrong: int
+    compared: int
+    others_right: int
+
+
+@dataclass(frozen=True, slots=True)
+class ConductRow:
+    """What an entry did that it should not, as far as it can be seen.
+
+    Attributes:
+        origin: the entry's.
+        kind: `blocked-page`, an agent asked for pages of blocked sources, which were withheld; `later-page`, it was
+            given pages that say they are from after the day before which it searched; `cited-blocked`, its answers rest
+            on blocked sources; `copied-labels`, it is right where no other ranked system is.
+        samples: on how many samples.
+        of: of how many that it judged; for copied labels, of those that no other system is right on.
+        times: how often.
+        examples, urls: ids of some of the samples, and an address for each, empty where there is none.
+    """
+
+    origin: str
+    kind: str
+    samples: int
+    of: int
+    times: int
+    examples: tuple[str, ...]
+    urls: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ConfusionCell:
+    """How many samples of a class an entry's headline prompt gave an answer to.
+
+    Attributes:
+        origin: the entry's.
+        label: the class that the samples have.
+        said: the class that it chose, or `NO_ANSWER` or `REFUSED`.
+        samples: how many.
+    """
+
+    origin: str
+    label: int
+    said: int
+    samples: int
+
+
+@dataclass(frozen=True, slots=True)
+class SampleRow:
+    """A sample as the board has it.
+
+    Attributes:
+        label, right, facts: None, None and empty before the reveal.
+        published: whether its texts are published.
+        title, link: as its task gives them, empty where there are none.
+        parts, kinds, texts: names, kinds and texts of what it consists of (see `hellofresh.tasks.TextPart`).
+        judged, right: systems (without baselines and smoke tests) that judged it, and that were right.
+    """
+
+    id: str
+    period: str
+    date: str
+    group: str
+    license: str
+    revealed: bool
+    published: bool
+    label: int | None
+    facts: str
+    title: str
+    parts: tuple[str, ...]
+    kinds: tuple[str, ...]
+    texts: tuple[str, ...]
+    link: str
+    judged: int
+    right: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class TranscriptStep:
+    """One event on the way to a system's answer.
+
+    Attributes:
+        id, origin: the sample and the system.
+        place: in the transcript, from 0.
+        kind: `asked`, `searched`, `read` or `noted`.
+        prompt: the prompt that it belongs to, empty where it serves all.
+        name: of the step or note.
+        role, model: who was asked.
+        number: which search of the sample.
+        text: the answer, the query, the summary of a page, or what was noted.
+        url, title: of a page.
+        problem: why a search or a page brought nothing.
+        tokens_in, tokens_out, cost_usd: of a request, None where not known.
+    """
+
+    id: str
+    origin: str
+    place: int
+    kind: str
+    prompt: str = ""
+    name: str = ""
+    role: str = ""
+    model: str = ""
+    number: int = 0
+    text: str = ""
+    url: str = ""
+    title: str = ""
+    problem: str = ""
+    tokens_in: int | None = None
+    tokens_out: int | None = None
+    cost_usd: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Distribution:
+    """How a number is spread over samples: the length of a text in words, or a fact that goes with labels.
+
+    Attributes:
+        kind: `words` or `fact`.
+        name: of the text or the fact.
+        label: of which class, None for all samples.
+        n, missing: samples where it is known, and where it is not.
+        mean, smallest, p10, p25, median, p75, p90, largest: over the `n` samples.
+    """
+
+    kind: str
+    name: str
+    label: int | None
+    n: int
+    missing: int
+    mean: float
+    smallest: float
+    p10: float
+    p25: float
+    median: float
+    p75: float
+    p90: float
+    largest: float
+
+
+@dataclass(frozen=True, slots=True)
+class PeriodDates:
+    """A period's samples, and the days (`2023-04-03`) of the first and the last of them."""
+
+    period: str
+    samples: int
+    first: str
+    last: str
+
+
+@dataclass(frozen=True, slots=True)
+class LabelCount:
+    """How many samples of a revealed split have a label."""
+
+    label: int
+    samples: int
+
+
+@dataclass(frozen=True, slots=True)
+class License:
+    """How many samples are under a licence."""
+
+    license: str
+    samples: int
+
+
+@dataclass(frozen=True, slots=True)
+class ReleaseFacts:
+    """What the manifest of a split says of it as a whole.
+
+    Attributes:
+        version: of the manifest, which grows with whatever is published.
+        sha256: hash of the manifest itself.
+        code: the version that built it.
+        source: where the rows come from, `bundled-sample` for those written for the project.
+        texts: included or withheld.
+        revealed: whether labels are public.
+        seed, rule: how samples were drawn.
+        draw: commitment to the secret key of the draw, empty where there is none.
+        commitments: how labels are committed to.
+        parameters: settings of the collection, as JSON.
+    """
+
+    version: int
+    sha256: str
+    code: str
+    source: str
+    texts: str
+    revealed: bool
+    seed: str
+    rule: str
+    draw: str
+    commitments: str
+    parameters: str
+
+
+@dataclass(frozen=True, slots=True)
+class ReleaseFile:
+    """A released file; `size` is in bytes."""
+
+    path: str
+    size: int
+    sha256: str
+    rows: int
+
+
+@dataclass(frozen=True, slots=True)
+class SourceRow:
+    """A file that a release was made from; `size` is in bytes."""
+
+    name: str
+    size: int
+    sha256: str
+
+
+@dataclass(frozen=True, slots=True)
+class Prospect:
+    """What became of a prospective split.
+
+    Attributes:
+        drawn: samples that nobody had decided when they were published.
+        decided: how many of them were decided since, 0 before the split is resolved.
+        outcomes: how many of these have each label, from label 0; none before the reveal.
+        undecided, no_label, early: dropped, because nobody had decided them yet, they were decided neither way, or a
+            decision showed before the deadline.
+        resolved: when (UTC, ISO 8601), empty before.
+    """
+
+    drawn: int
+    decided: int
+    outcomes: tuple[int, ...]
+    undecided: int
+    no_label: int
+    early: int
+    resolved: str
+
+
+_SPLIT = dict.fromkeys(("edition", "task", "split"), str)
+_RELEASE = dict.fromkeys(("edition", "task"), str)
+
+SAMPLES = Table(SampleRow, _SPLIT)
+
+
+@dataclass(frozen=True, slots=True)
+class DatasetRow:
+    """Where a frozen edition is from.
+
+    Attributes:
+        name, address, licence: of the data set.
+        published: the day from which its labels have been public (ISO 8601): models that know more may have seen them.
+        content: hash of samples and labels as they were first published.
+    """
+
+    name: str
+    address: str
+    licence: str
+    published: str
+    content: str
+
+
+@dataclass(frozen=True, slots=True)
+class RatedRow:
+    """Where a system stands on one criterion of a rubric, on all samples or on a part of them.
+
+    Attributes:
+        rubric, judges: title of the rubric, and whose ratings: `person`, `model`, `classifier` or `rule`.
+        criterion, title, definition: which.
+        part, value: field of the samples and its value; both empty for all samples.
+        system: its name.
+        n: samples of its that were rated.
+        mean, low, high: of its ratings, with the limits of the 95% interval.
+        worst, best: the ends of the scale.
+        rank, rank_low, rank_high, tie_group: its place; None where it is not ranked.
+        validated: whether these judges' scores may rank systems.
+    """
+
+    rubric: str
+    judges: str
+    criterion: str
+    title: str
+    definition: str
+    part: str
+    value: str
+    system: str
+    n: int
+    mean: float
+    low: float
+    high: float
+    worst: float
+    best: float
+    rank: int | None
+    rank_low: int | None
+    rank_high: int | None
+    tie_group: int | None
+    validated: bool
+
+
+@dataclass(frozen=True, slots=True)
+class JudgeRow:
+    """How far a judge that is no person agrees with people on a criterion; None where it cannot be told."""
+
+    judge: str
+    kind: str
+    criterion: str
+    title: str
+    responses: int
+    kappa: float
+    kappa_low: float
+    kappa_high: float
+    people_kappa: float | None
+    correlation: float
+    correlation_low: float
+    correlation_high: float
+    accuracy: float | None
+    accuracy_low: float | None
+    accuracy_high: float | None
+    ranks: bool
+
+
+@dataclass(frozen=True, slots=True)
+class RatedResponse:
+    """A response with what people and judges said of it overall.
+
+    Attributes:
+        id: of the sample.
+        address: where the post can be seen.
+        system, text, sources: the response.
+        people, judged: mean overall rating by people, and by models and classifiers; None where there is none.
+        raters: people who rated it.
+    """
+
+    id: str
+    address: str
+    system: str
+    text: str
+    sources: tuple[str, ...]
+    people: float | None
+    judged: float | None
+    raters: int
+
+
+@dataclass(frozen=True, slots=True)
+class FoundDocument:
+    """A document that is relevant to a query, or that a system ranked among the first; only if its text may be shown.
+
+    Attributes:
+        id: in the corpus that is searched.
+        title, text: of it; long texts are cut.
+    """
+
+    id: str
+    title: str
+    text: str
+
+
+TABLES: Mapping[str, Table[Any]] = {
+    "scores": Table(Score, {"split": str}),
+    "periods": Table(PeriodBalance, _RELEASE),
+    "funnels": Table(FunnelStep, _RELEASE),
+    "due_ids": Table(DueId, _SPLIT),
+    "quarters": Table(Dates, _SPLIT),
+    "standings": Table(Standing, _SPLIT),
+    "pairs": Table(Pair, _SPLIT),
+    "fixed": Table(OverQuartersRow, {"task": str, "bundled": bool}),
+    "systems": Table(SystemFacts, _SPLIT),
+    "participants": Table(Participant, _SPLIT),
+    "shares": Table(AnswerShare, _SPLIT),
+    "agreement": Table(AgreementRow, _SPLIT),
+    "receipts": Table(ReceiptRow, _SPLIT),
+    "calibration": Table(CalibrationRow, _SPLIT),
+    "reliability": Table(ReliabilityBin, _SPLIT),
+    "mistakes": Table(Mistakes, _SPLIT),
+    "confusion": Table(ConfusionCell, _SPLIT),
+    "conduct": Table(ConductRow, _SPLIT),
+    "samples": SAMPLES,
+    "answers": Table(AnswerRow, _SPLIT),
+    "transcripts": Table(TranscriptStep, _SPLIT),
+    "distributions": Table(Distribution, _SPLIT),
+    "dates": Table(PeriodDates, _SPLIT),
+    "labels": Table(LabelCount, _SPLIT),
+    "licenses": Table(License, _SPLIT),
+    "releases": Table(ReleaseFacts, _SPLIT),
+    "files": Table(ReleaseFile, _SPLIT),
+    "sources": Table(SourceRow, _SPLIT),
+    "prospective": Table(Prospect, _SPLIT),
+    "datasets": Table(DatasetRow, _SPLIT),
+    "ratings": Table(RatedRow, _SPLIT),
+    "judges": Table(JudgeRow, _SPLIT),
+    "responses": Table(RatedResponse, _SPLIT),
+    "documents": Table(FoundDocument, _SPLIT),
+}
+"""Every table of the board, by the name of its file; each has rows of its own."""

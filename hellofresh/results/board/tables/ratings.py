@@ -1,0 +1,139 @@
+"""The board's tables on rated responses: systems by criterion, judges beside people, and the responses themselves."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+import polars as pl
+
+from hellofresh.judging.agreement import counted_values
+from hellofresh.judging.judges import JudgeQuality, judge_quality, known_judges
+from hellofresh.judging.study import RatedStudy, read_responses, read_samples, read_study
+from hellofresh.judging.table import JudgeKind, RatingPhase, StudyFiles
+from hellofresh.results.board.schema import JudgeRow, RatedResponse, RatedRow
+from hellofresh.results.board.splits import BoardSplit
+from hellofresh.results.rated import RatedStanding, rated_standings
+from hellofresh.tasks import get_task
+from hellofresh.tasks.samples import MAIN
+
+__all__ = ["judges", "rated", "responses", "study_of"]
+
+
+def study_of(split: BoardSplit) -> RatedStudy | None:
+    """The closed study of a split's samples, None where there is none."""
+    place = split.place
+    files = StudyFiles(split.workspace, place.edition, place.task)
+    if place.split != MAIN or not split.shown or not (files.ratings.is_file() and files.key.is_file()):
+        return None
+    return read_study(split.workspace, place.edition, place.task)
+
+
+def rated(split: BoardSplit) -> Iterator[RatedRow]:
+    """Where systems stand, by kind of judge, criterion and part."""
+    study = study_of(split)
+    if study is None:
+        return
+    kinds = [JudgeKind(kind) for kind in study.ratings["kind"].unique().sort().to_list()]
+    for kind in sorted(kinds, key=lambda item: item is not JudgeKind.PERSON):
+        valid = _validated(study, kind)
+        for item in rated_standings(study, get_task(split.place.task), split.samples, kind):
+            yield _rated_row(study, item, valid)
+
+
+def _validated(study: RatedStudy, kind: JudgeKind) -> Mapping[str, bool]:
+    """By criterion, whether ratings of this kind may rank systems: those of people do, judges' if all of them may."""
+    if kind is JudgeKind.PERSON:
+        return {criterion.id: True for criterion in study.rubric.criteria}
+    own = [judge for judge, its in known_judges(study) if its == kind]
+    found = [{item.criterion: item.ranks for item in judge_quality(study, judge)} for judge in own]
+    return {
+        criterion.id: bool(found) and all(quality.get(criterion.id, False) for quality in found)
+        for criterion in study.rubric.criteria
+    }
+
+
+def _rated_row(study: RatedStudy, item: RatedStanding, valid: Mapping[str, bool]) -> RatedRow:
+    criterion, place = study.rubric.criterion(item.criterion), item.standing
+    return RatedRow(
+        rubric=study.rubric.title,
+        judges=item.kind,
+        criterion=item.criterion,
+        title=criterion.title,
+        definition=criterion.definition,
+        part=item.part,
+        value=item.value,
+        system=item.system,
+        n=item.n,
+        mean=item.mean,
+        low=item.interval.low,
+        high=item.interval.high,
+        worst=float(criterion.limits[0]),
+        best=float(criterion.limits[1]),
+        rank=None if place is None else place.rank,
+        rank_low=None if place is None else place.low,
+        rank_high=None if place is None else place.high,
+        tie_group=None if place is None else place.tie_group,
+        validated=valid[item.criterion],
+    )
+
+
+def judges(split: BoardSplit) -> Iterator[JudgeRow]:
+    """How far each judge agrees with people."""
+    study = study_of(split)
+    for judge, _ in known_judges(study) if study is not None else ():
+        if study is not None:
+            yield from (_judge_row(study, item) for item in judge_quality(study, judge))
+
+
+def _judge_row(study: RatedStudy, item: JudgeQuality) -> JudgeRow:
+    accuracy = item.accuracy
+    return JudgeRow(
+        judge=item.judge,
+        kind=item.kind,
+        criterion=item.criterion,
+        title=study.rubric.criterion(item.criterion).title,
+        responses=item.responses,
+        kappa=item.kappa,
+        kappa_low=item.kappa_interval.low,
+        kappa_high=item.kappa_interval.high,
+        people_kappa=item.people_kappa,
+        correlation=item.correlation,
+        correlation_low=item.correlation_low,
+        correlation_high=item.correlation_high,
+        accuracy=None if accuracy is None else accuracy.value,
+        accuracy_low=None if accuracy is None else accuracy.low,
+        accuracy_high=None if accuracy is None else accuracy.high,
+        ranks=item.ranks,
+    )
+
+
+def responses(split: BoardSplit) -> Iterator[RatedResponse]:
+    """Every response of every system to the split's samples, in the order of samples and systems."""
+    study = study_of(split)
+    if study is None:
+        return
+    known = {sample.id for sample in split.samples}
+    texts = {item.id: item for item in read_responses(study.files) if item.sample in known}
+    addresses = {item.id: item.address for item in read_samples(study.files)}
+    people, judged = (
+        _overall(study, kinds) for kinds in ((JudgeKind.PERSON,), (JudgeKind.MODEL, JudgeKind.CLASSIFIER))
+    )
+    own = study.key.filter(pl.col("same_as") == "").sort("sample", "system")
+    for name, sample, system in own.select("response", "sample", "system").iter_rows():
+        if name in texts:
+            mean, raters = people.get(name, (None, 0))
+            by_judges, _ = judged.get(name, (None, 0))
+            item = texts[name]
+            yield RatedResponse(
+                sample, addresses.get(sample, ""), system, item.text, item.sources, mean, by_judges, raters
+            )
+
+
+def _overall(study: RatedStudy, kinds: Sequence[JudgeKind]) -> dict[str, tuple[float | None, int]]:
+    """By response, the mean overall rating by judges of these kinds, and how many they were."""
+    criterion = study.rubric.criterion(study.rubric.overall)
+    some = study.ratings.filter(
+        pl.col("phase") == str(RatingPhase.MAIN), pl.col("kind").is_in([str(kind) for kind in kinds])
+    )
+    rows = counted_values(some, criterion).group_by("response").agg(pl.col("value").mean(), pl.len().alias("count"))
+    return {name: (value, count) for name, value, count in rows.iter_rows()}

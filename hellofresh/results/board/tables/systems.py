@@ -1,0 +1,169 @@
+"""The board's tables on single systems: facts, receipts, calibration, and where they were wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from hellofresh.core.files import canonical_json
+from hellofresh.results.board.schema import (
+    NO_ANSWER,
+    REFUSED,
+    CalibrationRow,
+    ConfusionCell,
+    Mistakes,
+    ReliabilityBin,
+    SystemFacts,
+)
+from hellofresh.results.board.splits import BoardSplit
+from hellofresh.results.calibration import stated_confidences
+from hellofresh.results.contamination import exposure
+from hellofresh.results.tables import RECEIPTS, ReceiptRow
+from hellofresh.runs import read_plan
+from hellofresh.runs.record import RunRecord, read_record
+from hellofresh.stats import Calibration
+from hellofresh.tasks import get_task
+from hellofresh.tasks.outputs import Status
+
+__all__ = [
+    "ANSWER",
+    "calibrations",
+    "confusion",
+    "facts",
+    "has_classes",
+    "judged_answers",
+    "mistakes",
+    "receipts",
+    "tallies",
+]
+
+ANSWER = (
+    pl.when(pl.col("status") == str(Status.BLOCKED)).then(pl.lit(REFUSED))
+    .otherwise(pl.col("label").fill_null(NO_ANSWER)).alias("said")
+)  # fmt: skip
+"""The class that was chosen, or what stands for silence and for a refusal."""
+
+
+def facts(split: BoardSplit) -> Iterator[SystemFacts]:
+    """What is known of each system besides its scores."""
+    entered = dict(split.receipts.select("origin", "received").iter_rows())
+    for row in split.systems:
+        origin, record = str(row["origin"]), _record(split, row)
+        yield SystemFacts(
+            origin=origin,
+            entered=(entered.get(origin) or (_started(split, origin) if record else ""))[:10],
+            contamination=exposure(str(row["knowledge_cutoff"]), split.known_since, split.place.split).value,
+            prompts=", ".join(record.prompts) if record else "",
+            judged=row["n"],
+            failed=record.failed if record else None,
+            tokens_in=record.tokens_in if record else None,
+            tokens_out=record.tokens_out if record else None,
+            cost_usd=record.cost_usd if record else None,
+            manifest=canonical_json(record.model_dump(mode="json")) if record else "",
+        )
+
+
+def _record(split: BoardSplit, row: Mapping[str, Any]) -> RunRecord | None:
+    """The run's record; none for submissions."""
+    return None if row["kind"] == "submission" else read_record(split.workspace.runs / str(row["origin"]))
+
+
+def _started(split: BoardSplit, origin: str) -> str:
+    plan = read_plan(split.workspace.runs / origin)
+    return "" if plan is None else plan.started
+
+
+def receipts(split: BoardSplit) -> list[ReceiptRow]:
+    """The receipts of the submissions among the systems."""
+    known = [row["origin"] for row in split.systems]
+    return RECEIPTS.rows(split.receipts.filter(pl.col("origin").is_in(known)).sort("origin"))
+
+
+def calibrations(split: BoardSplit) -> Iterator[tuple[CalibrationRow, list[ReliabilityBin]]]:
+    """For each system and prompt with stated probabilities, how true they are; only where labels are shown."""
+    stated = [] if split.panel is None or not split.shown else list(stated_confidences(split.panel))
+    for item in sorted(stated, key=lambda item: (item.system.origin, item.said.prompt, item.subject)):
+        origin, prompt, found = item.system.origin, item.said.prompt, item.found
+        curve = () if found is None else found.curve
+        bins = [
+            ReliabilityBin(origin, prompt, item.subject, number, step.count, round(step.share * step.count),
+                           step.confidence, step.share, step.interval.low, step.interval.high)
+            for number, step in enumerate(curve)
+        ]  # fmt: skip
+        counted = (item.headline, item.subject, item.n, item.clusters, item.few_clusters)
+        yield CalibrationRow(origin, prompt, *counted, **_limits(found)), bins
+
+
+_ENDS = ("", "_low", "_high")
+
+
+def _limits(found: Calibration | None) -> dict[str, Any]:
+    cells: dict[str, float | None] = {}
+    for name in ("brier", "ece", "auc"):
+        three: tuple[float | None, ...] = (None, None, None)
+        if found is not None and not np.isnan(getattr(found, name)):
+            made = getattr(found, f"{name}_interval")
+            three = (float(getattr(found, name)), made.low, made.high)
+        cells |= {f"{name}{end}": cell for end, cell in zip(_ENDS, three, strict=True)}
+    return cells
+
+
+def mistakes(split: BoardSplit) -> Iterator[Mistakes]:
+    """How often each system was wrong; nothing before the reveal, and where no class is chosen."""
+    if not has_classes(split):
+        return
+    judged = judged_answers(split)
+    counted = judged.group_by("origin").agg(pl.len().alias("n"), (~pl.col("right")).sum().alias("wrong"))
+    counts = {origin: (n, wrong) for origin, n, wrong in counted.select("origin", "n", "wrong").iter_rows()}
+    others = {origin: (compared, right) for origin, compared, right in _compared(judged).iter_rows()}
+    for origin in (row["origin"] for row in split.systems if row["origin"] in counts):
+        yield Mistakes(origin, *counts[origin], *others.get(origin, (0, 0)))
+
+
+def confusion(split: BoardSplit) -> Iterator[ConfusionCell]:
+    """What each system said, by the class that samples have; only what was said at all."""
+    if has_classes(split):
+        counted = judged_answers(split).group_by("origin", "label", "said").len()
+        yield from (ConfusionCell(*row) for row in sorted(counted.iter_rows()))
+
+
+def has_classes(split: BoardSplit) -> bool:
+    """Whether classes are chosen, and labels shown."""
+    return split.shown and bool(get_task(split.place.task).classes)
+
+
+def judged_answers(split: BoardSplit) -> pl.DataFrame:
+    """Every system's answer to every sample, with the label, and whether it is right and the system ranked."""
+    labels = {"id": list(split.labels), "label": [item.label for item in split.labels.values()]}
+    known = pl.DataFrame(labels, schema={"id": pl.String, "label": pl.Int64})
+    ranked = pl.DataFrame(list(split.ranked.items()), schema={"origin": pl.String, "ranked": pl.Boolean}, orient="row")
+    said = split.said.filter("headline").select("origin", "id", ANSWER, chosen="label")
+    right = pl.col("label").eq_missing(pl.col("chosen"))
+    return said.join(known, on="id").join(ranked, on="origin").with_columns(right.alias("right"))
+
+
+def _tally(judged: pl.DataFrame) -> pl.DataFrame:
+    """By sample, how many of the systems that are ranked judged it, and how many were right."""
+    return judged.filter("ranked").group_by("id").agg(pl.len().alias("judged"), pl.col("right").sum().alias("rights"))
+
+
+def _compared(judged: pl.DataFrame) -> pl.DataFrame:
+    """By system: its errors on samples that other ranked systems judged, and those that most of them got right."""
+    wrong = judged.filter(~pl.col("right")).join(_tally(judged), on="id")
+    others = wrong.with_columns(pl.col("judged").cast(pl.Int64) - pl.col("ranked").cast(pl.Int64))
+    most = 2 * pl.col("rights").cast(pl.Int64) > pl.col("judged")
+    return others.filter(pl.col("judged") > 0).group_by("origin").agg(pl.len(), most.sum())
+
+
+def tallies(split: BoardSplit) -> Mapping[str, tuple[int, int]]:
+    """By sample, how many of the systems that are ranked judged it, and how many were right."""
+    nobody = {sample.id: (0, 0) for sample in split.samples}
+    if split.shown:
+        rows = _tally(judged_answers(split)).select("id", "judged", "rights").iter_rows()
+        return nobody | {key: (judged, right) for key, judged, right in rows if key in nobody}
+    ranked = [origin for origin, is_ranked in split.ranked.items() if is_ranked]
+    said = split.said.filter("headline", pl.col("origin").is_in(ranked)).group_by("id").len()
+    return nobody | {key: (judged, 0) for key, judged in said.iter_rows() if key in nobody}

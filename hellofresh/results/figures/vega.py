@@ -1,0 +1,478 @@
+"""Charts as Vega-Lite specifications, for a page as wide as it happens to be and for files.
+
+Texts that others chose are values of the data and of scales' domains, never fields, expressions, formats or HTML: all
+fields are named here, and what a tooltip tells is written out as text before. Colours are told apart with any colour
+vision and stand out from a light and a dark ground; shapes differ too.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import TypeAlias
+from unicodedata import east_asian_width
+
+from hellofresh.results.figures.charts import Axis, Chart, Figure, Mark, first_of_each
+
+__all__ = ["PALETTE", "PlacedChart", "Specification", "fitted", "key_of", "letters", "place"]
+
+PALETTE = ("#1673B8", "#D55E00", "#009E73", "#C566A0", "#B07D00", "#3C95C9", "#808080", "#A2564B")
+"""After Okabe and Ito; what is too pale on white or too dark on black is a little darker or lighter."""
+_SHAPES = ("circle", "square", "diamond", "triangle-up", "triangle-down", "cross", "triangle-right", "triangle-left")
+_GREY = "#808080"
+_NARROW = "windowSize()[0] < 640"
+_FADED = 0.15
+_BELOW = "The table below has the numbers."
+_BARE: Specification = {"title": None, "ticks": False, "domain": False, "grid": False}
+_ROW_LETTERS, _LEGEND_LETTERS = 48, 30
+_MOST_IN_LEGEND = 24
+
+
+Specification: TypeAlias = dict[str, object]
+"""A part of a Vega-Lite specification, as the library takes it."""
+
+
+@dataclass(frozen=True, slots=True)
+class PlacedChart:
+    """A chart ready to be shown.
+
+    Attributes:
+        title: plain text; empty where the figure has one chart only.
+        more: a few words that stand beside the title.
+        spec: Vega-Lite without width.
+        rows: the names of its rows; charts side by side with the same rows are of one height.
+        height: in pixels.
+    """
+
+    title: str
+    more: str
+    spec: Specification
+    rows: list[str]
+    height: float
+
+
+@dataclass(frozen=True, slots=True)
+class _Look:
+    """How the series of a chart differ.
+
+    Attributes:
+        title, names: as in `Series`.
+        picked: the only names in full colour; empty for all.
+        legend: whether the chart has one.
+        live: whether it is for a page: the legend highlights what is clicked, and names follow the width.
+        row_names: whether the names of rows are written.
+    """
+
+    title: str
+    names: Sequence[str]
+    picked: Sequence[str]
+    legend: bool
+    live: bool
+    row_names: bool
+
+    def colour(self) -> Specification:
+        """The encoding of colour."""
+        return self._by_place(_colours(len(self.names)))
+
+    def shape(self) -> Specification:
+        """The encoding of shape, which differs also where colours come again."""
+        return self._by_place([_SHAPES[(k + k // len(PALETTE)) % len(_SHAPES)] for k in range(len(self.names))])
+
+    def opacity(self) -> Specification:
+        """Full for what is picked."""
+        if self.legend and self.live:
+            return {"condition": {"param": "highlight", "value": 1}, "value": _FADED}
+        return {"field": "strength", "type": "quantitative", "scale": None, "legend": None}
+
+    def params(self) -> Specification:
+        """What makes the legend answer to clicks."""
+        chosen: Specification = {
+            "name": "highlight",
+            "select": {"type": "point", "fields": ["series"]},
+            "bind": "legend",
+        }
+        return {"params": [chosen]} if self.legend and self.live else {}
+
+    def strength(self, name: str) -> float:
+        """How strong a mark of this series is drawn, without a legend that answers."""
+        return 1.0 if not self.picked or name in self.picked else _FADED
+
+    def _by_place(self, values: Sequence[str]) -> Specification:
+        legend: Specification = {
+            "title": None, "orient": "bottom", "columns": {"expr": f"{_NARROW} ? 1 : 4"}, "symbolOpacity": 1,
+            "labelLimit": 0, "direction": "horizontal", "symbolSize": 75,
+        }  # fmt: skip
+        if self.live:
+            legend |= {"labelLimit": {"expr": f"{_NARROW} ? 260 : 220"}, "labelExpr": _shortened(_LEGEND_LETTERS)}
+        scale = {"domain": list(self.names), "range": list(values)}
+        kept = legend if self.legend else None
+        return {"field": "series", "type": "nominal", "scale": scale, "legend": kept, "title": self.title}
+
+
+def place(
+    figure: Figure,
+    marks: Sequence[Mark],
+    question: str,
+    *,
+    picked: Sequence[str] = (),
+    live: bool = True,
+) -> list[PlacedChart]:
+    """A specification for each chart that has something to show.
+
+    Args:
+        figure: which charts.
+        marks: of the systems to show, in their order, from `marks_of`.
+        question: what the analysis asks; part of what is said of each chart to those who do not see it.
+        picked: series in full colour where charts share one key; empty for all.
+        live: whether for a page, where legends answer to clicks and a shared key stands outside; else for a file, where
+            charts share one legend, rows are named once a line, and names are short: cutting them is left neither to
+            Vega nor to an expression, which may leave half of a character that the converter cannot draw.
+    """
+    marks = marks if live else _with_short_names(marks)
+    if figure.by_system:
+        chart = figure.charts[0]
+        names = first_of_each(mark.who for mark in marks)
+        parts = [(replace(chart, panel=""), [mark for mark in marks if mark.who == name]) for name in names]
+    else:
+        parts = [(chart, [mark for mark in marks if mark.panel == chart.panel]) for chart in figure.charts]
+    shared = figure.charts[0].series.among(marks) if figure.one_key else []
+    placed: list[PlacedChart] = []
+    for chart, own in parts:
+        if not own:
+            continue
+        series = shared or chart.series.among(own)
+        legend = series != [""] and len(series) <= _MOST_IN_LEGEND and not (shared and live)
+        rows = first_of_each(mark.row for mark in own) if chart.kind == "intervals" else []
+        beside = len(placed) % figure.columns > 0 and rows == placed[-1].rows != []
+        look = _Look(chart.series.title, series, picked, legend, live, row_names=live or not beside)
+        title, _, more = own[0].panel.partition("\n")
+        drawing = _KINDS[chart.kind](chart, own, look)
+        said = " ".join(part for part in (question, title, _BELOW) if part)
+        height = placed[-1].height if beside else drawing.height
+        placed.append(PlacedChart(title, more, _spec(said, drawing.layers, height), rows, height))
+    return placed
+
+
+def fitted(text: str, width: int) -> str:
+    """A text cut in its middle, where it is wider: beginnings and ends tell names apart.
+
+    Args:
+        text: anything.
+        width: in letters; those of East Asia, and pictures, count double.
+    """
+    if letters(text) <= width:
+        return text
+    tail = next(text[k:] for k in range(len(text)) if letters(text[k:]) <= width // 3)
+    head = next(text[:k] for k in range(len(text), -1, -1) if letters(text[:k]) + letters(tail) < width)
+    return f"{head}…{tail}"
+
+
+def letters(text: str) -> int:
+    """The width of a text in letters, as `fitted` counts it."""
+    return sum(2 if east_asian_width(char) in "WF" else 1 for char in text)
+
+
+def _with_short_names(marks: Sequence[Mark]) -> list[Mark]:
+    """For files, where nothing tells a whole name; names that differ still do."""
+    rows = _short([name for mark in marks for name in (mark.row, mark.who, mark.other)], _ROW_LETTERS)
+    series = _short([mark.series for mark in marks], _LEGEND_LETTERS)
+    return [
+        replace(mark, row=rows[mark.row], who=rows[mark.who], other=rows[mark.other], series=series[mark.series])
+        for mark in marks
+    ]
+
+
+def _short(names: Iterable[str], width: int) -> dict[str, str]:
+    """Each name as a file shows it, numbered where two would look the same."""
+    found: dict[str, str] = {}
+    taken: set[str] = set()
+    for name in dict.fromkeys(names):
+        short, number = fitted(name, width), 2
+        while short in taken:
+            short, number = f"{fitted(name, width)} ({number})", number + 1
+        found[name] = short
+        taken.add(short)
+    return found
+
+
+def key_of(figure: Figure, marks: Sequence[Mark]) -> list[tuple[str, str]]:
+    """Name and colour of the series that all charts share; empty where they do not."""
+    names = figure.charts[0].series.among(marks) if figure.one_key else []
+    return list(zip(names, _colours(len(names)), strict=True))
+
+
+def _colours(count: int) -> list[str]:
+    return [PALETTE[k % len(PALETTE)] for k in range(count)]
+
+
+def _axis(axis: Axis, field: str) -> Specification:
+    """A quantitative axis of this field."""
+    free = axis.low is None
+    scale: Specification = {"zero": axis.zero and free, "nice": free and not axis.whole}
+    scale |= {} if free else {"domainMin": axis.low}
+    scale |= {} if axis.high is None else {"domainMax": axis.high}
+    scale |= {"padding": 12} if axis.whole and free else {}
+    ticks: object = axis.ticks or {"expr": f"{_NARROW} ? 4 : 8"}
+    title = f"{axis.title}, 95% interval" if axis.intervals else axis.title
+    shown: Specification = {"title": title, "tickCount": ticks, "labelFlush": False}
+    shown |= {"tickMinStep": 1, "format": "d"} if axis.whole else {}
+    return {"field": field, "type": "quantitative", "scale": scale, "axis": shown}
+
+
+def _shortened(letters: int) -> str:
+    """An expression that cuts labels in their middle: beginnings and ends tell names apart."""
+    tail = letters // 3
+    short = f"slice(datum.label, 0, {letters - tail - 1}) + '…' + slice(datum.label, -{tail})"
+    return f"length(datum.label) > {letters} ? {short} : datum.label"
+
+
+def _row_axis(look: _Look) -> Specification:
+    if not look.row_names:
+        return _BARE | {"labels": False}
+    if not look.live:
+        return _BARE | {"labelLimit": 0, "labelPadding": 8}
+    short = f"{_NARROW} ? ({_shortened(21)}) : ({_shortened(_ROW_LETTERS)})"
+    return _BARE | {"labelExpr": short, "labelLimit": {"expr": f"{_NARROW} ? 130 : 320"}, "labelPadding": 8}
+
+
+@dataclass(frozen=True, slots=True)
+class _Drawing:
+    """A chart's layers from the back to the front, each with its data, and its height."""
+
+    layers: Sequence[Specification]
+    height: float
+
+
+def _over(marks: Sequence[Mark], axis: Axis, look: _Look, layers: Sequence[Specification]) -> Specification:
+    """Layers that show the marks."""
+    return {"data": {"values": _values(marks, axis, look)}, "layer": list(layers)}
+
+
+def _intervals(chart: Chart, marks: Sequence[Mark], look: _Look) -> _Drawing:
+    axis = chart.across
+    rows = first_of_each(mark.row for mark in marks)
+    crowded = chart.side_by_side and len(look.names) > 1 and len(rows) < len(marks)
+    where: Specification = {
+        "y": {"field": "row", "type": "nominal", "scale": {"domain": rows}, "axis": _row_axis(look)}
+    }
+    if crowded:
+        where["yOffset"] = {"field": "series", "type": "nominal", "scale": {"domain": list(look.names)}}
+    looks: Specification = {**where, "color": look.colour(), "opacity": look.opacity()}
+    value, told = _axis(axis, "value"), _told(axis, look)
+    rule: Specification = {
+        "mark": {"type": "rule", "strokeWidth": 2.5},
+        "encoding": {**looks, "x": {**value, "field": "low"}, "x2": {"field": "high"}, "tooltip": told},
+        **look.params(),
+    }
+    point: Specification = {
+        "mark": {"type": "point", "filled": True, "size": 75},
+        "encoding": {**looks, "x": value, "shape": look.shape(), "tooltip": told},
+    }
+    zero: Specification = {
+        "mark": {"type": "rule", "strokeDash": [4, 3], "color": _GREY},
+        "encoding": {"x": {"datum": 0}},
+    }
+    height = len(rows) * (12 * len(look.names) + 14 if crowded else 30)
+    layers = [rule, point, *([zero] if axis.zero else [])]
+    return _Drawing([_over(marks, axis, look, layers)], max(height, 60))
+
+
+def _curves(chart: Chart, marks: Sequence[Mark], look: _Look) -> _Drawing:
+    across, up = chart.across, chart.values
+    looks: Specification = {"color": look.colour(), "opacity": look.opacity(), "y": _axis(up, "value")}
+    if chart.places:
+        labels: Specification = {"title": across.title, "labelAngle": 0, "labelOverlap": True, "grid": False}
+        looks["x"] = {"field": "at", "type": "ordinal", "scale": {"domain": list(chart.places)}, "axis": labels}
+        if len(look.names) > 1:
+            scale = {"domain": list(look.names), "paddingOuter": 1}
+            looks["xOffset"] = {"field": "series", "type": "nominal", "scale": scale}
+    else:
+        looks["x"] = _axis(across, "at")
+    told = _told(up, look)
+    limits: Specification = {"y": _axis(up, "low"), "y2": {"field": "high"}}
+    layers: list[Specification] = [
+        {"mark": {"type": "rule", "strokeWidth": 1.5}, "encoding": {**looks, **limits, "tooltip": told}},
+        {"mark": {"type": "line", "strokeWidth": 1.5}, "encoding": looks},
+        {"mark": {"type": "point", "filled": True, "size": 45},
+         "encoding": {**looks, **_sized(by_count=not chart.places), "shape": look.shape(), "tooltip": told}},
+    ]  # fmt: skip
+    diagonal: Specification = {
+        "data": {"values": [{"at": 0, "value": 0}, {"at": 1, "value": 1}]},
+        "mark": {"type": "line", "strokeDash": [4, 3], "color": _GREY, "strokeWidth": 1},
+        "encoding": {"x": _axis(across, "at"), "y": _axis(up, "value")},
+    }
+    over = _over(marks, up, look, layers)
+    return _Drawing([over], 170) if chart.places else _Drawing([diagonal, over], 220)
+
+
+def _regions(chart: Chart, marks: Sequence[Mark], look: _Look) -> _Drawing:
+    places: Specification = {"x": _axis(chart.across, "at"), "y": _axis(chart.values, "value")}
+    looks: Specification = {"color": look.colour(), "opacity": look.opacity()}
+    outline: Specification = {
+        "data": {"values": [row for mark in marks for row in _outline(mark, look)]},
+        "mark": {"type": "line", "interpolate": "linear-closed", "strokeWidth": 1, "fillOpacity": 0.12, "clip": True},
+        "encoding": {
+            **looks, **places, "fill": {**look.colour(), "legend": None},
+            "order": {"field": "order", "type": "quantitative"},
+        },
+    }  # fmt: skip
+    point: Specification = {
+        "mark": {"type": "point", "filled": True, "size": 60},
+        "encoding": {**looks, **places, "shape": look.shape(), "tooltip": _told(chart.values, look)},
+    }
+    equal: Specification = {
+        "data": {"values": _equal_means()},
+        "mark": {"type": "line", "strokeDash": [2, 3], "strokeWidth": 0.8, "color": _GREY, "clip": True},
+        "encoding": {**places, "detail": {"field": "mean", "type": "quantitative"}},
+    }
+    names: Specification = {
+        "data": {"values": [{"at": 1, "value": mean / (2 - mean), "mean": f"{mean:.1f}"} for mean in _EQUAL_MEANS]},
+        "mark": {"type": "text", "align": "right", "baseline": "bottom", "fontSize": 10, "color": _GREY},
+        "encoding": {**places, "text": {"field": "mean", "type": "nominal"}},
+    }
+    return _Drawing([equal, names, outline, _over(marks, chart.values, look, [point])], 240)
+
+
+def _pairs(chart: Chart, marks: Sequence[Mark], look: _Look) -> _Drawing:
+    names = first_of_each([*(mark.who for mark in marks), *(mark.other for mark in marks)])
+    numbers = {name: number for number, name in enumerate(names, start=1)}
+    numbered = [f"{number}  {name}" for name, number in numbers.items()]
+    where: Specification = {
+        "y": {"field": "numbered", "type": "nominal", "scale": {"domain": numbered}, "axis": _row_axis(look)},
+        "x": {"field": "column", "type": "ordinal", "scale": {"domain": list(numbers.values())},
+              "axis": {"title": "number of the system, as at the left", "labelAngle": 0, "ticks": False,
+                       "domain": False}},
+        "tooltip": [_field("who", "system"), _field("other", "and"), _field("told", chart.across.title),
+                    _field("limits", "95% interval"), _field("more", "more")],
+    }  # fmt: skip
+    gradient: Specification = {
+        "title": chart.across.title, "orient": "bottom", "gradientLength": {"expr": f"{_NARROW} ? 200 : 300"},
+    }  # fmt: skip
+    colour: Specification = {
+        "field": "value", "type": "quantitative", "legend": gradient,
+        "scale": {"scheme": "cividis", "domain": [chart.across.low, chart.across.high], "clamp": True},
+    }  # fmt: skip
+    ink: Specification = {"condition": {"test": "datum.value < 0.5", "value": "#ffffff"}, "value": "#000000"}
+    font = {"expr": f"width / {len(names)} < 34 ? 0 : 11"}
+    values = [
+        row | {"numbered": f"{numbers[mark.who]}  {mark.who}", "column": numbers[mark.other],
+               "text": replace(chart.across, digits=2).text(mark.value)}
+        for mark, row in zip(marks, _values(marks, chart.across, look), strict=True)
+    ]  # fmt: skip
+    text: Specification = {"text": {"field": "text", "type": "nominal"}, "color": ink}
+    both: Specification = {
+        "data": {"values": values},
+        "layer": [
+            {"mark": {"type": "rect"}, "encoding": {**where, "color": colour}},
+            {"mark": {"type": "text", "fontSize": font}, "encoding": {**where, **text}},
+        ],
+    }
+    return _Drawing([both], max(34 * len(names), 80))
+
+
+def _scatter(chart: Chart, marks: Sequence[Mark], look: _Look) -> _Drawing:
+    """An amount of 0 has its place beside the logarithmic axis."""
+    across, up = chart.across, chart.values
+    amounts = [float(mark.at or 0) for mark in marks]
+    paid = [amount for amount in amounts if amount > 0]
+    scale: Specification = {"type": "linear", "domain": [0, 1]}
+    if paid and min(amounts) > 0:
+        scale = {"type": "log", "nice": False, "padding": 20}
+    elif paid:
+        scale = {"type": "symlog", "constant": min(paid), "nice": True}
+    horizontal: Specification = {
+        "field": "at", "type": "quantitative", "scale": scale,
+        "axis": {"title": across.title, "format": "~g", "tickCount": {"expr": f"{_NARROW} ? 3 : 6"},
+                 "labelOverlap": True},
+    }  # fmt: skip
+    looks: Specification = {"x": horizontal, "color": look.colour(), "opacity": look.opacity()}
+    told = [*_told(up, look), _field("amount", across.title)]
+    layers: list[Specification] = [
+        {"mark": {"type": "rule", "strokeWidth": 2}, **look.params(),
+         "encoding": {**looks, "y": _axis(up, "low"), "y2": {"field": "high"}, "tooltip": told}},
+        {"mark": {"type": "point", "filled": True, "size": 90},
+         "encoding": {**looks, "y": _axis(up, "value"), "shape": look.shape(), "tooltip": told}},
+    ]  # fmt: skip
+    return _Drawing([_over(marks, up, look, layers)], 340)
+
+
+_KINDS = {"intervals": _intervals, "curves": _curves, "regions": _regions, "pairs": _pairs, "scatter": _scatter}
+
+
+def _spec(described: str, layers: Sequence[Specification], height: float) -> Specification:
+    """The data stand below the top level, where Streamlit leaves them as they are."""
+    return {
+        "description": described,
+        "height": height,
+        "autosize": {"type": "fit-x", "contains": "padding"},
+        "layer": list(layers),
+        "config": {"view": {"stroke": None}, "axis": {"labelFontSize": 12, "titleFontSize": 12},
+                   "legend": {"labelFontSize": 12}},
+    }  # fmt: skip
+
+
+def _values(marks: Sequence[Mark], axis: Axis, look: _Look) -> list[Specification]:
+    return [
+        {
+            "who": mark.who, "row": mark.row or mark.who, "other": mark.other, "series": mark.series, "at": mark.at,
+            "value": _known(mark.value), "low": _known(mark.low), "high": _known(mark.high),
+            "told": axis.text(mark.value),
+            "limits": f"{axis.text(mark.low)} to {axis.text(mark.high)}" if mark.low == mark.low else "none",
+            "count": mark.n or 0, "n": "unknown" if mark.n is None else f"{mark.n:,}", "more": mark.more,
+            "amount": f"{mark.at:,.4g}" if isinstance(mark.at, float) else "", "strength": look.strength(mark.series),
+        }
+        for mark in marks
+    ]  # fmt: skip
+
+
+def _known(value: float) -> float | None:
+    return value if math.isfinite(value) else None
+
+
+def _told(axis: Axis, look: _Look) -> list[Specification]:
+    """The lines of a tooltip."""
+    named = [] if len(look.names) < 2 and not look.title else [_field("series", look.title or "kind")]
+    return [
+        _field("row", "row"), *named, _field("told", axis.title), _field("limits", "95% interval"),
+        _field("n", "samples"), _field("more", "more"),
+    ]  # fmt: skip
+
+
+def _sized(*, by_count: bool) -> Specification:
+    """The encoding of a dot's size, where it is the number of samples."""
+    scale = {"range": [20, 160], "zero": True}
+    sized: Specification = {"field": "count", "type": "quantitative", "scale": scale, "legend": None}
+    return {"size": sized} if by_count else {}
+
+
+def _field(name: str, title: str) -> Specification:
+    return {"field": name, "type": "nominal", "title": title}
+
+
+def _outline(mark: Mark, look: _Look) -> list[Specification]:
+    """The ellipse around a mark."""
+    turn, (x0, y0) = math.radians(mark.angle), (float(mark.at or 0), mark.value)
+    rows: list[Specification] = []
+    for step in range(48):
+        around = 2 * math.pi * step / 48
+        x, y = mark.width / 2 * math.cos(around), mark.height / 2 * math.sin(around)
+        rows.append({
+            "at": _known(x0 + x * math.cos(turn) - y * math.sin(turn)),
+            "value": _known(y0 + x * math.sin(turn) + y * math.cos(turn)),
+            "series": mark.series, "order": step, "strength": look.strength(mark.series),
+        })  # fmt: skip
+    return rows
+
+
+_EQUAL_MEANS = (0.2, 0.4, 0.6, 0.8)
+
+
+def _equal_means() -> list[Specification]:
+    """Points of equal harmonic mean in the square of recall and precision."""
+    rows: list[Specification] = []
+    for mean in _EQUAL_MEANS:
+        for step in range(51):
+            recall = mean / (2 - mean) + (1 - mean / (2 - mean)) * step / 50
+            rows.append({"mean": mean, "at": recall, "value": mean * recall / (2 * recall - mean)})
+    return rows

@@ -1,0 +1,262 @@
+"""Prompt sets as TOML files: reading, checking and writing them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from importlib.resources import files
+from pathlib import Path
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+from hellofresh.core.errors import PromptError
+from hellofresh.core.files import parse_toml
+from hellofresh.runs.prompts._sets import SLOT, YES_OR_NO, Prompt, PromptSet, names_all
+from hellofresh.tasks import TASKS, get_task
+
+__all__ = ["load_prompt_set", "parse_prompt_set", "prompt_set_toml"]
+
+_END = "{instruction}"
+_SHARED = frozenset({"search-agent"})
+"""Regimes whose wordings are the same for every task, in a file of their name; a task's own table goes before them."""
+_FRAMED = "zero-shot"
+"""The regime whose frame shared wordings stand in."""
+
+
+class _PromptFile(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True)
+    id: str = Field(pattern=r"^[a-z0-9][a-z0-9-]{0,39}$")
+    author: str = Field(min_length=1, max_length=80)
+    instruction: str = Field(min_length=1, max_length=4000)
+
+
+class _RegimeFile(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True)
+    like: str | None = None
+    frame: str | None = Field(default=None, min_length=1, max_length=8000)
+    steps: dict[str, str] = Field(default_factory=dict)
+    prompts_from: str | None = None
+    prompts: list[_PromptFile] | None = Field(default=None, min_length=1, max_length=50)
+
+    @model_validator(mode="after")
+    def _whole(self) -> _RegimeFile:
+        if self.like is not None:
+            if self.model_fields_set != {"like"}:
+                raise ValueError("nothing stands beside 'like'")
+        elif self.frame is None:
+            raise ValueError("a frame is needed, or 'like' with the name of another regime")
+        elif (self.prompts is None) == (self.prompts_from is None):
+            raise ValueError("one of 'prompts' and 'prompts_from' is needed, and not both")
+        return self
+
+
+class _SetFile(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True)
+    name: str = Field(pattern=r"^[a-z0-9][a-z0-9-]{0,39}$")
+    task: str
+    answers: Literal["yes or no", "classes", "none"] = "yes or no"
+    criteria: dict[str, list[str]] = Field(default_factory=dict)
+    regimes: dict[str, _RegimeFile]
+
+
+class _SharedFile(BaseModel):
+    """Wordings that serve every task; `{question}` and `{answers}` in them are the task's."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+    prompts: list[_PromptFile] = Field(min_length=1, max_length=50)
+    steps: dict[str, str]
+
+
+def has_prompts(task: str, regime: str) -> bool:
+    """Whether the project has prompts for a task and regime, or the task brings some of its own.
+
+    Raises:
+        PromptError: if they are malformed.
+    """
+    try:
+        load_prompt_set(task, regime)
+    except PromptError as error:
+        if error.code in ("missing-regime", "no-prompts"):
+            return False
+        raise
+    return True
+
+
+def load_prompt_set(task: str, regime: str, file: Path | None = None) -> PromptSet:
+    """The project's own prompt set for a task and regime, or the one in a file.
+
+    Raises:
+        PromptError: if the file is missing, malformed, for another task, or lacks the regime.
+    """
+    if file is None and task in TASKS and not (TASKS[task].classes or TASKS[task].prompts):
+        raise PromptError(
+            "no prompts: nothing is chosen here, and the project's regimes choose a class",
+            where=task,
+            fix="Bring a prompt set of your own (--prompt-set FILE), or submit outputs.",
+            code="no-prompts",
+        )
+    named = TASKS[task].prompts if task in TASKS else ""
+    own = named if isinstance(named, Path) else files("hellofresh.runs.prompts").joinpath(f"{named or task}.toml")
+    source = file or own
+    where = str(file) if file else f"prompts of {task}"
+    try:
+        content = source.read_bytes()
+    except OSError as error:
+        raise PromptError(f"cannot read ({error.strerror})", where=where, code="missing-file") from error
+    return parse_prompt_set(content, task, regime, where)
+
+
+def parse_prompt_set(content: bytes, task: str, regime: str, where: str) -> PromptSet:
+    """The prompt set that a file's bytes hold.
+
+    Args:
+        content: TOML.
+        task, regime: what it must be for.
+        where: the file's name, for errors.
+
+    Raises:
+        PromptError: if it is malformed, for another task, or lacks the regime.
+    """
+    try:
+        parsed = _SetFile.model_validate(parse_toml(content))
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        field = ".".join(str(part) for part in first["loc"])
+        what = first["msg"].removeprefix("Value error, ")
+        raise PromptError(f"{field}: {what[0].lower()}{what[1:]}", where=where, code="bad-prompt-set") from None
+    except ValueError as error:
+        raise PromptError(f"not TOML ({error})", where=where, code="bad-toml") from error
+    shared_by = str(TASKS[task].prompts) if task in TASKS else ""
+    if parsed.task not in (task, shared_by):
+        expected = " or ".join(repr(name) for name in (task, shared_by) if name)
+        raise PromptError(f"is for the task {parsed.task!r}", where=where, expected=expected, code="wrong-task")
+    parsed = parsed.model_copy(update={"task": task})
+    if regime not in parsed.regimes and (shared := _shared(regime)) is not None:
+        return _with_frame_of(parsed, shared, regime, where)
+    if regime not in parsed.regimes:
+        raise PromptError(
+            f"has no prompts for the regime {regime!r}",
+            where=where,
+            expected=f"a table [regimes.{regime}]",
+            code="missing-regime",
+        )
+    return _prompt_set(parsed, regime, where)
+
+
+def _shared(regime: str) -> _SharedFile | None:
+    """The wordings of a regime that are the same for every task, if it has such."""
+    source = files("hellofresh.runs.prompts").joinpath(f"{regime}.toml")
+    return _SharedFile.model_validate(parse_toml(source.read_bytes())) if regime in _SHARED else None
+
+
+def _with_frame_of(parsed: _SetFile, shared: _SharedFile, regime: str, where: str) -> PromptSet:
+    """The shared wordings with the frame of the task's zero-shot prompts, and the task's question and answers."""
+    if parsed.regimes.get(_FRAMED, None) is None:
+        raise _bad_reference(regime, _FRAMED, where)
+    frame = _prompt_set(parsed, _FRAMED, where).frame
+    task = get_task(parsed.task)
+    own = {"question": task.question, "answers": "\n".join(f"Decision: {answer}" for answer in task.classes)}
+
+    def filled(text: str) -> str:
+        return SLOT.sub(lambda match: own.get(match[1], match[0]), text)
+
+    prompts = tuple(Prompt(item.id, item.author, filled(item.instruction).strip()) for item in shared.prompts)
+    steps = {name: filled(text).removesuffix("\n") for name, text in shared.steps.items()}
+    return PromptSet(parsed.name, parsed.task, regime, frame, prompts, steps, answers=task.classes)
+
+
+def _filled(instruction: str, task: str, answers: Sequence[str]) -> str:
+    """An instruction with the task's question and answers in its slots."""
+    own = {"question": get_task(task).question, **({"answers": _either(answers)} if answers else {})}
+    return SLOT.sub(lambda match: own.get(match[1], match[0]), instruction).strip()
+
+
+def _either(answers: Sequence[str]) -> str:
+    *others, last = (f"'{answer}'" for answer in reversed(answers))
+    return f"{', '.join(others)} or {last}"
+
+
+def _prompt_set(parsed: _SetFile, regime: str, where: str) -> PromptSet:
+    table = _followed(parsed, regime, parsed.regimes[regime].like, where) or parsed.regimes[regime]
+    frame = (table.frame or "").removesuffix("\n")
+    if not frame.endswith(_END) or frame.count(_END) != 1:
+        raise PromptError(f"{regime}: the frame must end with {_END}", where=where, code="bad-frame")
+    listed = (_followed(parsed, regime, table.prompts_from, where) or table).prompts
+    if listed is None:
+        raise _bad_reference(regime, table.prompts_from, where)
+    ids = [prompt.id for prompt in listed]
+    if len(set(ids)) < len(ids):
+        raise PromptError(f"{regime}: a prompt id is there twice", where=where, code="duplicate-id")
+    answers = {"classes": get_task(parsed.task).classes, "none": ()}.get(parsed.answers, YES_OR_NO)
+    prompts = tuple(Prompt(p.id, p.author, _filled(p.instruction, parsed.task, answers)) for p in listed)
+    for prompt in prompts:
+        if not names_all(answers, prompt.instruction):
+            raise PromptError(
+                f"{regime}, {prompt.id}: the instruction does not ask for {_either(answers)}",
+                where=where,
+                code="no-answers",
+            )
+    steps = {name: text.removesuffix("\n") for name, text in table.steps.items()}
+    criteria = {name: tuple(words) for name, words in parsed.criteria.items()}
+    return PromptSet(parsed.name, parsed.task, regime, frame.removesuffix(_END), prompts, steps, criteria, answers)
+
+
+def _followed(parsed: _SetFile, regime: str, name: str | None, where: str) -> _RegimeFile | None:
+    """The table that another one takes from; it stands by itself, so that nobody has to follow a chain."""
+    if name is None:
+        return None
+    table = parsed.regimes.get(name)
+    if table is None or table.like is not None:
+        raise _bad_reference(regime, name, where)
+    return table
+
+
+def _bad_reference(regime: str, name: str | None, where: str) -> PromptError:
+    return PromptError(
+        f"regimes.{regime} takes from {name!r}, which has nothing of its own to give",
+        where=where,
+        expected="the name of a regime in the same file that stands by itself",
+        code="bad-reference",
+    )
+
+
+def prompt_set_toml(prompt_set: PromptSet, *, about: str) -> str:
+    """A prompt set as a file that `parse_prompt_set` reads as the same set.
+
+    Args:
+        prompt_set: the set.
+        about: one line for the file's first comment.
+    """
+    return "\n".join([f"# {' '.join(about.split())}", *_lines(prompt_set)]) + "\n"
+
+
+def _lines(prompt_set: PromptSet) -> Iterator[str]:
+    yield from (f"name = {_quoted(prompt_set.name)}", f"task = {_quoted(prompt_set.task)}")
+    if prompt_set.answers != YES_OR_NO:
+        yield f'answers = "{"classes" if prompt_set.answers else "none"}"'
+    yield ""
+    if prompt_set.criteria:
+        yield "[criteria]"
+        for name, words in prompt_set.criteria.items():
+            yield f"{_quoted(name)} = [{', '.join(map(_quoted, words))}]"
+        yield ""
+    key = _quoted(prompt_set.regime)
+    yield from (f"[regimes.{key}]", f"frame = {_block(prompt_set.frame + _END)}")
+    if prompt_set.steps:
+        yield from ("", f"[regimes.{key}.steps]")
+        yield from (f"{_quoted(name)} = {_block(text)}" for name, text in prompt_set.steps.items())
+    for prompt in prompt_set.prompts:
+        yield from ("", f"[[regimes.{key}.prompts]]", f"id = {_quoted(prompt.id)}")
+        yield from (f"author = {_quoted(prompt.author)}", f"instruction = {_quoted(prompt.instruction)}")
+
+
+def _quoted(text: str) -> str:
+    """A TOML string on one line: JSON's escapes are among TOML's."""
+    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
+
+
+def _block(text: str) -> str:
+    """A TOML string over several lines."""
+    lines = [_quoted(line)[1:-1] for line in text.split("\n")]
+    return '"""\n' + "\n".join(lines) + '"""'

@@ -1,0 +1,143 @@
+"""New wordings of the manual instruction by models of one's choice, checked before they are taken.
+
+The checks are mechanical: both answers and every criterion of the set are still asked for, and no wording is a copy of
+another. Whether a wording still means the same, somebody has to read.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from difflib import SequenceMatcher
+from functools import cache
+from importlib.resources import files
+
+from hellofresh.core.errors import RunError, UsageError
+from hellofresh.core.files import parse_toml
+from hellofresh.models import Answer, Finish, Message, Model, Request
+from hellofresh.runs.prompts._sets import SLOT, YES_OR_NO, Prompt, PromptSet, names_all
+
+__all__ = ["Rephrasing", "faults", "rephrase"]
+
+_TOKENS = 300
+_TIMES_LONGER = 3
+_NEAR_COPY = 0.8
+_REMARKS = ("sure", "certainly", "here is", "here's", "of course", "okay", "new instruction")
+
+
+@dataclass(frozen=True, slots=True)
+class Rephrasing:
+    """How to rephrase.
+
+    Attributes:
+        each: wordings of each model.
+        attempts: most times that a model is asked for one wording.
+        name: name of the new set.
+        report: is told of every attempt.
+    """
+
+    each: int
+    attempts: int
+    name: str
+    report: Callable[[str], None]
+
+
+async def rephrase(prompt_set: PromptSet, models: Sequence[Model], how: Rephrasing) -> PromptSet:
+    """A set with the first instruction of another one and rephrasings of it, in the order of models.
+
+    Raises:
+        UsageError: if a model is a baseline, which reads nothing.
+        RunError: if a model gives no usable wording.
+    """
+    for model in models:
+        if model.spec.kind != "language-model":
+            raise UsageError(f"{model.spec.name} is a {model.spec.kind} and writes no texts", code="baseline-rephrases")
+    prompts = [prompt_set.prompts[0]]
+    for model in models:
+        for _ in range(how.each):
+            text = await _wording(prompt_set, model, [prompt.instruction for prompt in prompts], how)
+            prompts.append(Prompt(f"rephrased-{len(prompts)}", model.spec.name[:80], text))
+    return replace(prompt_set, name=how.name, prompts=tuple(prompts))
+
+
+async def _wording(prompt_set: PromptSet, model: Model, taken: Sequence[str], how: Rephrasing) -> str:
+    criteria = ", ".join(prompt_set.criteria) or "all that it mentions"
+    opening = _fill(_texts()["request"], {"instruction": taken[0], "criteria": criteria})
+    messages = [Message("user", (opening,))]
+    found: Sequence[str] = ()
+    for attempt in range(1, how.attempts + 1):
+        answer = await model.ask(Request(tuple(messages), _TOKENS))
+        text = _one_paragraph(answer.text)
+        found = faults(replace(answer, text=text), taken, prompt_set.criteria, prompt_set.answers)
+        state = "; ".join(found) or "taken"
+        how.report(f"{model.spec.name}, rephrasing {len(taken)}, attempt {attempt}: {state}")
+        if not found:
+            return text
+        again = _fill(_texts()["again"], {"reasons": "; ".join(found)})
+        messages = [messages[0], Message("assistant", (text,)), Message("user", (again,))]
+    raise RunError(
+        f"no usable rephrasing in {how.attempts} attempts (at last: {'; '.join(found)})",
+        where=model.spec.name,
+        fix="Name a more able model, or allow more attempts with --attempts.",
+        code="no-rephrasing",
+    )
+
+
+def faults(
+    answer: Answer, taken: Sequence[str], criteria: Mapping[str, Sequence[str]], answers: Sequence[str] = YES_OR_NO
+) -> list[str]:
+    """Why an answer cannot be the next wording; empty if it can.
+
+    Args:
+        answer: its text is one paragraph.
+        taken: the wordings so far, the one to rephrase first.
+        criteria: by name, beginnings of words of which the wording must have one.
+        answers: what the wording must ask for.
+    """
+    text = answer.text
+    if answer.finish is Finish.BLOCKED or not text:
+        return ["there is no text"]
+    found = ["it is cut off"] if answer.finish is Finish.LENGTH else []
+    if not names_all(answers, text):
+        found.append(f"it does not ask for {' or '.join(map(repr, reversed(answers)))}")
+    missing = [name for name, words in criteria.items() if not _mentions(text, words)]
+    if missing:
+        found.append(f"it does not mention {', '.join(missing)}")
+    if len(text.split()) > _TIMES_LONGER * len(taken[0].split()):
+        found.append("it is too long")
+    if "{" in text or "}" in text:
+        found.append("it has braces")
+    if text.casefold().startswith(_REMARKS):
+        found.append("it begins with a remark about itself")
+    if any(_likeness(text, other) >= _NEAR_COPY for other in taken):
+        found.append("it is nearly the same as an instruction that is there already")
+    return found
+
+
+def _mentions(text: str, words: Sequence[str]) -> bool:
+    return any(re.search(rf"\b{re.escape(word)}", text, re.IGNORECASE) for word in words)
+
+
+def _likeness(one: str, other: str) -> float:
+    """Share of words that stand in both in the same order, 0 to 1."""
+    first, second = (re.findall(r"\w+", text.casefold()) for text in (one, other))
+    return SequenceMatcher(None, first, second, autojunk=False).ratio()
+
+
+def _one_paragraph(text: str) -> str:
+    shown = "".join(character for character in text if character.isprintable() or character.isspace())
+    plain = " ".join(shown.split())
+    return (
+        plain[1:-1].strip() if len(plain) > 1 and (plain[0], plain[-1]) in {('"', '"'), ("\u201c", "\u201d")} else plain
+    )
+
+
+@cache
+def _texts() -> Mapping[str, str]:
+    found = parse_toml(files("hellofresh.runs.prompts").joinpath("rephrase.toml").read_bytes())
+    return {name: str(text) for name, text in found.items()}
+
+
+def _fill(text: str, slots: Mapping[str, str]) -> str:
+    return SLOT.sub(lambda match: slots[match[1]], text)

@@ -1,0 +1,123 @@
+"""How systems work on samples. A new regime is a file here and a line in `_ALL`, and a table in each task's prompts.
+
+A regime gets a `Case` and returns an `Outcome`; it never sees the run, the journal or the provider. docs/extending.md
+has a worked example and the rules.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from pydantic import ValidationError
+
+from hellofresh.core.errors import UnknownNameError, UsageError
+from hellofresh.runs.prompts import has_prompts
+from hellofresh.runs.regimes._base import MAIN, Ask, BaseRegime, Case, Need, Outcome, Regime, RegimeSettings
+from hellofresh.runs.regimes._reading import is_refusal, read_choice
+from hellofresh.runs.regimes.agents import AGENT, PROXY, agent_regime, load_agent, proxy_regime
+from hellofresh.runs.regimes.correction import Correction
+from hellofresh.runs.regimes.evidence_response import EvidenceResponse
+from hellofresh.runs.regimes.placebo import Placebo
+from hellofresh.runs.regimes.retrieve import Retrieve
+from hellofresh.runs.regimes.search_agent import SearchAgent
+from hellofresh.runs.regimes.web_search import WebSearch, WebSearchSettings
+from hellofresh.runs.regimes.zero_shot import ZeroShot
+from hellofresh.tasks import Task
+
+__all__ = [
+    "AGENT",
+    "MAIN",
+    "REGIMES",
+    "Ask",
+    "BaseRegime",
+    "Case",
+    "Need",
+    "Outcome",
+    "Regime",
+    "RegimeSettings",
+    "agent_regime",
+    "configure",
+    "get_regime",
+    "is_refusal",
+    "proxy_regime",
+    "read_choice",
+    "regimes_for",
+]
+
+_DATED = WebSearch(WebSearchSettings(before="sample"), "web-search-dated")
+_ALL: tuple[Regime, ...] = (
+    ZeroShot(),
+    WebSearch(),
+    _DATED,
+    Placebo(),
+    SearchAgent(),
+    Retrieve(),
+    EvidenceResponse(),
+    Correction(),
+)
+REGIMES: dict[str, Regime] = {regime.name: regime for regime in _ALL}
+
+
+def regimes_for(task: Task) -> list[str]:
+    """Names of the regimes that hand back what a task asks for, and have prompts for it."""
+    fitting = (regime for regime in REGIMES.values() if regime.gives is task.output)
+    return [regime.name for regime in fitting if has_prompts(task.name, regime.prompts_from)]
+
+
+def get_regime(name: str, settings: Sequence[str] = ()) -> Regime:
+    """The regime of that name.
+
+    Args:
+        name: of the regime; `agent:FILE:FUNCTION` for an agent in a file of one's own, `proxy:NAME:ROLE,ROLE` for a
+            program of its own with further roles.
+        settings: other settings than its own, each as NAME=VALUE.
+
+    Raises:
+        UnknownNameError: if there is no such regime or setting.
+        UsageError: if a value does not fit, or an agent cannot be loaded.
+    """
+    try:
+        regime = _from_outside(name) or REGIMES[name]
+    except KeyError:
+        raise UnknownNameError("regime", name, REGIMES) from None
+    return configure(regime, settings) if settings else regime
+
+
+def _from_outside(name: str) -> Regime | None:
+    kind, _, rest = name.partition(":")
+    if kind == AGENT:
+        return load_agent(rest)
+    if kind == PROXY and rest:
+        from hellofresh.runs.regimes.proxy import load_proxy  # which imports a web server
+
+        title, _, roles = rest.partition(":")
+        return load_proxy(title, tuple(filter(None, roles.split(","))))
+    return None
+
+
+def configure(regime: Regime, settings: Sequence[str]) -> Regime:
+    """A regime with other settings, each as NAME=VALUE.
+
+    Raises:
+        UnknownNameError: if it has no setting of that name.
+        UsageError: if a value does not fit.
+    """
+    chosen: dict[str, str] = {}
+    known = type(regime.settings).model_fields
+    for setting in settings:
+        name, equals, value = setting.partition("=")
+        if not equals:
+            raise UsageError(f"the setting {setting!r} has no value", expected="NAME=VALUE", code="bad-setting")
+        if name not in known:
+            raise UnknownNameError(f"setting of {regime.name}", name, known)
+        chosen[name] = value
+    try:
+        # Values come from a command line: texts, from which numbers are read.
+        parsed = type(regime.settings).model_validate(regime.settings.model_dump() | chosen, strict=False)
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        name = ".".join(str(part) for part in first["loc"])
+        raise UsageError(
+            f"the setting {name}={chosen.get(name, '')}: {first['msg'].lower()}", where=regime.name, code="bad-setting"
+        ) from None
+    return regime.configured(parsed)

@@ -1,0 +1,213 @@
+"""What a regime is: a way of working on one sample."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+from typing import ClassVar, Protocol, Self
+
+from pydantic import BaseModel, ConfigDict
+
+from hellofresh.evidence.web import Web
+from hellofresh.models import Answer, Message, Request
+from hellofresh.runs.prompts import Prompt, PromptSet
+from hellofresh.tasks.images import Image
+from hellofresh.tasks.outputs import Choice, Output
+from hellofresh.tasks.samples import Fact, Sample
+from hellofresh.tasks.transcripts import Event
+
+__all__ = ["MAIN", "Ask", "BaseRegime", "Case", "Need", "Outcome", "Parameters", "Regime", "RegimeSettings"]
+
+MAIN = "main"
+"""The role of the model that decides."""
+Parameters = Mapping[str, str | int | float | bool]
+
+
+class Need(StrEnum):
+    """What a regime needs besides models."""
+
+    WEB = "web"
+    IMAGES = "images"
+    FACTS = "facts"
+
+
+class RegimeSettings(BaseModel):
+    """What can be chosen about a regime (`--set NAME=VALUE`); part of a system's identity. Each has a default."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+
+class Ask(Protocol):
+    """Asks a model, or answers from the journal what was asked before."""
+
+    async def __call__(self, step: str, prompt: str, request: Request, *, role: str = MAIN) -> Answer:
+        """Ask.
+
+        Args:
+            step: name of the step within the regime, such as `classify` or `summarise-2`; with the prompt it is unique
+                within a sample.
+            prompt: id of the prompt that the step is for, empty where it serves all of them.
+            request: the question.
+            role: whose part it is; each role may be another model.
+        """
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """All that a regime gets for one sample.
+
+    Attributes:
+        sample: what is asked about.
+        prompts: the wordings to ask with.
+        prompt_set: the set they are of, with the texts of the regime's other steps.
+        slots: the sample's texts by slot.
+        ask: the way to the models; everything that goes through it is kept.
+        web: the way to the outside world, None for a regime that does not need it.
+        images: the sample's pictures that are at hand, for a regime that needs them, in the order of its media.
+        facts: what is known of the sample's label, for a regime that needs it; empty where labels are not public.
+        at_once: whether each answer that is waited for takes long (a batch), so that questions that do not depend on
+            one another should be asked together.
+    """
+
+    sample: Sample
+    prompts: Sequence[Prompt]
+    prompt_set: PromptSet
+    slots: Mapping[str, str]
+    ask: Ask
+    web: Web | None = None
+    images: Sequence[Image] = ()
+    at_once: bool = False
+    facts: Mapping[str, Fact] = field(default_factory=dict)
+
+    def question(self, prompt: Prompt, **more: str) -> Message:
+        """The deciding prompt, filled from the sample and from what the regime found out."""
+        return self.prompt_set.message(prompt, {**self.slots, **more})
+
+    def step(self, name: str, **more: str) -> Message:
+        """The prompt of another step, such as `query`, filled likewise."""
+        return self.prompt_set.step(name, {**self.slots, **more})
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What a regime came to on one sample.
+
+    Attributes:
+        outputs: one for every prompt of the case, in their order.
+        events: what happened on the way, in order; the same whenever the same answers and pages come back. Requests
+            that are not among them are added. Empty where nothing but the deciding requests happened.
+    """
+
+    outputs: Sequence[Output]
+    events: Sequence[Event] = ()
+
+
+class Regime(Protocol):
+    """A way of working on a sample.
+
+    Attributes:
+        version: raised whenever the regime would ask something else; part of every journal key.
+        needs: what it needs besides models.
+        roles: what each role besides `main` does, by name.
+        one_prompt: whether it works once a sample, whatever prompts there are.
+        gives: what it hands back, by which it fits a task.
+        all_at_once: whether all samples are open at the same time.
+    """
+
+    version: ClassVar[int]
+    one_prompt: ClassVar[bool]
+    gives: ClassVar[type[Output]]
+
+    @property
+    def needs(self) -> frozenset[Need]:
+        """See above."""
+
+    @property
+    def all_at_once(self) -> bool:
+        """See above."""
+
+    @property
+    def roles(self) -> Mapping[str, str]:
+        """See above."""
+
+    @property
+    def name(self) -> str:
+        """As on the command line and on the board."""
+
+    @property
+    def prompts_from(self) -> str:
+        """Name of the regime whose prompts it uses, its own as a rule."""
+
+    @property
+    def settings(self) -> RegimeSettings:
+        """What was chosen."""
+
+    @property
+    def parameters(self) -> Parameters:
+        """All that decides what it does: settings, and hashes of what it brings along. Part of a run's identity."""
+
+    def configured(self, settings: RegimeSettings) -> Self:
+        """The same regime with other settings."""
+
+    @property
+    def results(self) -> int:
+        """Results that one search should give at least; 0 for what is configured."""
+
+    def ceiling(self, prompts: int) -> int:
+        """Most requests for one sample."""
+
+    def rehearse(self, step: str, turn: int) -> str:
+        """A usual answer to a step, the `turn`-th time that it is asked about a sample, for dry runs; may be empty."""
+
+    def prolong(self, step: str, turn: int) -> str:
+        """The end of an answer after which the regime asks as much as it ever does, for the ceiling of dry runs."""
+
+    async def solve(self, case: Case) -> Outcome:
+        """Work on one sample."""
+
+
+@dataclass(frozen=True, slots=True)
+class BaseRegime:
+    """What most regimes have in common: settings of a type of their own, and no need of anything but the main model."""
+
+    version: ClassVar[int] = 1
+    roles: ClassVar[Mapping[str, str]] = {}
+    one_prompt: ClassVar[bool] = False
+    gives: ClassVar[type[Output]] = Choice
+    all_at_once: ClassVar[bool] = False
+
+    settings: RegimeSettings = field(default_factory=RegimeSettings)
+    name: str = ""
+
+    @property
+    def needs(self) -> frozenset[Need]:
+        """Nothing."""
+        return frozenset()
+
+    @property
+    def prompts_from(self) -> str:
+        """Its own."""
+        return self.name
+
+    @property
+    def parameters(self) -> Parameters:
+        """The settings."""
+        return self.settings.model_dump()
+
+    @property
+    def results(self) -> int:
+        """As many as are configured."""
+        return 0
+
+    def configured(self, settings: RegimeSettings) -> Self:
+        """The same regime with other settings."""
+        return replace(self, settings=settings)
+
+    def rehearse(self, step: str, turn: int) -> str:
+        """Nothing in particular: answers are as long as they may be."""
+        return ""
+
+    def prolong(self, step: str, turn: int) -> str:
+        """A usual answer: how often a regime asks does not depend on answers."""
+        return self.rehearse(step, turn)

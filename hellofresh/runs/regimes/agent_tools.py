@@ -1,0 +1,402 @@
+"""What an agent gets for one sample: ways to models and the web that are kept, bounded, and the same when replayed.
+
+A framework asks through the endpoint (`await tools.endpoint()`), with its own client and its own tools; everything else
+goes through `ask`, `search` and `read`. What is asked at the endpoint is named by its content, as `ask` does it: the
+order in which a framework's requests arrive says nothing where several are under way. In the transcript those between
+two other steps stand by length, as conversations grow.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections import Counter
+from collections.abc import Coroutine, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from itertools import groupby
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
+
+from pydantic import Field, ValidationError
+
+from hellofresh.core.errors import HelloFreshError, RunError, UsageError
+from hellofresh.core.files import BadJsonError, sha256_text, strict_json
+from hellofresh.evidence.web import Found, PageStatus, WebPage
+from hellofresh.models import Answer, Message, Request, ToolCall
+from hellofresh.runs.regimes._base import MAIN, Case, RegimeSettings
+from hellofresh.runs.regimes._outside import address, read_safely, search_safely, web_of
+from hellofresh.runs.regimes._texts import one_line
+from hellofresh.runs.regimes.endpoint.questions import Question, digest
+from hellofresh.submissions.intake.predictions import Prediction
+from hellofresh.tasks import Task, get_task
+from hellofresh.tasks.outputs import Choice, Output
+from hellofresh.tasks.samples import to_json
+from hellofresh.tasks.transcripts import AskedEvent, Event, ReadEvent, SearchedEvent
+
+if TYPE_CHECKING:
+    from hellofresh.runs.regimes.endpoint.server import EndpointAddress, EndpointServer
+
+__all__ = ["AgentSession", "AgentSettings", "AgentTools", "unfit"]
+
+_TOKENS = 1024
+_T = TypeVar("_T")
+
+
+class AgentSettings(RegimeSettings):
+    """What bounds an agent.
+
+    Attributes:
+        requests: most requests for one sample.
+        searches: most searches for one sample.
+        pages: most pages for one sample.
+        before: `sample` to search only for what was there before the sample's date, where the provider can; so it is in
+            any case where later pages tell the answer (`Task.dated`).
+        on_error: what an exception in the agent does: `stop` ends the run; `silence` counts as no answer.
+    """
+
+    requests: int = Field(default=30, ge=1, le=1000)
+    searches: int = Field(default=20, ge=0, le=1000)
+    pages: int = Field(default=50, ge=0, le=1000)
+    before: Literal["", "sample"] = ""
+    on_error: Literal["stop", "silence"] = "stop"
+
+
+@dataclass(slots=True)
+class AgentTools:
+    """An agent's way to models and the web, for one sample.
+
+    Attributes:
+        question: the sample as the zero-shot regime puts it, with its instruction.
+        classes: what the labels of the task mean, by label; empty where it has none.
+        settings: what bounds the agent.
+        roles: what models may be called, the main one first.
+    """
+
+    question: str
+    classes: tuple[str, ...]
+    settings: AgentSettings
+    _case: Case = field(repr=False)
+    roles: tuple[str, ...] = (MAIN,)
+    _events: list[Event] = field(default_factory=list, repr=False)
+    _lengths: dict[str, tuple[int, int, str]] = field(default_factory=dict, repr=False)
+    _spent: Counter[str] = field(default_factory=Counter, repr=False)
+    _failure: Exception | None = field(default=None, repr=False)
+    _limit: RunError | None = field(default=None, repr=False)
+    _loop: asyncio.AbstractEventLoop = field(default_factory=asyncio.get_running_loop, repr=False)
+    _thread: int = field(default_factory=threading.get_ident, repr=False)
+    _opening: asyncio.Lock = field(default_factory=asyncio.Lock, repr=False)
+    _session: AgentSession | None = field(default=None, repr=False)
+    _server: EndpointServer | None = field(default=None, repr=False)
+
+    async def ask(
+        self, messages: str | Sequence[tuple[str, str]], *, role: str = MAIN, max_tokens: int = _TOKENS
+    ) -> str:
+        """Ask a model.
+
+        Args:
+            messages: one message of the user; or turns in order, each as (`system`, `user` or `assistant`, text).
+            role: whose part it is; `--role NAME=MODEL` gives a role another model.
+            max_tokens: most visible tokens of the answer.
+
+        Returns:
+            The answer's text, empty where the model refused.
+
+        Raises:
+            RunError: if the sample has used up its requests.
+        """
+        self._spend("requests", self.settings.requests)
+        turns = [("user", messages)] if isinstance(messages, str) else messages
+        request = Request(tuple(_message(*turn) for turn in turns), max_tokens, sample=self._case.sample)
+        step = self._step(role, request)
+        self._events.append(AskedEvent(step=step, role=role))
+        return (await self._put(step, role, request)).text
+
+    async def endpoint(self, role: str = MAIN) -> EndpointAddress:
+        """Open an OpenAI-compatible endpoint on this machine for any framework's client; open for this sample only.
+
+        What is asked there is kept, bounded and replayed like what `ask` asks. A framework that blocks belongs into a
+        thread: `await asyncio.to_thread(...)`.
+
+        Args:
+            role: what the client is to call the model; a client may name any role that there is.
+        """
+        from hellofresh.runs.regimes.endpoint.server import EndpointServer  # which imports a web server
+
+        async with self._opening:
+            if self._server is None:
+                self._session = AgentSession(self)
+                self._server = EndpointServer(sessions={self._case.sample.id: self._session})
+                await self._server.start()
+        return replace(self._server.address(self._case.sample.id), model=role)
+
+    def wait(self, work: Coroutine[Any, Any, _T]) -> _T:
+        """Wait for `ask`, `search` or `read` in a thread, where nothing can be awaited.
+
+        Raises:
+            UsageError: if it is called where it would wait for itself.
+        """
+        if threading.get_ident() == self._thread:
+            work.close()
+            raise UsageError("tools.wait is for threads", fix="Await it instead.", code="no-thread")
+        return asyncio.run_coroutine_threadsafe(work, self._loop).result()
+
+    async def close(self) -> None:
+        """Wait for what is under way at the endpoint, and close it."""
+        server, self._server = self._server, None
+        if server is not None:
+            try:
+                if self._session is not None:
+                    await self._session.settle()
+            finally:
+                await server.close()
+
+    async def search(self, query: str) -> Found:
+        """Search. A search that fails says why in `problem`.
+
+        Raises:
+            RunError: if the sample has used up its searches.
+        """
+        self._spend("searches", self.settings.searches)
+        sample = self._case.sample
+        before = sample.date.date() if self.settings.before or get_task(sample.task).dated else None
+        number = self._spent["searches"]
+        asked = one_line(query, 300)
+        place = len(self._events)
+        self._events.append(SearchedEvent(number=number, query=asked))
+        with self._noting_failure():
+            found = await search_safely(web_of(self._case), asked, before)
+        self._events[place] = SearchedEvent(
+            number=number,
+            query=asked,
+            words=len(asked.split()),
+            cut=asked != query.strip(),
+            results=len(found.results),
+            problem=one_line(found.problem, 300),
+            before=None if before is None else before.isoformat(),
+        )
+        return found
+
+    async def read(self, url: str) -> WebPage:
+        """Read a page. `page.status` says what became of it; a page of a blocked source is not fetched.
+
+        Raises:
+            RunError: if the sample has used up its pages.
+        """
+        self._spend("pages", self.settings.pages)
+        number, search, asked = self._spent["pages"], self._spent["searches"], address(url)
+        place = len(self._events)
+        self._events.append(ReadEvent(number=search, place=number, url=asked))
+        with self._noting_failure():
+            page = await read_safely(web_of(self._case), url)
+        self._events[place] = ReadEvent(
+            number=search,
+            place=number,
+            url=asked,
+            title=one_line(page.title, 300),
+            date=one_line(page.date, 40) or None,
+            dropped="" if page.status is PageStatus.OK else str(page.status),
+            status=str(page.status),
+            detail=one_line(page.detail, 300),
+            final_url=address(page.final_url),
+            sha256=one_line(page.sha256, 64),
+            words=len(page.text.split()),
+        )
+        return page
+
+    @property
+    def events(self) -> Sequence[Event]:
+        """What was done, in the order in which it was begun; what was asked at the endpoint in a row, by length."""
+        ordered: list[Event] = []
+        for at_endpoint, row in groupby(self._events, key=self._is_at_endpoint):
+            ordered.extend(sorted(row, key=self._length if at_endpoint else _as_it_is))
+        return tuple(ordered)
+
+    def _is_at_endpoint(self, event: Event) -> bool:
+        return isinstance(event, AskedEvent) and event.step in self._lengths
+
+    def _length(self, event: Event) -> tuple[int, int, str]:
+        return self._lengths[event.step] if isinstance(event, AskedEvent) else (0, 0, "")
+
+    @property
+    def failure(self) -> Exception | None:
+        """What ends the sample or the run, whatever the agent makes of it: a provider that gives up, a spent budget."""
+        return self._failure
+
+    @property
+    def limit(self) -> RunError | None:
+        """That the agent wanted more than it may, whatever a framework made of it."""
+        return self._limit
+
+    async def _put(self, step: str, role: str, request: Request) -> Answer:
+        with self._noting_failure():
+            return await self._case.ask(step, "", request, role=role)
+
+    @contextmanager
+    def _noting_failure(self) -> Iterator[None]:
+        try:
+            yield
+        except Exception as error:
+            if not (isinstance(error, RunError) and error.code == "context-length"):  # an agent may ask with less
+                self._failure = error
+            raise
+
+    def _spend(self, what: str, most: int) -> None:
+        if self._spent[what] >= most:
+            self._limit = RunError(
+                f"the agent wants more than {most} {what}",
+                where=self._case.sample.id,
+                fix=f"Let it stop earlier, or allow more: --set {what}=N",
+                code="agent-limit",
+            )
+            raise self._limit
+        self._spent[what] += 1
+
+    def _step(self, role: str, request: Request) -> str:
+        """The same whenever the same is asked, in whatever order; asked again, it is another step."""
+        key = sha256_text("\x1e".join(f"{message.role}\x1f{message.text}" for message in request.messages))[:16]
+        key = f"{role}-{key}-{request.max_tokens}"
+        self._spent[key] += 1
+        return f"ask-{key}-{self._spent[key]}"
+
+
+_ROLES: Mapping[str, Literal["system", "user", "assistant"]] = {
+    "system": "system", "user": "user", "assistant": "assistant",
+}  # fmt: skip
+
+
+def _message(role: str, text: str) -> Message:
+    if role not in _ROLES:
+        raise UsageError(f"no such speaker: {role!r}", expected="system, user or assistant", code="bad-message")
+    return Message(_ROLES[role], (text,))
+
+
+class AgentSession:
+    """What is asked at an endpoint about one sample.
+
+    Args:
+        tools: those of the sample.
+        handed: gets what another program hands back; None where the agent's own function does.
+    """
+
+    def __init__(self, tools: AgentTools, handed: asyncio.Future[Output] | None = None) -> None:
+        self._tools, self._handed = tools, handed
+        self._asked: dict[str, asyncio.Task[Answer]] = {}
+        self._tokens: dict[str, str] = {}
+
+    @property
+    def roles(self) -> tuple[str, ...]:
+        """What models may be called."""
+        return self._tools.roles
+
+    @property
+    def created(self) -> int:
+        """The sample's date, which is the same in every run."""
+        return int(self._tools._case.sample.date.timestamp())
+
+    def about(self) -> Mapping[str, object]:
+        """The sample, the question about it, and what labels mean."""
+        sample = self._tools._case.sample
+        return {
+            "id": sample.id, "question": self._tools.question, "classes": list(self._tools.classes),
+            "sample": to_json(sample),
+        }  # fmt: skip
+
+    async def answer(self, question: Question, *, again: bool) -> Answer:
+        """Ask, or answer a repeated question with what it came to.
+
+        Raises:
+            HelloFreshError: if there is no answer.
+        """
+        tools, role = self._tools, question.role
+        request = self._signed(replace(question.request, sample=tools._case.sample))
+        name = f"chat-{role}-{sha256_text(digest(question.request))[:16]}"
+        if not again or not tools._spent[name]:
+            tools._spend("requests", tools.settings.requests)
+            tools._spent[name] += 1
+        step = f"{name}-{tools._spent[name]}"
+        if step not in self._asked:
+            said = sum(len(message.text) for message in request.messages)
+            tools._lengths[step] = (len(request.messages), said, step)
+            tools._events.append(AskedEvent(step=step, role=role))
+            self._asked[step] = asyncio.create_task(tools._put(step, role, request))
+        try:
+            answer = await asyncio.shield(self._asked[step])
+        except HelloFreshError:
+            self._give_up()
+            raise
+        except Exception:  # the run is at its end, or the question got no answer: the runner says so
+            self._give_up()
+            raise RunError("no answer, and the sample is given up", code="given-up") from None
+        self._tokens |= {call.id: call.token for call in _calls(answer) if call.token}
+        return answer
+
+    async def hand_in(self, body: bytes) -> None:
+        """Take the output for the sample, as a line of a submission without its id.
+
+        Raises:
+            UsageError: if it is not what the task takes, or is there already.
+        """
+        sample = self._tools._case.sample
+        if self._handed is None:
+            raise _refused("the agent's own function hands back the output", "nothing here")
+        try:
+            given = strict_json(body)
+            row = Prediction.model_validate({**given, "id": sample.id} if isinstance(given, dict) else given)
+        except BadJsonError as error:
+            raise _refused(str(error), 'such as {"label": 1}') from None
+        except ValidationError as error:
+            first = error.errors(include_url=False, include_input=False)[0]
+            place = ".".join(map(str, first["loc"])) or "the whole"
+            raise _refused(f"{place}: {first['msg'].lower()}", 'such as {"label": 1}') from None
+        output = row.output("")
+        if problem := unfit(output, get_task(sample.task)):
+            raise _refused(problem, "an output of the task")
+        if self._handed.done():
+            raise _refused("the sample has an output already", "one output a sample")
+        self._handed.set_result(output)
+
+    async def settle(self) -> None:
+        """Wait for what is under way; where the sample is cancelled, cancel it."""
+        current = asyncio.current_task()
+        if current is not None and current.cancelling():
+            for task in self._asked.values():
+                task.cancel()
+        await asyncio.gather(*self._asked.values(), return_exceptions=True)
+
+    def _give_up(self) -> None:
+        failure = self._tools.failure
+        if failure is not None and self._handed is not None and not self._handed.done():
+            self._handed.set_exception(failure)
+
+    def _signed(self, request: Request) -> Request:
+        """The request with what its provider wants back with calls that it made, which clients do not hand on."""
+        if not self._tokens:
+            return request
+        return replace(request, messages=tuple(map(self._signed_message, request.messages)))
+
+    def _signed_message(self, message: Message) -> Message:
+        if message.call is None:
+            return message
+        calls = [replace(call, token=self._tokens.get(call.id, "")) for call in (message.call, *message.more_calls)]
+        return replace(message, call=calls[0], more_calls=tuple(calls[1:]))
+
+
+def _as_it_is(_: Event) -> int:
+    return 0
+
+
+def unfit(output: object, task: Task) -> str:
+    """Why an output is none that the task takes; empty if it is one."""
+    if not isinstance(output, task.output):
+        return f"it handed back {type(output).__name__}, the task takes {task.output.__name__}"
+    if isinstance(output, Choice) and output.label is not None and not 0 <= output.label < len(task.classes):
+        return f"label {output.label}, the task has 0 to {len(task.classes) - 1}"
+    return ""
+
+
+def _calls(answer: Answer) -> Sequence[ToolCall]:
+    return () if answer.call is None else (answer.call, *answer.more_calls)
+
+
+def _refused(what: str, expected: str) -> UsageError:
+    return UsageError(what, expected=expected, code="bad-output")

@@ -1,0 +1,240 @@
+"""Agents of others: a function in a file of one's own, run on every sample like a regime of the project.
+
+    async def solve(sample, tools):
+        found = await tools.search(tools.question[:200])
+        pages = [await tools.read(hit.url) for hit in found.results[:3]]
+        text = "\n".join(page.text[:2000] for page in pages)
+        said = await tools.ask(f"{text}\n\n{tools.question}")
+        return hf.Choice(label=int(said.lower().startswith("yes")))
+
+`hellofresh evaluate --agent my_agent.py:solve` runs it. What goes through the tools is kept in the journal and the
+transcript, counts for the budget, and keeps to the sample's date and the task's blocked sources. A request is named by
+its own text, so an agent may ask several things at once, and a run that was stopped goes on without asking twice.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import inspect
+import re
+import sys
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cache
+from pathlib import Path
+from types import ModuleType
+from typing import ClassVar
+
+from hellofresh.core.errors import HelloFreshError, RunError, UsageError
+from hellofresh.core.files import sha256_file, sha256_text
+from hellofresh.runs.regimes._base import MAIN, Case, Need, Outcome, Parameters, RegimeSettings
+from hellofresh.runs.regimes.agent_tools import AgentSettings, AgentTools, unfit
+from hellofresh.tasks import get_task
+from hellofresh.tasks.outputs import Choice, Output, Ranking, Response, Status
+from hellofresh.tasks.samples import Sample
+
+__all__ = [
+    "AGENT",
+    "PROXY",
+    "AgentRegime",
+    "AgentSettings",
+    "AgentTools",
+    "Solver",
+    "agent_regime",
+    "load_agent",
+    "proxy_regime",
+]
+
+AGENT, PROXY = "agent", "proxy"
+_PROGRAM = re.compile(r"[A-Za-z0-9][A-Za-z0-9 ._-]{0,59}")
+Solver = Callable[[Sample, "AgentTools"], Awaitable[Output]]
+"""What an agent is."""
+
+
+@dataclass(frozen=True, slots=True)
+class AgentRegime:
+    """An agent as a regime: one answer a sample, whatever the prompts.
+
+    Attributes:
+        agent: `FILE:FUNCTION`, the file without its folder.
+        sha256: of the file: an agent that was changed is another system.
+        solver: the function.
+        needs: the web, unless the file says `USES_WEB = False`.
+        roles: what the file's `ROLES` says.
+        settings: what bounds it.
+        all_at_once: whether another program takes samples, in an order of its own.
+    """
+
+    name: ClassVar[str] = AGENT
+    version: ClassVar[int] = 2
+    one_prompt: ClassVar[bool] = True
+    gives: ClassVar[type[Output]] = Output
+
+    agent: str
+    sha256: str
+    solver: Solver = field(repr=False, compare=False)
+    needs: frozenset[Need] = frozenset({Need.WEB})
+    roles: Mapping[str, str] = field(default_factory=dict)
+    settings: AgentSettings = field(default_factory=AgentSettings)
+    all_at_once: bool = False
+
+    def configured(self, settings: RegimeSettings) -> AgentRegime:
+        """The same agent with other bounds."""
+        return replace(self, settings=AgentSettings.model_validate(settings.model_dump()))
+
+    @property
+    def prompts_from(self) -> str:
+        """An agent has no prompts of its own; it may use the question of zero-shot."""
+        return "zero-shot"
+
+    @property
+    def parameters(self) -> Parameters:
+        """The settings, and which agent."""
+        return {**self.settings.model_dump(), "agent": self.agent, "agent_sha256": self.sha256}
+
+    @property
+    def results(self) -> int:
+        """As many as are configured."""
+        return 0
+
+    def ceiling(self, prompts: int) -> int:
+        """As many as it may."""
+        return self.settings.requests
+
+    def rehearse(self, step: str, turn: int) -> str:
+        """Nothing is known of what it asks."""
+        return ""
+
+    def prolong(self, step: str, turn: int) -> str:
+        """Nor of what makes it go on: dry runs count up to its ceiling."""
+        return ""
+
+    async def solve(self, case: Case) -> Outcome:
+        """Let it work.
+
+        Raises:
+            RunError: if it fails, or hands back what the task does not take.
+        """
+        prompt = case.prompts[0]
+        task = get_task(case.sample.task)
+        tools = AgentTools(
+            case.question(prompt).text, task.classes, self.settings, case, tuple(dict.fromkeys((MAIN, *self.roles)))
+        )
+        try:
+            output = await self.solver(case.sample, tools)
+        except Exception as error:
+            if tools.failure is None and self.settings.on_error == "stop":
+                raise self._stop(case, tools.limit or error) from error
+            output = _silence(task.output)
+        finally:
+            await tools.close()
+        if tools.failure is not None:
+            raise tools.failure
+        if problem := unfit(output, task):
+            raise self._failed(case, problem)
+        return Outcome([replace(output, prompt=prompt.id)], tools.events)
+
+    def _stop(self, case: Case, error: Exception) -> HelloFreshError:
+        if isinstance(error, HelloFreshError):
+            return error
+        return self._failed(case, f"{type(error).__name__}: {error}")
+
+    def _failed(self, case: Case, what: str) -> RunError:
+        return RunError(
+            f"the agent failed ({what[:300]})",
+            where=f"{self.agent}, {case.sample.id}",
+            fix="Mend it and run again, or count such samples as no answer: --set on_error=silence",
+            code="agent-failed",
+        )
+
+
+def _silence(kind: type[Output]) -> Output:
+    empty: Mapping[type[Output], Output] = {
+        Choice: Choice(), Response: Response(text=""), Ranking: Ranking(documents=(), scores=()),
+    }  # fmt: skip
+    return replace(empty[kind], status=Status.NONE)
+
+
+def agent_regime(place: str) -> str:
+    """The name of an agent as a regime, by the file's whole path: a run is resumed from anywhere.
+
+    Args:
+        place: `FILE:FUNCTION`.
+    """
+    file, _, function = place.rpartition(":")
+    return f"{AGENT}:{Path(file).resolve()}:{function}"
+
+
+def proxy_regime(name: str, roles: Iterable[str]) -> str:
+    """The name of a program of its own as a regime.
+
+    Args:
+        name: of the program.
+        roles: further roles that it may name.
+
+    Raises:
+        UsageError: if the name holds other characters than letters, digits, spaces, dots, underscores and hyphens.
+    """
+    if not _PROGRAM.fullmatch(name):
+        raise UsageError(
+            f"the name {name[:80]!r} cannot be used",
+            expected="at most 60 letters, digits, spaces, dots, underscores and hyphens",
+            code="bad-name",
+        )
+    return ":".join([PROXY, name, *filter(None, [",".join(sorted(roles))])])
+
+
+def load_agent(place: str) -> AgentRegime:
+    """The agent in a file of one's own. Its code is run.
+
+    Args:
+        place: `FILE:FUNCTION`; a class of that name is made without arguments, and has a method `solve`.
+
+    Raises:
+        UsageError: if there is no such file or function, or it is not asynchronous.
+    """
+    name, colon, function = place.rpartition(":")
+    path = Path(name)
+    if not colon or not function.isidentifier() or not path.is_file():
+        raise UsageError(
+            f"no such agent: {place!r}", expected="FILE.py:FUNCTION, such as my_agent.py:solve", code="no-agent"
+        )
+    path = path.resolve()
+    module = _module(path)
+    found = getattr(module, function, None)
+    solver = getattr(found(), "solve", None) if inspect.isclass(found) else found
+    if not inspect.iscoroutinefunction(solver):
+        raise UsageError(
+            f"{function} is not an asynchronous function",
+            where=str(path),
+            expected="async def solve(sample, tools), or a class with such a method",
+            code="no-agent",
+        )
+    roles = getattr(module, "ROLES", {})
+    return AgentRegime(
+        agent=f"{path.name}:{function}",
+        sha256=sha256_file(path),
+        solver=solver,
+        needs=frozenset({Need.WEB}) if getattr(module, "USES_WEB", True) else frozenset(),
+        roles={str(role): str(what) for role, what in dict(roles).items()},
+    )
+
+
+@cache
+def _module(path: Path) -> ModuleType:
+    name = f"hellofresh_agent_{sha256_text(str(path))[:12]}"
+    spec = importlib.util.spec_from_file_location(name, path)
+    if spec is None or spec.loader is None:
+        raise UsageError("not a Python file", where=str(path), expected="a name that ends with .py", code="no-agent")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    try:
+        spec.loader.exec_module(module)
+    except HelloFreshError:
+        raise
+    except Exception as error:
+        del sys.modules[name]
+        raise UsageError(
+            f"cannot be loaded ({type(error).__name__}: {error})", where=str(path), code="no-agent"
+        ) from error
+    return module

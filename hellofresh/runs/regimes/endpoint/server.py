@@ -1,0 +1,214 @@
+"""The endpoint itself: a server on the loopback that hands questions to the sessions of samples.
+
+Whoever asks needs the server's token, as a bearer, which changes with every server. A request that a web page could
+have sent (of another host's name, or with an origin) is refused, and bodies are bounded.
+"""
+
+from __future__ import annotations
+
+import hmac
+import secrets
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Protocol
+from urllib.parse import quote
+
+from aiohttp import web
+
+from hellofresh.core.errors import HelloFreshError, UsageError
+from hellofresh.core.files import sha256_text
+from hellofresh.models import Answer, CallError
+from hellofresh.runs.regimes.endpoint.questions import Question, QuestionForm, digest, read_question
+from hellofresh.runs.regimes.endpoint.replies import Reply
+
+__all__ = ["SAMPLE_HEADER", "EndpointAddress", "EndpointServer", "EndpointSession"]
+
+SAMPLE_HEADER = "X-HelloFresh-Sample"
+_MOST_BYTES = 4 * 2**20
+_LOOPBACK = "127.0.0.1"
+_RETRIED = "x-stainless-retry-count"
+_STATUSES = {"agent-limit": 429, "context-length": 400, "no-role": 404}
+_WIRE_CODES = {"context-length": "context_length_exceeded", "no-role": "model_not_found"}
+
+
+@dataclass(frozen=True, slots=True)
+class EndpointAddress:
+    """Where a client asks about one sample.
+
+    Attributes:
+        base_url: what clients call the base URL.
+        api_key: what they call the key; it opens this endpoint and nothing else.
+        model: what to call the model: a role.
+    """
+
+    base_url: str
+    api_key: str = field(repr=False)
+    model: str
+
+
+class EndpointSession(Protocol):
+    """What is asked about one sample."""
+
+    @property
+    def roles(self) -> tuple[str, ...]:
+        """What clients may call the model, the main one first."""
+
+    @property
+    def created(self) -> int:
+        """Time that answers bear, in seconds since 1970."""
+
+    async def answer(self, question: Question, *, again: bool) -> Answer:
+        """Answer a question; `again` where a client that gave up waiting repeats it.
+
+        Raises:
+            HelloFreshError: if there is no answer, and another attempt makes no sense.
+        """
+
+    async def hand_in(self, body: bytes) -> None:
+        """Take what another program hands back for the sample.
+
+        Raises:
+            UsageError: if nothing is to be handed in here, or it is not what the task takes.
+        """
+
+    def about(self) -> Mapping[str, object]:
+        """What another program is told of the sample."""
+
+
+@dataclass(slots=True)
+class EndpointServer:
+    """Sessions by sample id, behind one port.
+
+    Attributes:
+        port: 0 for one that is free.
+        token: what opens it.
+    """
+
+    port: int = 0
+    token: str = field(default_factory=lambda: secrets.token_urlsafe(32), repr=False)
+    sessions: dict[str, EndpointSession] = field(default_factory=dict)
+    _runner: web.AppRunner | None = field(default=None, repr=False)
+
+    async def start(self) -> None:
+        """Listen.
+
+        Raises:
+            UsageError: if the port is taken.
+        """
+        application = web.Application(client_max_size=_MOST_BYTES, middlewares=[self._guarded])
+        for prefix in ("/v1", "/s/{sample}/v1"):
+            application.router.add_get(f"{prefix}/models", self._models)
+            application.router.add_post(f"{prefix}/chat/completions", self._chat)
+            application.router.add_post(f"{prefix}/responses", self._responses)
+            application.router.add_post(f"{prefix}/output", self._output)
+        application.router.add_get("/samples", self._samples)
+        self._runner = web.AppRunner(application, access_log=None, shutdown_timeout=1.0)
+        await self._runner.setup()
+        try:
+            await web.TCPSite(self._runner, _LOOPBACK, self.port).start()
+        except (OSError, OverflowError) as error:
+            await self.close()
+            reason = error.strerror if isinstance(error, OSError) else "no port"
+            raise UsageError(
+                f"port {self.port} cannot be opened ({reason})", fix="Choose another: --port N", code="bad-port"
+            ) from None
+        self.port = int(self._runner.addresses[0][1])
+
+    async def close(self) -> None:
+        """Stop listening; what is under way is waited for, for a second."""
+        runner, self._runner = self._runner, None
+        if runner is not None:
+            await runner.cleanup()
+
+    @property
+    def origin(self) -> str:
+        """Its address, without a path."""
+        return f"http://{_LOOPBACK}:{self.port}"
+
+    def address(self, sample: str) -> EndpointAddress:
+        """Where to ask about a sample."""
+        session = self.sessions[sample]
+        return EndpointAddress(f"{self.origin}/s/{quote(sample, safe='')}/v1", self.token, session.roles[0])
+
+    @web.middleware
+    async def _guarded(
+        self, request: web.Request, handler: Callable[[web.Request], Awaitable[web.StreamResponse]]
+    ) -> web.StreamResponse:
+        try:
+            self._check(request)
+            response = await handler(request)
+        except HelloFreshError as error:
+            response = _failed(_status(error), error.code, str(error))
+        except web.HTTPException as error:
+            response = _failed(error.status, "bad-request", error.reason)
+        except web.RequestPayloadError:
+            response = _failed(400, "bad-request", "the body is not in the encoding that it names")
+        response.force_close()  # so that clients that nobody closes hold no connection when the run ends
+        return response
+
+    def _check(self, request: web.Request) -> None:
+        host = request.headers.get("Host", "").lower()
+        if host not in (f"{_LOOPBACK}:{self.port}", f"localhost:{self.port}") or "Origin" in request.headers:
+            raise web.HTTPForbidden(reason="only programs of this machine may ask, by its loopback address")
+        given = request.headers.get("Authorization", "").removeprefix("Bearer ")
+        if not hmac.compare_digest(given.encode("utf-8", "surrogateescape"), self.token.encode()):
+            raise web.HTTPUnauthorized(reason="a wrong key")
+
+    def _session(self, request: web.Request) -> EndpointSession:
+        sample = request.match_info.get("sample") or request.headers.get(SAMPLE_HEADER, "")
+        if not sample and len(self.sessions) == 1:
+            return next(iter(self.sessions.values()))
+        if sample not in self.sessions:
+            which = f"no sample {sample[:80]!r} is asked about" if sample else "which sample it is about is not said"
+            raise web.HTTPNotFound(reason=f"{which}; ask at /s/SAMPLE/v1, or send the header {SAMPLE_HEADER}")
+        return self.sessions[sample]
+
+    async def _models(self, request: web.Request) -> web.Response:
+        session = self._session(request)
+        models = [
+            {"id": role, "object": "model", "created": session.created, "owned_by": "hellofresh"}
+            for role in session.roles
+        ]
+        return web.json_response({"object": "list", "data": models})
+
+    async def _samples(self, _: web.Request) -> web.Response:
+        about = [
+            {**session.about(), "base_url": self.address(sample).base_url} for sample, session in self.sessions.items()
+        ]
+        return web.json_response({"samples": about})
+
+    async def _output(self, request: web.Request) -> web.Response:
+        await self._session(request).hand_in(await request.read())
+        return web.json_response({"taken": True})
+
+    async def _chat(self, request: web.Request) -> web.Response:
+        return await self._answered(request, "chat")
+
+    async def _responses(self, request: web.Request) -> web.Response:
+        return await self._answered(request, "responses")
+
+    async def _answered(self, request: web.Request, form: QuestionForm) -> web.Response:
+        session = self._session(request)
+        question = read_question(await request.read(), form)
+        if question.role not in session.roles:
+            expected = f"one of {', '.join(session.roles)}"
+            raise UsageError(f"no role {question.role[:80]!r}", expected=expected, code="no-role")
+        again = request.headers.get(_RETRIED, "0").strip() not in ("", "0")
+        answer = await session.answer(question, again=again)
+        key = sha256_text(f"{question.role}\x1f{digest(question.request)}")[:24]
+        reply = Reply(key, question.role, session.created, answer)
+        if question.stream:
+            return web.Response(body=reply.stream(form, usage=question.usage), content_type="text/event-stream")
+        return web.json_response(reply.completion() if form == "chat" else reply.response())
+
+
+def _status(error: HelloFreshError) -> int:
+    if isinstance(error, UsageError):
+        return _STATUSES.get(error.code, 400)
+    return _STATUSES.get(error.code, (error.status if isinstance(error, CallError) else None) or 500)
+
+
+def _failed(status: int, code: str, what: str) -> web.Response:
+    """An error as clients read it; none of them is to ask again: whoever answers has done that."""
+    error = {"message": what, "type": "hellofresh_error", "param": None, "code": _WIRE_CODES.get(code, code)}
+    return web.json_response({"error": error}, status=status, headers={"x-should-retry": "false"})

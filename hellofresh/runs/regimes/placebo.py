@@ -1,0 +1,115 @@
+"""Placebo: the prompt of web-search with texts that have nothing to do with the sample in the place of summaries.
+
+What web-search gains over placebo is gained by what the pages say; what placebo gains over zero-shot, by a longer
+prompt. The texts are written for the project and have the length of summaries. Which five are shown, and in which
+order, follows from the sample's id; none is shown that shares a topic word with the sample.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from importlib.resources import files
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from hellofresh.core.files import parse_toml, sha256_text
+from hellofresh.runs.regimes._base import BaseRegime, Case, Outcome, RegimeSettings
+from hellofresh.runs.regimes._summaries import judge_with, shows_summaries
+from hellofresh.tasks.transcripts import NotedEvent
+
+__all__ = ["Placebo", "PlaceboSettings", "PlaceboText", "choose_texts", "placebo_texts"]
+
+_SOURCE = "placebo.toml"
+_WORD = re.compile(r"[^\W\d_]+")
+
+
+class _TextFile(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True)
+    id: str = Field(pattern=r"^[a-z0-9-]+$")
+    topic_words: list[str] = Field(min_length=1)
+    text: str = Field(min_length=1)
+
+
+class _File(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True)
+    text: list[_TextFile]
+
+
+@dataclass(frozen=True, slots=True)
+class PlaceboText:
+    """A text about something else.
+
+    Attributes:
+        id: its subject.
+        topic_words: lower-case words that show that a sample is about the same.
+        text: one paragraph.
+    """
+
+    id: str
+    topic_words: frozenset[str]
+    text: str
+
+
+@cache
+def _content() -> bytes:
+    return files("hellofresh.runs.prompts").joinpath(_SOURCE).read_bytes()
+
+
+@cache
+def placebo_texts() -> tuple[PlaceboText, ...]:
+    """All texts, in the order of the file."""
+    parsed = _File.model_validate(parse_toml(_content()))
+    return tuple(PlaceboText(item.id, frozenset(item.topic_words), " ".join(item.text.split())) for item in parsed.text)
+
+
+def choose_texts(
+    sample: str, shown: Iterable[str], texts: Sequence[PlaceboText], number: int = 5
+) -> Sequence[PlaceboText]:
+    """Texts for a sample, in the order of SHA-256 of `placebo:<sample>:<text>`.
+
+    Args:
+        sample: the sample's id.
+        shown: all that the prompt shows of the sample.
+        texts: the texts to choose from.
+        number: how many to give; fewer where fewer share no topic word with the sample.
+    """
+    words = {word.casefold() for text in shown for word in _WORD.findall(text)}
+    unrelated = [text for text in texts if not text.topic_words & words]
+    return sorted(unrelated, key=lambda text: sha256_text(f"placebo:{sample}:{text.id}"))[:number]
+
+
+class PlaceboSettings(RegimeSettings):
+    """How many texts stand before a sample."""
+
+    texts: int = Field(default=5, ge=1, le=20)
+
+
+@dataclass(frozen=True, slots=True)
+class Placebo(BaseRegime):
+    """One question a prompt, as in web-search, after texts about unrelated subjects."""
+
+    settings: PlaceboSettings = field(default_factory=PlaceboSettings)
+    name: str = "placebo"
+
+    @property
+    def parameters(self) -> Mapping[str, str | int | float | bool]:
+        """The settings, and the hash of all texts."""
+        return {"texts_sha256": sha256_text(_content().decode()), **self.settings.model_dump()}
+
+    def ceiling(self, prompts: int) -> int:
+        """One a prompt."""
+        return prompts
+
+    async def solve(self, case: Case) -> Outcome:
+        """Ask each prompt once.
+
+        Raises:
+            PromptError: if the prompt set has no place for the texts.
+        """
+        shows_summaries(case.prompt_set)
+        chosen = choose_texts(case.sample.id, case.slots.values(), placebo_texts(), self.settings.texts)
+        choices = await judge_with(case, [text.text for text in chosen])
+        return Outcome(choices, [NotedEvent(name="placebo", values={"texts": [text.id for text in chosen]})])

@@ -1,0 +1,316 @@
+"""The search agent: a model that cannot see the web, and a search side that never sees the sample.
+
+The main model gets the sample and may write a line that begins with `SEARCH: `; the search side looks the query up, and
+its finding comes back as the next message. In the end the model writes its analysis, a summary and a decision in a
+fixed form. The steps are `turn-<n>`, `search-<n>` (role `summariser`), `again` (once, where an answer held neither) and
+`certainty`. Each prompt has a conversation of its own.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import ClassVar, Literal
+
+from pydantic import Field
+
+from hellofresh.core.errors import RunError
+from hellofresh.evidence.web import canary
+from hellofresh.models import Answer, Finish, Message, Request, Tool
+from hellofresh.runs.prompts import Prompt
+from hellofresh.runs.regimes._agent_turns import QUERY_CHARACTERS, Turn, normalised, read_call, read_turn
+from hellofresh.runs.regimes._base import BaseRegime, Case, Need, Outcome, RegimeSettings
+from hellofresh.runs.regimes._decisions import DecisionForm, read_certainty, read_leaning
+from hellofresh.runs.regimes._outside import web_of
+from hellofresh.runs.regimes._reading import is_refusal
+from hellofresh.runs.regimes._search_tools import SUMMARISER, Connector, Finding, Lookup, SearchTool, SummarisedSearch
+from hellofresh.runs.regimes._texts import clean, fence, one_line
+from hellofresh.tasks import get_task
+from hellofresh.tasks.outputs import Choice, Status
+from hellofresh.tasks.transcripts import AskedEvent, Event, NotedEvent
+
+__all__ = ["SearchAgent", "SearchAgentSettings"]
+
+RATER = "rater"
+TURN_TOKENS = 1024
+CERTAINTY_TOKENS = 15
+_RATIONALE_CHARACTERS = 2000
+_WHOLE_CHARACTERS = 400
+_SUMMARY = re.compile(r"\bsummary\W{0,4}:\W*", re.IGNORECASE)
+_REHEARSED = "(any)"
+"""What a dry run decides on: it is no label, and it is not asked again."""
+_TOOL = Tool("search", "Searches the web and reports what it finds, with sources.", "query")
+_SILENT = "(nothing)"
+"""Stands for an empty answer: providers refuse an empty turn."""
+_STEPS = (
+    "tool",
+    "result",
+    "more",
+    "last",
+    "repeated",
+    "again",
+    "given",
+    "summary",
+    "connector",
+    "connector-dated",
+    "certainty",
+    "leaning",
+)
+
+
+class SearchAgentSettings(RegimeSettings):
+    """How an agent searches.
+
+    Attributes:
+        protocol: `text`: a line that begins with `SEARCH: `; `tools`: the model calls a tool in its provider's own way.
+        search: `summary`: the first results are read and summarised; `connector`: the summariser searches by itself.
+        mode: `agent` searches as it likes; `offline` is the same prompt without a search; `whole` gives the search side
+            the whole text of the sample, once, before the question is asked.
+        searches: most searches.
+        k: pages that are summarised for one search.
+        page_words: words that are read of each.
+        summary_words: most words of what a search brings.
+        before: `sample` to search only for what was there before the sample's date, where the provider can; so it is in
+            any case for tasks that say so.
+        canary_words: a page with so many words in a row in common with the sample is left out; 0 for none. Statements
+            are quoted by pages about them, so that none is left out for theirs.
+        certainty: whether the model is asked for its certainty after its decision.
+        leaning: whether the political leaning of the sample's text is rated, for analyses of sources.
+    """
+
+    protocol: Literal["text", "tools"] = "text"
+    search: Literal["summary", "connector"] = "summary"
+    mode: Literal["agent", "offline", "whole"] = "agent"
+    searches: int = Field(default=10, ge=1, le=50)
+    k: int = Field(default=10, ge=1, le=50)
+    page_words: int = Field(default=500, ge=10, le=20_000)
+    summary_words: int = Field(default=300, ge=10, le=2000)
+    before: Literal["", "sample"] = ""
+    canary_words: int = Field(default=13, ge=0, le=100)
+    certainty: bool = False
+    leaning: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class SearchAgent(BaseRegime):
+    """A conversation a prompt, with searches in between."""
+
+    needs: ClassVar[frozenset[Need]] = frozenset({Need.WEB})
+    roles: ClassVar[Mapping[str, str]] = {
+        SUMMARISER: "answers the queries; it never sees the sample",
+        RATER: "rates the leaning of the sample's text",
+    }
+
+    settings: SearchAgentSettings = field(default_factory=SearchAgentSettings)
+    name: str = "search-agent"
+
+    @property
+    def results(self) -> int:
+        """Twice as many as are used, so that enough remain where some cannot be read; the same for every small `k`."""
+        return min(50, max(20, 2 * self.settings.k))
+
+    def ceiling(self, prompts: int) -> int:
+        """For each prompt, a turn and a summary a search, the last turn, one more attempt, and the certainty."""
+        searches = {"agent": 2 * self.settings.searches, "offline": 0, "whole": 1}[self.settings.mode]
+        return prompts * (searches + 2 + self.settings.certainty) + self.settings.leaning
+
+    def rehearse(self, step: str, turn: int) -> str:
+        """Two searches, then a decision."""
+        if step in ("certainty", "leaning"):
+            return "1"
+        if step.startswith("search"):
+            return "word " * self.settings.summary_words
+        if self.settings.mode == "agent" and step in ("turn-1", "turn-2")[: self.settings.searches]:
+            return "word " * 40 + f"\nSEARCH: query {step}"
+        return "word " * 200 + f"\nDecision: {_REHEARSED}"
+
+    def prolong(self, step: str, turn: int) -> str:
+        """A search at every turn, a decision that cannot be read at the end."""
+        if self.settings.mode == "agent" and step.startswith("turn"):
+            return f"SEARCH: query {step}"
+        return "" if step.startswith("turn") else self.rehearse(step, turn)
+
+    async def solve(self, case: Case) -> Outcome:
+        """Have all conversations at once.
+
+        Raises:
+            PromptError: if the prompt set lacks a step.
+            RunError: if the case has no way to the web.
+        """
+        case.prompt_set.require(steps=_STEPS)
+        web_of(case)
+        talks = [_Conversation(case, prompt, self.settings) for prompt in case.prompts]
+        choices = await asyncio.gather(*(talk.decide() for talk in talks), return_exceptions=True)
+        for choice in choices:
+            if isinstance(choice, BaseException):
+                raise choice
+        events = [event for talk in talks for event in talk.events]
+        events += await _leaning(case) if self.settings.leaning else []
+        return Outcome([choice for choice in choices if isinstance(choice, Choice)], events)
+
+
+@dataclass(slots=True)
+class _Conversation:
+    """One prompt's way from the question to the decision.
+
+    Attributes:
+        messages: all turns so far.
+        events: what happened.
+        sources: addresses that findings rest on.
+        queries: normalised, of all searches.
+        is_full: whether the conversation is longer than the model can read; nothing more is asked then.
+    """
+
+    case: Case
+    prompt: Prompt
+    settings: SearchAgentSettings
+    messages: list[Message] = field(default_factory=list)
+    events: list[Event] = field(default_factory=list)
+    sources: dict[str, None] = field(default_factory=dict)
+    queries: set[str] = field(default_factory=set)
+    is_full: bool = False
+
+    async def decide(self) -> Choice:
+        """Ask until there is a decision, or no more may be asked."""
+        self.messages.append(await self._opening())
+        left = self.settings.searches if self.settings.mode == "agent" else 0
+        answer, turn = await self._turn()
+        while turn.query and left:
+            following, left = await self._follow(turn.query, left)
+            if turn.call is not None:
+                self.messages[-1] = Message("assistant", (turn.text,), call=turn.call)
+            self.messages.append(Message("user", (following,), call=turn.call))
+            answer, turn = await self._turn()
+        if self._label(turn) is None and self._may_ask_again(answer):
+            self.messages.append(Message("user", (self._text("again"),)))
+            answer, turn = await self._turn("again")
+        return await self._choice(answer, turn)
+
+    def _may_ask_again(self, answer: Answer) -> bool:
+        """Whether a second attempt makes sense: not after a block, nor where nothing more can be read."""
+        rehearsed = answer.text.rstrip().endswith(_REHEARSED)
+        return not (rehearsed or self.is_full or answer.finish is Finish.BLOCKED)
+
+    async def _opening(self) -> Message:
+        """The sample, what may be searched or was found, and the instruction."""
+        frame, instruction = self.case.question(self.prompt).parts
+        given = []
+        if self.settings.mode == "agent":
+            given = [self._text("tool" if self.settings.protocol == "text" else "tool-call")]
+        elif self.settings.mode == "whole":
+            sample = self.case.sample
+            finding = await self._look_up(one_line(get_task(sample.task).text(sample), _WHOLE_CHARACTERS))
+            block = fence([finding.text])
+            given = [self._text("given", result=block.text, mark=block.mark)]
+        return Message("user", (frame, "\n\n".join([*given, instruction])))
+
+    async def _turn(self, step: str = "") -> tuple[Answer, Turn]:
+        """Let the model speak; what it writes after a line that searches is forgotten."""
+        step = step or f"turn-{1 + sum(message.role == 'assistant' for message in self.messages)}"
+        tools = (_TOOL,) if self._calls_tools else ()
+        try:
+            answer = await self._ask(step, tuple(self.messages), TURN_TOKENS, tools)
+        except RunError as error:
+            if error.code != "context-length":
+                raise
+            self.is_full = True
+            self.events.append(NotedEvent(prompt=self.prompt.id, name="too-long", values={"step": step}))
+            answer = Answer("", Finish.LENGTH)
+        turn = read_call(answer) if self._calls_tools else read_turn(answer.text)
+        self.messages.append(Message("assistant", (turn.text or _SILENT,)))
+        return answer, turn
+
+    @property
+    def _calls_tools(self) -> bool:
+        return self.settings.protocol == "tools" and self.settings.mode == "agent"
+
+    async def _ask(self, step: str, messages: tuple[Message, ...], tokens: int, tools: tuple[Tool, ...] = ()) -> Answer:
+        request = Request(messages, tokens, tools=tools, sample=self.case.sample)
+        answer = await self.case.ask(step, self.prompt.id, request)
+        self.events.append(AskedEvent(prompt=self.prompt.id, step=step))
+        return answer
+
+    async def _follow(self, query: str, left: int) -> tuple[str, int]:
+        """What the model is told after a query, and how many searches are left."""
+        if normalised(query) in self.queries:
+            values = {"query": one_line(query, QUERY_CHARACTERS)}
+            self.events.append(NotedEvent(prompt=self.prompt.id, name="repeated-query", values=values))
+            return self._text("repeated"), 0
+        finding = await self._look_up(query)
+        block = fence([finding.text])
+        told = self._text("result", result=block.text, mark=block.mark)
+        return f"{told}\n\n{self._text('more' if left > 1 else 'last')}", left - 1
+
+    async def _look_up(self, query: str) -> Finding:
+        self.queries.add(normalised(query))
+        finding = await self._tool(len(self.queries)).look_up(query)
+        self.events += finding.events
+        self.sources |= dict.fromkeys(finding.sources)
+        return finding
+
+    def _tool(self, number: int) -> SearchTool:
+        """The search side; nothing that it asks holds the sample."""
+        case, prompt = self.case, self.prompt.id
+
+        async def ask(step: str, request: Request) -> Answer:
+            return await case.ask(step, prompt, request, role=SUMMARISER)
+
+        if self.settings.search == "connector":
+            words, before = self.settings.summary_words, self._lookup.before
+            return Connector(web_of(case), ask, case.prompt_set, words, before, number, prompt)
+        return SummarisedSearch(web_of(case), ask, case.prompt_set, self._lookup, number, prompt)
+
+    @property
+    def _lookup(self) -> Lookup:
+        settings, sample, texts = self.settings, self.case.sample, tuple(self.case.slots.values())
+        # Pages about a statement quote it; pages that carry a note or an edit carry what became of it.
+        words = 0 if get_task(sample.task).track == "statements" else settings.canary_words
+        return Lookup(
+            k=settings.k,
+            page_words=settings.page_words,
+            words=settings.summary_words,
+            before=sample.date.date() if settings.before == "sample" or get_task(sample.task).dated else None,
+            carries_item=lambda page: words > 0 and canary(page, texts, words),
+        )
+
+    async def _choice(self, answer: Answer, turn: Turn) -> Choice:
+        label = self._label(turn)
+        silent = Status.BLOCKED if is_refusal(answer) else Status.NONE
+        return Choice(
+            prompt=self.prompt.id,
+            status=silent if label is None else Status.ANSWERED,
+            label=label,
+            certainty=await self._certainty() if self.settings.certainty and label is not None else None,
+            rationale=_rationale(turn.text),
+            sources=tuple(self.sources),
+        )
+
+    async def _certainty(self) -> float | None:
+        """In a conversation of its own, with the sample and all that the model wrote."""
+        written = "\n\n".join(message.text for message in self.messages if message.role == "assistant")
+        block = fence([written])
+        frame, _ = self.case.question(self.prompt).parts
+        message = Message("user", (frame, self._text("certainty", analysis=block.text, mark=block.mark)))
+        return read_certainty((await self._ask("certainty", (message,), CERTAINTY_TOKENS)).text)
+
+    def _label(self, turn: Turn) -> int | None:
+        return DecisionForm(get_task(self.case.sample.task).classes).read(turn.text)
+
+    def _text(self, step: str, **slots: str) -> str:
+        return self.case.prompt_set.step(step, slots).text
+
+
+async def _leaning(case: Case) -> list[Event]:
+    """Rate the sample's text, apart from everything else."""
+    frame, _ = case.question(case.prompts[0]).parts
+    request = Request((Message("user", (frame, case.step("leaning").text)),), CERTAINTY_TOKENS, sample=case.sample)
+    rated = read_leaning((await case.ask("leaning", "", request, role=RATER)).text)
+    return [AskedEvent(step="leaning", role=RATER), NotedEvent(name="leaning", values={"value": rated})]
+
+
+def _rationale(text: str) -> str:
+    """The summary in a text, else its end."""
+    found = list(_SUMMARY.finditer(text))
+    return clean(text[found[-1].end() :] if found else text).strip()[-_RATIONALE_CHARACTERS:]

@@ -1,0 +1,189 @@
+"""Recipes: all that decides a training besides its data and its model. One class a kind of training.
+
+Recipes of the project are in `recipes/`, a folder a kind, one file each; a user's own is a TOML file named by its path.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from importlib.resources import files
+from pathlib import Path
+from typing import ClassVar, TypeVar
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+from hellofresh.core.errors import ConfigError, UnknownNameError
+from hellofresh.core.files import parse_toml
+
+__all__ = [
+    "BaseRecipe",
+    "PreferenceRecipe",
+    "Recipe",
+    "RewardRecipe",
+    "RewardedRecipe",
+    "SampledRecipe",
+    "SftRecipe",
+    "TuningRecipe",
+    "change_recipe",
+    "load_recipe",
+]
+
+
+class BaseRecipe(BaseModel):
+    """What recipes of every kind have."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+    kind: ClassVar[str]
+    """Of training: the folder of the project's recipes."""
+
+    name: str = Field(pattern=r"^[a-z0-9]+(?:-[a-z0-9]+)*$", max_length=40)
+    seed: int = Field(default=1, ge=0)
+
+
+class Recipe(BaseRecipe):
+    """How a reranker is trained; see `recipes/reranker/rarg.toml` for what each line means."""
+
+    kind = "reranker"
+
+    positives: int = Field(default=4, ge=1, le=64)
+    drawn_from: int = Field(default=4, ge=1, le=1000)
+    negatives: int = Field(default=4, ge=1, le=64)
+    tau: float = Field(default=0.1, ge=0, le=2)
+    weight: float = Field(default=0.3, ge=0, le=10)
+    logarithm: bool = False
+    scale: float = Field(default=1.0, gt=0, le=100)
+    lexical_rate: float = Field(default=0.0, ge=0, le=1)
+    epochs: int = Field(default=5, ge=1, le=1000)
+    batch: int = Field(default=16, ge=1, le=1024)
+    rate: float = Field(default=1e-3, gt=0, le=1)
+    decay: float = Field(default=0.01, ge=0, le=1)
+    warm_up: int = Field(default=100, ge=0, le=100_000)
+    selection: float = Field(default=0.2, gt=0, lt=1)
+
+    @model_validator(mode="after")
+    def _enough(self) -> Recipe:
+        if self.drawn_from < self.positives:
+            raise ValueError("positives are drawn from at least as many documents")
+        return self
+
+
+class RewardRecipe(BaseRecipe):
+    """How a reward model is trained; see `recipes/reward/head.toml` for what each line means."""
+
+    kind = "reward"
+
+    epochs: int = Field(default=30, ge=1, le=1000)
+    batch: int = Field(default=64, ge=1, le=1024)
+    rate: float = Field(default=1e-3, gt=0, le=1)
+    decay: float = Field(default=0.1, ge=0, le=10)
+    warm_up: int = Field(default=20, ge=0, le=100_000)
+    words: float = Field(default=20.0, ge=0, le=1000)
+    selection: float = Field(default=0.15, gt=0, lt=0.5)
+    test: float = Field(default=0.25, gt=0, lt=0.5)
+
+
+class TuningRecipe(BaseRecipe):
+    """What every tuning of a language model has; see `recipes/sft/rarg.toml` for what each line means."""
+
+    rank: int = Field(default=16, ge=1, le=1024)
+    alpha: int = Field(default=32, ge=1, le=4096)
+    dropout: float = Field(default=0.05, ge=0, lt=1)
+    modules: list[str] = Field(default=["q_proj", "v_proj"], min_length=1, max_length=20)
+    eight_bit: bool = False
+    epochs: int = Field(default=3, ge=1, le=1000)
+    steps: int = Field(default=0, ge=0, le=10_000_000)
+    batch: int = Field(default=4, ge=1, le=1024)
+    accumulation: int = Field(default=4, ge=1, le=1024)
+    rate: float = Field(default=1e-4, gt=0, le=1)
+    decay: float = Field(default=0.0, ge=0, le=1)
+    warm_up: float = Field(default=0.03, ge=0, le=1)
+    evidence: int = Field(default=3, ge=0, le=20)
+    evidence_words: int = Field(default=150, ge=1, le=5000)
+    words: int = Field(default=80, ge=1, le=1000)
+    response_tokens: int = Field(default=128, ge=1, le=8192)
+    prompt_tokens: int = Field(default=1024, ge=16, le=131_072)
+    save_every: int = Field(default=10, ge=1, le=1_000_000)
+
+
+class SftRecipe(TuningRecipe):
+    """How a model learns from written responses."""
+
+    kind = "sft"
+
+    held_out: float = Field(default=0.1, gt=0, lt=1)
+
+
+class SampledRecipe(TuningRecipe):
+    """What tunings have that learn from a model's own responses."""
+
+    rate: float = Field(default=1e-5, gt=0, le=1)
+    alpha_relevance: float = Field(default=1.0, ge=0, le=100)
+    responses: int = Field(default=4, ge=2, le=256)
+    temperature: float = Field(default=1.0, gt=0, le=10)
+
+
+class RewardedRecipe(SampledRecipe):
+    """How a model learns from the rewards of its own responses; see `recipes/rewarded/rarg.toml`."""
+
+    kind = "rewarded"
+
+    kl: float = Field(default=0.2, gt=0, le=100)
+    kl_bound: float = Field(default=10.0, gt=0, le=10_000)
+    clip: float = Field(default=0.2, gt=0, le=10)
+
+    @model_validator(mode="after")
+    def _whole_groups(self) -> RewardedRecipe:
+        if self.batch * self.accumulation % self.responses:
+            raise ValueError("batch times accumulation is a multiple of responses: each prompt gets so many")
+        return self
+
+
+class PreferenceRecipe(SampledRecipe):
+    """How a model learns from the best and the worst of its own responses; see `recipes/preference/rarg.toml`."""
+
+    kind = "preference"
+
+    kl: float = Field(default=0.1, gt=0, le=100)
+    held_out: float = Field(default=0.1, gt=0, lt=1)
+
+
+_Recipe = TypeVar("_Recipe", bound=BaseRecipe)
+
+
+def load_recipe(name: str, kind: type[_Recipe]) -> _Recipe:
+    """A recipe of the project by its name, or one in a file.
+
+    Raises:
+        UnknownNameError: if there is no such recipe of that kind.
+        ConfigError: if it is malformed.
+    """
+    bundled = files("training").joinpath("recipes", kind.kind)
+    known = sorted(item.name.removesuffix(".toml") for item in bundled.iterdir() if item.name.endswith(".toml"))
+    own = Path(name)
+    if name not in known and not own.is_file():
+        raise UnknownNameError("recipe", name, known, fix="Name one of these, or a file.")
+    content = bundled.joinpath(f"{name}.toml").read_bytes() if name in known else own.read_bytes()
+    try:
+        values = parse_toml(content)
+    except ValueError as error:
+        raise ConfigError(f"not TOML ({error})", where=f"recipe {name}", code="bad-toml") from None
+    return _validated(kind, values, f"recipe {name}")
+
+
+def change_recipe(recipe: _Recipe, values: Mapping[str, object]) -> _Recipe:
+    """A recipe with other values of some fields, such as those of the command line.
+
+    Raises:
+        ConfigError: if one of them is out of its range.
+    """
+    return _validated(type(recipe), {**recipe.model_dump(), **values}, "the command line")
+
+
+def _validated(kind: type[_Recipe], values: Mapping[str, object], where: str) -> _Recipe:
+    try:
+        return kind.model_validate(values)
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        field = ".".join(str(part) for part in first["loc"])
+        what = f"{field}: {first['msg'].lower()}" if field else first["msg"].removeprefix("Value error, ")
+        raise ConfigError(what, where=where, code="bad-recipe") from None

@@ -1,0 +1,97 @@
+"""What a model's own responses are worth while it is tuned: equation 2, and a judge that nothing is trained on."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hellofresh.core.errors import UsageError
+from hellofresh.rewards.base import RewardCase, RewardModel
+from hellofresh.rewards.card import read_card
+from hellofresh.rewards.models import open_combined, open_reward
+from training.recipe import SampledRecipe
+
+__all__ = ["RULES", "RuleJudge", "TuningRewards", "open_rewards"]
+
+RULES = "rules"
+"""Name of the judge by rules."""
+_WORD = re.compile(r"[^\W\d_]{4,}")
+
+
+@dataclass(frozen=True, slots=True)
+class TuningRewards:
+    """The reward that a tuning follows, and the judge that watches it.
+
+    Attributes:
+        reward: equation 2.
+        judge: nothing is trained on it, and it is no part of the reward.
+        identity: what identifies each model.
+    """
+
+    reward: RewardModel
+    judge: RewardModel
+    identity: Mapping[str, str]
+
+
+def open_rewards(folders: Sequence[Path], judge: str, recipe: SampledRecipe) -> TuningRewards:
+    """Open reward models and the judge.
+
+    Args:
+        folders: of reward models, one a criterion.
+        judge: `rules`, or the folder of a reward model that is not among them.
+        recipe: says what relevance is worth.
+
+    Raises:
+        UsageError: if nothing is rewarded, or the judge is a part of the reward.
+    """
+    if not folders and not recipe.alpha_relevance:
+        raise UsageError("nothing is rewarded", fix="Name reward models: --rewards FOLDER,FOLDER", code="no-reward")
+    identity = {card.criterion: card.sha256 for card in map(read_card, folders)}
+    if recipe.alpha_relevance:
+        identity["relevance"] = "minilm"
+    reward = open_combined(folders, alpha=recipe.alpha_relevance)
+    if judge == RULES:
+        return TuningRewards(reward, RuleJudge(), identity)
+    card = read_card(Path(judge))
+    if card.sha256 in identity.values():
+        raise UsageError(
+            "the judge is a part of the reward",
+            where=f"--judge {judge}",
+            expected="one that nothing is trained on",
+            code="trained-judge",
+        )
+    watching = open_reward(Path(judge))
+    return TuningRewards(
+        open_combined(folders, alpha=recipe.alpha_relevance), watching, {**identity, "judge": card.sha256}
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class RuleJudge:
+    """Three plain signs of a response that is no more than a way to a reward, each from 0 to 1; the mean of them.
+
+    Words do not come again and again (share of different triples of words), long words are those of the claim and the
+    evidence (share of them), and the last sentence ends.
+    """
+
+    name: str = RULES
+
+    def score(self, cases: Sequence[RewardCase]) -> NDArray[np.float64]:
+        """The mean of the three; 0 for an empty response."""
+        return np.array([self._of(case) for case in cases], dtype=np.float64)
+
+    def _of(self, case: RewardCase) -> float:
+        words = case.response.lower().split()
+        if not words:
+            return 0.0
+        triples = list(zip(words, words[1:], words[2:], strict=False))
+        variety = len(set(triples)) / len(triples) if triples else 1.0
+        said = _WORD.findall(case.response.lower())
+        known = set(_WORD.findall(" ".join((case.claim, *case.evidence)).lower()))
+        grounded = sum(word in known for word in said) / len(said) if said else 0.0
+        return (variety + grounded + float(case.response.rstrip()[-1] in ".!?")) / 3
