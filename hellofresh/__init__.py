@@ -1,26 +1,20 @@
 """HelloFresh: a living benchmark that asks language models to predict fresh, real human decisions.
 
-The layers, from the top; imports point downwards only (import-linter holds it, see pyproject.toml):
+The rooms, from the top; imports point downwards only (import-linter holds it, see pyproject.toml):
 
-1. `cli`: the commands. Only they know the collectors and the site. `api`: what `import hellofresh` gives.
-2. `harnesses`: tasks for other evaluation harnesses.
-3. `board`, `analyses`: tables for the site; one question about a split each.
-4. `results`: entries, panel, scores, standings.
-5. `ratings`: rubrics, and what people, models and classifiers say of responses.
-6. `runs`: asking models, and losing nothing.
-7. `regimes`, `submissions`, `training`: how a system works on a sample; predictions that others made; what is trained.
-8. `releases`, `prompts`: frozen splits; wordings.
-9. `candidates`, `models`, `rewards`, `web`: what collectors hand over; what answers a request; how good a response
-   is, in numbers; search and pages.
-10. `config`, `erasure`, `publishers` (ratings of sources), `stages`, `retrieval` (corpora, rankings of documents),
-   `vision` (text in pictures).
-11. `tasks`: what is asked about.
-12. `samples`, `outputs` (what a system hands back), `images`, `workspace`, `calendar`, `parquet`, `figures`,
-    `transcripts`.
-13. `editions`: quarters and frozen data sets.
-14. `clock`, `files`, `net`, `quarters`, `executors`.
-15. `stats`: pure functions on arrays.
-16. `metrics`, `errors`: functions of sums over samples; errors that say what to do.
+1. `cli`: the commands. Only they know the collectors and the site.
+2. `pipeline`: what `release run` and `quarter run` do, in order.
+3. `api`: what `import hellofresh` gives, and tasks for other evaluation harnesses.
+4. `results`: entries, panel, scores, standings; analyses, figures, and the board's tables.
+5. `judging`: rubrics, and how people, models and classifiers rate responses.
+6. `runs`: asking models and losing nothing; prompts, and regimes (how a system works on a sample).
+7. `submissions`: predictions that others made.
+8. `config`: `hellofresh.toml`, composed of the settings of each room.
+9. `releases` (frozen splits: drawn, revealed, published), `models` (what answers a request), `rewards` (how good a
+   response is, in numbers).
+10. `evidence`: search and pages, corpora and retrievers, publishers, text in pictures.
+11. `tasks`: what is asked about: samples, labels, outputs, transcripts.
+12. `core`: errors, files, time, editions, the workspace, the network. `stats`: pure functions on arrays, and metrics.
 """
 
 from __future__ import annotations

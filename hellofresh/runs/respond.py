@@ -14,11 +14,12 @@ from datetime import date, datetime
 from pathlib import Path
 from typing import get_args
 
-from hellofresh.config import Settings, WebSettings
+from hellofresh.config import Settings
 from hellofresh.core.errors import RunError, UnknownNameError, UsageError
 from hellofresh.core.files import canonical_json, sha256_text, write_json, write_jsonl
 from hellofresh.core.workspace import Workspace
 from hellofresh.evidence.publishers import load_publishers
+from hellofresh.evidence.settings import WebSettings
 from hellofresh.evidence.web import Found, ImageSearch, Web, WebPage, open_web
 from hellofresh.evidence.web.pictures import MediaPictures, PictureCache, PictureError, decode_now
 from hellofresh.evidence.web.search import provider_with_key

@@ -8,8 +8,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from hellofresh.config import Settings, WebSettings
+from hellofresh.config import Settings
 from hellofresh.core.errors import UnknownNameError
+from hellofresh.evidence.settings import WebSettings
 from hellofresh.evidence.web import Web, open_web
 from hellofresh.evidence.web.store import TEXTS_ALREADY, user_agent
 from hellofresh.runs.evaluate import Evaluation, WebAccess

@@ -17,19 +17,12 @@ from hellofresh.cli._output import CommandOutput
 from hellofresh.cli.quarter import run as quarter_run
 from hellofresh.cli.quarter.due import due_hydrations, record_hydration, snapshot_day
 from hellofresh.cli.release import pipeline
-from hellofresh.config import (
-    DailySettings,
-    NotesSourceSettings,
-    ProspectiveSettings,
-    ReleaseSettings,
-    Settings,
-    SourceSettings,
-    WikiSourceSettings,
-)
+from hellofresh.config import DailySettings, NotesSourceSettings, Settings, SourceSettings, WikiSourceSettings
 from hellofresh.core.calendar import CalendarRule
 from hellofresh.core.files import atomic_path, sweep_leftovers, temporary_prefix
 from hellofresh.core.quarters import Quarter
 from hellofresh.core.workspace import Workspace
+from hellofresh.releases.settings import ProspectiveSettings, ReleaseSettings
 from hellofresh.runs.evaluate import Evaluation, evaluate, is_finished
 from hellofresh.tasks import get_task
 

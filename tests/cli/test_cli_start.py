@@ -57,7 +57,7 @@ def test_help_and_wrong_use_load_nothing_of_what_carries_commands_out(arguments:
     modules = loaded(after(*arguments))
     assert [name for name in HEAVY if name in modules] == []
     own = of(modules, "hellofresh") - of(modules, "hellofresh.cli")
-    assert own == {f"hellofresh{name}" for name in ("", ".editions", ".errors", ".quarters")}
+    assert own == {f"hellofresh{name}" for name in ("", ".core", ".core.editions", ".core.errors", ".core.quarters")}
     assert len(modules) < 150
 
 

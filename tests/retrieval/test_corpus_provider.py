@@ -8,10 +8,10 @@ from datetime import date
 
 import pytest
 
-from hellofresh.config import WebSettings
 from hellofresh.core.errors import ConfigError, UsageError
 from hellofresh.evidence.retrieval.corpora import FoundDocument, RetrievalCorpus, open_corpus, write_corpus
 from hellofresh.evidence.retrieval.documents import CorpusDocument
+from hellofresh.evidence.settings import WebSettings
 from hellofresh.evidence.web import PageStatus, open_web
 
 ODD = CorpusDocument("10.1/a?b#c%2F", "An odd name", "Kites of the hill sing, as nobody else does.", date(2024, 5, 1))

@@ -20,7 +20,7 @@ import pytest
 import collectors
 import hellofresh
 
-PAGES = Path(hellofresh.__file__).parent / "web" / "corpus"
+PAGES = Path(hellofresh.__file__).parent / "evidence" / "web" / "corpus"
 SAMPLE = Path(collectors.__file__).parent / "sample"
 OVERLAP = 13
 FEWEST, MOST = 150, 350

@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from hellofresh.config import WebSettings
 from hellofresh.core.errors import ConfigError, RunError
 from hellofresh.core.net.retry import RetryPolicy
+from hellofresh.evidence.settings import WebSettings
 from hellofresh.evidence.web import ImageSearch
 from hellofresh.evidence.web.excluded import ExcludedSources
 from hellofresh.evidence.web.search import ProviderAnswer

@@ -12,9 +12,10 @@ from typing import Any
 
 import pytest
 
-from hellofresh.config import Settings, WebSettings
+from hellofresh.config import Settings
 from hellofresh.core.errors import ConfigError, RunError
 from hellofresh.core.net.retry import RetryPolicy
+from hellofresh.evidence.settings import WebSettings
 from hellofresh.evidence.web import Found, SearchResult
 from hellofresh.evidence.web.search import ProviderAnswer, open_provider
 from hellofresh.evidence.web.search._base import Hit, ranked

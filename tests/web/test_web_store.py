@@ -18,8 +18,8 @@ from typing import Any, TypeVar
 
 import pytest
 
-from hellofresh.config import WebSettings
 from hellofresh.core.errors import HelloFreshError, RunError
+from hellofresh.evidence.settings import WebSettings
 from hellofresh.evidence.web import Found, PageStatus, SearchResult, Web, WebPage, open_web
 from hellofresh.evidence.web import store as store_module
 from hellofresh.evidence.web.documents import Corpus, CorpusReader

@@ -9,7 +9,7 @@ from pathlib import Path
 from hellofresh.cli._output import CommandOutput
 from hellofresh.cli.evaluate import run_evaluation
 from hellofresh.cli.score import run_score_prospective
-from hellofresh.config import ReleaseSettings, Settings
+from hellofresh.config import Settings
 from hellofresh.core.clock import now
 from hellofresh.core.errors import HelloFreshError, ReleaseError
 from hellofresh.core.quarters import Quarter, utc_text
@@ -22,6 +22,7 @@ from hellofresh.releases import (
     prospective_splits,
     resolve,
 )
+from hellofresh.releases.settings import ReleaseSettings
 from hellofresh.runs.evaluate import Evaluation
 from hellofresh.tasks import TASKS, Task, get_task
 from hellofresh.tasks.samples import to_json

@@ -20,12 +20,12 @@ from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
 from hellofresh import __version__
-from hellofresh.config import WebSettings
 from hellofresh.core.errors import RunError, UsageError
 from hellofresh.core.files import canonical_json, sha256_text
 from hellofresh.core.net.addresses import AddressError, PageAddress
 from hellofresh.core.net.database import open_database
 from hellofresh.core.net.public import PublicHttp
+from hellofresh.evidence.settings import WebSettings
 from hellofresh.evidence.web._base import Found, PageStatus, SearchResult, Web, WebPage
 from hellofresh.evidence.web._dates import url_date, youngest
 from hellofresh.evidence.web._extraction import Extraction, ExtractionError

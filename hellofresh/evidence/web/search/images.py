@@ -13,10 +13,10 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from datetime import date
 
-from hellofresh.config import WebProviderSettings, WebSettings
 from hellofresh.core.errors import ConfigError
 from hellofresh.core.net.keys import may_carry_key
 from hellofresh.core.net.retry import RetryPolicy
+from hellofresh.evidence.settings import WebProviderSettings, WebSettings
 from hellofresh.evidence.web._base import Found, SearchResult
 from hellofresh.evidence.web.search._base import Hit, ProviderAnswer, SearchProvider
 from hellofresh.evidence.web.search._http import SEARCH_RETRIES, HttpProvider, ProviderReply, SearchRequest

@@ -7,11 +7,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from hellofresh.config import WebProviderSettings, WebSettings
 from hellofresh.core.errors import ConfigError
 from hellofresh.core.net.keys import may_carry_key
 from hellofresh.core.net.retry import RetryPolicy
 from hellofresh.core.workspace import Workspace
+from hellofresh.evidence.settings import WebProviderSettings, WebSettings
 from hellofresh.evidence.web.documents import BUNDLED, Corpus
 from hellofresh.evidence.web.search import brave, google, searxng, serper, tavily
 from hellofresh.evidence.web.search._base import SearchProvider

@@ -1,0 +1,50 @@
+"""Settings of search and of reading pages: `[web]` in `hellofresh.toml`."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import Field
+
+from hellofresh.core.strict import Strict
+
+
+class WebProviderSettings(Strict):
+    """One search provider; what is not said stays as the provider's own default."""
+
+    base_url: str | None = Field(default=None, pattern=r"^https?://[^\s/?#@]+(/[^\s?#]*)?$")
+    key_variable: str | None = Field(default=None, pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")
+    """The environment variable that holds the key."""
+
+
+class GoogleSettings(WebProviderSettings):
+    """Google's provider also needs the id of a search engine."""
+
+    engine: str | None = Field(default=None, pattern=r"^[A-Za-z0-9:_-]+$")
+
+
+class WebSettings(Strict):
+    """How the web is searched and read."""
+
+    provider: Literal["offline", "corpus", "brave", "serper", "tavily", "searxng", "google", "ddgs"] = "offline"
+    count: int = Field(default=10, ge=1, le=50)
+    """Results of one search."""
+    extractor: Literal["trafilatura", "beautifulsoup"] = "trafilatura"
+    corpus: str | None = Field(default=None, min_length=1)
+    """Folder of pages for the provider `offline`, those of the package where nothing is said; for the provider `corpus`
+    the name of a corpus of the workspace."""
+    retriever: str = Field(default="minilm", min_length=1, max_length=200)
+    """How the provider `corpus` searches, as for `hellofresh corpus search`."""
+    contact: str | None = Field(default=None, pattern=r"^[\x21-\x7e]{3,200}$")
+    """An address of mail or of a page, told to every site that is read."""
+    excluded: list[str] = Field(default=[])
+    """Domains that are not read, besides those that never are."""
+    images: Literal["off", "serpapi", "bing"] = "off"
+    """Which service is asked for the pages on which a picture stands."""
+    serpapi: WebProviderSettings = WebProviderSettings()
+    bing: WebProviderSettings = WebProviderSettings()
+    brave: WebProviderSettings = WebProviderSettings()
+    serper: WebProviderSettings = WebProviderSettings()
+    tavily: WebProviderSettings = WebProviderSettings()
+    searxng: WebProviderSettings = WebProviderSettings()
+    google: GoogleSettings = GoogleSettings()
