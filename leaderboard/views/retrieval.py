@@ -9,7 +9,7 @@ import polars as pl
 from hellofresh.results.board.schema import FoundDocument, SampleRow
 from hellofresh.results.tables import AnswerRow
 from leaderboard.components.labels import entry_label
-from leaderboard.components.markup import el, visible
+from leaderboard.components.markup import el, named, visible
 from leaderboard.components.pieces import heading
 from leaderboard.components.retrieval import (
     DEPTH,
@@ -82,8 +82,11 @@ def _compare(visit: Visit, split: SplitKey, both: tuple[BoardEntry, BoardEntry])
     label, copied = f"Evidence among the first {DEPTH} of", [str(Found.ONE), str(Found.TWO)]
     for kind in visit.each("found", label, list(kinds), kinds.__getitem__, copied=copied):
         mine = [pair for pair in pairs if pair.found is Found(kind)]
-        title = None if visit.live else el("h3", f"Found by {kinds[kind]} of the two")
-        visit.show(title, el("p", f"{len(mine):,} queries; the first {min(len(mine), _MOST_QUERIES)}."))
+        if visit.live:
+            visit.show(el("p", f"{len(mine):,} queries; the first {min(len(mine), _MOST_QUERIES)}."))
+        else:
+            who = named(both[Found(kind) is Found.TWO].name)
+            visit.show(el("h3", "Only ", who, f" found the evidence: {len(mine):,} queries"))
         if mine:
             visit.show(queries_table(mine[:_MOST_QUERIES], both))
             _open(visit, split, mine, both)
