@@ -17,7 +17,7 @@ from streamlit.testing.v1 import AppTest
 from hellofresh.core.errors import UsageError
 from hellofresh.core.workspace import Workspace
 from hellofresh.results.board.build import build_board
-from hellofresh.results.board.schema import AnswerShare, Participant
+from hellofresh.results.board.schema import AgreementRow, AnswerShare, Participant
 from leaderboard.components.labels import SiteLinks
 from leaderboard.components.open_quarter import open_quarter, plain_participant, quarter_tabs
 from leaderboard.data.board import Board, SplitKey, load_board
@@ -128,7 +128,7 @@ def test_answers_agreement_and_shares_are_what_the_judgements_say(shown: Board, 
     said = pl.read_parquet(open_board.root / "private/judgements/2026Q3.parquet").filter(pl.col("task") == "x-notes")
     shares = {share.said: share.samples for share in shown.rows(AnswerShare, OPEN)}
     assert shares == {label: said.filter(pl.col("label") == label).height for label in (0, 1)}
-    assert shown.agreements(OPEN) == []  # one participant agrees with nobody
+    assert shown.rows(AgreementRow, OPEN) == []  # one participant agrees with nobody
 
 
 def test_the_maintainers_board_is_shown_with_a_warning_and_never_exported(
