@@ -17,10 +17,9 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from hellofresh.core.errors import HelloFreshError
 from leaderboard.components.markup import Html, el, join
 from leaderboard.components.pieces import preview_tags
-from leaderboard.views import PAGES, SitePage
-from leaderboard.views.titles import page_title
-
-__all__ = ["DocumentHead"]
+from leaderboard.live import PAGES
+from leaderboard.live.session import current_board, page_title
+from leaderboard.views import Page
 
 _HERE = Path(__file__).parent
 _SCRIPTS = ("table.js", "navigation.js")
@@ -46,16 +45,16 @@ class DocumentHead:
         plain = [(name, value) for name, value in scope["headers"] if name != b"accept-encoding"]
         await self._app({**scope, "headers": plain}, receive, _Rewritten(send, str(head).encode()).send)
 
-    def _head(self, page: SitePage, query: Mapping[str, str]) -> Html:
+    def _head(self, page: Page, query: Mapping[str, str]) -> Html:
         try:
-            title = page_title(page.title, query)
+            title = page_title(current_board(), page.title, query)
         except HelloFreshError as error:
             logging.getLogger("leaderboard").info("%s", error)  # the page itself says what is wrong
             title = f"{page.title} \N{MIDDLE DOT} HelloFresh"
         return join([preview_tags(title, page.about), self._scripts])
 
 
-def _page_of(scope: Scope) -> SitePage | None:
+def _page_of(scope: Scope) -> Page | None:
     """The page whose document is asked for, None for everything else."""
     if scope["type"] != "http" or scope["method"] != "GET":
         return None

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 
 import streamlit as st
 
-from leaderboard.views import PAGES
+from leaderboard.live import PAGES, show_page
 
 _STYLE = Path(__file__).with_name("style.css")
 
@@ -17,10 +18,10 @@ def main() -> None:
     st.html(_STYLE)
     first, *others = PAGES
     pages = [
-        st.Page(first.show, title=first.title, url_path="index", default=True),
-        *(st.Page(page.show, title=page.title, url_path=page.path) for page in others),
+        st.Page(partial(show_page, first), title=first.title, url_path="index", default=True),
+        *(st.Page(partial(show_page, page), title=page.title, url_path=page.path) for page in others),
         # The first page stands at the site's root; who guesses its address by its name finds it there too.
-        st.Page(first.show, title=first.title, url_path=first.path, visibility="hidden"),
+        st.Page(partial(show_page, first), title=first.title, url_path=first.path, visibility="hidden"),
     ]
     st.navigation(pages, position="top").run()
 

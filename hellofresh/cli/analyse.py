@@ -123,7 +123,7 @@ def _write_page(options: argparse.Namespace, output: CommandOutput) -> int:
 
 def _page(edition: str, made: Sequence[tuple[Panel, Sequence[WrittenAnalysis]]]) -> bytes:
     # Only this needs the site's parts.
-    from leaderboard.data.analyses_table import analyses_in
+    from leaderboard.data.analyses import analyses_in
     from leaderboard.export.report import ReportTask, report_page
 
     tasks = [

@@ -9,9 +9,7 @@ from hellofresh.tasks import TASKS, Task
 from leaderboard.components.labels import task_order, track_title
 from leaderboard.components.markup import Html, el, join, link
 from leaderboard.components.scale import constant_answer
-from leaderboard.data.tables import Board
-
-__all__ = ["about_benchmark", "about_board", "about_changes"]
+from leaderboard.data.board import Board
 
 _NOTES_GUIDE = link("https://communitynotes.x.com/guide/", "Community Notes guide")
 _REVERTING = link("https://en.wikipedia.org/wiki/Help:Reverting", "Wikipedia's help on reverting")

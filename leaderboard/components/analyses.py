@@ -4,38 +4,19 @@ from __future__ import annotations
 
 import base64
 import math
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterator, Sequence
 
 import polars as pl
 
 from leaderboard.components.markup import DASH, Html, el, inner_link, join, named, visible
-from leaderboard.components.pieces import cell, table
 from leaderboard.components.scale import metric_titles
-from leaderboard.data.analyses_table import BoardAnalysis
-
-__all__ = [
-    "MOST_ROWS",
-    "analysis_head",
-    "analysis_section",
-    "analysis_text",
-    "chart_title",
-    "column_title",
-    "drawing_key",
-    "findings",
-    "inline_picture",
-    "no_analyses",
-    "ordered",
-    "picture",
-    "plain_rows",
-    "questions",
-]
+from leaderboard.components.tables import Cell, Value, table
+from leaderboard.data.analyses import BoardAnalysis
 
 MOST_ROWS = 100
 """Rows of a table on a page; its files have all."""
 _FOLDED_ROWS = 40
 
-Value = str | int | float | bool | None
 _TITLES = {
     "n": "Samples", "clusters": "Clusters", "effective_clusters": "Effective clusters", "p_value": "p",
     "p_adjusted": "p, adjusted", "usd_per_1000_samples": "USD for 1,000 samples", "cost_usd": "Cost in USD",
@@ -136,7 +117,7 @@ def questions(analyses: Sequence[BoardAnalysis], address: Callable[[str], str | 
 
     Args:
         analyses: in order.
-        address: where the analysis of that name is shown, as in `leaderboard.components.links`.
+        address: where the analysis of that name is shown, as in `leaderboard.components.labels.Links`.
     """
     items = (
         el("li", inner_link(address(one.name), one.question),
@@ -192,26 +173,6 @@ def plain_rows(rows: pl.DataFrame) -> list[dict[str, Value]]:
     ]
 
 
-@dataclass(frozen=True, slots=True)
-class _Column:
-    """A column of the page's table: one of the data, with the limits of its interval or a team under it."""
-
-    name: str
-    title: str
-    numeric: bool
-    below: tuple[str, ...] = ()
-
-    def cell(self, row: dict[str, Value]) -> Html:
-        """The column's cell in a row."""
-        value, below = row[self.name], [row[name] for name in self.below]
-        if not self.numeric:
-            text = el("bdi", DASH) if value is None else named(_text(self.name, value), 80)
-            small = named(str(below[0]), 60) if below and below[0] else None
-            return cell(self.title, text, small, "name" if self.name in _WHOSE else "text")
-        limits = None if not below or None in below else DASH.join(_text(name, row[name]) for name in self.below)
-        return cell(self.title, DASH if value is None else _text(self.name, value), limits)
-
-
 def findings(rows: pl.DataFrame, *, most: int = MOST_ROWS, order: str = "") -> Html | None:
     """The table of an analysis; None where it has no rows.
 
@@ -229,23 +190,39 @@ def findings(rows: pl.DataFrame, *, most: int = MOST_ROWS, order: str = "") -> H
     filled = filled.drop(_REMARKS, strict=False)
     same = [name for name in filled.columns if _is_same(filled, name)]
     metric = metric_titles().get(str(filled["metric"][0])) if "metric" in same else None
-    columns = list(_columns(filled.drop(same), metric or "Value"))
-    body = el("tbody", *(el("tr", *(column.cell(row) for column in columns), role="row")
-                         for row in plain_rows(filled.head(most))), role="rowgroup")  # fmt: skip
-    heads = [("number" if one.numeric else "name" if one.name in _WHOSE else "text", one.title)
-             for one in columns]  # fmt: skip
+    varied = filled.drop(same)
+    shown = list(_columns(varied))
+    numeric = {name for name, _ in shown if varied.schema[name].is_numeric()}
+    columns = [
+        (
+            "number" if name in numeric else "name" if name in _WHOSE else "text",
+            (metric or "Value") if name == "value" else column_title(name),
+        )
+        for name, _ in shown
+    ]
+    cells = ([_finding(row, name, below, numeric) for name, below in shown] for row in plain_rows(varied.head(most)))
     said = f"Findings, in order of {column_title(order)}" if order else "Findings"
     more = f"The first {most} of {rows.height:,} rows; the files have all." if rows.height > most else ""
     constant = [f"{column_title(name)}: {_text(name, filled[name][0])}" for name in same]
+    listed = table(said, columns, cells, "hf-wide hf-findings")
     return join(
         [
-            el("div", table(said, heads, [body], "hf-wide hf-findings"), class_="hf-scroll", role="region",
-               tabindex=0, aria_label="Table of findings"),
+            el("div", listed, class_="hf-scroll", role="region", tabindex=0, aria_label="Table of findings"),
             *(el("p", el("small", text)) for text in remarks),
             el("p", el("small", more)) if more else None,
             el("p", el("small", "The same in every row. ", named("; ".join(constant), 600))) if constant else None,
         ]
-    )  # fmt: skip
+    )
+
+
+def _finding(row: dict[str, Value], name: str, below: tuple[str, ...], numeric: Collection[str]) -> Cell:
+    """A value, over the limits of its interval or a team."""
+    value, small = row[name], [row[part] for part in below]
+    if name not in numeric:
+        text = el("bdi", DASH) if value is None else named(_text(name, value), 80)
+        return text, named(str(small[0]), 60) if small and small[0] else None
+    limits = None if not below or None in small else DASH.join(_text(part, row[part]) for part in below)
+    return DASH if value is None else _text(name, value), limits
 
 
 def _remarks(rows: pl.DataFrame, name: str) -> Iterator[Html]:
@@ -266,13 +243,8 @@ def _is_same(rows: pl.DataFrame, name: str) -> bool:
     )
 
 
-def _columns(rows: pl.DataFrame, metric: str) -> Iterator[_Column]:
-    """The columns to show, limits of intervals and teams taken into the column that they belong to.
-
-    Args:
-        rows: the table.
-        metric: what the column `value` is.
-    """
+def _columns(rows: pl.DataFrame) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """The columns to show, each with those that stand under its values: limits of intervals, and teams."""
     names = set(rows.columns)
     limits = {
         name: (f"{name}_low", f"{name}_high") for name in rows.columns if {f"{name}_low", f"{name}_high"} <= names
@@ -283,10 +255,8 @@ def _columns(rows: pl.DataFrame, metric: str) -> Iterator[_Column]:
         limits[max(bare, key=rows.columns.index)] = ("low", "high")
     taken = {name for pair in limits.values() for name in pair}
     for name in rows.columns:
-        if name in taken or (name == "team" and "system" in names):
-            continue
-        below = ("team",) if name == "system" and "team" in names else limits.get(name, ())
-        yield _Column(name, metric if name == "value" else column_title(name), rows.schema[name].is_numeric(), below)
+        if name not in taken and not (name == "team" and "system" in names):
+            yield name, ("team",) if name == "system" and "team" in names else limits.get(name, ())
 
 
 def _text(name: str, value: Value) -> str:

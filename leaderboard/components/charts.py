@@ -22,23 +22,7 @@ from hellofresh.results.board.schema import (
 )
 from leaderboard.components.markup import Html, el, join
 from leaderboard.components.scale import Scale
-from leaderboard.data.tables import BoardEntry, MetricValue, ScoreCell
-
-__all__ = [
-    "answer_style",
-    "answers_bar",
-    "balance_bars",
-    "calendar_bar",
-    "difference_bar",
-    "difference_scale",
-    "funnel_bar",
-    "interval_bar",
-    "interval_scale",
-    "period_panel",
-    "period_tick",
-    "reliability_plot",
-    "spread_bar",
-]
+from leaderboard.data.board import BoardEntry, MetricValue, ScoreCell
 
 _MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 _MOST_TICKS = 5

@@ -4,33 +4,22 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Self
 
-from hellofresh.results.board.schema import (
-    CalibrationRow,
-    ConductRow,
-    ConfusionCell,
-    Mistakes,
-    ReliabilityBin,
-    SystemFacts,
-)
+import polars as pl
+
+from hellofresh.results.board.schema import ConductRow, SystemFacts
 from hellofresh.results.standings import Standing
 from hellofresh.results.tables import AnswerRow, ReceiptRow
-from leaderboard.components.calibration import calibration_section
-from leaderboard.components.conduct import conduct_section
-from leaderboard.components.labels import is_frozen, money
-from leaderboard.components.links import Links
-from leaderboard.components.markup import DASH, Html, el, join, named, visible
-from leaderboard.components.mistakes import mistakes_section
-from leaderboard.components.periods import score_table
-from leaderboard.components.pieces import heading, notice
-from leaderboard.components.reasons import reasons_of_system
+from hellofresh.tasks.samples import MAIN
+from leaderboard.components.labels import Links, is_frozen, money
+from leaderboard.components.markup import DASH, Html, el, inner_link, join, named, visible
+from leaderboard.components.mistakes import calibration_section, mistakes_section
+from leaderboard.components.pieces import bundled_notice, heading
+from leaderboard.components.sample import reasons_of_system
 from leaderboard.components.scale import Scale, scale_of
-from leaderboard.data.records import Records
-from leaderboard.data.tables import MAIN, Board, ScoreCell, SplitKey
-
-__all__ = ["EntryRecord", "entry_page"]
+from leaderboard.components.standings import score_table
+from leaderboard.components.tables import Cell, Column, facts, scrolled, table
+from leaderboard.data.board import Board, ScoreCell, SplitKey
 
 _LANES = {
     "harness": "run by us in the harness",
@@ -43,124 +32,84 @@ _CONTAMINATION = {
     "unknown": "unknown cutoff: the training data may hold outcomes",
     "impossible": "no outcome existed when it predicted",
 }
-
-
 _NO_ANSWER = (
     "Below the share of samples without an answer: how many had no readable answer (none), and how many the system "
     "or its provider refused (blocked)."
 )
+_MOST_REASONS = 5
+_CONDUCT = {
+    "blocked-page": "Asked for pages of blocked sources, which were withheld",
+    "later-page": "Read pages that say they are from after the day before which it searched",
+    "cited-blocked": "Rests on blocked sources",
+    "copied-labels": "Is right on samples on which no other ranked system is",
+}
 
 
-@dataclass(frozen=True, slots=True)
-class EntryRecord:
-    """What the board knows of an entry besides its row in the table; None where it knows nothing.
-
-    Attributes:
-        split: the task, quarter and samples.
-        scale: of its scores.
-        by_period, by_prompt: its scores in the order in which they are shown, the headline prompt first.
-        standing: None where it is not ranked.
-        facts, receipt: of its run or its submission.
-        mistakes, calibrations: where it was wrong, and how true its probabilities are; empty before the reveal.
-        confusion: what it said, by the class that samples have.
-        conduct: what it did that it should not.
-        reasons: some answers with what it said of them.
-        revealed: whether labels are public.
-        bundled: whether the quarter ranks nobody.
-    """
-
-    split: SplitKey
-    scale: Scale
-    by_period: Sequence[ScoreCell]
-    by_prompt: Sequence[ScoreCell]
-    standing: Standing | None = None
-    facts: SystemFacts | None = None
-    receipt: ReceiptRow | None = None
-    mistakes: Mistakes | None = None
-    confusion: Sequence[ConfusionCell] = ()
-    conduct: Sequence[ConductRow] = ()
-    reasons: Sequence[AnswerRow] = ()
-    calibrations: Sequence[tuple[CalibrationRow, Sequence[ReliabilityBin]]] = ()
-    revealed: bool = False
-    bundled: bool = False
-
-    @classmethod
-    def of(cls, board: Board, records: Records, split: SplitKey, result: ScoreCell) -> Self:
-        """Everything that the board has on the entry of a result."""
-        origin, bundled = result.entry.origin, board.is_bundled(split)
-        release = records.release(split)
-        return cls(
-            split=split,
-            scale=scale_of(records, split),
-            by_period=board.by_period(split, [result.entry])[result.entry],
-            by_prompt=board.by_prompt(split, result.entry),
-            standing=None if bundled else records.standings(split).get(origin),
-            facts=records.systems(split).get(origin),
-            receipt=records.receipt(split, origin),
-            mistakes=records.mistakes(split, origin),
-            confusion=records.confusion(split, origin),
-            conduct=records.conduct(split, origin),
-            reasons=records.reasons(split, origin),
-            calibrations=[(one, records.bins(split, one)) for one in records.calibrations(split, origin)],
-            revealed=release is not None and release.revealed,
-            bundled=bundled,
-        )
-
-
-def entry_page(result: ScoreCell, record: EntryRecord, links: Links) -> Html:
+def entry_page(board: Board, split: SplitKey, result: ScoreCell, links: Links) -> Html:
     """Everything below the page's title.
 
     Args:
+        board: what is known.
+        split: the task and quarter.
         result: the row that stands for the entry.
-        record: what else is known of it.
         links: where pages are.
     """
     said = "This quarter was written for the project, to try it out. It ranks nobody."
+    origin, scale, bundled = result.entry.origin, scale_of(board, split), board.is_bundled(split)
+    standing = None if bundled else board.standings(split).get(origin)
+    known = board.systems(split).get(origin)
+    by_period = board.by_period(split, [result.entry])[result.entry]
+    by_prompt = board.by_prompt(split, result.entry)
+    periods = [heading("By period", _NO_ANSWER), score_table("Period", by_period, scale)]
     return join(
         [
-            notice("Bundled sample.", said) if record.bundled else None,
-            _summary(result, record),
-            mistakes_section(record.mistakes, record.confusion, record.by_period, record.by_prompt, split=record.split,
-                             links=links, scale=record.scale, revealed=record.revealed)
-            if record.scale.classes or record.mistakes
-            else None,
-            conduct_section(record.conduct, record.split, links),
-            reasons_of_system(record.reasons, record.split, links),
-            *(() if is_frozen(record.split.edition) else _by_period(record)),
+            bundled_notice(said) if bundled else None,
+            _summary(result, scale, standing, known),
+            mistakes_section(board, split, by_period, by_prompt, links),
+            conduct_section(board.rows(ConductRow, split, origin=origin), split, links),
+            reasons_of_system(_reasons(board, split, origin), split, links),
+            *([] if is_frozen(split.edition) else periods),
             heading("By prompt", "The first row is the system's row on the leaderboard."),
-            score_table("Prompt", record.by_prompt, record.scale),
-            calibration_section(record.calibrations, revealed=record.revealed),
-            _receipt(record.receipt, record.split),
-            _run_record(record.facts),
+            score_table("Prompt", by_prompt, scale),
+            calibration_section(board, split, origin),
+            _receipt(board.first(ReceiptRow, split, origin=origin), split),
+            _run_record(known),
         ]
-    )  # fmt: skip
+    )
 
 
-def _by_period(record: EntryRecord) -> Sequence[Html]:
-    return heading("By period", _NO_ANSWER), score_table("Period", record.by_period, record.scale)
+def _reasons(board: Board, split: SplitKey, origin: str) -> list[AnswerRow]:
+    """The first of an entry's answers that come with a text, a ranking, a rationale or sources."""
+    said = (pl.col("rationale") != "") | (pl.col("sources").list.len() > 0)
+    more = pl.col("text").is_not_null() | pl.col("documents").is_not_null()
+    found = board.rows(AnswerRow, split, said | more, origin=origin)
+    return sorted(found, key=lambda row: (row.id, not row.headline, row.prompt))[:_MOST_REASONS]
 
 
-def _summary(result: ScoreCell, record: EntryRecord) -> Html:
-    entry, facts = result.entry, record.facts
-    score = result.headline
-    lines: list[tuple[str, Html | str]] = [
-        ("System", named(entry.name)),
-        ("Team", named(entry.team, 60)),
-        (record.scale.title, f"{score.value:.3f}, 95% interval {score.low:.3f} to {score.high:.3f} "
-                             f"({visible(result.method, 40)}; {result.n:,} samples in {result.clusters:,} "
-                             "clusters)"),
-        ("Rank", _rank(record.standing)),
-        ("Regime", "a rule without a language model" if entry.regime == "none" else named(entry.regime, 30)),
-        ("Lane", _LANES.get(entry.lane, visible(entry.lane, 30))),
-        ("No answer", f"{result.none:,} without a readable answer, {result.blocked:,} refused, of {result.n:,} judged"),
-        ("Judged", _judged(result, facts)),
-        ("Entered", _entered(facts)),
-        ("Cutoff", _cutoff(result, facts)),
-        ("Cost", _cost(facts)),
-    ]  # fmt: skip
-    if result.about:
-        lines.append(("In its makers' words", named(result.about, 2000)))
-    return el("dl", *(el("div", el("dt", term), el("dd", text)) for term, text in lines), class_="hf-facts")
+def _summary(result: ScoreCell, scale: Scale, standing: Standing | None, known: SystemFacts | None) -> Html:
+    entry, score = result.entry, result.headline
+    interval = (
+        f"{score.value:.3f}, 95% interval {score.low:.3f} to {score.high:.3f} ({visible(result.method, 40)}; "
+        f"{result.n:,} samples in {result.clusters:,} clusters)"
+    )
+    failed = f"; {known.failed:,} failed and are not among them" if known is not None and known.failed else ""
+    silent = f"{result.none:,} without a readable answer, {result.blocked:,} refused, of {result.n:,} judged"
+    return facts(
+        [
+            ("System", named(entry.name)),
+            ("Team", named(entry.team, 60)),
+            (scale.title, interval),
+            ("Rank", _rank(standing)),
+            ("Regime", "a rule without a language model" if entry.regime == "none" else named(entry.regime, 30)),
+            ("Lane", _LANES.get(entry.lane, visible(entry.lane, 30))),
+            ("No answer", silent),
+            ("Judged", f"{result.n:,} of {result.n_split:,} samples{failed}"),
+            ("Entered", _entered(known)),
+            ("Cutoff", _cutoff(result, known)),
+            ("Cost", _cost(known)),
+            ("In its makers' words", named(result.about, 2000) if result.about else None),
+        ]
+    )
 
 
 def _rank(standing: Standing | None) -> str:
@@ -173,34 +122,50 @@ def _rank(standing: Standing | None) -> str:
     )
 
 
-def _judged(result: ScoreCell, facts: SystemFacts | None) -> str:
-    failed = f"; {facts.failed:,} failed and are not among them" if facts is not None and facts.failed else ""
-    return f"{result.n:,} of {result.n_split:,} samples{failed}"
-
-
-def _entered(facts: SystemFacts | None) -> str:
-    if facts is None or not facts.entered:
+def _entered(known: SystemFacts | None) -> str:
+    if known is None or not known.entered:
         return "not known"
-    what = "the day its run started" if facts.manifest else "the day of its receipt"
-    return f"{visible(facts.entered, 10)}, {what}"
+    what = "the day its run started" if known.manifest else "the day of its receipt"
+    return f"{visible(known.entered, 10)}, {what}"
 
 
-def _cutoff(result: ScoreCell, facts: SystemFacts | None) -> Html:
+def _cutoff(result: ScoreCell, known: SystemFacts | None) -> Html | str:
     if result.knowledge_cutoff == "none":
-        return join([DASH])
-    mark = _CONTAMINATION.get(facts.contamination) if facts else None
+        return DASH
+    mark = _CONTAMINATION.get(known.contamination) if known else None
     return join([named(result.knowledge_cutoff, 30), f": {mark}" if mark else None])
 
 
-def _cost(facts: SystemFacts | None) -> str:
-    if facts is None or (facts.cost_usd is None and facts.tokens_in is None):
+def _cost(known: SystemFacts | None) -> str:
+    if known is None or (known.cost_usd is None and known.tokens_in is None):
         return "unknown"
-    cost = "price unknown" if facts.cost_usd is None else money(facts.cost_usd)
-    if facts.cost_usd and facts.judged:
-        cost += f", {money(facts.cost_usd / facts.judged)} a sample"
-    if facts.tokens_in is None:
+    cost = "price unknown" if known.cost_usd is None else money(known.cost_usd)
+    if known.cost_usd and known.judged:
+        cost += f", {money(known.cost_usd / known.judged)} a sample"
+    if known.tokens_in is None:
         return f"{cost}; tokens unknown"
-    return f"{cost}; {facts.tokens_in:,} tokens in, {facts.tokens_out or 0:,} out"
+    return f"{cost}; {known.tokens_in:,} tokens in, {known.tokens_out or 0:,} out"
+
+
+def conduct_section(rows: Sequence[ConductRow], split: SplitKey, links: Links) -> Html | None:
+    """A line for each kind of act that should not be, as far as the evaluator can see it; None where there is none."""
+    if not rows:
+        return None
+    columns: list[Column] = [("name", "What"), ("number", "Samples"), ("number", "Times"), ("name", "Such as")]
+    lines: list[list[Cell]] = []
+    for row in rows:
+        examples = []
+        for key, url in zip(row.examples, row.urls, strict=True):
+            way = inner_link(links.to("samples", split, sample=key), visible(key, 60))
+            examples.append(el("div", way, f" {visible(url, 120)}" if url else ""))
+        what = _CONDUCT.get(row.kind, visible(row.kind, 40))
+        lines.append([what, f"{row.samples:,} of {row.of:,}", f"{row.times:,}", join(examples)])
+    about = (
+        "What can be seen of how answers came about. A line is a reason to look, and no proof: what an agent does "
+        "outside its tools is not seen."
+    )
+    listed = table("What it did that it should not", columns, lines, "hf-confusion")
+    return join([heading("Conduct", about), scrolled(listed)])
 
 
 def _receipt(receipt: ReceiptRow | None, split: SplitKey) -> Html | None:
@@ -213,27 +178,27 @@ def _receipt(receipt: ReceiptRow | None, split: SplitKey) -> Html | None:
     )
     option = "" if split.kind == MAIN else f" --split {split.kind}"
     verify = (
-        el("code", f"hellofresh submission check {visible(place, 200)}{option}"),
         " prints the SHA-256 of that folder's content; it must be the one above. Content that was changed after "
-        "its receipt is not scored.",
+        "its receipt is not scored."
     )
-    lines: list[tuple[str, tuple[Html | str, ...]]] = [
-        ("Content", (el("code", visible(receipt.sha256, 64)), " (SHA-256)")),
-        ("Received", (visible(receipt.received, 30), f", by {visible(receipt.code, 80)}")),
-        ("Receipts before", (before,)),
-        ("Tasks", (visible(receipt.tasks, 200),)),
-        ("To verify", verify),
-    ]
-    listed = el("dl", *(el("div", el("dt", term), el("dd", *text)) for term, text in lines), class_="hf-facts")
-    return join([heading("Receipt", "Issued when the predictions were received; only predictions received before "
-                                    "the deadline count."),
-                 listed])  # fmt: skip
+    command = el("code", f"hellofresh submission check {visible(place, 200)}{option}")
+    listed = facts(
+        [
+            ("Content", join([el("code", visible(receipt.sha256, 64)), " (SHA-256)"])),
+            ("Received", f"{visible(receipt.received, 30)}, by {visible(receipt.code, 80)}"),
+            ("Receipts before", before),
+            ("Tasks", visible(receipt.tasks, 200)),
+            ("To verify", join([command, verify])),
+        ]
+    )
+    said = "Issued when the predictions were received; only predictions received before the deadline count."
+    return join([heading("Receipt", said), listed])
 
 
-def _run_record(facts: SystemFacts | None) -> Html | None:
+def _run_record(known: SystemFacts | None) -> Html | None:
     """The run's own record, for whoever wants to repeat it."""
-    if facts is None or not facts.manifest:
+    if known is None or not known.manifest:
         return None
-    text = json.dumps(json.loads(facts.manifest), indent=2, ensure_ascii=True, sort_keys=True)
+    text = json.dumps(json.loads(known.manifest), indent=2, ensure_ascii=True, sort_keys=True)
     said = "What the run was made of: model, regime, prompts and samples with their hashes."
     return join([heading("Record of the run", said), el("details", el("summary", "run.json"), el("pre", text))])

@@ -1,30 +1,20 @@
-"""Plain texts without markup: names of tasks, quarters and entries, days and sums of money."""
+"""Plain texts without markup: names of tasks, quarters and entries, days, sums of money, and addresses of pages."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass
 from datetime import date
 from functools import lru_cache
+from typing import Protocol
+from urllib.parse import urlencode
 
 from hellofresh.core.editions import is_edition
 from hellofresh.tasks import TASKS, Track
+from hellofresh.tasks.samples import MAIN
 from leaderboard.components.markup import visible
-from leaderboard.data.tables import Board, BoardEntry, SplitKey
-
-__all__ = [
-    "EVERY",
-    "day",
-    "duration",
-    "edition_choice",
-    "entry_label",
-    "is_frozen",
-    "money",
-    "quarter_title",
-    "task_order",
-    "task_title",
-    "track_title",
-]
+from leaderboard.data.board import Board, BoardEntry, SplitKey
 
 _TRACKS: Mapping[Track, str] = {
     "decisions": "Decisions", "statements": "Statements", "responses": "Responses", "retrieval": "Retrieval",
@@ -99,3 +89,21 @@ def money(dollars: float) -> str:
     if dollars == 0 or dollars >= 1:
         return f"${dollars:,.2f}"
     return f"${dollars:.{1 - math.floor(math.log10(dollars))}f}"
+
+
+class Links(Hashable, Protocol):
+    """Addresses of pages, relative to the page that they stand on."""
+
+    def to(self, page: str, split: SplitKey, **choices: str) -> str | None:
+        """The page of this path, about a split and what was chosen there; None where there is no such page."""
+
+
+@dataclass(frozen=True, slots=True)
+class SiteLinks:
+    """Addresses on the live site, whose pages lie side by side; the leaderboard is at its root."""
+
+    def to(self, page: str, split: SplitKey, **choices: str) -> str:
+        """See `Links`."""
+        lane = {} if split.kind == MAIN else {"lane": split.kind}
+        query = urlencode({"task": split.task, "edition": split.edition, **lane, **choices})
+        return f"./{'' if page == 'leaderboard' else page}?{query}"

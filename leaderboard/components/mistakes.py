@@ -1,71 +1,71 @@
-"""Where an entry fails: what it said by class, its weakest periods and prompts, and who did better."""
+"""Where an entry fails: what it said by class, its weakest periods and prompts, and how true its probabilities are."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Sequence
 
-from hellofresh.results.board.schema import NO_ANSWER, REFUSED, ConfusionCell, Mistakes
-from leaderboard.components.links import Links
+from hellofresh.results.board.schema import NO_ANSWER, REFUSED, CalibrationRow, ConfusionCell, Mistakes, ReliabilityBin
+from leaderboard.components.charts import reliability_plot
+from leaderboard.components.labels import Links
 from leaderboard.components.markup import DASH, Html, el, inner_link, join, named, visible
-from leaderboard.components.pieces import cell, heading, metric_cell, table
-from leaderboard.components.scale import Scale, class_names
-from leaderboard.data.tables import ScoreCell, SplitKey
-
-__all__ = ["mistakes_section"]
+from leaderboard.components.pieces import heading
+from leaderboard.components.scale import Scale, class_names, scale_of
+from leaderboard.components.tables import Cell, Column, facts, score, scrolled, table
+from leaderboard.data.board import Board, ScoreCell, SplitKey
 
 _WEAKEST = 3
+_CHOSEN = "chosen"
+"""Where calibration is about the chosen class, whichever that is."""
+_EXPLAINED = (
+    "When it says 80%, is it right in 80 of 100 cases? Samples are binned by the stated probability; each dot is "
+    "the share of them that came true, the band its 95% interval. On the diagonal the system is well calibrated."
+)
 
 
 def mistakes_section(
-    found: Mistakes | None,
-    cells: Sequence[ConfusionCell],
+    board: Board,
+    split: SplitKey,
     by_period: Sequence[ScoreCell],
     by_prompt: Sequence[ScoreCell],
-    *,
-    split: SplitKey,
     links: Links,
-    scale: Scale,
-    revealed: bool,
-) -> Html:
-    """The section on one entry.
+) -> Html | None:
+    """The section on one entry; None where nothing is chosen, so that nothing can be mistaken.
 
     Args:
-        found: its mistakes, None where they are not known.
-        cells: what it said, by the class that samples have.
-        by_period, by_prompt: its scores; the first prompt stands for it.
+        board: what is known.
         split: of which task and quarter.
+        by_period, by_prompt: its scores; the first prompt stands for it.
         links: where pages are.
-        scale: of its scores.
-        revealed: whether the quarter's labels are public.
     """
-    title = "Where it fails"
+    title, scale, origin = "Where it fails", scale_of(board, split), by_prompt[0].entry.origin
+    found, cells = board.first(Mistakes, split, origin=origin), board.rows(ConfusionCell, split, origin=origin)
     if found is None:
+        revealed = board.is_revealed(split)
         said = "The board does not hold its answers." if revealed else "Shown once the labels are revealed."
-        return join([heading(title), el("p", said)])
+        return join([heading(title), el("p", said)]) if scale.classes else None
     weak = [_weakest("period", by_period, scale), _weakest("prompt", by_prompt[1:], scale)]
     return join(
         [
             heading(title),
-            _sentence(found, split, links),
+            _sentence(found, links.to("samples", split, wrong=found.origin)),
             _confusion(cells, split),
-            _by_class(cells, next(iter(by_prompt), None), scale),
+            _by_class(cells, by_prompt[0], scale),
             el("ul", *(el("li", line) for line in weak if line)) if any(weak) else None,
         ]
     )
 
 
-def _sentence(found: Mistakes, split: SplitKey, links: Links) -> Html:
+def _sentence(found: Mistakes, address: str | None) -> Html:
     if not found.wrong:
         return el("p", f"Nowhere: it was right on all {found.n:,} samples.")
-    address = links.wrong_samples(split, found.origin)
     see = inner_link(address, "See these samples") if address is not None else None
     share = f"It was wrong on {found.wrong:,} of {found.n:,} samples ({found.wrong / found.n:.0%}). "
-    if not found.compared:
-        return el("p", share, see, "." if see else None)
-    others = (
-        f"On {found.others_right:,} of the {found.compared:,} that other ranked systems judged too "
-        f"({found.others_right / found.compared:.0%}) more than half of them were right. "
-    )
+    others = None
+    if found.compared:
+        others = (
+            f"On {found.others_right:,} of the {found.compared:,} that other ranked systems judged too "
+            f"({found.others_right / found.compared:.0%}) more than half of them were right. "
+        )
     return el("p", share, others, see, "." if see else None)
 
 
@@ -76,40 +76,31 @@ def _confusion(cells: Sequence[ConfusionCell], split: SplitKey) -> Html:
     heads = [(label, f"It said {name}") for label, name in enumerate(names)]
     heads = [*reversed(heads), (NO_ANSWER, "No answer"), (REFUSED, "Blocked")]
     counts = {(cell.label, cell.said): cell.samples for cell in cells}
-    columns = [("name", "Truth"), *(("number", head) for _, head in heads), ("number", "Right")]
-    rows = (_row(label, names[label], heads, counts) for label in reversed(range(len(names))))
-    body = el("tbody", *rows, role="rowgroup")
-    square = table("Its answers, by the class that samples have", columns, [body], "hf-confusion")
-    return el("div", square, class_="hf-scroll")
+    columns: list[Column] = [("name", "Truth"), *(("number", head) for _, head in heads), ("number", "Right")]
+    rows = []
+    for label in reversed(range(len(names))):
+        found = {said: counts.get((label, said), 0) for said, _ in heads}
+        whole = sum(found.values())
+        said = (el("strong", f"{found[k]:,}") if k == label else f"{found[k]:,}" for k, _ in heads)
+        share = f"{found[label] / whole:.0%}" if whole else DASH
+        rows.append([(named(names[label], 60), f"{whole:,} samples"), *said, share])
+    return scrolled(table("Its answers, by the class that samples have", columns, rows, "hf-confusion"))
 
 
-def _row(label: int, name: str, heads: Sequence[tuple[int, str]], counts: Mapping[tuple[int, int], int]) -> Html:
-    found = {said: counts.get((label, said), 0) for said, _ in heads}
-    whole = sum(found.values())
-    share = f"{found[label] / whole:.0%}" if whole else DASH
-    cells = (cell(head, el("strong", f"{found[said]:,}") if said == label else f"{found[said]:,}")
-             for said, head in heads)  # fmt: skip
-    return el("tr", cell("Truth", named(name, 60), f"{whole:,} samples", "name"), *cells, cell("Right", share),
-              role="row")  # fmt: skip
-
-
-def _by_class(cells: Sequence[ConfusionCell], result: ScoreCell | None, scale: Scale) -> Html | None:
+def _by_class(cells: Sequence[ConfusionCell], result: ScoreCell, scale: Scale) -> Html | None:
     """The metrics of each class with their intervals, and how many samples have it; None where there are none."""
-    if result is None or not scale.by_class:
+    if not scale.by_class:
         return None
     support = {label: sum(cell.samples for cell in cells if cell.label == label) for label in range(len(scale.classes))}
     kinds = list(dict.fromkeys(title.partition(": ")[0] for _, title in scale.by_class))
     values = {title: result.metric(name) for name, title in scale.by_class}
     rows = (
-        el("tr", cell("Class", named(name, 60), None, "name"),
-           *(metric_cell(kind, values.get(f"{kind}: {name}")) for kind in kinds),
-           cell("Support", f"{support[label]:,}"), role="row")
+        [named(name, 60), *(score(values.get(f"{kind}: {name}")) for kind in kinds), f"{support[label]:,}"]
         for label, name in reversed(list(enumerate(scale.classes)))
-    )  # fmt: skip
-    columns = [("name", "Class"), *(("number", kind) for kind in kinds), ("number", "Support")]
-    body = el("tbody", *rows, role="rowgroup")
-    scores = table("Scores of each class", columns, [body], "hf-confusion")
-    return join([el("h3", "Scores of each class"), el("div", scores, class_="hf-scroll")])
+    )
+    columns: list[Column] = [("name", "Class"), *(("number", kind) for kind in kinds), ("number", "Support")]
+    title = "Scores of each class"
+    return join([el("h3", title), scrolled(table(title, columns, rows, "hf-confusion"))])
 
 
 def _weakest(what: str, results: Sequence[ScoreCell], scale: Scale) -> str | None:
@@ -129,3 +120,75 @@ def _weakest(what: str, results: Sequence[ScoreCell], scale: Scale) -> str | Non
 def _one(what: str, result: ScoreCell) -> str:
     score = result.headline
     return f"{visible(str(getattr(result, what)), 40)} with {score.value:.2f} ({score.low:.2f} to {score.high:.2f})"
+
+
+def calibration_section(board: Board, split: SplitKey, origin: str) -> Html:
+    """Whether an entry's stated probabilities are true: a reliability plot with its table, Brier score and ECE."""
+    if not board.is_revealed(split):
+        return join([heading("Calibration"), el("p", "Shown once the labels are revealed.")])
+    found = sorted(
+        board.rows(CalibrationRow, split, origin=origin),
+        key=lambda row: (not row.headline, row.prompt, row.subject != _CHOSEN, row.subject),
+    )
+    if not found:
+        return join([heading("Calibration"), el("p", "It states no probabilities.")])
+    first = found[0]
+    if first.brier is None:
+        said = f"It states probabilities on {first.n:,} samples, too few to judge its calibration."
+        return join([heading("Calibration"), el("p", said)])
+    bins = board.rows(ReliabilityBin, split, origin=origin, prompt=first.prompt, subject=first.subject)
+    drawn = el("div", reliability_plot(bins), _bin_table(bins, first.subject), class_="hf-beside")
+    few = el("p", "There are too few clusters of samples for reliable intervals.") if first.few_clusters else None
+    prompts = _prompts(found) if len(found) > 1 else None
+    return join([heading("Calibration", _EXPLAINED), _figures(first), few, drawn, prompts])
+
+
+def _figures(found: CalibrationRow) -> Html:
+    about = f"of {_subject(found.subject)}, in {found.clusters:,} clusters; prompt: {found.prompt}"
+    brier = "the mean squared error of the probabilities; always saying 50% gives 0.25"
+    ece = "the mean distance from the diagonal; it cannot be below 0, so chance pushes it up"
+    lines = [
+        ("Brier score", _limits(found.brier, found.brier_low, found.brier_high), brier),
+        ("ECE", _limits(found.ece, found.ece_low, found.ece_high), ece),
+        ("Stated on", f"{found.n:,} samples", about),
+    ]
+    return facts((term, join([value, el("small", f" {what}.")])) for term, value, what in lines)
+
+
+def _subject(name: str) -> str:
+    """Whose probability is judged."""
+    return "the chosen answer" if name == _CHOSEN else f"“{name}”"
+
+
+def _limits(value: float | None, low: float | None, high: float | None) -> str:
+    return DASH if value is None or low is None or high is None else f"{value:.3f} ({low:.3f} to {high:.3f})"
+
+
+def _bin_table(bins: Sequence[ReliabilityBin], subject: str) -> Html:
+    share = "Was right" if subject == _CHOSEN else f"Was {subject}"
+    rows: Iterable[list[Cell]] = (
+        [f"{step.confidence:.0%}", (f"{step.share:.0%}", f"{step.low:.0%}{DASH}{step.high:.0%}"), f"{step.n:,}"]
+        for step in bins
+    )
+    columns = [("number", "It said"), ("number", share), ("number", "Samples")]
+    return table("Stated probabilities and what came true", columns, rows, "hf-bins")
+
+
+def _prompts(found: Sequence[CalibrationRow]) -> Html:
+    """The figures of all prompts."""
+    rows = (
+        [
+            (named(one.prompt, 60), _subject(one.subject)),
+            _cell(one.brier, one.brier_low, one.brier_high),
+            _cell(one.ece, one.ece_low, one.ece_high),
+            f"{one.n:,}",
+        ]
+        for one in found
+    )
+    columns = [("name", "Prompt"), ("number", "Brier score"), ("number", "ECE"), ("number", "Samples")]
+    listed = table("Calibration by prompt", columns, rows, "hf-prompts")
+    return el("details", el("summary", "Every prompt and class"), listed)
+
+
+def _cell(value: float | None, low: float | None, high: float | None) -> Cell:
+    return DASH if value is None or low is None or high is None else (f"{value:.3f}", f"{low:.2f}{DASH}{high:.2f}")

@@ -1,51 +1,54 @@
-"""What a quarter asks and when the next one opens; and all quarters on one scale."""
+"""What an edition asks: a quarter and its calendar, its prospective samples, a frozen data set, and all quarters."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime
 
-from hellofresh.core.clock import now
-from hellofresh.core.quarters import Quarter
-from hellofresh.results.board.schema import OverQuartersRow
+from hellofresh.core.quarters import Quarter, parse_utc
+from hellofresh.results.board.schema import DatasetRow, LabelCount, OverQuartersRow, Prospect
 from hellofresh.tasks import TASKS
-from leaderboard.components.charts import interval_bar, interval_scale
-from leaderboard.components.labels import day
-from leaderboard.components.markup import DASH, Html, el, join, named, visible
-from leaderboard.components.pieces import cell, heading, metric_cell, notice, table
-from leaderboard.components.scale import Scale, class_names, plain_scale
-from leaderboard.components.standings import LANES, Value, or_dash
-from leaderboard.data.records import Records
-from leaderboard.data.tables import Board, MetricValue, SplitKey
-
-__all__ = ["FEWEST_QUARTERS", "every_quarter", "fixed_rows", "introduction", "next_days", "plain_fixed", "too_few"]
+from hellofresh.tasks.samples import PROSPECTIVE
+from leaderboard.components.charts import interval_bar
+from leaderboard.components.labels import Links, day
+from leaderboard.components.markup import DASH, Html, el, inner_link, join, link, named, visible
+from leaderboard.components.pieces import bundled_notice, heading, notice
+from leaderboard.components.scale import Scale, class_name, class_names, plain_scale
+from leaderboard.components.standings import headline_columns, regime_cell
+from leaderboard.components.tables import Cell, Column, Value, facts, score, table
+from leaderboard.data.board import Board, Days, MetricValue, SplitKey
 
 FEWEST_QUARTERS = 5
 """Quarters are the clusters of a score over all quarters: of fewer, an interval says nothing."""
 
 
-def next_days(board: Board, records: Records, task: str, moment: datetime | None = None) -> Html | None:
+def next_days(board: Board, task: str, moment: datetime | None) -> Html | None:
     """When the next quarter opens, and until when the open one takes predictions.
 
     Args:
-        board, records: where the days are.
+        board: where the days are.
         task: whose quarters.
-        moment: as seen from when; now if None.
+        moment: as seen from when; None on a page that must not depend on the time, which tells of the latest quarter as
+            the board knows it, revealed or not.
     """
-    found = [(split, records.days(split)) for split in board.splits if split.task == task]
-    latest = max(((split, days) for split, days in found if days), key=lambda item: item[1].opens, default=None)
-    if latest is None:
+    found = [(split, days) for split in board.splits if split.task == task and (days := board.days(split))]
+    if not found:
         return None
-    split, days = latest
-    moment, following = moment or now(), Quarter.parse(split.edition).next()
-    parts = [f"{split.edition} accepts predictions until {day(days.deadline)}."] if moment < days.deadline else []
-    soon = "opens" if moment < days.reveals else "was to open"
-    return el("p", " ".join([*parts, f"The next quarter, {following}, {soon} on {day(days.reveals)}."]),
-              class_="hf-days")  # fmt: skip
+    split, days = max(found, key=lambda item: item[1].opens)
+    seen = moment or (days.reveals if board.is_revealed(split) else days.opens)
+    parts = [f"{split.edition} accepts predictions until {day(days.deadline)}."] if seen < days.deadline else []
+    soon = "opens" if seen < days.reveals else "was to open"
+    parts.append(f"The next quarter, {Quarter.parse(split.edition).next()}, {soon} on {day(days.reveals)}.")
+    return el("p", " ".join(parts), class_="hf-days")
 
 
 def introduction(board: Board, split: SplitKey) -> Html:
-    """What the task asks, of how many samples, and whether the quarter is real."""
+    """What the task asks, of how many samples, and whether they are real, frozen or prospective."""
+    if split.kind == PROSPECTIVE:
+        return _prospective(board, split)
+    dataset = board.first(DatasetRow, split)
+    if dataset is not None:
+        return _frozen(board, split, dataset)
     samples = sum(balance.taken for balance in board.balance(split))
     task, names = TASKS.get(split.task), class_names(split.task)[::-1]
     two = f"half of them {names[0]}, half {names[-1]}"
@@ -53,16 +56,132 @@ def introduction(board: Board, split: SplitKey) -> Html:
     has_classes = task is not None and bool(task.classes)
     number = f"{samples:,} samples, {shares}." if has_classes else f"{samples:,} samples."
     question = (el("strong", task.question), f" {number}") if task else (f"{samples:,} samples.",)
-    bundled = notice(
-        "Bundled sample.",
-        "This quarter was written for the project, so that everything can be tried. It ranks nobody.",
+    said = "This quarter was written for the project, so that everything can be tried. It ranks nobody."
+    return join([el("p", *question, class_="hf-question"), bundled_notice(said) if board.is_bundled(split) else None])
+
+
+def _frozen(board: Board, split: SplitKey, dataset: DatasetRow) -> Html:
+    """What a frozen edition asks, of how many samples of each class, and since when."""
+    labels, task = board.rows(LabelCount, split), TASKS.get(split.task)
+    total = sum(row.samples for row in labels)
+    shares = ", ".join(f"{row.samples:,} {visible(class_name(split.task, row.label), 60)}" for row in labels)
+    asked: list[Html | str] = [el("strong", task.question), " "] if task else []
+    name = visible(dataset.name, 200)
+    of = f"All {total:,} samples of {name}: {shares}. " if labels else f"Samples of {name}. "
+    version = f"version {_version(split)}, content {dataset.content[:12]}, {visible(dataset.licence, 80)}."
+    about = el("p", *asked, of, el("small", f"Frozen data set, {version}"), class_="hf-question")
+    return join([about, contamination_notice(board, split)])
+
+
+def _version(split: SplitKey) -> str:
+    return visible(split.edition.partition("@")[2], 60)
+
+
+def dataset_section(board: Board, split: SplitKey) -> Html | None:
+    """Version, content, licence and label counts of a frozen edition; None for a quarter."""
+    dataset = board.first(DatasetRow, split)
+    if dataset is None:
+        return None
+    lines: list[tuple[str, Html | str]] = [
+        ("Data set", link(dataset.address, visible(dataset.name, 200))),
+        ("Version", _version(split)),
+        ("Content", el("code", visible(dataset.content, 64))),
+        ("Licence", visible(dataset.licence, 200)),
+        ("Public since", day(parse_utc(f"{dataset.published}T00:00:00Z"))),
+    ]
+    rows = (
+        [visible(class_name(split.task, row.label), 60), f"{row.samples:,}"] for row in board.rows(LabelCount, split)
     )
-    return join([el("p", *question, class_="hf-question"), bundled if board.is_bundled(split) else None])
+    counted = table("Samples of each class", [("name", "Class"), ("number", "Samples")], rows, "hf-small")
+    said = (
+        "All rows are kept, with the skew that they have. The content is a SHA-256 of samples and labels: another "
+        "content needs another version."
+    )
+    return el("section", heading("Frozen data set", said), facts(lines), counted, contamination_notice(board, split))
 
 
-def fixed_rows(records: Records, task: str) -> list[OverQuartersRow]:
+def contamination_notice(board: Board, split: SplitKey) -> Html | None:
+    """That contamination of a frozen edition is possible, and since when; None for a quarter."""
+    dataset = board.first(DatasetRow, split)
+    if dataset is None:
+        return None
+    since = day(parse_utc(f"{dataset.published}T00:00:00Z"))
+    return notice(
+        "Contamination is possible.",
+        f"This data set and its labels have been public since {since}. Models that were trained later may have seen "
+        "them, so a high score proves little.",
+    )
+
+
+def prospect_of(board: Board, split: SplitKey) -> Prospect | None:
+    """What became of the quarter's prospective samples, None where it has none."""
+    return board.first(Prospect, split._replace(kind=PROSPECTIVE))
+
+
+def _prospective(board: Board, split: SplitKey) -> Html:
+    """How many samples nobody had decided, when they were published, due and resolved."""
+    prospect, days, task = prospect_of(board, split), board.days(split), TASKS.get(split.task)
+    question = el("strong", task.question) if task else None
+    if prospect is None:
+        return el("p", question, " Prospective samples.", class_="hf-question")
+    found = f" ({outcomes(prospect, split.task)})" if task else ""
+    parts = (
+        question,
+        f" {prospect.drawn:,} samples that were undecided when they were published",
+        f" on {day(days.opens)}; predictions were due before {day(days.deadline)}" if days else "",
+        f". {prospect.decided:,} were decided by {day(parse_utc(prospect.resolved))}{found}."
+        if prospect.resolved
+        else ".",
+        " No system can have seen an outcome.",
+    )
+    apart = (
+        "These samples differ from those of the main table: do not compare ranks or scores of the two tables. "
+        "Labels are not balanced here."
+    )
+    return join([el("p", *parts, class_="hf-question"), el("p", el("small", apart))])
+
+
+def outcomes(prospect: Prospect, task: str) -> str:
+    """How many of the decided samples have label 1; of more than two classes, how many have each."""
+    counts = prospect.outcomes or (0, 0)
+    if len(counts) == 2:
+        return f"{counts[1]:,} of them {class_name(task, 1)}"
+    return ", ".join(f"{counts[label]:,} {class_name(task, label)}" for label in reversed(range(len(counts))))
+
+
+def prospective_hint(board: Board, split: SplitKey, links: Links, moment: datetime | None) -> Html | None:
+    """On the main table, that there is another one for samples that nobody had decided, or will be.
+
+    Args:
+        board: where both are.
+        split: of the main table.
+        links: where pages are.
+        moment: as seen from when; None on a page that must not depend on the time, which tells of a finished one only.
+    """
+    others, prospect = split._replace(kind=PROSPECTIVE), prospect_of(board, split)
+    if prospect is None or split.kind == PROSPECTIVE:
+        return None
+    if board.has_scores(others):
+        said = f" has {prospect.decided:,} samples that were undecided when systems predicted them."
+        address = links.to("leaderboard", others)
+        return el("p", inner_link(address, "A prospective table"), said, class_="hf-days")
+    days = board.days(others)
+    if days is None or moment is None:
+        return None
+    state = _state(prospect, days, moment)
+    said = f"Prospective lane: {prospect.drawn:,} samples that were undecided at publication {state}."
+    return el("p", said, class_="hf-days")
+
+
+def _state(prospect: Prospect, days: Days, moment: datetime) -> str:
+    if moment < days.deadline:
+        return f"accept predictions until {day(days.deadline)}"
+    return "have been decided since; nobody predicted them" if prospect.resolved else "wait for decisions"
+
+
+def fixed_rows(board: Board, task: str) -> list[OverQuartersRow]:
     """All systems over all real quarters; those of the bundled sample only where there is nothing else."""
-    return records.fixed(task, bundled=False) or records.fixed(task, bundled=True)
+    return board.fixed(task, bundled=False) or board.fixed(task, bundled=True)
 
 
 def too_few(rows: Sequence[OverQuartersRow]) -> Html | None:
@@ -74,13 +193,10 @@ def too_few(rows: Sequence[OverQuartersRow]) -> Html | None:
     return el("p", f"{said}; so far there {'is' if quarters == 1 else 'are'} {quarters or 'none'}.")
 
 
-def every_quarter(rows: Sequence[OverQuartersRow], task: str, *, bundled: bool) -> Html:
+def every_quarter(board: Board, task: str) -> Html:
     """The table over all quarters, and how it was made."""
-    scale = plain_scale(task)
-    said = notice(
-        "Bundled sample.",
-        "These quarters were written for the project, so that everything can be tried. They rank nobody.",
-    )
+    scale, rows = plain_scale(task), fixed_rows(board, task)
+    said = "These quarters were written for the project, so that everything can be tried. They rank nobody."
     explained = (
         f"{scale.title} that each system would have in the mean of the quarters here ({rows[0].of_quarters} so far): a "
         "model with an effect for every system and every quarter takes out that quarters differ in how hard they are. "
@@ -90,38 +206,40 @@ def every_quarter(rows: Sequence[OverQuartersRow], task: str, *, bundled: bool) 
     doubt = rows[0].additivity_p
     if doubt is not None and doubt < 0.05:
         explained += f" Careful: systems differ from quarter to quarter by more than chance (p = {doubt:.3f})."
-    bodies = [el("tbody", *(_fixed_row(row, scale) for row in rows), role="rowgroup")]
-    columns: list[tuple[str, Html | str]] = [
-        ("name", "System"), ("number", scale.title), ("drawn", interval_scale(scale)), ("number", "Quarters"),
-        ("text", "Regime"), ("text", "Latest"),
-    ]  # fmt: skip
-    body = table("Systems over all quarters", columns, bodies, "hf-standings")
-    return join([said if bundled else None, heading("All quarters", explained), body])
+    columns: list[Column] = [("name", "System"), *headline_columns(scale), ("number", "Quarters")]
+    columns += [("text", "Regime"), ("text", "Latest")]
+    body = table("Systems over all quarters", columns, (_fixed_row(row, scale) for row in rows), "hf-standings")
+    bundled = not board.fixed(task, bundled=False)
+    return join([bundled_notice(said) if bundled else None, heading("All quarters", explained), body])
 
 
 def plain_fixed(row: OverQuartersRow, task: str) -> dict[str, Value]:
     """A row for downloads."""
-    known = TASKS.get(task)
-    name = known.headline.name if known else "score"
+    name = TASKS[task].headline.name if task in TASKS else "score"
     return {
-        "task": task, "system": row.system, "team": row.team, "regime": row.regime, "lane": row.lane, name: row.score,
-        f"{name}_low": row.low, f"{name}_high": row.high, "quarters": row.quarters, "of_quarters": row.of_quarters,
+        "task": task,
+        "system": row.system,
+        "team": row.team,
+        "regime": row.regime,
+        "lane": row.lane,
+        name: row.score,
+        f"{name}_low": row.low,
+        f"{name}_high": row.high,
+        "quarters": row.quarters,
+        "of_quarters": row.of_quarters,
         "reason": row.reason or None,
-    }  # fmt: skip
+    }
 
 
-def _fixed_row(row: OverQuartersRow, scale: Scale) -> Html:
-    score, drawn = cell(scale.title, DASH, visible(row.reason, 120)), None
+def _fixed_row(row: OverQuartersRow, scale: Scale) -> Sequence[Cell]:
+    shown: tuple[Cell, Cell] = (DASH, visible(row.reason, 120)), None
     if row.score is not None and row.low is not None and row.high is not None:
         value = MetricValue(scale.title, row.score, row.low, row.high)
-        score, drawn = metric_cell(scale.title, value), interval_bar(value, scale)
-    return el(
-        "tr",
-        cell("System", named(row.system), named(row.team, 60), "name"),
-        score,
-        el("td", drawn, class_="hf-drawn", role="cell"),
-        cell("Quarters", str(row.quarters), f"of {row.of_quarters}"),
-        cell("Regime", or_dash(row.regime), LANES.get(row.lane, visible(row.lane, 20)), "text"),
-        cell("Latest", visible(row.latest, 10), None, "text"),
-        role="row",
-    )
+        shown = score(value), interval_bar(value, scale)
+    return [
+        (named(row.system), named(row.team, 60)),
+        *shown,
+        (str(row.quarters), f"of {row.of_quarters}"),
+        regime_cell(row.regime, row.lane),
+        visible(row.latest, 10),
+    ]

@@ -7,9 +7,8 @@ from collections.abc import Iterable, Sequence
 from hellofresh.judging.classifiers import SMOKE_TEST
 from hellofresh.results.board.schema import JudgeRow, RatedResponse, RatedRow
 from leaderboard.components.markup import DASH, Html, el, join, link, named, visible
-from leaderboard.components.pieces import cell, heading, notice, table
-
-__all__ = ["JUDGES", "JUDGES_LEDE", "RATED_LEDE", "judge_tables", "part_title", "rated_table", "side_by_side"]
+from leaderboard.components.pieces import heading, notice
+from leaderboard.components.tables import Cell, table
 
 RATED_LEDE = "What systems wrote, judged by people, models and classifiers, criterion by criterion."
 JUDGES_LEDE = "Models, classifiers and rules that judge responses, beside the people whose place they would take."
@@ -31,33 +30,18 @@ def part_title(part: str, value: str) -> str:
 def rated_table(rows: Sequence[RatedRow]) -> Html:
     """Systems on one criterion, on one part of the samples."""
     first = rows[0]
-    columns = (
-        ("rank", "Rank"), ("name", "System"), ("number", "Mean"), ("number", "Rank interval"),
-        ("number", "Tie group"), ("number", "Rated"),
-    )  # fmt: skip
-    lines = [_rated_line(row) for row in rows]
+    columns = [("number", "Rank"), ("name", "System"), ("number", "Mean"), ("number", "Rank interval")]
+    columns += [("number", "Tie group"), ("number", "Rated")]
+    lines: list[list[Cell]] = []
+    for row in rows:
+        ranked = row.rank is not None and row.validated
+        shown = [str(row.rank), f"{row.rank_low}{DASH}{row.rank_high}", str(row.tie_group)] if ranked else [DASH] * 3
+        mean = f"{row.mean:.2f}", f"{row.low:.2f}{DASH}{row.high:.2f}"
+        lines.append([shown[0], named(row.system), mean, *shown[1:], f"{row.n:,}"])
     words = f"{first.definition} From {first.worst:g} (the worst) to {first.best:g}."
-    warned = None
-    if not first.validated:
-        warned = notice(
-            "Not validated.", "These judges do not order responses as people do often enough to rank systems."
-        )
-    body = el("tbody", *lines, role="rowgroup")
-    return join([heading(first.title, words), warned, table(first.title, columns, [body], "hf-rated")])
-
-
-def _rated_line(row: RatedRow) -> Html:
-    ranked = row.rank is not None and row.validated
-    return el(
-        "tr",
-        cell("Rank", str(row.rank) if ranked else DASH),
-        cell("System", named(row.system), kind="name"),
-        cell("Mean", f"{row.mean:.2f}", f"{row.low:.2f}{DASH}{row.high:.2f}"),
-        cell("Rank interval", f"{row.rank_low}{DASH}{row.rank_high}" if ranked else DASH),
-        cell("Tie group", str(row.tie_group) if ranked else DASH),
-        cell("Rated", f"{row.n:,}"),
-        role="row",
-    )
+    said = "These judges do not order responses as people do often enough to rank systems."
+    warned = None if first.validated else notice("Not validated.", said)
+    return join([heading(first.title, words), warned, table(first.title, columns, lines, "hf-rated")])
 
 
 def side_by_side(responses: Sequence[RatedResponse]) -> Html:
@@ -105,31 +89,27 @@ def judge_tables(rows: Sequence[JudgeRow]) -> Html:
 
 def _judge_table(judge: str, rows: Sequence[JudgeRow]) -> Html:
     """One judge beside people, criterion by criterion."""
-    columns = (
-        ("name", "Criterion"), ("number", "Pairs as people"), ("number", "Kappa"), ("number", "People's own"),
-        ("number", "Spearman"), ("number", "Rated by both"), ("text", "May rank"),
-    )  # fmt: skip
-    body = el("tbody", *map(_judge_line, rows), role="rowgroup")
+    numbers = ("Pairs as people", "Kappa", "People's own", "Spearman", "Rated by both")
+    columns = [("name", "Criterion"), *(("number", name) for name in numbers), ("text", "May rank")]
+    smoke = notice("A smoke test.", "It shows that judging works, and never ranks.") if judge == SMOKE_TEST else None
     return join(
         [
             heading(visible(judge), _KINDS.get(rows[0].kind, visible(rows[0].kind))),
-            notice("A smoke test.", "It shows that judging works, and never ranks.") if judge == SMOKE_TEST else None,
-            table(f"{visible(judge)} beside people", columns, [body], "hf-judges"),
+            smoke,
+            table(f"{visible(judge)} beside people", columns, map(_judge_line, rows), "hf-judges"),
         ]
     )
 
 
-def _judge_line(row: JudgeRow) -> Html:
+def _judge_line(row: JudgeRow) -> list[Cell]:
     accuracy = DASH if row.accuracy is None else f"{row.accuracy:.0%}"
     limits = None if row.accuracy_low is None else f"{row.accuracy_low:.0%}{DASH}{row.accuracy_high:.0%}"
-    return el(
-        "tr",
-        cell("Criterion", visible(row.title), kind="name"),
-        cell("Pairs as people", accuracy, limits),
-        cell("Kappa", f"{row.kappa:.2f}", f"{row.kappa_low:.2f}{DASH}{row.kappa_high:.2f}"),
-        cell("People's own", DASH if row.people_kappa is None else f"{row.people_kappa:.2f}"),
-        cell("Spearman", f"{row.correlation:.2f}", f"{row.correlation_low:.2f}{DASH}{row.correlation_high:.2f}"),
-        cell("Rated by both", f"{row.responses:,}"),
-        cell("May rank", "yes" if row.ranks else "not validated", kind="text"),
-        role="row",
-    )
+    return [
+        visible(row.title),
+        (accuracy, limits),
+        (f"{row.kappa:.2f}", f"{row.kappa_low:.2f}{DASH}{row.kappa_high:.2f}"),
+        DASH if row.people_kappa is None else f"{row.people_kappa:.2f}",
+        (f"{row.correlation:.2f}", f"{row.correlation_low:.2f}{DASH}{row.correlation_high:.2f}"),
+        f"{row.responses:,}",
+        "yes" if row.ranks else "not validated",
+    ]

@@ -1,67 +1,169 @@
-"""What a release holds and how to verify it: dates, lengths, votes, licences, files, sources, parameters, commands."""
+"""Data of a split: where samples come from, what a release holds, how to get it and how to verify it."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 
+from hellofresh.core.editions import split_name
 from hellofresh.core.quarters import parse_utc
+from hellofresh.results.board.manifest import BoardAddresses
 from hellofresh.results.board.schema import (
     Distribution,
+    FunnelStep,
     License,
+    PeriodBalance,
     PeriodDates,
-    Prospect,
     ReleaseFacts,
     ReleaseFile,
     SourceRow,
 )
-from leaderboard.components.charts import spread_bar
+from hellofresh.tasks import TASKS
+from hellofresh.tasks.samples import MAIN, PROSPECTIVE
+from leaderboard.components.charts import balance_bars, funnel_bar, spread_bar
 from leaderboard.components.labels import day
-from leaderboard.components.markup import DASH, Html, el, join, link, named, visible
-from leaderboard.components.pieces import cell, heading, table
-from leaderboard.components.prospective import outcomes
+from leaderboard.components.markup import DASH, Html, el, inner_link, join, link, named, visible
+from leaderboard.components.pieces import heading
+from leaderboard.components.quarters import outcomes, prospect_of
 from leaderboard.components.scale import class_name
-from leaderboard.data.records import Days, Records
-from leaderboard.data.tables import MAIN, PROSPECTIVE, SplitKey
-
-__all__ = ["release_sections"]
+from leaderboard.components.tables import Cell, Column, Marked, definitions, facts, table
+from leaderboard.data.board import Board, SplitKey
 
 _NAMES = {
-    ("words", "post"): "Words of the post", ("words", "note"): "Words of the note",
-    ("words", "paragraph"): "Words of the paragraph", ("words", "deleted"): "Words taken out",
-    ("words", "added"): "Words put in", ("fact", "ratings"): "Ratings of the note",
-    ("fact", "revert_delay_s"): "Hours until reverted", ("fact", "survived_edits"): "Later revisions survived",
-    ("fact", "required_edits"): "Revisions to survive", ("fact", "distinct_users"): "Different later editors",
-}  # fmt: skip
+    ("words", "post"): "Words of the post",
+    ("words", "note"): "Words of the note",
+    ("words", "paragraph"): "Words of the paragraph",
+    ("words", "deleted"): "Words taken out",
+    ("words", "added"): "Words put in",
+    ("fact", "ratings"): "Ratings of the note",
+    ("fact", "revert_delay_s"): "Hours until reverted",
+    ("fact", "survived_edits"): "Later revisions survived",
+    ("fact", "required_edits"): "Revisions to survive",
+    ("fact", "distinct_users"): "Different later editors",
+}
 _HOURS = {"revert_delay_s"}
 _LICENSES = {
     "CC-BY-SA-4.0": ("https://creativecommons.org/licenses/by-sa/4.0/", "free to share with attribution, alike"),
     "LicenseRef-X-content": ("https://x.com/en/tos", "X's terms: ids may be shared, texts may not"),
 }
+_FACTS_SAID = "Facts that would give the label away, by label; public since the reveal."
+_LENGTHS = "Bars: the middle half of the samples dark, the middle 80% pale, the median a tick."
+_HUB = "https://huggingface.co/datasets/"
+_FOLDER = "data/published"
+_MEANINGS = {
+    "samples.jsonl": "what is asked",
+    "labels.jsonl": "labels, facts and salts",
+    "outcomes.jsonl": "what became of them",
+    "commitments.jsonl": "hashes of the labels, published before the reveal",
+    "predictions.jsonl": "what systems said",
+    "scores.jsonl": "how they were scored",
+}
 
 
-def release_sections(records: Records, split: SplitKey) -> Html:
+def funnel(board: Board, split: SplitKey) -> Html:
+    """What each filter dropped, from rows in to candidates, in the order in which the filters apply."""
+    steps = sorted(board.rows(FunnelStep, split), key=lambda step: step.step)
+    if not steps:
+        return el("p", "The board has no funnel for this task and quarter. Run: ", el("code", "make release"))
+    rows_in = left = steps[0].count
+    rows, idle = [], []
+    for step in steps:
+        if step.count or not step.dropped:
+            rows.append(_funnel_row(step, left, rows_in))
+        else:
+            idle.append((named(step.name, 60), named(step.meaning, 300)))
+        left -= step.count if step.dropped else 0
+    columns = [("name", "Step"), ("drawn", ""), ("number", "Rows"), ("number", "Of all"), ("text", "What it means")]
+    explained = (
+        "Each row is counted at the first filter that drops it, so the numbers add up. Blue is what is left after "
+        "the step, orange what the step dropped."
+    )
+    title = f"{len(idle)} more {'filter' if len(idle) == 1 else 'filters'} dropped nothing"
+    folded = el("details", el("summary", title), definitions(idle)) if idle else None
+    listed = table("What each filter dropped", columns, rows, "hf-funnel")
+    return el("section", heading("From source rows to candidates", explained), listed, folded)
+
+
+def _funnel_row(step: FunnelStep, before: int, rows_in: int) -> Marked:
+    share = step.count / rows_in if rows_in else 0.0
+    cells: list[Cell] = [
+        named(step.name, 60),
+        funnel_bar(step, before, rows_in),
+        f"\N{MINUS SIGN}{step.count:,}" if step.dropped and step.count else f"{step.count:,}",
+        "<0.1%" if 0 < share < 0.0005 else f"{share:.1%}",
+        named(step.meaning, 300),
+    ]
+    return Marked(None if step.dropped else "hf-total", cells)
+
+
+def balance_of(board: Board, split: SplitKey) -> Html:
+    """What each period offered of each label, and how many were taken."""
+    balances, task = board.balance(split), TASKS.get(split.task)
+    if not balances:
+        return el("p", "The board has no periods for this task and quarter. Run: ", el("code", "make release"))
+    names = [class_name(split.task, label) for label in reversed(range(balances[0].classes))]
+    if task is not None and not task.classes:
+        names = ["samples"]
+    most = max(max(balance.offered) for balance in balances)
+    given = sum(balance.taken for balance in balances)
+    if not most:
+        return el("section", heading("Balance of each period", _not_offered(given, names)))
+    rows = [Marked(None, _balance_cells(balance, most)) for balance in balances]
+    offered = (f"{sum(balance.offered[k] for balance in balances):,}" for k in range(len(names)))
+    taken = sum(balance.taken_per_class for balance in balances)
+    rows.append(Marked("hf-total", ["All", None, *offered, f"{taken:,}"]))
+    columns: list[Column] = [("name", "Period"), ("drawn", "")]
+    columns += [("number", f"{name[:1].upper()}{name[1:]}") for name in (*names, "Taken of each")]
+    unit = task.period_kind.value if task else "period"
+    each, bars = f"as many samples of each class: {given:,} in all", f"Bars are, from the top, {', '.join(names)}"
+    if len(names) == 2:
+        each = f"as many {names[0]} as {names[1]} samples: {given:,} in all"
+        bars = f"Upper bars are {names[0]}, lower bars {names[1]}"
+    if len(names) == 1:
+        each, bars = f"as many samples as the cap allows: {given:,} in all", "Bars are what there was"
+    explained = f"Each {unit} gives {each}. {bars}; the dark part was taken, by a hash that nobody can steer."
+    listed = table("Candidates and samples by period", columns, rows, "hf-balance")
+    return el("section", heading("Balance of each period", explained), listed)
+
+
+def _not_offered(given: int, names: Sequence[str]) -> str:
+    """What is known of the periods before the reveal."""
+    if len(names) == 1:
+        return f"{given:,} samples. What each period had to offer is public after the reveal."
+    each = f"as many {names[0]} as {names[1]}" if len(names) == 2 else f"as many of each class ({', '.join(names)})"
+    of = "two" if len(names) == 2 else "classes"
+    offer = f"What each period had to offer of the {of} is public after the reveal."
+    return f"{given:,} samples, in each period {each}. {offer}"
+
+
+def _balance_cells(balance: PeriodBalance, most: int) -> list[Cell]:
+    offered = (f"{number:,}" for number in balance.offered)
+    return [visible(balance.period, 20), balance_bars(balance, most), *offered, f"{balance.taken_per_class:,}"]
+
+
+def release_sections(board: Board, split: SplitKey) -> Html:
     """Everything but the funnel and the balance."""
-    release = records.release(split)
-    found = records.distributions(split)
+    release, found = board.first(ReleaseFacts, split), board.rows(Distribution, split)
+    revealed = release is not None and release.revealed
+    later = " They are shown by class once the labels are revealed." if release is not None and not revealed else ""
+    not_yet = join([heading("Facts by label"), el("p", "Shown once the labels are revealed.")]) if release else None
     return join(
         [
-            _prospect(records.prospect(split), split),
-            _dates(records.days(split), records.periods(split), split),
-            _spreads("Lengths of texts", _lengths_said(release), found, "words", split),
-            _spreads("Facts by label", _FACTS_SAID, found, "fact", split)
-            if release is not None and release.revealed
-            else _not_yet(release),
-            _licenses(records.licenses(split)),
-            _release(release, records.files(split), records.sources(split)),
-            _verify(release, split),
+            _prospect(board, split),
+            _dates(board, split),
+            _spreads("Lengths of texts", f"{_LENGTHS}{later}", found, "words", split),
+            _spreads("Facts by label", _FACTS_SAID, found, "fact", split) if revealed else not_yet,
+            _licenses(board.rows(License, split)),
+            _release(release, board.rows(ReleaseFile, split), board.rows(SourceRow, split)) if release else None,
+            _verify(release, split) if release else None,
         ]
     )
 
 
-def _prospect(found: Prospect | None, split: SplitKey) -> Html | None:
+def _prospect(board: Board, split: SplitKey) -> Html | None:
     """On a prospective split, what became of its samples."""
+    found = prospect_of(board, split)
     if found is None or split.kind == MAIN:
         return None
     decided = f"{found.decided:,}, {outcomes(found, split.task)}"
@@ -73,49 +175,25 @@ def _prospect(found: Prospect | None, split: SplitKey) -> Html | None:
         ("Decided since", decided if found.resolved else "not yet"),
         ("Dropped", dropped),
     ]
-    return join([heading("Outcomes"), _facts(lines)])
+    return join([heading("Outcomes"), facts(lines)])
 
 
-def _facts(lines: Iterable[tuple[str, Html | str]]) -> Html:
-    return el("dl", *(el("div", el("dt", term), el("dd", text)) for term, text in lines), class_="hf-facts")
-
-
-def _dates(days: Days | None, periods: Sequence[PeriodDates], split: SplitKey) -> Html | None:
+def _dates(board: Board, split: SplitKey) -> Html | None:
+    days, periods = board.days(split), board.rows(PeriodDates, split)
     if days is None and not periods:
         return None
     lines = [("Opens", _day(days.opens)), ("Deadline", _day(days.deadline))] if days else []
     lines += [("Revealed", _day(days.reveals))] if days and split.kind == MAIN else []
     columns = [("name", "Period"), ("text", "First day"), ("text", "Last day"), ("number", "Samples")]
-    rows = (
-        el("tr", cell("Period", visible(row.period, 20), None, "name"), cell("First day", row.first, None, "text"),
-           cell("Last day", row.last, None, "text"), cell("Samples", f"{row.samples:,}"), role="row")
-        for row in periods
-    )  # fmt: skip
-    body = el("tbody", *rows, role="rowgroup")
-    listed = table("Samples by period and day", columns, [body], "hf-small")
+    rows = ([visible(row.period, 20), row.first, row.last, f"{row.samples:,}"] for row in periods)
+    listed = table("Samples by period and day", columns, rows, "hf-small")
     folded = el("details", el("summary", "First and last day of each period"), listed) if periods else None
-    return el("section", heading("Dates", "All times are UTC."), _facts(lines) if lines else None, folded)
+    return el("section", heading("Dates", "All times are UTC."), facts(lines) if lines else None, folded)
 
 
 def _day(moment: datetime) -> str:
     clock = "" if moment.hour == moment.minute == 0 else f", {moment:%H:%M}"
     return f"{day(moment)}{clock}"
-
-
-_FACTS_SAID = "Facts that would give the label away, by label; public since the reveal."
-_LENGTHS = "Bars: the middle half of the samples dark, the middle 80% pale, the median a tick."
-
-
-def _lengths_said(release: ReleaseFacts | None) -> str:
-    if release is not None and not release.revealed:
-        return f"{_LENGTHS} They are shown by class once the labels are revealed."
-    return _LENGTHS
-
-
-def _not_yet(release: ReleaseFacts | None) -> Html | None:
-    if release is None:
-        return None
-    return join([heading("Facts by label"), el("p", "Shown once the labels are revealed.")])
 
 
 def _spreads(title: str, said: str, found: Sequence[Distribution], kind: str, split: SplitKey) -> Html | None:
@@ -124,10 +202,10 @@ def _spreads(title: str, said: str, found: Sequence[Distribution], kind: str, sp
         known = {"words": "The texts are not available here.", "fact": "The source has no such counts."}
         return join([heading(title), el("p", known[kind])])
     reach = {row.name: max(other.p90 for other in rows if other.name == row.name) for row in rows}
-    columns = [("name", "What"), ("text", "Samples that are"), ("drawn", ""), ("number", "Median"), ("number", "Mean"),
-               ("number", "10% to 90%"), ("number", "Largest"), ("number", "Known for")]  # fmt: skip
-    body = el("tbody", *(_spread(row, reach[row.name], split) for row in rows), role="rowgroup")
-    return el("section", heading(title, said), table(title, columns, [body], "hf-spreads"))
+    columns = [("name", "What"), ("text", "Samples that are"), ("drawn", "")]
+    columns += [("number", name) for name in ("Median", "Mean", "10% to 90%", "Largest", "Known for")]
+    shown = (_spread(row, reach[row.name], split) for row in rows)
+    return el("section", heading(title, said), table(title, columns, shown, "hf-spreads"))
 
 
 def _place(row: Distribution) -> tuple[int, str, int]:
@@ -137,27 +215,20 @@ def _place(row: Distribution) -> tuple[int, str, int]:
     return place, row.name, -1_000 if row.label is None else -row.label
 
 
-def _name(row: Distribution) -> str:
-    usual = f"Words of the {row.name}" if row.kind == "words" else row.name.replace("_", " ")
-    return _NAMES.get((row.kind, row.name), visible(usual[:1].upper() + usual[1:], 60))
-
-
-def _spread(row: Distribution, reach: float, split: SplitKey) -> Html:
+def _spread(row: Distribution, reach: float, split: SplitKey) -> Marked:
     unit = 3600 if row.name in _HOURS else 1
-    known = f"of {row.n + row.missing:,}" if row.missing else None
-    return el(
-        "tr",
-        cell("What", _name(row), None, "name"),
-        cell("Samples that are", "all" if row.label is None else class_name(split.task, row.label), None, "text"),
-        el("td", spread_bar(row, reach), class_="hf-drawn", role="cell"),
-        cell("Median", _amount(row.median / unit)),
-        cell("Mean", _amount(row.mean / unit)),
-        cell("10% to 90%", f"{_amount(row.p10 / unit)}{DASH}{_amount(row.p90 / unit)}"),
-        cell("Largest", _amount(row.largest / unit)),
-        cell("Known for", f"{row.n:,}", known),
-        class_="hf-total" if row.label is None else None,
-        role="row",
-    )
+    usual = f"Words of the {row.name}" if row.kind == "words" else row.name.replace("_", " ")
+    cells: list[Cell] = [
+        _NAMES.get((row.kind, row.name), visible(usual[:1].upper() + usual[1:], 60)),
+        "all" if row.label is None else class_name(split.task, row.label),
+        spread_bar(row, reach),
+        _amount(row.median / unit),
+        _amount(row.mean / unit),
+        f"{_amount(row.p10 / unit)}{DASH}{_amount(row.p90 / unit)}",
+        _amount(row.largest / unit),
+        (f"{row.n:,}", f"of {row.n + row.missing:,}" if row.missing else None),
+    ]
+    return Marked("hf-total" if row.label is None else None, cells)
 
 
 def _amount(value: float) -> str:
@@ -167,48 +238,42 @@ def _amount(value: float) -> str:
 def _licenses(found: Sequence[License]) -> Html | None:
     if not found:
         return None
-    lines: list[tuple[str, Html | str]] = []
+    lines = []
     for row in found:
         address, meaning = _LICENSES.get(row.license, ("", ""))
-        lines.append((f"{row.samples:,} samples", join([link(address, visible(row.license, 60)),
-                                                        f": {meaning}" if meaning else None])))  # fmt: skip
-    return el("section", heading("Licences"), _facts(lines))
+        named_link = link(address, visible(row.license, 60))
+        lines.append((f"{row.samples:,} samples", join([named_link, f": {meaning}" if meaning else None])))
+    return el("section", heading("Licences"), facts(lines))
 
 
-def _release(release: ReleaseFacts | None, files: Sequence[ReleaseFile], sources: Sequence[SourceRow]) -> Html | None:
+def _release(release: ReleaseFacts, files: Sequence[ReleaseFile], sources: Sequence[SourceRow]) -> Html:
     """What the manifest says."""
-    if release is None:
-        return None
-    lines: list[tuple[str, Html | str]] = [
+    rule = join([named(release.rule, 200), "; seed ", el("code", visible(release.seed, 80))]) if release.rule else None
+    lines = [
         ("Manifest", join([f"version {release.version}, SHA-256 ", el("code", release.sha256)])),
         ("Built by", named(release.code, 80)),
         ("Texts", named(release.texts, 20)),
+        ("Draw", rule),
+        ("Draw key", _draw(release) if release.rule else None),
+        ("Commitments", named(release.commitments, 200) if release.commitments else None),
     ]
-    if release.rule:
-        lines.append(("Draw", join([named(release.rule, 200), "; seed ", el("code", visible(release.seed, 80))])))
-        lines.append(("Draw key", _draw(release)))
-    if release.commitments:
-        lines.append(("Commitments", named(release.commitments, 200)))
     said = "Its samples are frozen from its opening; each version of the manifest names the previous one."
+    settings = json.dumps(json.loads(release.parameters), indent=2, ensure_ascii=True, sort_keys=True)
     return el(
         "section",
         heading("The release", said),
-        _facts(lines),
+        facts(lines),
         _hashes("Released files", "File", [(row.path, row.size, row.sha256, f"{row.rows:,}") for row in files]),
         _hashes("Made from", "Source", [(row.name, row.size, row.sha256, None) for row in sources]),
-        el("details", el("summary", "Settings of the collection"), el("pre", _pretty(release.parameters))),
+        el("details", el("summary", "Settings of the collection"), el("pre", settings)),
     )
 
 
-def _draw(release: ReleaseFacts) -> Html:
+def _draw(release: ReleaseFacts) -> Html | str:
     if not release.draw:
-        return join(["none: drawn with the public seed alone"])
+        return "none: drawn with the public seed alone"
     known = "public now, in the manifest" if release.revealed else "secret until the reveal"
     return join([f"{known}; committed to by ", el("code", visible(release.draw, 64))])
-
-
-def _pretty(text: str) -> str:
-    return json.dumps(json.loads(text), indent=2, ensure_ascii=True, sort_keys=True)
 
 
 def _hashes(title: str, what: str, rows: Sequence[tuple[str, int, str, str | None]]) -> Html | None:
@@ -217,20 +282,15 @@ def _hashes(title: str, what: str, rows: Sequence[tuple[str, int, str, str | Non
         return None
     counted = rows[0][3] is not None
     columns = [("name", what), ("number", "Bytes"), *([("number", "Rows")] if counted else []), ("text", "SHA-256")]
-    lines = (
-        el("tr", cell(what, named(name, 120), None, "name"), cell("Bytes", f"{size:,}"),
-           cell("Rows", number or DASH) if counted else None,
-           cell("SHA-256", el("code", visible(sha256, 64)), None, "text"), role="row")
+    lines: Iterable[list[Cell]] = (
+        [named(name, 120), f"{size:,}", *([number or DASH] if counted else []), el("code", visible(sha256, 64))]
         for name, size, sha256, number in rows
-    )  # fmt: skip
-    body = el("tbody", *lines, role="rowgroup")
-    return join([el("h3", title), table(title, columns, [body], "hf-hashes")])
+    )
+    return join([el("h3", title), table(title, columns, lines, "hf-hashes")])
 
 
-def _verify(release: ReleaseFacts | None, split: SplitKey) -> Html | None:
+def _verify(release: ReleaseFacts, split: SplitKey) -> Html:
     """The commands, ready to copy."""
-    if release is None:
-        return None
     place = f"data/releases/{visible(split.edition, 10)}/{visible(split.task, 60)}"
     place += f"/{PROSPECTIVE}" if split.kind == PROSPECTIVE else ""
     said = (
@@ -238,7 +298,46 @@ def _verify(release: ReleaseFacts | None, split: SplitKey) -> Html | None:
         "version names the previous one, labels match their commitments, and scores follow from predictions and "
         "labels."
     )
-    known = f"hellofresh release verify {place} --known {release.sha256}"
+    command = f"hellofresh release verify {place}"
     noted = "Write down the manifest's hash now; later this shows that it is still in the history:"
-    return el("section", heading("How to verify", said), el("pre", f"hellofresh release verify {place}"),
-              el("p", noted), el("pre", known))  # fmt: skip
+    known = el("pre", f"{command} --known {release.sha256}")
+    return el("section", heading("How to verify", said), el("pre", command), el("p", noted), known)
+
+
+def get_samples(board: Board, split: SplitKey, addresses: Mapping[str, str]) -> Html | None:
+    """The files to take away, and the lines that load the same samples in Python.
+
+    Args:
+        board: the board.
+        split: whose samples.
+        addresses: of the files by name; empty where they stand as buttons below.
+    """
+    files = board.released(split)
+    if not files:
+        return None
+    listed = (
+        el("li", inner_link(address, name), f": {_MEANINGS[name]}" if name in _MEANINGS else None)
+        for name, address in addresses.items()
+    )
+    said = "The released files as they are, whose hashes stand below."
+    lines = [el("p", "The same in Python:"), el("pre", _loading(board.addresses, split))]
+    return el("section", heading("Get the samples", said), el("ul", *listed) if addresses else None, *lines)
+
+
+def _loading(addresses: BoardAddresses, split: SplitKey) -> str:
+    config = split.task if split.kind == MAIN else f"{split.task}-{split.kind}"
+    name = addresses.dataset or _FOLDER
+    note = "" if addresses.dataset else "  # made by: hellofresh release publish"
+    return (
+        "from datasets import load_dataset\n\n"
+        f'load_dataset("{name}", "{visible(config)}", split="{visible(split_name(split.edition))}"){note}'
+    )
+
+
+def project_links(board: Board) -> Html | None:
+    """Ways to the repository, the issues and the data set; None where none is known."""
+    known = board.addresses
+    dataset = f"{_HUB}{known.dataset}" if known.dataset else ""
+    ways = {known.repository: "Repository", known.issues: "Report an issue", dataset: "Data set"}
+    items = [el("span", link(address, text), " ") for address, text in ways.items() if address]
+    return el("p", *items, class_="hf-project") if items else None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
@@ -13,24 +14,10 @@ from hellofresh.results.tables import AnswerRow
 from hellofresh.tasks import TASKS, relevance_of
 from leaderboard.components.charts import interval_bar, interval_scale
 from leaderboard.components.markup import DASH, Html, el, join, named, visible
-from leaderboard.components.pieces import cell, heading, metric_cell, table
+from leaderboard.components.pieces import heading
 from leaderboard.components.scale import Scale
-from leaderboard.data.tables import BoardEntry, ScoreCell
-
-__all__ = [
-    "DEPTH",
-    "FAMILIES",
-    "RETRIEVAL_LEDE",
-    "Found",
-    "QueryPair",
-    "agreement",
-    "metric_table",
-    "queries_table",
-    "query_pairs",
-    "rankings",
-    "recall_curve",
-    "retrieval_metrics",
-]  # fmt: skip
+from leaderboard.components.tables import Cell, Column, score, table
+from leaderboard.data.board import BoardEntry, ScoreCell
 
 RETRIEVAL_LEDE = "Who finds the evidence: systems by metric, how deep one has to read, and two systems query by query."
 FAMILIES = {"ndcg": "NDCG", "recall": "Recall", "m": "MRR and MAP"}
@@ -54,14 +41,13 @@ def metric_table(results: Sequence[ScoreCell], family: str, titles: Mapping[str,
     last = names[-1]
     ordered = sorted(results, key=lambda one: -(metric.value if (metric := one.metric(last)) else -1.0))
     rows = (
-        el("tr", cell("System", named(one.entry.name), named(one.entry.team, 60), "name"),
-           *(metric_cell(titles[name], one.metric(name)) for name in names), role="row")
+        [(named(one.entry.name), named(one.entry.team, 60)), *(score(one.metric(name)) for name in names)]
         for one in ordered
-    )  # fmt: skip
+    )
     columns = [("name", "System"), *(("number", titles[name]) for name in names)]
     said = "Means over queries, with 95% intervals; numbers equal trec_eval's."
-    body = el("tbody", *rows, role="rowgroup")
-    return join([heading(FAMILIES[family], said), table(f"Systems by {FAMILIES[family]}", columns, [body], "hf-small")])
+    shown = table(f"Systems by {FAMILIES[family]}", columns, rows, "hf-small")
+    return join([heading(FAMILIES[family], said), shown])
 
 
 def recall_curve(results: Sequence[ScoreCell], titles: Mapping[str, str], scale: Scale) -> Html:
@@ -73,14 +59,10 @@ def recall_curve(results: Sequence[ScoreCell], titles: Mapping[str, str], scale:
 
 
 def _curve(result: ScoreCell, names: Sequence[str], scale: Scale) -> Html:
-    rows = (
-        el("tr", cell("First", name.partition("@")[2], None, "name"), metric_cell("Recall", metric),
-           el("td", interval_bar(metric, scale), class_="hf-drawn", role="cell"), role="row")
-        for name in names
-        if (metric := result.metric(name)) is not None
-    )  # fmt: skip
-    columns: list[tuple[str, Html | str]] = [("name", "k"), ("number", "Recall"), ("drawn", interval_scale(scale))]
-    drawn = table(f"Recall of {visible(result.entry.name)}", columns, [el("tbody", *rows, role="rowgroup")], "hf-curve")
+    found = {name: metric for name in names if (metric := result.metric(name)) is not None}
+    rows = ([name.partition("@")[2], score(metric), interval_bar(metric, scale)] for name, metric in found.items())
+    columns: list[Column] = [("name", "k"), ("number", "Recall"), ("drawn", interval_scale(scale))]
+    drawn = table(f"Recall of {visible(result.entry.name)}", columns, rows, "hf-curve")
     return el("figure", el("figcaption", named(result.entry.name, 60)), drawn)
 
 
@@ -135,31 +117,30 @@ def query_pairs(samples: Sequence[SampleRow], one: Sequence[AnswerRow], two: Seq
 
 def agreement(pairs: Sequence[QueryPair], both: tuple[BoardEntry, BoardEntry]) -> Html:
     """For how many queries which of the two found the evidence."""
-    titles = {Found.BOTH: "Both", Found.ONE: f"Only {visible(both[0].name, 60)}",
-              Found.TWO: f"Only {visible(both[1].name, 60)}", Found.NEITHER: "Neither"}  # fmt: skip
+    counts = Counter(pair.found for pair in pairs)
+    titles = {
+        Found.BOTH: "Both",
+        Found.ONE: f"Only {visible(both[0].name, 60)}",
+        Found.TWO: f"Only {visible(both[1].name, 60)}",
+        Found.NEITHER: "Neither",
+    }
     rows = (
-        el("tr", cell("", title, None, "name"), cell("Queries", f"{count:,}"),
-           cell("Share", f"{count / len(pairs):.1%}" if pairs else DASH), role="row")
+        [title, f"{counts[kind]:,}", f"{counts[kind] / len(pairs):.1%}" if pairs else DASH]
         for kind, title in titles.items()
-        for count in [sum(pair.found is kind for pair in pairs)]
-    )  # fmt: skip
+    )
     said = f"A query's evidence is found if a relevant document is among the first {DEPTH}."
     columns = [("name", "Found by"), ("number", "Queries"), ("number", "Share")]
-    body = el("tbody", *rows, role="rowgroup")
-    return join([heading("Query by query", said), table("Evidence found", columns, [body], "hf-balance")])
+    return join([heading("Query by query", said), table("Evidence found", columns, rows, "hf-balance")])
 
 
 def queries_table(pairs: Sequence[QueryPair], both: tuple[BoardEntry, BoardEntry]) -> Html:
     """Queries with the rank of the first relevant document in either ranking."""
-    rows = (
-        el("tr", cell("Query", visible(pair.sample.id, 40), None, "name"),
-           cell("Text", named(_text(pair.sample), 160), None, "text"),
-           *(cell(visible(entry.name, 40), _rank(_place(ranked, pair.relevance)))
-             for entry, ranked in zip(both, (pair.one, pair.two), strict=True)), role="row")
-        for pair in pairs
-    )  # fmt: skip
+    rows: list[list[Cell]] = []
+    for pair in pairs:
+        ranks = (_rank(_place(ranked, pair.relevance)) for ranked in (pair.one, pair.two))
+        rows.append([visible(pair.sample.id, 40), named(_text(pair.sample), 160), *ranks])
     columns = [("name", "Query"), ("text", "Text"), *(("number", visible(entry.name, 40)) for entry in both)]
-    return table("Rank of the first relevant document", columns, [el("tbody", *rows, role="rowgroup")], "hf-samples")
+    return table("Rank of the first relevant document", columns, rows, "hf-samples")
 
 
 def _rank(place: int | None) -> str:
@@ -174,15 +155,14 @@ def rankings(pair: QueryPair, both: tuple[BoardEntry, BoardEntry], documents: Ma
     """The first documents of both rankings side by side, with the query's words marked."""
     query = _text(pair.sample)
     words = {word for word in _WORD.findall(query.casefold()) if len(word) > 2}
-    columns = (
-        el("section", el("h3", named(entry.name)),
-           el("ol", *(_document(key, pair.relevance, documents.get(key), words) for key in ranked[:DEPTH])))
-        for entry, ranked in zip(both, (pair.one, pair.two), strict=True)
-    )  # fmt: skip
-    ranked = {*pair.one[:DEPTH], *pair.two[:DEPTH]}
-    missed = [key for key, value in pair.relevance.items() if value > 0 and key not in ranked]
-    left = el("section", el("h3", "Relevant, found by neither"),
-              el("ul", *(_document(key, {}, documents.get(key), words) for key in missed[:DEPTH])))  # fmt: skip
+    columns = []
+    for entry, ranked in zip(both, (pair.one, pair.two), strict=True):
+        found = (_document(key, pair.relevance, documents.get(key), words) for key in ranked[:DEPTH])
+        columns.append(el("section", el("h3", named(entry.name)), el("ol", *found)))
+    seen = {*pair.one[:DEPTH], *pair.two[:DEPTH]}
+    missed = [key for key, value in pair.relevance.items() if value > 0 and key not in seen]
+    further = (_document(key, {}, documents.get(key), words) for key in missed[:DEPTH])
+    left = el("section", el("h3", "Relevant, found by neither"), el("ul", *further))
     asked = el("p", el("strong", named(query, 400)))
     return join([heading("The documents"), asked, el("div", *columns, class_="hf-two"), left if missed else None])
 

@@ -1,33 +1,45 @@
-"""Samples: a list, and one opened with what people decided and what every system said, searched and read."""
+"""Samples: a list, and one opened with its texts, what people decided and what systems said, searched and read.
+
+What systems said in their own words stands here too: texts and addresses that nobody of the project has written.
+"""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import groupby
 
 from hellofresh.results.board.schema import SampleRow, TranscriptStep
 from hellofresh.results.tables import AnswerRow
 from hellofresh.tasks import TASKS
-from leaderboard.components.labels import duration, entry_label, money
+from leaderboard.components.labels import Links, duration, entry_label, money
 from leaderboard.components.markup import DASH, Html, el, inner_link, join, link, named, visible
-from leaderboard.components.pieces import cell, heading, table
-from leaderboard.components.reasons import reasons_of_sample
+from leaderboard.components.pieces import heading
 from leaderboard.components.scale import class_name
-from leaderboard.components.words import edit_html, long_text
-from leaderboard.data.tables import BoardEntry
+from leaderboard.components.tables import Cell, Column, table
+from leaderboard.data.board import BoardEntry, SplitKey
 
-__all__ = ["opened_sample", "sample_list"]
-
+_BETWEEN = " [...] "
+_MOST = 6000
+_MOST_SOURCES = 20
+_SHORT = 300
+"""A text of so many characters is shown at once; a longer one behind a fold."""
+_OWN_WORDS = (
+    "Texts that systems gave with their answers, as they are. Nobody has checked them, or the pages behind the links."
+)
 _FACTS = {
-    "ratings": "ratings", "status_locked_at": "status locked", "ai_writer": "written by a machine",
-    "collaborative": "collaborative", "revert_delay_s": "time until reverted", "survived_edits": "edits survived",
-    "required_edits": "edits to survive", "distinct_users": "later editors",
-    "page_hash_reverted": "whole page restored", "paragraph_kind": "kind of paragraph",
-}  # fmt: skip
+    "ai_writer": "written by a machine",
+    "revert_delay_s": "time until reverted",
+    "survived_edits": "edits survived",
+    "required_edits": "edits to survive",
+    "distinct_users": "later editors",
+    "page_hash_reverted": "whole page restored",
+    "paragraph_kind": "kind of paragraph",
+    "status_locked_at": "status locked",
+}
 
 
-def sample_list(samples: Sequence[SampleRow], task: str, address: Callable[[str], str]) -> Html:
+def sample_list(samples: Sequence[SampleRow], task: str, address: Callable[[str], str | None]) -> Html:
     """A table of samples, each a way to its own page.
 
     Args:
@@ -36,19 +48,17 @@ def sample_list(samples: Sequence[SampleRow], task: str, address: Callable[[str]
         address: of the page that a sample is opened on.
     """
     columns = [("name", "Sample"), ("text", "Period"), ("text", "Text"), ("text", "Label"), ("number", "Right")]
-    rows = (
-        el(
-            "tr",
-            cell("Sample", inner_link(address(row.id), visible(row.id, 40)), None, "name"),
-            cell("Period", visible(row.period, 12), None, "text"),
-            cell("Text", *_gist(row), "text"),
-            cell("Label", label_name(row.label, task), None, "text"),
-            cell("Right", DASH if row.right is None or not row.judged else f"{row.right} of {row.judged}"),
-            role="row",
-        )
+    rows: Iterable[list[Cell]] = (
+        [
+            inner_link(address(row.id), visible(row.id, 40)),
+            visible(row.period, 12),
+            _gist(row),
+            label_name(row.label, task),
+            DASH if row.right is None or not row.judged else f"{row.right} of {row.judged}",
+        ]
         for row in samples
     )
-    return table("Samples", columns, [el("tbody", *rows, role="rowgroup")], "hf-samples hf-opens")
+    return table("Samples", columns, rows, "hf-samples hf-opens")
 
 
 def _gist(row: SampleRow) -> tuple[Html, Html | None]:
@@ -87,6 +97,7 @@ def opened_sample(
     steps: Sequence[TranscriptStep],
     entries: Mapping[str, BoardEntry],
 ) -> Html:
+    """A sample with all that is known of it."""
     source = link(sample.link, "Open the original") if sample.link else None
     facts = "; ".join(f"{_FACTS.get(k, k)}: {_fact(k, v)}" for k, v in sorted(json.loads(sample.facts).items()))
     decided = el(
@@ -113,15 +124,15 @@ def _body(sample: SampleRow) -> Html:
     if "before" in change:
         edit = edit_html(change["before"], change.get("deleted", ""), change.get("added", ""))
         return el("article", title, edit, class_="hf-sample")
-    parts = (part for name, text in zip(sample.parts, sample.texts, strict=True)
-             for part in (el("small", visible(name.capitalize(), 40)), el("p", long_text(text))))  # fmt: skip
+    pairs = zip(sample.parts, sample.texts, strict=True)
+    parts = (join([el("small", visible(name.capitalize(), 40)), el("p", long_text(text))]) for name, text in pairs)
     return el("article", title, *parts, class_="hf-sample")
 
 
 def _answers(answers: Sequence[AnswerRow], sample: SampleRow, task: str, entries: Mapping[str, BoardEntry]) -> Html:
     """One row a system: its answer, whether it was right, and what it said in each wording."""
     by_origin = {key: list(rows) for key, rows in groupby(sorted(answers, key=_origin), key=_origin)}
-    rows = []
+    rows: list[list[Cell]] = []
     for origin, entry in entries.items():
         said = by_origin.get(origin)
         if said is None:
@@ -134,21 +145,18 @@ def _answers(answers: Sequence[AnswerRow], sample: SampleRow, task: str, entries
         )
         is_right = stands.label is not None and stands.label == sample.label
         right = el("span", "\N{CHECK MARK} right", class_="hf-right") if is_right else el("span", "wrong")
-        right = right if sample.label is not None else el("span", DASH)
+        # Team and regime tell systems of one name apart.
+        regime = join([" \N{MIDDLE DOT} ", visible(entry.regime, 30)]) if entry.regime != "none" else None
         rows.append(
-            el("tr", cell("System", named(entry.name), _whose(entry), "name"),
-               cell("Answer", _said(stands, task), _stated(stands), "text"), cell("Right?", right, None, "text"),
-               cell("By prompt", wordings or DASH, None, "text"), role="row")
-        )  # fmt: skip
-    columns = [("name", "System"), ("text", "Answer"), ("text", "Right?"), ("text", "By prompt")]
-    return join([heading("What systems said"),
-                 table("Answers", columns, [el("tbody", *rows, role="rowgroup")], "hf-answers")])  # fmt: skip
-
-
-def _whose(entry: BoardEntry) -> Html:
-    """Team and regime, which tell systems of one name apart."""
-    regime = join([" \N{MIDDLE DOT} ", visible(entry.regime, 30)]) if entry.regime != "none" else None
-    return join([named(entry.team, 60), regime])
+            [
+                (named(entry.name), join([named(entry.team, 60), regime])),
+                (_said(stands, task), _stated(stands)),
+                right if sample.label is not None else el("span", DASH),
+                wordings or DASH,
+            ]
+        )
+    columns: list[Column] = [("name", "System"), ("text", "Answer"), ("text", "Right?"), ("text", "By prompt")]
+    return join([heading("What systems said"), table("Answers", columns, rows, "hf-answers")])
 
 
 def _stated(answer: AnswerRow) -> str | None:
@@ -211,3 +219,108 @@ def _taken(step: TranscriptStep) -> str:
         return "tokens unknown"
     cost = "" if step.cost_usd is None else f", {money(step.cost_usd)}"
     return f"{step.tokens_in:,} tokens in, {step.tokens_out:,} out{cost}"
+
+
+def long_text(text: str) -> Html:
+    """A text of several lines, with all that hides or reorders disarmed; at most 6,000 characters."""
+    lines = [visible(line, _MOST) for line in text[:_MOST].splitlines()]
+    return el("bdi", *(part for line in lines for part in (line, el("br"))))
+
+
+def edit_html(paragraph: str, deleted: str, added: str) -> Html:
+    """The paragraph before the edit with the deleted spans marked in their places, then the added spans.
+
+    Spans come in order, joined by ` [...] `. A span that the paragraph does not hold after the one before it is named
+    below. Where the added spans stood is not part of a sample, so they stand in a line of their own.
+    """
+    parts, missing = _edited(paragraph[:_MOST], [span for span in deleted.split(_BETWEEN) if span.strip()])
+    gone = (el("del", named) for named in map(_line, missing))
+    spans = [span for span in added.split(_BETWEEN) if span.strip()]
+    new = [part for span in spans for part in (el("ins", _line(span)), " ")]
+    return join(
+        [
+            el("p", *parts, class_="hf-edit"),
+            el("p", el("small", "Taken out besides"), *gone, class_="hf-edit") if missing else None,
+            el("p", el("small", "Put in"), *(new or ["nothing"]), class_="hf-edit"),
+        ]
+    )
+
+
+def _line(text: str) -> Html:
+    return el("bdi", visible(text, _MOST))
+
+
+def _edited(paragraph: str, spans: list[str]) -> tuple[list[Html], list[str]]:
+    """The paragraph in pieces, and the spans that were not found."""
+    pieces: list[Html] = []
+    missing, at = [], 0
+    for span in spans:
+        start = paragraph.find(span.strip(), at)
+        if start < 0:
+            missing.append(span)
+            continue
+        end = start + len(span.strip())
+        pieces += [_plain(paragraph[at:start]), el("del", _line(paragraph[start:end]))]
+        at = end
+    return [*pieces, _plain(paragraph[at:])], missing
+
+
+def _plain(text: str) -> Html:
+    """A piece between spans, whose spaces at the ends stay."""
+    inner = " ".join(text.split())
+    if not inner:
+        return join([" " if text else ""])
+    return join([" " if text[0].isspace() else "", _line(inner), " " if text[-1].isspace() else ""])
+
+
+def reasons_of_sample(answers: Sequence[AnswerRow], entries: Mapping[str, BoardEntry]) -> Html | None:
+    """What each system said of one sample besides its choice; None where nobody did."""
+    parts = []
+    for origin, entry in entries.items():
+        mine = (answer for answer in answers if answer.origin == origin)
+        said = [answer for answer in mine if answer.rationale or answer.sources or answer.text or answer.documents]
+        if said:
+            reasons = (el("div", el("small", visible(one.prompt, 40)), reason(one)) for one in said)
+            parts.append(el("details", el("summary", entry_label(entry)), *reasons))
+    return join([heading("In their own words", _OWN_WORDS), *parts]) if parts else None
+
+
+def reasons_of_system(answers: Sequence[AnswerRow], split: SplitKey, links: Links) -> Html | None:
+    """What one system said of some samples; None where it gave no reasons."""
+    if not answers:
+        return None
+    parts = []
+    for one in answers:
+        where = inner_link(links.to("samples", split, sample=one.id), visible(one.id, 60))
+        title = el("summary", visible(one.id, 60), ", ", visible(one.prompt, 40))
+        parts.append(el("details", title, reason(one), el("p", "The sample: ", where)))
+    return join([heading("In its own words", _OWN_WORDS), *parts])
+
+
+def reason(answer: AnswerRow) -> Html:
+    """A response, a ranking, a rationale and sources, as far as there are any."""
+    ranking = [visible(name, 60) for name in (answer.documents or ())[:_MOST_SOURCES]]
+    return join(
+        [
+            _folded(answer.text) if answer.text else None,
+            el("p", "Ranking: ", ", ".join(ranking)) if ranking else None,
+            _folded(answer.rationale) if answer.rationale else None,
+            _sources(answer.sources) if answer.sources else None,
+        ]
+    )
+
+
+def _folded(text: str) -> Html:
+    """A short text as it is; of a long one the beginning, and the whole behind a fold."""
+    if len(text) <= _SHORT:
+        return el("blockquote", long_text(text), class_="hf-said")
+    whole = el("details", el("summary", "The whole text"), el("blockquote", long_text(text), class_="hf-said"))
+    return join([el("blockquote", el("bdi", visible(text, _SHORT)), class_="hf-said"), whole])
+
+
+def _sources(sources: Sequence[str]) -> Html:
+    """Addresses as links; what is no web address, such as the name of a document, as text."""
+    more = len(sources) - _MOST_SOURCES
+    items = (el("li", link(source, visible(source, 120))) for source in sources[:_MOST_SOURCES])
+    rest = el("li", f"{more:,} more") if more > 0 else None
+    return join([el("p", "Sources"), el("ul", *items, rest, class_="hf-sources")])

@@ -8,12 +8,10 @@ from functools import lru_cache
 
 import numpy as np
 
+from hellofresh.results.board.schema import LabelCount
 from hellofresh.stats.metrics import Metric
 from hellofresh.tasks import TASKS, Task
-from leaderboard.data.records import Records
-from leaderboard.data.tables import SplitKey
-
-__all__ = ["Scale", "class_name", "class_names", "constant_answer", "metric_titles", "plain_scale", "scale_of"]
+from leaderboard.data.board import Board, SplitKey
 
 _OF_A_CLASS = ":"
 """Stands in the names of metrics of a single class, between the metric and the class."""
@@ -93,7 +91,7 @@ def _plain(known: Task) -> Scale:
     )
 
 
-def scale_of(records: Records, split: SplitKey) -> Scale:
+def scale_of(board: Board, split: SplitKey) -> Scale:
     """The scale of a split, with the line of the best constant answer to its samples.
 
     Where the samples of each class are not known, all classes are taken to have as many: a quarter's main samples are
@@ -102,7 +100,7 @@ def scale_of(records: Records, split: SplitKey) -> Scale:
     known = TASKS.get(split.task)
     if known is None:
         return Scale()
-    return _with_reference(known, tuple(row.samples for row in records.labels(split)))
+    return _with_reference(known, tuple(row.samples for row in board.rows(LabelCount, split)))
 
 
 @lru_cache(maxsize=256)

@@ -1,4 +1,4 @@
-"""The ranked table of a task and quarter: its rows, their order, and how it looks."""
+"""The ranked table of a task and quarter: its rows, their order, how it looks; and scores by period and by prompt."""
 
 from __future__ import annotations
 
@@ -7,38 +7,16 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import NamedTuple
 
+from hellofresh.core.files import sha256_text
 from hellofresh.results.board.schema import SystemFacts
 from hellofresh.results.panel import section_of
 from hellofresh.results.standings import Standing
-from leaderboard.components.charts import interval_bar, interval_scale
-from leaderboard.components.labels import money
-from leaderboard.components.links import Links, SiteLinks
+from leaderboard.components.charts import interval_bar, interval_scale, period_panel, period_tick
+from leaderboard.components.labels import Links, SiteLinks, money
 from leaderboard.components.markup import DASH, Html, el, inner_link, join, named, visible
-from leaderboard.components.pieces import cell, metric_cell, table
 from leaderboard.components.scale import Scale
-from leaderboard.components.tools import FIRST
-from leaderboard.data.tables import ScoreCell, SplitKey
-
-__all__ = [
-    "GROUPS",
-    "LANES",
-    "Line",
-    "Value",
-    "View",
-    "by_rank",
-    "columns_of",
-    "group_of",
-    "headline_cells",
-    "lines_of",
-    "or_dash",
-    "plain_row",
-    "result_cells",
-    "result_columns",
-    "shown_columns",
-    "standings_table",
-]
-
-Value = str | int | float | bool | None
+from leaderboard.components.tables import FIRST, Cell, Column, Value, cell, definitions, grouped_table, score, table
+from leaderboard.data.board import Board, BoardEntry, ScoreCell, SplitKey
 
 GROUPS = {
     "system": ("Systems", ""),
@@ -49,10 +27,8 @@ GROUPS = {
     "baseline": ("Baselines", "rules without a language model, the least a system should beat; not ranked"),
     "smoke-test": ("Smoke test", "a model at chance level, which shows that everything works; not ranked"),
 }
-_COLUMNS: Mapping[str, str] = {
-    "No answer": "number", "Judged": "number", "Cost": "number", "First": "number", "Regime": "text", "Cutoff": "text",
-    "Entered": "text",
-}  # fmt: skip
+_COLUMNS = dict.fromkeys(("No answer", "Judged", "Cost", "First"), "number")
+_COLUMNS |= dict.fromkeys(("Regime", "Cutoff", "Entered"), "text")
 _HIDDEN = {"First"}
 LANES = {"harness": "run by us", "submitted": "submitted", "prospective": "prospective"}
 _MANY = 50
@@ -61,24 +37,24 @@ _MANY = 50
 _TRACKS = ("3.5rem", "minmax(9rem, 2fr)", "5.25rem", "minmax(6rem, 1.3fr)")
 _TRACK = {"number": "minmax(4.75rem, 5.25rem)", "text": "minmax(5.5rem, 7rem)"}
 _WIDER = {"Cost": "6.5rem", "Cutoff": "minmax(6rem, 8.75rem)"}
-_MEANINGS = (
-    ("Rank", "by {metric}, on the samples that all ranked systems judged; below it the best and the worst rank that "
-             "the data allow: one more than the number of significantly better systems, and the number of systems that "
-             "are not significantly worse. Systems with the same bar at the left do not differ significantly from "
-             "the best of them, at 5% after adjusting for all pairs (Bonferroni)."),
-    ("Small figures", "95% intervals. Where those of two systems overlap widely, their order may be chance."),
-    ("No answer", "the share of samples with no readable answer (none) or a refusal (blocked). Both count as wrong."),
-    ("First", "the probability that the system would be first on another draw of such samples."),
-    ("Cost", "in US dollars at list prices, and tokens in and out, for all samples judged; unknown for submitted "
-             "predictions."),
-    ("Judged", "samples that the system judged, out of all samples; a dotted line marks a system that judged only "
-               "a part."),
-    ("Regime", "what a system may use: zero-shot has nothing but the sample; web-search may search. Below it the "
-               "lane: run by us, or predictions submitted by the team."),
-    ("Cutoff", "the end of the system's training data as its makers state it. If it is later than the quarter, "
-               "the system may have seen the outcome, and is marked."),
-    ("Entered", "the day on which predictions were received, by their receipt, or on which our run started."),
-)  # fmt: skip
+_MEANINGS = {
+    "Rank": "by {metric}, on the samples that all ranked systems judged; below it the best and the worst rank that "
+    "the data allow: one more than the number of significantly better systems, and the number of systems that are not "
+    "significantly worse. Systems with the same bar at the left do not differ significantly from the best of them, at "
+    "5% after adjusting for all pairs (Bonferroni).",
+    "Small figures": "95% intervals. Where those of two systems overlap widely, their order may be chance.",
+    "No answer": "the share of samples with no readable answer (none) or a refusal (blocked). Both count as wrong.",
+    "First": "the probability that the system would be first on another draw of such samples.",
+    "Cost": "in US dollars at list prices, and tokens in and out, for all samples judged; unknown for submitted "
+    "predictions.",
+    "Judged": "samples that the system judged, out of all samples; a dotted line marks a system that judged only a "
+    "part.",
+    "Regime": "what a system may use: zero-shot has nothing but the sample; web-search may search. Below it the lane: "
+    "run by us, or predictions submitted by the team.",
+    "Cutoff": "the end of the system's training data as its makers state it. If it is later than the quarter, the "
+    "system may have seen the outcome, and is marked.",
+    "Entered": "the day on which predictions were received, by their receipt, or on which our run started.",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,16 +65,6 @@ class Line:
     rank: int
     standing: Standing | None
     facts: SystemFacts | None
-
-    @property
-    def cost_usd(self) -> float:
-        """The cost, 0 where it is not known."""
-        return (self.facts.cost_usd if self.facts else None) or 0.0
-
-    @property
-    def entered(self) -> str:
-        """The day of entry, empty where it is not known."""
-        return self.facts.entered if self.facts else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,10 +90,7 @@ class View:
     links: Links = field(default_factory=SiteLinks)
 
 
-_Order = Callable[[Line], tuple[object, ...]]
-
-
-def by_rank(scale: Scale) -> _Order:
+def by_rank(scale: Scale) -> Callable[[Line], tuple[object, ...]]:
     """Ranked systems first, the others by their score."""
     return lambda line: (line.rank or 10**6, scale.order(line.result.headline.value))
 
@@ -142,15 +105,26 @@ def shown_columns(scale: Scale) -> list[str]:
     return [name for name in columns_of(scale) if name not in _HIDDEN]
 
 
+def columns_class(scale: Scale) -> str:
+    """The class of tables with the columns of such scores, by which a style can give them widths."""
+    return f"hf-ranked-{sha256_text(repr((scale.title, *columns_of(scale))))[:6]}"
+
+
 def lines_of(
     results: Sequence[ScoreCell], standings: Mapping[str, Standing], facts: Mapping[str, SystemFacts]
 ) -> list[Line]:
     """A line for each result, with its rank by the standings."""
-    found = []
-    for result in results:
-        standing = standings.get(result.entry.origin)
-        found.append(Line(result, standing.rank if standing else 0, standing, facts.get(result.entry.origin)))
-    return found
+    standing = [standings.get(result.entry.origin) for result in results]
+    return [
+        Line(result, place.rank if place else 0, place, facts.get(result.entry.origin))
+        for result, place in zip(results, standing, strict=True)
+    ]
+
+
+def all_lines(board: Board, split: SplitKey) -> list[Line]:
+    """A line for each entry of a split; the bundled sample ranks nobody."""
+    standings = {} if board.is_bundled(split) else board.standings(split)
+    return lines_of(board.headlines(split), standings, board.systems(split))
 
 
 def group_of(result: ScoreCell) -> str:
@@ -158,32 +132,29 @@ def group_of(result: ScoreCell) -> str:
     return section_of(result.entry.kind, result.entry.regime, smoke_test=result.smoke_test).value
 
 
+def in_groups(lines: Sequence[Line]) -> dict[BoardEntry, str]:
+    """The entries in the order of the table, with the part of it that they stand in."""
+    return {line.result.entry: kind for kind in GROUPS for line in lines if group_of(line.result) == kind}
+
+
 def standings_table(lines: Sequence[Line], view: View) -> Html:
     """The table in the order of the lines, group by group, with what its columns mean."""
     if not lines:
         return el("p", "No system was asked with this prompt.")
-    columns: list[tuple[str, Html | str]] = [
-        ("rank", "" if view.bundled else "#"), ("name", "System"), ("number", view.scale.title),
-        ("drawn", interval_scale(view.scale)),
-    ]  # fmt: skip
+    columns = [("rank", "" if view.bundled else "#"), ("name", "System"), *headline_columns(view.scale)]
     kinds = columns_of(view.scale)
     columns += [(kinds[name], name) for name in view.columns]
     groups = {kind: [line for line in lines if group_of(line.result) == kind] for kind in GROUPS}
     bodies = filter(None, (_body(kind, its, view) for kind, its in groups.items()))
     further = (_WIDER.get(name, _TRACK[kinds[name]]) for name in view.columns)
     widths = (*_TRACKS, *(f"var(--c{number},{width})" for number, width in enumerate(further, start=FIRST)))
-    legend = (el("div", el("dt", term), el("dd", text)) for term, text in _meanings(view.scale))
+    tracks = widths if len(lines) > _MANY else None
+    said = f"Systems by {view.scale.title} with 95% intervals"
     return join(
         [
             el("p", el("small", f"Scores with the prompt {visible(view.prompt, 40)}.")) if view.prompt else None,
-            table(
-                f"Systems by {view.scale.title} with 95% intervals",
-                columns,
-                bodies,
-                "hf-standings hf-opens",
-                widths if len(lines) > _MANY else None,
-            ),
-            el("details", el("summary", "What the columns mean"), el("dl", *legend)),
+            grouped_table(said, columns, bodies, "hf-standings hf-opens", tracks),
+            el("details", el("summary", "What the columns mean"), definitions(_meanings(view.scale))),
         ]
     )
 
@@ -195,28 +166,26 @@ def _body(kind: str, lines: Sequence[Line], view: View) -> Html | None:
     explained = _systems_explained(view) if kind == "system" else explained
     ranked = kind == "system" and not view.bundled
     look = _Look(view.split, view.scale, tuple(view.columns), view.links, ranked, view.ties)
-    rows = [_row(line, look) for line in lines]
     wide = 4 + len(view.columns)
     banner = el("th", title, " ", el("small", explained), colspan=wide, scope="rowgroup", role="rowheader")
     head = el("tr", banner, class_="hf-group", role="row")
-    return el("tbody", head, *rows, class_=f"hf-{kind}", role="rowgroup")
+    return el("tbody", head, *(_row(line, look) for line in lines), class_=f"hf-{kind}", role="rowgroup")
 
 
 def _systems_explained(view: View) -> str:
     title, constant = view.scale.title, view.scale.constant
-    if view.bundled:
-        said = [f"in the order of {title}, without ranks", "the band is its 95% interval"]
-    elif view.ties:
-        said = [f"ranked by {title}", "the same bar at the left: no significant difference at 5%"]
-    else:
-        said = [f"ranked by {title}", "the band is its 95% interval"]
+    said = [f"in the order of {title}, without ranks" if view.bundled else f"ranked by {title}"]
+    same_bar = view.ties and not view.bundled
+    said += [
+        "the same bar at the left: no significant difference at 5%" if same_bar else "the band is its 95% interval"
+    ]
     return "; ".join([*said, *([f"the dashed line: {constant}"] if constant else [])])
 
 
 def _meanings(scale: Scale) -> Iterator[tuple[str, str]]:
     """What the columns mean."""
     line = f", the dashed line at {scale.reference:.3f} what {scale.constant} would give" if scale.constant else ""
-    for term, text in _MEANINGS:
+    for term, text in _MEANINGS.items():
         yield term, text.format(metric=scale.title)
         if term == "Rank":
             (title, meaning), *others = scale.meanings or ((scale.title, ""),)
@@ -239,58 +208,63 @@ class _Look(NamedTuple):
 @lru_cache(maxsize=4096)
 def _row(line: Line, look: _Look) -> Html:
     """A row looks the same to every visitor, so it is kept; it depends on nothing but these two."""
-    entry, cells = line.result.entry, _cells(line, look.scale)
+    entry, scale, cells = line.result.entry, look.scale, _cells(line, look.scale)
     mark = f"hf-tie hf-tie-{line.standing.tie_group % 2}" if look.ties and line.standing else None
+    address = look.links.to("system", look.split, system=entry.origin)
+    kinds = columns_of(scale)
     return el(
         "tr",
         _rank_cell(line, ranked=look.ranked),
-        cell("System", inner_link(look.links.system(look.split, entry.origin), named(entry.name)),
-             named(entry.team, 60), "name"),
-        *headline_cells(line.result, look.scale),
-        *(cells[name] for name in look.columns),
+        cell("name", "System", (inner_link(address, named(entry.name)), named(entry.team, 60))),
+        cell("number", scale.title, score(line.result.headline)),
+        cell("drawn", "", interval_bar(line.result.headline, scale)),
+        *(cell(kinds[name], name, cells[name]) for name in look.columns),
         class_=mark,
         role="row",
-    )  # fmt: skip
+    )
 
 
 def _rank_cell(line: Line, *, ranked: bool) -> Html:
-    standing = line.standing
-    if not ranked:
-        return el("td", class_="hf-rank", role="cell")
-    between = (
-        el("small", f"{standing.low}{DASH}{standing.high}" if standing.low < standing.high else str(standing.low))
-        if standing
-        else None
-    )
-    return el("td", str(line.rank) if line.rank else DASH, between, class_="hf-rank", role="cell")
+    shown, between = (str(line.rank) if line.rank else DASH) if ranked else None, None
+    if ranked and (place := line.standing):
+        between = el("small", f"{place.low}{DASH}{place.high}" if place.low < place.high else str(place.low))
+    return el("td", shown, between, class_="hf-rank", role="cell")
 
 
-def _cells(line: Line, scale: Scale) -> dict[str, Html]:
+def _cells(line: Line, scale: Scale) -> dict[str, Cell]:
     """What may stand to the right of the headline metric, by column."""
-    result, entry = line.result, line.result.entry
-    first = f"{line.standing.first:.0%}" if line.standing else DASH
-    lane = LANES.get(entry.lane, visible(entry.lane, 20))
+    result, entry, facts = line.result, line.result.entry, line.facts
+    may_know = facts is not None and facts.contamination == "possible"
     return {
         **dict(zip(result_columns(scale), result_cells(result, scale), strict=True)),
-        "Cost": _cost(line.facts),
-        "First": cell("First", first),
-        "Regime": cell("Regime", or_dash(entry.regime), lane, "text"),
-        "Cutoff": cell("Cutoff", or_dash(result.knowledge_cutoff), _mark(line.facts), "text"),
-        "Entered": cell("Entered", visible(line.entered, 10) or DASH, None, "text"),
+        "Cost": _cost(facts),
+        "First": f"{line.standing.first:.0%}" if line.standing else DASH,
+        "Regime": regime_cell(entry.regime, entry.lane),
+        "Cutoff": cutoff_cell(result.knowledge_cutoff, may_know=may_know),
+        "Entered": (visible(facts.entered, 10) if facts else "") or DASH,
     }
 
 
-def _mark(facts: SystemFacts | None) -> Html | None:
-    if facts is None or facts.contamination != "possible":
-        return None
-    return el("span", "may know outcomes", class_="hf-partly")
+def regime_cell(regime: str, lane: str) -> Cell:
+    """A regime over the lane of the entry."""
+    return or_dash(regime), LANES.get(lane, visible(lane, 20))
 
 
-def _cost(facts: SystemFacts | None) -> Html:
+def cutoff_cell(cutoff: str, *, may_know: bool) -> Cell:
+    """A knowledge cutoff, marked where outcomes may be known."""
+    return or_dash(cutoff), el("span", "may know outcomes", class_="hf-partly") if may_know else None
+
+
+def judged_cell(judged: int, samples: int) -> Cell:
+    """How many samples were judged, marked where it was a part."""
+    return el("span", f"{judged:,}", class_="hf-partly") if judged < samples else f"{judged:,}", f"of {samples:,}"
+
+
+def _cost(facts: SystemFacts | None) -> Cell:
     if facts is None or facts.cost_usd is None:
-        return cell("Cost", "unknown" if facts is None or facts.tokens_in is None else "no price")
+        return "unknown" if facts is None or facts.tokens_in is None else "no price"
     total = None if facts.tokens_in is None else facts.tokens_in + (facts.tokens_out or 0)
-    return cell("Cost", money(facts.cost_usd), f"{_short(total)} tokens" if total else None)
+    return money(facts.cost_usd), f"{_short(total)} tokens" if total else None
 
 
 def _short(number: int) -> str:
@@ -305,10 +279,14 @@ def or_dash(text: str) -> Html | str:
     return DASH if text == "none" else named(text, 30)
 
 
-def headline_cells(result: ScoreCell, scale: Scale) -> tuple[Html, Html]:
+def headline_columns(scale: Scale) -> list[Column]:
+    """The columns of `headline_cells`."""
+    return [("number", scale.title), ("drawn", interval_scale(scale))]
+
+
+def headline_cells(result: ScoreCell, scale: Scale) -> tuple[Cell, Cell]:
     """The headline metric, as a number and drawn."""
-    drawn = el("td", interval_bar(result.headline, scale), class_="hf-drawn", role="cell")
-    return metric_cell(scale.title, result.headline), drawn
+    return score(result.headline), interval_bar(result.headline, scale)
 
 
 def result_columns(scale: Scale) -> list[str]:
@@ -316,14 +294,13 @@ def result_columns(scale: Scale) -> list[str]:
     return [*(title for _, title in scale.others), "No answer", "Judged"]
 
 
-def result_cells(result: ScoreCell, scale: Scale) -> tuple[Html, ...]:
+def result_cells(result: ScoreCell, scale: Scale) -> tuple[Cell, ...]:
     """The further metrics, no answer, judged."""
     parts = [f"{count} {name}" for name, count in (("none", result.none), ("blocked", result.blocked)) if count]
-    partly = el("span", f"{result.n:,}", class_="hf-partly") if result.n < result.n_split else f"{result.n:,}"
     return (
-        *(metric_cell(title, result.metric(name)) for name, title in scale.others),
-        cell("No answer", f"{result.no_answer:.1%}", ", ".join(parts) or None),
-        cell("Judged", partly, f"of {result.n_split:,}"),
+        *(score(result.metric(name)) for name, _ in scale.others),
+        (f"{result.no_answer:.1%}", ", ".join(parts) or None),
+        judged_cell(result.n, result.n_split),
     )
 
 
@@ -341,10 +318,13 @@ def plain_row(line: Line, split: SplitKey) -> dict[str, Value]:
         "team": result.entry.team,
         "regime": result.entry.regime,
         "lane": result.entry.lane,
-        "entered": line.entered or None,
+        "entered": (facts.entered if facts else "") or None,
         "prompt": result.prompt,
-        **{f"{m.name}{end}": value for m in result.metrics
-           for end, value in (("", m.value), ("_low", m.low), ("_high", m.high))},
+        **{
+            f"{metric.name}{end}": value
+            for metric in result.metrics
+            for end, value in (("", metric.value), ("_low", metric.low), ("_high", metric.high))
+        },
         "no_answer": result.no_answer,
         "judged": result.n,
         "samples": result.n_split,
@@ -353,4 +333,50 @@ def plain_row(line: Line, split: SplitKey) -> dict[str, Value]:
         "tokens_out": facts.tokens_out if facts else None,
         "knowledge_cutoff": result.knowledge_cutoff,
         "contamination": facts.contamination if facts else None,
-    }  # fmt: skip
+    }
+
+
+def periods_heading(scale: Scale) -> tuple[str, str]:
+    """Title and explanation of the figures by period."""
+    line = f", the dashed line is {scale.constant}" if scale.constant else ""
+    said = f"Dots are {scale.title}, bands 95% intervals; grey marks are the others shown here{line}."
+    return f"{scale.title} by period", said
+
+
+def period_figures(
+    results: Mapping[BoardEntry, Sequence[ScoreCell]],
+    periods: Sequence[str],
+    groups: Mapping[BoardEntry, str],
+    scale: Scale,
+) -> Html:
+    """A small panel for each entry, the values of the others behind it in grey, and the numbers.
+
+    Args:
+        results: by entry, those that were chosen.
+        periods: all periods of the axis, in order of time.
+        groups: by entry, the part of the table that it stands in.
+        scale: of the task.
+    """
+    panels = []
+    for entry in results:
+        regime = join([" · ", visible(entry.regime, 30)]) if entry.regime != "none" else None
+        caption = el("figcaption", named(entry.name, 60), " ", el("small", named(entry.team, 40), regime))
+        panels.append(el("figure", caption, period_panel(entry, results, periods, scale), class_=f"hf-{groups[entry]}"))
+    rows = []
+    for entry, theirs in results.items():
+        by_period = {result.period: result.headline for result in theirs}
+        rows.append([(named(entry.name), named(entry.team, 60)), *(score(by_period.get(period)) for period in periods)])
+    columns: list[Column] = [("name", "System"), *(("number", period_tick(period)) for period in periods)]
+    listed = el("div", table(f"{scale.title} by period", columns, rows, "hf-wide"), class_="hf-scroll", tabindex=0)
+    return join([el("div", *panels, class_="hf-panels"), el("details", el("summary", "The numbers"), listed)])
+
+
+def score_table(title: str, results: Sequence[ScoreCell], scale: Scale) -> Html:
+    """The scores of one entry by `Period` or by `Prompt`."""
+    name = title.lower()
+    columns: list[Column] = [("name", title), *headline_columns(scale)]
+    columns += [("number", head) for head in result_columns(scale)]
+    rows = (
+        [named(str(getattr(one, name)), 60), *headline_cells(one, scale), *result_cells(one, scale)] for one in results
+    )
+    return table(f"Scores by {name}", columns, rows, "hf-prompts")

@@ -16,22 +16,9 @@ from hellofresh.tasks import TASKS
 from hellofresh.tasks.samples import MAIN
 from leaderboard.components.labels import day, task_title
 from leaderboard.components.markup import DASH, Html, el, join, link, named, visible
-from leaderboard.components.pieces import cell, heading, notice, table
+from leaderboard.components.pieces import heading, notice
+from leaderboard.components.tables import Cell, Marked, facts, table
 from leaderboard.data.uploads import Review, UploadFinding
-
-__all__ = [
-    "due_key",
-    "due_label",
-    "findings_table",
-    "is_open",
-    "next_opening",
-    "opening",
-    "otherwise",
-    "preview",
-    "received",
-    "summary",
-    "what_is_due",
-]
 
 _MOST_FINDINGS = 100
 _FIRST_LINES = 5
@@ -154,33 +141,29 @@ def findings_table(findings: Sequence[UploadFinding]) -> Html | None:
     """Every finding with its place; texts that quote what was uploaded are disarmed."""
     if not findings:
         return None
-    columns: list[tuple[str, Html | str]] = [
-        ("text", "File"), ("number", "Line"), ("text", "Code"), ("said", "What is wrong"), ("said", "What to do"),
-    ]  # fmt: skip
-    body = el("tbody", *map(_finding_row, findings[:_MOST_FINDINGS]), role="rowgroup")
+    columns = [
+        ("text", "File"),
+        ("number", "Line"),
+        ("text", "Code"),
+        ("said", "What is wrong"),
+        ("said", "What to do"),
+    ]
+    listed = table("What the check found", columns, map(_finding_row, findings[:_MOST_FINDINGS]), "hf-faults")
     more = len(findings) - _MOST_FINDINGS
-    return join(
-        [
-            table("What the check found", columns, [body], "hf-faults"),
-            el("p", f"And {_counted(more, 'finding')} more, which the command line shows.") if more > 0 else None,
-        ]
-    )
+    rest = el("p", f"And {_counted(more, 'finding')} more, which the command line shows.") if more > 0 else None
+    return join([listed, rest])
 
 
-def _finding_row(finding: UploadFinding) -> Html:
-    what = visible(finding.what, 300)
+def _finding_row(finding: UploadFinding) -> Marked:
     place = f"{visible(finding.place, 60)}: " if finding.place else ""
-    kind = el("small", "warning") if not finding.fault else None
-    return el(
-        "tr",
-        cell("File", finding.file or DASH, None, "text"),
-        cell("Line", f"{finding.line:,}" if finding.line else DASH),
-        cell("Code", join([el("code", finding.code), kind]), None, "text"),
-        cell("What is wrong", el("bdi", f"{place}{what}"), None, "said"),
-        cell("What to do", el("bdi", visible(finding.fix, 300)) if finding.fix else DASH, None, "said"),
-        class_=None if finding.fault else "hf-warning",
-        role="row",
-    )
+    cells: list[Cell] = [
+        finding.file or DASH,
+        f"{finding.line:,}" if finding.line else DASH,
+        join([el("code", finding.code), el("small", "warning") if not finding.fault else None]),
+        el("bdi", f"{place}{visible(finding.what, 300)}"),
+        el("bdi", visible(finding.fix, 300)) if finding.fix else DASH,
+    ]
+    return Marked(None if finding.fault else "hf-warning", cells)
 
 
 def preview(submission: Submission, due: Due) -> Html:
@@ -190,7 +173,7 @@ def preview(submission: Submission, due: Due) -> Html:
             heading(
                 "Preview", "As the board will show it after the deadline. Nothing is scored earlier, not even here."
             ),
-            _facts(submission),
+            _system(submission),
             _by_task(submission, due),
             _first_lines(submission),
             el("p", "SHA-256 of the content: ", el("code", submission.sha256), class_="hf-hash"),
@@ -198,55 +181,43 @@ def preview(submission: Submission, due: Due) -> Html:
     )
 
 
-def _facts(submission: Submission) -> Html:
-    info = submission.info
-    cutoff = info.knowledge_cutoff
-    lines: list[tuple[str, Html | str]] = [
-        ("System", named(info.name)),
-        ("Team", named(info.team)),
-        ("Regime", info.regime),
-        ("Models", join(_parted(named(model) for model in info.models)) if info.models else "none"),
-        ("Cutoff", cutoff.isoformat() if isinstance(cutoff, date) else cutoff),
-    ]
-    if info.url:
-        lines.append(("Page", link(info.url, visible(info.url, 120))))
-    if info.notes:
-        lines.append(("In its makers' words", named(info.notes, 2000)))
-    lines += [
-        ("Contact", join([named(info.contact), " (not on the board, but in the public folder of submissions)"])),
-        ("Place", el("code", f"submissions/{place_of(submission)}/")),
-    ]
-    return el("dl", *(el("div", el("dt", term), el("dd", text)) for term, text in lines), class_="hf-facts")
-
-
-def _parted(parts: Iterable[Html]) -> list[Html | str]:
-    found: list[Html | str] = []
-    for part in parts:
-        found += [", ", part] if found else [part]
-    return found
+def _system(submission: Submission) -> Html:
+    info, cutoff = submission.info, submission.info.knowledge_cutoff
+    models = join([part for model in info.models for part in (", ", named(model))][1:])
+    contact = join([named(info.contact), " (not on the board, but in the public folder of submissions)"])
+    return facts(
+        [
+            ("System", named(info.name)),
+            ("Team", named(info.team)),
+            ("Regime", info.regime),
+            ("Models", models if info.models else "none"),
+            ("Cutoff", cutoff.isoformat() if isinstance(cutoff, date) else cutoff),
+            ("Page", link(info.url, visible(info.url, 120)) if info.url else None),
+            ("In its makers' words", named(info.notes, 2000) if info.notes else None),
+            ("Contact", contact),
+            ("Place", el("code", f"submissions/{place_of(submission)}/")),
+        ]
+    )
 
 
 def _by_task(submission: Submission, due: Due) -> Html:
-    columns: list[tuple[str, Html | str]] = [("name", "Task"), ("number", "Samples"), ("said", "Answers")]
-    columns += [("number", "No answer")]
+    columns = [("name", "Task"), ("number", "Samples"), ("said", "Answers"), ("number", "No answer")]
     rows = (_task_row(task, due.ids[task], submission) for task in due.tasks_of(submission.labels))
-    body = el("tbody", *rows, role="rowgroup")
-    return table("Answers by task", columns, [body], "hf-given")
+    return table("Answers by task", columns, rows, "hf-given")
 
 
-def _task_row(task: str, ids: Sequence[str], submission: Submission) -> Html:
+def _task_row(task: str, ids: Sequence[str], submission: Submission) -> list[Cell]:
     known = frozenset(ids)
     given = [item for item in submission.predictions if item.id in known and item.repetition == 1]
     often = max((item.repetition for item in submission.predictions if item.id in known), default=1)
     silent = sum(item.answer is None for item in given)
-    return el(
-        "tr",
-        cell("Task", task_title(task), None, "name"),
-        cell("Samples", f"{len(ids):,}", f"{often} times" if often > 1 else None),
-        cell("Answers", _answers(task, given), None, "said"),
-        cell("No answer", f"{silent:,}", f"{silent / len(ids):.0%} counts as wrong"),
-        role="row",
-    )
+    samples = f"{len(ids):,}", f"{often} times" if often > 1 else None
+    return [
+        task_title(task),
+        samples,
+        _answers(task, given),
+        (f"{silent:,}", f"{silent / len(ids):.0%} counts as wrong"),
+    ]
 
 
 def _answers(task: str, given: Sequence[Prediction]) -> str:
@@ -270,24 +241,26 @@ _UNITS = {"text": "words", "documents": "documents"}
 
 
 def _first_lines(submission: Submission) -> Html:
-    columns: list[tuple[str, Html | str]] = [("name", "Sample"), ("said", "Answer"), ("number", "Stated")]
-    columns += [("number", "Sources"), ("said", "Rationale")]
+    columns = [
+        ("name", "Sample"),
+        ("said", "Answer"),
+        ("number", "Stated"),
+        ("number", "Sources"),
+        ("said", "Rationale"),
+    ]
     rows = (
-        el(
-            "tr",
-            cell("Sample", el("code", visible(item.id, 40)), None, "name"),
-            cell("Answer", el("bdi", visible(_answer(item), 160)), None, "said"),
-            cell("Stated", _stated(item)),
-            cell("Sources", f"{len(item.sources):,}"),
-            cell("Rationale", el("bdi", visible(item.rationale, 160)) if item.rationale else DASH, None, "said"),
-            role="row",
-        )
+        [
+            el("code", visible(item.id, 40)),
+            el("bdi", visible(_answer(item), 160)),
+            _stated(item),
+            f"{len(item.sources):,}",
+            el("bdi", visible(item.rationale, 160)) if item.rationale else DASH,
+        ]
         for item in submission.predictions[:_FIRST_LINES]
     )
-    body = el("tbody", *rows, role="rowgroup")
     shown = min(_FIRST_LINES, len(submission.predictions))
     said = el("p", f"The first {shown} of {_counted(len(submission.predictions), 'line')}, by id:")
-    return join([said, table("First lines", columns, [body], "hf-lines")])
+    return join([said, table("First lines", columns, rows, "hf-lines")])
 
 
 def _answer(item: Prediction) -> str:

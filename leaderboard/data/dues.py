@@ -14,8 +14,6 @@ from hellofresh.submissions.check import Due
 from hellofresh.tasks import TASKS
 from hellofresh.tasks.samples import Split
 
-__all__ = ["load_dues"]
-
 _KEY = ["edition", "split"]
 
 
@@ -23,7 +21,7 @@ def load_dues(folder: Path) -> list[Due]:
     """What is due in each quarter and split of a board, by deadline; samples are there from its opening on.
 
     Raises:
-        DataError: as `leaderboard.data.tables.load_board`.
+        DataError: as `leaderboard.data.board.load_board`.
     """
     files = BoardFiles.at(folder)
     days, ids, states = (files.read(name) for name in ("quarters", "due_ids", "releases"))

@@ -29,9 +29,7 @@ from hellofresh.submissions.check import (
 from hellofresh.submissions.format import MAX_BYTES, MAX_INFO_BYTES, SYSTEM, Fault, SystemInfo, read_info, system_toml
 from hellofresh.submissions.names import FOLDER_NAME, slug
 from hellofresh.submissions.receipts import KnownTeams, look_alike
-from leaderboard.data.tables import BoardEntry
-
-__all__ = ["Review", "SystemForm", "Upload", "UploadFinding", "fingerprint", "known_teams_on", "review", "said_toml"]
+from leaderboard.data.board import BoardEntry
 
 _PLACE = re.compile(
     r"(?P<file>predictions\.(?:jsonl|csv)|prospective\.(?:jsonl|csv)|system\.toml)"

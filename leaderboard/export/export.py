@@ -1,4 +1,4 @@
-"""Writes the whole copy: pages, tables to take away, style and script."""
+"""Writes the whole copy: pages, the files beside them, style and script."""
 
 from __future__ import annotations
 
@@ -10,23 +10,12 @@ from pathlib import Path
 
 from hellofresh.core.errors import UsageError
 from hellofresh.core.files import sha256_file
-from leaderboard.components.analyses import plain_rows
-from leaderboard.components.formats import Row, as_csv, as_json
-from leaderboard.components.labels import EVERY, task_order
-from leaderboard.components.quarters import fixed_rows, plain_fixed
-from leaderboard.components.scale import plain_scale
-from leaderboard.components.standings import lines_of, plain_row
-from leaderboard.components.verdict import contenders
-from leaderboard.data.analyses_table import BoardAnalysis, load_analyses
-from leaderboard.data.records import Records, load_records
-from leaderboard.data.tables import MAIN, PROSPECTIVE, Board, SplitKey, load_board
-from leaderboard.export.addresses import CopyLayout, file_names
-from leaderboard.export.columns import columns_class, columns_css
+from leaderboard.components.scale import Scale, plain_scale
+from leaderboard.components.standings import columns_class, shown_columns
+from leaderboard.components.tables import FIRST
+from leaderboard.data.board import load_board
+from leaderboard.export.copy import ICON, SCRIPT, STYLE, Site, pages_of, style
 from leaderboard.export.folder import CopyFile, CopyListing, earlier_copy, put_in_place, written_beside
-from leaderboard.export.frame import ICON, SCRIPT, STYLE, Site, framed, style
-from leaderboard.export.pages import all_lines, over_quarters, pages_of
-
-__all__ = ["ExportReport", "export_board"]
 
 _HERE = Path(__file__).parent
 _SPACE = """\
@@ -39,6 +28,16 @@ app_file: index.html
 A static copy of the HelloFresh leaderboard, written by `hellofresh board export`.
 """
 _SPARED = re.compile(r' (?:data-label="[^"]*"|target="_self")')
+_BEFORE = (("3.25rem", "3rem"), ("minmax(9.5rem, 1fr)", "minmax(8.5rem, 1fr)"), ("5rem", "4.6rem"), ("7rem", "6rem"))
+_WIDTHS = {
+    "No answer": (4.9, 4.75),
+    "Judged": (4.1, 3.75),
+    "Cost": (6.25, 5.75),
+    "Regime": (6.25, 5.25),
+    "Cutoff": (8.25, 5.5),
+    "Entered": (6.25, 5.25),
+}
+_WIDTH = (4.75, 4.6)
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +69,7 @@ def export_board(
         board: the folder with the board's tables.
         folder: where to: missing, empty, or with an earlier copy.
         space: whether to add what makes the folder a static Space of the Hugging Face hub.
-        progress: is told each file that was written.
+        progress: called with each file that was written.
 
     Raises:
         DataError: if there is no board (`no-board`) or it is damaged (`damaged-board`).
@@ -108,7 +107,7 @@ def _fingerprint(board: Path) -> str:
 
 
 def _site(folder: Path) -> Site:
-    board, records, analyses = load_board(folder), load_records(folder), load_analyses(folder)
+    board = load_board(folder)
     if board.private:
         raise UsageError(
             "it holds figures of quarters that are not revealed",
@@ -116,75 +115,25 @@ def _site(folder: Path) -> Site:
             expected="the public board, which 'hellofresh board build' writes without --private",
             code="private-board",
         )
-    both = ((split, split._replace(kind=PROSPECTIVE)) for split in board.splits)
-    splits = [one for pair in both for one in pair if one.kind == MAIN or board.has_scores(one)]
-    systems = {split: file_names(result.entry for result in board.headlines(split)) for split in splits}
-    leads = {split: found for split in splits if (found := _lead(board, records, split))}
-    newest = sorted(sorted(board.splits, key=lambda split: task_order(split.task)), key=_quarter, reverse=True)
-    home = min(newest, key=lambda one: (not systems[one], board.is_bundled(one), not records.standings(one)))
-    shown = {split: analyses[split] for split in board.splits if analyses.get(split)}
-    layout = CopyLayout(systems, leads, tuple(shown))
-    return Site(board, records, layout, shown, home, _fingerprint(folder))
-
-
-def _quarter(split: SplitKey) -> str:
-    return split.edition
-
-
-def _lead(board: Board, records: Records, split: SplitKey) -> tuple[str, str] | None:
-    """The first two, if they can be compared."""
-    standings = {} if board.is_bundled(split) else records.standings(split)
-    ordered = contenders(lines_of(board.headlines(split), standings, {}), plain_scale(split.task))
-    if len(ordered) < 2:
-        return None
-    one, two = (line.result.entry.origin for line in ordered[:2])
-    return (one, two) if records.pairs(split, one, two) else None
+    return Site.of(board, _fingerprint(folder))
 
 
 def _files(site: Site, *, space: bool) -> Iterator[tuple[str, str | bytes]]:
     """Each file's path and content."""
+    beside: dict[str, bytes] = {}
     for page in pages_of(site):
-        whole = framed(page, site)
-        yield page.path, _lean(whole) if page.lean else whole
-    for split in site.layout.splits:
-        yield from _tables(site, split, [plain_row(line, split) for line in all_lines(site, split)])
-    for task in over_quarters(site):
-        rows = [plain_fixed(row, task) for row in fixed_rows(site.records, task)]
-        yield from _tables(site, SplitKey(EVERY, task), rows)
-    for split in site.layout.splits:
-        for name, path in site.board.released(split).items():
-            yield site.layout.released(split, name), path.read_bytes()
-    for split, analyses in site.analyses.items():
-        yield from (part for one in analyses for part in _analysis(site, split, one))
-    columns = {
-        columns_class(scale): columns_css(scale) for scale in (plain_scale(split.task) for split in site.layout.splits)
-    }
-    yield STYLE, "\n".join([style(), *(columns[name] for name in sorted(columns))])
-    yield SCRIPT, (_HERE.with_name(SCRIPT)).read_text(encoding="utf-8")
+        whole = page.framed()
+        # Ranked tables go without what 500 rows would repeat and the style says once; texts hold no quotes and no tags.
+        yield page.path, _SPARED.sub("", whole) if 'class="hf-ranked ' in whole else whole
+        beside |= page.files
+    yield from beside.items()
+    scales = {columns_class(scale): scale for scale in (plain_scale(split.task) for _, split, _ in site.paths)}
+    yield STYLE, "\n".join([style(), *(columns_css(scales[name]) for name in sorted(scales))])
+    yield SCRIPT, _HERE.with_name(SCRIPT).read_text(encoding="utf-8")
     yield ICON, (_HERE / ICON).read_text(encoding="utf-8")
     yield ".nojekyll", ""
     if space:
         yield "README.md", _SPACE
-
-
-def _analysis(site: Site, split: SplitKey, analysis: BoardAnalysis) -> Iterator[tuple[str, str | bytes]]:
-    """The figure and the table."""
-    figure = analysis.svg()
-    if figure:
-        yield site.layout.analysis(split, f"{analysis.name}.svg"), figure
-    if analysis.rows:
-        yield site.layout.analysis(split, f"{analysis.name}.csv"), as_csv(plain_rows(analysis.table()))
-
-
-def _lean(page: str) -> str:
-    """Without what 500 rows would repeat and the style says once; texts hold no quotes and no tags, so none is hit."""
-    return _SPARED.sub("", page)
-
-
-def _tables(site: Site, split: SplitKey, rows: Sequence[Row]) -> Iterator[tuple[str, str]]:
-    if rows:
-        yield site.layout.download(split, "csv"), as_csv(rows)
-        yield site.layout.download(split, "json"), as_json(rows)
 
 
 def _write(
@@ -196,3 +145,41 @@ def _write(
         (folder / path).write_bytes(content)
         progress(path)
         yield CopyFile(path, len(content), sha256(content).hexdigest())
+
+
+def columns_css(scale: Scale) -> str:
+    """The style of the ranked table's columns, made from their names, so that no row has to carry it.
+
+    It has widths on wide and on narrow screens, labels for cards, and a class each that takes a column away. Rows are
+    grids of the same widths: a browser then lays out the rows that are on the screen, and not all of 500.
+
+    Args:
+        scale: of the scores in the table.
+    """
+    table = f".{columns_class(scale)}"
+    numbered = list(enumerate(shown_columns(scale), start=FIRST))
+    wide, narrow = (
+        [*(pair[k] for pair in _BEFORE), *(f"{_WIDTHS.get(name, _WIDTH)[k]}rem" for _, name in numbered)]
+        for k in (0, 1)
+    )
+    places = [f"{table} tr > :nth-child({k}) {{ grid-column: {k}; }}" for k in range(1, len(wide) + 1)]
+    labels = [_label(table, number, name) for number, name in ((3, scale.title), *numbered)]
+    on_wide = ["@media (min-width: 700px) {", _tracks(table, wide), *places, "}"]
+    on_narrow = f"@media (min-width: 700px) and (max-width: 1230px) {{ {_tracks(table, narrow)} }}"
+    on_phones = ["@media (max-width: 699.9px) {", *labels, "}"]
+    hidden = (_hidden(table, number) for number, _ in numbered)
+    return "\n".join([*on_wide, on_narrow, *on_phones, *hidden, ""])
+
+
+def _tracks(table: str, widths: Sequence[str]) -> str:
+    tracks = " ".join(f"var(--c{number}, {width})" for number, width in enumerate(widths, start=1))
+    return f"{table} tr {{ grid-template-columns: {tracks}; }}"
+
+
+def _label(table: str, number: int, name: str) -> str:
+    return f'{table} td:nth-child({number})::before {{ content: "{name}"; }}'
+
+
+def _hidden(table: str, number: int) -> str:
+    cells = f"{table} .hf-hide-{number} tr:not(.hf-group) > :nth-child({number})"
+    return f"{table} .hf-hide-{number} {{ --c{number}: 0; }}\n{cells} {{ display: none !important; }}"

@@ -12,8 +12,6 @@ from pathlib import Path
 from hellofresh.core.errors import DataError, WorkspaceError
 from hellofresh.core.files import read_json, read_model, sha256_file, temporary_prefix, write_json
 
-__all__ = ["MARKER", "CopyFile", "CopyListing", "earlier_copy", "put_in_place", "written_beside"]
-
 MARKER = "hellofresh-export.json"
 """Lists the files of a copy."""
 

@@ -13,10 +13,8 @@ from hellofresh import __version__
 from leaderboard.components.analyses import analysis_section, inline_picture, questions
 from leaderboard.components.markup import Html, el, named
 from leaderboard.components.pieces import notice, page_header
-from leaderboard.data.analyses_table import BoardAnalysis
-from leaderboard.export.frame import document, style
-
-__all__ = ["ReportTask", "report_page"]
+from leaderboard.data.analyses import BoardAnalysis
+from leaderboard.export.copy import document, style
 
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'"
 _LEDE = (

@@ -1,4 +1,4 @@
-"""The pages of the site. A new page is a file here with a `PAGE`, and a line in `PAGES`; the first opens the site.
+"""The pages of the site, each composed once: a new one is a file here, and a line in `PAGES`; the first opens the site.
 
 The folder is not called `pages`: beside `app.py`, Streamlit would take each file of such a folder for a page of its own
 and never run `app.py`.
@@ -6,33 +6,20 @@ and never run `app.py`.
 
 from __future__ import annotations
 
-from leaderboard.views import (
-    about,
-    analyses,
-    compare,
-    data,
-    judges,
-    leaderboard,
-    responses,
-    retrieval,
-    samples,
-    submit,
-    system,
-)
-from leaderboard.views._base import SitePage
+from leaderboard.views import about, analyses, compare, data, leaderboard, responses, retrieval, samples, system
+from leaderboard.views.visit import Page, Visit
 
-__all__ = ["PAGES", "SitePage"]
+__all__ = ["PAGES", "Page", "Visit"]
 
-PAGES: tuple[SitePage, ...] = (
+PAGES: tuple[Page, ...] = (
     leaderboard.PAGE,
     compare.PAGE,
     system.PAGE,
     samples.PAGE,
     responses.PAGE,
-    judges.PAGE,
+    responses.JUDGES_PAGE,
     retrieval.PAGE,
     analyses.PAGE,
     data.PAGE,
-    submit.PAGE,
     about.PAGE,
 )

@@ -2,25 +2,20 @@
 
 from __future__ import annotations
 
-import streamlit as st
+from pathlib import Path
 
 from leaderboard.components.about import about_benchmark, about_board, about_changes
-from leaderboard.data.changes import read_changelog
-from leaderboard.views._base import SitePage, header
-from leaderboard.views.session import open_board
-
-__all__ = ["PAGE"]
+from leaderboard.views.visit import Page, Visit
 
 _LEDE = "How the benchmark is made, and what its numbers can and cannot say."
+_CHANGELOG = Path(__file__).resolve().parents[2] / "CHANGELOG.md"
+"""Lies beside the code; not there where only the package is installed."""
 
 
-def _render() -> None:
-    header("About", _LEDE)
-    st.html(str(about_benchmark()))
-    st.html(str(about_board(open_board())))
-    changes = about_changes(read_changelog())
-    if changes is not None:
-        st.html(str(changes))
+def _compose(visit: Visit) -> None:
+    visit.header("About", _LEDE)
+    changelog = _CHANGELOG.read_text(encoding="utf-8") if _CHANGELOG.is_file() else ""
+    visit.show(about_benchmark(), about_board(visit.board), about_changes(changelog))
 
 
-PAGE = SitePage("About", "about", _render, _LEDE)
+PAGE = Page("About", "about", _compose, _LEDE, once=True)

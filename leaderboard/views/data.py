@@ -2,46 +2,34 @@
 
 from __future__ import annotations
 
-import streamlit as st
-
-from leaderboard.components.dataset import dataset_section
-from leaderboard.components.getting import get_samples
-from leaderboard.components.pieces import notice
-from leaderboard.components.release import release_sections
-from leaderboard.components.source import balance_of, funnel
-from leaderboard.data.tables import MAIN, Board, SplitKey
-from leaderboard.views._base import SitePage, header, show
-from leaderboard.views.session import choose_split, open_board, open_records
-
-__all__ = ["PAGE"]
+from hellofresh.tasks.samples import MAIN
+from leaderboard.components.pieces import bundled_notice
+from leaderboard.components.quarters import dataset_section
+from leaderboard.components.release import balance_of, funnel, get_samples, release_sections
+from leaderboard.views.visit import Page, Visit
 
 _LEDE = "Where the samples come from, how they are spread, what is released, and how to verify it."
 
 
-def _render() -> None:
-    header("Data", _LEDE)
-    board, records = open_board(), open_records()
-    split = choose_split(board, lanes=True)
-    bundled = notice("Bundled sample.", "These rows were written for the project. They show the machinery only.")
-    show(bundled if board.is_bundled(split) else None)
-    dataset = dataset_section(records, split)
+def _compose(visit: Visit) -> None:
+    visit.header("Data", _LEDE)
+    board = visit.board
+    split = visit.split()
+    bundled = bundled_notice("These rows were written for the project. They show the machinery only.")
+    visit.show(bundled if board.is_bundled(split) else None)
+    dataset = dataset_section(board, split)
     if dataset is not None:
-        show(dataset)
+        visit.show(dataset)
     elif split.kind == MAIN:
-        show(funnel(board.funnel(split)), balance_of(split, board.balance(split)))
-    _offer_files(board, split)
-    show(release_sections(records, split))
-
-
-def _offer_files(board: Board, split: SplitKey) -> None:
-    """Buttons that hand out the released files."""
-    files = board.released(split)
-    show(get_samples(board, split, {}))
-    with st.container(horizontal=True):
+        visit.show(funnel(board, split), balance_of(board, split))
+    files, addresses = board.released(split), {}
+    if not visit.live:
+        addresses = {name: visit.attach(f"released/{name}", path.read_bytes()) for name, path in files.items()}
+    visit.show(get_samples(board, split, addresses))
+    with visit.row():
         for name, path in files.items():
-            whole = f"{'-'.join(split)}-{name}"
-            st.download_button(f"Download {name}", path.read_bytes, whole, "application/jsonl", key=f"released_{whole}",
-                               on_click="ignore", type="tertiary")  # fmt: skip
+            visit.button(f"Download {name}", path.read_bytes, f"{'-'.join(split)}-{name}", "application/jsonl")
+    visit.show(release_sections(board, split))
 
 
-PAGE = SitePage("Data", "data", _render, _LEDE)
+PAGE = Page("Data", "data", _compose, _LEDE)

@@ -1,73 +1,97 @@
-"""Rated responses: systems by criterion, part and kind of judge, and two systems' responses to one post."""
+"""Rated responses: systems by criterion, part and kind of judge, and two systems' responses to one post; the judges."""
 
 from __future__ import annotations
 
-import streamlit as st
+from collections.abc import Iterable, Sequence
 
-from hellofresh.results.board.schema import RatedRow
-from leaderboard.components.labels import quarter_title, task_title
+import polars as pl
+
+from hellofresh.results.board.schema import JudgeRow, RatedResponse, RatedRow
 from leaderboard.components.markup import el, visible
 from leaderboard.components.pieces import heading
-from leaderboard.components.ratings import JUDGES, RATED_LEDE, part_title, rated_table, side_by_side
-from leaderboard.data.records import Records
-from leaderboard.data.tables import Board, SplitKey
-from leaderboard.views._base import SitePage, header, show
-from leaderboard.views.session import choose_one, open_board, open_records
+from leaderboard.components.ratings import (
+    JUDGES,
+    JUDGES_LEDE,
+    RATED_LEDE,
+    judge_tables,
+    part_title,
+    rated_table,
+    side_by_side,
+)
+from leaderboard.data.board import Board, SplitKey
+from leaderboard.views.visit import Choices, Page, Visit
 
-__all__ = ["PAGE", "choose_rated"]
 
-
-def choose_rated(board: Board, records: Records) -> SplitKey | None:
+def _rated_split(visit: Visit) -> SplitKey | None:
     """One of the editions whose responses were rated; None where there is none."""
-    known = {f"{split.task} {split.edition}": split for split in board.splits if records.ratings(split)}
+    known = [split for split in visit.board.splits if visit.board.rows(RatedRow, split)]
     if not known:
-        command = el("code", "hellofresh dataset import muse")
-        show(el("p", "No responses have been rated yet. A study comes in with: ", command))
+        none = "No responses have been rated yet. A study comes in with: "
+        visit.show(el("p", none, el("code", "hellofresh dataset import muse")))
         return None
-    titles = {key: f"{task_title(split.task)}, {quarter_title(board, split)}" for key, split in known.items()}
-    return known[choose_one("study", "Study", list(known), titles.__getitem__, width=480)]
+    return visit.split_among("study", "Study", known)
 
 
-def _render() -> None:
-    header("Responses", RATED_LEDE)
-    board, records = open_board(), open_records()
-    split = choose_rated(board, records)
+def _compose(visit: Visit) -> None:
+    visit.header("Responses", RATED_LEDE)
+    split = _rated_split(visit)
     if split is None:
         return
-    rows = records.ratings(split)
-    with st.container(horizontal=True):
-        judges = choose_one("judges", "Judged by", list(dict.fromkeys(row.judges for row in rows)),
-                            lambda key: JUDGES.get(key, key), first="person")  # fmt: skip
-        rows = [row for row in rows if row.judges == judges]
-        titles = {row.criterion: row.title for row in rows}
-        criterion = choose_one("criterion", "Criterion", list(titles), lambda key: visible(titles[key]), width=320)
-        rows = [row for row in rows if row.criterion == criterion]
-        parts = {f"{row.part}={row.value}": part_title(row.part, row.value) for row in rows}
-        part = choose_one("part", "Samples", list(parts), parts.__getitem__, width=320)
-    chosen = [row for row in rows if f"{row.part}={row.value}" == part]
-    show(rated_table(chosen))
-    _show_texts(records, split, chosen)
+    rows, chosen = visit.board.rows(RatedRow, split), []
+    kinds = list(dict.fromkeys(row.judges for row in rows))
+    with visit.row():
+        for judges in visit.each("judges", "Judged by", kinds, lambda key: JUDGES.get(key, key), first="person"):
+            mine = [row for row in rows if row.judges == judges]
+            titles = {row.criterion: visible(row.title) for row in mine}
+            for criterion in visit.each("criterion", "Criterion", list(titles), titles.__getitem__, width=320):
+                part = _part(visit, [row for row in mine if row.criterion == criterion])
+                chosen.append(part)
+    before = ""
+    for shown in chosen:
+        kind = shown[0].judges
+        said = el("h2", f"Judged by {JUDGES.get(kind, kind).lower()}") if kind != before and not visit.live else None
+        visit.show(said, rated_table(shown))
+        before = kind
+    if visit.live:
+        _show_texts(visit, split, [row.system for row in chosen[0]])
 
 
-def _show_texts(records: Records, split: SplitKey, rows: list[RatedRow]) -> None:
-    """Two systems' responses to one post."""
-    systems = [row.system for row in rows]
+def _part(visit: Visit, rows: Sequence[RatedRow]) -> list[RatedRow]:
+    """Those on one part of the samples, all of them in a copy."""
+    parts = {f"{row.part}={row.value}": part_title(row.part, row.value) for row in rows}
+    part = visit.one("part", "Samples", list(parts), parts.__getitem__, width=320)
+    return [row for row in rows if f"{row.part}={row.value}" == part]
+
+
+def _show_texts(visit: Visit, split: SplitKey, systems: Sequence[str]) -> None:
+    """Two systems' responses to one post; their texts are not copied."""
     if len(systems) < 2:
         return
-    show(heading("Side by side", "What two systems wrote on one post, with what they cite."))
-    with st.container(horizontal=True):
-        one = choose_one("one", "First system", systems, visible)
-        two = choose_one("two", "Second system", systems, visible, first=systems[1])
-        found = records.responses(split, [one, two])
-        both = sorted(
-            {item.id for item in found if item.system == one} & {item.id for item in found if item.system == two}
-        )
+    visit.show(heading("Side by side", "What two systems wrote on one post, with what they cite."))
+    with visit.row():
+        one = visit.one("one", "First system", systems, visible)
+        two = visit.one("two", "Second system", systems, visible, first=systems[1])
+        found = visit.board.rows(RatedResponse, split, pl.col("system").is_in([one, two]))
+        ids = [{item.id for item in found if item.system == name} for name in (one, two)]
+        both = sorted(ids[0] & ids[1])
         if not both:
-            show(el("p", "They have no post in common."))
+            visit.show(el("p", "They have no post in common."))
             return
-        post = choose_one("sample", "Post", both, visible, width=320)
+        post = visit.one("sample", "Post", both, visible, width=320)
     of_post = {item.system: item for item in found if item.id == post}
-    show(side_by_side([of_post[name] for name in dict.fromkeys((one, two))]))
+    visit.show(side_by_side([of_post[name] for name in dict.fromkeys((one, two))]))
 
 
-PAGE = SitePage("Responses", "responses", _render, RATED_LEDE)
+def _compose_judges(visit: Visit) -> None:
+    visit.header("Judges", JUDGES_LEDE)
+    split = _rated_split(visit)
+    if split is not None:
+        visit.show(judge_tables(visit.board.rows(JudgeRow, split)))
+
+
+def _copies(board: Board, split: SplitKey) -> Iterable[Choices]:
+    return [{}] if board.rows(RatedRow, split) else []
+
+
+PAGE = Page("Responses", "responses", _compose, RATED_LEDE, _copies)
+JUDGES_PAGE = Page("Judges", "judges", _compose_judges, JUDGES_LEDE, _copies)

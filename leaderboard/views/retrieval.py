@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-import streamlit as st
+from collections.abc import Iterable, Sequence
 
-from hellofresh.results.board.schema import SAMPLES
-from hellofresh.results.tables import JUDGEMENTS
-from leaderboard.components.labels import entry_label, quarter_title, task_title
-from leaderboard.components.markup import el, visible
+import polars as pl
+
+from hellofresh.results.board.schema import FoundDocument, SampleRow
+from hellofresh.results.tables import AnswerRow
+from leaderboard.components.labels import entry_label
+from leaderboard.components.markup import el, named, visible
 from leaderboard.components.pieces import heading
 from leaderboard.components.retrieval import (
     DEPTH,
@@ -24,73 +26,86 @@ from leaderboard.components.retrieval import (
     retrieval_metrics,
 )
 from leaderboard.components.scale import plain_scale
-from leaderboard.data.records import Records
-from leaderboard.data.tables import BoardEntry, SplitKey
-from leaderboard.views._base import SitePage, header, show
-from leaderboard.views.session import choose_many, choose_one, open_board, open_records
+from leaderboard.data.board import Board, BoardEntry, SplitKey
+from leaderboard.views.visit import Choices, Page, Visit
 
-__all__ = ["PAGE"]
-
-_MOST_CURVES = 6
+_USUAL_CURVES, _MOST_CURVES = 3, 6
 _MOST_QUERIES = 25
+_COPIED_QUERIES = 5
 _TITLES = {Found.ONE: "only the first", Found.TWO: "only the second", Found.BOTH: "both", Found.NEITHER: "neither"}
 
 
-def _render() -> None:
-    header("Retrieval", RETRIEVAL_LEDE)
-    board, records = open_board(), open_records()
-    known = {f"{split.task} {split.edition}": split for split in board.splits
-             if retrieval_metrics(split.task) and board.has_scores(split)}  # fmt: skip
+def _compose(visit: Visit) -> None:
+    visit.header("Retrieval", RETRIEVAL_LEDE)
+    board = visit.board
+    known = [split for split in board.splits if _copies(board, split)]
     if not known:
         said = "No system has looked for evidence yet. A corpus comes in with: "
-        show(el("p", said, el("code", "hellofresh corpus import")))
+        visit.show(el("p", said, el("code", "hellofresh corpus import")))
         return
-    titles = {key: f"{task_title(split.task)}, {quarter_title(board, split)}" for key, split in known.items()}
-    with st.container(horizontal=True):
-        split = known[choose_one("queries", "Queries", list(known), titles.__getitem__, width=480)]
-        family = choose_one("family", "Metrics", list(FAMILIES), FAMILIES.__getitem__, default="ndcg")
+    with visit.row():
+        split = visit.split_among("queries", "Queries", known)
+        families = visit.each("family", "Metrics", list(FAMILIES), FAMILIES.__getitem__, default="ndcg")
     results, metrics = board.headlines(split), retrieval_metrics(split.task)
-    show(metric_table(results, family, metrics))
-    entries = {result.entry.origin: result.entry for result in results}
-    first = [result.entry.origin for result in results][:3]
-    shown = choose_many("curves", "Systems in the recall curve", list(entries), lambda key: entry_label(entries[key]),
-                        default=first, most=_MOST_CURVES, about=" ".join(split))  # fmt: skip
-    show(recall_curve([one for one in results if one.entry.origin in shown], metrics, plain_scale(split.task)))
-    if len(entries) > 1:
-        _compare(records, split, entries)
-
-
-def _compare(records: Records, split: SplitKey, entries: dict[str, BoardEntry]) -> None:
-    """Two systems, query by query."""
-    show(heading("Two systems"))
-    origins = list(entries)
-    with st.container(horizontal=True):
-        one = choose_one("one", "First system", origins, lambda key: entry_label(entries[key]), width=400)
-        two = choose_one("two", "Second system", origins, lambda key: entry_label(entries[key]), width=400,
-                         first=origins[1])  # fmt: skip
-    both = (entries[one], entries[two])
-    samples = SAMPLES.rows(records.samples(split))
-    said = [JUDGEMENTS.rows(records.answers(split, origins=[origin])) for origin in (one, two)]
-    pairs = query_pairs(samples, *said)
-    if one == two or not pairs:
-        show(el("p", "Choose two different systems." if one == two else "They have no query in common."))
+    visit.show(*(metric_table(results, family, metrics) for family in families))
+    entries = board.entries(split)
+    titles = {origin: entry_label(entry) for origin, entry in entries.items()}
+    shown = visit.many(
+        "curves",
+        "Systems in the recall curve",
+        list(entries),
+        titles.__getitem__,
+        default=list(entries)[: _USUAL_CURVES if visit.live else _MOST_CURVES],
+        most=_MOST_CURVES,
+        about=" ".join(split),
+    )
+    drawn = [one for one in results if one.entry.origin in shown]
+    visit.show(recall_curve(drawn, metrics, plain_scale(split.task)))
+    if len(entries) < 2:
         return
-    show(agreement(pairs, both))
+    visit.show(heading("Two systems"))
+    with visit.row():
+        one = visit.one("one", "First system", list(entries), titles.__getitem__, width=400)
+        two = visit.one("two", "Second system", list(entries), titles.__getitem__, width=400, first=list(entries)[1])
+    _compare(visit, split, (entries[one], entries[two]))
+
+
+def _compare(visit: Visit, split: SplitKey, both: tuple[BoardEntry, BoardEntry]) -> None:
+    """Two systems, query by query."""
+    samples = sorted(visit.board.rows(SampleRow, split), key=lambda row: (row.period, row.id))
+    pairs = query_pairs(samples, *(visit.board.rows(AnswerRow, split, origin=entry.origin) for entry in both))
+    if both[0] == both[1] or not pairs:
+        visit.show(el("p", "Choose two different systems." if both[0] == both[1] else "They have no query in common."))
+        return
+    visit.show(agreement(pairs, both))
     kinds = {str(kind): title for kind, title in _TITLES.items()}
-    wanted = Found(choose_one("found", f"Evidence among the first {DEPTH} of", list(kinds), kinds.__getitem__))
-    mine = [pair for pair in pairs if pair.found is wanted]
-    show(el("p", f"{len(mine):,} queries; the first {min(len(mine), _MOST_QUERIES)}."))
-    if mine:
-        show(queries_table(mine[:_MOST_QUERIES], both))
-        _open(records, split, mine, both)
+    label, copied = f"Evidence among the first {DEPTH} of", [str(Found.ONE), str(Found.TWO)]
+    for kind in visit.each("found", label, list(kinds), kinds.__getitem__, copied=copied):
+        mine = [pair for pair in pairs if pair.found is Found(kind)]
+        if visit.live:
+            visit.show(el("p", f"{len(mine):,} queries; the first {min(len(mine), _MOST_QUERIES)}."))
+        else:
+            who = named(both[Found(kind) is Found.TWO].name)
+            visit.show(el("h3", "Only ", who, f" found the evidence: {len(mine):,} queries"))
+        if mine:
+            visit.show(queries_table(mine[:_MOST_QUERIES], both))
+            _open(visit, split, mine, both)
 
 
-def _open(records: Records, split: SplitKey, pairs: list[QueryPair], both: tuple[BoardEntry, BoardEntry]) -> None:
-    """One query with the documents of both."""
+def _open(visit: Visit, split: SplitKey, pairs: Sequence[QueryPair], both: tuple[BoardEntry, BoardEntry]) -> None:
+    """Queries with the documents of both."""
     by_id = {pair.sample.id: pair for pair in pairs}
-    pair = by_id[choose_one("query", "Open a query", list(by_id), visible, width=320)]
-    ids = {*pair.one[:DEPTH], *pair.two[:DEPTH], *pair.relevance}
-    show(rankings(pair, both, records.documents(split, sorted(ids))))
+    copied = list(by_id)[:_COPIED_QUERIES]
+    for key in visit.each("query", "Open a query", list(by_id), visible, width=320, copied=copied):
+        pair = by_id[key]
+        ids = sorted({*pair.one[:DEPTH], *pair.two[:DEPTH], *pair.relevance})
+        documents = {row.id: row for row in visit.board.rows(FoundDocument, split, pl.col("id").is_in(ids))}
+        shown = rankings(pair, both, documents)
+        visit.show(shown if visit.live else el("details", el("summary", visible(key)), shown))
 
 
-PAGE = SitePage("Retrieval", "retrieval", _render, RETRIEVAL_LEDE)
+def _copies(board: Board, split: SplitKey) -> Iterable[Choices]:
+    return [{}] if retrieval_metrics(split.task) and board.has_scores(split) else []
+
+
+PAGE = Page("Retrieval", "retrieval", _compose, RETRIEVAL_LEDE, _copies)

@@ -2,33 +2,35 @@
 
 from __future__ import annotations
 
-from leaderboard.components.dataset import contamination_notice
-from leaderboard.components.entry import EntryRecord, entry_page
-from leaderboard.components.labels import entry_label
-from leaderboard.components.links import SiteLinks
-from leaderboard.components.markup import el
-from leaderboard.components.open_quarter import not_revealed
-from leaderboard.views._base import SitePage, header, show
-from leaderboard.views.session import choose_one, choose_split, open_board, open_records
+from collections.abc import Iterable
 
-__all__ = ["PAGE"]
+from leaderboard.components.entry import entry_page
+from leaderboard.components.labels import entry_label
+from leaderboard.components.markup import el, named
+from leaderboard.components.open_quarter import not_revealed
+from leaderboard.components.quarters import contamination_notice
+from leaderboard.data.board import Board, SplitKey
+from leaderboard.views.visit import Choices, Page, Visit
 
 _LEDE = "Everything that the board knows about one entry."
 
 
-def _render() -> None:
-    header("System", _LEDE)
-    board, records = open_board(), open_records()
-    split = choose_split(board, lanes=True)
-    headlines = {result.entry.origin: result for result in board.headlines(split)}
-    if not headlines:
+def _compose(visit: Visit) -> None:
+    visit.header("System", _LEDE)
+    board = visit.board
+    split = visit.split()
+    found = {result.entry.origin: result for result in board.headlines(split)}
+    if not found:
         none = el("p", "No system has been scored on this task and quarter yet. Run: ", el("code", "make release"))
-        show(not_revealed(records, split) if board.is_open(split) else none)
+        visit.show(not_revealed(board, split) if board.is_open(split) else none)
         return
-    origin = choose_one("system", "System", list(headlines), lambda key: entry_label(headlines[key].entry), width=480)
-    result = headlines[origin]
-    shown = entry_page(result, EntryRecord.of(board, records, split, result), SiteLinks())
-    show(contamination_notice(records, split), shown)
+    origin = visit.one("system", "System", list(found), lambda key: entry_label(found[key].entry), width=480)
+    visit.subject(named(found[origin].entry.name, 60), "On ")
+    visit.show(contamination_notice(board, split), entry_page(board, split, found[origin], visit.links))
 
 
-PAGE = SitePage("System", "system", _render, _LEDE)
+def _copies(board: Board, split: SplitKey) -> Iterable[Choices]:
+    return [{"system": origin} for origin in board.entries(split)]
+
+
+PAGE = Page("System", "system", _compose, _LEDE, _copies, "systems")

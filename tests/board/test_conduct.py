@@ -21,9 +21,9 @@ from hellofresh.runs.evaluate import evaluate
 from hellofresh.runs.evaluation import Evaluation, WebAccess
 from hellofresh.runs.regimes import agent_regime
 from hellofresh.tasks import get_task
-from leaderboard.components.conduct import conduct_section
-from leaderboard.components.links import SiteLinks
-from leaderboard.data.tables import SplitKey
+from leaderboard.components.entry import conduct_section
+from leaderboard.components.labels import SiteLinks
+from leaderboard.data.board import SplitKey
 
 QUARTER = Quarter(2023, 2)
 BLOCKED = "https://twitter.com/i/birdwatch/n/1"

@@ -127,9 +127,9 @@ def hand_in(place: Place) -> None:
 
 
 def _show(path: str) -> None:
-    from leaderboard.views import PAGES  # the script runs alone, as a file of its own
+    from leaderboard.live import PAGES, show_page  # the script runs alone, as a file of its own
 
-    next(page for page in PAGES if page.path == path).show()
+    show_page(next(page for page in PAGES if page.path == path))
 
 
 def macro_f1(truth: list[str], said: list[str]) -> float:

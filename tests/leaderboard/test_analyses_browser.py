@@ -11,7 +11,7 @@ from browsing import CLIPPED, CONTRASTS, LOOKS, Visit, keep_picture, running_sit
 from playwright.sync_api import Browser, Page, expect
 
 from hellofresh.core.workspace import Workspace
-from leaderboard.data.analyses_table import ORDER
+from leaderboard.data.analyses import ORDER
 
 pytestmark = pytest.mark.integration
 

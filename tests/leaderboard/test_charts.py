@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from hellofresh.results.board.schema import FunnelStep, PeriodBalance
 from leaderboard.components.charts import balance_bars, funnel_bar, interval_bar, period_tick
 from leaderboard.components.scale import Scale
-from leaderboard.data.tables import MetricValue
+from leaderboard.data.board import MetricValue
 
 SCALE = Scale(reference=2 / 3)
 shares = st.floats(min_value=0, max_value=1)

@@ -23,9 +23,9 @@ from hellofresh.results.scores import score_quarter
 from hellofresh.runs.evaluate import evaluate
 from hellofresh.runs.evaluation import Evaluation
 from hellofresh.tasks import get_task
-from leaderboard.data.tables import SplitKey, load_board
+from leaderboard.data.board import SplitKey, load_board
 from leaderboard.export import export_board
-from leaderboard.views import PAGES
+from leaderboard.live import PAGES
 
 CLAIMS = get_task("claims")
 REVEALED, OPEN = Quarter(2026, 2), Quarter(2026, 3)
@@ -64,9 +64,9 @@ SAID = {
 
 
 def _script(path: str) -> None:
-    from leaderboard.views import PAGES  # the script runs alone, as a file of its own
+    from leaderboard.live import PAGES, show_page  # the script runs alone, as a file of its own
 
-    next(page for page in PAGES if page.path == path).show()
+    show_page(next(page for page in PAGES if page.path == path))
 
 
 def words(html: str) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from datetime import UTC, date, datetime
 from pathlib import Path
 
+import polars as pl
 import pytest
 
 from hellofresh.core.clock import now
@@ -15,17 +16,16 @@ from hellofresh.core.workspace import Workspace
 from hellofresh.releases import DatasetSource, freeze
 from hellofresh.releases.candidates.rows import Collection, SourceFile
 from hellofresh.results.board.build import build_board
-from hellofresh.results.board.schema import NO_ANSWER
+from hellofresh.results.board.schema import NO_ANSWER, TABLES, ConfusionCell, LabelCount
 from hellofresh.results.scores import score_quarter
 from hellofresh.runs.evaluate import evaluate
 from hellofresh.runs.evaluation import Evaluation
 from hellofresh.tasks import Statement, get_task
 from hellofresh.tasks.samples import Candidate, Label
-from leaderboard.components.entry import EntryRecord, entry_page
-from leaderboard.components.links import SiteLinks
+from leaderboard.components.entry import entry_page
+from leaderboard.components.labels import SiteLinks
 from leaderboard.components.scale import plain_scale
-from leaderboard.data.records import Records, load_records
-from leaderboard.data.tables import Board, BoardEntry, MetricValue, ScoreCell, SplitKey, load_board
+from leaderboard.data.board import Board, BoardEntry, MetricValue, SplitKey, load_board
 from leaderboard.export import export_board
 
 TASK = get_task("fever")
@@ -67,31 +67,29 @@ def workspace(built_once: Callable[[str, Callable[[Path], None]], Path]) -> Work
 
 
 @pytest.fixture(scope="module")
-def shown(workspace: Workspace) -> tuple[Board, Records]:
-    return load_board(workspace.board), load_records(workspace.board)
+def shown(workspace: Workspace) -> Board:
+    return load_board(workspace.board)
 
 
 def text(html: object) -> str:
     return " ".join(re.sub(r"<[^>]*>", " ", str(html)).split())
 
 
-def test_the_confusion_counts_every_sample_once_and_keeps_the_skew(shown: tuple[Board, Records]) -> None:
-    board, records = shown
-    for result in board.headlines(SPLIT):
-        cells = records.confusion(SPLIT, result.entry.origin)
+def test_the_confusion_counts_every_sample_once_and_keeps_the_skew(shown: Board) -> None:
+    for result in shown.headlines(SPLIT):
+        cells = shown.rows(ConfusionCell, SPLIT, origin=result.entry.origin)
         support = [sum(cell.samples for cell in cells if cell.label == label) for label in range(3)]
         assert support == [3, 6, 21]
         assert sum(cell.samples for cell in cells if cell.said == NO_ANSWER) == result.none
         right = sum(cell.samples for cell in cells if cell.label == cell.said)
         accuracy = result.metric("accuracy")
         assert accuracy is not None and accuracy.value == pytest.approx(right / 30)
-    assert [row.samples for row in records.labels(SPLIT)] == [3, 6, 21]
+    assert [row.samples for row in shown.rows(LabelCount, SPLIT)] == [3, 6, 21]
 
 
-def test_a_system_page_has_each_class_with_its_scores_and_support(shown: tuple[Board, Records]) -> None:
-    board, records = shown
-    result = board.headlines(SPLIT)[0]
-    page = str(entry_page(result, EntryRecord.of(board, records, SPLIT, result), SiteLinks()))
+def test_a_system_page_has_each_class_with_its_scores_and_support(shown: Board) -> None:
+    result = shown.headlines(SPLIT)[0]
+    page = str(entry_page(shown, SPLIT, result, SiteLinks()))
     for name in TASK.classes:
         assert f"It said {name}" in text(page)
     assert "Scores of each class" in page and "Support" in page
@@ -117,9 +115,13 @@ def test_a_metric_of_numbers_has_a_plain_table_and_no_confusion() -> None:
     split = SplitKey("2026Q3", "corrections")
     entry = BoardEntry("a", "T", "harness", "language-model", "zero-shot", "a", 0, "a")
     value = MetricValue("overall", 6.2, 5.1, 7.3)
-    result = ScoreCell(entry, "p", "all", False, "unknown", "", 9, 9, 9, 1, 0, (value,), "t")
-    scale = plain_scale("corrections")
-    page = str(entry_page(result, EntryRecord(split, scale, [result], [result], revealed=True), SiteLinks()))
+    row = {"edition": split.edition, "task": split.task, "split": split.kind, "headline": True, "prompt": "p",
+           "period": "all", "smoke_test": False, "knowledge_cutoff": "unknown", "about": "", "n": 9, "n_split": 9,
+           "clusters": 9, "none": 1, "blocked": 0, "method": "t", **entry._asdict(), "metric": [value.name],
+           "value": [value.value], "low": [value.low], "high": [value.high]}  # fmt: skip
+    tables = {name: pl.DataFrame(schema=table.schema) for name, table in TABLES.items()}
+    board, scale = Board(_tables=tables, _scores=pl.DataFrame([row])), plain_scale("corrections")
+    page = str(entry_page(board, split, board.headlines(split)[0], SiteLinks()))
     assert "6.200" in page and "5.10" in page and "Overall quality" in page
     assert "Where it fails" not in page and "It said" not in page
     (low, high) = (scale.share(5.1), scale.share(7.3))

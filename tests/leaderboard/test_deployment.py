@@ -182,9 +182,10 @@ class Refuses:
 
 sys.meta_path.insert(0, Refuses())
 from streamlit.testing.v1 import AppTest
-from leaderboard.views import PAGES
+from leaderboard.live import PAGES
 for page in PAGES:
-    script = f"from leaderboard.views import PAGES; next(p for p in PAGES if p.path == {page.path!r}).show()"
+    script = "from leaderboard.live import PAGES, show_page; "
+    script += f"show_page(next(page for page in PAGES if page.path == {page.path!r}))"
     problems = AppTest.from_string(script, default_timeout=300).run().exception
     assert not problems, (page.path, problems)
 """

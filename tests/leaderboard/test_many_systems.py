@@ -13,12 +13,13 @@ from hypothesis import strategies as st
 from streamlit.testing.v1 import AppTest
 
 from hellofresh.core.errors import DataError
+from hellofresh.results.board.schema import SampleRow, TranscriptStep
+from hellofresh.results.tables import AnswerRow
+from leaderboard.components.labels import EVERY
 from leaderboard.components.scale import plain_scale
 from leaderboard.components.standings import Line, View, columns_of, lines_of, standings_table
-from leaderboard.data.records import load_records
-from leaderboard.data.tables import SplitKey, load_board
-from leaderboard.views import PAGES
-from leaderboard.views.session import EVERY
+from leaderboard.data.board import SplitKey, load_board
+from leaderboard.live import PAGES
 
 NOTES = {"task": "x-notes", "edition": "2023Q2"}
 SPLIT = SplitKey("2023Q2", "x-notes")
@@ -26,9 +27,9 @@ SCALE = plain_scale(SPLIT.task)
 
 
 def _script(path: str) -> None:
-    from leaderboard.views import PAGES  # the script runs alone, as a file of its own
+    from leaderboard.live import PAGES, show_page  # the script runs alone, as a file of its own
 
-    next(page for page in PAGES if page.path == path).show()
+    show_page(next(page for page in PAGES if page.path == path))
 
 
 def opened(path: str, **query: str) -> AppTest:
@@ -72,8 +73,8 @@ def test_every_page_opens_with_that_many(crowd: Path) -> None:
 @pytest.fixture(scope="module")
 def lines(crowded_board: Any) -> list[Line]:
     """Enough rows for a long table."""
-    board, records = load_board(crowded_board.board), load_records(crowded_board.board)
-    return lines_of(board.headlines(SPLIT), records.standings(SPLIT), records.systems(SPLIT))[:60]
+    board = load_board(crowded_board.board)
+    return lines_of(board.headlines(SPLIT), board.standings(SPLIT), board.systems(SPLIT))[:60]
 
 
 @settings(max_examples=20)
@@ -98,9 +99,11 @@ def test_a_board_that_was_built_anew_shows_at_the_next_visit(
 
 
 def _offering() -> None:
-    from leaderboard.views import downloads
+    from leaderboard.components.labels import SiteLinks
+    from leaderboard.data.board import Board
+    from leaderboard.live.session import LiveVisit
 
-    downloads.offer(lambda: 1 / 0, "never")  # type: ignore[arg-type, return-value]
+    LiveVisit(Board(), SiteLinks()).offer(lambda: 1 / 0, "never")  # type: ignore[arg-type, return-value]
 
 
 def test_nothing_is_written_before_a_download_is_pressed() -> None:
@@ -111,11 +114,12 @@ def test_nothing_is_written_before_a_download_is_pressed() -> None:
 
 @pytest.mark.parametrize("name", ["answers", "pairs", "samples", "transcripts"])
 def test_a_large_table_that_goes_away_while_it_is_read_is_explained(crowd: Path, name: str) -> None:
-    records = load_records(crowd)
+    board = load_board(crowd)
     kept = (crowd / f"{name}.parquet").read_bytes()
     ask = {
-        "answers": lambda: records.answers(SPLIT, sample="x"), "pairs": lambda: records.pairs(SPLIT, "a", "b"),
-        "samples": lambda: records.samples(SPLIT), "transcripts": lambda: records.transcripts(SPLIT, "x"),
+        "answers": lambda: board.frame(AnswerRow, SPLIT, id="x"), "pairs": lambda: board.pairs(SPLIT, "a", "b"),
+        "samples": lambda: board.frame(SampleRow, SPLIT),
+        "transcripts": lambda: board.rows(TranscriptStep, SPLIT, id="x"),
     }[name]  # fmt: skip
     try:
         (crowd / f"{name}.parquet").unlink()

@@ -20,16 +20,16 @@ from hellofresh.runs.evaluate import evaluate
 from hellofresh.runs.evaluation import Evaluation
 from hellofresh.tasks import TASKS
 from leaderboard.components.about import about_changes
-from leaderboard.views.titles import page_title
+from leaderboard.live.session import current_board, page_title
 
 NOTES = {"task": "x-notes", "edition": "2024Q1"}
 EDITS = {"task": "wikipedia-edits", "edition": "2024Q1"}
 
 
 def _script(path: str) -> None:
-    from leaderboard.views import PAGES  # the script runs alone, as a file of its own
+    from leaderboard.live import PAGES, show_page  # the script runs alone, as a file of its own
 
-    next(page for page in PAGES if page.path == path).show()
+    show_page(next(page for page in PAGES if page.path == path))
 
 
 def opened(path: str, **query: str) -> AppTest:
@@ -125,13 +125,14 @@ def test_what_a_link_leaves_out_is_as_usual() -> None:
 
 
 def test_a_page_of_the_window_is_named_after_what_it_shows() -> None:
-    board = {**NOTES, "system": "team-good/good", "one": "team-good/good", "two": "<b>nobody", "edition": "2024Q1"}
-    assert page_title("System", {**NOTES, "system": "team-good/good"}) == (
+    board = current_board()
+    both = {**NOTES, "one": "team-good/good", "two": "<b>nobody"}
+    assert page_title(board, "System", {**NOTES, "system": "team-good/good"}) == (
         "good · Team good · zero-shot · Community Notes on X, 2024Q1 · System · HelloFresh"
     )
-    assert "nobody" not in page_title("Compare", {key: board[key] for key in ("task", "edition", "one", "two")})
-    assert page_title("About", {}) == "About · HelloFresh"
-    assert page_title("Data", {"task": "<b>", "edition": "<i>"}) == "Data · HelloFresh"
+    assert "nobody" not in page_title(board, "Compare", both)
+    assert page_title(board, "About", {}) == "About · HelloFresh"
+    assert page_title(board, "Data", {"task": "<b>", "edition": "<i>"}) == "Data · HelloFresh"
 
 
 def test_the_next_quarter_is_named() -> None:

@@ -18,9 +18,8 @@ from hellofresh.results.scores import score_quarter
 from hellofresh.tasks import get_task
 from leaderboard.components.scale import Scale
 from leaderboard.components.standings import View, lines_of, plain_row, standings_table
-from leaderboard.data.analyses_table import analyses_in
-from leaderboard.data.records import load_records
-from leaderboard.data.tables import SplitKey, load_board
+from leaderboard.data.analyses import analyses_in
+from leaderboard.data.board import SplitKey, load_board
 from leaderboard.export.report import ReportTask, report_page
 from verifier import FigureName, verify_release
 
@@ -46,8 +45,8 @@ def verified(folder: Path, *names: str) -> list[tuple[float, float, float]]:
 
 
 def test_page_analysis_report_and_verification_agree(workspace: Workspace) -> None:
-    board, records = load_board(workspace.board), load_records(workspace.board)
-    standings = records.standings(SPLIT)
+    board = load_board(workspace.board)
+    standings = board.standings(SPLIT)
     assert len(standings) > 1
     lines = lines_of(board.headlines(SPLIT), standings, {})
     page = str(standings_table(lines, View(SPLIT, bundled=False, scale=Scale(), columns=["First"], ties=True)))
@@ -76,7 +75,7 @@ def test_page_analysis_report_and_verification_agree(workspace: Workspace) -> No
         assert first[0] == pytest.approx(place.first, abs=1e-12)
         assert group[0] == place.tie_group
         for other in lines:
-            pairs = [pair for pair in records.pairs(SPLIT, origin, other.result.entry.origin) if pair.period == "all"]
+            pairs = [pair for pair in board.pairs(SPLIT, origin, other.result.entry.origin) if pair.period == "all"]
             if other is not line and pairs:
                 about = f"system={system},entry={origin},against={other.result.entry.origin},metric="
                 lead, p_value = verified(folder, f"{about}lead", f"{about}p_value")

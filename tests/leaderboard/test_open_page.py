@@ -17,19 +17,19 @@ from streamlit.testing.v1 import AppTest
 from hellofresh.core.errors import UsageError
 from hellofresh.core.workspace import Workspace
 from hellofresh.results.board.build import build_board
-from leaderboard.components.links import SiteLinks
+from hellofresh.results.board.schema import AgreementRow, AnswerShare, Participant
+from leaderboard.components.labels import SiteLinks
 from leaderboard.components.open_quarter import open_quarter, plain_participant, quarter_tabs
-from leaderboard.data.records import Records, load_records
-from leaderboard.data.tables import Board, SplitKey, load_board
+from leaderboard.data.board import Board, SplitKey, load_board
 from leaderboard.export import export_board
 
 OPEN, FINISHED = SplitKey("2026Q3", "x-notes"), SplitKey("2026Q2", "x-notes")
 
 
 def _script(path: str) -> None:
-    from leaderboard.views import PAGES  # the script runs alone, as a file of its own
+    from leaderboard.live import PAGES, show_page  # the script runs alone, as a file of its own
 
-    next(page for page in PAGES if page.path == path).show()
+    show_page(next(page for page in PAGES if page.path == path))
 
 
 def opened(path: str, **query: str) -> str:
@@ -46,16 +46,16 @@ def plain(html: str) -> str:
 
 
 @pytest.fixture
-def shown(open_board: Any, monkeypatch: pytest.MonkeyPatch) -> tuple[Board, Records]:
+def shown(open_board: Any, monkeypatch: pytest.MonkeyPatch) -> Board:
     """A board with a revealed and an open quarter, the one that the site shows."""
     monkeypatch.setenv("HELLOFRESH_DATA", str(open_board.root))
-    return load_board(open_board.board), load_records(open_board.board)
+    return load_board(open_board.board)
 
 
 def test_the_site_opens_on_the_newest_revealed_quarter_with_the_open_one_beside_it(
-    shown: tuple[Board, Records],
+    shown: Board,
 ) -> None:
-    board, _ = shown
+    board = shown
     assert board.splits[0].edition == OPEN.edition > board.newest("x-notes").edition == FINISHED.edition
     page = opened("leaderboard", task="x-notes")
     assert "has the highest F1" in page
@@ -64,23 +64,23 @@ def test_the_site_opens_on_the_newest_revealed_quarter_with_the_open_one_beside_
 
 
 @pytest.mark.parametrize("page", ["leaderboard", "system", "compare", "samples", "analyses", "data"])
-def test_no_page_of_an_open_quarter_has_a_figure_of_it(shown: tuple[Board, Records], page: str) -> None:
+def test_no_page_of_an_open_quarter_has_a_figure_of_it(shown: Board, page: str) -> None:
     said = opened(page, task="x-notes", edition="2026Q3").partition("Last quarter")[0]
     own = re.sub(r'data-label="F1 in 2026Q2".*?</td>', "", said)
     assert "hf-interval" not in own
     assert not re.search(r"highest F1|\bF1 0\.|precision|Brier", plain(own))
 
 
-def test_the_open_page_says_who_takes_part_what_they_answered_and_when_it_ends(shown: tuple[Board, Records]) -> None:
+def test_the_open_page_says_who_takes_part_what_they_answered_and_when_it_ends(shown: Board) -> None:
     page = plain(opened("leaderboard", task="x-notes", edition="2026Q3"))
     assert "54 days left to submit predictions. Labels are revealed on 22 January 2027, in 61 days." in page
     for part in ("24 samples", "Systems", "coin", "of 24", "Last quarter's standing: 2026Q2", "Samples"):
         assert part in page
-    board, records = shown
-    (coin,) = records.participants(OPEN)
-    shares = records.shares(OPEN)
+    board = shown
+    (coin,) = board.rows(Participant, OPEN)
+    shares = board.rows(AnswerShare, OPEN)
     assert (coin.judged, coin.samples) == (24, 24) == (sum(share.samples for share in shares), 24)
-    assert not records.participants(FINISHED) and not records.shares(FINISHED)
+    assert not board.rows(Participant, FINISHED) and not board.rows(AnswerShare, FINISHED)
     row = plain_participant(coin, shares, OPEN)
     said = {share.said: share.samples for share in shares}
     assert (row["helpful"], row["not helpful"], row["none"], row["blocked"]) == (said[1], said[0], 0, 0)
@@ -96,13 +96,11 @@ def test_the_open_page_says_who_takes_part_what_they_answered_and_when_it_ends(s
         (7, "The labels are due"),
     ],
 )
-def test_the_countdown_follows_the_calendar_and_never_the_wish(
-    shown: tuple[Board, Records], days: int, said: str
-) -> None:
-    board, records = shown
-    found = records.days(OPEN)
+def test_the_countdown_follows_the_calendar_and_never_the_wish(shown: Board, days: int, said: str) -> None:
+    board = shown
+    found = board.days(OPEN)
     assert found is not None
-    page = str(open_quarter(board, records, OPEN, SiteLinks(), found.deadline + timedelta(days=days)))
+    page = str(open_quarter(board, OPEN, SiteLinks(), found.deadline + timedelta(days=days)))
     assert said in page or "24 hours" in page
     assert "hf-interval" not in page.partition("Last quarter")[0]
 
@@ -126,13 +124,11 @@ def files(folder: Path) -> Iterator[Path]:
     return (path for path in folder.rglob("*") if path.is_file())
 
 
-def test_answers_agreement_and_shares_are_what_the_judgements_say(
-    shown: tuple[Board, Records], open_board: Any
-) -> None:
+def test_answers_agreement_and_shares_are_what_the_judgements_say(shown: Board, open_board: Any) -> None:
     said = pl.read_parquet(open_board.root / "private/judgements/2026Q3.parquet").filter(pl.col("task") == "x-notes")
-    shares = {share.said: share.samples for share in shown[1].shares(OPEN)}
+    shares = {share.said: share.samples for share in shown.rows(AnswerShare, OPEN)}
     assert shares == {label: said.filter(pl.col("label") == label).height for label in (0, 1)}
-    assert shown[1].agreements(OPEN) == []  # one participant agrees with nobody
+    assert shown.rows(AgreementRow, OPEN) == []  # one participant agrees with nobody
 
 
 def test_the_maintainers_board_is_shown_with_a_warning_and_never_exported(

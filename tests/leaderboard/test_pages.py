@@ -12,16 +12,16 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from leaderboard.components.markup import DASH
-from leaderboard.views import PAGES
+from leaderboard.live import PAGES
 
 REAL = {"task": "x-notes", "edition": "2023Q2"}
 ALL_PAGES = [page.path for page in PAGES]
 
 
 def _script(path: str) -> None:
-    from leaderboard.views import PAGES  # the script runs alone, as a file of its own
+    from leaderboard.live import PAGES, show_page  # the script runs alone, as a file of its own
 
-    next(page for page in PAGES if page.path == path).show()
+    show_page(next(page for page in PAGES if page.path == path))
 
 
 def opened(path: str, **query: str) -> AppTest:

@@ -6,6 +6,7 @@ import sys
 from html.parser import HTMLParser
 from pathlib import Path
 
+import polars as pl
 import pytest
 from hostile_responses import HOSTILE_RESPONSES
 from streamlit.testing.v1 import AppTest
@@ -16,11 +17,10 @@ from hellofresh.judging.model_judge import keep_ratings
 from hellofresh.judging.muse import MUSE_EDITION, import_muse, read_muse
 from hellofresh.judging.study import JudgeKind, Rating
 from hellofresh.results.board.build import build_board
-from hellofresh.results.board.schema import RatedResponse
+from hellofresh.results.board.schema import JudgeRow, RatedResponse, RatedRow
 from hellofresh.results.scores import score_quarter
 from leaderboard.components.ratings import side_by_side
-from leaderboard.data.records import load_records
-from leaderboard.data.tables import SplitKey, load_board
+from leaderboard.data.board import SplitKey, load_board
 from leaderboard.export import export_board
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "ratings"))
@@ -59,9 +59,9 @@ def page(workspace: Workspace, view: str, monkeypatch: pytest.MonkeyPatch, **que
     monkeypatch.setenv("HELLOFRESH_DATA", str(workspace.root))
 
     def script(name: str) -> None:
-        from importlib import import_module
+        from leaderboard.live import PAGES, show_page  # the script runs alone, as a file of its own
 
-        import_module(f"leaderboard.views.{name}").PAGE.show()
+        show_page(next(page for page in PAGES if page.path == name))
 
     test = AppTest.from_function(script, kwargs={"name": view}, default_timeout=60)
     for name, value in query.items():
@@ -72,16 +72,16 @@ def page(workspace: Workspace, view: str, monkeypatch: pytest.MonkeyPatch, **que
 
 
 def test_the_tables_of_the_board_hold_standings_judges_and_responses(rated_board: Workspace) -> None:
-    records = load_records(rated_board.board)
-    ratings = records.ratings(SPLIT)
+    board = load_board(rated_board.board)
+    ratings = board.rows(RatedRow, SPLIT)
     assert {row.judges for row in ratings} == {"person", "model", "classifier"}
     first = [row for row in ratings if row.judges == "person" and row.criterion == "overall" and not row.part]
     assert [(row.system, row.rank) for row in first] == [
         ("muse", 1), ("laypeople-high", 2), ("gpt-4", 3), ("laypeople-average", 4),
     ]  # fmt: skip
     assert all(row.validated is (row.judges == "person") for row in ratings)
-    assert {row.judge for row in records.judges(SPLIT)} == {"a-model", SMOKE_TEST}
-    found = records.responses(SPLIT, ["muse", "gpt-4"])
+    assert {row.judge for row in board.rows(JudgeRow, SPLIT)} == {"a-model", SMOKE_TEST}
+    found = board.rows(RatedResponse, SPLIT, pl.col("system").is_in(["muse", "gpt-4"]))
     assert {item.system for item in found} == {"muse", "gpt-4"}
     assert all(item.people is not None and item.judged is not None for item in found)
     assert load_board(rated_board.board).splits == (SPLIT,)

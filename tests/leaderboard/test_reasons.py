@@ -8,9 +8,9 @@ from collections.abc import Sequence
 import pytest
 
 from hellofresh.results.tables import AnswerRow
-from leaderboard.components.links import SiteLinks
-from leaderboard.components.reasons import reason, reasons_of_system
-from leaderboard.data.tables import SplitKey
+from leaderboard.components.labels import SiteLinks
+from leaderboard.components.sample import reason, reasons_of_system
+from leaderboard.data.board import SplitKey
 
 SPLIT = SplitKey("2023Q2", "x-notes")
 HOSTILE = (

@@ -20,15 +20,31 @@ from hellofresh.core.workspace import Workspace
 from hellofresh.releases import load_labels, reveal, take_down
 from hellofresh.results.board.build import build_board
 from hellofresh.results.board.read import BoardFiles
-from hellofresh.results.board.schema import NO_ANSWER, REFUSED, TABLES
+from hellofresh.results.board.schema import (
+    NO_ANSWER,
+    REFUSED,
+    TABLES,
+    CalibrationRow,
+    ConfusionCell,
+    Distribution,
+    License,
+    Mistakes,
+    PeriodDates,
+    ReleaseFacts,
+    ReleaseFile,
+    ReliabilityBin,
+    SampleRow,
+)
 from hellofresh.results.judgements import judgements_file, receipts_file
 from hellofresh.results.scores import score_quarter
+from hellofresh.results.tables import AnswerRow, ReceiptRow
 from hellofresh.runs.evaluate import evaluate
 from hellofresh.runs.evaluation import Evaluation
 from hellofresh.runs.plan import read_plan
 from hellofresh.tasks import TASKS
-from leaderboard.data.records import Records, load_records
-from leaderboard.data.tables import PROSPECTIVE, Board, SplitKey, load_board
+from hellofresh.tasks.samples import PROSPECTIVE
+from leaderboard.components.quarters import prospect_of
+from leaderboard.data.board import Board, SplitKey, load_board
 
 EDITS = SplitKey("2024Q1", "wikipedia-edits")
 NOTES = SplitKey("2024Q1", "x-notes")
@@ -42,26 +58,28 @@ def table(workspace: Workspace, name: str) -> pl.DataFrame:
 
 
 @pytest.fixture
-def revealed(revealed_board: Workspace) -> tuple[Board, Records]:
-    return load_board(revealed_board.board), load_records(revealed_board.board)
+def revealed(revealed_board: Workspace) -> Board:
+    return load_board(revealed_board.board)
 
 
 @pytest.fixture
-def forecasts(prospective_board: Workspace) -> tuple[Board, Records]:
-    return load_board(prospective_board.board), load_records(prospective_board.board)
+def forecasts(prospective_board: Workspace) -> Board:
+    return load_board(prospective_board.board)
 
 
 @pytest.mark.parametrize("split", [NOTES, EDITS])
-def test_mistakes_are_those_that_scores_count(revealed: tuple[Board, Records], split: SplitKey) -> None:
-    board, records = revealed
+def test_mistakes_are_those_that_scores_count(revealed: Board, split: SplitKey) -> None:
+    board = revealed
     rows = board._scores.filter(
         pl.col("edition") == split.edition, pl.col("task") == split.task, "headline", pl.col("period") == "all"
     )
     assert rows.height == 4
     for row in rows.to_dicts():
-        found = records.mistakes(split, row["origin"])
+        found = board.first(Mistakes, split, origin=row["origin"])
         assert found is not None
-        cells = {(cell.label, cell.said): cell.samples for cell in records.confusion(split, row["origin"])}
+        cells = {
+            (cell.label, cell.said): cell.samples for cell in board.rows(ConfusionCell, split, origin=row["origin"])
+        }
         assert found.n == row["n"] == sum(cells.values())
         assert sum(number for (_, said), number in cells.items() if said == NO_ANSWER) == row["none"]
         assert sum(number for (_, said), number in cells.items() if said == REFUSED) == row["blocked"]
@@ -73,13 +91,13 @@ def test_mistakes_are_those_that_scores_count(revealed: tuple[Board, Records], s
 
 
 def test_errors_that_the_others_got_right_are_counted_without_the_system_itself(
-    revealed: tuple[Board, Records],
+    revealed: Board,
 ) -> None:
     # Good is right everywhere, fair nearly, and poor only where fair is: where two are right, poor alone is wrong.
-    _, records = revealed
-    fair, poor = (records.mistakes(EDITS, f"team-{name}/{name}") for name in ("fair", "poor"))
+    board = revealed
+    fair, poor = (board.first(Mistakes, EDITS, origin=f"team-{name}/{name}") for name in ("fair", "poor"))
     assert fair is not None and poor is not None
-    right = records.samples(EDITS)["right"].to_list()
+    right = board.frame(SampleRow, EDITS)["right"].to_list()
     assert right.count(1) > 0 and right.count(2) > 0
     one_of_two = 0  # good alone is right besides fair: a half, not more
     assert (fair.wrong, fair.compared, fair.others_right) == (right.count(1), right.count(1), one_of_two)
@@ -87,12 +105,12 @@ def test_errors_that_the_others_got_right_are_counted_without_the_system_itself(
     assert (poor.wrong, poor.compared, poor.others_right) == (right.count(1) + both_of_two, poor.wrong, both_of_two)
 
 
-def test_the_curve_adds_up_to_what_was_stated(revealed: tuple[Board, Records], revealed_board: Workspace) -> None:
-    _, records = revealed
-    (found,) = records.calibrations(NOTES, "team-fair/fair")
+def test_the_curve_adds_up_to_what_was_stated(revealed: Board, revealed_board: Workspace) -> None:
+    board = revealed
+    (found,) = board.rows(CalibrationRow, NOTES, origin="team-fair/fair")
     labels = load_labels(revealed_board, Quarter.parse(NOTES.edition), TASKS[NOTES.task])
     said = {row["id"]: row["confidence"] for row in handed_in(revealed_board, "fair") if row["id"] in labels}
-    bins = records.bins(NOTES, found)
+    bins = board.rows(ReliabilityBin, NOTES, origin=found.origin, prompt=found.prompt, subject=found.subject)
     assert found.n == len(said) == sum(step.n for step in bins) == 72
     assert sum(step.hits for step in bins) == sum(item.label for item in labels.values())
     assert all(step.low <= step.share <= step.high and step.share == step.hits / step.n for step in bins)
@@ -108,19 +126,17 @@ def handed_in(workspace: Workspace, team: str) -> list[dict[str, Any]]:
     return list(read_jsonl(folder / "predictions.jsonl"))
 
 
-def test_who_states_no_confidence_has_no_curve(revealed: tuple[Board, Records]) -> None:
-    _, records = revealed
-    assert records.calibrations(NOTES, "team-good/good") == []
+def test_who_states_no_confidence_has_no_curve(revealed: Board) -> None:
+    board = revealed
+    assert board.rows(CalibrationRow, NOTES, origin="team-good/good") == []
 
 
-def test_receipts_and_days_of_entry_are_those_of_the_files(
-    revealed: tuple[Board, Records], revealed_board: Workspace
-) -> None:
-    board, records = revealed
-    facts = records.systems(NOTES)
+def test_receipts_and_days_of_entry_are_those_of_the_files(revealed: Board, revealed_board: Workspace) -> None:
+    board = revealed
+    facts = board.systems(NOTES)
     for result in board.headlines(NOTES):
         origin = result.entry.origin
-        receipt = records.receipt(NOTES, origin)
+        receipt = board.first(ReceiptRow, NOTES, origin=origin)
         if result.entry.kind == "submission":
             stored = read_json(revealed_board.root.parent / "submissions/2024Q1" / origin / "receipt.json")
             assert receipt is not None
@@ -137,28 +153,28 @@ def test_receipts_and_days_of_entry_are_those_of_the_files(
 
 @pytest.mark.parametrize("split", [NOTES, EDITS])
 def test_data_tables_add_up_and_say_what_the_manifest_says(
-    revealed: tuple[Board, Records], revealed_board: Workspace, split: SplitKey
+    revealed: Board, revealed_board: Workspace, split: SplitKey
 ) -> None:
-    _, records = revealed
-    samples = records.samples(split)
-    assert sum(row.samples for row in records.periods(split)) == samples.height
-    assert sum(row.samples for row in records.licenses(split)) == samples.height
-    for period in records.periods(split):
+    board = revealed
+    samples = board.frame(SampleRow, split)
+    assert sum(row.samples for row in board.rows(PeriodDates, split)) == samples.height
+    assert sum(row.samples for row in board.rows(License, split)) == samples.height
+    for period in board.rows(PeriodDates, split):
         days = samples.filter(pl.col("period") == period.period)["date"].str.head(10)
         assert (period.first, period.last) == (days.min(), days.max())
     path = revealed_board.release(Quarter.parse(split.edition), split.task) / "manifest.json"
-    manifest, release = read_json(path), records.release(split)
+    manifest, release = read_json(path), board.first(ReleaseFacts, split)
     assert release is not None and release.revealed
     assert (release.sha256, release.version) == (sha256_file(path), manifest["version"])
     assert json.loads(release.parameters) == manifest["collection"]["parameters"]
     listed = [(entry["path"], entry["size"], entry["sha256"], entry["rows"]) for entry in manifest["files"]]
-    assert [(row.path, row.size, row.sha256, row.rows) for row in records.files(split)] == listed
+    assert [(row.path, row.size, row.sha256, row.rows) for row in board.rows(ReleaseFile, split)] == listed
 
 
 @pytest.mark.parametrize("split", [NOTES, EDITS])
-def test_classes_of_a_distribution_add_up_to_all(revealed: tuple[Board, Records], split: SplitKey) -> None:
-    _, records = revealed
-    found = records.distributions(split)
+def test_classes_of_a_distribution_add_up_to_all(revealed: Board, split: SplitKey) -> None:
+    board = revealed
+    found = board.rows(Distribution, split)
     names = {(row.kind, row.name) for row in found}
     assert ("words", "note") in names if split is NOTES else ("fact", "revert_delay_s") in names
     for name in names:
@@ -197,7 +213,7 @@ def test_an_open_quarter_gives_nothing_of_the_label_side_away(open_quarter: Work
     assert spread.height == 2
     assert set(spread["kind"]) == {"words"}
     assert spread["label"].null_count() == spread.height
-    release = load_records(open_quarter.board).release(SplitKey("2023Q2", "x-notes"))
+    release = load_board(open_quarter.board).first(ReleaseFacts, SplitKey("2023Q2", "x-notes"))
     assert release is not None and not release.revealed
 
 
@@ -219,53 +235,53 @@ def test_a_sample_that_was_taken_down_is_gone_from_every_table(open_quarter: Wor
     score_quarter(open_quarter, quarter, tmp_path / "none")
     state_confidence(judgements_file(open_quarter, quarter))
     build_board(open_quarter)
-    records = load_records(open_quarter.board)
+    board = load_board(open_quarter.board)
     split = SplitKey("2023Q2", "x-notes")
-    left = records.samples(split)
+    left = board.frame(SampleRow, split)
     assert gone not in set(left["id"]) | set(table(open_quarter, "answers")["id"])
-    (origin,) = records.systems(split)
-    mistakes, (curve,) = records.mistakes(split, origin), records.calibrations(split, origin)
+    (origin,) = board.systems(split)
+    mistakes, (curve,) = board.first(Mistakes, split, origin=origin), board.rows(CalibrationRow, split, origin=origin)
     assert mistakes is not None
     assert mistakes.n == curve.n == left.height
 
 
-def test_the_prospective_table_has_its_own_samples_ranks_and_scores(forecasts: tuple[Board, Records]) -> None:
-    board, records = forecasts
+def test_the_prospective_table_has_its_own_samples_ranks_and_scores(forecasts: Board) -> None:
+    board = forecasts
     assert board.headlines(MAIN) == []  # not revealed
     own = board.headlines(FORECASTS)
     assert {result.entry.system: result.n for result in own} == {"seer": 16, "guesser": 16, "always-yes": 16}
     assert {result.entry.lane for result in own} == {"prospective"}
-    assert [standing.rank for standing in records.standings(FORECASTS).values()] == [1, 2]
-    assert records.standings(MAIN) == {}
+    assert [standing.rank for standing in board.standings(FORECASTS).values()] == [1, 2]
+    assert board.standings(MAIN) == {}
     assert board.splits == (MAIN,)
-    assert records.fixed(MAIN.task, bundled=False) == []  # a baseline is on no scale
-    apart = set(records.samples(MAIN)["id"]) & set(records.samples(FORECASTS)["id"])
+    assert board.fixed(MAIN.task, bundled=False) == []  # a baseline is on no scale
+    apart = set(board.frame(SampleRow, MAIN)["id"]) & set(board.frame(SampleRow, FORECASTS)["id"])
     assert not apart
 
 
-def test_main_samples_stay_hidden_where_prospective_ones_are_resolved(forecasts: tuple[Board, Records]) -> None:
-    _, records = forecasts
-    main, own = records.samples(MAIN), records.samples(FORECASTS)
+def test_main_samples_stay_hidden_where_prospective_ones_are_resolved(forecasts: Board) -> None:
+    board = forecasts
+    main, own = board.frame(SampleRow, MAIN), board.frame(SampleRow, FORECASTS)
     assert not main["revealed"].any() and main["label"].null_count() == main.height == 8
     assert own["revealed"].all() and own.height == 16
     assert not own["published"].any()
     assert own["texts"].list.len().sum() == 0
-    assert records.answers(MAIN).is_empty()
-    assert records.answers(FORECASTS).height == 3 * 16
+    assert board.frame(AnswerRow, MAIN).is_empty()
+    assert board.frame(AnswerRow, FORECASTS).height == 3 * 16
 
 
-def test_what_became_of_a_prospective_split_adds_up(forecasts: tuple[Board, Records]) -> None:
-    _, records = forecasts
+def test_what_became_of_a_prospective_split_adds_up(forecasts: Board) -> None:
+    board = forecasts
     for split in (MAIN, FORECASTS):
-        found = records.prospect(split)
+        found = prospect_of(board, split)
         assert found is not None
         assert (found.drawn, found.decided, found.outcomes) == (20, 16, (12, 4))
         assert found.drawn == found.decided + found.undecided + found.no_label + found.early
-    assert records.prospect(NOTES) is None
-    mistakes = records.mistakes(FORECASTS, "team-seer/seer")
+    assert prospect_of(board, NOTES) is None
+    mistakes = board.first(Mistakes, FORECASTS, origin="team-seer/seer")
     assert mistakes is not None
     assert (mistakes.n, mistakes.wrong) == (16, 2)
-    facts = records.systems(FORECASTS)
+    facts = board.systems(FORECASTS)
     assert {fact.contamination for fact in facts.values()} == {"impossible"}
 
 
@@ -340,7 +356,7 @@ def test_a_board_of_an_earlier_version_is_refused(open_quarter: Workspace) -> No
         entry["sha256"] = sha256_file(open_quarter.board / entry["path"])
     (open_quarter.board / "manifest.json").write_text(json.dumps(manifest))
     with pytest.raises(DataError) as caught:
-        load_records(open_quarter.board)
+        load_board(open_quarter.board)
     assert caught.value.code == "damaged-board"
     assert "columns are missing: entered, split" in caught.value.what
 
@@ -354,7 +370,7 @@ def test_forecasts_alone_make_a_board_too(prospective_board: Workspace, tmp_path
     assert board.splits == (MAIN,)
     assert board.headlines(MAIN) == []
     assert [result.entry.system for result in board.headlines(FORECASTS)] == ["seer", "guesser", "always-yes"]
-    assert load_records(workspace.board).fixed(MAIN.task, bundled=False) == []
+    assert load_board(workspace.board).fixed(MAIN.task, bundled=False) == []
 
 
 def test_what_was_quoted_from_a_page_is_shown_with_its_address() -> None:

@@ -17,14 +17,13 @@ from hellofresh.evidence.retrieval.corpora import RetrievalCorpus
 from hellofresh.releases.candidates.evidence import evidence_candidates
 from hellofresh.releases.draw.frozen import DatasetSource, freeze
 from hellofresh.results.board.build import build_board
-from hellofresh.results.board.schema import FoundDocument
+from hellofresh.results.board.schema import FoundDocument, SampleRow
 from hellofresh.results.scores import score_quarter
 from hellofresh.runs.evaluate import evaluate
 from hellofresh.runs.evaluation import Evaluation
 from hellofresh.tasks import get_task
 from leaderboard.components.retrieval import Found, QueryPair, rankings
-from leaderboard.data.records import load_records
-from leaderboard.data.tables import BoardEntry, SplitKey
+from leaderboard.data.board import BoardEntry, SplitKey, load_board
 from leaderboard.export import export_board
 from tests.retrieval.conftest import small, workspace
 
@@ -36,9 +35,9 @@ SPLIT = SplitKey(str(EDITION), TASK.name)
 
 
 def _script() -> None:
-    from leaderboard.views import PAGES  # the script runs alone, as a file of its own
+    from leaderboard.live import PAGES, show_page  # the script runs alone, as a file of its own
 
-    next(page for page in PAGES if page.path == "retrieval").show()
+    show_page(next(page for page in PAGES if page.path == "retrieval"))
 
 
 def opened(**query: str) -> str:
@@ -92,9 +91,9 @@ def test_without_retrieval_the_page_says_how_to_begin(tmp_path: Path, monkeypatc
 
 
 def test_documents_are_text_and_the_words_of_the_query_are_marked(board: Workspace) -> None:
-    records = load_records(board.board)
-    first = records.samples(SPLIT).row(0, named=True)
-    sample = records.sample(SPLIT, first["id"])
+    board = load_board(board.board)
+    first = board.frame(SampleRow, SPLIT).row(0, named=True)
+    sample = board.first(SampleRow, SPLIT, id=first["id"])
     assert sample is not None
     entry = BoardEntry("<b>one", "team", "harness", "language-model", "retrieve", "origin", 0, "<b>one")
     pair = QueryPair(sample, {"d1": 1, "d3": 1}, ["d1", "d2"], ["d2"])

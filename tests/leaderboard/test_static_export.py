@@ -27,9 +27,9 @@ from hellofresh.core.files import write_json
 from hellofresh.core.quarters import Quarter
 from hellofresh.core.workspace import Workspace
 from hellofresh.results.board.build import build_board
-from leaderboard.data.tables import BoardEntry, load_board
+from leaderboard.data.board import BoardEntry, load_board
 from leaderboard.export import export_board
-from leaderboard.export.addresses import file_names, relative
+from leaderboard.export.copy import file_names, relative
 from leaderboard.export.folder import MARKER, put_in_place
 
 HOME = "x-notes/2023Q2/index.html"

@@ -35,9 +35,10 @@ AFTER = "2027-01-16T00:00:00Z"
 
 
 def _script() -> None:
-    from leaderboard.views.submit import PAGE  # the script runs alone, as a file of its own
+    from leaderboard.live import show_page  # the script runs alone, as a file of its own
+    from leaderboard.live.submit import PAGE
 
-    PAGE.show()
+    show_page(PAGE)
 
 
 def opened(**query: str) -> AppTest:
@@ -173,7 +174,7 @@ def test_what_is_handed_in_gets_a_receipt_and_lies_in_the_inbox(inbox, predictio
 
 def test_the_deadline_may_pass_while_the_page_is_open(inbox, predictions, monkeypatch) -> None:
     test = upload(opened(), predictions, INFO)
-    monkeypatch.setattr("leaderboard.views.submit.now", lambda: datetime(2026, 11, 21, tzinfo=UTC))
+    monkeypatch.setattr("leaderboard.live.submit.now", lambda: datetime(2026, 11, 21, tzinfo=UTC))
     monkeypatch.setenv("HELLOFRESH_NOW", AFTER)
     next(button for button in test.button if button.label == "Submit").click()
     assert "accepted predictions until 2027-01-15T00:00:00Z" in text(test.run())

@@ -12,7 +12,8 @@ import pytest
 
 from hellofresh.core.errors import DataError
 from hellofresh.core.files import sha256_file
-from leaderboard.data.tables import Board, SplitKey, load_board
+from hellofresh.results.board.schema import FunnelStep
+from leaderboard.data.board import Board, SplitKey, load_board
 
 NOTES = SplitKey("2023Q2", "x-notes")
 
@@ -55,7 +56,7 @@ def test_prompts_begin_with_the_headline(board: Board) -> None:
 
 
 def test_the_funnel_adds_up(board: Board) -> None:
-    first, *drops, last = board.funnel(NOTES)
+    first, *drops, last = board.rows(FunnelStep, NOTES)
     assert first.count - sum(step.count for step in drops) == last.count
     assert [step.dropped for step in (first, *drops, last)] == [False, True, True, False]
     assert last.count == sum(sum(part.offered) for part in board.balance(NOTES))
@@ -153,3 +154,8 @@ def restate(folder: Path, path: Path) -> None:
         if entry["path"] == path.name:
             entry["sha256"] = sha256_file(path)
     (folder / "manifest.json").write_text(json.dumps(manifest))
+
+
+def test_what_was_worked_out_once_is_given_to_everybody(board: Board) -> None:
+    assert board.headlines(NOTES) is board.headlines(NOTES)
+    assert board.systems(NOTES) is not board.systems(NOTES._replace(task="wikipedia-edits"))

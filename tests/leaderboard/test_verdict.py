@@ -15,12 +15,11 @@ from hellofresh.core.systems import SystemId
 from hellofresh.results.board.schema import TABLES
 from hellofresh.results.names import short_names
 from hellofresh.results.standings import Pair, Standing
-from leaderboard.components.links import SiteLinks
+from leaderboard.components.comparison import Lead, lead_of, verdict
+from leaderboard.components.labels import SiteLinks
 from leaderboard.components.scale import plain_scale
 from leaderboard.components.standings import Line
-from leaderboard.components.verdict import Lead, lead_of, verdict
-from leaderboard.data.records import Records
-from leaderboard.data.tables import BoardEntry, MetricValue, ScoreCell, SplitKey
+from leaderboard.data.board import Board, BoardEntry, MetricValue, ScoreCell, SplitKey
 
 SPLIT = SplitKey("2023Q2", "x-notes")
 F1 = st.sampled_from([0.0, 0.3, 0.48, 0.5, 0.667, 1.0])
@@ -44,7 +43,7 @@ def pair(one: str, two: str, difference: float, p_value: float) -> Pair:
 def said(lines: list[Line], pairs: list[Pair], *, bundled: bool = False) -> str | None:
     keys = {"edition": SPLIT.edition, "task": SPLIT.task, "split": SPLIT.kind}
     table = pl.DataFrame([keys | asdict(one) for one in pairs], schema=TABLES["pairs"].schema)
-    html = verdict(lines, Records({"pairs": table}), SPLIT, plain_scale(SPLIT.task), SiteLinks(), bundled=bundled)
+    html = verdict(lines, Board(_tables={"pairs": table}), SPLIT, plain_scale(SPLIT.task), SiteLinks(), bundled=bundled)
     return None if html is None else " ".join(re.sub(r"<[^>]*>", "", str(html)).split())
 
 

@@ -16,8 +16,7 @@ from hellofresh.results.panel import NOT_ASKED, EntrySection, Panel, PromptOutpu
 from hellofresh.results.standings import Pair, Standings, standings_of
 from hellofresh.tasks import get_task
 from hellofresh.tasks.x_notes import Note, NoteText, Post
-from leaderboard.data.records import Records
-from leaderboard.data.tables import SplitKey
+from leaderboard.data.board import Board, SplitKey
 from verifier.statistics import Contender, StandingsTable, Yardstick, table_of
 
 QUARTER = Quarter(2023, 2)
@@ -88,11 +87,11 @@ def recomputed(made: Panel) -> StandingsTable:
     return table_of(contenders, made.labels, groups, by, FEW)
 
 
-def on_the_page(standings: Standings) -> Records:
+def on_the_page(standings: Standings) -> Board:
     """What the site reads of the tables that are written."""
     keys = {"edition": str(QUARTER), "task": "x-notes", "split": "main"}
     rows = {"standings": standings.ranked, "pairs": standings.pairs}
-    return Records({name: pl.DataFrame([keys | asdict(row) for row in its], schema=TABLES[name].schema)
+    return Board(_tables={name: pl.DataFrame([keys | asdict(row) for row in its], schema=TABLES[name].schema)
                     for name, its in rows.items()})  # fmt: skip
 
 

@@ -20,9 +20,6 @@ from hellofresh.core.files import sha256_file
 from hellofresh.results.board.manifest import damaged, read_board_manifest
 from hellofresh.results.figures.charts import Figure, is_points
 from hellofresh.results.figures.record import AnalysisIndex, AnalysisText, read_record
-from leaderboard.data.tables import SplitKey
-
-__all__ = ["ORDER", "BoardAnalysis", "analyses_in", "load_analyses"]
 
 ORDER = (
     "ranking", "temporal-consistency", "search-gain", "placebo", "deployment", "precision-recall", "prompt-sensitivity",
@@ -107,8 +104,10 @@ class BoardAnalysis:
         return table
 
 
-def load_analyses(board: Path) -> dict[SplitKey, tuple[BoardAnalysis, ...]]:
-    """All analyses of a board by split, in the order in which a reader wants them; tables and figures are read later.
+def load_analyses(board: Path) -> dict[tuple[str, str], tuple[BoardAnalysis, ...]]:
+    """All analyses of a board by edition and task, in the order in which a reader wants them.
+
+    Tables and figures are read later.
 
     Raises:
         DataError: if there is no board (`no-board`), or an index is not what the manifest says (`damaged-board`).
@@ -119,15 +118,13 @@ def load_analyses(board: Path) -> dict[SplitKey, tuple[BoardAnalysis, ...]]:
         *folder, name = place.split("/")
         folders.setdefault(tuple(folder), {})[name] = sha256
     return {
-        SplitKey(folder[1], folder[2]): _read_index(
-            board.joinpath(*folder, "index.json"), SplitKey(*folder[1:]), inside
-        )
+        (folder[1], folder[2]): _read_index(board.joinpath(*folder, "index.json"), folder[1:], inside)
         for folder, inside in folders.items()
         if len(folder) == 3 and folder[0] == "analyses" and "index.json" in inside and ".." not in folder
     }
 
 
-def _read_index(path: Path, split: SplitKey, stated: Mapping[str, str]) -> tuple[BoardAnalysis, ...]:
+def _read_index(path: Path, split: tuple[str, ...], stated: Mapping[str, str]) -> tuple[BoardAnalysis, ...]:
     try:
         index = AnalysisIndex.model_validate_json(_verified(path, stated))
     except ValidationError as error:
@@ -135,7 +132,7 @@ def _read_index(path: Path, split: SplitKey, stated: Mapping[str, str]) -> tuple
         where = ".".join(str(part) for part in first["loc"]) or "the file"
         raise damaged(path, f"{where}: {first['msg'].lower()}") from None
     names = [one.name for one in index.analyses]
-    if SplitKey(index.edition, index.task) != split or len(set(names)) < len(names):
+    if (index.edition, index.task) != split or len(set(names)) < len(names):
         raise damaged(path, "it lists the analyses of something else")
     for one in index.analyses:
         if not set(one.files) <= {f"{one.name}.{ending}" for ending in _ENDINGS} & stated.keys():

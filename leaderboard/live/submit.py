@@ -8,10 +8,10 @@ import os
 from pathlib import Path
 
 import streamlit as st
-from streamlit.runtime.uploaded_file_manager import UploadedFile
 
 from hellofresh.core.clock import now
 from hellofresh.core.errors import HelloFreshError, SubmissionError
+from hellofresh.results.board.schema import Participant
 from hellofresh.submissions.check import Due, Submission, blank_info, blank_predictions, zipped
 from hellofresh.submissions.format import REGIMES, SYSTEM
 from hellofresh.submissions.inbox import VARIABLE, HandedIn, Inbox
@@ -31,45 +31,53 @@ from leaderboard.components.submit import (
     summary,
     what_is_due,
 )
-from leaderboard.data.tables import Board
+from leaderboard.data.board import Board
+from leaderboard.data.dues import load_dues
 from leaderboard.data.uploads import Review, SystemForm, Upload, fingerprint, known_teams_on, review, said_toml
-from leaderboard.views._base import SitePage, header, show
-from leaderboard.views.session import choose_one, open_board, open_dues, open_records
-
-__all__ = ["PAGE"]
+from leaderboard.live.session import board_folder, stamp_of
+from leaderboard.views.visit import Page, Visit, no_copy
 
 _LEDE = "Check and submit the predictions of your own system."
 _MEGABYTES = 10
 _FACTS = {"file": "Upload system.toml", "form": "Fill in a form"}
-_DOWN = ":material/download:"
 
 
-def _render() -> None:
-    header("Submit", _LEDE)
-    board, dues, moment = open_board(), open_dues(), now()
-    show(opening(dues, moment))
+def _compose(visit: Visit) -> None:
+    visit.header("Submit", _LEDE)
+    folder = board_folder()
+    board, dues, moment = visit.board, _cached_dues(folder, stamp_of(folder)), now()
+    visit.show(opening(dues, moment))
     options = {due_key(due): due for due in reversed(dues) if any(due.ids.values())}
     if not options:
-        show(el("p", "The board has no samples to check predictions against."))
+        visit.show(el("p", "The board has no samples to check predictions against."))
         return
     first = next((key for key, due in reversed(options.items()) if is_open(due, moment)), next(iter(options)))
-    with st.container(horizontal=True):
-        chosen = choose_one("for", "Edition", list(options), lambda key: due_label(options[key], moment), width=280,
-                            first=first)  # fmt: skip
+    with visit.row():
+        titles = {key: due_label(due, moment) for key, due in options.items()}
+        chosen = visit.one("for", "Edition", list(options), titles.__getitem__, width=280, first=first)
     due = options[chosen]
-    show(what_is_due(due, moment))
+    visit.show(what_is_due(due, moment))
     _templates(due)
-    show(heading("Upload", f"At most {_MEGABYTES} MB each. Files are checked and not kept."))
+    visit.show(heading("Upload", f"At most {_MEGABYTES} MB each. Files are checked and not kept."))
     key = due_key(due)
     left, right = st.columns(2)
     with left:
         predictions = _uploaded(f"Predictions ({due.files.jsonl} or {due.files.csv})", f"predictions_{key}")
         folders = _folders()
     with right:
-        system = _system()
+        system = _system(visit)
     found = _reviewed(board, due, predictions, system, folders)
     if found is not None:
-        _result(found, due, open_now=is_open(due, now()))
+        _result(visit, found, due, open_now=is_open(due, now()))
+
+
+@st.cache_resource(max_entries=2, show_spinner=False)
+def _cached_dues(folder: Path, stamp: object) -> list[Due]:
+    return load_dues(folder)
+
+
+def _download(label: str, content: str | bytes, name: str, mime: str, key: str) -> None:
+    st.download_button(label, content, name, mime, key=key, icon=":material/download:", on_click="ignore")
 
 
 def _templates(due: Due) -> None:
@@ -79,27 +87,20 @@ def _templates(due: Due) -> None:
         for task, tasks in choices.items():
             only = f", {task_title(task)} only" if task else ""
             rows, file = blank_predictions(due, tasks), due.files.jsonl
-            st.download_button(f"{file}{only}", rows, file, "application/jsonl", on_click="ignore",
-                               icon=_DOWN, key=f"template_{due_key(due)}_{task}")  # fmt: skip
-        st.download_button(SYSTEM, blank_info(), SYSTEM, "application/toml", key="template_system", icon=_DOWN,
-                           on_click="ignore")  # fmt: skip
+            key = f"template_{due_key(due)}_{task}"
+            _download(f"{file}{only}", rows, file, "application/jsonl", key)
+        _download(SYSTEM, blank_info(), SYSTEM, "application/toml", "template_system")
 
 
 def _uploaded(label: str, key: str) -> Upload | None:
     file = st.file_uploader(label, key=key, max_upload_size=_MEGABYTES)
-    return _upload_of(file) if file is not None else None
+    return Upload(file.name, file.size, file.getvalue) if file is not None else None
 
 
-def _upload_of(file: UploadedFile) -> Upload:
-    return Upload(file.name, file.size, file.getvalue)
-
-
-def _system() -> Upload | None:
+def _system(visit: Visit) -> Upload | None:
     """`system.toml` as a file or as the form makes it."""
-    with st.container(horizontal=True):
-        how = choose_one(
-            "facts", "What the system is", list(_FACTS), lambda key: _FACTS[key], width=240, default="file"
-        )
+    with visit.row():
+        how = visit.one("facts", "What the system is", list(_FACTS), _FACTS.__getitem__, width=240, default="file")
     if how == "file":
         st.session_state.pop("facts_said", None)
         return _uploaded("The system (system.toml)", "system")
@@ -146,50 +147,47 @@ def _reviewed(
 
 
 def _known_teams(board: Board) -> KnownTeams:
-    records = open_records()
-    scored = (result.entry for split in board.splits for result in board.headlines(split))
-    return known_teams_on([*scored, *(one for split in board.splits for one in records.participants(split))])
+    scored = (entry for split in board.splits for entry in board.entries(split).values())
+    return known_teams_on([*scored, *(one for split in board.splits for one in board.rows(Participant, split))])
 
 
-def _result(found: Review, due: Due, *, open_now: bool) -> None:
-    show(heading("Result of the check"), summary(found), findings_table(found.findings))
-    if found.submission is None:
-        return
+def _result(visit: Visit, found: Review, due: Due, *, open_now: bool) -> None:
+    visit.show(heading("Result of the check"), summary(found), findings_table(found.findings))
     submission = found.submission
-    show(preview(submission, due))
-    show(heading("The checked package", "The two files in their canonical form, in folders named as they must be."))
+    if submission is None:
+        return
+    visit.show(preview(submission, due))
+    said = "The two files in their canonical form, in folders named as they must be."
+    visit.show(heading("The checked package", said))
     name = f"{due_key(due)}-{submission.team}-{submission.system}.zip"
-    st.download_button("Download the package", zipped(submission, due.split), name, "application/zip", key="package",
-                       icon=_DOWN, on_click="ignore")  # fmt: skip
+    _download("Download the package", zipped(submission, due.split), name, "application/zip", "package")
     if not open_now:
-        show(el("p", f"{due_key(due)} accepts no predictions at the moment: this was only a check."))
+        visit.show(el("p", f"{due_key(due)} accepts no predictions at the moment: this was only a check."))
         return
     inbox = os.environ.get(VARIABLE)
     if inbox:
-        _hand_in(submission, due, Path(inbox))
-    show(otherwise(submission, due))
+        _hand_in(visit, submission, due, Path(inbox))
+    visit.show(otherwise(submission, due))
 
 
-def _hand_in(submission: Submission, due: Due, inbox: Path) -> None:
-    show(heading("Submit", "Maintainers copy it into the public folder of submissions, including your contact."))
+def _hand_in(visit: Visit, submission: Submission, due: Due, inbox: Path) -> None:
+    visit.show(heading("Submit", "Maintainers copy it into the public folder of submissions, including your contact."))
     kept: dict[str, HandedIn] = st.session_state.setdefault("handed_in", {})
     mark = f"{due_key(due)}/{submission.team}/{submission.system}/{submission.sha256}"
     if st.button("Submit", type="primary", disabled=mark in kept):
         try:
             kept[mark] = Inbox(inbox).hand_in(submission, due)
         except SubmissionError as error:
-            show(notice(f"{visible(error.what[:1].upper() + error.what[1:], 300)}.", visible(error.fix, 300)))
+            visit.show(notice(f"{visible(error.what[:1].upper() + error.what[1:], 300)}.", visible(error.fix, 300)))
         except HelloFreshError as error:
             _log(error)
-            show(
-                notice("The inbox cannot accept submissions at the moment.", "Try again later, or send a pull request.")
-            )
+            what = "The inbox cannot accept submissions at the moment."
+            visit.show(notice(what, "Try again later, or send a pull request."))
     if mark in kept:
         done = kept[mark]
-        show(received(done.receipt, new=done.new))
+        visit.show(received(done.receipt, new=done.new))
         content = json.dumps(done.receipt.to_json(), indent=2, sort_keys=True) + "\n"
-        st.download_button("Download the receipt", content, due.files.receipt, "application/json", key="receipt",
-                           icon=_DOWN, on_click="ignore")  # fmt: skip
+        _download("Download the receipt", content, due.files.receipt, "application/json", "receipt")
 
 
 def _log(error: HelloFreshError) -> None:
@@ -197,4 +195,4 @@ def _log(error: HelloFreshError) -> None:
     logging.getLogger("leaderboard").error("%s", error)
 
 
-PAGE = SitePage("Submit", "submit", _render, _LEDE)
+PAGE = Page("Submit", "submit", _compose, _LEDE, no_copy)

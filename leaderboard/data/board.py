@@ -1,45 +1,64 @@
-"""The scores, periods and funnels of a board, which every page needs."""
+"""A board: its tables as typed rows, and what follows from them for every page."""
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
+from functools import update_wrapper
 from pathlib import Path, PurePosixPath
-from typing import Any, NamedTuple
+from typing import Any, Concatenate, NamedTuple, ParamSpec, TypeVar
 
 import polars as pl
 
 from hellofresh.core.editions import is_edition, parse_edition
 from hellofresh.core.errors import DataError
+from hellofresh.core.parquet import Row
 from hellofresh.core.quarters import EditionKey
 from hellofresh.core.systems import SystemId
 from hellofresh.results.board.manifest import RELEASED, BoardAddresses, BoardManifest
 from hellofresh.results.board.read import BoardFiles
-from hellofresh.results.board.schema import TABLES, FunnelStep, PeriodBalance
+from hellofresh.results.board.schema import (
+    TABLES,
+    Dates,
+    OverQuartersRow,
+    PeriodBalance,
+    ReleaseFacts,
+    SystemFacts,
+)
 from hellofresh.results.names import short_names
+from hellofresh.results.standings import Pair, Standing
 from hellofresh.tasks import TASKS
-from hellofresh.tasks.samples import MAIN, PROSPECTIVE
-from leaderboard.data.keeping import kept
-
-__all__ = [
-    "ALL_PERIODS",
-    "MAIN",
-    "PROSPECTIVE",
-    "Board",
-    "BoardEntry",
-    "MetricValue",
-    "ScoreCell",
-    "SplitKey",
-    "load_board",
-]
+from hellofresh.tasks.samples import MAIN
+from leaderboard.data.analyses import BoardAnalysis, load_analyses
 
 ALL_PERIODS = "all"
 """What the column `period` says where a score is of the whole quarter."""
 
 _BUNDLED = "bundled-sample"
-_OPENED = ("scores", "periods", "funnels", "datasets")
-"""The tables that every page needs."""
 _ENTRY = ["system", "team", "lane", "kind", "regime", "origin"]
+_NAMES = {table.row: name for name, table in TABLES.items() if name != "due_ids"}
+_LARGE = {"pairs", "samples", "answers", "transcripts", "responses", "documents"}
+"""A row for each pair of systems, for each sample with its texts, for each answer: too many to keep in memory."""
+_Asked = ParamSpec("_Asked")
+_Answer = TypeVar("_Answer")
+
+
+def _kept(method: Callable[Concatenate[Board, _Asked], _Answer]) -> Callable[Concatenate[Board, _Asked], _Answer]:
+    """A method whose answers are kept with the board, which never changes, and shared by all visitors.
+
+    Its arguments must be few, as splits are: nothing is forgotten before the board is.
+    """
+
+    def ask(self: Board, /, *args: _Asked.args, **named: _Asked.kwargs) -> _Answer:
+        key = (method.__name__, args, tuple(sorted(named.items())))
+        if key not in self.known:
+            self.known[key] = method(self, *args, **named)
+        found: _Answer = self.known[key]
+        return found
+
+    update_wrapper(ask, method)
+    return ask
 
 
 class SplitKey(NamedTuple):
@@ -120,28 +139,67 @@ class ScoreCell:
 
 
 @dataclass(frozen=True, slots=True)
+class Days:
+    """When a quarter opens, takes its last prediction, and is revealed."""
+
+    opens: datetime
+    deadline: datetime
+    reveals: datetime
+
+
+@dataclass(frozen=True, slots=True)
 class Board:
-    """All tables of a board.
+    """All tables of a board; the large ones stay in their files, of which each question reads its part.
 
     Attributes:
         splits: the main splits on it, the latest quarter first, then by task.
         code: the version of the code that built it.
         private: whether it is the maintainers' own, with figures of quarters that are not revealed.
         addresses: where the project lives.
-        known: see `leaderboard.data.keeping`.
+        known: answers that were worked out already.
     """
 
-    splits: tuple[SplitKey, ...]
-    code: str
-    _bundled: frozenset[SplitKey] = field(repr=False)
-    _open: frozenset[SplitKey] = field(repr=False)
-    _scores: pl.DataFrame = field(repr=False)
-    _periods: pl.DataFrame = field(repr=False)
-    _funnels: pl.DataFrame = field(repr=False)
+    splits: tuple[SplitKey, ...] = ()
+    code: str = ""
+    _tables: Mapping[str, pl.DataFrame | pl.LazyFrame] = field(default_factory=dict, repr=False)
+    _scores: pl.DataFrame = field(default_factory=pl.DataFrame, repr=False)
+    _bundled: frozenset[SplitKey] = field(default=frozenset(), repr=False)
+    _open: frozenset[SplitKey] = field(default=frozenset(), repr=False)
     private: bool = False
     addresses: BoardAddresses = field(default_factory=BoardAddresses)
     _released: Mapping[str, Sequence[Path]] = field(default_factory=dict, repr=False)
+    _folder: Path = field(default=Path(), repr=False)
     known: dict[Hashable, Any] = field(default_factory=dict, repr=False, compare=False)
+
+    def rows(self, row: type[Row], split: SplitKey, *wanted: pl.Expr, **equal: str) -> list[Row]:
+        """The split's rows of this type, in the order of the board.
+
+        Args:
+            row: a type of `hellofresh.results.board.schema`, which names the table.
+            split: of which quarter and task; tables about main samples only do not look at its kind.
+            wanted: what else must hold of their columns.
+            equal: values that columns must have.
+
+        Raises:
+            DataError: if the board was replaced meanwhile (`damaged-board`).
+        """
+        return TABLES[_NAMES[row]].rows(self.frame(row, split, *wanted, **equal))
+
+    def first(self, row: type[Row], split: SplitKey, *wanted: pl.Expr, **equal: str) -> Row | None:
+        """The first of `rows`, None where there is none."""
+        return next(iter(self.rows(row, split, *wanted, **equal)), None)
+
+    def frame(self, row: type, split: SplitKey, *wanted: pl.Expr, **equal: str) -> pl.DataFrame:
+        """What `rows` gives, as a table."""
+        name = _NAMES[row]
+        keys = zip(("edition", "task", "split"), split, strict=True)
+        mine = {key: value for key, value in keys if key in TABLES[name].keys}
+        try:
+            return self._tables[name].lazy().filter(*wanted, **mine, **equal).collect()
+        except (pl.exceptions.PolarsError, OSError) as error:
+            raise DataError(
+                "its files were replaced just now", fix="Reload this page.", code="damaged-board"
+            ) from error
 
     def is_bundled(self, split: SplitKey) -> bool:
         """Whether the split was made from the bundled sample sources."""
@@ -151,10 +209,10 @@ class Board:
         """Whether the labels of the main split are not revealed, so that the board holds no figure that they decide."""
         return split in self._open
 
-    def has_quarters(self, task: str) -> bool:
-        """Whether the task has quarters, so that its systems can be brought onto one scale over them."""
-        return any(split.task == task and parse_edition(split.edition).is_living for split in self.splits
-                   if is_edition(split.edition))  # fmt: skip
+    def is_revealed(self, split: SplitKey) -> bool:
+        """Whether the release says that the labels of the split are public."""
+        release = self.first(ReleaseFacts, split)
+        return release is not None and release.revealed
 
     def newest(self, task: str) -> SplitKey:
         """The task's newest revealed quarter with scores; where there is none the newest of all."""
@@ -169,21 +227,20 @@ class Board:
 
     def has_scores(self, split: SplitKey) -> bool:
         """Whether anybody has been scored on the split."""
-        return not _of(self._scores, split).is_empty()
+        return not self._cells(split).is_empty()
 
-    def lanes(self, split: SplitKey) -> list[str]:
-        """The lanes of all entries, in order."""
-        return sorted(_of(self._scores, split)["lane"].unique().to_list())
-
-    @kept
+    @_kept
     def headlines(self, split: SplitKey) -> Sequence[ScoreCell]:
         """The row that stands for each entry, whole quarter, the best first (then by name)."""
-        rows = _of(self._scores, split).filter(pl.col("headline"), pl.col("period") == ALL_PERIODS)
-        return _best_first(map(_result, rows.to_dicts()), split.task)
+        return _best_first(self._cells(split, pl.col("headline"), period=ALL_PERIODS), split.task)
+
+    def entries(self, split: SplitKey) -> dict[str, BoardEntry]:
+        """The entries of a split by origin, the best first."""
+        return {result.entry.origin: result.entry for result in self.headlines(split)}
 
     def by_period(self, split: SplitKey, entries: Sequence[BoardEntry]) -> dict[BoardEntry, list[ScoreCell]]:
         """The headline prompt's results in each period, in order of time, for each of the entries."""
-        rows = _of(self._scores, split).filter(pl.col("headline"), pl.col("period") != ALL_PERIODS).sort("period")
+        rows = self._cells(split, pl.col("headline"), pl.col("period") != ALL_PERIODS).sort("period")
         found: dict[BoardEntry, list[ScoreCell]] = {entry: [] for entry in entries}
         for result in map(_result, _only(rows, entries).to_dicts()):
             found[result.entry].append(result)
@@ -191,28 +248,70 @@ class Board:
 
     def by_prompt(self, split: SplitKey, entry: BoardEntry) -> list[ScoreCell]:
         """The entry's results with each prompt in the whole quarter, the headline first, then by prompt name."""
-        rows = _of(self._scores, split).filter(pl.col("period") == ALL_PERIODS)
-        ordered = _only(rows, [entry]).sort(["headline", "prompt"], descending=[True, False])
-        return [_result(row) for row in ordered.to_dicts()]
+        rows = _only(self._cells(split, period=ALL_PERIODS), [entry])
+        return [_result(row) for row in rows.sort(["headline", "prompt"], descending=[True, False]).to_dicts()]
 
-    @kept
+    @_kept
     def prompts(self, split: SplitKey) -> Sequence[str]:
         """Names of all prompts that some system was asked with, besides those that stand for one."""
-        rows = _of(self._scores, split).filter(~pl.col("headline"))
-        return sorted(rows["prompt"].unique().to_list())
+        return sorted(self._cells(split, ~pl.col("headline"))["prompt"].unique().to_list())
 
     def with_prompt(self, split: SplitKey, prompt: str) -> list[ScoreCell]:
         """The whole quarter's result of each entry that was asked with the prompt, the best first (then by name)."""
-        rows = _of(self._scores, split).filter(pl.col("prompt") == prompt, pl.col("period") == ALL_PERIODS)
-        return _best_first(map(_result, rows.to_dicts()), split.task)
+        return _best_first(self._cells(split, prompt=prompt, period=ALL_PERIODS), split.task)
 
-    def funnel(self, split: SplitKey) -> list[FunnelStep]:
-        """From rows in to candidates, in the order in which the filters apply."""
-        return TABLES["funnels"].rows(_here(self._funnels, split).sort("step"))
+    def _cells(self, split: SplitKey, *wanted: pl.Expr, **equal: str) -> pl.DataFrame:
+        return self._scores.filter(*wanted, edition=split.edition, task=split.task, split=split.kind, **equal)
 
     def balance(self, split: SplitKey) -> list[PeriodBalance]:
         """What each period offered and gave, in order of time."""
-        return TABLES["periods"].rows(_here(self._periods, split).sort("period"))
+        return sorted(self.rows(PeriodBalance, split), key=lambda row: row.period)
+
+    def days(self, split: SplitKey) -> Days | None:
+        """The split's days, None where its release does not say."""
+        dates = self.first(Dates, split)
+        return Days(*map(datetime.fromisoformat, (dates.opens, dates.deadline, dates.reveals))) if dates else None
+
+    @_kept
+    def standings(self, split: SplitKey) -> Mapping[str, Standing]:
+        """By origin, in the order of ranks; empty where nobody is ranked."""
+        found = self.rows(Standing, split)
+        return {row.origin: row for row in sorted(found, key=lambda row: (row.rank, row.origin))}
+
+    @_kept
+    def systems(self, split: SplitKey) -> Mapping[str, SystemFacts]:
+        """What is known of each entry, by origin."""
+        return {row.origin: row for row in self.rows(SystemFacts, split)}
+
+    def pairs(self, split: SplitKey, one: str, two: str) -> list[Pair]:
+        """The two systems' comparison, the whole quarter first, then by period; empty where there is none."""
+        found = self.rows(Pair, split, *(pl.col(name).is_in([one, two]) for name in ("one", "two")))
+        ordered = sorted(found, key=lambda pair: (pair.period != ALL_PERIODS, pair.period))
+        return [pair if pair.one == one else pair.turned() for pair in ordered]
+
+    @_kept
+    def against(self, split: SplitKey, origin: str) -> Mapping[str, Pair]:
+        """One system compared with each of the others over the whole quarter, by the other's origin."""
+        mine = (pl.col("one") == origin) | (pl.col("two") == origin)
+        found = self.rows(Pair, split, mine, period=ALL_PERIODS)
+        return {pair.two: pair for pair in (pair if pair.one == origin else pair.turned() for pair in found)}
+
+    def fixed(self, task: str, *, bundled: bool) -> list[OverQuartersRow]:
+        """Systems over all quarters, real ones or those of the bundled sample: the best first, without a score last."""
+        rows = self._tables["fixed"].lazy().filter(task=task).filter(pl.col("bundled") == bundled).collect()
+        return TABLES["fixed"].rows(rows)
+
+    def analyses(self, split: SplitKey) -> Sequence[BoardAnalysis]:
+        """The analyses of a split, in the order in which a reader wants them; empty where none were made.
+
+        Raises:
+            DataError: if an index of them is missing or damaged (`damaged-board`).
+        """
+        return self._all_analyses().get((split.edition, split.task), ()) if split.kind == MAIN else ()
+
+    @_kept
+    def _all_analyses(self) -> Mapping[tuple[str, str], Sequence[BoardAnalysis]]:
+        return load_analyses(self._folder)
 
 
 def load_board(folder: Path) -> Board:
@@ -223,28 +322,25 @@ def load_board(folder: Path) -> Board:
             (`damaged-board`).
     """
     files = BoardFiles.at(folder)
-    tables = {name: files.read(name) for name in _OPENED}
-    scores = _named(_cells(tables["scores"]))
-    splits = {SplitKey(*row) for name in ("scores", "periods", "datasets") for row in _splits(tables[name])}
+    tables = {name: files.scan(name) if name in _LARGE else files.read(name) for name in _NAMES.values()}
+    scores, periods, datasets = tables.pop("scores"), tables["periods"], tables["datasets"]
+    assert isinstance(scores, pl.DataFrame) and isinstance(periods, pl.DataFrame) and isinstance(datasets, pl.DataFrame)
+    scores = _named(_cells(scores))
+    splits = {split for table in (scores, periods, datasets) for split in _splits(table)}
     if not splits:
         raise DataError("the board is empty", where=str(folder), fix="Run: make release", code="no-board")
-    bundled = {
-        *_splits(scores.filter(pl.col("bundled"))),
-        *_splits(tables["periods"].filter(pl.col("source") == _BUNDLED)),
-    }
-    hidden = _splits(tables["periods"].filter(pl.col("candidates").is_null()))
-    ordered = sorted(sorted(splits, key=lambda split: split.task), key=_newest_last, reverse=True)
+    made_up = (scores.filter("bundled"), periods.filter(source=_BUNDLED))
     return Board(
-        tuple(ordered),
+        tuple(sorted(sorted(splits, key=lambda split: split.task), key=_newest_last, reverse=True)),
         files.manifest.code,
-        frozenset(SplitKey(*row) for row in bundled),
-        frozenset(hidden),
+        tables,
         scores,
-        tables["periods"],
-        tables["funnels"],
+        frozenset(split for table in made_up for split in _splits(table)),
+        frozenset(_splits(periods.filter(pl.col("candidates").is_null()))),
         files.manifest.private,
         files.manifest.addresses,
         _copies(folder, files.manifest),
+        folder,
     )
 
 
@@ -290,15 +386,6 @@ def _splits(table: pl.DataFrame) -> Iterator[SplitKey]:
     return (SplitKey(*row) for row in table.select("edition", "task").unique().iter_rows())
 
 
-def _of(table: pl.DataFrame, split: SplitKey) -> pl.DataFrame:
-    return _here(table, split).filter(pl.col("split") == split.kind)
-
-
-def _here(table: pl.DataFrame, split: SplitKey) -> pl.DataFrame:
-    """The rows of the quarter and task in a table that is about the main samples only."""
-    return table.filter(pl.col("edition") == split.edition, pl.col("task") == split.task)
-
-
 def _only(rows: pl.DataFrame, entries: Sequence[BoardEntry]) -> pl.DataFrame:
     schema = {name: rows.schema[name] for name in BoardEntry._fields}
     wanted = pl.DataFrame(list(entries), schema=schema, orient="row")
@@ -316,11 +403,10 @@ def _result(row: Mapping[str, Any]) -> ScoreCell:
     )
 
 
-def _best_first(results: Iterable[ScoreCell], task: str) -> list[ScoreCell]:
+def _best_first(rows: pl.DataFrame, task: str) -> list[ScoreCell]:
     """By the headline metric, then by name."""
-    known = TASKS.get(task)
-    sign = known.headline.sign if known else 1
-    return sorted(results, key=lambda result: (-sign * result.headline.value, result.entry))
+    sign = TASKS[task].headline.sign if task in TASKS else 1
+    return sorted(map(_result, rows.to_dicts()), key=lambda result: (-sign * result.headline.value, result.entry))
 
 
 def _newest_last(split: SplitKey) -> tuple[bool, EditionKey, str]:

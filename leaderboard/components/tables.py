@@ -1,0 +1,198 @@
+"""Tables on a page, lists of facts, and tables as files, in which no text can become a formula or a command."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+from leaderboard.components.markup import DASH, Html, el, join, visible
+from leaderboard.data.board import MetricValue
+
+Value = str | int | float | bool | None
+Text = Html | str
+Cell = Text | tuple[Text, Text | None] | None
+"""A cell's content, with the small text under it where there is one."""
+Column = tuple[str, Text]
+"""The kind of a column, which is the class of its cells, and its title."""
+
+
+class Marked(NamedTuple):
+    """A row with a class of its own."""
+
+    kind: str | None
+    cells: Sequence[Cell]
+
+
+def score(metric: MetricValue | None) -> Cell:
+    """A metric's value over its interval; a dash where it is not known."""
+    return DASH if metric is None else (f"{metric.value:.3f}", f"{metric.low:.2f}{DASH}{metric.high:.2f}")
+
+
+def cell(kind: str, label: Text, content: Cell) -> Html:
+    """A table cell; the label stands before its value where the table becomes cards (phones)."""
+    if kind == "drawn":
+        return el("td", content if isinstance(content, Html) else None, class_="hf-drawn", role="cell")
+    value, small = content if isinstance(content, tuple) else (content, None)
+    below = el("small", small) if small is not None else None
+    # Every element and attribute of a table is checked in the browser: numbers, which are the most, need no class.
+    shown = None if kind == "number" else f"hf-{kind}"
+    return el("td", value, below, class_=shown, data_label=label if isinstance(label, str) else "", role="cell")
+
+
+def line(columns: Sequence[Column], row: Sequence[Cell] | Marked) -> Html:
+    """A row of a table, a cell for each column."""
+    mark, cells = row if isinstance(row, Marked) else (None, row)
+    made = (cell(kind, title, content) for (kind, title), content in zip(columns, cells, strict=True))
+    return el("tr", *made, class_=mark, role="row")
+
+
+def table(caption: str, columns: Sequence[Column], rows: Iterable[Sequence[Cell] | Marked], kind: str) -> Html:
+    """A table.
+
+    Args:
+        caption: what it holds, for screen readers.
+        columns: kind and title of each; one that is `drawn` holds a drawing, of which screen readers are told nothing.
+        rows: a cell for each column.
+        kind: class that decides its layout.
+    """
+    return grouped_table(caption, columns, [el("tbody", *(line(columns, row) for row in rows), role="rowgroup")], kind)
+
+
+def grouped_table(
+    caption: str, columns: Iterable[Column], bodies: Iterable[Html], kind: str, tracks: Sequence[str] | None = None
+) -> Html:
+    """A table of finished `tbody` elements.
+
+    Args:
+        caption, columns, kind: as of `table`.
+        bodies: its groups of rows.
+        tracks: widths of the columns as in a CSS grid, for a long table whose rows the browser lays out when they come
+            into view; by default it looks at all rows first.
+    """
+    heads = (
+        el("th", _unseen(name, title), title, scope="col", class_=f"hf-{name}", role="columnheader")
+        for name, title in columns
+    )
+    head = el("thead", el("tr", *heads, role="row"), role="rowgroup")
+    style, kinds = (f"--tracks:{' '.join(tracks)}", f"{kind} hf-long") if tracks else (None, kind)
+    return el(
+        "table", el("caption", caption), head, join(bodies), class_=f"hf-table {kinds}", role="table", style=style
+    )
+
+
+def _unseen(name: str, title: Text) -> Html | None:
+    """A title for screen readers, where what stands there for the eye is nothing or a scale."""
+    spoken = {"drawn": "Drawn", "rank": "Rank"}.get(name, "")
+    return el("span", spoken, class_="hf-unseen") if spoken and (name == "drawn" or not title) else None
+
+
+def scrolled(shown: Html) -> Html:
+    """A table that may be wider than the page."""
+    return el("div", shown, class_="hf-scroll")
+
+
+def definitions(lines: Iterable[tuple[Text, Text | None]], kind: str | None = None) -> Html:
+    """Terms with what they mean; those without are left out."""
+    pairs = (el("div", el("dt", term), el("dd", text)) for term, text in lines if text is not None)
+    return el("dl", *pairs, class_=kind)
+
+
+def facts(lines: Iterable[tuple[Text, Text | None]]) -> Html:
+    """What is known of something, a line each; what is None is left out."""
+    return definitions(lines, "hf-facts")
+
+
+FIRST = 5
+"""Number of the first column that may be hidden, from 1: rank, system, score and its drawing stand before it."""
+
+
+def table_tools(columns: Sequence[str], hidden: Collection[str] = ()) -> Html:
+    """Search, filters, order and columns of a table of systems, in one element with it.
+
+    `table.js` makes them work; without it they do not show.
+
+    Args:
+        columns: titles of those that may be hidden, from column `FIRST` on.
+        hidden: those that are hidden unless they are chosen.
+    """
+    find = el("input", type="search", id="find", maxlength=100, autocomplete="off", spellcheck="false")
+    boxes = (
+        el("label", el("input", type="checkbox", checked=None if name in hidden else "", value=number), " ", name)
+        for number, name in enumerate(columns, start=FIRST)
+    )
+    menu = el("details", el("summary", "Columns"), el("div", *boxes, role="group", aria_label="Columns to show"))
+    return el(
+        "div",
+        el("div", el("label", "Find a system or team", for_="find"), find),
+        el("button", "Filters", type="button", class_="hf-more", aria_expanded="false"),
+        *(_select(name) for name in ("Regime", "Lane", "Order")),
+        menu if columns else None,
+        el("p", role="status"),
+        class_="hf-tools",
+        role="search",
+    )
+
+
+def _select(name: str) -> Html:
+    key = name.lower()
+    every = "As ranked" if name == "Order" else f"Every {key}"
+    choice = el("select", el("option", every, value=""), id=key)
+    return el("div", el("label", name, for_=key), choice, class_=f"hf-{key}")
+
+
+Row = Mapping[str, Value]
+_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+_LATEX = {char: f"\\{char}" for char in "{}$&#%_"} | {
+    "\\": r"\textbackslash{}",
+    "^": r"\textasciicircum{}",
+    "~": r"\textasciitilde{}",
+    "<": r"\textless{}",
+    ">": r"\textgreater{}",
+    "|": r"\textbar{}",
+    '"': r"\textquotedbl{}",
+}
+
+
+def as_csv(rows: Sequence[Row]) -> str:
+    """Comma-separated values with a head; a text that a spreadsheet would take for a formula gets an apostrophe."""
+    file = io.StringIO()
+    writer = csv.writer(file, lineterminator="\r\n")
+    writer.writerow(list(rows[0]) if rows else [])
+    for row in rows:
+        writer.writerow([_tame(value) for value in row.values()])
+    return file.getvalue()
+
+
+def as_json(rows: Sequence[Row]) -> str:
+    """A list of objects; what is unknown is null."""
+    return json.dumps(list(rows), ensure_ascii=False, indent=2, allow_nan=False) + "\n"
+
+
+def as_latex(rows: Sequence[Row]) -> str:
+    """A `tabular` for booktabs; texts are escaped, numbers have three decimals, what is unknown is a dash."""
+    columns = list(rows[0]) if rows else []
+    kinds = "".join("l" if any(isinstance(row[name], str) for row in rows) else "r" for name in columns)
+    lines = [_line(map(_escaped, columns)), r"\midrule", *(_line(map(_escaped, row.values())) for row in rows)]
+    body = "\n".join([r"\toprule", *lines, r"\bottomrule"])
+    return f"% needs \\usepackage{{booktabs}}\n\\begin{{tabular}}{{{kinds}}}\n{body}\n\\end{{tabular}}\n"
+
+
+def _tame(value: Value) -> Value:
+    if isinstance(value, str):
+        text = visible(value, 300)
+        return f"'{text}" if text.startswith(_FORMULA) else text
+    return value
+
+
+def _escaped(value: Value) -> str:
+    if value is None:
+        return "--"
+    text = f"{value:.3f}" if isinstance(value, float) else visible(str(value), 300)
+    return "".join(_LATEX.get(char, char) for char in text)
+
+
+def _line(cells: Iterable[str]) -> str:
+    return " & ".join(cells) + r" \\"

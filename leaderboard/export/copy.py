@@ -1,0 +1,353 @@
+"""The pages of the static copy: each drawn once for every choice that is copied, and the frame around all of them."""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import timedelta
+from pathlib import Path
+
+from hellofresh.core.editions import is_edition, parse_edition, quarters_of
+from hellofresh.core.errors import UsageError
+from hellofresh.core.files import sha256_text
+from hellofresh.tasks import TASKS
+from hellofresh.tasks.samples import MAIN, PROSPECTIVE
+from leaderboard.components.analyses import picture
+from leaderboard.components.labels import (
+    EVERY,
+    day,
+    edition_choice,
+    is_frozen,
+    quarter_title,
+    task_order,
+    task_title,
+    track_title,
+)
+from leaderboard.components.markup import Html, el, join, visible
+from leaderboard.components.pieces import page_header, preview_tags
+from leaderboard.components.release import project_links
+from leaderboard.components.tables import Row, as_csv, as_json
+from leaderboard.data.analyses import BoardAnalysis
+from leaderboard.data.board import Board, BoardEntry, SplitKey
+from leaderboard.views import PAGES, Page, Visit
+
+HOME = "index.html"
+STYLE, SCRIPT, ICON = "style.css", "table.js", "icon.svg"
+POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; style-src-attr 'unsafe-inline'; img-src 'self'; "
+    "base-uri 'none'; form-action 'none'"
+)
+"""What a page may load: its own files. Drawings place their boxes by style attributes, which can load nothing."""
+
+_STYLES = (Path(__file__).parent.with_name("style.css"), Path(__file__).with_name("frame.css"))
+_THEMES = (("light", "#ffffff"), ("dark", "#0f141a"))
+_UNSAFE = re.compile(r"[^a-z0-9]+")
+_MOST_CHARACTERS = 40
+_Choices = tuple[tuple[str, str], ...]
+
+
+def relative(here: str, there: str) -> str:
+    """The address of one file on the page of another; both paths start at the copy's folder."""
+    address = posixpath.relpath(there, posixpath.dirname(here) or ".")
+    return address if address.startswith("../") else f"./{address}"
+
+
+def file_names(entries: Iterable[BoardEntry]) -> dict[str, str]:
+    """A file's name, without ending, for each origin: what is safe of the system's name, and a hash of the origin.
+
+    All are different, also where a file system takes capitals and small letters for the same.
+    """
+    names: dict[str, str] = {}
+    taken: set[str] = set()
+    for entry in entries:
+        if entry.origin not in names:
+            options = (_slug(entry.system, entry.origin, length) for length in (8, 16, 64))
+            names[entry.origin] = next(name for name in options if name not in taken)
+            taken.add(names[entry.origin])
+    return names
+
+
+def _slug(name: str, origin: str, length: int) -> str:
+    safe = _UNSAFE.sub("-", name[:200].lower()).strip("-")[:_MOST_CHARACTERS].strip("-")
+    return f"{safe or 'x'}-{sha256_text(origin)[:length]}"
+
+
+def _folder_of(split: SplitKey) -> str:
+    """The folder of a split's pages; no name from outside becomes a path as it is."""
+    task = split.task if split.task in TASKS else _slug(split.task, split.task, 8)
+    try:
+        edition = EVERY if split.edition == EVERY else str(parse_edition(split.edition))
+    except UsageError:
+        edition = _slug(split.edition, split.edition, 8)
+    other = f"-{PROSPECTIVE}" if split.kind == PROSPECTIVE else f"-{_slug(split.kind, split.kind, 8)}"
+    return f"{task}/{edition}{'' if split.kind == MAIN else other}"
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """What all pages of a copy share.
+
+    Attributes:
+        board: what is shown.
+        paths: of each page of the copy, by the page's path on the live site, its split and what is chosen on it.
+        home: the split that the first page shows.
+        fingerprint: of the board's manifest.
+    """
+
+    board: Board
+    paths: Mapping[tuple[str, SplitKey, _Choices], str]
+    home: SplitKey
+    fingerprint: str
+
+    @classmethod
+    def of(cls, board: Board, fingerprint: str) -> Site:
+        """All pages that a copy of the board has: of all splits, the newest quarter first, all quarters last."""
+        both = ((split, split._replace(kind=PROSPECTIVE)) for split in board.splits)
+        splits = [one for pair in both for one in pair if one.kind == MAIN or board.has_scores(one)]
+        living = {split.task for split in splits if is_edition(split.edition) and not is_frozen(split.edition)}
+        paths = {}
+        for split in [*splits, *(SplitKey(EVERY, task) for task in sorted(living))]:
+            names = file_names(board.entries(split).values()) if split.edition != EVERY else {}
+            for page in PAGES:
+                for choices in [] if page.once else page.copies(board, split):
+                    one_thing = f"/{names[choices['system']]}" if "system" in choices else ""
+                    path = f"{_folder_of(split)}/{page.file or page.path}{one_thing}.html"
+                    paths[page.path, split, tuple(choices.items())] = path
+        newest = sorted(sorted(board.splits, key=lambda one: task_order(one.task)), key=_quarter, reverse=True)
+        home = min(newest, key=lambda one: (not board.entries(one), board.is_bundled(one), not board.standings(one)))
+        paths |= {(page.path, home, ()): f"{page.path}.html" for page in PAGES if page.once}
+        return cls(board, paths, home, fingerprint)
+
+
+def _quarter(split: SplitKey) -> str:
+    return split.edition
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CopyLinks:
+    """See `leaderboard.components.labels.Links`: addresses on one page of the copy."""
+
+    site: Site
+    here: str
+
+    def to(self, page: str, split: SplitKey, **choices: str) -> str | None:
+        """See `Links`."""
+        path = self.site.paths.get((page, split, tuple(choices.items())))
+        return relative(self.here, path) if path else None
+
+
+@dataclass(slots=True, eq=False, kw_only=True)
+class CopyVisit(Visit):
+    """Draws a page of the copy, and the files beside it.
+
+    Attributes:
+        site: the copy.
+        page: which.
+        chosen: its split.
+        path: its file.
+        body: what stands between navigation and footer.
+        files: by path.
+        thing: the name of what a page about one thing is about.
+    """
+
+    site: Site
+    page: Page
+    chosen: SplitKey
+    path: str
+    body: list[Html | str | None] = field(default_factory=list)
+    files: dict[str, bytes] = field(default_factory=dict)
+    thing: str = ""
+
+    def header(self, title: str, lede: str) -> None:
+        """See `Visit`."""
+        if not self.choices:
+            self.show(page_header(title, lede))
+
+    def subject(self, title: Html | str, *lede: Html | str) -> None:
+        """See `Visit`; with the way back to the leaderboard."""
+        back = el("a", self._title(), href=self.links.to("leaderboard", self.chosen))
+        self.show(el("header", el("h1", title), el("p", *lede, back, class_="hf-lede")))
+        names = self.board.entries(self.chosen)
+        self.thing = " and ".join(visible(names[origin].name, 60) for origin in self.choices.values())
+
+    def show(self, *parts: Html | str | None) -> None:
+        """See `Visit`."""
+        self.body += parts
+
+    def split(self, *, every_quarter: bool = False, lanes: bool = True) -> SplitKey:
+        """See `Visit`: with links to the same page of other tasks and editions."""
+        if not self.choices:
+            self.show(_chooser(self))
+        return self.chosen
+
+    def offer(self, rows: Callable[[], Sequence[Row]], name: str) -> None:
+        """See `Visit`: in files named after the page."""
+        found = rows()
+        ways: list[Html | str] = []
+        for kind, write in (("CSV", as_csv), ("JSON", as_json)):
+            address = self.attach(f"{self.page.path}.{kind.lower()}", write(found).encode())
+            ways += [", " if ways else "", el("a", kind, href=address, download="")]
+        self.show(el("p", "Download the table: ", *ways, class_="hf-downloads"))
+
+    def button(self, label: str, content: bytes | Callable[[], bytes], name: str, mime: str) -> None:
+        """See `Visit`."""
+
+    def attach(self, name: str, content: bytes) -> str:
+        """See `Visit`."""
+        folder = posixpath.dirname(self.path) or _folder_of(self.chosen)
+        self.files[f"{folder}/{name}"] = content
+        return relative(self.path, f"{folder}/{name}")
+
+    def figure(self, analysis: BoardAnalysis, about: str) -> None:
+        """See `Visit`."""
+        svg = analysis.svg()
+        self.show(picture(analysis, self.attach(f"{analysis.name}.svg", svg)) if svg else None)
+
+    def _title(self) -> str:
+        return f"{task_title(self.chosen.task)}, {quarter_title(self.board, self.chosen)}{_kind(self.chosen)}"
+
+    def framed(self) -> str:
+        """The whole file."""
+        title = f"{self.page.title} of {self._title()} · HelloFresh"
+        title = f"{self.thing} · {self._title()} · HelloFresh" if self.thing else title
+        title = f"{self._title()} · HelloFresh leaderboard" if self.page is PAGES[0] else title
+        title = f"{self.page.title} · HelloFresh" if self.page.once else title
+        about = f"{self.page.about} {self.thing}, on {self._title()}." if self.thing else self.page.about
+        main = join(self.body)
+        head = [
+            el("link", rel="icon", type="image/svg+xml", href=relative(self.path, ICON)),
+            el("link", rel="stylesheet", href=relative(self.path, STYLE)),
+            el("script", src=relative(self.path, SCRIPT), defer="") if 'class="hf-tools"' in main.source else None,
+        ]
+        body = el(
+            "body",
+            el("a", "Skip to the content", href="#content", class_="hf-skip"),
+            self._banner(),
+            el("main", main, id="content", class_="hf", tabindex=-1),
+            _footer(self.site),
+        )
+        return document(title, about, POLICY, head, body)
+
+    def _banner(self) -> Html:
+        """The way to the other pages, of the same task and quarter where there are such."""
+        split, board = self.chosen, self.board
+        newest = next(one for one in board.splits if one.task == split.task) if split.edition == EVERY else split
+        items = []
+        for page in PAGES:
+            ways = (self.site.paths.get((page.path, one, ())) for one in (split, newest, newest._replace(kind=MAIN)))
+            path = f"{page.path}.html" if page.once else next(filter(None, ways), None)
+            here = "page" if page is self.page and not self.choices else None
+            if path:
+                items.append(el("li", el("a", page.title, href=relative(self.path, path), aria_current=here)))
+        brand = el("a", "HelloFresh", href=relative(self.path, HOME), class_="hf-brand")
+        return el("header", brand, el("nav", el("ul", *items), aria_label="Pages"), class_="hf hf-banner")
+
+
+def pages_of(site: Site) -> Iterator[CopyVisit]:
+    """All pages, one after the other."""
+    known = {page.path: page for page in PAGES}
+    plan = {("leaderboard", site.home, ()): HOME}
+    for (name, split, choices), path in [*plan.items(), *site.paths.items()]:
+        visit = CopyVisit(
+            site.board,
+            CopyLinks(site, path),
+            choices=dict(choices),
+            site=site,
+            page=known[name],
+            chosen=split,
+            path=path,
+        )
+        visit.page.compose(visit)
+        yield visit
+
+
+def document(title: str, about: str, policy: str, head: Sequence[Html | None], body: Html) -> str:
+    """A whole HTML file.
+
+    Args:
+        title: of the window.
+        about: one sentence, for search engines and previews.
+        policy: what it may load.
+        head: what else stands in its head.
+        body: the element.
+    """
+    metas = [
+        el("meta", charset="utf-8"),
+        el("meta", http_equiv="Content-Security-Policy", content=policy),
+        el("meta", name="viewport", content="width=device-width, initial-scale=1"),
+        preview_tags(title, about),
+        el("meta", name="referrer", content="no-referrer"),
+        el("meta", name="color-scheme", content="light dark"),
+    ]
+    for scheme, colour in _THEMES:
+        metas.append(el("meta", name="theme-color", content=colour, media=f"(prefers-color-scheme: {scheme})"))
+    return f"<!doctype html>\n{el('html', el('head', *metas, *head), body, lang='en')}\n"
+
+
+def style() -> str:
+    """What pages without a server look like, less the widths of the ranked table's columns."""
+    return "\n".join(path.read_text(encoding="utf-8") for path in _STYLES)
+
+
+def _chooser(visit: CopyVisit) -> Html:
+    """Links to the same page of other tasks, a row a track, and of other editions, quarters apart from frozen ones."""
+    board, split = visit.board, visit.chosen
+    by_task: dict[str, list[tuple[SplitKey, str]]] = {}
+    for (name, one, choices), there in visit.site.paths.items():
+        if name == visit.page.path and not choices:
+            by_task.setdefault(one.task, []).append((one, relative(visit.path, there)))
+    tasks = sorted(by_task, key=task_order)
+    tracks = list(dict.fromkeys(map(track_title, tasks)))
+    rows = []
+    for track in tracks:
+        ours = (task for task in tasks if track_title(task) == track)
+        options = [(task_title(task), _like(by_task[task], split), task == split.task) for task in ours]
+        rows.append((track if len(tracks) > 1 else "Task", options))
+    for title, frozen in (("Quarter", False), ("Frozen data set", True)):
+        mine = [
+            (edition_choice(board, one) + _kind(one), there, one == split)
+            for one, there in by_task[split.task]
+            if is_frozen(one.edition) is frozen
+        ]
+        rows += [(title, mine)] if mine else []
+    return el("nav", *(_choice(*row) for row in rows), class_="hf-choose", aria_label="Task and quarter")
+
+
+def _like(pages: list[tuple[SplitKey, str]], split: SplitKey) -> str:
+    """The page of the same quarter, else the newest."""
+    same = [there for one, there in pages if (one.edition, one.kind) == (split.edition, split.kind)]
+    return (same or [pages[0][1]])[0]
+
+
+def _kind(split: SplitKey) -> str:
+    """Which of the samples are shown, if they are not the main ones."""
+    return "" if split.kind == MAIN else f", {visible(split.kind, 30)}"
+
+
+def _choice(title: str, options: list[tuple[str, str, bool]]) -> Html:
+    items = (
+        el("li", el("a", text, href=address, aria_current="true" if chosen else None))
+        for text, address, chosen in options
+    )
+    return el("div", el("span", title), el("ul", *items))
+
+
+def _footer(site: Site) -> Html:
+    """Where the numbers come from; nothing that changes from one copy of a board to the next."""
+    said = (
+        f"A static copy of the board of {_span(site.board)}, built by {site.board.code}. "
+        f"Fingerprint of the board: {site.fingerprint}."
+    )
+    return el("footer", project_links(site.board), el("p", said), class_="hf hf-foot")
+
+
+def _span(board: Board) -> str:
+    """The quarters on the board, and the end of their data; then its data sets."""
+    editions = sorted({parse_edition(split.edition) for split in board.splits if is_edition(split.edition)})
+    quarters, parts = quarters_of(editions), []
+    if quarters:
+        span = str(quarters[0]) if len(quarters) == 1 else f"{quarters[0]} to {quarters[-1]}"
+        parts.append(f"{span}, data until {day(quarters[-1].end - timedelta(days=1))}")
+    return "; ".join([*parts, *(edition.title for edition in editions if not edition.is_living)])
