@@ -72,7 +72,8 @@ def test_a_wiki_is_asked_once_a_quarter_is_decided_and_afresh_then(tmp_path: Pat
         monkeypatch.setenv("HELLOFRESH_NOW", f"{day}T00:00:00Z")
         release = ReleaseSettings(prospective=ProspectiveSettings(enabled=prospective))
         settings = Settings(sources=SourceSettings.model_validate(wiki), release=release)
-        return {str(job.quarter): job.parameters["settled"] for job in _day(tmp_path, settings).sources.jobs()}
+        found = collection_jobs(Workspace(tmp_path), settings, SourceRequest(settled=True), lambda *_: None)
+        return {str(job.quarter): job.parameters["settled"] for job in found}
 
     assert jobs("2024-04-15", prospective=False) == {}
     assert jobs("2024-04-17", prospective=False) == {"2024Q1": True}

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from hellofresh.cli import main
+from hellofresh.cli.arguments import command_line
 from hellofresh.core.workspace import Workspace
 from hellofresh.evidence.retrieval import retrievers
 from hellofresh.evidence.retrieval.encoders import Encoder
@@ -68,3 +69,34 @@ def test_what_cannot_be_trained_is_a_plain_error(
 ) -> None:
     assert main([*COMMAND, *more]) == 2
     assert code in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (
+            ("sft", "--data", "a", "--model", "b", "--corpus", "c"),
+            "--corpus goes with reranker, relevance; not with sft",
+        ),
+        (("dpo", "--data", "a", "--model", "b", "--judge", "j"), "--judge goes with rloo, grpo, ppo; not with dpo"),
+        (("sft",), "arguments are required with sft: --model, --data"),
+        (("reranker",), "arguments are required with reranker: --corpus"),
+        (("rerank", "--corpus", "c"), "Did you mean 'reranker'?"),
+    ],
+)
+def test_what_does_not_go_with_a_method_is_named(
+    capsys: pytest.CaptureFixture[str], words: tuple[str, ...], said: str
+) -> None:
+    with pytest.raises(SystemExit) as stopped:
+        main(["train", *words])
+    assert stopped.value.code == 2
+    assert said in capsys.readouterr().err
+
+
+def test_a_method_fills_in_its_own_defaults() -> None:
+    def parsed(*words: str) -> dict[str, object]:
+        return vars(command_line("train").parse_args(["train", *words]))
+
+    one, two = parsed("reranker", "--corpus", "c"), parsed("rloo", "--data", "a", "--model", "b")
+    assert (one["run"], one["recipe"], one["model"], one["judge"]) == ("train.reranker:run", "rarg", "minilm", None)
+    assert (two["run"], two["recipe"], two["judge"], two["corpus"]) == ("train.tuning:rloo", "rarg", "rules", None)
