@@ -16,7 +16,7 @@ from hellofresh.runs.export import EvaluationReport
 from hellofresh.runs.regimes import agent_regime
 from hellofresh.tasks import Task, get_task
 from hellofresh.tasks.outputs import Status
-from hellofresh.tasks.samples import to_json
+from hellofresh.tasks.samples import Split, to_json
 
 
 def run(options: argparse.Namespace, output: CommandOutput) -> int:
@@ -39,10 +39,9 @@ def evaluation_of(options: argparse.Namespace, **more: object) -> Evaluation:
 def _put_on_board(output: CommandOutput, workspace: Workspace, evaluation: Evaluation) -> None:
     """Score the split and build the board."""
     from hellofresh.cli.board import run_build
-    from hellofresh.cli.score import run_score, run_score_prospective
+    from hellofresh.cli.score import run_score
 
-    score = run_score if evaluation.split == "main" else run_score_prospective
-    score(output, workspace, evaluation.edition, workspace.submissions())
+    run_score(output, workspace, evaluation.edition, workspace.submissions(), Split(evaluation.split))
     run_build(output, workspace)
     output.text("next: make leaderboard")
 

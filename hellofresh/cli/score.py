@@ -1,4 +1,4 @@
-"""`hellofresh score`: judge what models and submissions said about a quarter."""
+"""`hellofresh score`: judge what models and submissions answered in an edition."""
 
 from __future__ import annotations
 
@@ -11,17 +11,14 @@ from hellofresh.cli._show import show_scored
 from hellofresh.core.editions import Edition
 from hellofresh.core.workspace import Workspace
 from hellofresh.results.reveal import publish_results
-from hellofresh.results.scores import ScoredSplit, score_quarter
-from hellofresh.tasks.samples import PROSPECTIVE
+from hellofresh.results.scores import score_quarter
+from hellofresh.tasks.samples import MAIN, Split
 
 
 def run(options: argparse.Namespace, output: CommandOutput) -> int:
-    workspace = Workspace.from_environment()
-    if options.split == "prospective":
-        run_score_prospective(output, workspace, options.edition, options.submissions, options.change)
-        return 0
-    folder, changes = options.submissions, options.change
-    run_score(output, workspace, options.edition, folder, changes, private=options.private)
+    workspace, split = Workspace.from_environment(), Split(options.split)
+    how = {"changes": options.change, "private": options.private}
+    run_score(output, workspace, options.edition, options.submissions, split, **how)
     return 0
 
 
@@ -30,34 +27,19 @@ def run_score(
     workspace: Workspace,
     edition: Edition,
     submissions: Path,
-    changes: Sequence[str] = (),
+    split: Split = MAIN,
     *,
+    changes: Sequence[str] = (),
     private: bool = False,
 ) -> None:
-    """Score a quarter; once it is revealed, show the scores and publish them with the predictions.
+    """Score a split; once it is revealed, show the scores and publish them with the predictions.
 
     Before that only who was scored is shown, unless in private.
     """
-    _show_and_publish(
-        output, workspace, score_quarter(workspace, edition, submissions, changes=changes), private=private
-    )
-
-
-def run_score_prospective(
-    output: CommandOutput, workspace: Workspace, edition: Edition, submissions: Path, changes: Sequence[str] = ()
-) -> None:
-    """The same for the prospective splits of a quarter that are resolved."""
-    _show_and_publish(
-        output, workspace, score_quarter(workspace, edition, submissions, split=PROSPECTIVE, changes=changes)
-    )
-
-
-def _show_and_publish(
-    output: CommandOutput, workspace: Workspace, scored: ScoredSplit, *, private: bool = False
-) -> None:
+    scored = score_quarter(workspace, edition, submissions, split=split, changes=changes)
     show_scored(output, scored, private=private)
     for done in publish_results(workspace, scored):
-        which = "" if done.split == "main" else f", {done.split}"
+        which = "" if done.split == MAIN else f", {done.split}"
         output.say(
             f"{done.task} {done.edition}{which}: {done.predictions:,} predictions and {done.scores:,} scores are "
             f"public now (version {done.version} of the manifest)."

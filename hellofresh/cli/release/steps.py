@@ -11,7 +11,7 @@ from pathlib import Path
 from hellofresh.cli._output import CommandOutput, ProgressBar
 from hellofresh.cli._show import show_built, summarise_collected
 from hellofresh.cli.evaluate import run_evaluation
-from hellofresh.cli.score import run_score, run_score_prospective
+from hellofresh.cli.score import run_score
 from hellofresh.cli.sources import run_job
 from hellofresh.core.editions import Edition
 from hellofresh.core.errors import HelloFreshError, UsageError
@@ -22,7 +22,7 @@ from hellofresh.releases.publish import Publication
 from hellofresh.runs.evaluation import Evaluation
 from hellofresh.runs.export import EvaluationReport
 from hellofresh.tasks import get_task
-from hellofresh.tasks.samples import MAIN
+from hellofresh.tasks.samples import MAIN, Split
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,8 +49,7 @@ class ShownSteps:
         return run_evaluation(self.output, self.workspace, evaluation)
 
     def score(self, edition: Edition, split: str = MAIN) -> None:
-        score = run_score if split == MAIN else run_score_prospective
-        score(self.output, self.workspace, edition, self.submissions)
+        run_score(self.output, self.workspace, edition, self.submissions, Split(split))
 
     def analyse(self) -> None:
         analyse_scored(self.workspace, self.submissions, self.output)

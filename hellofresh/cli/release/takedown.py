@@ -7,14 +7,14 @@ from collections import defaultdict
 from collections.abc import Mapping
 
 from hellofresh.cli._output import CommandOutput
-from hellofresh.cli.score import run_score, run_score_prospective
+from hellofresh.cli.score import run_score
 from hellofresh.core.editions import Edition
 from hellofresh.core.errors import UsageError
 from hellofresh.core.workspace import Workspace
 from hellofresh.pipeline.takedown import Everywhere, Holders, take_down_with_pictures
 from hellofresh.releases import TakedownReport, find_sample, gone_samples
 from hellofresh.tasks import get_task
-from hellofresh.tasks.samples import to_json
+from hellofresh.tasks.samples import MAIN, Split, to_json
 
 _Split = tuple[Edition, str, str]
 """Quarter, task and split."""
@@ -68,12 +68,10 @@ def _score_again(
 ) -> None:
     quiet = CommandOutput(as_json=True)
     for edition, split in sorted({(item.edition, item.split) for item in done}):
-        if split == "main" and workspace.is_scored(edition):
-            run_score(quiet, workspace, edition, options.submissions)
-        elif split != "main" and workspace.scores(edition, split).is_file():
-            run_score_prospective(quiet, workspace, edition, options.submissions)
-        else:
+        scored = workspace.is_scored(edition) if split == MAIN else workspace.scores(edition, split).is_file()
+        if not scored:
             continue
+        run_score(quiet, workspace, edition, options.submissions, Split(split))
         more = "" if options.everywhere else " 'hellofresh board build' brings the board up to date."
         output.say(f"{edition} is scored again.{more}")
 
