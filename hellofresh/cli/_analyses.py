@@ -9,10 +9,8 @@ from hellofresh.cli._output import CommandOutput
 from hellofresh.core.editions import Edition
 from hellofresh.core.errors import HelloFreshError, UsageError
 from hellofresh.core.workspace import Workspace
-from hellofresh.releases import labels_are_public
+from hellofresh.releases.life.state import labels_are_public
 from hellofresh.tasks import get_task
-
-__all__ = ["analyse_scored"]
 
 
 def analyse_scored(workspace: Workspace, submissions: Path, output: CommandOutput) -> None:

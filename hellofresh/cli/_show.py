@@ -7,8 +7,8 @@ from operator import attrgetter
 
 from hellofresh.cli._output import CommandOutput
 from hellofresh.core.workspace import Workspace
-from hellofresh.releases import Built
 from hellofresh.releases.candidates.collection import CollectionReport
+from hellofresh.releases.draw.release import Built
 from hellofresh.results.panel import ALL_PERIODS
 from hellofresh.results.score import WITHOUT_LABELS, Score
 from hellofresh.results.scores import ScoredSplit
@@ -16,8 +16,6 @@ from hellofresh.stats import few_clusters
 from hellofresh.stats.metrics import Metric
 from hellofresh.tasks import get_task
 from hellofresh.tasks.samples import to_json
-
-__all__ = ["show_built", "show_collected", "show_scored", "summarise_collected"]
 
 _WIDE = 140
 _SHOWN = 4

@@ -15,8 +15,6 @@ from hellofresh.tasks.samples import to_json
 if TYPE_CHECKING:
     from hellofresh.results.analyses import Panel
 
-__all__ = ["panels_of", "run"]
-
 
 def run(options: argparse.Namespace, output: CommandOutput) -> int:
     from hellofresh.results.analyses import ANALYSES, get_analyses, make_analyses

@@ -13,8 +13,6 @@ from hellofresh.results.board.splits import read_scores
 from hellofresh.results.entries import unscored_runs
 from hellofresh.tasks.samples import MAIN, to_json
 
-__all__ = ["build", "export", "run_build"]
-
 
 def build(options: argparse.Namespace, output: CommandOutput) -> int:
     run_build(output, Workspace.from_environment(), private=options.private)

@@ -21,8 +21,6 @@ from hellofresh.core.errors import HelloFreshError
 from hellofresh.core.quarters import Quarter
 from hellofresh.core.workspace import Workspace
 
-__all__ = ["answer_shell", "print_script"]
-
 _PLAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@-]*")
 """Other names are not offered: nothing that a shell could take for more than a word."""
 

@@ -11,7 +11,7 @@ from hellofresh.cli._output import CommandOutput
 from hellofresh.core.editions import Frozen
 from hellofresh.core.errors import UsageError
 from hellofresh.core.workspace import Workspace
-from hellofresh.releases import FrozenRelease
+from hellofresh.releases.draw.frozen import FrozenRelease
 from hellofresh.tasks import get_task
 
 

@@ -10,7 +10,7 @@ from hellofresh.cli._output import CommandOutput
 from hellofresh.config import Settings
 from hellofresh.core.workspace import Workspace
 from hellofresh.pipeline.sources import fill_texts
-from hellofresh.releases import Hydration, hydrate
+from hellofresh.releases.life.hydrate import Hydration, hydrate
 from hellofresh.tasks import get_task
 from hellofresh.tasks.samples import to_json
 

@@ -14,8 +14,6 @@ from hellofresh.core.workspace import Workspace
 if TYPE_CHECKING:
     from hellofresh.results.analyses import Panel, WrittenAnalysis
 
-__all__ = ["run"]
-
 
 def run(options: argparse.Namespace, output: CommandOutput) -> int:
     """Make the analyses and write the page."""

@@ -14,8 +14,6 @@ from hellofresh.results.reveal import publish_results
 from hellofresh.results.scores import ScoredSplit, score_quarter
 from hellofresh.tasks.samples import PROSPECTIVE
 
-__all__ = ["run", "run_score", "run_score_prospective"]
-
 
 def run(options: argparse.Namespace, output: CommandOutput) -> int:
     workspace = Workspace.from_environment()

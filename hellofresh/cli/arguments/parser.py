@@ -9,8 +9,6 @@ from typing import NoReturn
 
 from hellofresh.cli.renamed import new_name
 
-__all__ = ["CommandParser"]
-
 
 class CommandParser(argparse.ArgumentParser):
     """A parser whose errors say what may have been meant."""

@@ -13,8 +13,6 @@ from hellofresh.cli.arguments.shared import (
     add_submissions,
 )
 
-__all__ = ["add_analyse", "add_board", "add_report", "add_score"]
-
 
 def add_score(nouns: Subparsers) -> None:
     """Add `score`."""

@@ -12,22 +12,6 @@ from hellofresh.core.editions import Edition, parse_edition
 from hellofresh.core.errors import UsageError
 from hellofresh.core.quarters import Quarter
 
-__all__ = [
-    "Subparsers",
-    "add_command",
-    "add_completion",
-    "add_edition",
-    "add_group",
-    "add_json",
-    "add_private",
-    "add_quarter",
-    "add_submissions",
-    "edition_option",
-    "parse_day",
-    "parse_pairs",
-    "parse_quarter",
-]
-
 
 class Subparsers(Protocol):
     """What argparse gives for adding commands."""

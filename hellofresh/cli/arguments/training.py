@@ -7,8 +7,6 @@ from pathlib import Path
 
 from hellofresh.cli.arguments.shared import Subparsers, add_command, add_group, parse_pairs
 
-__all__ = ["CRITERIA", "JUDGED", "add_train"]
-
 CRITERIA = ("refutation", "factuality", "politeness")
 JUDGED = ("misinfocorrect", "politeness", "healthver", "check-covid", "covid-fact")
 """As in `hellofresh.rewards.base` and `collectors.labelled`, which help must not wait for; a test compares."""

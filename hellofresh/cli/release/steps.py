@@ -15,8 +15,8 @@ from hellofresh.cli.evaluate import run_evaluation
 from hellofresh.cli.score import run_score, run_score_prospective
 from hellofresh.core.editions import Edition
 from hellofresh.core.workspace import Workspace
-from hellofresh.releases import Built
 from hellofresh.releases.candidates.collection import CollectionJob
+from hellofresh.releases.draw.release import Built
 from hellofresh.releases.publish import Publication
 from hellofresh.runs.evaluation import Evaluation
 from hellofresh.runs.export import EvaluationReport

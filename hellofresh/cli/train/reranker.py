@@ -24,8 +24,6 @@ from training.encoders import EncoderTraining, train_encoder
 from training.heads import HeadTraining, TrainedHead, TrainingProgress, train_head
 from training.recipe import Recipe, change_recipe, load_recipe
 
-__all__ = ["run"]
-
 _METRIC = "ndcg@10"
 
 

@@ -17,8 +17,6 @@ from training.heads import TrainingProgress
 from training.recipe import RewardRecipe, change_recipe, load_recipe
 from training.rewards import RewardTraining, TrainedReward, train_reward
 
-__all__ = ["run"]
-
 _NAME = re.compile(r"[a-z0-9]+(?:[.-][a-z0-9]+)*")
 
 

@@ -26,8 +26,6 @@ from training.tuning.curves import LogRow, known_values
 from training.tuning.libraries import chosen_device, need_libraries
 from training.tuning.runs import FinishedTuning, Tuning
 
-__all__ = ["dpo", "grpo", "ppo", "rloo", "sft"]
-
 _Recipe = TypeVar("_Recipe", bound=TuningRecipe)
 
 
