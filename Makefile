@@ -23,8 +23,9 @@ release: $(READY) ## from sources to the board; QUARTER="2023Q2 ..." NOTES_DUMP=
 		$(if $(WIKI_DUMP),--wiki-dump $(WIKI_DUMP)) \
 		$(if $(DATASETS),--datasets $(DATASETS)) $(if $(MODELS),--models $(MODELS)) $(if $(LIMIT),--limit $(LIMIT))
 
-test: $(READY) ## run all tests, on all cores
-	$(BIN)/python -m pytest --numprocesses auto --dist worksteal
+test: $(READY) ## run the tests, on all cores; HELLOFRESH_THOROUGH=1: the slow ones too, and properties on more examples
+	$(BIN)/python -m pytest --numprocesses auto --dist worksteal \
+		$(if $(HELLOFRESH_THOROUGH),-m "not soak and not torch" --durations 30)
 
 soak: $(READY) ## run the tests that take minutes each, then fuzz all readers of other people's files; MINUTES=60
 	$(BIN)/python -m pytest -m soak --numprocesses auto --dist worksteal

@@ -29,8 +29,9 @@ from hellofresh.judging.study import (
     write_rubric,
     write_table,
 )
-from hellofresh.releases import DatasetSource, freeze, load_release
 from hellofresh.releases.candidates.rows import Collection
+from hellofresh.releases.draw.frozen import DatasetSource, freeze
+from hellofresh.releases.life.load import load_release
 from hellofresh.results.build import panel_of
 from hellofresh.results.rated_entries import entries_of_ratings
 from hellofresh.results.standings import standings_of

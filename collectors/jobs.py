@@ -27,9 +27,9 @@ from hellofresh.core.stages import Stage, input_key
 from hellofresh.core.workspace import Workspace
 from hellofresh.evidence.web.pictures import MediaPictures, open_pictures
 from hellofresh.evidence.web.store import user_agent
-from hellofresh.releases import BUNDLED
 from hellofresh.releases.candidates.collection import CollectionJob
 from hellofresh.releases.candidates.rows import Collection
+from hellofresh.releases.life.manifest import BUNDLED
 from hellofresh.tasks import TASKS
 
 Progress = Callable[[str], None]

@@ -20,16 +20,19 @@ from collectors import sample
 from hellofresh.core.files import sha256_file, sha256_text, write_bytes
 from hellofresh.core.quarters import PeriodKind, Quarter
 from hellofresh.core.workspace import Workspace
-from hellofresh.releases import Built, build_release
 from hellofresh.releases.candidates.collection import CollectionJob, collect_quarter
 from hellofresh.releases.candidates.funnel import Funnel
 from hellofresh.releases.candidates.rows import Collection, SourceFile
+from hellofresh.releases.draw.release import Built, build_release
 from hellofresh.tasks import Task, get_task
 from hellofresh.tasks.samples import Candidate, Label, Sample
 from hellofresh.tasks.wikipedia_edits import Edit, EditRevision
 from hellofresh.tasks.x_notes import Note, NoteText, Post
 
 ROOT = Path(__file__).resolve().parent.parent
+THOROUGH = bool(os.environ.get("HELLOFRESH_THOROUGH"))
+"""Whether properties are tried on as many examples as they ask for; else on a few, as `make test` does."""
+_FEW = 20
 
 
 def need(present: bool, what: str) -> None:
@@ -53,6 +56,15 @@ def pytest_make_parametrize_id(val: object, argname: str) -> str | None:
     return val.decode("ascii") if readable else argname
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Cut the number of examples that properties ask for, unless all are wanted."""
+    for item in [] if THOROUGH else items:
+        test = getattr(item, "function", None)
+        asked = getattr(test, "_hypothesis_internal_use_settings", None)  # where @settings keeps what it was given
+        if asked is not None and asked.max_examples > _FEW:
+            test._hypothesis_internal_use_settings = settings(asked, max_examples=_FEW)
+
+
 @pytest.fixture(scope="session")
 def needed() -> Callable[[bool, str], None]:
     """The function `need`, for tests in folders that cannot import this file."""
@@ -74,8 +86,9 @@ def shared_data() -> Path:
 
 
 # One run is like the other, and a busy machine makes no example too slow.
-settings.register_profile("repeatable", derandomize=True, deadline=None, database=None)
-settings.load_profile("repeatable")
+settings.register_profile("repeatable", derandomize=True, deadline=None, database=None, max_examples=100)
+settings.register_profile("few", parent=settings.get_profile("repeatable"), max_examples=_FEW)
+settings.load_profile("repeatable" if THOROUGH else "few")
 
 QUARTER = Quarter(2023, 2)
 

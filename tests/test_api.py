@@ -59,7 +59,7 @@ def revealed(make, monkeypatch, tmp_path: Path) -> Workspace:
     monkeypatch.setenv("HELLOFRESH_NOW", "2024-01-01T00:00:00Z")
     monkeypatch.chdir(tmp_path)
     from hellofresh.core.quarters import Quarter
-    from hellofresh.releases import reveal
+    from hellofresh.releases.life.state import reveal
 
     assert reveal(make.workspace(), Quarter(2023, 2), get_task("x-notes"), datetime(2024, 1, 1, tzinfo=UTC))
     return make.workspace()

@@ -12,8 +12,9 @@ from hellofresh.cli import main
 from hellofresh.core.files import read_json, read_jsonl
 from hellofresh.core.quarters import Quarter
 from hellofresh.core.workspace import Workspace
-from hellofresh.releases import load_labels, load_release, take_down
+from hellofresh.releases.life.load import load_labels, load_release
 from hellofresh.releases.life.manifest import read_manifest
+from hellofresh.releases.life.takedown import take_down
 from hellofresh.runs.plan import read_plan
 from hellofresh.runs.record import read_record
 from hellofresh.submissions.receipts import read_receipt

@@ -11,8 +11,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["AdamW", "rate_at"]
-
 FloatArray = NDArray[np.float64]
 _FIRST, _SECOND, _SMALL = 0.9, 0.999, 1e-8
 

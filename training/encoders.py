@@ -32,7 +32,6 @@ from training.recipe import Recipe
 if TYPE_CHECKING:
     from torch import Tensor
 
-__all__ = ["EncoderTraining", "torch_loss", "train_encoder"]
 
 _EVERY = 50
 _TOKENS = 128

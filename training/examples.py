@@ -19,8 +19,6 @@ from hellofresh.evidence.retrieval.documents import Query
 from hellofresh.evidence.retrieval.sparse import SparseRetriever
 from training.recipe import Recipe
 
-__all__ = ["Example", "make_examples", "split_for_selection"]
-
 
 @dataclass(frozen=True, slots=True)
 class Example:

@@ -27,8 +27,6 @@ from training.loss import reranker_loss
 from training.recipe import Recipe
 from training.state import TrainingState, begin, read_state, write_state
 
-__all__ = ["HeadTraining", "TrainedHead", "TrainingProgress", "head_gradient", "train_head"]
-
 FloatArray = NDArray[np.float64]
 _EVERY = 50
 

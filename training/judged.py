@@ -15,8 +15,6 @@ from hellofresh.stats import cluster_tables, compare, metric_interval
 from hellofresh.stats.metrics import accuracy, balanced_accuracy, class_f1, class_precision, class_recall
 from training.recipe import RewardRecipe
 
-__all__ = ["METRICS", "Parts", "divide", "labels_of", "measure"]
-
 METRICS = (balanced_accuracy(2), accuracy(2), class_f1(2), class_precision(2), class_recall(2))
 """What a card holds; the first is what the paper compares."""
 _PARTS = ("train", "selection", "test")

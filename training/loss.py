@@ -15,8 +15,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["LossGradient", "balanced_cross_entropy", "class_weights", "reranker_loss"]
-
 FloatArray = NDArray[np.float64]
 
 

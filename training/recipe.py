@@ -10,29 +10,16 @@ from importlib.resources import files
 from pathlib import Path
 from typing import ClassVar, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import Field, ValidationError, model_validator
 
 from hellofresh.core.errors import ConfigError, UnknownNameError
 from hellofresh.core.files import parse_toml
-
-__all__ = [
-    "BaseRecipe",
-    "PreferenceRecipe",
-    "Recipe",
-    "RewardRecipe",
-    "RewardedRecipe",
-    "SampledRecipe",
-    "SftRecipe",
-    "TuningRecipe",
-    "change_recipe",
-    "load_recipe",
-]
+from hellofresh.core.strict import Strict
 
 
-class BaseRecipe(BaseModel):
+class BaseRecipe(Strict):
     """What recipes of every kind have."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
     kind: ClassVar[str]
     """Of training: the folder of the project's recipes."""
 

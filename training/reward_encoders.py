@@ -28,8 +28,6 @@ from training.judged import Parts, divide, labels_of, measure
 from training.loss import balanced_cross_entropy, class_weights
 from training.rewards import RewardTraining, TrainedReward
 
-__all__ = ["train_reward_encoder"]
-
 _EVERY = 50
 _BATCH = 32
 

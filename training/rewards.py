@@ -21,13 +21,10 @@ from hellofresh.rewards.base import (
     Beside,
     LabelledResponse,
     RewardCard,
-    RewardCase,
     RewardData,
-    RewardModel,
     write_card,
 )
 from hellofresh.rewards.heads import WORD_COLUMNS, RewardWeights, chances, pair_features, write_weights
-from hellofresh.rewards.models import CombinedReward
 from training.adam import rate_at
 from training.heads import TrainingProgress
 from training.judged import Parts, divide, labels_of, measure
@@ -35,8 +32,6 @@ from training.loss import balanced_cross_entropy, class_weights
 from training.recipe import RewardRecipe
 from training.state import TrainingState, begin, read_state, write_state
 from training.vectors import stored_vectors
-
-__all__ = ["CombinedReward", "RewardCase", "RewardModel", "RewardTraining", "TrainedReward", "train_reward"]
 
 FloatArray = NDArray[np.float64]
 _EVERY = 100

@@ -12,8 +12,6 @@ from numpy.typing import NDArray
 from hellofresh.core.files import atomic_path
 from training.adam import AdamW
 
-__all__ = ["TrainingState", "begin", "read_state", "write_state"]
-
 FloatArray = NDArray[np.float64]
 
 

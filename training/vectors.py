@@ -11,8 +11,6 @@ from numpy.typing import NDArray
 from hellofresh.core.files import atomic_path, canonical_json, sha256_text
 from hellofresh.evidence.retrieval.encoders import Encoder
 
-__all__ = ["stored_vectors"]
-
 _BLOCK = 128
 
 

@@ -20,10 +20,12 @@ from hellofresh.core.clock import now
 from hellofresh.core.parquet import write_parquet
 from hellofresh.core.quarters import Quarter
 from hellofresh.core.workspace import Workspace
-from hellofresh.releases import build_release, load_labels, reveal
 from hellofresh.releases.candidates.collection import CollectionJob, collect_quarter
 from hellofresh.releases.candidates.funnel import Funnel
 from hellofresh.releases.candidates.rows import Collection
+from hellofresh.releases.draw.release import build_release
+from hellofresh.releases.life.load import load_labels
+from hellofresh.releases.life.state import reveal
 from hellofresh.results.judgements import judgements_file
 from hellofresh.results.panel import ALL_PERIODS, MAJORITY
 from hellofresh.results.score import SCORES

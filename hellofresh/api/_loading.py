@@ -15,9 +15,9 @@ from hellofresh.core.editions import Edition, parse_edition
 from hellofresh.core.errors import ReleaseError, UsageError
 from hellofresh.core.net.lock import locked
 from hellofresh.core.workspace import Workspace
-from hellofresh.releases import labels_are_public, load_labels, load_release
-from hellofresh.releases.life.load import Release
+from hellofresh.releases.life.load import Release, load_labels, load_release
 from hellofresh.releases.life.manifest import MANIFEST
+from hellofresh.releases.life.state import labels_are_public
 from hellofresh.tasks import Task, get_task
 from hellofresh.tasks.samples import Label, Sample, to_json
 

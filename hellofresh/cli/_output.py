@@ -21,7 +21,6 @@ from hellofresh.core.errors import HelloFreshError
 if TYPE_CHECKING:
     from hellofresh.runs.runner import Tally
 
-__all__ = ["CommandOutput", "duration"]
 
 _FILE_WIDTH = 200
 _REDRAW_S = 0.1

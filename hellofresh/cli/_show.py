@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from hellofresh.cli._output import CommandOutput
 from hellofresh.core.workspace import Workspace
-from hellofresh.releases import Built
 from hellofresh.releases.candidates.collection import CollectionReport
+from hellofresh.releases.draw.release import Built
 from hellofresh.results.panel import ALL_PERIODS
 from hellofresh.results.score import WITHOUT_LABELS, Score
 from hellofresh.results.scores import ScoredSplit

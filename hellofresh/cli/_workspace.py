@@ -13,8 +13,6 @@ from hellofresh.releases.life.state import release_events
 from hellofresh.runs.plan import run_events
 from hellofresh.submissions.receipts import receipt_events
 
-__all__ = ["prepare"]
-
 
 def prepare(options: argparse.Namespace) -> None:
     """Fill in the folder of submissions, and hold the clock against what is on record.

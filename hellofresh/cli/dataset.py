@@ -14,7 +14,7 @@ from hellofresh.core.workspace import Workspace
 from hellofresh.evidence.publishers import COLUMNS, PRIORITIES, import_publishers
 from hellofresh.judging.muse import MUSE_EDITION, import_muse, read_muse
 from hellofresh.judging.study import RatingPhase
-from hellofresh.releases import FrozenRelease
+from hellofresh.releases.draw.frozen import FrozenRelease
 from hellofresh.tasks import get_task
 
 

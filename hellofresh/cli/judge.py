@@ -29,7 +29,7 @@ from hellofresh.judging.people import SystemResponse
 from hellofresh.judging.reward_judges import JudgedSystems, judge_by_rewards, judge_name, reward_ratings
 from hellofresh.judging.rubric import load_rubric
 from hellofresh.judging.study import JudgeKind, RatedStudy, read_responses, read_study
-from hellofresh.releases import Release, load_release
+from hellofresh.releases.life.load import Release, load_release
 from hellofresh.results.entries import entries_of_runs
 from hellofresh.results.response_study import responses_of, study_of_responses
 from hellofresh.rewards.base import RewardCard, read_card

@@ -14,7 +14,7 @@ from hellofresh.core.files import write_bytes
 from hellofresh.core.workspace import Workspace
 from hellofresh.models import Message, Model
 from hellofresh.models.catalogue import ModelContext, open_model
-from hellofresh.releases import load_release
+from hellofresh.releases.life.load import load_release
 from hellofresh.runs.prompts import PromptSet, load_prompt_set, parse_prompt_set, prompt_set_toml
 from hellofresh.runs.prompts.rephrase import Rephrasing, rephrase
 from hellofresh.runs.regimes import MAIN, Regime, get_regime, regimes_for

@@ -16,7 +16,7 @@ from hellofresh.core.net.lock import locked
 from hellofresh.core.quarters import Quarter, utc_text
 from hellofresh.core.workspace import Workspace
 from hellofresh.pipeline.daily import Day, StepState, due_evaluations, named, post_summary, steps_due, summary_of
-from hellofresh.releases import QuarterState, state_of
+from hellofresh.releases.life.state import QuarterState, state_of
 from hellofresh.runs.evaluate import foresee
 from hellofresh.tasks import TASKS, get_task
 from hellofresh.tasks.samples import to_json

@@ -13,7 +13,8 @@ from hellofresh.cli._output import CommandOutput
 from hellofresh.cli.evaluate import evaluation_of, run_evaluation
 from hellofresh.core.errors import UsageError
 from hellofresh.core.workspace import Workspace
-from hellofresh.releases import labels_are_public, load_labels, load_release
+from hellofresh.releases.life.load import load_labels, load_release
+from hellofresh.releases.life.state import labels_are_public
 from hellofresh.runs.dry_run import Forecast
 from hellofresh.runs.evaluate import foresee
 from hellofresh.runs.evaluation import Evaluation

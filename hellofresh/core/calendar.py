@@ -10,9 +10,6 @@ from typing import Self
 from hellofresh.core.errors import ReleaseError
 from hellofresh.core.quarters import Quarter, parse_utc, utc_text
 
-__all__ = ["Calendar", "CalendarRule"]
-
-
 _READ_BEFORE_DAYS = 5
 
 

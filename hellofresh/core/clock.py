@@ -10,8 +10,6 @@ from datetime import UTC, datetime
 from hellofresh.core.errors import UsageError
 from hellofresh.core.quarters import parse_utc, utc_text
 
-__all__ = ["VARIABLE", "Event", "check_clock", "now"]
-
 VARIABLE = "HELLOFRESH_NOW"
 """Environment variable that stops the clock at a moment, to rehearse a quarter's day."""
 

@@ -23,18 +23,6 @@ from typing import ClassVar, Self
 from hellofresh.core.errors import UsageError
 from hellofresh.core.quarters import EditionKey, PeriodKind, Quarter, SortedEdition
 
-__all__ = [
-    "ALL_ROWS",
-    "MAX_EDITION",
-    "Edition",
-    "Frozen",
-    "is_edition",
-    "parse_edition",
-    "quarter_of",
-    "quarters_of",
-    "split_name",
-]
-
 ALL_ROWS = "all-rows"
 """The one period of a frozen data set."""
 _MOST_CHARACTERS = 40

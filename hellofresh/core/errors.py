@@ -23,20 +23,6 @@ from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
 from typing import Any
 
-__all__ = [
-    "ConfigError",
-    "DataError",
-    "HelloFreshError",
-    "PromptError",
-    "ReleaseError",
-    "RunError",
-    "SourceError",
-    "SubmissionError",
-    "UnknownNameError",
-    "UsageError",
-    "WorkspaceError",
-]
-
 
 class HelloFreshError(Exception):
     """An error with the four parts that a reader needs.

@@ -14,8 +14,6 @@ from typing import TypeVar
 
 from hellofresh.core.errors import RunError, UsageError
 
-__all__ = ["Pool", "cluster_pool", "process_pool", "run_tasks"]
-
 _ATTEMPTS = 3
 _CONNECT_S = 10
 

@@ -24,29 +24,6 @@ from hellofresh.core.errors import DataError, HelloFreshError, WorkspaceError
 if TYPE_CHECKING:
     from pydantic import TypeAdapter, ValidationError
 
-__all__ = [
-    "MAX_DEPTH",
-    "BadJsonError",
-    "as_model",
-    "atomic_path",
-    "canonical_json",
-    "model_fault",
-    "parse_toml",
-    "read_ids",
-    "read_json",
-    "read_jsonl",
-    "read_model",
-    "read_models",
-    "remove_file",
-    "sha256_file",
-    "sha256_text",
-    "strict_json",
-    "sweep_leftovers",
-    "temporary_prefix",
-    "write_bytes",
-    "write_json",
-    "write_jsonl",
-]
 
 _MOST_TOML_BYTES = 1_000_000
 _MOST_DOTS = 1_000

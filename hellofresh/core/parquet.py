@@ -22,7 +22,6 @@ from hellofresh.core.files import atomic_path
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
-__all__ = ["BadTableError", "Table", "join_parquet", "write_parquet"]
 
 _SYSTEM_ERROR = re.compile(r"\(os error (\d+)\)")
 _TYPES: Mapping[object, pl.DataType] = {

@@ -12,8 +12,6 @@ from typing import ClassVar, Protocol, Self
 
 from hellofresh.core.errors import UsageError
 
-__all__ = ["EditionKey", "PeriodKind", "Quarter", "SortedEdition", "parse_utc", "utc_text"]
-
 _QUARTER = re.compile(r"([12][0-9]{3})Q([1-4])")
 
 

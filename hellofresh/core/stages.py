@@ -15,8 +15,6 @@ from hellofresh.core.errors import DataError
 from hellofresh.core.files import canonical_json, read_model, sha256_file, sha256_text, write_json
 from hellofresh.core.workspace import Workspace
 
-__all__ = ["Stage", "input_key"]
-
 
 def input_key(inputs: object) -> str:
     """One hash for all that decides a stage's outputs; the code's version is always among it."""

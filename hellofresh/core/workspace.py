@@ -10,8 +10,6 @@ from hellofresh.core.editions import Edition, parse_edition
 from hellofresh.core.errors import WorkspaceError
 from hellofresh.core.files import read_json, write_json
 
-__all__ = ["Workspace"]
-
 
 @dataclass(frozen=True, slots=True)
 class Workspace:

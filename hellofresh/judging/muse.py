@@ -53,8 +53,8 @@ from hellofresh.judging.study import (
     write_samples,
     write_table,
 )
-from hellofresh.releases import DatasetSource, freeze
 from hellofresh.releases.candidates.rows import Collection, SourceFile
+from hellofresh.releases.draw.frozen import DatasetSource, freeze
 from hellofresh.tasks import corrections, get_task
 from hellofresh.tasks.corrections import MisleadingPost
 from hellofresh.tasks.samples import Candidate, Label

@@ -10,9 +10,10 @@ from hellofresh.core.editions import Edition
 from hellofresh.core.workspace import Workspace
 from hellofresh.judging.people import SystemResponse
 from hellofresh.judging.study import StudyFiles, read_responses
-from hellofresh.releases import labels_are_public, load_release
 from hellofresh.releases.candidates.rows import read_candidates
 from hellofresh.releases.draw.duplicates import METHOD, near_duplicates
+from hellofresh.releases.life.load import load_release
+from hellofresh.releases.life.state import labels_are_public
 from hellofresh.submissions import Fault
 from hellofresh.submissions.format import Prediction
 from hellofresh.tasks import Task, get_task

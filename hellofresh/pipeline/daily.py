@@ -36,8 +36,9 @@ from hellofresh.core.workspace import Workspace
 from hellofresh.pipeline.release import LEAVES_OUT, collect_and_build, drop_gone, living, publish_opened, run_lane
 from hellofresh.pipeline.sources import DAYS_WAITED, SourceRequest, collection_jobs, fill_texts, snapshot_day
 from hellofresh.pipeline.steps import Steps
-from hellofresh.releases import Phase, hydrate, reveal, state_of
+from hellofresh.releases.life.hydrate import hydrate
 from hellofresh.releases.life.manifest import read_manifest
+from hellofresh.releases.life.state import Phase, reveal, state_of
 from hellofresh.releases.publish import Hub, publish_to_hub
 from hellofresh.results.board.build import build_board
 from hellofresh.results.reveal import publish_results

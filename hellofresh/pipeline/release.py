@@ -17,20 +17,18 @@ from hellofresh.core.workspace import Workspace
 from hellofresh.pipeline.sources import SourceRequest, collection_jobs
 from hellofresh.pipeline.steps import Steps
 from hellofresh.pipeline.takedown import take_down_with_pictures
-from hellofresh.releases import (
-    Built,
+from hellofresh.releases.candidates.collection import CollectionJob
+from hellofresh.releases.draw.prospective import (
     Prospective,
     ResolutionReport,
     build_prospective,
-    build_release,
-    gone_samples,
-    labels_are_public,
     load_prospective,
     prospective_splits,
     resolve,
-    reveal,
 )
-from hellofresh.releases.candidates.collection import CollectionJob
+from hellofresh.releases.draw.release import Built, build_release
+from hellofresh.releases.life.state import labels_are_public, reveal
+from hellofresh.releases.life.takedown import gone_samples
 from hellofresh.releases.publish import publish_to_folder
 from hellofresh.releases.settings import ReleaseSettings
 from hellofresh.results.board.build import build_board

@@ -9,8 +9,8 @@ from typing import Protocol
 
 from hellofresh.core.editions import Edition
 from hellofresh.core.workspace import Workspace
-from hellofresh.releases import Built
 from hellofresh.releases.candidates.collection import CollectionJob
+from hellofresh.releases.draw.release import Built
 from hellofresh.releases.publish import Publication
 from hellofresh.runs.evaluation import Evaluation
 from hellofresh.runs.export import EvaluationReport

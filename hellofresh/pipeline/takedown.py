@@ -14,10 +14,11 @@ from hellofresh.core.files import canonical_json, read_jsonl, sha256_text
 from hellofresh.core.quarters import Quarter
 from hellofresh.core.stages import Stage
 from hellofresh.core.workspace import Workspace
-from hellofresh.releases import TakedownReport, prospective_splits, take_down
 from hellofresh.releases.candidates.collection import amend_account
 from hellofresh.releases.candidates.rows import read_candidates
+from hellofresh.releases.draw.prospective import prospective_splits
 from hellofresh.releases.erasure import LEAST, Erasure, find_files
+from hellofresh.releases.life.takedown import TakedownReport, take_down
 from hellofresh.releases.publish import publish_to_folder
 from hellofresh.results.board.build import build_board
 from hellofresh.runs.journal import Journal

@@ -19,7 +19,8 @@ from hellofresh.core.editions import Edition
 from hellofresh.core.errors import ReleaseError
 from hellofresh.core.quarters import utc_text
 from hellofresh.core.workspace import Workspace
-from hellofresh.releases import Release, labels_are_public, load_labels, load_release
+from hellofresh.releases.life.load import Release, load_labels, load_release
+from hellofresh.releases.life.state import labels_are_public
 from hellofresh.results.entries import Entry, entries_of_runs, entries_of_submissions, measured_entry
 from hellofresh.results.names import clean_name, short_names
 from hellofresh.results.over_quarters import quarter_scores

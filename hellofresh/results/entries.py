@@ -16,7 +16,8 @@ from hellofresh.core.editions import Edition
 from hellofresh.core.errors import RunError
 from hellofresh.core.systems import SystemId
 from hellofresh.core.workspace import Workspace
-from hellofresh.releases import Release, labels_are_public, load_labels, load_release
+from hellofresh.releases.life.load import Release, load_labels, load_release
+from hellofresh.releases.life.state import labels_are_public
 from hellofresh.results.panel import MAJORITY, SINGLE
 from hellofresh.runs.record import RunRecord, read_outputs, read_record
 from hellofresh.runs.regimes import REGIMES

@@ -15,7 +15,7 @@ from hellofresh.core.workspace import Workspace
 from hellofresh.judging.comparison import counted_values, of_systems
 from hellofresh.judging.rubric import Criterion
 from hellofresh.judging.study import JudgeKind, RatedStudy, StudyFiles, read_responses, read_study
-from hellofresh.releases import Release
+from hellofresh.releases.life.load import Release
 from hellofresh.results.entries import Entry, entries_of_runs
 from hellofresh.results.panel import SINGLE
 from hellofresh.tasks import Task

@@ -30,7 +30,7 @@ from hellofresh.judging.study import (
     write_samples,
     write_table,
 )
-from hellofresh.releases import Release
+from hellofresh.releases.life.load import Release
 from hellofresh.results.entries import Entry
 from hellofresh.results.names import short_names
 from hellofresh.tasks.outputs import Response, Status

@@ -22,9 +22,9 @@ from hellofresh.core.editions import Edition
 from hellofresh.core.files import canonical_json, read_ids, read_jsonl, sha256_text, write_jsonl
 from hellofresh.core.stages import Stage
 from hellofresh.core.workspace import Workspace
-from hellofresh.releases import labels_are_public
 from hellofresh.releases.draw.prospective import OUTCOMES
 from hellofresh.releases.life.manifest import amend_manifest, file_entry, read_manifest
+from hellofresh.releases.life.state import labels_are_public
 from hellofresh.results.entries import Entry
 from hellofresh.results.score import OVER_REPETITIONS, Score
 from hellofresh.results.scores import ScoredSplit

@@ -27,16 +27,9 @@ from hellofresh.core.parquet import write_parquet
 from hellofresh.core.quarters import utc_text
 from hellofresh.core.stages import Stage, input_key
 from hellofresh.core.workspace import Workspace
-from hellofresh.releases import (
-    Release,
-    labels_are_public,
-    load_labels,
-    load_prospective,
-    load_release,
-    prospective_outcomes,
-    prospective_splits,
-)
-from hellofresh.releases.draw.prospective import OUTCOMES
+from hellofresh.releases.draw.prospective import OUTCOMES, load_prospective, prospective_outcomes, prospective_splits
+from hellofresh.releases.life.load import Release, load_labels, load_release
+from hellofresh.releases.life.state import labels_are_public
 from hellofresh.results.build import panel_of
 from hellofresh.results.entries import Entry, entries_of_runs, entries_of_submissions, of_submission
 from hellofresh.results.judgements import (

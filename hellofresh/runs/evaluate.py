@@ -16,7 +16,7 @@ from hellofresh.core.clock import now
 from hellofresh.core.errors import RunError, UsageError
 from hellofresh.core.quarters import utc_text
 from hellofresh.core.workspace import Workspace
-from hellofresh.releases import Release
+from hellofresh.releases.life.load import Release
 from hellofresh.runs.batch import BatchRecord, asks_once, run_batch
 from hellofresh.runs.dry_run import Forecast, forecast
 from hellofresh.runs.evaluation import Evaluation

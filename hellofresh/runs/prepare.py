@@ -22,7 +22,9 @@ from hellofresh.models import Model, ModelSpec, Sampling
 from hellofresh.models.baselines import TrainingSample
 from hellofresh.models.batches.base import Batches
 from hellofresh.models.catalogue import ModelContext, open_batches, open_model
-from hellofresh.releases import Release, labels_are_public, load_labels, load_prospective, load_release
+from hellofresh.releases.draw.prospective import load_prospective
+from hellofresh.releases.life.load import Release, load_labels, load_release
+from hellofresh.releases.life.state import labels_are_public
 from hellofresh.runs.batch import check_batchable
 from hellofresh.runs.evaluation import Evaluation, WebAccess
 from hellofresh.runs.ledger import Ledgers

@@ -26,7 +26,7 @@ from hellofresh.evidence.web.search import provider_with_key
 from hellofresh.evidence.web.store import TEXTS_ALREADY
 from hellofresh.models import Model
 from hellofresh.models.catalogue import ModelContext, open_model
-from hellofresh.releases import Release
+from hellofresh.releases.life.load import Release
 from hellofresh.runs.evaluate import evaluate
 from hellofresh.runs.evaluation import Evaluation, WebAccess
 from hellofresh.runs.export import EvaluationReport, StepUsage, kind_of_step, usage_by_step

@@ -15,7 +15,7 @@ from hellofresh.core.editions import Edition
 from hellofresh.core.errors import ReleaseError, SourceError
 from hellofresh.core.net.below import BelowError, files_below
 from hellofresh.core.workspace import Workspace
-from hellofresh.releases import load_prospective
+from hellofresh.releases.draw.prospective import load_prospective
 from hellofresh.releases.life.load import load_public
 from hellofresh.releases.life.manifest import TOMBSTONES, calendar_of, read_manifest, read_tombstones
 from hellofresh.submissions.check import Due

@@ -12,8 +12,6 @@ from hellofresh.judging.study import BlindedResponse, StudySample
 from hellofresh.judging.submitted import MOST_COMMENT, SubmittedAnswers
 from leaderboard.components.markup import Html, el
 
-__all__ = ["ask", "show_post", "show_responses"]
-
 _WEB_ADDRESS = re.compile(r"https?://[^\s<>\"']+")
 _LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 _UNDECIDED = -1

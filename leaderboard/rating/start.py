@@ -7,8 +7,6 @@ from pathlib import Path
 
 from hellofresh.judging.confinement import can_read, hide
 
-__all__ = ["main"]
-
 _OPTIONS = (
     "--server.headless=true",
     "--server.fileWatcherType=none",

@@ -8,8 +8,9 @@ from datetime import datetime, timedelta
 
 import numpy as np
 
+from hellofresh.core.calendar import CalendarRule
 from hellofresh.core.quarters import PeriodKind, Quarter
-from hellofresh.releases import CalendarRule, Release
+from hellofresh.releases.life.load import Release
 from hellofresh.results.analyses import Panel, panel_of
 from hellofresh.results.entries import Entry, Outputs, plurality
 from hellofresh.results.panel import MAJORITY, SINGLE

@@ -15,7 +15,7 @@ from hellofresh.cli import main
 from hellofresh.cli.analyse import _page
 from hellofresh.core.clock import now
 from hellofresh.core.files import read_json, sha256_file
-from hellofresh.releases import reveal
+from hellofresh.releases.life.state import reveal
 from hellofresh.results.analyses import ANALYSES, get_analyses, make_analyses
 from hellofresh.results.board.build import build_board
 from hellofresh.results.figures.charts import is_points

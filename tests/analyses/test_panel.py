@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from hellofresh.core.clock import now
-from hellofresh.releases import take_down
+from hellofresh.releases.life.takedown import take_down
 from hellofresh.results.analyses import NOT_ASKED
 from hellofresh.results.build import build_panel
 from hellofresh.runs.evaluate import evaluate

@@ -13,7 +13,7 @@ from hellofresh.core.quarters import Quarter
 from hellofresh.evidence.web import Found, PageStatus, SearchResult, WebPage
 from hellofresh.models import Answer, Finish, Limits, ModelSpec, Request
 from hellofresh.models.catalogue import CATALOGUE, CatalogueEntry
-from hellofresh.releases import load_labels
+from hellofresh.releases.life.load import load_labels
 from hellofresh.results.board.build import build_board
 from hellofresh.results.board.schema import TABLES, ConductRow
 from hellofresh.results.scores import score_quarter

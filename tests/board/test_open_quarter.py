@@ -35,10 +35,11 @@ from hellofresh.core.quarters import Quarter
 from hellofresh.core.workspace import Workspace
 from hellofresh.models import Answer, Finish, ModelSpec, Request
 from hellofresh.models.catalogue import CATALOGUE, CatalogueEntry
-from hellofresh.releases import build_release, reveal
 from hellofresh.releases.candidates.collection import collect_quarter
 from hellofresh.releases.draw import escrow
+from hellofresh.releases.draw.release import build_release
 from hellofresh.releases.life import load
+from hellofresh.releases.life.state import reveal
 from hellofresh.results.board.build import build_board
 from hellofresh.submissions import add_submission
 from hellofresh.submissions.released import due_in

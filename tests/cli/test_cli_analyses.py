@@ -20,7 +20,7 @@ from hellofresh.core.clock import now
 from hellofresh.core.files import read_json
 from hellofresh.core.quarters import Quarter
 from hellofresh.core.workspace import Workspace
-from hellofresh.releases import reveal
+from hellofresh.releases.life.state import reveal
 from hellofresh.results.analyses import ANALYSES, AnalysisResult, Panel
 from hellofresh.results.board.build import build_board
 from hellofresh.results.scores import score_quarter

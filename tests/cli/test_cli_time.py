@@ -16,7 +16,7 @@ from hellofresh.core.errors import HelloFreshError
 from hellofresh.core.files import read_json, read_jsonl, write_json, write_jsonl
 from hellofresh.core.quarters import Quarter, parse_utc
 from hellofresh.core.workspace import Workspace
-from hellofresh.releases import reveal
+from hellofresh.releases.life.state import reveal
 from hellofresh.results.scores import score_quarter
 from hellofresh.runs.evaluate import evaluate
 from hellofresh.runs.evaluation import Evaluation

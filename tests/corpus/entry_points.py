@@ -21,8 +21,7 @@ from hellofresh.core.errors import HelloFreshError
 from hellofresh.core.files import canonical_json
 from hellofresh.core.quarters import Quarter
 from hellofresh.core.workspace import Workspace
-from hellofresh.releases import load_labels
-from hellofresh.releases.life.load import load_public
+from hellofresh.releases.life.load import load_labels, load_public
 from hellofresh.runs.prompts import load_prompt_set
 from hellofresh.submissions import Fault, read_receipt
 from hellofresh.tasks import get_task

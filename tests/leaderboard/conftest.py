@@ -18,10 +18,13 @@ from hellofresh.core.clock import now
 from hellofresh.core.files import sha256_text, write_bytes, write_json, write_jsonl
 from hellofresh.core.quarters import Quarter
 from hellofresh.core.workspace import Workspace
-from hellofresh.releases import build_prospective, build_release, load_labels, resolve, reveal
 from hellofresh.releases.candidates.collection import CollectionJob, collect_quarter
 from hellofresh.releases.candidates.funnel import Funnel
 from hellofresh.releases.candidates.rows import Collection, SourceFile
+from hellofresh.releases.draw.prospective import build_prospective, resolve
+from hellofresh.releases.draw.release import build_release
+from hellofresh.releases.life.load import load_labels
+from hellofresh.releases.life.state import reveal
 from hellofresh.results.board.build import build_board
 from hellofresh.results.panel import ALL_PERIODS, MAJORITY, SINGLE
 from hellofresh.results.score import SCORES, Score

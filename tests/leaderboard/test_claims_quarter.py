@@ -16,8 +16,9 @@ from collectors.jobs import claims_job
 from hellofresh.core.clock import now
 from hellofresh.core.quarters import Quarter
 from hellofresh.core.workspace import Workspace
-from hellofresh.releases import build_release, reveal
 from hellofresh.releases.candidates.collection import collect_quarter
+from hellofresh.releases.draw.release import build_release
+from hellofresh.releases.life.state import reveal
 from hellofresh.results.board.build import build_board
 from hellofresh.results.scores import score_quarter
 from hellofresh.runs.evaluate import evaluate

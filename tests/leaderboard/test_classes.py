@@ -13,8 +13,8 @@ import pytest
 from hellofresh.core.clock import now
 from hellofresh.core.editions import Frozen
 from hellofresh.core.workspace import Workspace
-from hellofresh.releases import DatasetSource, freeze
 from hellofresh.releases.candidates.rows import Collection, SourceFile
+from hellofresh.releases.draw.frozen import DatasetSource, freeze
 from hellofresh.results.board.build import build_board
 from hellofresh.results.board.schema import NO_ANSWER, TABLES, ConfusionCell, LabelCount
 from hellofresh.results.scores import score_quarter

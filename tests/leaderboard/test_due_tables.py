@@ -14,10 +14,12 @@ from hellofresh.core.clock import now
 from hellofresh.core.errors import SubmissionError
 from hellofresh.core.quarters import Quarter
 from hellofresh.core.workspace import Workspace
-from hellofresh.releases import BUNDLED, build_prospective, take_down
 from hellofresh.releases.candidates.collection import CollectionJob, collect_quarter
 from hellofresh.releases.candidates.funnel import Funnel
 from hellofresh.releases.candidates.rows import Collection, SourceFile
+from hellofresh.releases.draw.prospective import build_prospective
+from hellofresh.releases.life.manifest import BUNDLED
+from hellofresh.releases.life.takedown import take_down
 from hellofresh.results.board.build import build_board
 from hellofresh.results.scores import score_quarter
 from hellofresh.submissions import Due

@@ -17,7 +17,9 @@ from hellofresh.core.errors import DataError
 from hellofresh.core.files import read_json, read_jsonl, sha256_file
 from hellofresh.core.quarters import Quarter
 from hellofresh.core.workspace import Workspace
-from hellofresh.releases import load_labels, reveal, take_down
+from hellofresh.releases.life.load import load_labels
+from hellofresh.releases.life.state import reveal
+from hellofresh.releases.life.takedown import take_down
 from hellofresh.results.board.build import build_board
 from hellofresh.results.board.read import BoardFiles
 from hellofresh.results.board.schema import (

@@ -12,7 +12,7 @@ from hellofresh.core.workspace import Workspace
 from hellofresh.judging.muse import MUSE_EDITION, import_muse, read_muse
 from hellofresh.judging.rubric import load_rubric
 from hellofresh.judging.study import RatedStudy
-from hellofresh.releases import Release, load_release
+from hellofresh.releases.life.load import Release, load_release
 from hellofresh.results.build import build_panel
 from hellofresh.results.rated import rated_standings
 from hellofresh.results.rated_entries import entries_of_ratings, scorable

@@ -17,9 +17,12 @@ from collectors.jobs import bundled_jobs
 from collectors.notes import NotesSettings, NotesSource, collect
 from hellofresh.core.files import read_json, read_jsonl
 from hellofresh.core.quarters import Quarter
-from hellofresh.releases import BUNDLED, build_release, select, take_down
 from hellofresh.releases.candidates.collection import collect_quarter
 from hellofresh.releases.draw.duplicates import near_duplicates
+from hellofresh.releases.draw.release import build_release
+from hellofresh.releases.draw.selection import select
+from hellofresh.releases.life.manifest import BUNDLED
+from hellofresh.releases.life.takedown import take_down
 from hellofresh.tasks import get_task
 
 WORDS = [f"word{number}" for number in range(4000)]

@@ -17,18 +17,12 @@ from hellofresh.core.errors import ReleaseError, UsageError
 from hellofresh.core.files import read_json, read_jsonl, write_json, write_jsonl
 from hellofresh.core.quarters import PeriodKind
 from hellofresh.core.workspace import Workspace
-from hellofresh.releases import (
-    DatasetSource,
-    Phase,
-    freeze,
-    labels_are_public,
-    load_labels,
-    load_release,
-    phase_of,
-    take_down,
-)
 from hellofresh.releases.candidates.rows import Collection, SourceFile
+from hellofresh.releases.draw.frozen import DatasetSource, freeze
+from hellofresh.releases.life.load import load_labels, load_release
 from hellofresh.releases.life.manifest import file_entry, read_manifest
+from hellofresh.releases.life.state import Phase, labels_are_public, phase_of
+from hellofresh.releases.life.takedown import take_down
 from hellofresh.releases.publish import publish_to_folder
 from hellofresh.submissions.check import check_time
 from hellofresh.submissions.released import due_in

@@ -17,12 +17,16 @@ from numpy.typing import NDArray
 
 from collectors.jobs import bundled_jobs
 from collectors.notes import NotesSettings, NotesSource, collect
+from hellofresh.core.calendar import CalendarRule
 from hellofresh.core.files import read_json, read_jsonl, sha256_text
 from hellofresh.core.quarters import Quarter
-from hellofresh.releases import BUNDLED, CalendarRule, build_release, reveal, select
 from hellofresh.releases.candidates.collection import collect_quarter
 from hellofresh.releases.draw import selection
 from hellofresh.releases.draw.escrow import Escrow
+from hellofresh.releases.draw.release import build_release
+from hellofresh.releases.draw.selection import select
+from hellofresh.releases.life.manifest import BUNDLED
+from hellofresh.releases.life.state import reveal
 from hellofresh.tasks.samples import Candidate
 
 

@@ -8,20 +8,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from hellofresh.core.calendar import Calendar, CalendarRule
 from hellofresh.core.errors import ReleaseError
 from hellofresh.core.files import read_json, read_jsonl, sha256_file, write_jsonl
 from hellofresh.core.quarters import Quarter
-from hellofresh.releases import (
-    BUNDLED,
-    Calendar,
-    CalendarRule,
-    Phase,
-    build_release,
-    load_labels,
-    load_release,
-    reveal,
-    state_of,
-)
+from hellofresh.releases.draw.release import build_release
+from hellofresh.releases.life.load import load_labels, load_release
+from hellofresh.releases.life.manifest import BUNDLED
+from hellofresh.releases.life.state import Phase, reveal, state_of
 
 SECOND = timedelta(seconds=1)
 

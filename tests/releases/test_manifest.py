@@ -7,12 +7,15 @@ from typing import Any
 
 import pytest
 
+from hellofresh.core.calendar import CalendarRule
 from hellofresh.core.errors import HelloFreshError
 from hellofresh.core.files import read_json, write_json
 from hellofresh.core.quarters import Quarter
-from hellofresh.releases import CalendarRule, build_release, load_release, reveal, state_of, take_down
-from hellofresh.releases.life.load import load_public, split_of
+from hellofresh.releases.draw.release import build_release
+from hellofresh.releases.life.load import load_public, load_release, split_of
 from hellofresh.releases.life.manifest import amend_manifest, file_entry, read_manifest, write_manifest
+from hellofresh.releases.life.state import reveal, state_of
+from hellofresh.releases.life.takedown import take_down
 from hellofresh.releases.publish.folder import publish_to_folder
 from hellofresh.results.reveal import publish_results
 from hellofresh.results.scores import score_quarter

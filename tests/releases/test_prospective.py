@@ -9,20 +9,19 @@ import pytest
 from hellofresh.core.errors import HelloFreshError
 from hellofresh.core.files import read_json, read_jsonl, sha256_text
 from hellofresh.core.quarters import Quarter
-from hellofresh.releases import (
-    BUNDLED,
+from hellofresh.releases.candidates.collection import CollectionJob, collect_quarter
+from hellofresh.releases.candidates.funnel import Funnel
+from hellofresh.releases.candidates.rows import Collection, SourceFile
+from hellofresh.releases.draw.prospective import (
     build_prospective,
-    build_release,
-    find_sample,
     load_prospective,
     prospective_labels,
     prospective_splits,
     resolve,
-    take_down,
 )
-from hellofresh.releases.candidates.collection import CollectionJob, collect_quarter
-from hellofresh.releases.candidates.funnel import Funnel
-from hellofresh.releases.candidates.rows import Collection, SourceFile
+from hellofresh.releases.draw.release import build_release
+from hellofresh.releases.life.manifest import BUNDLED
+from hellofresh.releases.life.takedown import find_sample, take_down
 from hellofresh.results.reveal import publish_results
 from hellofresh.results.scores import score_quarter
 from hellofresh.runs.evaluate import evaluate

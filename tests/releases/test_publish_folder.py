@@ -10,10 +10,12 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+from hellofresh.core.calendar import CalendarRule
 from hellofresh.core.errors import HelloFreshError
 from hellofresh.core.files import read_json, read_jsonl, sha256_file
 from hellofresh.core.quarters import Quarter
-from hellofresh.releases import BUNDLED, CalendarRule, reveal
+from hellofresh.releases.life.manifest import BUNDLED
+from hellofresh.releases.life.state import reveal
 from hellofresh.releases.publish import publish_to_folder
 from hellofresh.releases.publish._card import card_texts, statement_on
 from hellofresh.tasks import TASKS

@@ -15,9 +15,11 @@ from types import SimpleNamespace
 import pytest
 
 from hellofresh.cli import main
+from hellofresh.core.calendar import CalendarRule
 from hellofresh.core.errors import HelloFreshError
 from hellofresh.core.quarters import Quarter
-from hellofresh.releases import BUNDLED, CalendarRule, reveal
+from hellofresh.releases.life.manifest import BUNDLED
+from hellofresh.releases.life.state import reveal
 from hellofresh.releases.publish import Hub, publish_to_folder, publish_to_hub
 
 TOKEN = "hf_secretsecretsecret"

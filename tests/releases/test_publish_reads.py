@@ -12,16 +12,18 @@ from pathlib import Path
 
 import pytest
 
+from hellofresh.core.calendar import CalendarRule
 from hellofresh.core.editions import Frozen
 from hellofresh.core.files import read_json, read_jsonl
 from hellofresh.core.workspace import Workspace
 from hellofresh.evidence.retrieval.corpora import CorpusContent, FoundDocument, open_corpus, write_corpus
 from hellofresh.evidence.retrieval.documents import CorpusDocument, Judgement, Query
-from hellofresh.releases import BUNDLED, CalendarRule, reveal
 from hellofresh.releases.candidates.evidence import evidence_candidates
 from hellofresh.releases.candidates.funnel import Funnel
 from hellofresh.releases.candidates.rows import Collection
 from hellofresh.releases.draw.frozen import DatasetSource, freeze
+from hellofresh.releases.life.manifest import BUNDLED
+from hellofresh.releases.life.state import reveal
 from hellofresh.releases.publish import publish_to_folder
 from hellofresh.tasks import Statement, get_task
 from hellofresh.tasks.corrections import MisleadingPost

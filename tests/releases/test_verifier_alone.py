@@ -13,9 +13,10 @@ import polars as pl
 import pytest
 
 import verifier
+from hellofresh.core.calendar import CalendarRule
 from hellofresh.core.files import read_json, read_jsonl, sha256_file, write_json, write_jsonl
 from hellofresh.core.workspace import Workspace
-from hellofresh.releases import CalendarRule, reveal
+from hellofresh.releases.life.state import reveal
 from hellofresh.releases.publish import publish_to_folder
 from hellofresh.results.reveal import publish_results
 from hellofresh.results.scores import score_quarter

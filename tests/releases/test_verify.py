@@ -18,9 +18,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from hellofresh.core.calendar import CalendarRule
 from hellofresh.core.files import canonical_json, read_json, read_jsonl, sha256_file, write_json, write_jsonl
-from hellofresh.releases import BUNDLED, CalendarRule, build_release, reveal
-from hellofresh.releases.life.manifest import amend_manifest, file_entry, read_manifest
+from hellofresh.releases.draw.release import build_release
+from hellofresh.releases.life.manifest import BUNDLED, amend_manifest, file_entry, read_manifest
+from hellofresh.releases.life.state import reveal
 from hellofresh.results.entries import Entry
 from hellofresh.results.reveal import publish_results
 from hellofresh.results.scores import ScoredSplit, score_quarter

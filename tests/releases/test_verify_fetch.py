@@ -11,10 +11,12 @@ from typing import Any
 
 import pytest
 
+from hellofresh.core.calendar import CalendarRule
 from hellofresh.core.errors import HelloFreshError, ReleaseError, UsageError
 from hellofresh.core.files import read_json, sha256_file, write_json
-from hellofresh.releases import CalendarRule, fetch, reveal
+from hellofresh.releases import fetch
 from hellofresh.releases.fetch import fetch_release
+from hellofresh.releases.life.state import reveal
 from verifier import manifest as files
 from verifier import verify_release
 

@@ -8,9 +8,10 @@ from typing import Any
 
 import polars as pl
 
+from hellofresh.core.calendar import CalendarRule
 from hellofresh.core.files import read_jsonl
 from hellofresh.core.workspace import Workspace
-from hellofresh.releases import CalendarRule, reveal
+from hellofresh.releases.life.state import reveal
 from hellofresh.results.board.build import build_board
 from hellofresh.results.reveal import publish_results
 from hellofresh.results.scores import ScoredSplit, score_quarter, write_scores

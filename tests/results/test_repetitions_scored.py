@@ -14,7 +14,8 @@ from hellofresh.cli import main
 from hellofresh.core.files import read_jsonl
 from hellofresh.models import Answer, Finish, Limits, ModelSpec, Request
 from hellofresh.models.catalogue import CATALOGUE, CatalogueEntry
-from hellofresh.releases import load_labels, reveal
+from hellofresh.releases.life.load import load_labels
+from hellofresh.releases.life.state import reveal
 from hellofresh.results.panel import MAJORITY
 from hellofresh.results.score import Score
 from hellofresh.results.scores import score_quarter

@@ -10,12 +10,13 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+from hellofresh.core.calendar import CalendarRule
 from hellofresh.core.errors import DataError, ReleaseError
 from hellofresh.core.files import canonical_json, sha256_file
 from hellofresh.core.quarters import Quarter, parse_utc
 from hellofresh.models import Answer, Finish, ModelSpec, Request
 from hellofresh.models.catalogue import CATALOGUE, CatalogueEntry
-from hellofresh.releases import CalendarRule, reveal
+from hellofresh.releases.life.state import reveal
 from hellofresh.results.judgements import judgements_file
 from hellofresh.results.panel import ALL_PERIODS, MAJORITY, SINGLE
 from hellofresh.results.score import Score

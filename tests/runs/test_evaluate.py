@@ -13,7 +13,7 @@ from hellofresh.core.quarters import Quarter
 from hellofresh.evidence.web import Found, PageStatus, WebPage
 from hellofresh.models import Answer, Finish, Limits, ModelSpec, Request
 from hellofresh.models.catalogue import CATALOGUE, CatalogueEntry
-from hellofresh.releases import reveal
+from hellofresh.releases.life.state import reveal
 from hellofresh.runs.evaluate import evaluate
 from hellofresh.runs.evaluation import Evaluation, WebAccess
 from hellofresh.runs.runner import Tally

@@ -9,7 +9,7 @@ from typing import ClassVar
 import pytest
 
 from hellofresh.core.quarters import Quarter
-from hellofresh.releases import load_labels
+from hellofresh.releases.life.load import load_labels
 from hellofresh.runs import prepare
 from hellofresh.runs.evaluate import evaluate
 from hellofresh.runs.evaluation import Evaluation

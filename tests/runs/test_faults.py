@@ -29,8 +29,8 @@ from hellofresh.models import Limits, ModelSpec
 from hellofresh.models._endpoint import Abilities, Endpoint
 from hellofresh.models.catalogue import CATALOGUE, CatalogueEntry
 from hellofresh.models.providers.chat import ChatModel
-from hellofresh.releases import DatasetSource, freeze
 from hellofresh.releases.candidates.rows import Collection
+from hellofresh.releases.draw.frozen import DatasetSource, freeze
 from hellofresh.runs.evaluate import evaluate, resumed
 from hellofresh.runs.evaluation import Evaluation
 from hellofresh.runs.export import EvaluationReport

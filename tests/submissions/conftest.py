@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from hellofresh.core.calendar import CalendarRule
 from hellofresh.core.files import canonical_json
 from hellofresh.core.quarters import Quarter
-from hellofresh.releases import CalendarRule
 from hellofresh.submissions import Due
 
 QUARTER = Quarter(2023, 2)

@@ -19,9 +19,9 @@ from wiki import is_ready, served_wiki
 from world import DumpServer, Provider, World, prepare, write_history
 
 from hellofresh.cli import main
+from hellofresh.core.calendar import CalendarRule
 from hellofresh.core.files import sha256_file
 from hellofresh.core.quarters import Quarter
-from hellofresh.releases import CalendarRule
 
 QUARTERS = (Quarter(2024, 1), Quarter(2024, 2))
 

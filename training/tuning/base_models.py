@@ -26,7 +26,6 @@ from training.recipe import TuningRecipe
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
-__all__ = ["EMBEDDED", "BaseModel", "find_base", "load_base", "load_tokenizer"]
 
 EMBEDDED = "smollm2-135m"
 

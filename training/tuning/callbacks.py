@@ -10,8 +10,6 @@ from transformers import TrainerCallback, TrainerControl, TrainerState, Training
 from hellofresh.core.files import write_bytes
 from training.tuning.curves import LogRow, row_of, write_log
 
-__all__ = ["SEAL", "Watcher"]
-
 SEAL = "complete"
 """A file in a checkpoint that is written after all others: without it, the checkpoint may be a half one."""
 

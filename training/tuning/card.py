@@ -10,8 +10,6 @@ from hellofresh.core.files import read_model, write_bytes, write_json
 from training.tuning.curves import LogRow
 from training.tuning.watch import Trend
 
-__all__ = ["TuningCard", "read_card", "write_card"]
-
 _FORMAT = 1
 
 

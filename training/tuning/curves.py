@@ -11,8 +11,6 @@ from hellofresh.core.files import read_models, write_bytes, write_jsonl
 from hellofresh.results.figures.charts import Axis, Chart, Figure, Mark, Series
 from hellofresh.results.figures.image import render
 
-__all__ = ["LogRow", "draw_curves", "known_values", "read_log", "row_of", "write_log"]
-
 _MOST_PLACES = 40
 
 

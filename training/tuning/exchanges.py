@@ -16,8 +16,6 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from hellofresh.core.errors import DataError
 from hellofresh.core.files import BadJsonError, sha256_text, strict_json
 
-__all__ = ["Exchange", "in_training_order", "read_exchanges", "split_exchanges"]
-
 _MOST_BYTES = 1_000_000
 
 

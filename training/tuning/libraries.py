@@ -9,8 +9,6 @@ from importlib.util import find_spec
 from hellofresh.core.errors import UsageError
 from hellofresh.evidence.retrieval.base import missing_extra
 
-__all__ = ["LIBRARIES", "chosen_device", "library_versions", "need_libraries"]
-
 LIBRARIES = ("torch", "transformers", "peft", "trl", "accelerate", "datasets")
 
 

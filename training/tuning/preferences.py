@@ -30,8 +30,6 @@ from training.tuning.runs import (
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
-__all__ = ["PreferencePair", "tune_by_preferences"]
-
 
 @dataclass(frozen=True, slots=True)
 class PreferencePair:

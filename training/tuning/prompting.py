@@ -15,8 +15,6 @@ from training.tuning.exchanges import Exchange
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
 
-__all__ = ["prompt_of", "prompt_set", "shown_evidence", "token_count"]
-
 
 @lru_cache(maxsize=1)
 def prompt_set() -> PromptSet:

@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from datasets import Dataset
     from transformers import PreTrainedTokenizerBase, Trainer
 
-__all__ = ["METHODS", "tune_by_rewards"]
 
 METHODS = ("rloo", "grpo")
 _JUDGE = "judge"

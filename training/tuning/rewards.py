@@ -15,8 +15,6 @@ from hellofresh.rewards.base import RewardCase, RewardModel, read_card
 from hellofresh.rewards.models import open_combined, open_reward
 from training.recipe import SampledRecipe
 
-__all__ = ["RULES", "RuleJudge", "TuningRewards", "open_rewards"]
-
 RULES = "rules"
 """Name of the judge by rules."""
 _WORD = re.compile(r"[^\W\d_]{4,}")

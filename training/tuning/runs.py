@@ -37,7 +37,6 @@ if TYPE_CHECKING:
 
     from training.tuning.callbacks import Watcher
 
-__all__ = ["FinishedTuning", "Tuning", "TuningData", "common_arguments", "finish", "lora", "step_count"]
 
 _MIB = 1 << 20
 _TRENDS = ("reward", "judge", "kl", "length", "entropy")

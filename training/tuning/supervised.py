@@ -22,8 +22,6 @@ from training.tuning.runs import (
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
 
-__all__ = ["tune_supervised"]
-
 
 def tune_supervised(tuning: Tuning, recipe: SftRecipe) -> FinishedTuning:
     """Tune, or go on with it.

@@ -16,8 +16,6 @@ import numpy as np
 from hellofresh.stats._tails import t_quantile
 from training.tuning.curves import LogRow, known_values
 
-__all__ = ["Trend", "is_over_optimised", "trend_of"]
-
 _LEAST = 5
 
 

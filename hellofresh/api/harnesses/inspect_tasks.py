@@ -28,7 +28,8 @@ from hellofresh.core.files import canonical_json, sha256_text
 from hellofresh.core.workspace import Workspace
 from hellofresh.evidence.web import Web
 from hellofresh.models import Answer, Request
-from hellofresh.releases import Release, labels_are_public, load_labels, load_release
+from hellofresh.releases.life.load import Release, load_labels, load_release
+from hellofresh.releases.life.state import labels_are_public
 from hellofresh.runs.evaluation import Evaluation, WebAccess
 from hellofresh.runs.prepare import web_access
 from hellofresh.runs.prompts import Prompt, PromptSet, load_prompt_set

@@ -14,7 +14,8 @@ from hellofresh.core.editions import Edition
 from hellofresh.core.errors import ReleaseError, UsageError
 from hellofresh.core.files import write_bytes, write_jsonl
 from hellofresh.core.workspace import Workspace
-from hellofresh.releases import labels_are_public, load_labels, load_release
+from hellofresh.releases.life.load import load_labels, load_release
+from hellofresh.releases.life.state import labels_are_public
 from hellofresh.runs.prompts import Prompt, load_prompt_set
 from hellofresh.runs.regimes.zero_shot import VISIBLE_TOKENS
 from hellofresh.tasks import Task

@@ -22,7 +22,7 @@ from hellofresh.judging.people import (
 )
 from hellofresh.judging.references import reference_responses
 from hellofresh.judging.study import StudyFiles, StudySample
-from hellofresh.releases import load_release
+from hellofresh.releases.life.load import load_release
 from hellofresh.results.entries import Entry, entry_of_run
 from hellofresh.results.rated_entries import rated_names
 from hellofresh.runs.plan import find_run

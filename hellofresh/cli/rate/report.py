@@ -39,7 +39,7 @@ from hellofresh.judging.model_judge import (
 from hellofresh.judging.people import export_study
 from hellofresh.judging.rubric import Criterion
 from hellofresh.judging.study import RatedStudy, StudyFiles, read_responses, read_samples, read_study
-from hellofresh.releases import load_release
+from hellofresh.releases.life.load import load_release
 from hellofresh.results.rated import RatedStanding, rated_standings
 from hellofresh.stats.agreement import Weighting
 from hellofresh.stats.judging import PoweredMean

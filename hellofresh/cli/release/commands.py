@@ -16,7 +16,7 @@ from hellofresh.core.quarters import Quarter
 from hellofresh.core.workspace import Workspace
 from hellofresh.pipeline import release as pipeline
 from hellofresh.pipeline.sources import SourceRequest
-from hellofresh.releases import prospective_splits
+from hellofresh.releases.draw.prospective import prospective_splits
 from hellofresh.releases.publish import Hub, publish_to_folder, publish_to_hub
 from hellofresh.tasks import TASKS, Task, get_task
 from hellofresh.tasks.samples import to_json

@@ -16,8 +16,9 @@ from hellofresh.cli.sources import run_job
 from hellofresh.core.editions import Edition
 from hellofresh.core.errors import HelloFreshError, UsageError
 from hellofresh.core.workspace import Workspace
-from hellofresh.releases import Built, labels_are_public
 from hellofresh.releases.candidates.collection import CollectionJob
+from hellofresh.releases.draw.release import Built
+from hellofresh.releases.life.state import labels_are_public
 from hellofresh.releases.publish import Publication
 from hellofresh.runs.evaluation import Evaluation
 from hellofresh.runs.export import EvaluationReport

@@ -12,7 +12,7 @@ from hellofresh.core.editions import Edition
 from hellofresh.core.errors import UsageError
 from hellofresh.core.workspace import Workspace
 from hellofresh.pipeline.takedown import Everywhere, Holders, take_down_with_pictures
-from hellofresh.releases import TakedownReport, find_sample, gone_samples
+from hellofresh.releases.life.takedown import TakedownReport, find_sample, gone_samples
 from hellofresh.tasks import get_task
 from hellofresh.tasks.samples import MAIN, Split, to_json
 

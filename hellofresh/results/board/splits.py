@@ -20,14 +20,8 @@ from hellofresh.core.parquet import BadTableError, Row, Table
 from hellofresh.core.quarters import Quarter
 from hellofresh.core.systems import IDENTITY
 from hellofresh.core.workspace import Workspace
-from hellofresh.releases import (
-    load_labels,
-    load_prospective,
-    load_release,
-    prospective_outcomes,
-    prospective_splits,
-)
-from hellofresh.releases.life.load import load_public
+from hellofresh.releases.draw.prospective import load_prospective, prospective_outcomes, prospective_splits
+from hellofresh.releases.life.load import load_labels, load_public, load_release
 from hellofresh.releases.life.manifest import Manifest, calendar_of, read_manifest
 from hellofresh.results.build import arranged_outputs, panel_of
 from hellofresh.results.entries import Entry

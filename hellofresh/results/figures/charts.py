@@ -13,8 +13,6 @@ from typing import Literal
 
 import polars as pl
 
-__all__ = ["Axis", "Chart", "Figure", "Mark", "Series", "first_of_each", "is_points", "marks_of", "points_of"]
-
 _MOST_NAMED = 20
 
 

@@ -16,8 +16,6 @@ from hellofresh.core.errors import UsageError
 from hellofresh.results.figures.charts import Figure, Mark
 from hellofresh.results.figures.vega import PlacedChart, Specification, fitted, letters, place
 
-__all__ = ["VEGA_LITE", "Image", "composed", "need_converter", "render"]
-
 VEGA_LITE = "6.1"
 _SCHEMA = f"https://vega.github.io/schema/vega-lite/v{VEGA_LITE[0]}.json"
 _WIDTH = 860

@@ -5,17 +5,16 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import Field, ValidationError
 
 from hellofresh.core.errors import DataError
+from hellofresh.core.strict import Strict
 from hellofresh.results.figures.charts import Figure
-
-__all__ = ["AnalysisIndex", "AnalysisRecord", "AnalysisText", "IndexedAnalysis", "read_record"]
 
 _Text = Annotated[str, Field(max_length=20_000)]
 
 
-class AnalysisText(BaseModel):
+class AnalysisText(Strict):
     """What readers are told of an analysis.
 
     Attributes:
@@ -27,8 +26,6 @@ class AnalysisText(BaseModel):
         row_count: of the table.
         figure: how it is drawn from its points; None where there is no figure.
     """
-
-    model_config = ConfigDict(strict=True, frozen=True, extra="forbid")
 
     name: Annotated[str, Field(pattern="^[a-z][a-z0-9-]{0,60}$")]
     title: _Text
@@ -57,10 +54,8 @@ class IndexedAnalysis(AnalysisText):
     files: list[str]
 
 
-class AnalysisIndex(BaseModel):
+class AnalysisIndex(Strict):
     """The analyses of one quarter and task on the board."""
-
-    model_config = ConfigDict(strict=True, frozen=True, extra="forbid")
 
     edition: str
     task: str

@@ -15,8 +15,6 @@ from unicodedata import east_asian_width
 
 from hellofresh.results.figures.charts import Axis, Chart, Figure, Mark, first_of_each
 
-__all__ = ["PALETTE", "PlacedChart", "Specification", "fitted", "key_of", "letters", "place"]
-
 PALETTE = ("#1673B8", "#D55E00", "#009E73", "#C566A0", "#B07D00", "#3C95C9", "#808080", "#A2564B")
 """After Okabe and Ito; what is too pale on white or too dark on black is a little darker or lighter."""
 _SHAPES = ("circle", "square", "diamond", "triangle-up", "triangle-down", "cross", "triangle-right", "triangle-left")

@@ -15,7 +15,7 @@ from hellofresh.cli import main
 from hellofresh.core.errors import ReleaseError, UnknownNameError, UsageError
 from hellofresh.core.files import read_json, read_jsonl, sha256_file
 from hellofresh.core.workspace import Workspace
-from hellofresh.releases import load_labels, load_release
+from hellofresh.releases.life.load import load_labels, load_release
 from hellofresh.stats.metrics import NO_ANSWER, macro_f1
 from hellofresh.tasks import get_task
 

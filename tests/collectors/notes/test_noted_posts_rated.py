@@ -23,7 +23,7 @@ from hellofresh.judging.references import about_copied_responses, reference_resp
 from hellofresh.judging.study import StudyFiles
 from hellofresh.pipeline.daily import due_evaluations
 from hellofresh.pipeline.sources import SourceRequest, collection_jobs
-from hellofresh.releases import reveal
+from hellofresh.releases.life.state import reveal
 from hellofresh.submissions.format import Prediction
 from hellofresh.tasks import get_task
 

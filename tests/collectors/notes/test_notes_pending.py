@@ -18,8 +18,8 @@ from hellofresh.cli import main
 from hellofresh.core.files import read_json, read_jsonl
 from hellofresh.core.quarters import Quarter, parse_utc
 from hellofresh.core.workspace import Workspace
-from hellofresh.releases import build_prospective, prospective_labels
 from hellofresh.releases.candidates.collection import collect_quarter
+from hellofresh.releases.draw.prospective import build_prospective, prospective_labels
 from hellofresh.releases.publish._card import card_texts
 from hellofresh.tasks import get_task
 
