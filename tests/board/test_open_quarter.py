@@ -206,7 +206,7 @@ class Attacker:
         answers, origins = {}, {}
         for path in workspace.runs.glob("*/run.json"):
             record = json.loads(path.read_text())
-            if record["edition"] != str(quarter):
+            if record["evaluation"]["edition"] != str(quarter):
                 continue
             name = record["model"]["name"]
             origins[path.parent.name] = name
