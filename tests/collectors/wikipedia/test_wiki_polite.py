@@ -66,6 +66,9 @@ class Server:
             self.seen.append((parse_qs(urlsplit(handler.path).query), dict(handler.headers)))
             step = self.script.popleft() if self.script else FINE
         time.sleep(self.delay_s)
+        with self.lock:
+            # Before the answer goes out: once the client has it, it may ask again sooner than this thread goes on.
+            self.now -= 1
         try:
             if callable(step):
                 step(handler)
@@ -78,9 +81,6 @@ class Server:
                 handler.wfile.write(body)
         except OSError:
             pass  # the client has had enough
-        finally:
-            with self.lock:
-                self.now -= 1
 
 
 @pytest.fixture
