@@ -48,10 +48,11 @@ def installed(monkeypatch):
     monkeypatch.setattr(found_plugins, "entry_points", entry_points)
     monkeypatch.setattr(EntryPoint, "load", lambda self: globals()[self.value.split(":")[1]])
     _base._added_metrics.cache_clear()
+    before = dict(vars(analyses))
     yield
     monkeypatch.undo()
     _base._added_metrics.cache_clear()
-    importlib.reload(analyses)
+    vars(analyses).update(before)  # others hold the very objects of the module as it was
 
 
 @pytest.mark.usefixtures("installed")
