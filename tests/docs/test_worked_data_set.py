@@ -174,7 +174,7 @@ def test_a_data_set_of_another_package_goes_from_import_to_the_board_and_its_sta
 
 def test_an_installed_package_is_found_by_its_entry_points(tmp_path: Path) -> None:
     install(tmp_path)
-    code = "from hellofresh.cli import main; main(['dataset', 'list', '--json'])"
+    code = "from hellofresh.cli import main; main(['dataset', 'show', '--json'])"
     environment = {**os.environ, "PYTHONPATH": str(tmp_path), "HELLOFRESH_DATA": str(tmp_path / "data")}
     done = subprocess.run(
         [sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True, timeout=300

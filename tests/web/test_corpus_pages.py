@@ -19,7 +19,7 @@ import pytest
 
 import hellofresh
 
-PAGES = Path(hellofresh.__file__).parent / "web" / "corpus"
+PAGES = Path(hellofresh.__file__).parent / "evidence" / "web" / "corpus"
 SAMPLE = Path(__file__).parents[2] / "benchmarks" / "made" / "sample"
 OVERLAP = 13
 FEWEST, MOST = 150, 350
