@@ -79,7 +79,7 @@ def add_edits(parser: argparse.ArgumentParser) -> None:
         metavar="FILE|DIR",
         help="full-history XML (plain, gz, bz2, xz or 7z), or folders of it",
     )
-    _live_arguments(parser.add_argument_group("the live API of a wiki (see the README on your duties)"))
+    _live_arguments(parser.add_argument_group("the live API of a wiki (docs/sources.md says what your duties are)"))
     _rule_arguments(parser.add_argument_group("which edits become samples"))
     _worker_arguments(parser.add_argument_group("how dumps are read"))
 
