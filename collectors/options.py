@@ -83,7 +83,7 @@ def add_edits(accept: Accept) -> None:
     """Options of wikipedia-edits."""
     accept("--dump", **_DUMP)
     accept("--api", **_API)
-    _live_options(accept, "wikipedia-edits: the live API of a wiki (see the README on your duties)")
+    _live_options(accept, "wikipedia-edits: the live API of a wiki (docs/sources.md says what your duties are)")
     _rule_options(accept, "wikipedia-edits: which edits become samples")
     # These change nothing of what comes out.
     group = "wikipedia-edits: how dumps are read"

@@ -2,8 +2,8 @@
 
 The rooms, from the top; imports point downwards only (import-linter holds it, see pyproject.toml):
 
-1. `cli`: the commands. Only they know the collectors and the site.
-2. `pipeline`: what `release run` and `quarter run` do, in order.
+1. `cli`: the commands.
+2. `pipeline`: what `release run` and `quarter run` do, in order. Only it and `cli` know the collectors and the site.
 3. `api`: what `import hellofresh` gives, and tasks for other evaluation harnesses.
 4. `results`: entries, panel, scores, standings; analyses, figures, and the board's tables.
 5. `judging`: rubrics, and how people, models and classifiers rate responses.

@@ -12,14 +12,16 @@ from typing import Any
 __all__ = ["Account", "answered"]
 
 
-def answered(line: dict[str, Any], text: str = "yes", status: int = 200) -> dict[str, Any]:
-    """A result line for a request line."""
+def answered(line: dict[str, Any], text: str = "yes", status: int = 200, cached: int = 0) -> dict[str, Any]:
+    """A result line for a request line, with so many tokens from the cache."""
     message = {"role": "assistant", "content": text}
     body: dict[str, Any] = {
         "model": "m-1",
         "choices": [{"index": 0, "finish_reason": "stop", "message": message}],
         "usage": {"prompt_tokens": 100, "completion_tokens": 2},
     }
+    if cached:
+        body["usage"]["prompt_tokens_details"] = {"cached_tokens": cached}
     if status != 200:
         body = {"error": {"message": "refused", "code": None}}
     return {"id": "r", "custom_id": line["custom_id"], "response": {"status_code": status, "body": body}, "error": None}

@@ -9,14 +9,14 @@ from pathlib import Path
 import pytest
 
 from hellofresh.cli import main
-from hellofresh.core.files import read_json, read_jsonl
+from hellofresh.core.files import read_json, read_jsonl, write_json
 from hellofresh.core.quarters import Quarter
 from hellofresh.core.workspace import Workspace
 from hellofresh.releases.life.load import load_labels, load_release
 from hellofresh.releases.life.manifest import read_manifest
 from hellofresh.releases.life.takedown import take_down
 from hellofresh.runs.plan import read_plan
-from hellofresh.runs.record import read_record
+from hellofresh.runs.record import finished_runs, read_record
 from hellofresh.submissions.receipts import read_receipt
 from hellofresh.tasks import get_task
 from verifier import verify_release
@@ -73,6 +73,17 @@ def test_a_run_is_read_and_asks_nothing_again(earlier: Workspace, capsys: pytest
         assert main(["evaluate", option, "2026Q2", "--task", "x-notes", "--model", "coin"]) == 0
         assert "0 answers asked for, 86 already stored" in capsys.readouterr().err
     assert [path.name for path in earlier.runs.iterdir()] == [RUN]
+
+
+def test_a_run_of_a_task_that_is_not_installed_hides_no_other(earlier: Workspace) -> None:
+    known = read_record(earlier.runs / RUN)
+    assert known is not None
+    present = known.model_dump(mode="json")
+    of_version_1 = read_json(earlier.runs / RUN / "run.json") | {"task": "rumours"}
+    of_version_2 = present | {"evaluation": present["evaluation"] | {"task": "rumours"}}
+    for number, said in enumerate((of_version_1, of_version_2)):
+        write_json(earlier.runs / f"other-{number}" / "run.json", said)
+    assert list(finished_runs(earlier.runs)) == [(earlier.runs / RUN, known)]
 
 
 def test_a_receipt_is_read() -> None:

@@ -10,10 +10,10 @@ from importlib.resources import files
 from pathlib import Path
 from typing import ClassVar, TypeVar
 
-from pydantic import Field, ValidationError, model_validator
+from pydantic import Field, model_validator
 
 from hellofresh.core.errors import ConfigError, UnknownNameError
-from hellofresh.core.files import parse_toml
+from hellofresh.core.files import as_model, parse_toml
 from hellofresh.core.strict import Strict
 
 
@@ -154,7 +154,7 @@ def load_recipe(name: str, kind: type[_Recipe]) -> _Recipe:
         values = parse_toml(content)
     except ValueError as error:
         raise ConfigError(f"not TOML ({error})", where=f"recipe {name}", code="bad-toml") from None
-    return _validated(kind, values, f"recipe {name}")
+    return as_model(kind, values, where=f"recipe {name}", error=ConfigError, code="bad-recipe")
 
 
 def change_recipe(recipe: _Recipe, values: Mapping[str, object]) -> _Recipe:
@@ -163,14 +163,5 @@ def change_recipe(recipe: _Recipe, values: Mapping[str, object]) -> _Recipe:
     Raises:
         ConfigError: if one of them is out of its range.
     """
-    return _validated(type(recipe), {**recipe.model_dump(), **values}, "the command line")
-
-
-def _validated(kind: type[_Recipe], values: Mapping[str, object], where: str) -> _Recipe:
-    try:
-        return kind.model_validate(values)
-    except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        field = ".".join(str(part) for part in first["loc"])
-        what = f"{field}: {first['msg'].lower()}" if field else first["msg"].removeprefix("Value error, ")
-        raise ConfigError(what, where=where, code="bad-recipe") from None
+    changed = {**recipe.model_dump(), **values}
+    return as_model(type(recipe), changed, where="the command line", error=ConfigError, code="bad-recipe")

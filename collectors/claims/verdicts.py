@@ -11,11 +11,12 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Self
 
-from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
+from pydantic import Field, model_validator
 
 from collectors.claims.reviews import ReviewRating
 from hellofresh.core.errors import ConfigError
 from hellofresh.core.files import parse_toml
+from hellofresh.core.strict import Strict
 
 CLASSES = ("false", "mixed", "true")
 _EDGES = " \t.,;:!?\"'()[]*\u201c\u201d\u2018\u2019\xab\xbb-\u2013\u2014"
@@ -39,9 +40,7 @@ class Reading(StrEnum):
         return CLASSES.index(self.value) if self.value in CLASSES else None
 
 
-class _Scale(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
-
+class _Scale(Strict):
     worst: int
     best: int
     false: list[int]
@@ -56,14 +55,12 @@ class _Scale(BaseModel):
         return self
 
 
-class _Words(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
-
-    false: list[str] = []
-    mixed: list[str] = []
-    true: list[str] = []
-    none: list[str] = []
-    checking: list[str] = []
+class _Words(Strict):
+    false: list[str] = Field(default=[])
+    mixed: list[str] = Field(default=[])
+    true: list[str] = Field(default=[])
+    none: list[str] = Field(default=[])
+    checking: list[str] = Field(default=[])
     scale: _Scale | None = None
 
     @cached_property
@@ -85,11 +82,9 @@ class _Words(BaseModel):
         return self
 
 
-class _Table(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
-
+class _Table(Strict):
     common: _Words
-    publishers: dict[str, _Words] = {}
+    publishers: dict[str, _Words] = Field(default={})
 
 
 def plain_words(text: str) -> str:
@@ -113,7 +108,7 @@ class VerdictTable:
         content = path.read_bytes() if path else files("collectors.claims").joinpath("verdicts.toml").read_bytes()
         try:
             return cls(_Table.model_validate(parse_toml(content)))
-        except (ValueError, ValidationError) as error:
+        except ValueError as error:
             raise ConfigError(
                 f"the table of verdicts is damaged ({str(error).splitlines()[-1].strip()})",
                 where=str(path or "verdicts.toml"),

@@ -45,7 +45,7 @@ from hellofresh.results.reveal import publish_results
 from hellofresh.results.scores import score_quarter
 from hellofresh.runs.evaluate import is_finished
 from hellofresh.runs.evaluation import Evaluation
-from hellofresh.runs.record import read_record
+from hellofresh.runs.record import finished_runs
 from hellofresh.runs.regimes import REGIMES, regimes_for
 from hellofresh.submissions.inbox import VARIABLE, Inbox, collect_inbox
 from hellofresh.submissions.released import due_in
@@ -347,9 +347,8 @@ def current_quarters(workspace: Workspace) -> list[tuple[Quarter, str]]:
 def _spent(workspace: Workspace, evaluation: Evaluation) -> float:
     """What the other runs on the quarter have cost, in USD."""
     total = 0.0
-    for folder in workspace.runs.glob("*"):
-        record = read_record(folder)
-        if record is None or record.evaluation.edition != evaluation.edition:
+    for _, record in finished_runs(workspace.runs):
+        if record.evaluation.edition != evaluation.edition:
             continue
         same = (evaluation.task.name, evaluation.model, evaluation.regime)
         if (record.evaluation.task.name, record.model.name, record.regime.name) != same:

@@ -14,6 +14,7 @@ from hellofresh.releases.draw.release import Built
 from hellofresh.releases.publish import Publication
 from hellofresh.runs.evaluation import Evaluation
 from hellofresh.runs.export import EvaluationReport
+from hellofresh.tasks.samples import MAIN
 
 
 class ProgressLine(Protocol):
@@ -52,7 +53,7 @@ class Steps(Protocol):
         """Ask a model."""
         ...
 
-    def score(self, edition: Edition, split: str = "main") -> None:
+    def score(self, edition: Edition, split: str = MAIN) -> None:
         """Score a split of an edition, and publish what is public."""
 
     def analyse(self) -> None:

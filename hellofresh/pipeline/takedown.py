@@ -41,7 +41,7 @@ def take_down_with_pictures(
 
     Raises:
         DataError: if the samples or the pictures are damaged.
-        UsageError, ReleaseError: as `hellofresh.releases.take_down`.
+        UsageError, ReleaseError: as `take_down`.
     """
     if workspace.pictures.is_dir():
         from hellofresh.evidence.web.pictures import PictureCache  # with the way to the web, which few takedowns need

@@ -19,7 +19,7 @@ from hellofresh.core.workspace import Workspace
 from hellofresh.releases.life.load import Release, load_labels, load_release
 from hellofresh.releases.life.state import labels_are_public
 from hellofresh.results.panel import MAJORITY, SINGLE
-from hellofresh.runs.record import RunRecord, read_outputs, read_record
+from hellofresh.runs.record import RunRecord, finished_runs, read_outputs, read_record
 from hellofresh.runs.regimes import REGIMES
 from hellofresh.submissions import Due, EntryOutcome, Receipt, Submission, SubmissionStanding, standings
 from hellofresh.tasks import get_task
@@ -67,10 +67,7 @@ def run_records(workspace: Workspace, release: Release, split: str) -> tuple[lis
     best: dict[tuple[str, ...], tuple[tuple[int, int], Path, RunRecord]] = {}
     notes = []
     here = (release.task.name, str(release.edition), split)
-    for folder in sorted(workspace.runs.glob("*")):
-        record = read_record(folder)
-        if record is None:
-            continue
+    for folder, record in finished_runs(workspace.runs):
         asked = record.evaluation
         if (asked.task.name, str(asked.edition), asked.split) != here:
             continue

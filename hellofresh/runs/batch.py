@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import uuid
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from functools import partial
 from itertools import count
 from pathlib import Path
@@ -57,6 +57,7 @@ class _Batch:
         id: the provider's, None until it is known.
         collected: whether its results are in the journal.
         tokens_in, tokens_out: of its answers.
+        cached_in, cache_writes: of `tokens_in`, see `Price`; in the file only where they are not 0.
         role: whose model it is for; other ones than `main` are of earlier versions.
     """
 
@@ -67,6 +68,8 @@ class _Batch:
     tokens_in: int = 0
     tokens_out: int = 0
     role: str = MAIN
+    cached_in: int = 0
+    cache_writes: int = 0
 
 
 class BatchRecord:
@@ -83,8 +86,11 @@ class BatchRecord:
 
     def save(self) -> None:
         """Have it on disk."""
-        fields = _Batch.__dataclass_fields__
-        rows = [{name: getattr(batch, name) for name in fields} for batch in self.batches]
+        rows = [asdict(batch) for batch in self.batches]
+        for row in rows:
+            for name in ("cached_in", "cache_writes"):
+                if not row[name]:
+                    del row[name]
         write_json(self._path, {"version": 1, "batches": rows})
 
     @property
@@ -97,7 +103,8 @@ class BatchRecord:
         saved = 0.0
         for batch in self.batches:
             spec = specs.get(batch.role, specs[MAIN])
-            saved += (Ledger(spec).price(batch.tokens_in, batch.tokens_out) or 0.0) * (1 - price_share(spec))
+            took = (batch.tokens_in, batch.tokens_out, batch.cached_in, batch.cache_writes)
+            saved += (Ledger(spec).price(*took) or 0.0) * (1 - price_share(spec))
         return saved
 
 
@@ -265,6 +272,8 @@ class BatchClient:
         answers = [answer for key in known if (answer := found[key].answer) is not None]
         batch.tokens_in = sum(answer.tokens_in or 0 for answer in answers)
         batch.tokens_out = sum(answer.tokens_out or 0 for answer in answers)
+        batch.cached_in = sum(answer.cached_in for answer in answers)
+        batch.cache_writes = sum(answer.cache_writes for answer in answers)
         self._seen.add(batch.label)
         # Answers to questions that are not asked this time stay at the provider, to be collected when they are.
         batch.collected = len(known) == len(batch.keys)

@@ -12,10 +12,11 @@ from typing import Literal
 from pydantic import Field, NonNegativeInt, model_validator
 
 from hellofresh.core.errors import RunError
-from hellofresh.core.files import read_model, read_models, write_json
+from hellofresh.core.files import as_model, read_json, read_model, read_models, write_json
 from hellofresh.core.strict import Strict
 from hellofresh.models import ModelSpec
 from hellofresh.runs.plan import VERSION, StoredEvaluation, migrated
+from hellofresh.tasks import TASKS
 from hellofresh.tasks.outputs import Choice, Output, Ranking, Response, Status
 from hellofresh.tasks.samples import to_json
 
@@ -209,3 +210,18 @@ def read_record(folder: Path) -> RunRecord | None:
     """
     path = folder / RECORD
     return read_model(path, RunRecord, error=RunError, fix=_FIX, code="damaged-run") if path.is_file() else None
+
+
+def finished_runs(runs: Path) -> Iterator[tuple[Path, RunRecord]]:
+    """All finished runs in the folder of runs, without those of tasks that are not installed here.
+
+    Raises:
+        RunError: if the record of one is damaged.
+    """
+    for folder in sorted(path.parent for path in runs.glob(f"*/{RECORD}")):
+        said = read_json(folder / RECORD)
+        facts = said.get("evaluation", said)  # version 1 has the task among the record's own fields
+        task = facts.get("task") if isinstance(facts, Mapping) else None
+        if not isinstance(task, str) or task in TASKS:
+            where = str(folder / RECORD)
+            yield folder, as_model(RunRecord, said, where=where, error=RunError, fix=_FIX, code="damaged-run")

@@ -16,7 +16,7 @@ from pathlib import Path
 import polars as pl
 from pydantic import ValidationError
 
-from hellofresh.core.files import sha256_file
+from hellofresh.core.files import model_fault, sha256_file
 from hellofresh.results.board.manifest import damaged, read_board_manifest
 from hellofresh.results.figures.charts import Figure, is_points
 from hellofresh.results.figures.record import AnalysisIndex, AnalysisText, read_record
@@ -128,9 +128,7 @@ def _read_index(path: Path, split: tuple[str, ...], stated: Mapping[str, str]) -
     try:
         index = AnalysisIndex.model_validate_json(_verified(path, stated))
     except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        where = ".".join(str(part) for part in first["loc"]) or "the file"
-        raise damaged(path, f"{where}: {first['msg'].lower()}") from None
+        raise damaged(path, model_fault(error)) from None
     names = [one.name for one in index.analyses]
     if (index.edition, index.task) != split or len(set(names)) < len(names):
         raise damaged(path, "it lists the analyses of something else")

@@ -146,6 +146,7 @@ def test_placebo_runs_from_the_command_line_without_a_web(capsys, make, monkeypa
     assert (code, done["judged"], writer.asked) == (0, 12, 60)
 
 
+@pytest.mark.slow
 @pytest.mark.integration
 def test_the_embedded_model_rephrases_well_or_is_refused_clearly(capsys, tmp_path) -> None:
     out = tmp_path / "own.toml"

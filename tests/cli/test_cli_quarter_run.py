@@ -76,6 +76,7 @@ def test_run_twice_on_a_day_it_does_nothing_twice(days: Days) -> None:
     assert days.files() == before
 
 
+@pytest.mark.slow
 def test_days_that_were_missed_change_nothing_in_the_end(days: Days) -> None:
     days.run("2026-07-22T06:00:00Z")
     shutil.copytree(days.folder / "data", days.folder / "first-day")  # salts and the draw are secret and random

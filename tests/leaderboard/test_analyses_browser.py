@@ -13,7 +13,7 @@ from playwright.sync_api import Browser, Page, expect
 from hellofresh.core.workspace import Workspace
 from leaderboard.data.analyses import ORDER
 
-pytestmark = pytest.mark.integration
+pytestmark = [pytest.mark.integration, pytest.mark.slow]
 
 HERE = "/analyses?task=x-notes&edition=2023Q2"
 KINDS = ("ranking", "temporal-consistency", "precision-recall", "agreement", "cost")

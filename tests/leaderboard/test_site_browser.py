@@ -15,7 +15,7 @@ from playwright.sync_api import Browser, Page, expect
 
 from hellofresh.core.workspace import Workspace
 
-pytestmark = pytest.mark.integration
+pytestmark = [pytest.mark.integration, pytest.mark.slow]
 
 PAGES = {
     "leaderboard": ("/?task=x-notes&edition=2023Q2", ".hf-standings"),

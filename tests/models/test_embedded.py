@@ -222,6 +222,7 @@ def test_a_missing_engine_is_named_with_the_command_that_installs_it(monkeypatch
     assert "pip install 'hellofresh[local]'" in str(caught.value)
 
 
+@pytest.mark.slow
 def test_a_damaged_cache_is_made_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     whole = _converted.converted()
     monkeypatch.setenv("HELLOFRESH_CACHE", str(tmp_path))

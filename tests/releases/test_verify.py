@@ -747,6 +747,7 @@ for folder in sys.argv[1:]:
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not Path("/proc/self/status").is_file(), reason="the system does not say how much memory was used")
 def test_two_hundred_thousand_samples_take_at_most_256_mebibytes(make, quarter, notes_task, revealed: Path) -> None:
     n = 8_000  # what a sample takes does not grow with their number

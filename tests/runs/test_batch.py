@@ -8,6 +8,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -119,6 +120,14 @@ def test_answers_of_batches_are_counted_at_their_part_of_the_price(account, tmp_
     tally = ask(account, tmp_path, samples).tally
     assert tally.cost_usd == pytest.approx(20 * (100 * 1.0 + 2 * 10.0) / 1e6 / 2)
     assert tally.tokens == 20 * 102
+    assert ask(account, tmp_path, samples).tally.cost_usd == tally.cost_usd
+
+
+def test_what_a_batch_saves_is_a_share_of_what_its_cached_tokens_cost(account, tmp_path, samples, monkeypatch) -> None:
+    monkeypatch.setattr(sys.modules[__name__], "SPEC", replace(SPEC, price=replace(PRICE, cached_in=0.1)))
+    account.outcome = lambda _n, lines: ("completed", [server.answered(line, cached=90) for line in lines], [])
+    tally = ask(account, tmp_path, samples).tally
+    assert tally.cost_usd == pytest.approx(20 * (10 * 1.0 + 90 * 0.1 + 2 * 10.0) / 1e6 / 2)
     assert ask(account, tmp_path, samples).tally.cost_usd == tally.cost_usd
 
 

@@ -234,6 +234,7 @@ def small_corpus(tmp_path: Path) -> Path:
 SIXTY = pytest.param(60, marks=[pytest.mark.soak, pytest.mark.timeout(1800)])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kills", [2, SIXTY])
 def test_kill_9_of_an_agent_pays_for_nothing_twice_and_ends_with_the_same_bytes(
     evaluating, in_memory, chat, loopback, small_corpus, kills: int
@@ -305,6 +306,7 @@ def freeze_posts(workspace: Workspace) -> None:
     freeze(workspace, Frozen("posts", "1"), get_task("corrections"), found, source)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kills", [1, SIXTY])
 def test_kill_9_of_corrections_with_two_posts_in_flight_pays_for_nothing_twice(
     evaluating, make, chat, loopback, small_corpus, kills: int

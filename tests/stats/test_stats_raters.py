@@ -139,6 +139,7 @@ def test_wilcoxon_is_that_of_scipy(differences: np.ndarray) -> None:
     assert found.p_value == pytest.approx(expected.pvalue, **EXACT)
 
 
+@pytest.mark.slow
 @settings(max_examples=30)
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=12).map(np.array))
 def test_holm_is_that_of_statsmodels(p_values: np.ndarray) -> None:

@@ -11,10 +11,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import Field
 
 from hellofresh.core.errors import DataError
-from hellofresh.core.files import BadJsonError, sha256_text, strict_json
+from hellofresh.core.files import BadJsonError, as_model, sha256_text, strict_json
+from hellofresh.core.strict import Strict
 
 _MOST_BYTES = 1_000_000
 
@@ -38,8 +39,7 @@ class Exchange:
     group: str
 
 
-class _Line(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True)
+class _Line(Strict):
     id: str = Field(min_length=1, max_length=200)
     claim: str = Field(min_length=1, max_length=20_000)
     evidence: list[str] = Field(default_factory=list, max_length=100)
@@ -81,13 +81,10 @@ def _parsed(content: bytes, where: str) -> Exchange:
     if len(content) > _MOST_BYTES:
         raise DataError(f"{len(content):,} bytes", where=where, expected=f"at most {_MOST_BYTES:,}", code="too-large")
     try:
-        line = _Line.model_validate(strict_json(content))
+        said = strict_json(content)
     except BadJsonError as error:
         raise DataError(str(error), where=where, code=error.code) from None
-    except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        field = ".".join(str(part) for part in first["loc"])
-        raise DataError(f"{field}: {first['msg'].lower()}", where=where, code="bad-exchange") from None
+    line = as_model(_Line, said, where=where, code="bad-exchange")
     return Exchange(line.id, line.claim, tuple(line.evidence), line.response, line.group or sha256_text(line.claim))
 
 

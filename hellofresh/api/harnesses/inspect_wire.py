@@ -73,6 +73,7 @@ def generate_config(request: Request, hidden_tokens: int = 0) -> GenerateConfig:
 def answer_of(output: ModelOutput, request: Request) -> Answer:
     """What a model said."""
     usage, calls = output.usage, []
+    cached, written = (usage.input_tokens_cache_read or 0, usage.input_tokens_cache_write or 0) if usage else (0, 0)
     if output.choices:
         whole = whole_calls(request)
         made = output.choices[0].message.tool_calls or ()
@@ -80,11 +81,13 @@ def answer_of(output: ModelOutput, request: Request) -> Answer:
     return Answer(
         text=output.completion,
         finish=_FINISHES.get(str(output.stop_reason), Finish.STOP),
-        tokens_in=None if usage is None else usage.input_tokens,
+        tokens_in=None if usage is None else usage.input_tokens + cached + written,
         tokens_out=None if usage is None else usage.output_tokens,
         served_by=output.model or None,
         call=next(iter(calls), None),
         more_calls=tuple(calls[1:]) if whole_calls(request) else (),
+        cached_in=cached,
+        cache_writes=written,
     )
 
 
@@ -97,9 +100,11 @@ def model_output(model: str, answer: Answer) -> ModelOutput:
     usage = None
     if answer.tokens_in is not None and answer.tokens_out is not None:
         usage = ModelUsage(
-            input_tokens=answer.tokens_in,
+            input_tokens=max(0, answer.tokens_in - answer.cached_in - answer.cache_writes),
             output_tokens=answer.tokens_out,
             total_tokens=answer.tokens_in + answer.tokens_out,
+            input_tokens_cache_read=answer.cached_in or None,
+            input_tokens_cache_write=answer.cache_writes or None,
         )
     choice = ChatCompletionChoice(message=message, stop_reason="tool_calls" if calls else _REASONS[answer.finish])
     return ModelOutput(model=answer.served_by or model, choices=[choice], usage=usage)

@@ -6,7 +6,7 @@ They read what systems said about a release (`Panel`), leave all statistics to `
 
 from collections.abc import Sequence
 
-from hellofresh.core.errors import UnknownNameError
+from hellofresh.core.errors import UnknownNameError, UsageError
 from hellofresh.core.plugins import plugins
 from hellofresh.results.analyses import confidence, order, prompts, regimes, samples
 from hellofresh.results.analyses.base import Analysis, AnalysisResult
@@ -34,8 +34,13 @@ _IN_ORDER: tuple[Analysis[Panel], ...] = (
     samples.by_subgroup, regimes.category_gains, order.agreement, confidence.calibration, confidence.certainty,
     prompts.silence, prompts.parsing, order.cost,
 )  # fmt: skip
-ANALYSES = {one.name: one for one in (*_IN_ORDER, *plugins("hellofresh.analyses").values())}
+ANALYSES = {one.name: one for one in _IN_ORDER}
 """By name, in the order in which a reader wants them; those of other packages last."""
+for _one in plugins("hellofresh.analyses").values():
+    if ANALYSES.setdefault(_one.name, _one) is not _one:
+        raise UsageError(
+            f"the name of the analysis {_one.name!r} is taken", expected="another name", code="analysis-exists"
+        )
 
 
 def get_analyses(name: str) -> Sequence[Analysis[Panel]]:

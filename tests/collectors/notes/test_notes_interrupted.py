@@ -178,6 +178,7 @@ def reading(shard: str) -> Callable[[list[str]], bool]:
     return lambda said: any(shard in line for line in said)
 
 
+@pytest.mark.slow
 def test_killed_while_downloading_parsing_asking_and_filling_in_nothing_is_lost_or_doubled(
     site: Site, root: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
