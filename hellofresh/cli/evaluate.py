@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import re
 from collections.abc import Sequence
 
 from hellofresh.cli._output import CommandOutput, duration
@@ -24,6 +25,9 @@ def run(options: argparse.Namespace, output: CommandOutput) -> int:
     evaluation = evaluation_of(options, **more)
     workspace = Workspace.from_environment()
     return carry_out(output, workspace, evaluation, dry_run=options.dry_run, boards=options.board)
+
+
+_LOOPBACK = re.compile(r"(localhost|127(\.[0-9]{1,3}){3}|\[::1\])(:[0-9]+)?(/|$)")
 
 
 def evaluation_of(options: argparse.Namespace, **more: object) -> Evaluation:
@@ -51,6 +55,16 @@ def _model_at(model: str, base_url: str) -> str:
     if not model.startswith(ENDPOINT) or "@http" in model:
         raise UsageError(
             f"an address for the model {model!r}", expected="a model such as openai:NAME", code="no-endpoint-model"
+        )
+    if "://" not in base_url and _LOOPBACK.match(base_url):
+        base_url = f"http://{base_url}"
+    if not base_url.startswith(("http://", "https://")):
+        raise UsageError(
+            f"an address without http:// or https://: {base_url!r}",
+            where="--base-url",
+            expected="an address such as https://models.example.org/v1",
+            fix="Write the scheme before it: nothing was asked.",
+            code="bad-endpoint",
         )
     return f"{model}@{base_url}"
 

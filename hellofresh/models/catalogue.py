@@ -7,6 +7,7 @@ web services answer for stand in `catalogue.toml`, and in a user's `hellofresh.t
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -460,6 +461,14 @@ def endpoint_model(name: str) -> HostedModel:
         UsageError: if the name or the address cannot be used.
     """
     model, at, rest = name.removeprefix(ENDPOINT).partition("@http")
+    if "@" in model or re.search(r":[0-9]{3,5}(/|$)", model):
+        raise UsageError(
+            f"an address without http:// or https:// in the model {model!r}",
+            where=name,
+            expected="openai:NAME, with --base-url such as http://127.0.0.1:8000/v1",
+            fix="Write the scheme before the address: nothing was asked.",
+            code="bad-endpoint",
+        )
     address = f"http{rest}" if at else os.environ.get("OPENAI_BASE_URL", "").strip() or _OPENAI
     key = _KEY if os.environ.get(_KEY, "").strip() and may_carry_key(address) else None
     try:

@@ -156,6 +156,26 @@ def test_an_endpoint_is_evaluated_without_a_table_and_says_how_many_requests_are
     assert "no-endpoint-model" in shown(capsys, *arguments, "--model", "coin", "--base-url", chat.base_url, code=2)
 
 
+def test_an_address_without_a_scheme_is_completed_on_this_machine_and_refused_elsewhere(
+    chat: Any, make: Any, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-secret")
+    make.release(make.notes(2, 2, months=(4,)))
+    Path("hellofresh.toml").unlink()
+    arguments = ("evaluate", "--quarter", "2023Q2", "--task", "x-notes", "--prompts", "manual", "--limit", "2")
+    bare = chat.base_url.removeprefix("http://")
+    for model, more in (
+        ("openai:m", ("--base-url", "models.example.org/v1")),
+        (f"openai:m@{bare}", ()),
+        ("openai:models.example.org:8471/v1", ()),
+    ):
+        said = " ".join(shown(capsys, *arguments, "--model", model, *more, code=2).split())
+        assert "bad-endpoint" in said and "without http:// or https://" in said and "sk-secret" not in said
+    assert chat.bodies == []
+    shown(capsys, *arguments, "--model", "openai:m", "--base-url", bare)
+    assert len(chat.bodies) == 2 and {body["model"] for body in chat.bodies} == {"m"}
+
+
 def test_an_evaluation_by_batches_is_one_like_any_other(
     account: Any, make: Any, capsys: pytest.CaptureFixture[str]
 ) -> None:
