@@ -276,7 +276,8 @@ def _retriever(name: str) -> Callable[[ModelContext], Model]:
     def opener(context: ModelContext) -> Model:
         from hellofresh.models.retrievers import RetrieverModel  # it imports the indexes
 
-        return RetrieverModel(name, context.workspace or Workspace.from_environment())
+        workspace = context.workspace or Workspace.from_environment()
+        return RetrieverModel(name, workspace, RETRIEVER_ABOUT.get(name, ""))
 
     return opener
 

@@ -12,7 +12,6 @@ from hellofresh.evidence.retrieval.base import Retriever
 from hellofresh.evidence.retrieval.corpora import RetrievalCorpus, open_exact
 from hellofresh.evidence.retrieval.retrievers import open_retriever
 from hellofresh.models.base import Answer, Finish, ModelSpec, Request
-from hellofresh.models.catalogue import RETRIEVER_ABOUT
 from hellofresh.tasks import EvidenceQuery
 
 _DEPTH = 100
@@ -25,6 +24,7 @@ class RetrieverModel:
     Args:
         name: as `open_retriever` takes it.
         workspace: where corpora are.
+        about: what it is, in one sentence; its name where nothing is said.
         opener: opens a retriever over a corpus.
     """
 
@@ -32,6 +32,7 @@ class RetrieverModel:
         self,
         name: str,
         workspace: Workspace,
+        about: str = "",
         opener: Callable[[str, RetrievalCorpus], Retriever] = open_retriever,
     ) -> None:
         self._name, self._workspace, self._opener = name, workspace, opener
@@ -39,7 +40,7 @@ class RetrieverModel:
         self.spec = ModelSpec(
             name=name if ":" not in name else _short(name),
             kind="retriever",
-            about=RETRIEVER_ABOUT.get(name, f"Retriever: {_short(name)}."),
+            about=about or f"Retriever: {_short(name)}.",
             parameters={"retriever": name, "depth": _DEPTH, **_versions()},
             free=True,
             knowledge_cutoff="none",
