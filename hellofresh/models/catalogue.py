@@ -357,6 +357,10 @@ class HostedTables(Strict):
     models: dict[Name, ModelTable] = Field(default_factory=dict)
 
 
+_PRICING = ("prices", "batch_factor")
+"""What a table of the user's that has a known provider's name takes from it where it says nothing."""
+
+
 @cache
 def _bundled() -> HostedTables:
     content = parse_toml(files("hellofresh.models").joinpath("catalogue.toml").read_bytes())
@@ -374,7 +378,12 @@ def hosted_models(own: HostedTables | None = None) -> dict[str, HostedModel]:
     """
     own = own or read_settings(HostedTables, only=("providers", "models"))
     bundled = _bundled()
-    providers, tables = {**bundled.providers, **own.providers}, {**bundled.models, **own.models}
+    providers = {**bundled.providers, **own.providers}
+    for name in own.providers.keys() & bundled.providers.keys():  # another address has the prices of the known service
+        known, given = bundled.providers[name], own.providers[name]
+        unsaid = {field: getattr(known, field) for field in _PRICING if field not in given.model_fields_set}
+        providers[name] = given.model_copy(update=unsaid)
+    tables = {**bundled.models, **own.models}
     for name in own.models:
         if name in CATALOGUE:
             raise ConfigError(

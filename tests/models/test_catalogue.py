@@ -244,6 +244,18 @@ def test_names_can_be_parts_of_paths() -> None:
     assert not CATALOGUE.keys() & hosted_models().keys()
 
 
+def test_a_known_provider_at_another_address_keeps_its_prices(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "hellofresh.toml"
+    path.write_text("")
+    monkeypatch.setenv("HELLOFRESH_CONFIG", str(path))
+    listed = known_models()["gpt-4.1-mini"].price
+    table = '[providers.openai]\nkind = "openai-compatible"\nbase_url = "http://127.0.0.1:9/v1"\n'
+    path.write_text(table)
+    assert listed is not None and known_models()["gpt-4.1-mini"].price == listed
+    path.write_text(f"{table}free = true\n")
+    assert known_models()["gpt-4.1-mini"].price is None
+
+
 def test_an_endpoint_needs_no_table(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     model = open_model("openai:Qwen/Qwen3-8B@http://127.0.0.1:8000/v1/", CONTEXT)
