@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import argparse
-import os
 import re
 import sys
 from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
-from importlib.util import find_spec
 from pathlib import Path
-from typing import NoReturn
 
 from hellofresh.cli._output import CommandOutput, duration
 from hellofresh.core.clock import now
@@ -18,8 +15,8 @@ from hellofresh.core.errors import DataError, UsageError
 from hellofresh.core.workspace import Workspace
 from hellofresh.runs.evaluation import OPTIONS, given_values
 from hellofresh.runs.respond import Post, RespondedPost, asking, respond
+from hellofresh.runs.trying import TryPage
 
-_LOCAL = "127.0.0.1"
 _DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
 _MOST_BYTES = 20_000_000
 _FIRST_YEAR, _LAST_YEAR = 1900, 2199
@@ -29,7 +26,7 @@ _HIGHEST_PORT = 65_535
 def run(options: argparse.Namespace, output: CommandOutput) -> int:
     """Respond to a post, or open the page."""
     if options.serve:
-        _serve(options, output)
+        return _serve(options, output)
     post = Post(options.text, _moment(options.date), tuple(map(_content, options.image)))
     asked = asking(**given_values(vars(options)))
     with output.progress("respond") as bar:
@@ -120,8 +117,8 @@ def _cost(cost_usd: float | None) -> str:
     return "unknown" if cost_usd is None else f"{cost_usd:.4f}"
 
 
-def _serve(options: argparse.Namespace, output: CommandOutput) -> NoReturn:
-    """Become the page, until it is stopped; it can be reached from this machine only."""
+def _serve(options: argparse.Namespace, output: CommandOutput) -> int:
+    """Serve the page until stopped; it can be reached from this machine only."""
     port = options.port
     if not 0 < port <= _HIGHEST_PORT:
         raise UsageError(f"no port {port}", expected=f"a number from 1 to {_HIGHEST_PORT}", code="bad-port")
@@ -130,13 +127,15 @@ def _serve(options: argparse.Namespace, output: CommandOutput) -> NoReturn:
             "a post for the page", expected="--serve without --text, --image and --date",
             fix="Write the post, its date and its pictures into the form of the page.", code="no-post-here",
         )  # fmt: skip
-    if find_spec("streamlit") is None:
-        raise UsageError("the page needs Streamlit", fix="Install hellofresh[site].", code="missing-extra")
-    command = [sys.executable, "-m", "leaderboard.trying.start", str(Workspace.from_environment().root), str(port)]
-    output.say(f"The page Try is at http://{_LOCAL}:{port}/ until you press Ctrl+C. It asks models with your keys.")
-    sys.stderr.flush()
-    # Our own module; a process between would leave the page behind.
-    os.execv(sys.executable, [*command, *_passed_on(options)])  # noqa: S606
+    page = TryPage(_passed_on(options), port)
+    site = page.site()
+    site.run(
+        lambda: output.say(
+            f"The page Try is at {site.origin}/?token={page.token} until you press Ctrl+C. "
+            "It asks models with your keys."
+        )
+    )
+    return 0
 
 
 def _passed_on(options: argparse.Namespace) -> list[str]:

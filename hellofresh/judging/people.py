@@ -1,8 +1,8 @@
 """A study that people rate: who rates what in which order, set up, watched, closed and exported.
 
-`page/` in the study's private folder is all that the page Rate may read: `assignments.json` (raters by number, with the
-hash of their token), the rubric, the samples, the blinded responses, and a file for each rater of what they submit. The
-key, the salt of the blinding, and raters' names and tokens lie beside it, out of the page's reach.
+`page/` in the study's private folder is all that the page Rate is made from: `assignments.json` (raters by number,
+with the hash of their token), the rubric and its guide, the samples, the blinded responses, and for each rater a file
+of what they submit. The key, the salt of the blinding, and raters' names and tokens lie beside it.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ import polars as pl
 
 from hellofresh.core.errors import DataError, UsageError, WorkspaceError
 from hellofresh.core.files import read_model, read_models, sha256_text, write_bytes, write_json, write_jsonl
-from hellofresh.judging.rubric import Rubric, parse_rubric, rubric_source
+from hellofresh.judging.rubric import Rubric, RubricGuide, guide_source, parse_guide, parse_rubric, rubric_source
 from hellofresh.judging.study import (
     KEY,
     RATINGS,
@@ -200,6 +200,11 @@ class RaterAccess:
 
 
 @dataclass(frozen=True, slots=True)
+class _Raters:
+    raters: tuple[RaterAccess, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class OpenStudy:
     """What the page Rate works with; nothing in it tells who wrote a response.
 
@@ -208,6 +213,7 @@ class OpenStudy:
         assignments: who rates what.
         rubric: by what.
         samples, responses: by id.
+        guide: what raters read first.
     """
 
     folder: Path
@@ -215,6 +221,7 @@ class OpenStudy:
     rubric: Rubric
     samples: Mapping[str, StudySample]
     responses: Mapping[str, BlindedResponse]
+    guide: RubricGuide
 
     def sheet(self, plan: RaterPlan) -> RaterSheet:
         """The file of what a rater submits."""
@@ -296,14 +303,25 @@ def assign(
         )
         for number, (who, turns) in enumerate(zip(access, dealt, strict=True))
     )
-    sha256 = parse_rubric(content, where=rubric).sha256
+    parsed, guide = parse_rubric(content, where=rubric), guide_source(rubric)
+    parse_guide(guide, parsed, where=f"the guide of {rubric}")
     write_table(_key_file(files), KEY, KEY.frame(key), mode=0o600)
-    write_json(files.private / "raters.json", {"raters": [to_json(who) for who in access]}, mode=0o600)
+    write_json(files.private / "raters.json", to_json(_Raters(tuple(access))), mode=0o600)
     write_bytes(folder / "rubric.toml", content, mode=0o600)
+    write_bytes(folder / "guide.toml", guide, mode=0o600)
     write_jsonl(folder / "samples.jsonl", [to_json(item) for item in samples if item.id in by_sample], mode=0o600)
     write_jsonl(folder / "responses.jsonl", map(to_json, blinded), mode=0o600)
-    write_assignments(folder, Assignments(str(files.edition), files.task, sha256, plans))
+    write_assignments(folder, Assignments(str(files.edition), files.task, parsed.sha256, plans))
     return access
+
+
+def read_access(files: StudyFiles) -> tuple[RaterAccess, ...]:
+    """Raters' names and tokens.
+
+    Raises:
+        DataError: if the file is missing or damaged.
+    """
+    return read_model(files.private / "raters.json", _Raters).raters
 
 
 def _blind(
@@ -337,12 +355,14 @@ def open_study(folder: Path) -> OpenStudy:
     rubric = parse_rubric((folder / "rubric.toml").read_bytes(), where="rubric.toml")
     if rubric.sha256 != assignments.rubric_sha256:
         raise DataError("the rubric was changed after raters were assigned", where="rubric.toml", code="other-rubric")
+    guide = folder / "guide.toml"
     return OpenStudy(
         folder,
         assignments,
         rubric,
         {item.id: item for item in read_models(folder / "samples.jsonl", StudySample)},
         {item.id: item for item in read_models(folder / "responses.jsonl", BlindedResponse)},
+        parse_guide(guide.read_bytes() if guide.is_file() else b"", rubric, where="guide.toml"),
     )
 
 

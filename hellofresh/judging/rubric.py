@@ -16,7 +16,7 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, ValidationError, model_validator
 
 from hellofresh.core.errors import DataError, UnknownNameError
-from hellofresh.core.files import model_fault, parse_toml
+from hellofresh.core.files import as_model, model_fault, parse_toml
 from hellofresh.core.strict import Strict
 
 RUBRICS = ("correction-13", "evidence-5")
@@ -153,6 +153,15 @@ class Rubric(Strict):
                 return criterion
         raise UnknownNameError(f"criterion of {self.name}", name, (criterion.id for criterion in self.criteria))
 
+    def words(self, name: str, value: int | str) -> str:
+        """A value of a criterion in words: a number, or the id of an option.
+
+        Raises:
+            UnknownNameError: if there is no such criterion or option.
+        """
+        criterion = self.criterion(name)
+        return criterion.words(criterion.value_of(value) if isinstance(value, str) else value)
+
     def asked(self, criterion: Criterion, values: Mapping[str, float | None]) -> bool:
         """Whether a criterion is to be asked, after these values of earlier ones (of a link's, those of that link)."""
         condition = criterion.ask_if
@@ -161,6 +170,33 @@ class Rubric(Strict):
         needed = self.criterion(condition.criterion)
         value = values.get(needed.id)
         return value is not None and value in {needed.value_of(option) for option in condition.is_}
+
+
+class WorkedExample(Strict):
+    """A response that is rated for raters to see.
+
+    Attributes:
+        post, response: what was said, and what was answered.
+        why: reasons for the answers.
+        answers: by criterion, the id of an option or a number.
+    """
+
+    post: _Words
+    response: _Words
+    why: _Words
+    answers: Mapping[str, int | str]
+
+
+class RubricGuide(Strict):
+    """What raters read before they begin.
+
+    Attributes:
+        instructions: paragraphs.
+        examples: worked examples.
+    """
+
+    instructions: Annotated[str, Field(max_length=20_000)] = ""
+    examples: Annotated[tuple[WorkedExample, ...], Field(strict=False, max_length=10)] = ()
 
 
 def _check_condition(criterion: Criterion, condition: Condition, known: Mapping[str, Criterion]) -> None:
@@ -214,3 +250,28 @@ def rubric_source(name: str) -> bytes:
     if not (name.endswith(".toml") or "/" in name) or not path.is_file():
         raise UnknownNameError("rubric", name, RUBRICS, fix="One of your own is a file: --rubric FILE.toml")
     return path.read_bytes()
+
+
+def guide_source(name: str) -> bytes:
+    """The guide beside a rubric's file, `NAME.guide.toml`; empty where there is none."""
+    if name in RUBRICS:
+        return (resources.files(__package__) / "rubrics" / f"{name}.guide.toml").read_bytes()
+    path = Path(name).with_suffix(".guide.toml")
+    return path.read_bytes() if path.is_file() else b""
+
+
+def parse_guide(content: bytes, rubric: Rubric, *, where: str) -> RubricGuide:
+    """Read a guide that may be anything.
+
+    Raises:
+        DataError: if it is not a guide, or an example answers what the rubric does not ask.
+    """
+    fix = "docs/responses.md says what a guide holds."
+    try:
+        guide = as_model(RubricGuide, parse_toml(content), where=where, fix=fix, code="bad-guide")
+    except ValueError as error:
+        raise DataError(f"not TOML ({error})", where=where, fix=fix, code="bad-guide") from None
+    for example in guide.examples:
+        for name, value in example.answers.items():
+            rubric.words(name, value)
+    return guide

@@ -1,13 +1,15 @@
-"""What a rater submits: a file that only grows, a line for each step, on the disk before the page says so.
+"""What a rater submits: a file that only grows, a line for each step.
 
-A line is a draft (kept as the rater goes along), a submission, or the undoing of one. The last line about a response
-counts. A process that was killed may leave half a line at the end; it is passed over, and the next line starts anew.
+A line is a submission or the undoing of one; drafts stay in the rater's browser, though older files have them here. The
+latest line about a response counts, by its time: lines of one rater may arrive in any order, from several devices. A
+process that was killed may leave half a line at the end; it is passed over, and the next line starts anew.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -23,6 +25,9 @@ from hellofresh.tasks.samples import to_json
 MOST_COMMENT = 4_000
 """Characters of an explanation."""
 _PATIENCE_S = 30.0
+_LINE_ID = re.compile(r"[0-9a-f]{32}")
+_LINE_TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,6})?Z", re.ASCII)
+_MOST_SECONDS = 10**7
 _MOST_LINE = 1 << 20
 
 
@@ -64,6 +69,7 @@ class SubmittedRating:
         answers: empty where a submission is undone.
         seconds: since the response was shown.
         at: when (ISO 8601, UTC).
+        id: of the line, so that it is taken once however often it is handed over; empty in older files.
     """
 
     step: Step
@@ -71,6 +77,7 @@ class SubmittedRating:
     answers: SubmittedAnswers
     seconds: float
     at: str
+    id: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,16 +86,11 @@ class SheetState:
 
     Attributes:
         submitted: what counts, by response, in the order in which it was submitted.
-        drafts: answers that are not submitted, by response.
+        twice: responses that were submitted twice with different answers and no undoing between; the later one counts.
     """
 
     submitted: Mapping[str, SubmittedRating]
-    drafts: Mapping[str, SubmittedRating]
-
-    @property
-    def last(self) -> str | None:
-        """The response that was submitted last."""
-        return next(reversed(dict(self.submitted)), None)
+    twice: tuple[str, ...] = ()
 
 
 class RaterSheet:
@@ -102,12 +104,18 @@ class RaterSheet:
         self._path = path
 
     def append(self, line: SubmittedRating) -> None:
-        """Add a line; it is on the disk when this returns.
+        """Add a line, as `extend`."""
+        self.extend([line])
+
+    def extend(self, lines: Sequence[SubmittedRating]) -> None:
+        """Add lines; they are on the disk when this returns.
 
         Raises:
-            WorkspaceError: if it cannot be written.
+            WorkspaceError: if they cannot be written.
         """
-        content = canonical_json(to_json(line)).encode() + b"\n"
+        content = b"".join(canonical_json(to_json(line)).encode() + b"\n" for line in lines)
+        if not content:
+            return
         try:
             with self._open() as file:
                 size = os.fstat(file).st_size
@@ -155,20 +163,33 @@ class RaterSheet:
             yield as_model(SubmittedRating, value, where=f"{self._path.name} line {number}")
 
     def state(self) -> SheetState:
-        """The current state, by the last line about each response."""
+        """The current state, by the latest line about each response."""
         submitted: dict[str, SubmittedRating] = {}
-        drafts: dict[str, SubmittedRating] = {}
-        for line in self.lines():
+        twice: dict[str, None] = {}
+        for line in sorted(self.lines(), key=lambda line: (line.at.removesuffix("Z"), line.id)):
             if line.step is Step.DRAFT:
-                drafts[line.response] = line
                 continue
             before = submitted.pop(line.response, None)
             if line.step is Step.SUBMITTED:
                 submitted[line.response] = line
-                drafts.pop(line.response, None)
-            elif before is not None:
-                drafts[line.response] = before
-        return SheetState(submitted, drafts)
+                if before is not None and before.answers != line.answers:
+                    twice[line.response] = None
+        return SheetState(submitted, tuple(twice))
+
+
+def check_line(rubric: Rubric, line: SubmittedRating, links: tuple[str, ...], phase: str) -> None:
+    """Check a line that a page hands over.
+
+    Raises:
+        SubmissionError: for the first fault.
+    """
+    if line.step is Step.DRAFT or not _LINE_ID.fullmatch(line.id) or not _LINE_TIME.fullmatch(line.at):
+        expected = "a step submitted or undone, an id of 32 hexadecimal digits, and a time in UTC"
+        raise SubmissionError("not a line of the page", where=line.response, expected=expected, code="bad-line")
+    if not 0 <= line.seconds < _MOST_SECONDS:
+        raise SubmissionError(f"{line.seconds} seconds", where=line.response, expected="0 or more", code="bad-line")
+    if line.step is Step.SUBMITTED:
+        check_answers(rubric, line.answers, links, phase)
 
 
 def check_answers(rubric: Rubric, answers: SubmittedAnswers, links: tuple[str, ...], phase: str) -> None:

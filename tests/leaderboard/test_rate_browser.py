@@ -1,166 +1,312 @@
-"""The page Rate in a real browser: hostile responses, the keyboard, two raters, and a kill between two clicks."""
+"""The pages of raters in a real browser: hostile responses, keyboard, mouse, phone, two tabs, kills, no network."""
 
 from __future__ import annotations
 
 import json
 import os
+import random
 import signal
 import socket
 import subprocess
 import sys
-from collections.abc import Callable, Iterator, Sequence
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from browsing import Visit, serious_findings, wait_for_site
+from browsing import ARGUMENTS, LOOKS, serious_findings
 from hostile_responses import HOSTILE_RESPONSES
-from playwright.sync_api import Browser, BrowserContext, Locator, Page, expect
+from playwright.sync_api import Browser, BrowserContext, BrowserType, Page, expect
 
 from hellofresh.core.editions import Frozen
 from hellofresh.core.workspace import Workspace
-from hellofresh.judging.people import (
-    RaterAccess,
-    SystemResponse,
-    assign,
-    close_study,
-    open_study,
-    page_folder,
-    progress,
-)
+from hellofresh.judging.people import RaterAccess, SystemResponse, assign, close_study, open_study, page_folder
+from hellofresh.judging.rating import take_file, write_pages
 from hellofresh.judging.study import StudyFiles, StudySample
+from hellofresh.judging.submitted import Step
 
 pytestmark = pytest.mark.integration
 
 LINKS = ("javascript:window.pwned=1", "https://example.org/page")
+EDITION = Frozen("hostile", "1")
 
 
-@dataclass
-class RatePage:
-    """A page of raters that can be killed and started again."""
+@dataclass(slots=True)
+class Study:
+    """A study of hostile responses, and the server of its pages, which can be killed and started again."""
 
-    root: Path
     files: StudyFiles
-    access: Sequence[RaterAccess]
-    process: subprocess.Popen[bytes] | None = None
+    access: tuple[RaterAccess, ...]
+    pages: list[Path]
+    server: subprocess.Popen[bytes] | None = None
     port: int = 0
 
+    def address(self, rater: int) -> str:
+        return f"http://localhost:{self.port}/?token={self.access[rater].token}"
+
     def start(self) -> None:
-        """Start it, on the same port as before."""
         if not self.port:
             with socket.socket() as free:
                 free.bind(("localhost", 0))
                 self.port = free.getsockname()[1]
-        data = self.files.workspace.root
-        command = [sys.executable, "-m", "leaderboard.rating.start", str(page_folder(self.files)), str(data)]
-        command += [f"--server.port={self.port}", "--server.address=localhost"]
-        log = data / "page.log"
-        with log.open("ab") as output:
-            self.process = subprocess.Popen(
-                command, cwd=self.root, stdout=output, stderr=output, start_new_session=True
-            )
-        wait_for_site(f"{self.address}/_stcore/health", self.process, log)
-
-    @property
-    def address(self) -> str:
-        """Where it is."""
-        return f"http://localhost:{self.port}"
+        command = [
+            sys.executable,
+            "-m",
+            "hellofresh",
+            "rate",
+            "serve",
+            "--edition",
+            str(EDITION),
+            "--port",
+            str(self.port),
+        ]
+        environment = {**os.environ, "HELLOFRESH_DATA": str(self.files.workspace.root)}
+        self.server = subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+        until = time.monotonic() + 120
+        while time.monotonic() < until:
+            try:
+                socket.create_connection(("localhost", self.port), 1).close()
+                return
+            except OSError:
+                assert self.server.poll() is None, self.server.stderr.read().decode()
+                time.sleep(0.1)
+        pytest.fail("the server did not start")
 
     def kill(self) -> None:
-        """End it without a word."""
-        os.killpg(self.process.pid, signal.SIGKILL)
-        self.process.wait()
+        self.server.kill()
+        self.server.communicate()
+
+    def sheets(self) -> list[dict[str, list[str]]]:
+        """For each rater, the steps of each response in order."""
+        study, found = open_study(page_folder(self.files)), []
+        for plan in study.assignments.raters:
+            steps: dict[str, list[str]] = {}
+            for line in study.sheet(plan).lines():
+                steps.setdefault(line.response, []).append(line.step)
+            found.append(steps)
+        return found
+
+
+def made_study(folder: Path, *, raters: int = 2, samples: int = 1, texts: tuple[str, ...] = HOSTILE_RESPONSES) -> Study:
+    files = StudyFiles(Workspace(folder / "data"), EDITION, "corrections")
+    posts = [
+        StudySample(f"mp-{k}", "Rivers <b>flow</b> uphill.", "javascript:window.pwned=1", media=("javascript:1",))
+        for k in range(samples)
+    ]
+    written = [
+        SystemResponse(f"mp-{k}", f"system-{n}", f"{text} {k}", LINKS if n == 0 else ())
+        for k in range(samples)
+        for n, text in enumerate(texts)
+    ]
+    names = [f"Name {k}" for k in range(raters)]
+    access = tuple(assign(files, posts, written, names, rubric="correction-13", share=1.0))
+    pages = write_pages(
+        files.private / "raters", open_study(page_folder(files)), {who.rater: who.token for who in access}
+    )
+    return Study(files, access, pages)
 
 
 @pytest.fixture
-def rate_page(tmp_path: Path, root: Path, browser: Browser) -> Iterator[RatePage]:
-    """Two raters, one post with hostile responses, each with a hostile link and a good one."""
-    files = StudyFiles(Workspace(tmp_path / "data"), Frozen("hostile", "1"), "corrections")
-    samples = [StudySample("mp-1", "Rivers <b>flow</b> uphill.", "javascript:window.pwned=1", media=("javascript:1",))]
-    written = [
-        SystemResponse("mp-1", f"system-{k}", text, LINKS if k == 0 else ()) for k, text in enumerate(HOSTILE_RESPONSES)
-    ]
-    access = assign(files, samples, written, ["One", "Two"], rubric="correction-13", share=1.0)
-    page = RatePage(root, files, access)
-    page.start()
-    yield page
-    page.kill()
-    assert "Traceback" not in (files.workspace.root / "page.log").read_text()
+def served(tmp_path: Path) -> Iterator[Study]:
+    study = made_study(tmp_path)
+    study.start()
+    yield study
+    study.kill()
 
 
-def answer_all(page: Page) -> None:
-    """Answer every question that has no answer by the keyboard: what it makes appear, too."""
-    expect(page.get_by_text("Your rating")).to_be_visible()
-    answered = 0
-    while True:
-        # The count stands at the page's end: when it is there, so are the questions that the last answer brought.
-        expect(page.get_by_text(f"Kept as a draft: {answered} answers")).to_be_visible()
-        groups = page.locator("[data-testid=stRadio]:not(:has(input:checked))")
-        if groups.count() == 0:
-            return
-        groups.first.locator("input").first.focus()
-        page.keyboard.press("Space")
-        answered += 1
+def begin(page: Page) -> None:
+    """Read the instructions to their end."""
+    page.locator("#start").click()
+    expect(page.locator("fieldset").first).to_be_visible()
 
 
-def test_raters_work_by_keyboard_lose_nothing_and_run_no_foreign_code(
-    rate_page: RatePage, screens: Callable[[str], BrowserContext]
+def answer(page: Page, by: str) -> None:
+    """Answer all questions about a response with their first choice, as fast as can be; submit it."""
+    if by == "keyboard":
+        for _ in range(page.locator("fieldset").count()):
+            page.keyboard.press("1")
+        page.keyboard.press("Enter")
+        return
+    for group in page.locator("fieldset").all():
+        if group.is_visible():
+            choice = group.locator("label").first
+            choice.tap() if by == "phone" else choice.click()
+    page.locator("#submit").click()
+
+
+def rated(page: Page) -> int:
+    return int(page.locator("#count").inner_text().split()[0])
+
+
+def test_a_page_from_a_file_needs_no_network_runs_no_foreign_code_and_hands_over_a_file(
+    tmp_path: Path, browser: Browser
 ) -> None:
-    one = Visit(screens("light").new_page(), rate_page.address)
-    page = one.go(f"/?token={rate_page.access[0].token}", "text=Your rating")
-    page.get_by_text("Side by side").click()
-    expect(page.locator("h3", has_text="Response")).to_have_count(20)
-    study = open_study(page_folder(rate_page.files))
-    shown = page.locator(".rate-text").all_inner_texts()
-    for response in study.responses.values():
-        assert any(response.text.split() == text.split() for text in shown), response.text
-    assert page.evaluate("window.pwned") is None
-    assert one.strangers == []
-    assert page.locator("a[href^='javascript:'], .rate-text *, iframe[src*=beacon], form[action]").count() == 0
+    study = made_study(tmp_path, texts=HOSTILE_RESPONSES[:20])
+    context = browser.new_context(**LOOKS["light"], offline=True)
+    page, asked, errors = context.new_page(), list[str](), list[str]()
+    page.on("request", lambda request: asked.append(request.url))
+    page.on("console", lambda message: errors.append(message.text) if message.type == "error" else None)
+    page.on("pageerror", lambda error: errors.append(str(error)))
+    page.goto(study.pages[0].as_uri())
+    expect(page.get_by_text("Example 2")).to_be_visible()
     assert serious_findings(page) == []
-    page.get_by_text("One by one").click()
+    begin(page)
+    page.get_by_role("button", name="Side by side").click()
+    assert page.locator(".responses .text").count() == 20
+    shown = page.locator(".text").all_inner_texts()
+    for text in HOSTILE_RESPONSES[:20]:
+        assert any(f"{text} 0".split() == seen.split() for seen in shown), text
+    assert page.evaluate("window.pwned") is None
+    assert page.locator("a[href^='javascript:'], .text *, iframe, form, img").count() == 0
+    assert serious_findings(page) == []
+    page.get_by_role("button", name="Side by side").click()
 
-    for done in range(2):
-        answer_all(page)
-        page.keyboard.press("Alt+s")
-        expect(page.get_by_text(f"{done + 1} of 20 responses are rated")).to_be_visible()
-        if done == 0:
-            rate_page.kill()
-            rate_page.start()
-            one.go(f"/?token={rate_page.access[0].token}", "text=1 of 20 responses are rated")
-    found = progress(study)
-    assert [item.submitted for item in found] == [2, 0]
-    assert found[0].median_s < 120
-
-    two = Visit(screens("phone").new_page(), rate_page.address)
-    other = two.go(f"/?token={rate_page.access[1].token}", "text=0 of 20 responses are rated")
-    for seen in (page, other):  # both at once; what is not submitted is kept too
-        explicit(seen).check(force=True)
-        expect(seen.get_by_text("Kept as a draft: 1 answers")).to_be_visible()
-    rate_page.kill()
-    rate_page.start()
-    one.go(f"/?token={rate_page.access[0].token}", "text=2 of 20 responses are rated")
-    two.go(f"/?token={rate_page.access[1].token}", "text=0 of 20 responses are rated")
-    for seen in (page, other):
-        expect(explicit(seen)).to_be_checked()
-
-    page.keyboard.press("Alt+u")
-    expect(page.get_by_text("1 of 20 responses are rated")).to_be_visible()
-    expect(page.locator("[data-testid=stRadio]:not(:has(input:checked))")).to_have_count(0)
-    ratings = close_study(rate_page.files, incomplete=True)
-    assert set(ratings["judge"]) == {"rater-1"}
-    assert ratings["response"].n_unique() == 1
-
-
-def explicit(page: Page) -> Locator:
-    """The second answer to the first question."""
-    return page.get_by_role("radiogroup", name="Explicitness").locator("input").nth(1)
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("alert")).to_contain_text("no answer yet")
+    answer(page, "keyboard")
+    expect(page.locator("#count")).to_have_text("1 of 20 responses are rated")
+    page.keyboard.press("u")
+    expect(page.locator("#count")).to_have_text("0 of 20 responses are rated")
+    page.keyboard.press("Enter")  # the answers are there again
+    for _ in range(19):
+        answer(page, "keyboard")
+    expect(page.get_by_text("All of your responses are rated.")).to_be_visible()
+    with page.expect_download() as download:
+        page.locator("main").get_by_role("button", name="Download my ratings").click()
+    handed = tmp_path / "handed.json"
+    download.value.save_as(handed)
+    assert all(address.startswith(("file:", "blob:")) for address in asked) and errors == []
+    opened = open_study(page_folder(study.files))
+    assert [take_file(opened, handed), take_file(opened, handed)] == [22, 0]
+    ratings = close_study(study.files, incomplete=True)
+    assert set(ratings["judge"]) == {"rater-1"} and ratings["response"].n_unique() == 20
+    context.close()
 
 
-def test_without_a_token_nothing_is_shown(rate_page: RatePage, screens: Callable[[str], BrowserContext]) -> None:
-    visit = Visit(screens("light").new_page(), rate_page.address)
-    page = visit.go("/", "text=Enter the token")
-    page.goto(rate_page.address + "/?token=wrong")
-    expect(page.get_by_text("This token is not known")).to_be_visible()
-    assert page.get_by_text("Post").count() == 0
+def test_two_tabs_and_two_devices_submit_each_response_once(
+    served: Study, screens: Callable[[str], BrowserContext]
+) -> None:
+    context = screens("light")
+    one, two = context.new_page(), context.new_page()
+    for page in (one, two):
+        page.goto(served.address(0))
+        begin(page)
+    for page in (one, two):  # both answer the same response before either submits
+        for _ in range(14):
+            page.keyboard.press("1")
+    for page in (one, two):
+        page.keyboard.press("Enter")
+    for page in (one, two):
+        expect(page.locator("#count")).to_have_text("1 of 20 responses are rated")
+    other = screens("dark").new_page()
+    other.goto(served.address(0))
+    expect(other.locator("#count")).to_have_text("1 of 20 responses are rated")
+    one.get_by_role("button", name="Undo the last one").click()
+    expect(two.locator("#count")).to_have_text("0 of 20 responses are rated")
+    expect(one.locator("#count")).to_have_text("0 of 20 responses are rated")
+    assert [list(steps.values()) for steps in served.sheets()] == [[[Step.SUBMITTED, Step.UNDONE]], []]
+
+
+def test_what_is_rated_without_a_network_is_handed_over_once_there_is_one(
+    served: Study, screens: Callable[[str], BrowserContext]
+) -> None:
+    context = screens("light")
+    page = context.new_page()
+    page.goto(served.address(1))
+    begin(page)
+    context.set_offline(True)
+    for done in range(3):
+        answer(page, "mouse")
+        expect(page.locator("#count")).to_have_text(f"{done + 1} of 20 responses are rated")
+    expect(page.get_by_text("The server cannot be reached")).to_be_visible()
+    assert served.sheets()[1] == {}
+    context.set_offline(False)
+    expect(page.get_by_text("The server cannot be reached")).to_be_hidden()
+    assert list(served.sheets()[1].values()) == [[Step.SUBMITTED]] * 3
+    page.reload()
+    expect(page.locator("#count")).to_have_text("3 of 20 responses are rated")
+
+
+def test_a_closed_study_takes_nothing_more_and_says_so(served: Study, screens: Callable[[str], BrowserContext]) -> None:
+    page = screens("light").new_page()
+    page.goto(served.address(0))
+    begin(page)
+    close_study(served.files, incomplete=True)
+    answer(page, "keyboard")
+    expect(page.get_by_text("This study is closed. Thank you.")).to_be_visible()
+    assert served.sheets()[0] == {}
+
+
+@contextmanager
+def own_browser(kind: BrowserType, profile: Path, look: str) -> Iterator[BrowserContext]:
+    """A browser with a profile on disk, which can be killed."""
+    path = os.environ.get("HELLOFRESH_CHROMIUM", "/usr/bin/chromium")
+    looks = {**LOOKS[look], "has_touch": look == "phone"}
+    context = kind.launch_persistent_context(str(profile), executable_path=path, args=ARGUMENTS, **looks)
+    try:
+        yield context
+    finally:
+        kill_browser(profile)
+
+
+def kill_browser(profile: Path) -> None:
+    """End all processes of a browser without a word."""
+    for process in Path("/proc").glob("[0-9]*"):
+        try:
+            if str(profile) in (process / "cmdline").read_text(errors="replace"):
+                os.kill(int(process.name), signal.SIGKILL)
+        except (OSError, ValueError):
+            continue
+
+
+def play_round(kind: BrowserType, folder: Path, seed: int) -> None:
+    """One rater works; browser and server are killed on the way; nothing that the page counted is lost or doubled."""
+    source = random.Random(seed)
+    by, look = source.choice([("keyboard", "light"), ("mouse", "dark"), ("phone", "phone")])
+    study = made_study(folder, samples=2, texts=HOSTILE_RESPONSES[:6])
+    study.start()
+    counted = 0
+    for stop in (source.randint(1, 4), source.randint(5, 9), 12):
+        with own_browser(kind, folder / "profile", look) as context:
+            page = context.pages[0]
+            page.goto(study.address(0))
+            expect(page.locator("#count")).to_have_text(f"{counted} of 12 responses are rated")
+            if page.locator("#start").is_visible():
+                begin(page)
+            while counted < stop:
+                if source.random() < 0.2:
+                    study.kill()
+                    study.start()
+                answer(page, by)
+                counted += 1
+                expect(page.locator("#count")).to_have_text(f"{counted} of 12 responses are rated")
+            if stop == 12:
+                expect(page.get_by_text("Your ratings have been handed over")).to_be_visible()
+    assert list(study.sheets()[0].values()) == [[Step.SUBMITTED]] * 12
+    study.kill()
+
+
+@pytest.mark.parametrize("rounds", [pytest.param(1, marks=pytest.mark.slow), pytest.param(50, marks=pytest.mark.soak)])
+def test_no_rating_is_lost_or_doubled_when_browser_and_server_are_killed(
+    tmp_path: Path, browser: Browser, rounds: int
+) -> None:
+    rounds = min(rounds, int(os.environ.get("HELLOFRESH_ROUNDS", "8")))
+    for seed in range(rounds):
+        (tmp_path / str(seed)).mkdir()
+        play_round(browser.browser_type, tmp_path / str(seed), seed)
+
+
+def test_a_phone_shows_the_page_without_scrolling_sideways(served: Study, browser: Browser) -> None:
+    context = browser.new_context(**LOOKS["phone"], has_touch=True)
+    page = context.new_page()
+    page.goto(served.address(0))
+    wide = "document.documentElement.scrollWidth > document.documentElement.clientWidth"
+    assert not page.evaluate(wide)
+    begin(page)
+    assert not page.evaluate(wide)
+    answer(page, "phone")
+    expect(page.locator("#count")).to_have_text("1 of 20 responses are rated")
     assert "r-" not in json.dumps(page.locator("body").inner_text())
+    context.close()

@@ -86,17 +86,25 @@ def _add_assign(verbs: Subparsers) -> None:
 
 
 def _add_serve(verbs: Subparsers) -> None:
-    about = "Open the page Rate for assigned raters, in a process that cannot read who wrote the responses."
+    about = "Serve the pages of assigned raters, which then hand over their ratings by themselves."
     parser = add_command(verbs, "serve", about, "rate.people:run_serve")
     _add_new_study(parser)
     parser.add_argument("--address", default="localhost", metavar="HOST", help="where to listen (default: localhost)")
     parser.add_argument("--port", type=int, default=8502, metavar="N", help="port (default: 8502)")
+    parser.add_argument(
+        "--origin", action="append", default=[], metavar="URL",
+        help="where raters reach it through a proxy, such as https://rate.example.org",
+    )  # fmt: skip
 
 
 def _add_close(verbs: Subparsers) -> None:
     about = "Close a study: nothing more is taken, and its ratings and key become tables."
     parser = add_command(verbs, "close", about, "rate.people:run_close")
     _add_new_study(parser)
+    parser.add_argument(
+        "--file", type=Path, action="append", default=[], metavar="FILE",
+        help="first take what a rater's page gave as a file (repeat it for each)",
+    )  # fmt: skip
     parser.add_argument("--incomplete", action="store_true", help="close although responses are not rated")
 
 

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import subprocess
-import sys
 from collections import Counter
 
 from hellofresh.cli._output import CommandOutput
@@ -19,7 +17,9 @@ from hellofresh.judging.people import (
     open_study,
     page_folder,
     progress,
+    read_access,
 )
+from hellofresh.judging.rating import rating_site, take_file, write_pages
 from hellofresh.judging.references import reference_responses
 from hellofresh.judging.study import StudyFiles, StudySample
 from hellofresh.releases.life.load import load_release
@@ -30,9 +30,6 @@ from hellofresh.tasks import Task, get_task
 from hellofresh.tasks.images import media_of
 from hellofresh.tasks.outputs import Response
 from hellofresh.tasks.samples import Sample, to_json
-
-_KEY_IN_REACH = 3
-"""What the page's process ends with where it could read the key."""
 
 
 def _files(options: argparse.Namespace) -> StudyFiles:
@@ -114,42 +111,49 @@ def run_assign(options: argparse.Namespace, output: CommandOutput) -> int:
         onboarding=options.onboarding,
         seed=options.seed,
     )
-    plans = open_study(page_folder(files)).assignments.raters
+    study = open_study(page_folder(files))
+    pages = write_pages(files.private / "raters", study, {who.rater: who.token for who in access})
     rows = [
-        (who.rater, who.name, plan.pair, len(plan.turns), sum(1 for _ in plan.responses), f"?token={who.token}")
-        for who, plan in zip(access, plans, strict=True)
+        (who.rater, who.name, plan.pair, len(plan.turns), sum(1 for _ in plan.responses), str(page))
+        for who, plan, page in zip(access, study.assignments.raters, pages, strict=True)
     ]
-    output.result({"raters": [{"rater": row[0], "responses": row[4], "address": row[5]} for row in rows]})
-    output.table("Raters", ("rater", "name", "pair", "samples", "responses", "address of their page"), rows)
-    output.say(f"Names and tokens are kept in {files.private} only. Open the page: hellofresh rate serve")
+    output.result({"raters": [{"rater": row[0], "responses": row[4], "page": row[5]} for row in rows]})
+    output.table("Raters", ("rater", "name", "pair", "samples", "responses", "page"), rows)
+    output.say(
+        "Send each rater their page: it opens without a network, and at its end gives a file for 'hellofresh rate "
+        "close --file'. Or serve the pages, which then hand over by themselves: hellofresh rate serve"
+    )
     return 0
 
 
 def run_serve(options: argparse.Namespace, output: CommandOutput) -> int:
-    """Run the page until it is stopped."""
+    """Serve the pages of all raters until stopped."""
     files = _files(options)
     folder = page_folder(files)
     study = open_study(folder)
     rows = [(item.rater, item.submitted, item.responses, _minutes(item.median_s)) for item in progress(study)]
     output.table("So far", ("rater", "rated", "of", "median time"), rows)
-    where = [f"--server.address={options.address}", f"--server.port={options.port}"]
-    command = [sys.executable, "-m", "leaderboard.rating.start", str(folder), str(files.workspace.root), *where]
-    output.say(f"The page is at http://{options.address}:{options.port}/ until you press Ctrl+C.")
-    code = subprocess.call(command)  # noqa: S603 - our own module
-    if code == _KEY_IN_REACH:
-        raise UsageError(
-            "the page's process could read who wrote the responses",
-            where=str(files.private),
-            expected="Linux with Landlock, or a key that another user keeps",
-            fix="Move key.parquet and raters.json out of its reach while the page runs.",
-            code="key-in-reach",
-        )
-    return 0 if code in (0, -2, 130) else 1
+    site = rating_site(folder, address=options.address, port=options.port, origins=options.origin)
+
+    def started() -> None:
+        addresses = [(who.rater, who.name, f"{site.origin}/?token={who.token}") for who in read_access(files)]
+        output.table("Until you press Ctrl+C", ("rater", "name", "address"), addresses)
+
+    site.run(started)
+    return 0
 
 
 def run_close(options: argparse.Namespace, output: CommandOutput) -> int:
     """Close a study."""
     files = _files(options)
+    study = open_study(page_folder(files))
+    for path in options.file:
+        output.say(f"{path}: {take_file(study, path)} new lines")
+    for plan in study.assignments.raters:
+        for response in study.sheet(plan).state().twice:
+            output.say(
+                f"warning: {plan.rater} submitted {response} twice with different answers; the later ones count."
+            )
     ratings = close_study(files, incomplete=options.incomplete)
     output.result({"ratings": ratings.height, "file": str(files.ratings)})
     output.say(f"{ratings.height:,} ratings: {files.ratings}")

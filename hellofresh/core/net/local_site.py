@@ -1,0 +1,202 @@
+"""A page on this machine that costs or takes something: only whoever has its address, token included, gets in.
+
+Any web page can have a browser send requests to a port of this machine. So every request must name this site as its
+host; what is not just a look must come from this site's own pages (`Origin`), and bring the token in a header, which no
+other site can add.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import hashlib
+import hmac
+import ipaddress
+import signal
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, field
+from importlib import resources
+from urllib.parse import urlsplit
+
+from aiohttp import web
+
+from hellofresh.core.errors import HelloFreshError, UsageError
+
+Handler = Callable[[web.Request, str], Awaitable[web.StreamResponse]]
+"""Answers a request, given the token that it brought."""
+_MOST_TOKEN = 200
+_HEADERS = {
+    "Cache-Control": "no-store",
+    "Content-Security-Policy": "frame-ancestors 'none'",
+    "Referrer-Policy": "no-referrer",
+    "X-Content-Type-Options": "nosniff",
+}
+
+
+def same_token(one: str, other: str) -> bool:
+    """Compare tokens in constant time."""
+    return hmac.compare_digest(one.encode("utf-8", "surrogatepass"), other.encode("utf-8", "surrogatepass"))
+
+
+def one_file_page(package: str, **parts: str) -> str:
+    """A page that loads nothing: `page.html` of a package with its `page.css` and `page.js` in it.
+
+    Its policy lets no other script run, and lets the page ask only the host that served it.
+
+    Args:
+        package: whose files these are.
+        parts: what else stands in the page, in place of `{NAME}`; already as HTML.
+    """
+    html, style, script = (
+        (resources.files(package) / f"page.{kind}").read_text(encoding="utf-8") for kind in ("html", "css", "js")
+    )
+    policy = (
+        f"default-src 'none'; script-src {_hash_source(script)}; style-src {_hash_source(style)}; connect-src 'self'; "
+        "base-uri 'none'; form-action 'none'"
+    )
+    known = {"policy": policy, "style": style, "script": script, **parts}
+    before, *rest = html.split("{")  # parts are not searched for the names of others
+    return before + "".join(known[name] + after for name, _, after in (piece.partition("}") for piece in rest))
+
+
+def _hash_source(content: str) -> str:
+    return f"'sha256-{base64.b64encode(hashlib.sha256(content.encode()).digest()).decode()}'"
+
+
+@dataclass(slots=True)
+class LocalSite:
+    """A site of one page and the requests that the page sends.
+
+    Attributes:
+        opens: whether a token opens the site.
+        page: answers `GET /?token=...`.
+        posts: answer `POST` requests, by path.
+        address: host to listen on.
+        port: 0 for one that is free.
+        origins: further origins under which the site is reached, such as that of a proxy.
+        most_bytes: of a request's body.
+    """
+
+    opens: Callable[[str], bool]
+    page: Handler
+    posts: dict[str, Handler]
+    address: str = "127.0.0.1"
+    port: int = 0
+    origins: Sequence[str] = ()
+    most_bytes: int = 2**20
+    _runner: web.AppRunner | None = field(default=None, repr=False)
+
+    @property
+    def origin(self) -> str:
+        """Where it is reached first."""
+        return self._allowed()[0]
+
+    def _allowed(self) -> list[str]:
+        names = [f"[{self.address}]" if ":" in self.address else self.address]
+        if _is_this_machine(self.address):
+            names += ["127.0.0.1", "localhost"]
+        return [*self.origins, *dict.fromkeys(f"http://{name}:{self.port}" for name in names)]
+
+    async def start(self) -> None:
+        """Listen.
+
+        Raises:
+            UsageError: if the port cannot be opened, or an origin is not one.
+        """
+        for origin in self.origins:
+            parts = urlsplit(origin)
+            if (
+                parts.scheme not in ("http", "https")
+                or not parts.hostname
+                or origin != f"{parts.scheme}://{parts.netloc}"
+            ):
+                raise UsageError(
+                    f"not an origin: {origin!r}", expected="such as https://rate.example.org", code="bad-origin"
+                )
+        application = web.Application(client_max_size=self.most_bytes, middlewares=[self._guarded])
+        application.router.add_get("/", _with_token(self.page))
+        for path, handler in self.posts.items():
+            application.router.add_post(path, _with_token(handler))
+        self._runner = web.AppRunner(application, access_log=None, shutdown_timeout=1.0, handler_cancellation=True)
+        await self._runner.setup()
+        try:
+            await web.TCPSite(self._runner, self.address, self.port).start()
+        except (OSError, OverflowError) as error:
+            await self.close()
+            reason = error.strerror if isinstance(error, OSError) else "not a port"
+            fix = "Choose another: --port N"
+            raise UsageError(f"port {self.port} cannot be opened ({reason})", fix=fix, code="bad-port") from None
+        self.port = int(self._runner.addresses[0][1])
+
+    async def close(self) -> None:
+        """Stop listening."""
+        runner, self._runner = self._runner, None
+        if runner is not None:
+            await runner.cleanup()
+
+    def run(self, started: Callable[[], None]) -> None:
+        """Serve until SIGINT or SIGTERM.
+
+        Args:
+            started: called once the site listens.
+        """
+
+        async def serve() -> None:
+            stop = asyncio.Event()
+            for number in (signal.SIGINT, signal.SIGTERM):
+                asyncio.get_running_loop().add_signal_handler(number, stop.set)
+            await self.start()
+            try:
+                started()
+                await stop.wait()
+            finally:
+                await self.close()
+
+        asyncio.run(serve())
+
+    @web.middleware
+    async def _guarded(
+        self, request: web.Request, handler: Callable[[web.Request], Awaitable[web.StreamResponse]]
+    ) -> web.StreamResponse:
+        try:
+            self._check(request)
+            response = await handler(request)
+        except HelloFreshError as error:
+            response = web.json_response({"error": str(error)}, status=409 if error.code == "closed" else 400)
+        except web.HTTPException as error:
+            response = web.json_response({"error": error.reason}, status=error.status)
+        if not response.prepared:
+            response.headers.update(_HEADERS)
+        return response
+
+    def _check(self, request: web.Request) -> None:
+        allowed = self._allowed()
+        host = request.headers.get("Host", "").lower()
+        if host not in {urlsplit(origin).netloc for origin in allowed}:
+            raise web.HTTPForbidden(reason="this site is not reached by that host name")
+        own = [origin for origin in allowed if urlsplit(origin).netloc == host]
+        if request.method != "GET" and request.headers.get("Origin", "") not in own:
+            raise web.HTTPForbidden(reason="only the pages of this site may send this")
+        if not self.opens(_token(request)):
+            raise web.HTTPUnauthorized(reason="open the whole address that you were given, with its token")
+
+
+def _token(request: web.Request) -> str:
+    """The token of a request: in the address of a page, in a header of what a page sends."""
+    if request.method == "GET":
+        return request.query.get("token", "")[:_MOST_TOKEN]
+    return request.headers.get("Authorization", "").removeprefix("Bearer ").strip()[:_MOST_TOKEN]
+
+
+def _with_token(handler: Handler) -> Callable[[web.Request], Awaitable[web.StreamResponse]]:
+    async def answer(request: web.Request) -> web.StreamResponse:
+        return await handler(request, _token(request))
+
+    return answer
+
+
+def _is_this_machine(address: str) -> bool:
+    try:
+        return ipaddress.ip_address(address).is_loopback
+    except ValueError:
+        return address == "localhost"
