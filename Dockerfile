@@ -11,7 +11,6 @@ COPY requirements-site.lock ./
 RUN pip install --no-cache-dir --disable-pip-version-check --require-hashes --no-deps -r requirements-site.lock
 
 COPY pyproject.toml LICENSE CHANGELOG.md ./
-COPY .streamlit ./.streamlit
 COPY hellofresh ./hellofresh
 COPY leaderboard ./leaderboard
 COPY data/board ./data/board

@@ -38,14 +38,14 @@ check: $(READY) ## ruff, mypy --strict and import-linter
 	$(BIN)/lint-imports
 
 leaderboard: $(READY) ## open the site on the board
-	$(BIN)/streamlit run leaderboard/app.py
+	$(BIN)/hellofresh board serve
 
 space: ## lay out build/space, the folder to push as a Hugging Face Space: site, Dockerfile and the board as it is
 	@test -f data/board/manifest.json || { echo "There is no board in data/board; run: make release"; exit 1; }
 	rm -rf build/space
 	mkdir -p build/space/data
 	cp leaderboard/space.md build/space/README.md
-	cp -r Dockerfile .dockerignore pyproject.toml LICENSE CHANGELOG.md requirements-site.lock .streamlit hellofresh leaderboard build/space
+	cp -r Dockerfile .dockerignore pyproject.toml LICENSE CHANGELOG.md requirements-site.lock hellofresh leaderboard build/space
 	cp -r data/board build/space/data/board
 	find build/space -name __pycache__ -type d -prune -exec rm -rf {} +
 

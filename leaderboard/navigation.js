@@ -9,7 +9,7 @@
   for (const kind of ["pointerdown", "keydown"]) addEventListener(kind, () => (acted = true), true);
   addEventListener("popstate", () => (acted = false), true);
 
-  // Pages write their path and each parameter by itself, and some before anybody chose anything: all that follows from
+  // Pages write their path and each parameter by itself, and some before the visitor chose anything: all that follows from
   // one act is one step.
   history.pushState = (state, title, url) => {
     (acted ? push : replace)(state, title, kept(url));

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import argparse
+import os
+import sys
+from importlib.util import find_spec
 
 import polars as pl
 
 from hellofresh.cli._output import CommandOutput
+from hellofresh.core.errors import UsageError
 from hellofresh.core.workspace import Workspace
 from hellofresh.results.board.build import build_board
 from hellofresh.results.board.splits import read_scores
@@ -35,6 +39,19 @@ def _warn_of_unscored(output: CommandOutput, workspace: Workspace) -> None:
         origins = scores.filter(pl.col("edition") == str(edition))["origin"].to_list()
         for name in unscored_runs(workspace, edition, origins):
             output.say(f"warning: the run {name} is not scored yet. Run: hellofresh score --edition {edition}")
+
+
+def serve(options: argparse.Namespace, output: CommandOutput) -> int:
+    """Become the site's server, until it is stopped."""
+    app = find_spec("leaderboard.app")
+    if find_spec("streamlit") is None or app is None or app.origin is None:
+        raise UsageError("the site needs Streamlit", fix="Install hellofresh[site].", code="missing-extra")
+    workspace = Workspace.from_environment()
+    os.environ["HELLOFRESH_DATA"] = str(workspace.root.resolve())
+    command = [sys.executable, "-m", "streamlit", "run", app.origin, f"--server.port={options.port}"]
+    output.say(f"The site on {workspace.board} opens at http://localhost:{options.port}/ until you press Ctrl+C.")
+    sys.stderr.flush()
+    os.execv(sys.executable, command)  # noqa: S606 - our own site; a process between would leave it behind
 
 
 def export(options: argparse.Namespace, output: CommandOutput) -> int:

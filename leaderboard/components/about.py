@@ -31,7 +31,7 @@ _SECTIONS: tuple[tuple[str, tuple[tuple[Html | str, ...], ...]], ...] = (
             ),
             (
                 "Labels stay private while a quarter is open. A commitment is published with the samples: a hash "
-                "of each label and a secret salt. So anybody can check later that no label was changed.",
+                "of each label and a secret salt. So anyone can check later that no label was changed.",
             ),
             (
                 "A frozen data set was labelled by its authors. All of its rows are kept, with the skew that they "
@@ -64,7 +64,7 @@ _SECTIONS: tuple[tuple[str, tuple[tuple[Html | str, ...], ...]], ...] = (
             ),
             (
                 "A regime reads the answer from its model's words. If the text begins with a refusal, or the provider "
-                "withholds it, the answer is blocked; if no answer can be read, it is none. Both count as wrong, so a "
+                "withholds it, the answer is blocked; an unreadable answer is missing. Both count as wrong, so that a "
                 "system gains nothing by not answering where it is unsure.",
             ),
         ),

@@ -37,7 +37,7 @@ def analysis_section(
 
     Args:
         analysis: which.
-        figure: a picture of it; None where there is none.
+        figure: a picture of it; None if there is not one.
         whole: where the whole table is.
         anchor: by which links lead here; its name if empty.
 
@@ -56,7 +56,7 @@ def analysis_section(
 
 
 def analysis_head(analysis: BoardAnalysis) -> Html:
-    """Title and question, and, where there is no figure, why."""
+    """Title and question, and why there is no figure, if so."""
     missing = el("p", el("strong", "No figure. "), visible(analysis.missing, 1000), class_="hf-missing")
     head = el("div", el("p", analysis.title, class_="hf-kicker"), el("h2", analysis.question), class_="hf-heading")
     return join([head, missing if analysis.missing else None])
@@ -81,7 +81,7 @@ def analysis_text(analysis: BoardAnalysis, *, drawn: bool = False) -> Html:
 
 
 def inline_picture(analysis: BoardAnalysis) -> Html | None:
-    """The figure's file as a picture, which can run nothing; None where there is none.
+    """The figure's file as a picture, which can run nothing; None if there is not one.
 
     Raises:
         DataError: if it is not the one that the board's manifest names (`damaged-board`).
@@ -166,7 +166,7 @@ def ordered(rows: pl.DataFrame, column: str) -> pl.DataFrame:
 
 
 def plain_rows(rows: pl.DataFrame) -> list[dict[str, Value]]:
-    """The rows for downloads; what is no finite number is unknown."""
+    """The rows for downloads; numbers that are not finite are unknown."""
     return [
         {name: None if isinstance(value, float) and not math.isfinite(value) else value for name, value in row.items()}
         for row in rows.to_dicts()

@@ -29,7 +29,7 @@ _MOST_TICKS = 5
 
 
 def _percent(share: float) -> str:
-    """A share between 0 and 1 as a CSS length; what is no number counts as 0."""
+    """A share between 0 and 1 as a CSS length; anything but a number counts as 0."""
     bounded = 0.0 if math.isnan(share) else min(1.0, max(0.0, share))
     return f"{100 * bounded:.2f}%"
 

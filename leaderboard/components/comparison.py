@@ -56,10 +56,10 @@ def verdict(
         split: the task and quarter.
         scale: of its scores.
         links: where pages are.
-        bundled: whether the quarter ranks nobody.
+        bundled: whether the quarter is the bundled sample.
 
     Returns:
-        None where there is nobody but controls and smoke tests.
+        None if there are only controls and smoke tests.
     """
     systems, baselines = _of(lines, "system", scale), _of(lines, "baseline", scale)
     if not systems and not baselines:
@@ -165,7 +165,7 @@ def _size(pair: Pair | None) -> str:
 
 
 def limits_text(pair: Pair) -> str:
-    """The interval of a difference, or that there is none."""
+    """The interval of a difference, or a note that it has none."""
     if pair.low <= -1 and pair.high >= 1:
         return "samples of one cluster, too few for an interval"
     return f"95% interval {signed(pair.low)} to {signed(pair.high)}"

@@ -54,7 +54,7 @@ def entry_page(board: Board, split: SplitKey, result: ScoreCell, links: Links) -
         result: the row that stands for the entry.
         links: where pages are.
     """
-    said = "This quarter was written for the project, to try it out. It ranks nobody."
+    said = "This quarter was written for the project, to try it out. Its scores are for demonstration only."
     origin, scale, bundled = result.entry.origin, scale_of(board, split), board.is_bundled(split)
     standing = None if bundled else board.standings(split).get(origin)
     known = board.systems(split).get(origin)
@@ -148,7 +148,7 @@ def _cost(known: SystemFacts | None) -> str:
 
 
 def conduct_section(rows: Sequence[ConductRow], split: SplitKey, links: Links) -> Html | None:
-    """A line for each kind of act that should not be, as far as the evaluator can see it; None where there is none."""
+    """A line for each kind of misconduct that the evaluator can see; None if there is not one."""
     if not rows:
         return None
     columns: list[Column] = [("name", "What"), ("number", "Samples"), ("number", "Times"), ("name", "Such as")]

@@ -95,7 +95,7 @@ class Links(Hashable, Protocol):
     """Addresses of pages, relative to the page that they stand on."""
 
     def to(self, page: str, split: SplitKey, **choices: str) -> str | None:
-        """The page of this path, about a split and what was chosen there; None where there is no such page."""
+        """The page of this path, about a split and what was chosen there; None if there is no such page."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -88,10 +88,10 @@ def link(address: str, text: str) -> Html:
 
 
 def inner_link(address: str | None, *text: Html | str) -> Html:
-    """A link to another page of the site, or just the text where there is none.
+    """A link to another page of the site, or just the text without an address.
 
     Raises:
-        ValueError: if the address is none that starts at the page it stands on.
+        ValueError: if the address does not start at the page it stands on.
     """
     if address is None:
         return join(text)

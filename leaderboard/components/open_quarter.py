@@ -66,7 +66,7 @@ def open_quarter(board: Board, split: SplitKey, links: Links, moment: datetime |
     last = sorted(all_lines(board, before), key=by_rank(plain_scale(before.task))) if before else []
     said = (
         "No score, comparison or analysis of this quarter is published before the labels are revealed: systems that "
-        "anybody can run would turn scores into labels."
+        "anyone can run would turn scores into labels."
     )
     return join(
         [

@@ -37,8 +37,8 @@ def next_days(board: Board, task: str, moment: datetime | None) -> Html | None:
     split, days = max(found, key=lambda item: item[1].opens)
     seen = moment or (days.reveals if board.is_revealed(split) else days.opens)
     parts = [f"{split.edition} accepts predictions until {day(days.deadline)}."] if seen < days.deadline else []
-    soon = "opens" if seen < days.reveals else "was to open"
-    parts.append(f"The next quarter, {Quarter.parse(split.edition).next()}, {soon} on {day(days.reveals)}.")
+    opens = "opens on {}" if seen < days.reveals else "was due on {} and is late"
+    parts.append(f"The next quarter, {Quarter.parse(split.edition).next()}, {opens.format(day(days.reveals))}.")
     return el("p", " ".join(parts), class_="hf-days")
 
 
@@ -56,7 +56,7 @@ def introduction(board: Board, split: SplitKey) -> Html:
     has_classes = task is not None and bool(task.classes)
     number = f"{samples:,} samples, {shares}." if has_classes else f"{samples:,} samples."
     question = (el("strong", task.question), f" {number}") if task else (f"{samples:,} samples.",)
-    said = "This quarter was written for the project, so that everything can be tried. It ranks nobody."
+    said = "This quarter was written for the project, to try everything out. Its scores are for demonstration only."
     return join([el("p", *question, class_="hf-question"), bundled_notice(said) if board.is_bundled(split) else None])
 
 
@@ -119,7 +119,7 @@ def prospect_of(board: Board, split: SplitKey) -> Prospect | None:
 
 
 def _prospective(board: Board, split: SplitKey) -> Html:
-    """How many samples nobody had decided, when they were published, due and resolved."""
+    """How many samples were undecided, when they were published, due and resolved."""
     prospect, days, task = prospect_of(board, split), board.days(split), TASKS.get(split.task)
     question = el("strong", task.question) if task else None
     if prospect is None:
@@ -150,7 +150,7 @@ def outcomes(prospect: Prospect, task: str) -> str:
 
 
 def prospective_hint(board: Board, split: SplitKey, links: Links, moment: datetime | None) -> Html | None:
-    """On the main table, that there is another one for samples that nobody had decided, or will be.
+    """A note on the main table about the one for samples that were undecided, or that it will exist.
 
     Args:
         board: where both are.
@@ -176,7 +176,7 @@ def prospective_hint(board: Board, split: SplitKey, links: Links, moment: dateti
 def _state(prospect: Prospect, days: Days, moment: datetime) -> str:
     if moment < days.deadline:
         return f"accept predictions until {day(days.deadline)}"
-    return "have been decided since; nobody predicted them" if prospect.resolved else "wait for decisions"
+    return "have been decided since; no system predicted them" if prospect.resolved else "wait for decisions"
 
 
 def fixed_rows(board: Board, task: str) -> list[OverQuartersRow]:
@@ -196,7 +196,9 @@ def too_few(rows: Sequence[OverQuartersRow]) -> Html | None:
 def every_quarter(board: Board, task: str) -> Html:
     """The table over all quarters, and how it was made."""
     scale, rows = plain_scale(task), fixed_rows(board, task)
-    said = "These quarters were written for the project, so that everything can be tried. They rank nobody."
+    said = (
+        "These quarters were written for the project, to try everything out. Their scores are for demonstration only."
+    )
     explained = (
         f"{scale.title} that each system would have in the mean of the quarters here ({rows[0].of_quarters} so far): a "
         "model with an effect for every system and every quarter takes out that quarters differ in how hard they are. "

@@ -82,9 +82,9 @@ def _rating(title: str, value: float | None, more: str) -> Html:
 def judge_tables(rows: Sequence[JudgeRow]) -> Html:
     """When a judge may rank systems, and each judge beside people."""
     judges = dict.fromkeys(row.judge for row in rows)
-    nobody = el("p", "Only people have judged here. Have a model judge with: ", el("code", "hellofresh judge"))
+    hint = el("p", "So far only people have judged. To have a model judge, run: ", el("code", "hellofresh judge"))
     tables = (_judge_table(judge, [row for row in rows if row.judge == judge]) for judge in judges)
-    return join([el("p", _RULE), None if rows else nobody, *tables])
+    return join([el("p", _RULE), None if rows else hint, *tables])
 
 
 def _judge_table(judge: str, rows: Sequence[JudgeRow]) -> Html:

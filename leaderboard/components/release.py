@@ -122,7 +122,7 @@ def balance_of(board: Board, split: SplitKey) -> Html:
         bars = f"Upper bars are {names[0]}, lower bars {names[1]}"
     if len(names) == 1:
         each, bars = f"as many samples as the cap allows: {given:,} in all", "Bars are what there was"
-    explained = f"Each {unit} gives {each}. {bars}; the dark part was taken, by a hash that nobody can steer."
+    explained = f"Each {unit} gives {each}. {bars}; the dark part was taken, by a hash that cannot be steered."
     listed = table("Candidates and samples by period", columns, rows, "hf-balance")
     return el("section", heading("Balance of each period", explained), listed)
 
@@ -294,7 +294,7 @@ def _verify(release: ReleaseFacts, split: SplitKey) -> Html:
     place = f"data/releases/{visible(split.edition, 10)}/{visible(split.task, 60)}"
     place += f"/{PROSPECTIVE}" if split.kind == PROSPECTIVE else ""
     said = (
-        "Anybody can verify the released files, here or in a copy: every file is the one in the manifest, every "
+        "You can verify the released files yourself, here or in a copy: every file is the one in the manifest, every "
         "version names the previous one, labels match their commitments, and scores follow from predictions and "
         "labels."
     )

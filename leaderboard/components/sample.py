@@ -1,6 +1,6 @@
 """Samples: a list, and one opened with its texts, what people decided and what systems said, searched and read.
 
-What systems said in their own words stands here too: texts and addresses that nobody of the project has written.
+What systems said in their own words stands here too: texts and addresses that do not come from the project.
 """
 
 from __future__ import annotations
@@ -24,11 +24,8 @@ _MOST = 6000
 _MOST_SOURCES = 20
 _SHORT = 300
 """A text of so many characters is shown at once; a longer one behind a fold."""
-_OWN_WORDS = (
-    "Texts that systems gave with their answers, as they are. Nobody has checked them, or the pages behind the links."
-)
+_OWN_WORDS = "Texts that systems gave with their answers. Neither they nor the pages behind the links were checked."
 _FACTS = {
-    "ai_writer": "written by a machine",
     "revert_delay_s": "time until reverted",
     "survived_edits": "edits survived",
     "required_edits": "edits to survive",
@@ -86,8 +83,11 @@ def label_name(label: int | None, task: str) -> str:
 
 
 def _fact(name: str, value: str | float | bool) -> str:
-    """A fact's value in words: lengths of time with their unit."""
-    return duration(value) if name.endswith("_s") and isinstance(value, int | float) else str(value)
+    """A fact in words: lengths of time with their unit."""
+    if name == "ai_writer":
+        return "written by a machine" if value else "written by a person"
+    said = duration(value) if name.endswith("_s") and isinstance(value, int | float) else str(value)
+    return f"{_FACTS.get(name, name)}: {said}"
 
 
 def opened_sample(
@@ -99,7 +99,7 @@ def opened_sample(
 ) -> Html:
     """A sample with all that is known of it."""
     source = link(sample.link, "Open the original") if sample.link else None
-    facts = "; ".join(f"{_FACTS.get(k, k)}: {_fact(k, v)}" for k, v in sorted(json.loads(sample.facts).items()))
+    facts = "; ".join(_fact(name, value) for name, value in sorted(json.loads(sample.facts).items()))
     decided = el(
         "p", f"{truth_title(task)}: ", el("strong", label_name(sample.label, task)), f". {visible(facts, 400)}"
     )
@@ -274,7 +274,7 @@ def _plain(text: str) -> Html:
 
 
 def reasons_of_sample(answers: Sequence[AnswerRow], entries: Mapping[str, BoardEntry]) -> Html | None:
-    """What each system said of one sample besides its choice; None where nobody did."""
+    """What each system said of one sample besides its choice; None if no system did."""
     parts = []
     for origin, entry in entries.items():
         mine = (answer for answer in answers if answer.origin == origin)
@@ -319,7 +319,7 @@ def _folded(text: str) -> Html:
 
 
 def _sources(sources: Sequence[str]) -> Html:
-    """Addresses as links; what is no web address, such as the name of a document, as text."""
+    """Addresses as links; anything else, such as the name of a document, as text."""
     more = len(sources) - _MOST_SOURCES
     items = (el("li", link(source, visible(source, 120))) for source in sources[:_MOST_SOURCES])
     rest = el("li", f"{more:,} more") if more > 0 else None

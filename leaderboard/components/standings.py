@@ -40,7 +40,7 @@ _WIDER = {"Cost": "6.5rem", "Cutoff": "minmax(6rem, 8.75rem)"}
 _MEANINGS = {
     "Rank": "by {metric}, on the samples that all ranked systems judged; below it the best and the worst rank that "
     "the data allow: one more than the number of significantly better systems, and the number of systems that are not "
-    "significantly worse. Systems with the same bar at the left do not differ significantly from the best of them, at "
+    "significantly worse. Systems that share a bar at the left do not differ significantly from the best of them, at "
     "5% after adjusting for all pairs (Bonferroni).",
     "Small figures": "95% intervals. Where those of two systems overlap widely, their order may be chance.",
     "No answer": "the share of samples with no readable answer (none) or a refusal (blocked). Both count as wrong.",
@@ -122,7 +122,7 @@ def lines_of(
 
 
 def all_lines(board: Board, split: SplitKey) -> list[Line]:
-    """A line for each entry of a split; the bundled sample ranks nobody."""
+    """A line for each entry of a split; scores of the bundled sample are for demonstration only."""
     standings = {} if board.is_bundled(split) else board.standings(split)
     return lines_of(board.headlines(split), standings, board.systems(split))
 
@@ -177,7 +177,9 @@ def _systems_explained(view: View) -> str:
     said = [f"in the order of {title}, without ranks" if view.bundled else f"ranked by {title}"]
     same_bar = view.ties and not view.bundled
     said += [
-        "the same bar at the left: no significant difference at 5%" if same_bar else "the band is its 95% interval"
+        "systems that share a bar at the left do not differ significantly (5%)"
+        if same_bar
+        else "the band is its 95% interval"
     ]
     return "; ".join([*said, *([f"the dashed line: {constant}"] if constant else [])])
 

@@ -54,7 +54,7 @@ def table(caption: str, columns: Sequence[Column], rows: Iterable[Sequence[Cell]
 
     Args:
         caption: what it holds, for screen readers.
-        columns: kind and title of each; one that is `drawn` holds a drawing, of which screen readers are told nothing.
+        columns: kind and title of each; one that is `drawn` holds a drawing, which screen readers skip.
         rows: a cell for each column.
         kind: class that decides its layout.
     """

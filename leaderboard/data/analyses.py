@@ -39,11 +39,11 @@ class BoardAnalysis:
     Attributes:
         name: as on the command line.
         title, question, how_to_read, notes: for readers; notes may hold names that others chose.
-        missing: why there is no figure; empty where there is one.
+        missing: why there is no figure; empty if there is one.
         bundled: whether the quarter is of the bundled sample.
         systems: how many it is about.
         rows: of the table.
-        figure: how it is drawn from its points; None where there is no figure.
+        figure: how it is drawn from its points; None without a figure.
     """
 
     name: str
@@ -71,18 +71,18 @@ class BoardAnalysis:
         return table
 
     def points(self) -> pl.DataFrame:
-        """The figure's marks, a row a mark; without columns where there is no figure.
+        """The figure's marks, a row a mark; without columns if there is no figure.
 
         Raises:
             DataError: as `table`.
         """
         points = self._read("points.parquet")
         if self.figure and not is_points(points):
-            raise damaged(self._folder / f"{self.name}.points.parquet", "it is no table of a figure's marks")
+            raise damaged(self._folder / f"{self.name}.points.parquet", "not a table of a figure's marks")
         return points
 
     def svg(self) -> bytes:
-        """The figure; empty where there is none.
+        """The figure; empty if there is not one.
 
         Raises:
             DataError: as `table`.

@@ -62,7 +62,7 @@ def _kept(method: Callable[Concatenate[Board, _Asked], _Answer]) -> Callable[Con
 
 
 class SplitKey(NamedTuple):
-    """A task in a quarter; `kind` says whether its main samples or those that nobody had decided (`prospective`)."""
+    """A task in a quarter; `kind` says whether its main samples or those that were undecided (`prospective`)."""
 
     edition: str
     task: str
@@ -186,7 +186,7 @@ class Board:
         return TABLES[_NAMES[row]].rows(self.frame(row, split, *wanted, **equal))
 
     def first(self, row: type[Row], split: SplitKey, *wanted: pl.Expr, **equal: str) -> Row | None:
-        """The first of `rows`, None where there is none."""
+        """The first of `rows`, None if there is not one."""
         return next(iter(self.rows(row, split, *wanted, **equal)), None)
 
     def frame(self, row: type, split: SplitKey, *wanted: pl.Expr, **equal: str) -> pl.DataFrame:
@@ -215,7 +215,7 @@ class Board:
         return release is not None and release.revealed
 
     def newest(self, task: str) -> SplitKey:
-        """The task's newest revealed quarter with scores; where there is none the newest of all."""
+        """The task's newest revealed quarter with scores; without one, the newest of all."""
         ours = [split for split in self.splits if split.task == task]
         return next((split for split in ours if not self.is_open(split) and self.has_scores(split)), ours[0])
 
@@ -226,7 +226,7 @@ class Board:
         return {name: found[name] for name in sorted(found, key=_samples_first)}
 
     def has_scores(self, split: SplitKey) -> bool:
-        """Whether anybody has been scored on the split."""
+        """Whether any system has been scored on the split."""
         return not self._cells(split).is_empty()
 
     @_kept
@@ -274,7 +274,7 @@ class Board:
 
     @_kept
     def standings(self, split: SplitKey) -> Mapping[str, Standing]:
-        """By origin, in the order of ranks; empty where nobody is ranked."""
+        """By origin, in the order of ranks; empty if no system is ranked."""
         found = self.rows(Standing, split)
         return {row.origin: row for row in sorted(found, key=lambda row: (row.rank, row.origin))}
 
@@ -284,7 +284,7 @@ class Board:
         return {row.origin: row for row in self.rows(SystemFacts, split)}
 
     def pairs(self, split: SplitKey, one: str, two: str) -> list[Pair]:
-        """The two systems' comparison, the whole quarter first, then by period; empty where there is none."""
+        """The two systems' comparison, the whole quarter first, then by period; empty if there is not one."""
         found = self.rows(Pair, split, *(pl.col(name).is_in([one, two]) for name in ("one", "two")))
         ordered = sorted(found, key=lambda pair: (pair.period != ALL_PERIODS, pair.period))
         return [pair if pair.one == one else pair.turned() for pair in ordered]
@@ -410,7 +410,7 @@ def _best_first(rows: pl.DataFrame, task: str) -> list[ScoreCell]:
 
 
 def _newest_last(split: SplitKey) -> tuple[bool, EditionKey, str]:
-    """Data sets by name and version, then quarters by time; a name that is no edition's comes first."""
+    """Data sets by name and version, then quarters by time; other names come first."""
     if not is_edition(split.edition):
         return False, (-1, split.edition, ()), ""
     edition = parse_edition(split.edition)

@@ -81,7 +81,7 @@ def earlier_copy(folder: Path) -> CopyListing | None:
 
 
 def _files_in(folder: Path) -> Iterator[Path]:
-    """All that is no folder; links are not followed."""
+    """All files; links are not followed."""
     for path in folder.iterdir():
         if path.is_dir() and not path.is_symlink():
             yield from _files_in(path)

@@ -53,7 +53,10 @@ def report_page(edition: str, tasks: Sequence[ReportTask]) -> str:
     """
     title = f"HelloFresh {edition}: analyses"
     bundled = any(analysis.bundled for task in tasks for analysis in task.analyses)
-    warning = notice("Bundled sample.", "This quarter was written for the project, to try it out. It ranks nobody.")
+    warning = notice(
+        "Bundled sample.",
+        "This quarter was written for the project, to try it out. Its scores are for demonstration only.",
+    )
     body = el(
         "main",
         page_header(title, _LEDE),

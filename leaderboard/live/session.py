@@ -84,7 +84,7 @@ class LiveVisit(Visit):
     """A visit with controls.
 
     A widget's own state is lost when another page is shown. So each choice is kept in the session too, under `kept_`
-    and its name, and in the address; `written_` is what the page itself put there, by which news are told from it.
+    and its name, and in the address; `written_` is what the page itself put there, so that a change can be recognised.
     """
 
     live = True
@@ -171,7 +171,7 @@ class LiveVisit(Visit):
         default: str | None = None,
         first: str | None = None,
     ) -> str:
-        """See `Visit`; a value in the address that is no option is named to the visitor."""
+        """See `Visit`; a value in the address that is not an option is named to the visitor."""
         state, asked = st.session_state, next(iter(_news(name, [] if default is None else [default])), None)
         if asked is not None:
             state[f"kept_{name}"] = state[f"box_{name}"] = asked
@@ -329,7 +329,7 @@ def page_title(board: Board, page: str, query: Mapping[str, str]) -> str:
     Args:
         board: has the entries.
         page: its title.
-        query: of its address; texts that are no task, edition or entry of the board are left out.
+        query: of its address; texts that are not a task, edition or entry of the board are left out.
     """
     task, edition = query.get("task", ""), query.get("edition", "")
     parts = list(_about(board, query)) if task in TASKS and edition else []

@@ -191,7 +191,7 @@ def _hand_in(visit: Visit, submission: Submission, due: Due, inbox: Path) -> Non
 
 
 def _log(error: HelloFreshError) -> None:
-    """For the site's operator; a visitor is told no path."""
+    """For the site's operator; visitors do not see paths."""
     logging.getLogger("leaderboard").error("%s", error)
 
 

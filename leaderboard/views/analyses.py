@@ -30,7 +30,9 @@ _LEDE = "What a quarter shows beyond a score: one question at a time, with figur
 def _compose(visit: Visit) -> None:
     visit.header("Analyses", _LEDE)
     split = visit.split(lanes=False)
-    bundled = bundled_notice("This quarter was written for the project, to try it out. It ranks nobody.")
+    bundled = bundled_notice(
+        "This quarter was written for the project, to try it out. Its scores are for demonstration only."
+    )
     visit.show(bundled if visit.board.is_bundled(split) else None)
     found = {one.name: one for one in visit.board.analyses(split)}
     if not found:

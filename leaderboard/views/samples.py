@@ -78,7 +78,7 @@ def _filtered(
     labels |= {str(label): name for label, name in reversed(list(enumerate(class_names(split.task))))}
     systems = {EVERY: "Any system", **{origin: entry_label(entry) for origin, entry in entries.items()}}
     periods = {EVERY: "Every period", **{name: visible(name, 20) for name in rows["period"].unique().sort()}}
-    hard = {EVERY: "Anybody", **{name: name for name in _HARD}}
+    hard = {EVERY: "Any system", **{name: name for name in _HARD}}
 
     def chosen(name: str, label: str, titles: Mapping[str, str], width: int) -> str:
         return visit.one(name, label, list(titles), titles.__getitem__, width=width, default=EVERY)

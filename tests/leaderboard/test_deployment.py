@@ -18,6 +18,7 @@ from urllib.request import urlopen
 
 import polars as pl
 import pytest
+from browsing import wait_for_site
 
 INSTRUCTION = re.compile(r"^([A-Z]+)\s+(.*)$")
 SECRETS = ("labels.jsonl", "escrow", "private")
@@ -39,7 +40,7 @@ def environment(dockerfile: Path) -> dict[str, str]:
 def space(root: Path, revealed_board: object, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder that `make space` lays out, in a copy of the project with a board."""
     project = tmp_path_factory.mktemp("project")
-    for name in ("hellofresh", "leaderboard", ".streamlit"):
+    for name in ("hellofresh", "leaderboard"):
         shutil.copytree(root / name, project / name)
     for name in (
         "Dockerfile",
@@ -196,3 +197,31 @@ def test_every_page_is_shown_with_nothing_but_the_sites_own_lock(space: Path, ro
     command = [sys.executable, "-c", ALONE]
     done = subprocess.run(command, env=variables, cwd=root, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
+
+
+def test_served_from_any_folder_it_listens_on_this_machine_only(tmp_path: Path) -> None:
+    with socket.socket() as free:
+        free.bind(("localhost", 0))
+        port = free.getsockname()[1]
+    command = [sys.executable, "-m", "hellofresh", "board", "serve", "--port", str(port)]
+    with (tmp_path / "log").open("wb") as log:
+        server = subprocess.Popen(command, cwd=tmp_path, stdout=log, stderr=log)
+        try:
+            wait_for_site(f"http://127.0.0.1:{port}/_stcore/health", server, tmp_path / "log")
+            tables = Path("/proc/net/tcp").read_text() + Path("/proc/net/tcp6").read_text()
+            listening = [line.split()[1] for line in tables.splitlines() if f":{port:04X} " in line and " 0A " in line]
+            assert listening == [f"0100007F:{port:04X}"]
+        finally:
+            server.terminate()
+            server.wait()
+
+
+def test_the_app_reports_nothing_of_visitors_whatever_it_is_started_with(root: Path, tmp_path: Path) -> None:
+    (tmp_path / ".streamlit").mkdir()
+    (tmp_path / ".streamlit/config.toml").write_text("[browser]\ngatherUsageStats = true\n")
+    check = (
+        "import leaderboard.app, streamlit; from streamlit import config;"
+        "sys = __import__('sys'); sys.exit(config.get_option('browser.gatherUsageStats'))"
+    )
+    environment = {**os.environ, "STREAMLIT_BROWSER_GATHER_USAGE_STATS": "true", "PYTHONPATH": str(root)}
+    subprocess.run([sys.executable, "-c", check], cwd=tmp_path, env=environment, check=True)

@@ -137,7 +137,7 @@ def test_a_page_of_the_window_is_named_after_what_it_shows() -> None:
 
 def test_the_next_quarter_is_named() -> None:
     said = text(opened("leaderboard", **NOTES))
-    assert re.search(r"The next quarter, 2024Q2, was to open on \d+ July 2024\.", said)
+    assert re.search(r"The next quarter, 2024Q2, was due on \d+ July 2024 and is late\.", said)
 
 
 def test_a_cutoff_after_the_quarter_is_marked() -> None:

@@ -78,7 +78,7 @@ def test_a_link_opens_what_was_seen_and_a_choice_changes_the_link(visit: Callabl
     expect(page.locator(".hf-notice")).to_have_count(0)
     page.get_by_role("combobox", name="Edition").click()
     page.get_by_role("option", name="2026Q3 (revealed, bundled sample)").click()
-    expect(page.locator(".hf-notice")).to_contain_text("ranks nobody")
+    expect(page.locator(".hf-notice")).to_contain_text("for demonstration only")
     assert seen.query == {"task": "wikipedia-edits", "edition": "2026Q3"}
     page.get_by_role("link", name="Data").click()
     seen.settle(".hf-balance")

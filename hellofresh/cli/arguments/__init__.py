@@ -6,9 +6,12 @@ imported on use: the list of commands needs this table alone, and `hellofresh NO
 
 from __future__ import annotations
 
+import argparse
+import sys
 from collections.abc import Sequence
 from importlib import import_module
 from itertools import groupby
+from pathlib import Path
 from shutil import get_terminal_size
 from textwrap import wrap
 from typing import NamedTuple
@@ -78,8 +81,28 @@ def typed_noun(words: Sequence[str]) -> str:
     return next((word for word in words if not word.startswith("-")), "")
 
 
+def _anywhere() -> argparse.ArgumentParser:
+    """Options that may stand anywhere in a command line, whatever the command."""
+    parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
+    parser.add_argument("--json", action="store_true")
+    parser.add_argument("--submissions", type=Path, default=argparse.SUPPRESS)
+    return parser
+
+
 class _Root(CommandParser):
     """The parser of the first word; its help shows the nouns by those who need them, on one screen."""
+
+    def parse_known_args(  # type: ignore[override]  # argparse has overloads, all of which this is
+        self, args: Sequence[str] | None = None, namespace: argparse.Namespace | None = None
+    ) -> tuple[argparse.Namespace, list[str]]:
+        """Parse; what may stand anywhere is taken out first."""
+        shared, words = _anywhere().parse_known_args(sys.argv[1:] if args is None else args)
+        found, rest = super().parse_known_args(words, namespace)
+        if "submissions" in shared and "submissions" not in found:
+            self.error("this command reads no submissions: leave out --submissions")
+        for name, value in vars(shared).items():
+            setattr(found, name, value)
+        return found, rest
 
     def format_help(self) -> str:
         """All nouns, with the group before the first of each."""
@@ -97,5 +120,8 @@ class _Root(CommandParser):
                     initial_indent=f"{'' if number else group:20}{name:12}",
                     subsequent_indent=" " * 32,
                 )
-        epilog = "Files live in ./data, or HELLOFRESH_DATA. Settings: hellofresh.toml, or HELLOFRESH_CONFIG."
+        epilog = (
+            "With every command: --json; where submissions are read: --submissions DIR. Files live in ./data, or "
+            "HELLOFRESH_DATA. Settings: hellofresh.toml, or HELLOFRESH_CONFIG."
+        )
         return "\n".join([*lines, "", *wrap(epilog, width), ""])

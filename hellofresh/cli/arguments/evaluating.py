@@ -13,9 +13,9 @@ from hellofresh.cli.arguments.shared import (
     add_edition,
     add_group,
     add_private,
-    add_submissions,
     edition_option,
     parse_day,
+    takes_submissions,
 )
 from hellofresh.runs.evaluation import OPTIONS
 
@@ -187,7 +187,7 @@ def add_score(nouns: Subparsers) -> None:
     )
     about = "allow the published predictions of this entry to be added, changed or removed (repeat it for each)"
     parser.add_argument("--change", action="append", default=[], metavar="ENTRY", help=about)
-    add_submissions(parser)
+    takes_submissions(parser)
     add_private(parser)
 
 
@@ -208,7 +208,7 @@ def add_analyse(nouns: Subparsers) -> None:
     parser.add_argument("--html", nargs="?", const=True, type=Path, metavar="FILE", help=about)
     about = "with agents: ratings of publishers, instead of imported ones"
     parser.add_argument("--ratings", type=Path, metavar="FILE", help=about)
-    add_submissions(parser)
+    takes_submissions(parser)
     add_private(parser)
 
 
@@ -217,6 +217,9 @@ def add_board(nouns: Subparsers) -> None:
     verbs = add_group(nouns, "board", "Build the leaderboard's tables, or export it as static pages.")
     about = "Build the board's tables from all scored editions."
     add_private(add_command(verbs, "build", about, "board:build", timed=True))
+    about = "Open the site on the board, on this machine, until you press Ctrl+C."
+    serve = add_command(verbs, "serve", about, "board:serve")
+    serve.add_argument("--port", type=int, default=8501, metavar="N", help="port (default: 8501)")
     about = "Write a static copy of the leaderboard, systems and analyses: HTML files that need no server."
     export = add_command(verbs, "export", about, "board:export")
     export.add_argument(

@@ -51,7 +51,7 @@ class CommandParser(argparse.ArgumentParser):
 
     def _mistyped(self) -> Iterable[str]:
         """Options that do not exist and look like one that does."""
-        known = list(self._option_string_actions)
+        known = [*self._option_string_actions, "--json", "--submissions"]
         for word in self._given:
             name = word.partition("=")[0]
             if name == "--":

@@ -12,9 +12,9 @@ from hellofresh.cli.arguments.shared import (
     add_edition,
     add_group,
     add_quarter,
-    add_submissions,
     edition_option,
     parse_quarter,
+    takes_submissions,
 )
 
 
@@ -47,7 +47,7 @@ def _run_arguments(run: argparse.ArgumentParser) -> None:
         "--limit", type=int, metavar="N", help="samples per task and quarter (default: the model's own limit)"
     )
     run.add_argument("--no-analyses", action="store_true", help="do not recompute the board's analyses")
-    add_submissions(run)
+    takes_submissions(run)
 
 
 def _publish_arguments(verbs: Subparsers) -> None:
@@ -121,7 +121,7 @@ def _takedown_arguments(verbs: Subparsers) -> None:
     parser.add_argument("--everywhere", action="store_true", help=about)
     about = "search this folder too, such as an export (repeat it for each)"
     parser.add_argument("--also", action="append", type=Path, default=[], metavar="DIR", help=about)
-    add_submissions(parser)
+    takes_submissions(parser)
 
 
 def add_quarter_status(nouns: Subparsers) -> None:
@@ -139,4 +139,4 @@ def add_quarter_status(nouns: Subparsers) -> None:
     daily = add_command(verbs, "run", about, "quarter:run", timed=True)
     daily.add_argument("--dry-run", action="store_true", help="show what is due and what it may cost; write nothing")
     daily.add_argument("--summary", type=Path, metavar="FILE", help="write the summary to this file too")
-    add_submissions(daily)
+    takes_submissions(daily)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import re
 from datetime import date
-from pathlib import Path
 from typing import Protocol
 
 from hellofresh.core.editions import Edition, parse_edition
@@ -47,17 +46,11 @@ def add_command(
     """
     parser = commands.add_parser(name, help=_brief(about).replace("%", "%%"), description=about)
     parser.set_defaults(run=run, timed=timed)
-    add_json(parser)
     return parser
 
 
 def _brief(about: str) -> str:
     return about[0].lower() + about[1:].rstrip(".")
-
-
-def add_json(parser: argparse.ArgumentParser) -> None:
-    """Add `--json`."""
-    parser.add_argument("--json", action="store_true", help="print results as JSON")
 
 
 def add_edition(parser: argparse.ArgumentParser) -> None:
@@ -97,16 +90,14 @@ def add_private(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def add_submissions(parser: argparse.ArgumentParser, *, belong: bool = True) -> None:
-    """Add `--submissions DIR`.
+def takes_submissions(parser: argparse.ArgumentParser, *, belong: bool = True) -> None:
+    """Have a command accept `--submissions DIR`, which stands for all commands in `ANYWHERE`.
 
     Args:
-        parser: gets it.
+        parser: of the command.
         belong: whether only the workspace's own folder will do, because what is not in it would be lost.
     """
-    about = "folder of submissions (default: the workspace's, see 'hellofresh submission list --folder')"
-    parser.add_argument("--submissions", type=Path, metavar="DIR", help=about)
-    parser.set_defaults(submissions_belong=belong)
+    parser.set_defaults(submissions=None, submissions_belong=belong)
 
 
 def parse_quarter(text: str) -> Quarter:

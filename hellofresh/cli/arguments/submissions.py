@@ -11,8 +11,8 @@ from hellofresh.cli.arguments.shared import (
     add_edition,
     add_group,
     add_private,
-    add_submissions,
     edition_option,
+    takes_submissions,
 )
 
 SPLITS = ("main", "prospective")
@@ -62,7 +62,7 @@ def add_submission(nouns: Subparsers) -> None:
     for parser in (new, check, add, listing, withdraw):
         about = "where the public samples are: a folder of releases, or an address (default: the workspace)"
         parser.add_argument("--samples", metavar="PATH|URL", help=about)
-        add_submissions(parser, belong=False)
+        takes_submissions(parser, belong=False)
 
 
 def _new_arguments(parser: argparse.ArgumentParser) -> None:
