@@ -288,7 +288,10 @@ def play_round(kind: BrowserType, folder: Path, seed: int) -> None:
     study.kill()
 
 
-@pytest.mark.parametrize("rounds", [pytest.param(1, marks=pytest.mark.slow), pytest.param(50, marks=pytest.mark.soak)])
+@pytest.mark.parametrize(
+    "rounds",
+    [pytest.param(1, marks=pytest.mark.slow), pytest.param(50, marks=[pytest.mark.soak, pytest.mark.timeout(7200)])],
+)
 def test_no_rating_is_lost_or_doubled_when_browser_and_server_are_killed(
     tmp_path: Path, browser: Browser, rounds: int
 ) -> None:
