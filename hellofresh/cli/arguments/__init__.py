@@ -121,7 +121,7 @@ class _Root(CommandParser):
                     subsequent_indent=" " * 32,
                 )
         epilog = (
-            "Every command takes --json; those that read submissions --submissions DIR. Files: ./data, HELLOFRESH_DATA. "
-            "Settings: hellofresh.toml, HELLOFRESH_CONFIG."
+            "Every command takes --json; those that read submissions --submissions DIR. Files: ./data, "
+            "HELLOFRESH_DATA. Settings: hellofresh.toml, HELLOFRESH_CONFIG."
         )
         return "\n".join([*lines, "", *wrap(epilog, width), ""])
