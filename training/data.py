@@ -1,0 +1,186 @@
+"""What is learnt from: exchanges, for tunings, and documents like and unlike a claim's evidence, for rerankers.
+
+Exchanges are read from JSON lines: `{"id": ..., "claim": ..., "evidence": [...], "response": ..., "group": ...}`.
+Evidence may be empty, a response is not needed where the model writes its own, and exchanges of one group are held out
+together.
+
+Positives of a claim are among the first documents that BM25 finds for it and that are not relevant, drawn where a
+recipe draws from more than it takes; negatives are those that BM25 puts last (*inverse* BM25), drawn where many have no
+word of the claim. All draws are by the seed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeVar
+
+import numpy as np
+from pydantic import Field
+
+from hellofresh.core.errors import DataError
+from hellofresh.core.files import BadJsonError, as_model, sha256_text, strict_json
+from hellofresh.core.strict import Strict
+from hellofresh.evidence.retrieval.corpora import RetrievalCorpus
+from hellofresh.evidence.retrieval.documents import Query
+from hellofresh.evidence.retrieval.sparse import SparseRetriever
+from training.recipe import Recipe
+
+_MOST_BYTES = 1_000_000
+_Sample = TypeVar("_Sample")
+
+
+class Exchange(Strict):
+    """A claim and a response to it.
+
+    Attributes:
+        id: of the exchange.
+        claim: what is responded to.
+        evidence: texts that the response is to rest on, the best first.
+        response: as somebody wrote it; empty where none is known.
+        group: exchanges of one group are about the same; empty for the claim itself.
+    """
+
+    id: str = Field(min_length=1, max_length=200)
+    claim: str = Field(min_length=1, max_length=20_000)
+    evidence: list[str] = Field(default_factory=list, max_length=100)
+    response: str = Field(default="", max_length=20_000)
+    group: str = Field(default="", max_length=200)
+
+
+def read_exchanges(path: Path, *, responses: bool) -> list[Exchange]:
+    """All exchanges of a file.
+
+    Args:
+        path: JSON lines.
+        responses: whether each needs a response.
+
+    Raises:
+        DataError: if the file is missing or empty, or a line is malformed, has an id twice, or lacks a response.
+    """
+    found: dict[str, Exchange] = {}
+    try:
+        lines = path.read_bytes().split(b"\n")
+    except OSError as error:
+        raise DataError(f"cannot read ({error.strerror})", where=str(path), code="missing-file") from None
+    for number, content in enumerate(lines, start=1):
+        if not content.strip():
+            continue
+        where = f"{path} line {number}"
+        if len(content) > _MOST_BYTES:
+            what = f"{len(content):,} bytes"
+            raise DataError(what, where=where, expected=f"at most {_MOST_BYTES:,}", code="too-large")
+        try:
+            exchange = as_model(Exchange, strict_json(content), where=where, code="bad-exchange")
+        except BadJsonError as error:
+            raise DataError(str(error), where=where, code=error.code) from None
+        if responses and not exchange.response.strip():
+            raise DataError("no response", where=where, expected="one to learn from", code="no-response")
+        if exchange.id in found:
+            raise DataError(f"the id {exchange.id!r} stands twice", where=where, code="duplicate-id")
+        found[exchange.id] = exchange
+    if not found:
+        raise DataError("no exchanges", where=str(path), expected="a JSON object a line", code="no-exchanges")
+    return list(found.values())
+
+
+def split_exchanges(exchanges: Sequence[Exchange], share: float, seed: int) -> tuple[list[Exchange], list[Exchange]]:
+    """Exchanges to learn from, and exchanges of other groups that are held out.
+
+    Raises:
+        DataError: if there are fewer than two groups.
+    """
+    groups = sorted({one.group or one.claim for one in exchanges}, key=lambda group: sha256_text(f"{seed}:{group}"))
+    if len(groups) < 2:
+        raise DataError(
+            f"{len(groups)} claim", where="training data", expected="several: some are held out", code="too-few-claims"
+        )
+    kept_out = set(groups[: min(max(1, round(share * len(groups))), len(groups) - 1)])
+    learnt = [one for one in exchanges if (one.group or one.claim) not in kept_out]
+    return learnt, [one for one in exchanges if (one.group or one.claim) in kept_out]
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """One pair of claim and evidence.
+
+    Attributes:
+        query: the claim.
+        documents: rows of the evidence, then of the positives, then of the negatives.
+        lexical: the first stage's score of each of them over that of its best document.
+    """
+
+    query: Query
+    documents: tuple[int, ...]
+    lexical: tuple[float, ...]
+
+
+def split_for_selection(queries: Sequence[Query], share: float, seed: int) -> tuple[list[Query], list[Query]]:
+    """Queries to train on, and queries of other groups to choose among epochs with.
+
+    Raises:
+        DataError: if one of the two would be empty.
+    """
+
+    def place(group: str) -> float:
+        return int(sha256_text(f"{seed}:{group}")[:12], 16) / 16**12
+
+    kept = [query for query in queries if place(query.group) >= share]
+    chosen = [query for query in queries if place(query.group) < share]
+    if not kept or not chosen:
+        raise DataError(
+            f"{len(queries)} queries cannot be divided",
+            where="training",
+            expected="queries of more groups, or another share for selection",
+            code="too-few-queries",
+        )
+    return kept, chosen
+
+
+def make_examples(
+    corpus: RetrievalCorpus,
+    queries: Sequence[Query],
+    first: SparseRetriever,
+    recipe: Recipe,
+) -> list[Example]:
+    """An example for each claim and each of its relevant documents.
+
+    Raises:
+        DataError: if the corpus is smaller than an example.
+    """
+    least = recipe.drawn_from + recipe.negatives + 1
+    if corpus.manifest.documents < least:
+        raise DataError(
+            f"{corpus.manifest.documents} documents",
+            where=f"corpus {corpus.name}",
+            expected=f"at least {least}",
+            code="too-few-documents",
+        )
+    qrels, found = corpus.qrels(), []
+    for query in queries:
+        relevant = [corpus.rows[name] for name, value in qrels[query.id].items() if value > 0]
+        found += _of_query(query, relevant, first, recipe)
+    return found
+
+
+def _of_query(query: Query, relevant: Sequence[int], first: SparseRetriever, recipe: Recipe) -> list[Example]:
+    scores = first.scores(query.text).astype(np.float64)
+    random = np.random.default_rng(int(sha256_text(f"{recipe.seed}:{query.id}")[:8], 16))
+    # A drawn order decides among equal scores, of which there are many at 0.
+    order = np.lexsort((random.permutation(len(scores)), scores))
+    order = order[~np.isin(order, relevant)]
+    drawn = random.choice(recipe.drawn_from, recipe.positives, replace=False)
+    positives, negatives = order[::-1][np.sort(drawn)], order[: recipe.negatives]
+    shares = scores / max(float(scores.max()), 1e-12)
+    examples = []
+    for evidence in relevant:
+        documents = (evidence, *positives.tolist(), *negatives.tolist())
+        examples.append(Example(query, documents, tuple(shares[list(documents)].tolist())))
+    return examples
+
+
+def in_training_order(samples: Sequence[_Sample], epochs: int, seed: int) -> list[_Sample]:
+    """Samples over all epochs, each epoch in an order of its own that follows from the seed alone."""
+    orders = [np.random.default_rng([seed, epoch]).permutation(len(samples)) for epoch in range(epochs)]
+    return [samples[place] for order in orders for place in order]

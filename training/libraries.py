@@ -1,0 +1,213 @@
+"""The libraries of the extra `train`, kept from the network, and the language models that a tuning begins with.
+
+A model is a folder, the embedded model's weights, or, where the user says so, one on the hub. A folder holds a whole
+model or an adapter. The embedded model's weights are in a four-bit file for another engine; they are read out once (a
+minute) and kept in the workspace as a folder that transformers reads. Nothing is downloaded unless the model is named
+`hub:OWNER/NAME`.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import shutil
+import tempfile
+import warnings
+from dataclasses import dataclass
+from importlib.metadata import version
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from hellofresh.core.errors import DataError, UsageError
+from hellofresh.core.files import sha256_file
+from hellofresh.core.workspace import Workspace
+from hellofresh.evidence.retrieval.base import missing_extra
+from hellofresh.evidence.retrieval.encoders import HUB
+from hellofresh.models.local.converted import WEIGHTS_SHA256, find_weights
+from hellofresh.models.local.folders import adapter_base, folder_sha256
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel, PreTrainedTokenizerBase
+
+EMBEDDED = "smollm2-135m"
+LIBRARIES = ("torch", "transformers", "peft", "trl", "accelerate", "datasets")
+"""Of language models; encoders need sentence-transformers besides."""
+
+
+def need_libraries(what: str, *, online: bool = False, encoders: bool = False) -> None:
+    """Name the extra if a library is missing; keep the libraries from the network, and their advice from the terminal.
+
+    Args:
+        what: needs them.
+        online: whether the user named a model on the hub.
+        encoders: whether encoders are trained, rather than a language model.
+
+    Raises:
+        UsageError: if one of them is not installed.
+    """
+    for name in ("torch", "sentence_transformers", "datasets", "accelerate") if encoders else LIBRARIES:
+        if find_spec(name) is None:
+            raise missing_extra(what, name, "train")
+    if not online:
+        os.environ["HF_HUB_OFFLINE"] = "1"
+    os.environ["HF_HUB_DISABLE_TELEMETRY"] = "1"  # trl reports the trainer's name otherwise
+    os.environ["TOKENIZERS_PARALLELISM"] = "false"
+    os.environ["TQDM_DISABLE"] = "1"
+    warnings.filterwarnings("ignore", module=r"transformers|trl|peft|torch|accelerate|sentence_transformers")
+    for library in ("trl", "transformers", "sentence_transformers", "datasets"):
+        logging.getLogger(library).setLevel(logging.ERROR)
+
+
+def library_versions() -> dict[str, str]:
+    """The versions that decide what is computed."""
+    return {name: version(name) for name in LIBRARIES}
+
+
+def chosen_device(name: str) -> str:
+    """`cpu` or `cuda`; `auto` takes a GPU if there is one.
+
+    Raises:
+        UsageError: if a GPU is asked for and there is none.
+    """
+    import torch
+
+    found = torch.cuda.is_available()
+    if name == "cuda" and not found:
+        raise UsageError("torch finds no GPU", where="--device cuda", fix="Leave it out.", code="no-gpu")
+    return "cuda" if found and name != "cpu" else "cpu"
+
+
+@dataclass(frozen=True, slots=True)
+class BaseModel:
+    """A language model to begin with.
+
+    Attributes:
+        name: as the user named it.
+        place: its folder, or its name on the hub.
+        sha256: of what decides its answers; the name and revision for one on the hub.
+    """
+
+    name: str
+    place: str
+    sha256: str
+
+    @property
+    def adapted(self) -> Path | None:
+        """The folder of the whole model, if this is an adapter."""
+        return None if self.name.startswith(HUB) else adapter_base(Path(self.place))
+
+    @property
+    def loading(self) -> dict[str, bool]:
+        """Options to load it with: only what `hub:` names may be downloaded; none of its code is run."""
+        return {"local_files_only": not self.name.startswith(HUB), "trust_remote_code": False}
+
+    def unreadable(self, error: Exception) -> DataError:
+        """The error that transformers cannot load it."""
+        return DataError(f"transformers cannot load it ({error})", where=self.name, code="bad-model")
+
+
+def find_base(name: str, workspace: Workspace) -> BaseModel:
+    """Find a model by the name that the user gave.
+
+    Raises:
+        UsageError: if there is none.
+    """
+    if name.startswith(HUB):
+        return BaseModel(name, name.removeprefix(HUB), name)
+    folder = _embedded(workspace) if name == EMBEDDED else Path(name)
+    if not folder.is_dir():
+        raise UsageError(
+            f"no model {name!r}",
+            where="--model",
+            expected=f"a folder, {EMBEDDED}, or {HUB}OWNER/NAME to download one",
+            code="unknown-model",
+        )
+    return BaseModel(name, str(folder.resolve()), folder_sha256(folder))
+
+
+def _embedded(workspace: Workspace) -> Path:
+    """The embedded model as a folder of the workspace, made first where it is not there (a minute, 540 MB)."""
+    folder = workspace.root / "models" / f"{EMBEDDED}-{WEIGHTS_SHA256[:12]}"
+    if (folder / "config.json").is_file():
+        return folder
+    weights = find_weights()
+    if sha256_file(weights) != WEIGHTS_SHA256:
+        raise UsageError("not the expected weights", where=str(weights), code="wrong-weights")
+    if find_spec("gguf") is None:
+        raise missing_extra("reading the embedded model's weights", "gguf", "local")
+    import torch
+    from transformers import AutoModelForCausalLM, AutoTokenizer
+
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix=".making-", dir=folder.parent) as name:
+        made, where = Path(name) / "model", str(weights.parent)
+        read = AutoModelForCausalLM.from_pretrained(where, gguf_file=weights.name, dtype=torch.float32)
+        config = read.config
+        del config.quantization_config  # it is not four-bit any more, and would not be saved otherwise
+        model = AutoModelForCausalLM.from_config(config, dtype=torch.float32)
+        model.load_state_dict(read.state_dict())
+        model.save_pretrained(made)
+        AutoTokenizer.from_pretrained(where, gguf_file=weights.name).save_pretrained(made)
+        if folder.exists():  # half of one, or another process's
+            shutil.rmtree(folder)
+        made.rename(folder)
+    return folder
+
+
+def load_tokenizer(base: BaseModel) -> PreTrainedTokenizerBase:
+    """Its tokenizer, with a token to pad by.
+
+    Raises:
+        DataError: if transformers cannot load it.
+    """
+    from transformers import AutoTokenizer
+
+    try:
+        tokenizer = AutoTokenizer.from_pretrained(base.place, **base.loading)
+    except (OSError, ValueError, KeyError) as error:
+        raise base.unreadable(error) from None
+    if tokenizer.eos_token is None:
+        raise base.unreadable(ValueError("its tokenizer has no token for the end of a text"))
+    if tokenizer.pad_token is None:
+        tokenizer.pad_token = tokenizer.eos_token
+    return tokenizer
+
+
+def load_base(base: BaseModel, device: str, bits: int = 16) -> PreTrainedModel:
+    """Its weights on a device; an adapter's are merged into them.
+
+    Args:
+        base: which.
+        device: `cpu`, whole; or `cuda`.
+        bits: of a weight on a GPU: 16, or 8 or 4 by bitsandbytes.
+
+    Raises:
+        UsageError: if bitsandbytes is needed and not installed.
+        DataError: if transformers cannot load it.
+    """
+    import torch
+    from peft import PeftModel
+    from transformers import AutoModelForCausalLM, BitsAndBytesConfig
+
+    few, own = device == "cuda" and bits < 16, {}
+    if few:
+        if find_spec("bitsandbytes") is None:
+            raise UsageError(
+                f"{bits} bits need bitsandbytes, which is not installed",
+                where="recipe, bits",
+                fix="Install it with: python -m pip install bitsandbytes, or set bits = 16.",
+                code="missing-extra",
+            )
+        kind = {"load_in_8bit": True} if bits == 8 else {"load_in_4bit": True, "bnb_4bit_compute_dtype": torch.bfloat16}
+        own = {"quantization_config": BitsAndBytesConfig(**kind), "device_map": {"": 0}}
+    whole = base.adapted
+    try:
+        model = AutoModelForCausalLM.from_pretrained(
+            str(whole or base.place), dtype=torch.bfloat16 if device == "cuda" else torch.float32, **base.loading, **own
+        )
+        if whole is not None:
+            model = PeftModel.from_pretrained(model, base.place, local_files_only=True).merge_and_unload()
+    except (OSError, ValueError, KeyError) as error:
+        raise base.unreadable(error) from None
+    return model if few else model.to(device)

@@ -1,0 +1,221 @@
+"""Training reward models: responses with labels, divided and measured, and heads on frozen vectors (scikit-learn).
+
+A head is a logistic regression on frozen vectors and hashed words. It takes seconds once vectors are made, and the same
+seed gives the same bytes. Vectors are kept in blocks on disk, so that an encoding that is interrupted goes on and no
+text is read twice. Whole encoders are in `training.reward_encoders`; what applies either is `hellofresh.rewards`.
+"""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from importlib.metadata import version
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hellofresh.core.errors import DataError
+from hellofresh.core.files import atomic_path, canonical_json, sha256_text
+from hellofresh.evidence.retrieval.base import missing_extra
+from hellofresh.evidence.retrieval.encoders import Encoder
+from hellofresh.rewards.base import Beside, LabelledResponse, RewardCard, RewardData, RewardMeasure, write_card
+from hellofresh.rewards.heads import WORD_COLUMNS, RewardWeights, chances, pair_features, write_weights
+from hellofresh.stats import cluster_tables, compare, metric_interval
+from hellofresh.stats.metrics import accuracy, balanced_accuracy, class_f1, class_precision, class_recall
+from training.recipe import RewardRecipe
+
+FloatArray = NDArray[np.float64]
+_METRICS = (balanced_accuracy(2), accuracy(2), class_f1(2), class_precision(2), class_recall(2))
+_BLOCK = 128
+_STRENGTHS = tuple(float(f"1e{power}") for power in range(-6, 2))
+"""Inverse strengths of the penalty on weights that are tried."""
+
+
+@dataclass(frozen=True, slots=True)
+class RewardTraining:
+    """What to train, and on what.
+
+    Attributes:
+        criterion: what the model is to score.
+        beside: what it reads beside the response.
+        examples: responses with labels.
+        data: the files that they are from.
+        recipe: how.
+    """
+
+    criterion: str
+    beside: Beside
+    examples: Sequence[LabelledResponse]
+    data: tuple[RewardData, ...]
+    recipe: RewardRecipe
+
+    def pair(self, item: LabelledResponse) -> tuple[str, str]:
+        """The text that is read beside a response, and the response."""
+        return "\n".join(item.case.beside(self.beside)), item.case.response
+
+    def card(self, parts: Mapping[str, Sequence[LabelledResponse]], **more: object) -> RewardCard:
+        """The card without its measures; `more` is what differs between heads and encoders."""
+        rows = {name: len(part) for name, part in parts.items()}
+        known = {"criterion": self.criterion, "beside": self.beside, "data": self.data, "rows": rows, "measures": ()}
+        return RewardCard.model_validate({**known, "training": self.recipe.model_dump(), **more})
+
+    def measured(
+        self, card: RewardCard, parts: Mapping[str, Sequence[LabelledResponse]], chances: FloatArray, folder: Path
+    ) -> RewardCard:
+        """The card with the measures of the test part, written to a folder."""
+        usual = int(labels_of(parts["train"]).mean() > 0.5)
+        card = card.model_copy(update={"measures": measure(parts["test"], chances, usual)})
+        write_card(folder, card)
+        return card
+
+
+@dataclass(frozen=True, slots=True)
+class TrainedReward:
+    """The outcome of a training.
+
+    Attributes:
+        folder: with the model.
+        card: as it was written.
+        losses: on the responses for selection, of the untrained model and of each candidate or epoch.
+    """
+
+    folder: Path
+    card: RewardCard
+    losses: tuple[float, ...]
+
+
+def labels_of(examples: Sequence[LabelledResponse]) -> NDArray[np.int64]:
+    """Their labels, shape (n,)."""
+    return np.array([example.label for example in examples], dtype=np.int64)
+
+
+def divide(examples: Sequence[LabelledResponse], recipe: RewardRecipe) -> dict[str, list[LabelledResponse]]:
+    """Divide by group into train, selection and test, each with its share of either class.
+
+    Groups come in an order by the seed, the largest first; each goes where most of its classes is still missing.
+
+    Raises:
+        DataError: if a part would lack a class.
+    """
+    shares = {"train": 1 - recipe.selection - recipe.test, "selection": recipe.selection, "test": recipe.test}
+    counts: dict[str, FloatArray] = {}
+    for example in examples:
+        counts.setdefault(example.group, np.zeros(2))[example.label] += 1
+    total = sum(counts.values(), np.zeros(2))
+    missing = {name: share * total / np.maximum(total, 1) for name, share in shares.items()}
+    place: dict[str, str] = {}
+    for group in sorted(counts, key=lambda name: (-counts[name].sum(), sha256_text(f"{recipe.seed}:{name}"))):
+        wanted = counts[group] / np.maximum(total, 1)
+        place[group] = max(shares, key=lambda name: float(missing[name] @ wanted))
+        missing[place[group]] -= wanted
+    found = {name: [item for item in examples if place[item.group] == name] for name in shares}
+    if any({item.label for item in part} != {0, 1} for part in found.values()):
+        raise DataError(
+            f"{len(examples)} responses in {len(counts)} groups cannot be divided",
+            where="training",
+            expected="both labels in at least three groups each",
+            code="too-few-responses",
+        )
+    return found
+
+
+def measure(test: Sequence[LabelledResponse], chances: FloatArray, usual: int) -> tuple[RewardMeasure, ...]:
+    """Every metric with its interval by groups, and paired against always choosing one class.
+
+    Args:
+        test: responses that nothing was learnt from.
+        chances: the model's probabilities of class 1, shape (n,).
+        usual: the more frequent class of the training part.
+    """
+    labels = labels_of(test).astype(np.int8)
+    said = (chances > 0.5).astype(np.int8)
+    _, groups = np.unique([example.group for example in test], return_inverse=True)
+    found = []
+    for metric in _METRICS:
+        own = cluster_tables(metric.statistics(labels, said), groups)
+        other = cluster_tables(metric.statistics(labels, np.full_like(labels, usual)), groups)
+        interval, against = metric_interval(own, metric), compare(own, other, metric)
+        found.append(
+            RewardMeasure(
+                metric=metric.name, value=against.first, low=interval.low, high=interval.high, usual=against.second,
+                difference=against.difference, difference_low=against.interval.low,
+                difference_high=against.interval.high,
+            )
+        )  # fmt: skip
+    return tuple(found)
+
+
+def balanced_log_loss(logits: FloatArray, labels: NDArray[np.int64]) -> float:
+    """The cross-entropy of n two-class logits, in which both classes count alike."""
+    losses = np.logaddexp(0.0, np.where(labels == 1, -logits, logits))
+    return float(np.mean([losses[labels == label].mean() for label in (0, 1)]))
+
+
+def train_head(
+    training: RewardTraining, encoder: Encoder, folder: Path, *, vectors: Path, line: Callable[[str], None]
+) -> TrainedReward:
+    """Train a head with each strength and write the best by the responses for selection, with its card.
+
+    Args:
+        training: what to train.
+        encoder: makes the vectors that the head reads.
+        folder: gets the model.
+        vectors: folder where vectors of texts are kept.
+        line: called with the progress.
+
+    Raises:
+        UsageError: if scikit-learn is not installed.
+        DataError: if there are too few responses.
+    """
+    try:
+        from sklearn.linear_model import LogisticRegression
+    except ImportError:
+        raise missing_extra("training a head", "scikit-learn", "baselines") from None
+    parts, paired = divide(training.examples, training.recipe), training.beside is not Beside.NOTHING
+    texts = [text for item in training.examples for text in training.pair(item)]
+    read = stored_vectors(encoder, texts, vectors, line)
+
+    def features(part: Sequence[LabelledResponse]) -> FloatArray:
+        pairs = [training.pair(item) for item in part]
+        return np.stack(
+            [pair_features((text, read[text]) if paired else None, (said, read[said])) for text, said in pairs]
+        )
+
+    raw, chosen = features(parts["train"]), features(parts["selection"])
+    middle, spread = raw.mean(axis=0), raw.std(axis=0) + 1e-6
+    middle[-WORD_COLUMNS:], spread[-WORD_COLUMNS:] = 0.0, 1.0 / max(training.recipe.words, 1e-6)
+    candidates = [RewardWeights(middle, spread, np.zeros(raw.shape[1]), 0.0)]
+    for strength in _STRENGTHS:
+        model = LogisticRegression(C=strength, class_weight="balanced", max_iter=1000, tol=1e-6)
+        model.fit((raw - middle) / spread, labels_of(parts["train"]))
+        candidates.append(RewardWeights(middle, spread, model.coef_[0], float(model.intercept_[0])))
+        line(f"fitted with {len(candidates) - 1} of {len(_STRENGTHS)} strengths")
+    losses = tuple(balanced_log_loss(one.logits(chosen), labels_of(parts["selection"])) for one in candidates)
+    kept = int(np.argmin(losses))
+    card = training.card(
+        parts, form="head", encoder=dict(encoder.parameters), epoch=kept,
+        sha256=write_weights(folder, candidates[kept]),
+        versions={"python": platform.python_version(), **{name: version(name) for name in ("numpy", "scikit-learn")}},
+    )  # fmt: skip
+    found = chances(candidates[kept].logits(features(parts["test"])))
+    return TrainedReward(folder, training.measured(card, parts, found, folder), losses)
+
+
+def stored_vectors(
+    encoder: Encoder, texts: Sequence[str], folder: Path, line: Callable[[str], None]
+) -> dict[str, FloatArray]:
+    """The vector of each text, by text; `folder` holds blocks of them, named by the hash of encoder and texts."""
+    unique = sorted(set(texts))
+    found: dict[str, FloatArray] = {}
+    for start in range(0, len(unique), _BLOCK):
+        block = unique[start : start + _BLOCK]
+        path = folder / f"{sha256_text(canonical_json([dict(encoder.parameters), block]))[:32]}.npy"
+        if not path.is_file():
+            vectors = encoder.passages(block)
+            with atomic_path(path) as temporary, temporary.open("wb") as file:
+                np.save(file, vectors)
+        found |= dict(zip(block, np.load(path, allow_pickle=False).astype(np.float64), strict=True))
+        line(f"vectors of {len(found):,} of {len(unique):,} texts")
+    return found

@@ -1,0 +1,187 @@
+"""A training by one of the libraries' trainers: its log, the watch over it, and checkpoints that survive a kill.
+
+Samples come in an order that follows from the seed alone, and a checkpoint counts once it is sealed, so that a training
+that was killed goes on to the same log and, on the same machine with the same libraries, the same bytes.
+"""
+
+from __future__ import annotations
+
+import math
+import shutil
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from transformers import PrinterCallback, Trainer, TrainerCallback, TrainerControl, TrainerState, TrainingArguments
+from transformers import set_seed as set_every_seed
+
+from hellofresh.core.errors import DataError
+from hellofresh.core.files import canonical_json, read_json, remove_file, sha256_text, write_bytes, write_json
+from training.log import LogRow, known_values, row_of, write_log
+from training.recipe import Recipe, RewardRecipe, TuningRecipe
+
+SAVE_EVERY = 50
+_SEAL = "complete"
+"""A file in a checkpoint that is written after all others: without it, the checkpoint may be a half one."""
+OnRow = Callable[[LogRow, int], None]
+"""Called with each row of the log, and the number of steps in all."""
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """What decides a training, and where it goes.
+
+    Attributes:
+        method: such as `sft`.
+        recipe: how.
+        decided_by: all else that decides the outcome on one machine with one set of libraries.
+        device: `cpu` or `cuda`.
+        folder: gets all that comes out.
+        on_row: called with each row of the log.
+    """
+
+    method: str
+    recipe: Recipe | RewardRecipe | TuningRecipe
+    decided_by: Mapping[str, object]
+    device: str
+    folder: Path
+    on_row: OnRow = lambda row, steps: None
+
+    @property
+    def identity(self) -> dict[str, object]:
+        """All that decides the outcome."""
+        return {"method": self.method, "recipe": self.recipe.model_dump(), **self.decided_by}
+
+    @property
+    def key(self) -> str:
+        """A hash of it."""
+        return sha256_text(canonical_json(self.identity))
+
+    @property
+    def checkpoints(self) -> Path:
+        """Where its state is kept while it goes on."""
+        return self.folder / "checkpoints"
+
+    def is_finished(self, card: Path) -> bool:
+        """Whether an earlier call has written its card; else what another training left here is removed."""
+        path = self.folder / "tuning.json"
+        try:
+            known = read_json(path).get("key")
+        except DataError:
+            known = None
+        if known == self.key:
+            return card.is_file()
+        remove_file(card)
+        shutil.rmtree(self.checkpoints, ignore_errors=True)
+        write_json(path, {"key": self.key, **self.identity})
+        return False
+
+    def arguments(self, steps: int, *, measured_every: int = 0, save_every: int = 0) -> dict[str, object]:
+        """Settings that every trainer takes.
+
+        Args:
+            steps: in all.
+            measured_every: steps after which held-out samples are measured; 0 for never.
+            save_every: steps between two checkpoints; 0 for `SAVE_EVERY`.
+        """
+        recipe, gpu = self.recipe, self.device == "cuda"
+        share = isinstance(recipe, TuningRecipe)
+        return {
+            "output_dir": str(self.checkpoints), "max_steps": steps, "logging_steps": 1,
+            "per_device_train_batch_size": recipe.batch, "per_device_eval_batch_size": recipe.batch,
+            "learning_rate": recipe.rate, "weight_decay": recipe.decay,
+            "warmup_steps": math.ceil(recipe.warm_up * steps) if share else min(int(recipe.warm_up), steps),
+            "lr_scheduler_type": "linear" if share else "cosine",
+            "eval_strategy": "steps" if measured_every else "no", "eval_steps": measured_every or None,
+            "save_strategy": "steps", "save_steps": save_every or SAVE_EVERY, "save_total_limit": 2,
+            "seed": recipe.seed, "data_seed": recipe.seed, "report_to": "none", "disable_tqdm": True,
+            "use_cpu": not gpu, "bf16": gpu, "dataloader_pin_memory": gpu,
+        }  # fmt: skip
+
+    def train(self, trainer: Trainer, *, best: str = "", kl_bound: float = math.inf) -> Watcher:
+        """Train, or go on with it.
+
+        Args:
+            trainer: with the settings above.
+            best: the column of the log, `held_out_loss` or `ndcg`, whose best model is kept in `model/`; or empty.
+            kl_bound: nats a response above which the training is stopped.
+        """
+        last = self._checkpoint()
+        measured = trainer.args.eval_strategy != "no"
+        trainer.args.eval_on_start = measured and last is None
+        watcher = Watcher(self, trainer, best, kl_bound)
+        trainer.remove_callback(PrinterCallback)
+        trainer.add_callback(watcher)
+        set_every_seed(self.recipe.seed)
+        trainer.train(resume_from_checkpoint=str(last) if last else None)
+        column = best or "held_out_loss"
+        if measured and known_values(watcher.rows, column)[-1][0] != trainer.state.global_step:
+            trainer.evaluate()
+        return watcher
+
+    def _checkpoint(self) -> Path | None:
+        """The newest whole checkpoint; half ones are removed."""
+        whole = []
+        for folder in self.checkpoints.glob("checkpoint-*"):
+            if (folder / _SEAL).is_file():
+                whole.append(folder)
+            else:
+                shutil.rmtree(folder)
+        return max(whole, key=lambda folder: int(folder.name.rpartition("-")[2]), default=None)
+
+
+class Watcher(TrainerCallback):  # type: ignore[misc]  # the library is not type-checked
+    """Keeps the log and the best model, seals checkpoints, and stops a policy that diverges too far.
+
+    Attributes:
+        rows: of the log.
+        stopped: why the training was stopped; empty if it was not.
+    """
+
+    def __init__(self, run: Run, trainer: Trainer, best: str, kl_bound: float) -> None:
+        self._run, self._trainer, self._best, self._kl_bound = run, trainer, best, kl_bound
+        self.rows: list[LogRow] = []
+        self.stopped = ""
+
+    def on_train_begin(
+        self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **more: object
+    ) -> None:
+        """Take up the rows of the checkpoint that the training goes on from."""
+        known = [row_of(int(logs["step"]), logs) for logs in state.log_history]
+        self.rows = [row for row in known if row is not None]
+        write_log(self._run.folder / "log.jsonl", self.rows)
+
+    def on_log(
+        self,
+        args: TrainingArguments,
+        state: TrainerState,
+        control: TrainerControl,
+        logs: Mapping[str, object] | None = None,
+        **more: object,
+    ) -> None:
+        """Add a row, and stop where the policy has gone too far."""
+        row = row_of(state.global_step, logs or {})
+        if row is None:
+            return
+        self.rows.append(row)
+        write_log(self._run.folder / "log.jsonl", self.rows)
+        self._run.on_row(row, state.max_steps)
+        if row.kl is not None and row.kl > self._kl_bound:
+            self.stopped = f"stopped at step {row.step}: KL of {row.kl:.2f} nats a response, above {self._kl_bound:g}"
+            control.should_training_stop = True
+
+    def on_evaluate(
+        self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **more: object
+    ) -> None:
+        """Keep the model if it is better than all before."""
+        if not self._best:
+            return
+        sign = -1 if self._best == "held_out_loss" else 1
+        *before, last = [sign * value for _, value in known_values(self.rows, self._best)]
+        if last > max(before, default=-math.inf):
+            # The library's own card would quote texts of the training data.
+            self._trainer.model.save_pretrained(str(self._run.folder / "model"), create_model_card=False)
+
+    def on_save(self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **more: object) -> None:
+        """Seal the checkpoint."""
+        write_bytes(self._run.checkpoints / f"checkpoint-{state.global_step}" / _SEAL, b"")

@@ -1,0 +1,364 @@
+"""Tuning a language model that responds to claims, from its data to its card, by trainers of trl and `training.ppo`.
+
+`sft` learns the responses that people wrote. `dpo` draws several of the model's own responses to each claim once, kept
+in `pairs-KEY.jsonl`, and prefers the best by the reward to the worst. `rloo`, `grpo` and `ppo` draw as they go. RLOO
+weighs each response by its reward less the mean of the others', with the reward of equation 3: the divergence of a
+whole response from the model to begin with is taken off. GRPO divides by their spread as well and adds each token's
+divergence to the loss.
+
+The folder gets `log.jsonl` while it goes on, and at the end `model/` (whole, adapter merged in), `adapter/` where the
+model to begin with was whole, `card.json`, `card.md` and `curves.svg`. The state is kept in `checkpoints/`, from which
+a tuning that was killed goes on to the same curve; they are removed when it is done.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import platform
+import shutil
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from functools import lru_cache
+from importlib import import_module
+from pathlib import Path
+
+import torch
+from datasets import Dataset
+from peft import LoraConfig, PeftModel, get_peft_model, prepare_model_for_kbit_training
+from transformers import PreTrainedModel, PreTrainedTokenizerBase, Trainer, TrainingArguments
+from trl import DPOConfig, DPOTrainer, GRPOConfig, GRPOTrainer, RLOOConfig, RLOOTrainer, SFTConfig, SFTTrainer
+
+from hellofresh.core.errors import DataError, UsageError
+from hellofresh.core.files import read_models, sha256_file, sha256_text, write_jsonl
+from hellofresh.models.local.folders import rendered
+from hellofresh.results.figures.image import need_converter
+from hellofresh.rewards.base import RewardCase, RewardModel
+from hellofresh.runs.prompts import PromptSet, load_prompt_set
+from hellofresh.runs.regimes._outside import cut_words
+from hellofresh.runs.regimes.evidence_response import response_question
+from training.card import TuningCard, read_card, write_card
+from training.data import Exchange, in_training_order, read_exchanges, split_exchanges
+from training.libraries import BaseModel, library_versions, load_base, load_tokenizer
+from training.log import draw_curves, is_over_optimised, trend_of
+from training.ppo import PpoTrainer
+from training.recipe import PpoRecipe, PreferenceRecipe, RewardedRecipe, SftRecipe, TuningRecipe
+from training.run import Run
+from training.tuning_rewards import TuningRewards
+
+_MIB = 1 << 20
+_TRENDS = ("reward", "judge", "kl", "length", "entropy")
+
+
+@lru_cache(maxsize=1)
+def prompt_set() -> PromptSet:
+    """The wordings of the regime evidence-response, which a model is shown here as where it is used."""
+    return load_prompt_set("claim-responses", "evidence-response")
+
+
+@dataclass(frozen=True)
+class Tuning:
+    """A tuning under way.
+
+    Attributes:
+        base: the model to begin with.
+        data: the file of exchanges.
+        run: how, and where to.
+        rewards: of the model's own responses; None where it learns written ones.
+        tokenizer: the model's.
+    """
+
+    base: BaseModel
+    data: Path
+    run: Run
+    rewards: TuningRewards | None
+    tokenizer: PreTrainedTokenizerBase
+
+    @property
+    def recipe(self) -> TuningRecipe:
+        """How."""
+        assert isinstance(self.run.recipe, TuningRecipe)
+        return self.run.recipe
+
+    def shown_evidence(self, exchange: Exchange) -> tuple[str, ...]:
+        """The first texts of the evidence, cut to the recipe's number of words."""
+        recipe = self.recipe
+        return tuple(cut_words(text, recipe.evidence_words).text for text in exchange.evidence[: recipe.evidence])
+
+    def prompt(self, exchange: Exchange) -> str:
+        """The text that the model goes on from, by the first wording; empty if it is too long."""
+        texts, slots = self.shown_evidence(exchange), {"claim": exchange.claim}
+        message = response_question(prompt_set(), prompt_set().prompts[0], slots, texts, words=self.recipe.words)
+        prompt = rendered(self.tokenizer, [message])
+        return prompt if self.tokens(prompt) <= self.recipe.prompt_tokens else ""
+
+    def tokens(self, text: str) -> int:
+        """Tokens of a rendered text."""
+        return len(self.tokenizer(text, add_special_tokens=False)["input_ids"])
+
+    def load(self) -> PreTrainedModel:
+        """The weights to begin with."""
+        return load_base(self.base, self.run.device, self.recipe.stored_bits)
+
+    def lora(self) -> LoraConfig:
+        """The low-rank matrices of the recipe."""
+        recipe = self.recipe
+        return LoraConfig(
+            r=recipe.rank, lora_alpha=recipe.alpha, lora_dropout=recipe.dropout, target_modules=list(recipe.modules),
+            task_type="CAUSAL_LM", bias="none",
+        )  # fmt: skip
+
+    def steps(self, samples: int) -> int:
+        """Steps in all: whole epochs of so many samples, or fewer where the recipe says so.
+
+        Raises:
+            DataError: if there is not enough for one step.
+        """
+        recipe = self.recipe
+        if not samples:
+            raise DataError(
+                "nothing is left to learn from, or to measure with",
+                where="training data",
+                fix="Raise prompt_tokens or response_tokens in the recipe, or bring more claims.",
+                code="no-exchanges",
+            )
+        steps = math.ceil(samples * recipe.epochs / (recipe.batch * recipe.accumulation))
+        return min(steps, recipe.steps) if recipe.steps else steps
+
+    def arguments(self, steps: int, **more: int) -> dict[str, object]:
+        """Settings that every trainer of a language model takes."""
+        return {
+            **self.run.arguments(steps, **{"save_every": self.recipe.save_every, **more}),
+            "gradient_accumulation_steps": self.recipe.accumulation,
+            "activation_checkpointing": self.run.device == "cuda",
+        }  # fmt: skip
+
+
+def tune(run: Run, base: BaseModel, data: Path, rewards: TuningRewards | None) -> TuningCard:
+    """Tune, or go on with it; a finished tuning's card is read.
+
+    Args:
+        run: the method `sft`, `rloo`, `grpo`, `ppo` or `dpo`, its recipe, and where to.
+        base: the model to begin with.
+        data: the file of exchanges.
+        rewards: of the model's own responses; None for `sft`.
+
+    Raises:
+        DataError: if the data are malformed, or too little is left to learn from.
+        UsageError: if the recipe asks for what is not here.
+    """
+    recipe, folder = run.recipe, run.folder
+    files = {"model_sha256": base.sha256, "data_sha256": sha256_file(data), "prompt_sha256": prompt_set().sha256}
+    identity = dict(rewards.identity) if rewards else {}
+    run = replace(run, decided_by={**files, "rewards": identity})
+    if run.is_finished(folder / "card.json"):
+        return read_card(folder)
+    began, exchanges = time.monotonic(), read_exchanges(data, responses=rewards is None)
+    tuning = Tuning(base, data, run, rewards, load_tokenizer(base))
+    torch.manual_seed(recipe.seed)  # low-rank matrices start from drawn numbers
+    if isinstance(recipe, SftRecipe):
+        trainer, learnt, held_out = _supervised(tuning, recipe, exchanges)
+    elif isinstance(recipe, PreferenceRecipe):
+        trainer, learnt, held_out = _by_preferences(tuning, recipe, exchanges)
+    else:
+        assert isinstance(recipe, RewardedRecipe), recipe
+        trainer, learnt, held_out = _by_rewards(tuning, recipe, exchanges)
+    watcher = run.train(trainer, kl_bound=getattr(recipe, "kl_bound", math.inf))
+    flags = [watcher.stopped] if watcher.stopped else []
+    if is_over_optimised(watcher.rows):
+        flags.append("the reward rises while the untrained judge falls: read responses before using this model")
+    parameters = sum(one.numel() for one in trainer.model.parameters() if one.requires_grad)
+    _write_model(tuning, trainer)
+    card = TuningCard(
+        method=run.method, model=base.name, data=data.name, model_sha256=base.sha256,
+        data_sha256=files["data_sha256"], prompt_sha256=prompt_set().sha256, learnt_from=learnt, held_out=held_out,
+        left_out=len(exchanges) - learnt - held_out, recipe=recipe.model_dump(), rewards=identity,
+        versions=library_versions(), device=_device(run.device, recipe), parameters=parameters,
+        steps=int(trainer.state.global_step), seconds=time.monotonic() - began, peak_mib=_peak_mib(run.device),
+        flags=flags, log=list(watcher.rows),
+        trends={name: trend for name in _TRENDS if (trend := trend_of(watcher.rows, name)) is not None},
+    )  # fmt: skip
+    try:
+        need_converter()
+        draw_curves(folder / "curves.svg", watcher.rows)
+    except UsageError:
+        pass  # the log has the numbers
+    write_card(folder, card)
+    shutil.rmtree(run.checkpoints, ignore_errors=True)
+    return card
+
+
+def _supervised(tuning: Tuning, recipe: SftRecipe, exchanges: Sequence[Exchange]) -> tuple[Trainer, int, int]:
+    end = str(tuning.tokenizer.eos_token)
+
+    def rows(part: Sequence[Exchange]) -> list[dict[str, str]]:
+        """Prompts and responses of those that are short enough."""
+        found = [{"prompt": tuning.prompt(one), "completion": one.response.strip() + end} for one in part]
+        return [row for row in found if row["prompt"] and tuning.tokens(row["completion"]) <= recipe.response_tokens]
+
+    learnt, held_out = map(rows, split_exchanges(exchanges, recipe.held_out, recipe.seed))
+    steps = tuning.steps(len(learnt) if held_out else 0)
+    in_epoch = max(1, len(learnt) // (recipe.batch * recipe.accumulation))
+    arguments = SFTConfig(
+        **tuning.arguments(steps, measured_every=in_epoch), train_sampling_strategy="sequential",
+        completion_only_loss=True, max_length=None,
+    )  # fmt: skip
+    order = in_training_order(learnt, recipe.epochs, recipe.seed)
+    trainer = SFTTrainer(
+        tuning.load(), arguments, train_dataset=Dataset.from_list(order),
+        eval_dataset=Dataset.from_list(held_out), processing_class=tuning.tokenizer, peft_config=tuning.lora(),
+    )  # fmt: skip
+    return trainer, len(learnt), len(held_out)
+
+
+def _by_rewards(tuning: Tuning, recipe: RewardedRecipe, exchanges: Sequence[Exchange]) -> tuple[Trainer, int, int]:
+    assert tuning.rewards is not None
+    rows = [
+        {"prompt": prompt, "claim": one.claim, "evidence": list(tuning.shown_evidence(one))}
+        for one in exchanges
+        if (prompt := tuning.prompt(one))
+    ]
+    scores = [_called("reward", tuning.rewards.reward), _called("judge", tuning.rewards.judge)]
+    if isinstance(recipe, PpoRecipe):
+        updates = recipe.updates
+        steps = math.ceil(tuning.steps(len(rows) * recipe.responses * updates) / updates) * updates
+    else:
+        updates, steps = 1, tuning.steps(len(rows) * recipe.responses)
+    needed = steps // updates * (recipe.batch * recipe.accumulation // recipe.responses)
+    order = in_training_order(rows, math.ceil(needed / len(rows)), recipe.seed)[:needed]
+    if isinstance(recipe, PpoRecipe):
+        save_every = math.ceil(recipe.save_every / updates) * updates
+        settings = TrainingArguments(
+            **tuning.arguments(steps, save_every=save_every), remove_unused_columns=False,
+            train_sampling_strategy="sequential",
+        )  # fmt: skip
+        model = tuning.load()
+        if getattr(model, "is_quantized", False):
+            model = prepare_model_for_kbit_training(model)
+        prompts = [row for row in order for _ in range(recipe.responses)]
+        trainer = PpoTrainer(
+            get_peft_model(model, tuning.lora()), settings, prompts,
+            recipe=recipe, tokenizer=tuning.tokenizer, scores=scores,
+        )  # fmt: skip
+        return trainer, len(rows), 0
+    config, kind = (GRPOConfig, GRPOTrainer) if tuning.run.method == "grpo" else (RLOOConfig, RLOOTrainer)
+    arguments = config(
+        **tuning.arguments(steps), num_generations=recipe.responses, beta=recipe.kl, epsilon=recipe.clip,
+        temperature=recipe.temperature, max_completion_length=recipe.response_tokens, shuffle_dataset=False,
+        reward_weights=[1.0, 0.0], disable_dropout=True,
+    )  # fmt: skip
+    trainer = kind(
+        tuning.load(), scores, args=arguments, train_dataset=Dataset.from_list(order),
+        processing_class=tuning.tokenizer, peft_config=tuning.lora(),
+    )  # fmt: skip
+    return trainer, len(rows), 0
+
+
+def _called(name: str, model: RewardModel) -> Callable[..., list[float]]:
+    """A reward model as trl calls one, by a name that its log then has."""
+
+    def score(completions: list[str], claim: list[str], evidence: list[list[str]], **_: object) -> list[float]:
+        parts = zip(claim, evidence, completions, strict=True)
+        found: list[float] = model.score([RewardCase(one, tuple(texts), said) for one, texts, said in parts]).tolist()
+        return found
+
+    score.__name__ = name
+    return score
+
+
+@dataclass(frozen=True, slots=True)
+class PreferencePair:
+    """The best and the worst response to a claim.
+
+    Attributes:
+        id: of the exchange.
+        prompt: what the model was shown.
+        chosen, rejected: the responses.
+        better_by: the difference of their rewards.
+    """
+
+    id: str
+    prompt: str
+    chosen: str
+    rejected: str
+    better_by: float
+
+
+def _by_preferences(
+    tuning: Tuning, recipe: PreferenceRecipe, exchanges: Sequence[Exchange]
+) -> tuple[Trainer, int, int]:
+    model, path = tuning.load(), tuning.run.folder / f"pairs-{tuning.run.key[:12]}.jsonl"
+    if not path.is_file():
+        write_jsonl(path, (asdict(pair) for pair in _drawn(tuning, recipe, exchanges, model)))
+    pairs, end = {pair.id: pair for pair in read_models(path, PreferencePair)}, str(tuning.tokenizer.eos_token)
+
+    def rows(part: Sequence[Exchange]) -> list[Mapping[str, str]]:
+        found = [pairs[one.id] for one in part if one.id in pairs]
+        return [{"prompt": one.prompt, "chosen": one.chosen + end, "rejected": one.rejected + end} for one in found]
+
+    learnt, held_out = map(rows, split_exchanges(exchanges, recipe.held_out, recipe.seed))
+    steps = tuning.steps(len(learnt) if held_out else 0)
+    arguments = DPOConfig(
+        **tuning.arguments(steps, measured_every=steps),
+        beta=recipe.kl,
+        train_sampling_strategy="sequential",
+        max_length=None,
+    )
+    trainer = DPOTrainer(
+        model, args=arguments, train_dataset=Dataset.from_list(in_training_order(learnt, recipe.epochs, recipe.seed)),
+        eval_dataset=Dataset.from_list(held_out), processing_class=tuning.tokenizer, peft_config=tuning.lora(),
+    )  # fmt: skip
+    return trainer, len(learnt), len(held_out)
+
+
+def _drawn(
+    tuning: Tuning, recipe: PreferenceRecipe, exchanges: Sequence[Exchange], model: PreTrainedModel
+) -> Iterator[PreferencePair]:
+    """Pairs of those exchanges that are short enough and whose best response is better than the worst."""
+    assert tuning.rewards is not None
+    for one in exchanges:
+        if not (prompt := tuning.prompt(one)):
+            continue
+        torch.manual_seed(int(sha256_text(f"{recipe.seed}:{one.id}")[:8], 16))
+        asked = tuning.tokenizer(prompt, return_tensors="pt", add_special_tokens=False).to(model.device)
+        with torch.no_grad():
+            rows = model.eval().generate(
+                **asked, do_sample=True, temperature=recipe.temperature, top_k=0,
+                num_return_sequences=recipe.responses, max_new_tokens=recipe.response_tokens,
+                pad_token_id=tuning.tokenizer.pad_token_id,
+            )[:, asked["input_ids"].shape[1] :]  # fmt: skip
+        said = tuning.tokenizer.batch_decode(rows, skip_special_tokens=True)
+        scores = tuning.rewards.reward.score([RewardCase(one.claim, tuning.shown_evidence(one), text) for text in said])
+        best, worst = int(scores.argmax()), int(scores.argmin())
+        if scores[best] > scores[worst]:
+            yield PreferencePair(one.id, prompt, said[best], said[worst], float(scores[best] - scores[worst]))
+
+
+def _write_model(tuning: Tuning, trainer: Trainer) -> None:
+    """The adapter, and the exact model to begin with, merged with it, as a folder that transformers reads."""
+    folder = tuning.run.folder
+    adapter = folder / ("adapter" if tuning.base.adapted is None else "checkpoints/last")
+    trainer.model.save_pretrained(adapter)
+    tuning.tokenizer.save_pretrained(adapter)
+    merged = PeftModel.from_pretrained(load_base(tuning.base, "cpu"), str(adapter), local_files_only=True)
+    merged.merge_and_unload().save_pretrained(folder / "model")
+    tuning.tokenizer.save_pretrained(folder / "model")
+
+
+def _device(name: str, recipe: TuningRecipe) -> str:
+    if name == "cuda":
+        return f"{torch.cuda.get_device_name(0)}, {recipe.stored_bits} bits"
+    return f"{platform.machine()} processor, {torch.get_num_threads()} of {os.cpu_count()} threads, 32 bits"
+
+
+def _peak_mib(device: str) -> int:
+    if device == "cuda":
+        return int(torch.cuda.max_memory_allocated() / _MIB)
+    try:
+        resource = import_module("resource")  # not on Windows
+    except ImportError:
+        return 0
+    peak: int = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak // (_MIB if sys.platform == "darwin" else 1024)
