@@ -80,6 +80,14 @@ _BESIDE = re.compile(
     r"(?:comments?|replies|related|recommend(?:ed|ations?)|most-read|trending|teasers?|disqus)(?:[-_]\w+)*"
 )
 """Classes and ids of what readers say, and of other stories."""
+_INLINE = frozenset(
+    """
+    a abbr b bdi bdo cite code data del dfn em font i ins kbd mark q s samp small span strong sub sup time tt u var
+    """.split()  # noqa: SIM905
+)
+"""Elements within a sentence."""
+_WRAPPED = re.compile(r"(?<=[^\n]{50})[^\S\n]*\n(?=\S)")
+"""A line break after a long line of plain text, which was wrapped at a width."""
 _MARKUP = ("<!doctype html", "<html", "<head", "<body")
 
 
@@ -132,7 +140,7 @@ def main_text(body: bytes, content_type: str, extractor: Extractor) -> MainText:
     """
     text = decode(body, content_type).replace("\0", "")
     if content_type.partition(";")[0].strip().lower() == "text/plain" and not _is_markup(text):
-        return MainText("", clean(text), text_date(text))
+        return MainText("", clean(_WRAPPED.sub(" ", text.replace("\r\n", "\n"))), text_date(text))
     # libxml2 is told the encoding, so that a wrong meta element is not believed.
     document = text.encode("utf-8", "replace")
     tree = _tree(document)
@@ -147,10 +155,11 @@ def main_text(body: bytes, content_type: str, extractor: Extractor) -> MainText:
     _drop(tree, [element for element in tree.iter(*_BESIDE_TAGS) if _is_beside(element)])
     dated = page_date(tree)
     _drop(tree, list(tree.iter(*_AROUND)))
+    from lxml import etree
+
     found = _trafilatura(tree)
     if not found:  # of very short pages
-        _drop(tree, list(tree.iter("head")))
-        found = "\n".join(map(str, tree.itertext()))
+        found = _beautifulsoup(etree.tostring(tree, encoding="utf-8"), without=("head",))
     return MainText(title, clean(found), dated)
 
 
@@ -199,12 +208,27 @@ def _trafilatura(tree: HtmlElement) -> str:
 
 
 def _beautifulsoup(document: bytes, *, without: Sequence[str]) -> str:
-    from bs4 import BeautifulSoup
+    from bs4 import BeautifulSoup, CData, NavigableString, Tag
 
     soup = BeautifulSoup(document, "lxml", from_encoding="utf-8")
     for element in soup.find_all(without) if without else ():
         element.extract()
-    return soup.get_text("\n")
+    # A line is what stands in one block: elements such as <b> and line breaks of the source end none.
+    blocks: dict[int, object] = {id(soup): soup}
+    lines: list[str] = []
+    last: object = None
+    for node in soup.descendants:
+        block = blocks[id(node.parent)]
+        if isinstance(node, Tag):
+            blocks[id(node)] = block if node.name in _INLINE else node
+            last = last if node.name in _INLINE else None
+        elif type(node) in (NavigableString, CData):
+            if block is last:
+                lines[-1] += node
+            else:
+                lines.append(node)
+            last = block
+    return "\n".join(" ".join(line.split()) for line in lines)
 
 
 _WORD = re.compile(r"\w+")
