@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Literal
+from typing import Literal, Self
+from urllib.parse import urlsplit
 
 from pydantic import Field, model_validator
 
@@ -183,6 +184,15 @@ class Settings(Strict):
     """Models of one's own, or in place of those of the catalogue."""
     web: WebSettings = WebSettings()
     site: SiteSettings = SiteSettings()
+
+    @model_validator(mode="after")
+    def _own_site_is_not_read(self) -> Self:
+        """No system reads where this project's own releases and results stand."""
+        hosts = {urlsplit(own).hostname or "" for own in (self.site.repository, self.site.issues)}
+        added = sorted({host.removeprefix("www.") for host in hosts if host} - {*self.web.excluded})
+        web = self.web.model_copy(update={"excluded": [*self.web.excluded, *added]})
+        object.__setattr__(self, "web", web)  # the type is frozen for everybody else
+        return self
 
     @classmethod
     def load(cls, path: Path | None = None) -> Settings:

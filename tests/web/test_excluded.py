@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from hellofresh.config import Settings
 from hellofresh.core.errors import ConfigError
 from hellofresh.evidence.web.excluded import ExcludedSources
 from hellofresh.tasks import get_task
@@ -99,3 +100,21 @@ def test_a_search_by_others_is_told_the_domains_of_the_task_and_of_the_settings(
     assert {"own.example", "x.com", "twitter.com"} <= set(told)
     assert not any("archive" in domain for domain in told)
     assert ExcludedSources.load(["own.example"]).told == ("own.example",)
+
+
+def test_hubs_and_the_projects_own_addresses_are_blocked_for_every_task() -> None:
+    for task in ("x-notes", "claims", "wikipedia-edits", "corrections"):
+        sources = ExcludedSources.load(groups=get_task(task).blocked_sources)
+        for url in (
+            "https://huggingface.co/datasets/a/b",
+            "https://raw.githubusercontent.com/a/b/main/c",
+            "https://www.kaggle.com/a",
+        ):
+            assert sources.reason(url)
+    for domain in ("birdwatcharchive.org", "community-notes.net", "zamantika.com", "twiscan.com"):
+        assert ExcludedSources.load(groups=get_task("x-notes").blocked_sources).reason(f"https://{domain}/")
+    site = {"repository": "https://www.forge.example/a/b", "issues": "https://bugs.example:8443/a"}
+    settings = Settings.model_validate({"site": site, "web": {"excluded": ["own.example"]}})
+    assert settings.web.excluded == ["own.example", "bugs.example", "forge.example"]
+    assert ExcludedSources.load(settings.web.excluded, groups=()).reason("https://forge.example/a/b/releases")
+    assert Settings().web.excluded == []

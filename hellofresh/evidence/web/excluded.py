@@ -29,7 +29,7 @@ _HOST_IN_TEXT = re.compile(
 )
 _MOST_DECODINGS = 4
 _CHOSEN = "excluded by the settings"
-_ANYWAY = ("archives", "proxies")
+_ANYWAY = ("archives", "proxies", "hubs")
 
 
 class _Group(Strict):
@@ -64,7 +64,7 @@ class ExcludedSources:
         Args:
             more: further domains.
             groups: names of the groups that hold a task's own answers; all groups if left out. Archives and proxies
-                show any page, and are always among them.
+                show any page, hubs hold any data set, and they are always among them.
 
         Raises:
             ConfigError: if one of `more` is not a domain.

@@ -28,13 +28,14 @@ from hellofresh.core.net.public import PublicHttp
 from hellofresh.evidence.settings import WebSettings
 from hellofresh.evidence.web._base import Found, PageStatus, SearchResult, Web, WebPage
 from hellofresh.evidence.web._workers import Extraction, ExtractionError, Once
+from hellofresh.evidence.web.dates import url_date, youngest
 from hellofresh.evidence.web.documents import Corpus, CorpusReader
 from hellofresh.evidence.web.excluded import ExcludedSources
 from hellofresh.evidence.web.fetch import FetchResult, PageFetcher
 from hellofresh.evidence.web.search import ProviderAnswer, SearchProvider, load_corpus, named_corpus, open_provider
 from hellofresh.evidence.web.search.providers import open_image_provider
 from hellofresh.evidence.web.search.services import MOST_LINKS
-from hellofresh.evidence.web.text import Extractor, url_date, youngest
+from hellofresh.evidence.web.text import Extractor
 
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS searches (

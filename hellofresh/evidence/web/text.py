@@ -1,18 +1,15 @@
-"""Texts of pages: from bytes to characters, the main text cleaned of what a reader cannot see, dates, known passages.
-
-A page is taken to be as young as the latest date that it names: in meta elements, in JSON-LD, in its address, and where
-htmldate finds one. A moment is written `2023-04-01T10:00:00Z`, a day without a time of day `2023-04-01`.
-"""
+"""Texts of pages: from bytes to characters, the main text cleaned of what a reader cannot see, known passages."""
 
 from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from datetime import UTC, date, datetime, time, timedelta
 from functools import lru_cache
 from typing import TYPE_CHECKING, Literal
+
+from hellofresh.evidence.web.dates import page_date, text_date, youngest
 
 if TYPE_CHECKING:
     from lxml.html import HtmlElement
@@ -65,93 +62,6 @@ def _named_in_meta(body: bytes) -> str | None:
     return "utf-8" if codec in ("utf-16-le", "utf-16-be") else codec
 
 
-_NAMES = frozenset({
-    "article:published_time", "article:modified_time", "article:published", "article:modified", "og:published_time",
-    "og:updated_time", "og:article:published_time", "og:article:modified_time", "datepublished", "datemodified",
-    "dateupdated", "date", "dc.date", "dc.date.issued", "dc.date.modified", "dcterms.created", "dcterms.date",
-    "dcterms.issued", "dcterms.modified", "last-modified", "lastmod", "parsely-pub-date", "pubdate", "publishdate",
-    "publish-date", "sailthru.date", "citation_publication_date", "revised", "updated_time",
-})  # fmt: skip
-_JSON_DATE = re.compile(r'"date(?:Published|Modified)"\s*:\s*"([^"]{4,40})"')
-_URL_DATE = re.compile(r"[/=_-]((?:19|20)\d\d)([/_-])(0?[1-9]|1[0-2])\2(0?[1-9]|[12]\d|3[01])(?!\d)")
-_MOST_CLAIMS = 200
-
-
-def end_of(text: str) -> datetime | None:
-    """The moment by which all that is dated so was there: of a day its end (UTC); None for what is no date."""
-    try:
-        if len(text) == 10:
-            return datetime.combine(date.fromisoformat(text), time(), UTC) + timedelta(days=1)
-        moment = datetime.fromisoformat(text)
-    except (ValueError, OverflowError):
-        return None
-    return moment.astimezone(UTC) if moment.tzinfo else None
-
-
-def youngest(claims: Iterable[str]) -> str:
-    """The latest of several dates, empty if none is one. A day says nothing beside a moment of the same day."""
-    known = {claim: end for claim in claims if (end := end_of(claim)) is not None}
-    told = {claim[:10] for claim in known if len(claim) > 10}
-    left = [claim for claim in known if len(claim) > 10 or claim not in told]
-    return max(left, key=lambda claim: (known[claim], claim), default="")
-
-
-def url_date(url: str) -> str:
-    """The day that an address names, such as `/2023/04/01/`; empty if none."""
-    found = _URL_DATE.search(url)
-    return "" if found is None else _claim(f"{found[1]}-{int(found[3]):02}-{int(found[4]):02}")
-
-
-def page_date(tree: HtmlElement) -> str:
-    """The latest date that a page names as that of its publication or change, empty where it names none."""
-    claims = [claim for text in _written(tree) if (claim := _claim(text))]
-    return youngest([*claims[:_MOST_CLAIMS], *_searched(tree)])
-
-
-def _written(tree: HtmlElement) -> Iterator[str]:
-    """What meta elements, marked times and JSON-LD say."""
-    for element in tree.iter("meta"):
-        name = element.get("property") or element.get("name") or element.get("itemprop") or element.get("http-equiv")
-        if (name or "").strip().lower() in _NAMES:
-            yield (element.get("content") or "").strip()
-    for element in tree.iter("time"):
-        if element.get("pubdate") is not None or (element.get("itemprop") or "").lower() in _NAMES:
-            yield (element.get("datetime") or "").strip()
-    for element in tree.iter("script"):
-        if "ld+json" in (element.get("type") or "").lower():
-            yield from _JSON_DATE.findall(element.text or "")
-
-
-def _claim(text: str) -> str:
-    """A date as it is written here: a moment where its time zone is known, else a day; empty if it is none."""
-    try:
-        moment = datetime.fromisoformat(text)
-    except ValueError:
-        try:
-            return date.fromisoformat(text[:10]).isoformat()
-        except ValueError:
-            return ""
-    if len(text) <= 10 or moment.tzinfo is None:
-        return moment.date().isoformat()
-    try:
-        return moment.astimezone(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
-    except OverflowError:
-        return ""
-
-
-def _searched(tree: HtmlElement) -> Iterator[str]:
-    """The days of publication and of change that htmldate finds in the markup; it guesses nothing from the text."""
-    from htmldate import find_date
-
-    for original in (True, False):
-        try:
-            found = find_date(tree, extensive_search=False, original_date=original)
-        except Exception:  # it reads whatever a page holds; one that breaks it has no such date
-            found = None
-        if found:
-            yield found
-
-
 Extractor = Literal["trafilatura", "beautifulsoup"]
 
 _INVISIBLE_CATEGORIES = frozenset({"Cc", "Cf", "Cs", "Co", "Cn"})
@@ -164,7 +74,20 @@ _DEEPEST = 200
 """Elements within elements; lxml cuts what is deeper than 256 off, so that its tree cannot be trusted there."""
 _MOST_ELEMENTS = 20_000
 """Trafilatura's time grows faster than the number of elements."""
-_AROUND = ("nav", "footer", "script", "style", "noscript", "template")
+_AROUND = ("nav", "aside", "footer", "script", "style", "noscript", "template")
+_BESIDE_TAGS = ("nav", "aside", "div", "section", "ul", "ol", "li")
+_BESIDE = re.compile(
+    r"(?:comments?|replies|related|recommend(?:ed|ations?)|most-read|trending|teasers?|disqus)(?:[-_]\w+)*"
+)
+"""Classes and ids of what readers say, and of other stories."""
+_INLINE = frozenset(
+    """
+    a abbr b bdi bdo cite code data del dfn em font i ins kbd mark q s samp small span strong sub sup time tt u var
+    """.split()  # noqa: SIM905
+)
+"""Elements within a sentence."""
+_WRAPPED = re.compile(r"(?<=[^\n]{50})[^\S\n]*\n(?=\S)")
+"""A line break after a long line of plain text, which was wrapped at a width."""
 _MARKUP = ("<!doctype html", "<html", "<head", "<body")
 
 
@@ -217,7 +140,7 @@ def main_text(body: bytes, content_type: str, extractor: Extractor) -> MainText:
     """
     text = decode(body, content_type).replace("\0", "")
     if content_type.partition(";")[0].strip().lower() == "text/plain" and not _is_markup(text):
-        return MainText("", clean(text))
+        return MainText("", clean(_WRAPPED.sub(" ", text.replace("\r\n", "\n"))), text_date(text))
     # libxml2 is told the encoding, so that a wrong meta element is not believed.
     document = text.encode("utf-8", "replace")
     tree = _tree(document)
@@ -225,13 +148,19 @@ def main_text(body: bytes, content_type: str, extractor: Extractor) -> MainText:
         return MainText("", "")
     titles = tree.xpath("string(//title)")
     title = clean(titles if isinstance(titles, str) else "").replace("\n", " ")
-    is_tame = _is_tame(tree)
-    dated = page_date(tree) if is_tame else ""
-    if extractor == "beautifulsoup":
-        return MainText(title, clean(_beautifulsoup(document)), dated)
-    found = _trafilatura(tree) if is_tame else ""
-    # Of very short and of very strange pages it finds nothing.
-    return MainText(title, clean(found or _beautifulsoup(document, without=("head", *_AROUND))), dated)
+    if extractor == "beautifulsoup" or not _is_tame(tree):
+        found = clean(_beautifulsoup(document, without=() if extractor == "beautifulsoup" else ("head", *_AROUND)))
+        return MainText(title, found, youngest([page_date(tree, is_tame=_is_tame(tree)), text_date(found)]))
+    # What is taken out is not read, and its dates are not the page's.
+    _drop(tree, [element for element in tree.iter(*_BESIDE_TAGS) if _is_beside(element)])
+    dated = page_date(tree)
+    _drop(tree, list(tree.iter(*_AROUND)))
+    from lxml import etree
+
+    found = _trafilatura(tree)
+    if not found:  # of very short pages
+        found = _beautifulsoup(etree.tostring(tree, encoding="utf-8"), without=("head",))
+    return MainText(title, clean(found), dated)
 
 
 def _is_markup(text: str) -> bool:
@@ -260,24 +189,46 @@ def _is_tame(tree: HtmlElement) -> bool:
     return True
 
 
+def _is_beside(element: HtmlElement) -> bool:
+    named = f"{element.get('class', '')} {element.get('id', '')}".lower().split()
+    return element.tag in ("nav", "aside") or any(map(_BESIDE.fullmatch, named))
+
+
+def _drop(tree: HtmlElement, elements: Sequence[HtmlElement]) -> None:
+    for element in elements:
+        if element.getparent() is not None and element is not tree:
+            element.drop_tree()
+
+
 def _trafilatura(tree: HtmlElement) -> str:
     import trafilatura
 
-    # On short pages it takes all there is, navigation among it.
-    for element in list(tree.iter(*_AROUND)):
-        if element.getparent() is not None:
-            element.drop_tree()
     # Everything else that it can do (languages, comments) costs time and is not asked for.
     return trafilatura.extract(tree, fast=True, include_comments=False) or ""
 
 
-def _beautifulsoup(document: bytes, *, without: Sequence[str] = ()) -> str:
-    from bs4 import BeautifulSoup
+def _beautifulsoup(document: bytes, *, without: Sequence[str]) -> str:
+    from bs4 import BeautifulSoup, CData, NavigableString, Tag
 
     soup = BeautifulSoup(document, "lxml", from_encoding="utf-8")
     for element in soup.find_all(without) if without else ():
         element.extract()
-    return soup.get_text("\n")
+    # A line is what stands in one block: elements such as <b> and line breaks of the source end none.
+    blocks: dict[int, object] = {id(soup): soup}
+    lines: list[str] = []
+    last: object = None
+    for node in soup.descendants:
+        block = blocks[id(node.parent)]
+        if isinstance(node, Tag):
+            blocks[id(node)] = block if node.name in _INLINE else node
+            last = last if node.name in _INLINE else None
+        elif type(node) in (NavigableString, CData):
+            if block is last:
+                lines[-1] += node
+            else:
+                lines.append(node)
+            last = block
+    return "\n".join(" ".join(line.split()) for line in lines)
 
 
 _WORD = re.compile(r"\w+")

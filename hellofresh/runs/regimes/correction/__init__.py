@@ -206,7 +206,7 @@ def _message(
 
 
 def _fact(page: PageEvidence) -> str:
-    """A page's sentences as the model reads them, after its address and date."""
+    """A page's sentences as the model reads them, after its address, which names the publisher, and its date."""
     day = "" if page.link.page is None else page.link.page.date[:10]
     quotes = [f"Against the post: {quote}" for quote in page.refuting] + [f"Context: {quote}" for quote in page.context]
     return "\n".join([f"{address(page.link.url)} ({day or 'no date'})", *quotes])
@@ -246,6 +246,7 @@ class Correction(BaseRegime):
         tools: look at pictures; None for those that the settings name.
     """
 
+    version: ClassVar[int] = 2
     gives: ClassVar[type[Output]] = Response
     roles: ClassVar[Mapping[str, str]] = {
         DESCRIBER: "describes pictures",

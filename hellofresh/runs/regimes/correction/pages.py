@@ -22,6 +22,7 @@ import numpy as np
 from hellofresh.core.errors import RunError
 from hellofresh.evidence.publishers import PRIORITIES, Priority, Publishers
 from hellofresh.evidence.retrieval.encoders import Encoder, open_encoder
+from hellofresh.evidence.sentences import whole_sentences, word_count
 from hellofresh.evidence.web import Found, PageStatus, Web, WebPage, end_of
 from hellofresh.models import Request
 from hellofresh.runs.regimes._base import Case
@@ -29,8 +30,8 @@ from hellofresh.runs.regimes._outside import (
     Visit,
     address,
     clean,
-    cut_words,
     fence,
+    host_of,
     one_line,
     read_safely,
     search_safely,
@@ -172,6 +173,12 @@ class Link(Visit):
     def url(self) -> str:
         """Where the page is, after redirects."""
         return self.result.url if self.page is None else self.page.final_url
+
+    @property
+    def origin(self) -> str:
+        """The page's publisher and date, as models read them."""
+        day = "" if self.page is None else self.page.date[:10]
+        return f"{host_of(self.url).removeprefix('www.')}, {day or 'no date'}"
 
     def event(self) -> ReadEvent:
         """What the transcript says of it."""
@@ -364,7 +371,6 @@ EXTRACTOR = "extractor"
 _TOKENS_A_WORD = 1.5
 _LABEL = re.compile(r"^\W{0,4}(REFUTES|CONTEXT|NONE)\b\W{0,4}(?=:|\s|$)[:\s]*", re.IGNORECASE)
 _AROUND = " \t\"'`*\u201c\u201d\u2018\u2019\u00ab\u00bb-"
-_SENTENCE_END = re.compile(r"[.!?\u3002\uff01\uff1f\u0964][\"')\]\u201d\u2019\u00bb]*(?:\s|$)|\n")
 _STRAIGHT = str.maketrans(
     {"\u201c": '"', "\u201d": '"', "\u2018": "'", "\u2019": "'", "\u2013": "-", "\u2014": "-", "\n": " "}
 )
@@ -433,7 +439,7 @@ async def _ask(
 ) -> PageEvidence:
     text = link.text[: settings.page_characters]
     title = "" if link.page is None else one_line(link.page.title, 200)
-    block = fence([f"{title}\n{text}"])
+    block = fence([f"{link.origin}\n{title}\n{text}"])
     message = case.step(
         "evidence",
         **shown_post(case, pictures),
@@ -452,7 +458,7 @@ async def _ask(
         return PageEvidence(link, problem="too-long")
     if is_refusal(answer):
         return PageEvidence(link)
-    return read_evidence(link, text, answer.text, settings)
+    return read_evidence(link, link.text, answer.text, settings)
 
 
 def read_evidence(link: Link, text: str, said: str, settings: CorrectionSettings) -> PageEvidence:
@@ -460,11 +466,11 @@ def read_evidence(link: Link, text: str, said: str, settings: CorrectionSettings
     kept: dict[str, dict[str, None]] = {"refutes": {}, "context": {}}
     missing = 0
     for kind, quote in _quotes(said):
-        found = _in_page(quote, text, settings.quote_least)
+        found = _in_page(quote, text, settings)
         if not found:
             missing += 1
         elif found not in kept["refutes"]:
-            plain = without_links(cut_words(found, settings.quote_most).text).text
+            plain = without_links(found).text
             kept[kind][" ".join(plain.split())] = None
     return PageEvidence(
         link,
@@ -487,15 +493,8 @@ def _quotes(said: str) -> Iterator[tuple[str, str]]:
         kind, lines = label[1].lower(), [line[label.end() :]]
 
 
-def _in_page(quote: str, page: str, least: int) -> str:
-    """The whole sentences of a page that hold a quote; empty where it does not stand there, or is too short."""
+def _in_page(quote: str, page: str, settings: CorrectionSettings) -> str:
+    """The whole sentences of a page that hold a quote; empty where it is not there, too short or too long."""
     plain, wanted = page.translate(_STRAIGHT), " ".join(quote.translate(_STRAIGHT).split())
-    if len(wanted.split()) < least:
-        return ""
-    start = plain.find(wanted)
-    if start < 0:
-        return ""
-    ends = [match.end() for match in _SENTENCE_END.finditer(page)]
-    begin = max((end for end in ends if end <= start), default=0)
-    end = min((end for end in ends if end >= start + len(wanted)), default=len(page))
-    return " ".join(page[begin:end].split())
+    start = plain.find(wanted) if word_count(wanted) >= settings.quote_least else -1
+    return "" if start < 0 else whole_sentences(page, start, start + len(wanted), settings.quote_most)
