@@ -74,11 +74,11 @@ class Case:
 
     def question(self, prompt: Prompt, **more: str) -> Message:
         """The deciding prompt, filled from the sample and from what the regime found out."""
-        return self.prompt_set.message(prompt, {**self.slots, **more})
+        return self.prompt_set.message(prompt, self.slots, **more)
 
     def step(self, name: str, **more: str) -> Message:
         """The prompt of another step, such as `query`, filled likewise."""
-        return self.prompt_set.step(name, {**self.slots, **more})
+        return self.prompt_set.step(name, self.slots, **more)
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,7 +163,7 @@ class Regime(Protocol):
 class BaseRegime:
     """What most regimes have in common: settings of a type of their own, and no need of anything but the main model."""
 
-    version: ClassVar[int] = 1
+    version: ClassVar[int] = 2
     one_prompt: ClassVar[bool] = False
     gives: ClassVar[type[Output]] = Choice
 

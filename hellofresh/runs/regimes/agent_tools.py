@@ -21,10 +21,11 @@ from pydantic import Field, ValidationError
 
 from hellofresh.core.errors import HelloFreshError, RunError, UsageError
 from hellofresh.core.files import BadJsonError, model_fault, sha256_text, strict_json
+from hellofresh.core.texts import one_line
 from hellofresh.evidence.web import Found, PageStatus, WebPage
 from hellofresh.models import Answer, Message, Request, ToolCall
 from hellofresh.runs.regimes._base import MAIN, Case, RegimeSettings
-from hellofresh.runs.regimes._outside import address, one_line, read_safely, search_safely, web_of
+from hellofresh.runs.regimes._outside import address, read_safely, search_safely, web_of
 from hellofresh.runs.regimes.endpoint.questions import Question, digest
 from hellofresh.submissions.format import Prediction
 from hellofresh.tasks import Task, get_task

@@ -53,7 +53,7 @@ class AgentRegime(BaseRegime):
         all_at_once: whether another program takes samples, in an order of its own.
     """
 
-    version: ClassVar[int] = 2
+    version: ClassVar[int] = 3
     one_prompt: ClassVar[bool] = True
     gives: ClassVar[type[Output]] = Output
 

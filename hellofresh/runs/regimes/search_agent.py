@@ -17,11 +17,12 @@ from typing import ClassVar, Literal
 from pydantic import Field
 
 from hellofresh.core.errors import RunError
+from hellofresh.core.texts import clean, fence, one_line
 from hellofresh.evidence.web import canary
 from hellofresh.models import Answer, Finish, Message, Request, Tool, ToolCall
 from hellofresh.runs.prompts import Prompt
 from hellofresh.runs.regimes._base import BaseRegime, Case, Need, Outcome, RegimeSettings
-from hellofresh.runs.regimes._outside import clean, fence, has_word, one_line, web_of
+from hellofresh.runs.regimes._outside import has_word, web_of
 from hellofresh.runs.regimes._reading import DecisionForm, is_refusal, read_certainty, read_leaning
 from hellofresh.runs.regimes._search_tools import SUMMARISER, Connector, Finding, Lookup, SearchTool, SummarisedSearch
 from hellofresh.tasks import get_task
@@ -346,7 +347,7 @@ class _Conversation:
         return DecisionForm(get_task(self.case.sample.task).classes).read(turn.text)
 
     def _text(self, step: str, **slots: str) -> str:
-        return self.case.prompt_set.step(step, slots).text
+        return self.case.prompt_set.step(step, {}, **slots).text
 
 
 async def _leaning(case: Case) -> list[Event]:
