@@ -242,7 +242,7 @@ def refuse_changes(run_id: str, before: Mapping[str, object], now: Mapping[str, 
         raise UsageError(
             f"cannot resume, because this has changed since: {'; '.join(changed)}",
             where=run_id,
-            fix="It was begun by another version of HelloFresh, whose prompts differ. What it has is still read; start a "
+            fix="It was begun by another version of HelloFresh, whose prompts differ. It is still read; start a "
             "new run: hellofresh evaluate."
             if older
             else "Undo the change, or start a new run: hellofresh evaluate.",
