@@ -19,7 +19,7 @@ from hellofresh.runs.evaluate import evaluate as _evaluate
 from hellofresh.runs.evaluation import HINTS, OPTIONS, Evaluation, given_values
 from hellofresh.runs.export import EvaluationReport
 from hellofresh.runs.plan import read_evaluation
-from hellofresh.runs.regimes import agent_regime
+from hellofresh.runs.regimes import agent_regime, usual_regime
 from hellofresh.runs.regimes.agents import Solver
 
 
@@ -89,6 +89,7 @@ def evaluate(
     if unknown := sorted(options.keys() - OPTIONS.keys()):
         raise TypeError(f"evaluate() got an unexpected keyword argument {unknown[0]!r}")
     given = {**options, "model": model, **({} if agent is None else {"regime": agent_regime(agent)})}
+    given.setdefault("regime", usual_regime(edition.task))
     named = {"edition": str(edition.edition), "task": edition.task.name}
     try:
         asked = read_evaluation(given_values(given) | named)

@@ -169,7 +169,7 @@ def _read_call(stored: Mapping[str, str] | None) -> ToolCall | None:
 
 @dataclass(frozen=True, slots=True)
 class JournalEntry:
-    """One journalled answer; `request` is JSON as from `request_text`."""
+    """One journalled answer; `request` is JSON as from `request_text`, `key` as of `JournalKey.sha256`."""
 
     sample: str
     step: str
@@ -179,6 +179,7 @@ class JournalEntry:
     latency_s: float
     request: str
     role: str = MAIN
+    key: str = ""
 
 
 class _Row(NamedTuple):
@@ -496,7 +497,7 @@ class Journal:
             }
         )
         return JournalEntry(
-            row.sample, row.step, row.prompt, row.repetition, answer, row.latency_s, row.request, row.role
+            row.sample, row.step, row.prompt, row.repetition, answer, row.latency_s, row.request, row.role, row.key
         )
 
     def drop_damaged(self) -> int:
