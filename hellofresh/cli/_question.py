@@ -121,10 +121,10 @@ def show_examples(
     for line in (report.folder / "responses.jsonl").read_text(encoding="utf-8").splitlines():
         row = json.loads(line)
         said[row["sample"], row["prompt"]] = row["text"]
-    left = {"wrong": False, "right": True}
+    left, prompt = {"wrong": False, "right": True}, ""
     for row in read_predictions(report.folder):
-        given = row.output
-        if not isinstance(given, Choice) or row.id not in labels or row.id not in samples:
+        given, prompt = row.output, prompt or row.prompt
+        if not isinstance(given, Choice) or row.prompt != prompt or row.id not in labels or row.id not in samples:
             continue
         right = given.label == labels[row.id].label
         name = next((name for name, wanted in left.items() if wanted is right), "")

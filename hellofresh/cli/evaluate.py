@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import argparse
-import re
 from collections.abc import Sequence
 
 from hellofresh.cli._output import CommandOutput, duration
 from hellofresh.cli._question import fill_in, show_examples
-from hellofresh.core.errors import ReleaseError, UsageError
+from hellofresh.core.errors import ReleaseError
 from hellofresh.core.workspace import Workspace
-from hellofresh.models.catalogue import ENDPOINT
+from hellofresh.models.catalogue import model_at
 from hellofresh.runs.dry_run import SECONDS_A_CALL
 from hellofresh.runs.evaluate import evaluate, foresee
 from hellofresh.runs.evaluation import Evaluation, given_values
@@ -24,19 +23,16 @@ from hellofresh.tasks.samples import Split, to_json
 def run(options: argparse.Namespace, output: CommandOutput) -> int:
     more = {"regime": agent_regime(options.agent)} if options.agent else {}
     workspace = Workspace.from_environment()
-    model_of(options, options.model)  # a wrong address is refused before anything is built
+    model_at(options.model, options.base_url)  # a wrong address is refused before anything is built
     fill_in(options, workspace, output)
     evaluation = evaluation_of(options, **more)
     return carry_out(output, workspace, evaluation, dry_run=options.dry_run, boards=options.board)
 
 
-_LOOPBACK = re.compile(r"(localhost|127(\.[0-9]{1,3}){3}|\[::1\])(:[0-9]+)?(/|$)")
-
-
 def evaluation_of(options: argparse.Namespace, **more: object) -> Evaluation:
     """The evaluation that a command line asks for; `more` goes before what it says."""
     given = {"edition": getattr(options, "edition", None), **given_values(vars(options)), **more}
-    given["model"] = model_of(options, str(given["model"]))
+    given["model"] = model_at(str(given["model"]), getattr(options, "base_url", None))
     if not isinstance(given["task"], Task):
         given["task"] = get_task(str(given["task"]))
     given.setdefault("regime", usual_regime(given["task"]))  # type: ignore[arg-type]
@@ -69,32 +65,6 @@ def _put_on_board(output: CommandOutput, workspace: Workspace, evaluation: Evalu
             f"hellofresh analyse all --edition {evaluation.edition}"
         )
     output.text("next: make leaderboard")
-
-
-def model_of(options: argparse.Namespace, model: str) -> str:
-    """The model that is named, at the address that --base-url says.
-
-    Raises:
-        UsageError: if the address cannot be used, or the model has none.
-    """
-    base_url: str | None = getattr(options, "base_url", None)
-    if not base_url:
-        return model
-    if not model.startswith(ENDPOINT) or "@http" in model:
-        raise UsageError(
-            f"an address for the model {model!r}", expected="a model such as openai:NAME", code="no-endpoint-model"
-        )
-    if "://" not in base_url and _LOOPBACK.match(base_url):
-        base_url = f"http://{base_url}"
-    if not base_url.startswith(("http://", "https://")):
-        raise UsageError(
-            f"an address without http:// or https://: {base_url!r}",
-            where="--base-url",
-            expected="an address such as https://models.example.org/v1",
-            fix="Write the scheme before it: nothing was asked.",
-            code="bad-endpoint",
-        )
-    return f"{model}@{base_url}"
 
 
 def carry_out(

@@ -9,10 +9,9 @@ from dataclasses import asdict
 
 from hellofresh.cli._output import CommandOutput
 from hellofresh.cli.arguments.evaluating import QUESTION
-from hellofresh.cli.evaluate import model_of
 from hellofresh.core.errors import UnknownNameError, UsageError
 from hellofresh.models import Answer, Message, Model, Request
-from hellofresh.models.catalogue import CatalogueEntry, HostedModel, ModelContext, known_models, open_model
+from hellofresh.models.catalogue import CatalogueEntry, HostedModel, ModelContext, known_models, model_at, open_model
 from hellofresh.runs.ledger import Ledger
 
 _VISIBLE_TOKENS = 15
@@ -67,7 +66,7 @@ def _check(options: argparse.Namespace, output: CommandOutput) -> int:
     if options.name is None:
         what, fix = "no model to check", "Name it before --check: hellofresh models NAME --check"
         raise UsageError(what, fix=fix, code="no-model")
-    model = _open(model_of(options, options.name))
+    model = _open(model_at(options.name, options.base_url))
     choices = ("yes", "no") if options.check == QUESTION else ()
     request = Request((Message("user", (options.check,)),), _VISIBLE_TOKENS, choices=choices)
     answer, seconds = asyncio.run(_ask(model, request))

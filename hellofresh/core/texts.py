@@ -11,6 +11,7 @@ import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Any
 
 from hellofresh.core.files import sha256_text
 
@@ -39,9 +40,13 @@ def hidden_character(text: str) -> str:
     return "" if found is None else f"U+{ord(found[0]):04X}"
 
 
-def without_hidden(text: str) -> str:
-    """A text without the characters that `hidden_character` names."""
-    return _FORBIDDEN.sub("", text)
+def without_hidden(value: Any) -> Any:
+    """A text, or all texts of a JSON value, without the characters that `hidden_character` names."""
+    if isinstance(value, str):
+        return _FORBIDDEN.sub("", value)
+    if isinstance(value, dict):
+        return {key: without_hidden(item) for key, item in value.items()}
+    return [without_hidden(item) for item in value] if isinstance(value, list) else value
 
 
 def visible(text: str) -> str:

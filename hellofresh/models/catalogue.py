@@ -475,6 +475,34 @@ def open_model(name: str, context: ModelContext) -> Model:
     return entry.open(context)
 
 
+_LOOPBACK = re.compile(r"(localhost|127(\.[0-9]{1,3}){3}|\[::1\])(:[0-9]+)?(/|$)")
+
+
+def model_at(model: str, base_url: str | None) -> str:
+    """The name of a model at an address; its own where there is none. On this machine http:// may be left out.
+
+    Raises:
+        UsageError: if the address cannot be used, or the model has one of its own.
+    """
+    if not base_url:
+        return model
+    if not model.startswith(ENDPOINT) or "@http" in model:
+        raise UsageError(
+            f"an address for the model {model!r}", expected="a model such as openai:NAME", code="no-endpoint-model"
+        )
+    if "://" not in base_url and _LOOPBACK.match(base_url):
+        base_url = f"http://{base_url}"
+    if not base_url.startswith(("http://", "https://")):
+        raise UsageError(
+            f"an address without http:// or https://: {base_url!r}",
+            where="--base-url",
+            expected="an address such as https://models.example.org/v1",
+            fix="Write the scheme before it: nothing was asked.",
+            code="bad-endpoint",
+        )
+    return f"{model}@{base_url}"
+
+
 def endpoint_model(name: str) -> HostedModel:
     """A model that no table names: `openai:NAME`, or `openai:NAME@ADDRESS`, at an endpoint of OpenAI's form.
 
