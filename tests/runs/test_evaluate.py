@@ -192,7 +192,11 @@ def test_a_new_run_beside_an_unfinished_one_says_what_has_changed(workspace, qua
     told: list[str] = []
 
     def begin(**options: object) -> str:
-        return evaluate(workspace, Evaluation(quarter, notes_task, "parrot", **options), progress, told.append).run_id
+        notes: list[str] = []
+        run = evaluate(workspace, Evaluation(quarter, notes_task, "parrot", **options), progress, notes.append)
+        assert notes[0] == "parrot: asked at this machine, nothing is sent away"
+        told.extend(notes[1:])
+        return run.run_id
 
     first = begin(limit=1)
     begin(limit=2)
