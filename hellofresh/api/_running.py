@@ -19,7 +19,8 @@ from hellofresh.runs.evaluate import evaluate as _evaluate
 from hellofresh.runs.evaluation import HINTS, OPTIONS, Evaluation, given_values
 from hellofresh.runs.export import EvaluationReport
 from hellofresh.runs.plan import read_evaluation
-from hellofresh.runs.regimes import agent_regime
+from hellofresh.runs.regimes import agent_regime, usual_regime
+from hellofresh.runs.regimes.agents import Solver
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +62,12 @@ class EvaluatedRun:
 
 
 def evaluate(
-    edition: LoadedEdition, model: str, *, agent: str | None = None, progress: bool = True, **options: object
+    edition: LoadedEdition,
+    model: str,
+    *,
+    agent: str | Solver | type | None = None,
+    progress: bool = True,
+    **options: object,
 ) -> EvaluatedRun:
     """Evaluate a model, as `hellofresh evaluate` does; what was answered before is not asked again.
 
@@ -70,7 +76,7 @@ def evaluate(
     Args:
         edition: on what, from `load`.
         model: a name from `hellofresh models`.
-        agent: `FILE:FUNCTION` of an agent of one's own, instead of a regime.
+        agent: an agent of one's own, instead of a regime: `FILE:FUNCTION`, or a function or class of this process.
         progress: whether to show a bar.
         options: the fields of `hellofresh.runs.evaluation.Evaluation`, which are the options of the command, such as
             `regime`, `limit`, `repeat`, `temperature` and `budget_usd`. `prompts` and `blocked` may be lists,
@@ -83,6 +89,7 @@ def evaluate(
     if unknown := sorted(options.keys() - OPTIONS.keys()):
         raise TypeError(f"evaluate() got an unexpected keyword argument {unknown[0]!r}")
     given = {**options, "model": model, **({} if agent is None else {"regime": agent_regime(agent)})}
+    given.setdefault("regime", usual_regime(edition.task))
     named = {"edition": str(edition.edition), "task": edition.task.name}
     try:
         asked = read_evaluation(given_values(given) | named)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext, redirect_stdout
 from importlib import import_module
 
 from hellofresh.cli.arguments import command_line, typed_noun
@@ -34,7 +35,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
             from hellofresh.cli._workspace import prepare
 
             prepare(options)
-        code: int = _handler(options.run)(options, output)
+        # What an agent prints is not among the results, which another program reads.
+        with redirect_stdout(sys.stderr) if options.json else nullcontext():
+            code: int = _handler(options.run)(options, output)
         output.flush()
     except HelloFreshError as error:
         output.error(error)

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import argparse
-import re
 from collections.abc import Sequence
 
 from hellofresh.cli._output import CommandOutput, duration
-from hellofresh.core.errors import UsageError
+from hellofresh.cli._question import fill_in, show_examples
+from hellofresh.core.errors import ReleaseError
 from hellofresh.core.workspace import Workspace
-from hellofresh.models.catalogue import ENDPOINT
+from hellofresh.models.catalogue import model_at
 from hellofresh.runs.dry_run import SECONDS_A_CALL
 from hellofresh.runs.evaluate import evaluate, foresee
 from hellofresh.runs.evaluation import Evaluation, given_values
 from hellofresh.runs.export import EvaluationReport
-from hellofresh.runs.regimes import agent_regime
+from hellofresh.runs.regimes import agent_regime, usual_regime
 from hellofresh.tasks import Task, get_task
 from hellofresh.tasks.outputs import Status
 from hellofresh.tasks.samples import Split, to_json
@@ -22,21 +22,20 @@ from hellofresh.tasks.samples import Split, to_json
 
 def run(options: argparse.Namespace, output: CommandOutput) -> int:
     more = {"regime": agent_regime(options.agent)} if options.agent else {}
-    evaluation = evaluation_of(options, **more)
     workspace = Workspace.from_environment()
+    model_at(options.model, options.base_url)  # a wrong address is refused before anything is built
+    fill_in(options, workspace, output)
+    evaluation = evaluation_of(options, **more)
     return carry_out(output, workspace, evaluation, dry_run=options.dry_run, boards=options.board)
-
-
-_LOOPBACK = re.compile(r"(localhost|127(\.[0-9]{1,3}){3}|\[::1\])(:[0-9]+)?(/|$)")
 
 
 def evaluation_of(options: argparse.Namespace, **more: object) -> Evaluation:
     """The evaluation that a command line asks for; `more` goes before what it says."""
     given = {"edition": getattr(options, "edition", None), **given_values(vars(options)), **more}
-    if base_url := getattr(options, "base_url", None):
-        given["model"] = _model_at(str(given["model"]), base_url)
+    given["model"] = model_at(str(given["model"]), getattr(options, "base_url", None))
     if not isinstance(given["task"], Task):
         given["task"] = get_task(str(given["task"]))
+    given.setdefault("regime", usual_regime(given["task"]))  # type: ignore[arg-type]
     return Evaluation(**given)  # type: ignore[arg-type]  # argparse has made values of the fields' own types
 
 
@@ -45,28 +44,27 @@ def _put_on_board(output: CommandOutput, workspace: Workspace, evaluation: Evalu
     from hellofresh.cli.board import run_build
     from hellofresh.cli.score import run_score
 
-    run_score(output, workspace, evaluation.edition, workspace.submissions(), Split(evaluation.split))
+    submissions = workspace.submissions()
+    try:
+        run_score(output, workspace, evaluation.edition, submissions, Split(evaluation.split))
+    except ReleaseError as error:
+        if error.code != "published":
+            raise
+        raise ReleaseError(
+            error.what,
+            where=str(submissions),
+            expected=f"the submissions that were published, in {submissions}",
+            fix=f"The run is kept. Say where they are: hellofresh score --edition {evaluation.edition} --submissions "
+            "DIR, then hellofresh board build",
+            code=error.code,
+        ) from None
     run_build(output, workspace)
+    if workspace.analyses(evaluation.edition, evaluation.task.name).is_dir():
+        output.say(
+            f"note: the analyses of {evaluation.edition} do not have this run yet. Make them again: "
+            f"hellofresh analyse all --edition {evaluation.edition}"
+        )
     output.text("next: make leaderboard")
-
-
-def _model_at(model: str, base_url: str) -> str:
-    """The model at an address."""
-    if not model.startswith(ENDPOINT) or "@http" in model:
-        raise UsageError(
-            f"an address for the model {model!r}", expected="a model such as openai:NAME", code="no-endpoint-model"
-        )
-    if "://" not in base_url and _LOOPBACK.match(base_url):
-        base_url = f"http://{base_url}"
-    if not base_url.startswith(("http://", "https://")):
-        raise UsageError(
-            f"an address without http:// or https://: {base_url!r}",
-            where="--base-url",
-            expected="an address such as https://models.example.org/v1",
-            fix="Write the scheme before it: nothing was asked.",
-            code="bad-endpoint",
-        )
-    return f"{model}@{base_url}"
 
 
 def carry_out(
@@ -83,31 +81,34 @@ def carry_out(
     output.text(f"responses: {evaluated.folder / 'responses.jsonl'}")
     if evaluation.split == "main":
         _compare(output, workspace, evaluation, evaluated.run_id)
+        show_examples(output, workspace, evaluation, evaluated)
     if boards and not evaluated.failed:
         _put_on_board(output, workspace, evaluation)
     else:
-        output.text(f"next: {_next(evaluation, evaluated)}")
+        for command in _next(evaluation, evaluated):
+            output.text(f"next: {command}")
     return 1 if evaluated.failed else 0
 
 
 def _compare(output: CommandOutput, workspace: Workspace, evaluation: Evaluation, run_id: str) -> None:
-    """The headline metric beside the baselines, where labels are public."""
-    from hellofresh.results.scores import beside_baselines  # brings polars, which a dry run does not need
+    """The headline metric beside baselines and all that was scored (people, published systems), with public labels."""
+    from hellofresh.results.scores import beside_others  # brings polars, which a dry run does not need
 
     metric = evaluation.task.headline
-    scores = beside_baselines(workspace, evaluation.edition, evaluation.task, run_id)
+    scores = beside_others(workspace, evaluation.edition, evaluation.task, run_id)
     rows = [(score.system, f"{score.value:.3f} [{score.low:.3f}, {score.high:.3f}]", f"{score.n}/{score.n_split}")
             for score in scores]  # fmt: skip
     if rows:
-        output.table(f"{metric.title} beside the baselines", ("system", f"{metric.title} [95%]", "judged"), rows)
+        output.table(f"{metric.title} beside others", ("system", f"{metric.title} [95%]", "judged"), rows)
 
 
-def _next(evaluation: Evaluation, evaluated: EvaluationReport) -> str:
-    """The command that comes next."""
+def _next(evaluation: Evaluation, evaluated: EvaluationReport) -> Sequence[str]:
+    """The commands that come next."""
     if evaluated.failed:
-        return f"hellofresh runs resume {evaluated.run_id}"
+        return (f"hellofresh runs resume {evaluated.run_id}",)
     split = "" if evaluation.split == "main" else f" --split {evaluation.split}"
-    return f"hellofresh score --edition {evaluation.edition}{split}, then hellofresh board build"
+    score = f"hellofresh score --edition {evaluation.edition}{split}"
+    return f"hellofresh runs show {evaluated.run_id}", score, "hellofresh board build"
 
 
 def run_evaluation(output: CommandOutput, workspace: Workspace, evaluation: Evaluation) -> EvaluationReport:

@@ -11,7 +11,7 @@ from hellofresh.cli._output import CommandOutput
 from hellofresh.cli.arguments.evaluating import QUESTION
 from hellofresh.core.errors import UnknownNameError, UsageError
 from hellofresh.models import Answer, Message, Model, Request
-from hellofresh.models.catalogue import CatalogueEntry, HostedModel, ModelContext, known_models
+from hellofresh.models.catalogue import CatalogueEntry, HostedModel, ModelContext, known_models, model_at, open_model
 from hellofresh.runs.ledger import Ledger
 
 _VISIBLE_TOKENS = 15
@@ -66,7 +66,7 @@ def _check(options: argparse.Namespace, output: CommandOutput) -> int:
     if options.name is None:
         what, fix = "no model to check", "Name it before --check: hellofresh models NAME --check"
         raise UsageError(what, fix=fix, code="no-model")
-    model = _open(options.name)
+    model = _open(model_at(options.name, options.base_url))
     choices = ("yes", "no") if options.check == QUESTION else ()
     request = Request((Message("user", (options.check,)),), _VISIBLE_TOKENS, choices=choices)
     answer, seconds = asyncio.run(_ask(model, request))
@@ -79,13 +79,11 @@ def _check(options: argparse.Namespace, output: CommandOutput) -> int:
 
 
 def _open(name: str) -> Model:
-    known = known_models()
-    if name not in known:
-        raise UnknownNameError("model", name, known)
-    if known[name].kind in {"baseline", "retriever"}:
-        what = f"{name!r} is a {known[name].kind}, which reads no question"
+    entry = known_models().get(name)
+    if entry is not None and entry.kind in {"baseline", "retriever"}:
+        what = f"{name!r} is a {entry.kind}, which reads no question"
         raise UsageError(what, expected="a language model", code="no-language-model")
-    return known[name].open(ModelContext("", list))
+    return open_model(name, ModelContext("", list))
 
 
 async def _ask(model: Model, request: Request) -> tuple[Answer, float]:

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
 
+_PROBE = 2**20
 _SYSTEM_ERROR = re.compile(r"\(os error (\d+)\)")
 _TYPES: Mapping[object, pl.DataType] = {
     str: pl.String(), int: pl.Int64(), float: pl.Float64(), bool: pl.Boolean(),
@@ -142,7 +143,7 @@ def write_parquet(path: Path, table: pl.DataFrame, *, statistics: bool = True, m
     Raises:
         WorkspaceError: if the file cannot be written, such as on a full disk.
     """
-    with atomic_path(path, mode=mode) as temporary, _as_system_error():
+    with atomic_path(path, mode=mode) as temporary, _as_system_error(temporary):
         table.write_parquet(temporary, compression="zstd", statistics=statistics)
 
 
@@ -157,18 +158,21 @@ def join_parquet(parts: Sequence[Path], path: Path, *, rows: int) -> None:
     Raises:
         WorkspaceError: if the file cannot be written, such as on a full disk.
     """
-    with atomic_path(path) as temporary, _as_system_error():
+    with atomic_path(path) as temporary, _as_system_error(temporary):
         pl.scan_parquet(list(parts)).sink_parquet(temporary, compression="zstd", row_group_size=rows)
 
 
 @contextmanager
-def _as_system_error() -> Iterator[None]:
-    """Polars reports a failed write as a failed computation."""
+def _as_system_error(path: Path) -> Iterator[None]:
+    """Polars reports a failed write as a failed computation, at times without a word of the system's error."""
     try:
         yield
     except pl.exceptions.PolarsError as error:
         failed = _SYSTEM_ERROR.search(str(error))
         if failed is None:
+            with path.open("ab") as file:  # raises the system's error where the disk takes no more
+                file.write(bytes(_PROBE))
+                os.fsync(file.fileno())
             raise
         number = int(failed[1])
         raise OSError(number, os.strerror(number)) from error

@@ -36,6 +36,7 @@ from hellofresh.core.files import (
 )
 from hellofresh.core.quarters import parse_utc
 from hellofresh.core.strict import Strict
+from hellofresh.core.texts import fence
 from hellofresh.judging.rubric import Criterion, Rubric
 from hellofresh.judging.study import (
     RATINGS,
@@ -58,7 +59,6 @@ from hellofresh.runs.pace import Patience
 from hellofresh.runs.prompts import Prompt, PromptSet
 from hellofresh.runs.record import model_identity
 from hellofresh.runs.regimes import BaseRegime, Case, Outcome, RegimeSettings
-from hellofresh.runs.regimes._outside import fence
 from hellofresh.runs.runner import Assignment, RunResult, Tally, run
 from hellofresh.tasks.outputs import Response, Status
 from hellofresh.tasks.samples import Sample

@@ -250,7 +250,6 @@ class ModelSpec:
         takes_options: whether it takes requests with options.
         image_tokens: of each image, None where its provider's rule says how many.
         sampling: what makes two answers to the same messages differ.
-        usual_hidden_tokens: of a request's hidden reasoning, None where only their cap is known.
     """
 
     name: str
@@ -269,7 +268,6 @@ class ModelSpec:
     takes_options: bool = False
     image_tokens: int | None = None
     sampling: Sampling = Sampling.SEEDED
-    usual_hidden_tokens: int | None = None
 
 
 class Model(Protocol):

@@ -171,7 +171,6 @@ class HostedModel:
             sees=abilities.sees,
             image_tokens=self.table.abilities.image_tokens,
             sampling=abilities.sampling,
-            usual_hidden_tokens=self.table.abilities.usual_hidden_tokens,
         )
 
     def endpoint(self, *, keyless: bool = False) -> Endpoint:
@@ -347,7 +346,7 @@ ENDPOINT = "openai:"
 IN_FLIGHT = 8
 """Requests under way at once, where neither model nor provider says how many."""
 _ACCOUNT = {"OPENAI_ORG_ID": "OpenAI-Organization", "OPENAI_PROJECT_ID": "OpenAI-Project"}
-_OPENAI, _KEY = "https://api.openai.com/v1", "OPENAI_API_KEY"
+_OPENAI, _KEY, _ADDRESS = "https://api.openai.com/v1", "OPENAI_API_KEY", "OPENAI_BASE_URL"
 
 
 class HostedTables(Strict):
@@ -378,7 +377,7 @@ def hosted_models(own: HostedTables | None = None) -> dict[str, HostedModel]:
     """
     own = own or read_settings(HostedTables, only=("providers", "models"))
     bundled = _bundled()
-    providers = {**bundled.providers, **own.providers}
+    providers = {**{name: _at_address(table) for name, table in bundled.providers.items()}, **own.providers}
     for name in own.providers.keys() & bundled.providers.keys():  # another address has the prices of the known service
         known, given = bundled.providers[name], own.providers[name]
         unsaid = {field: getattr(known, field) for field in _PRICING if field not in given.model_fields_set}
@@ -393,6 +392,21 @@ def hosted_models(own: HostedTables | None = None) -> dict[str, HostedModel]:
                 code="taken-name",
             )
     return {name: _hosted(name, table, providers) for name, table in tables.items()}
+
+
+def _at_address(service: ProviderTable) -> ProviderTable:
+    """OpenAI's service at the address that OPENAI_BASE_URL says, as every client of it does; others as they are."""
+    address = os.environ.get(_ADDRESS, "").strip()
+    if service.base_url != _OPENAI or not address:
+        return service
+    return as_model(
+        ProviderTable,
+        service.model_dump(exclude_unset=True) | {"base_url": address},
+        where=f"environment variable {_ADDRESS}",
+        error=ConfigError,
+        fix="Set it to an address such as https://models.example.org/v1, or unset it.",
+        code="bad-endpoint",
+    )
 
 
 def _hosted(name: str, table: ModelTable, providers: Mapping[str, ProviderTable]) -> HostedModel:
@@ -461,6 +475,34 @@ def open_model(name: str, context: ModelContext) -> Model:
     return entry.open(context)
 
 
+_LOOPBACK = re.compile(r"(localhost|127(\.[0-9]{1,3}){3}|\[::1\])(:[0-9]+)?(/|$)")
+
+
+def model_at(model: str, base_url: str | None) -> str:
+    """The name of a model at an address; its own where there is none. On this machine http:// may be left out.
+
+    Raises:
+        UsageError: if the address cannot be used, or the model has one of its own.
+    """
+    if not base_url:
+        return model
+    if not model.startswith(ENDPOINT) or "@http" in model:
+        raise UsageError(
+            f"an address for the model {model!r}", expected="a model such as openai:NAME", code="no-endpoint-model"
+        )
+    if "://" not in base_url and _LOOPBACK.match(base_url):
+        base_url = f"http://{base_url}"
+    if not base_url.startswith(("http://", "https://")):
+        raise UsageError(
+            f"an address without http:// or https://: {base_url!r}",
+            where="--base-url",
+            expected="an address such as https://models.example.org/v1",
+            fix="Write the scheme before it: nothing was asked.",
+            code="bad-endpoint",
+        )
+    return f"{model}@{base_url}"
+
+
 def endpoint_model(name: str) -> HostedModel:
     """A model that no table names: `openai:NAME`, or `openai:NAME@ADDRESS`, at an endpoint of OpenAI's form.
 
@@ -479,7 +521,7 @@ def endpoint_model(name: str) -> HostedModel:
             fix="Write the scheme before the address: nothing was asked.",
             code="bad-endpoint",
         )
-    address = f"http{rest}" if at else os.environ.get("OPENAI_BASE_URL", "").strip() or _OPENAI
+    address = f"http{rest}" if at else os.environ.get(_ADDRESS, "").strip() or _OPENAI
     key = _KEY if os.environ.get(_KEY, "").strip() and may_carry_key(address) else None
     try:
         service = ProviderTable(kind="openai-compatible", base_url=address, key_variable=key)

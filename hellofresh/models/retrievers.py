@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from importlib.metadata import PackageNotFoundError, version
 
 from hellofresh.core.errors import RunError
 from hellofresh.core.workspace import Workspace
 from hellofresh.evidence.retrieval.base import Retriever
-from hellofresh.evidence.retrieval.corpora import RetrievalCorpus, open_exact
+from hellofresh.evidence.retrieval.corpora import open_exact
 from hellofresh.evidence.retrieval.retrievers import open_retriever
 from hellofresh.models.base import Answer, Finish, ModelSpec, Request
 from hellofresh.tasks import EvidenceQuery
@@ -25,17 +24,10 @@ class RetrieverModel:
         name: as `open_retriever` takes it.
         workspace: where corpora are.
         about: what it is, in one sentence; its name where nothing is said.
-        opener: opens a retriever over a corpus.
     """
 
-    def __init__(
-        self,
-        name: str,
-        workspace: Workspace,
-        about: str = "",
-        opener: Callable[[str, RetrievalCorpus], Retriever] = open_retriever,
-    ) -> None:
-        self._name, self._workspace, self._opener = name, workspace, opener
+    def __init__(self, name: str, workspace: Workspace, about: str = "") -> None:
+        self._name, self._workspace = name, workspace
         self._opened: dict[str, Retriever] = {}
         self.spec = ModelSpec(
             name=name if ":" not in name else _short(name),
@@ -63,7 +55,7 @@ class RetrieverModel:
     def _retriever(self, sample: EvidenceQuery) -> Retriever:
         if sample.corpus not in self._opened:
             corpus = open_exact(self._workspace, sample.corpus, sample.corpus_sha256)
-            self._opened[sample.corpus] = self._opener(self._name, corpus)
+            self._opened[sample.corpus] = open_retriever(self._name, corpus)
         return self._opened[sample.corpus]
 
     async def close(self) -> None:

@@ -13,7 +13,7 @@ import sys
 import traceback
 from collections import Counter
 from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field
 from datetime import date, timedelta
 from enum import StrEnum
 from functools import cache, partial
@@ -33,7 +33,15 @@ from hellofresh.core.net.http import HttpClient, UnusableReplyError
 from hellofresh.core.net.keys import may_carry_key
 from hellofresh.core.quarters import Quarter, parse_utc, utc_text
 from hellofresh.core.workspace import Workspace
-from hellofresh.pipeline.release import LEAVES_OUT, collect_and_build, drop_gone, living, publish_opened, run_lane
+from hellofresh.pipeline.release import (
+    LEAVES_OUT,
+    collect_and_build,
+    drop_gone,
+    living,
+    publish_opened,
+    run_lane,
+    within_budget,
+)
 from hellofresh.pipeline.sources import DAYS_WAITED, SourceRequest, collection_jobs, fill_texts, snapshot_day
 from hellofresh.pipeline.steps import Steps
 from hellofresh.releases.life.hydrate import hydrate
@@ -45,8 +53,8 @@ from hellofresh.results.reveal import publish_results
 from hellofresh.results.scores import score_quarter
 from hellofresh.runs.evaluate import is_finished
 from hellofresh.runs.evaluation import Evaluation
-from hellofresh.runs.record import finished_runs
 from hellofresh.runs.regimes import REGIMES, regimes_for
+from hellofresh.runs.runner import RunStopped
 from hellofresh.submissions.inbox import VARIABLE, Inbox, collect_inbox
 from hellofresh.submissions.released import due_in
 from hellofresh.tasks import Task, get_task
@@ -100,6 +108,8 @@ class Day:
             return False
         try:
             said = work()
+        except RunStopped:  # by Ctrl+C or SIGTERM: the whole day ends
+            raise
         except (HelloFreshError, OSError) as error:
             self._record(StepResult(name, StepState.FAILED, str(error)))
             return False
@@ -131,8 +141,8 @@ class Day:
         editions = sorted({edition for edition, _ in self.workspace.released()})
         for edition in editions:
             self.attempt(f"score {edition}", partial(self._score, edition))
-        models = tuple(self.settings.evaluate.models)
-        self.attempt("prospective splits", lambda: run_lane(self.steps, models))
+        asked = self.settings.evaluate
+        self.attempt("prospective splits", lambda: run_lane(self.steps, asked, asked.models))
         if self.settings.daily.analyses:
             self.attempt("analyses", self.steps.analyse)
         scored = any(self.workspace.is_scored(edition) for edition in editions)
@@ -330,9 +340,7 @@ def due_evaluations(workspace: Workspace, settings: Settings) -> Iterator[Evalua
         for regime in (regime for regime in settings.evaluate.regimes if regime not in others):
             for model in settings.evaluate.models:
                 evaluation = Evaluation(quarter, get_task(name), model, regime, limit=settings.evaluate.limit)
-                budget = settings.evaluate.budget_usd
-                left = None if budget is None else max(0.0, budget - _spent(workspace, evaluation))
-                yield replace(evaluation, budget_usd=left)
+                yield within_budget(workspace, evaluation, settings.evaluate.budget_usd)
 
 
 def current_quarters(workspace: Workspace) -> list[tuple[Quarter, str]]:
@@ -342,18 +350,6 @@ def current_quarters(workspace: Workspace) -> list[tuple[Quarter, str]]:
     revealed = max((quarter for (quarter, _), phase in phases.items() if phase is Phase.REVEALED), default=None)
     opened = [which for which, phase in phases.items() if phase is not Phase.COLLECTING]
     return sorted(which for which in opened if revealed is None or which[0] >= revealed)
-
-
-def _spent(workspace: Workspace, evaluation: Evaluation) -> float:
-    """What the other runs on the quarter have cost, in USD."""
-    total = 0.0
-    for _, record in finished_runs(workspace.runs):
-        if record.evaluation.edition != evaluation.edition:
-            continue
-        same = (evaluation.task.name, evaluation.model, evaluation.regime)
-        if (record.evaluation.task.name, record.model.name, record.regime.name) != same:
-            total += record.cost_usd or 0.0
-    return total
 
 
 def is_reveal_due(workspace: Workspace, quarter: Quarter, task: str) -> bool:

@@ -6,9 +6,9 @@ import time
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from hellofresh.config import Settings
+from hellofresh.config import EvaluateSettings, Settings
 from hellofresh.core.clock import now
 from hellofresh.core.editions import Edition, Frozen
 from hellofresh.core.errors import DataError, HelloFreshError, ReleaseError, UnknownNameError
@@ -33,6 +33,7 @@ from hellofresh.releases.publish import publish_to_folder
 from hellofresh.releases.settings import ReleaseSettings
 from hellofresh.results.board.build import build_board
 from hellofresh.runs.evaluation import Evaluation
+from hellofresh.runs.record import finished_runs
 from hellofresh.tasks import Task, get_task
 from hellofresh.tasks.samples import MAIN, PROSPECTIVE
 
@@ -84,7 +85,7 @@ def run_release(steps: Steps, settings: Settings, request: ReleaseRequest) -> No
                 _evaluate(steps, settings, request, (edition, task, models))
         steps.score(edition)
     _score_others(steps, set(by_edition))
-    run_lane(steps, models)
+    run_lane(steps, settings.evaluate, models)
     if request.analyses:
         steps.analyse()
     board = build_board(workspace)
@@ -251,14 +252,16 @@ def resolve_split(
     return resolved
 
 
-def run_lane(steps: Steps, models: Sequence[str]) -> None:
-    """What is due of prospective splits: asks models while it may, resolves and scores."""
+def run_lane(steps: Steps, settings: EvaluateSettings, models: Sequence[str]) -> None:
+    """What is due of prospective splits: asks models while it may, within limit and budget, resolves and scores."""
     workspace = steps.workspace
     for quarter, name in prospective_splits(workspace):
         task = get_task(name)
         if now() < load_prospective(workspace, quarter, task).days.deadline:
             for model in models:
-                _ask(steps, Evaluation(quarter, task, model, split="prospective"), {"no-training-labels", "no-texts"})
+                asked = Evaluation(quarter, task, model, split="prospective", limit=settings.limit)
+                asked = within_budget(workspace, asked, settings.budget_usd)
+                _ask(steps, asked, {"no-training-labels", "no-texts"})
         else:
             resolve_split(workspace, quarter, task, steps.say)
     for quarter in sorted({quarter for quarter, _ in prospective_splits(workspace)}):
@@ -267,6 +270,20 @@ def run_lane(steps: Steps, models: Sequence[str]) -> None:
         except HelloFreshError as error:
             if error.code != "nothing-to-score":
                 raise
+
+
+def within_budget(workspace: Workspace, evaluation: Evaluation, budget_usd: float | None) -> Evaluation:
+    """The evaluation with what the other runs on its quarter have left of a budget; as it is without one."""
+    if budget_usd is None:
+        return evaluation
+    own = (evaluation.task.name, evaluation.split, evaluation.model, evaluation.regime)
+    spent = 0.0
+    for _, record in finished_runs(workspace.runs):
+        asked = record.evaluation
+        if asked.edition == evaluation.edition:
+            other = (asked.task.name, asked.split, record.model.name, record.regime.name) != own
+            spent += (record.cost_usd or 0.0) if other else 0.0
+    return replace(evaluation, budget_usd=max(0.0, budget_usd - spent))
 
 
 def _evaluate(

@@ -215,8 +215,9 @@ def score_submission(
     return scores
 
 
-def beside_baselines(workspace: Workspace, edition: Edition, task: Task, origin: str) -> list[Score]:
-    """The headline metric of a run in the whole edition, then those of the baselines that were run, the best first.
+def beside_others(workspace: Workspace, edition: Edition, task: Task, origin: str) -> list[Score]:
+    """The headline metric of a run in the whole edition, then those of others, the best first: of the baselines that
+    were run, and of all that was scored before, such as people and published systems.
 
     Nothing where the labels are not public, the run does not stand for its system, or nobody has rated its responses.
 
@@ -235,6 +236,14 @@ def beside_baselines(workspace: Workspace, edition: Edition, task: Task, origin:
     first = [replace(entry, outputs=dict([next(iter(entry.outputs.items()))]), repeated=()) for entry in entries]
     scores = [score for score in _scores_of(release, load_labels(workspace, edition, task), first)
               if score.period == ALL_PERIODS and score.metric == task.headline.name]  # fmt: skip
+    shown = {score.origin for score in scores}
+    scores += [
+        score
+        for score in _stored(workspace, edition, MAIN)
+        if (score.task, score.metric, score.period, score.headline)
+        == (task.name, task.headline.name, ALL_PERIODS, True)
+        and score.origin not in shown
+    ]
     return sorted(scores, key=lambda score: (score.origin != origin, -task.headline.sign * score.value))
 
 

@@ -98,10 +98,17 @@ class BatchRecord:
         """What is still to be collected."""
         return [batch for batch in self.batches if not batch.collected]
 
-    def savings(self, specs: Mapping[str, ModelSpec]) -> float:
-        """US dollars by which the answers were cheaper than asked singly, as far as prices are known."""
+    @property
+    def keys(self) -> frozenset[str]:
+        """Keys of all questions that were handed in."""
+        return frozenset(key for batch in self.batches for key in batch.keys)
+
+    def savings(self, specs: Mapping[str, ModelSpec], role: str = "") -> float:
+        """US dollars by which the answers, of one role or of all, were cheaper than asked singly, by known prices."""
         saved = 0.0
         for batch in self.batches:
+            if role not in ("", batch.role):
+                continue
             spec = specs.get(batch.role, specs[MAIN])
             took = (batch.tokens_in, batch.tokens_out, batch.cached_in, batch.cache_writes)
             saved += (Ledger(spec).price(*took) or 0.0) * (1 - price_share(spec))

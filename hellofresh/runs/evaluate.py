@@ -9,13 +9,15 @@ and a changed model or prompt starts another.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
+from urllib.parse import urlsplit
 
 from hellofresh.core.clock import now
 from hellofresh.core.errors import RunError, UsageError
 from hellofresh.core.quarters import utc_text
 from hellofresh.core.workspace import Workspace
+from hellofresh.models import ModelSpec
 from hellofresh.releases.life.load import Release
 from hellofresh.runs.batch import BatchRecord, asks_once, run_batch
 from hellofresh.runs.dry_run import Forecast, forecast
@@ -67,11 +69,22 @@ def evaluate(
 
 def _notes(workspace: Workspace, prepared: PreparedRun) -> Iterator[str]:
     evaluation, spec = prepared.evaluation, prepared.assignment.model.spec
+    yield asked_at(prepared.assignment.specs)
     if prepared.plan is None:
         yield from unfinished_kin(workspace.runs, prepared.folder.name, prepared.identity)
     yield from sampling_notes(prepared.assignment.specs, evaluation.repeat, evaluation.temperature)
     if "provider" in spec.parameters and prepared.batches is None:
         yield f"up to {spec.limits.in_flight} requests to {spec.name} are in flight at once"
+
+
+def asked_at(specs: Mapping[str, ModelSpec]) -> str:
+    """Which models are asked at which hosts, in a sentence."""
+    places: dict[str, dict[str, None]] = {}
+    for spec in specs.values():
+        address = str(spec.parameters.get("base_url", ""))
+        host = urlsplit(address).netloc if address else "this machine, nothing is sent away"
+        places.setdefault(host, {})[spec.name] = None
+    return "; ".join(f"{', '.join(names)}: asked at {host}" for host, names in places.items())
 
 
 def _keep_plan(workspace: Workspace, prepared: PreparedRun) -> RunPlan:

@@ -18,7 +18,7 @@ from pathlib import Path
 
 from hellofresh.core.errors import RunError
 from hellofresh.core.files import write_jsonl
-from hellofresh.runs.batch import BatchRecord
+from hellofresh.runs.batch import BatchRecord, price_share
 from hellofresh.runs.journal import Journal, JournalEntry, snapshot
 from hellofresh.runs.ledger import Ledger, Ledgers
 from hellofresh.runs.prepare import PreparedRun
@@ -96,7 +96,8 @@ def export(prepared: PreparedRun, number: int, result: RunResult, journal: Journ
     write_jsonl(folder / "responses.jsonl", _responses(journal, ledgers))
     write_jsonl(folder / "predictions.jsonl", _predictions(result, prompts))
     done = {(item.sample, item.repetition) for item in result.judged}
-    transcripts = list(transcribe(journal, ledgers, done))
+    batched = BatchRecord(folder)
+    transcripts = list(transcribe(journal, ledgers, done, batched.keys))
     _write_some(folder / TRANSCRIPTS, (item.model_dump(mode="json") for item in transcripts))
     whole = _usage(ledgers)
     report = EvaluationReport(
@@ -110,15 +111,16 @@ def export(prepared: PreparedRun, number: int, result: RunResult, journal: Journ
         unsearched=sum(any(map(_search_failed, item.events)) for item in transcripts),
         tokens_in=whole.tokens_in,
         tokens_out=whole.tokens_out,
-        cost_usd=None if whole.cost_usd is None else whole.cost_usd - BatchRecord(folder).savings(specs),
+        cost_usd=None if whole.cost_usd is None else whole.cost_usd - batched.savings(specs),
         copies=tuple(copies(journal.entries()) if prepared.evaluation.repeat > 1 else ()),
         shared=prepared.shared.used,
     )
-    _record(prepared, number, report, ledgers).write(folder)
+    usage = {role: _usage(ledger, batched.savings(specs, role)) for role, ledger in ledgers.by_role.items()}
+    _record(prepared, number, report, usage).write(folder)
     return report
 
 
-def _record(prepared: PreparedRun, number: int, report: EvaluationReport, ledgers: Ledgers) -> RunRecord:
+def _record(prepared: PreparedRun, number: int, report: EvaluationReport, usage: Mapping[str, Usage]) -> RunRecord:
     spec, asked, regime = prepared.assignment.model.spec, prepared.evaluation, prepared.assignment.regime
     others = {role: model.spec for role, model in prepared.assignment.others.items()}
     named = replace(  # files of one's own and addresses are nobody else's business
@@ -141,7 +143,7 @@ def _record(prepared: PreparedRun, number: int, report: EvaluationReport, ledger
         "settings": regime.settings.model_dump(),
         **{name: getattr(report, name) for name in shared},
         "copies": list(report.copies),
-        "usage": {role: _usage(ledger) for role, ledger in ledgers.by_role.items()},
+        "usage": usage,
         "about": spec.about,
         "kind": spec.kind,
         "knowledge_cutoff": spec.knowledge_cutoff,
@@ -149,14 +151,14 @@ def _record(prepared: PreparedRun, number: int, report: EvaluationReport, ledger
     })  # fmt: skip
 
 
-def _usage(ledger: Ledger | Ledgers) -> Usage:
-    told = ledger.untold == 0
+def _usage(ledger: Ledger | Ledgers, saved_usd: float = 0.0) -> Usage:
+    told, cost = ledger.untold == 0, ledger.cost_usd
     return Usage(
         model=ledger.spec.name if isinstance(ledger, Ledger) else "",
         answers=ledger.answers,
         tokens_in=ledger.tokens_in if told else None,
         tokens_out=ledger.tokens_out if told else None,
-        cost_usd=ledger.cost_usd,
+        cost_usd=None if cost is None else cost - saved_usd,
     )
 
 
@@ -220,13 +222,16 @@ def copies(entries: Iterable[JournalEntry]) -> list[int]:
 # Transcripts
 
 
-def transcribe(journal: Journal, ledgers: Ledgers, done: Set[tuple[str, int]]) -> Iterator[Transcript]:
+def transcribe(
+    journal: Journal, ledgers: Ledgers, done: Set[tuple[str, int]], batched: Set[str] = frozenset()
+) -> Iterator[Transcript]:
     """The transcripts of samples whose regime handed back any event, by sample and repetition.
 
     Args:
         journal: the run's.
         ledgers: for the names of models, and for prices.
         done: sample and repetition of what was judged.
+        batched: keys of questions that were handed in as batches, at a part of the price.
     """
     traces = {(sample, repetition): trace for sample, repetition, trace in journal.traces()}
     for sample, entries in groupby(journal.entries(), key=lambda entry: entry.sample):
@@ -237,7 +242,7 @@ def transcribe(journal: Journal, ledgers: Ledgers, done: Set[tuple[str, int]]) -
             if (sample, repetition) not in done or not traces.get((sample, repetition)):
                 continue
             # Requests that the regime does not place come last, by prompt and step.
-            answers = {(entry.step, entry.prompt): _asked(entry, ledgers) for entry in asked}
+            answers = {(entry.step, entry.prompt): _asked(entry, ledgers, entry.key in batched) for entry in asked}
             events = [
                 answers.pop((event.step, event.prompt), event) if isinstance(event, AskedEvent) else event
                 for event in map(parse_event, traces[sample, repetition])
@@ -245,10 +250,11 @@ def transcribe(journal: Journal, ledgers: Ledgers, done: Set[tuple[str, int]]) -
             yield Transcript(id=sample, repetition=repetition, events=(*events, *answers.values()))
 
 
-def _asked(entry: JournalEntry, ledgers: Ledgers) -> AskedEvent:
+def _asked(entry: JournalEntry, ledgers: Ledgers, batched: bool) -> AskedEvent:
     ledger, answer = ledgers.of(entry.role), entry.answer
     known = answer.tokens_in is not None and answer.tokens_out is not None
-    took = (answer.tokens_in or 0, answer.tokens_out or 0, answer.cached_in, answer.cache_writes)
+    cost = ledger.price(answer.tokens_in or 0, answer.tokens_out or 0, answer.cached_in, answer.cache_writes)
+    share = price_share(ledger.spec) if batched else 1.0
     return AskedEvent(
         prompt=entry.prompt,
         step=entry.step,
@@ -258,7 +264,7 @@ def _asked(entry: JournalEntry, ledgers: Ledgers) -> AskedEvent:
         finish=str(answer.finish),
         tokens_in=answer.tokens_in,
         tokens_out=answer.tokens_out,
-        cost_usd=ledger.price(*took) if known else None,
+        cost_usd=cost * share if known and cost is not None else None,
     )
 
 

@@ -169,7 +169,7 @@ def _read_call(stored: Mapping[str, str] | None) -> ToolCall | None:
 
 @dataclass(frozen=True, slots=True)
 class JournalEntry:
-    """One journalled answer; `request` is JSON as from `request_text`."""
+    """One journalled answer; `request` is JSON as from `request_text`, `key` as of `JournalKey.sha256`."""
 
     sample: str
     step: str
@@ -179,6 +179,7 @@ class JournalEntry:
     latency_s: float
     request: str
     role: str = MAIN
+    key: str = ""
 
 
 class _Row(NamedTuple):
@@ -267,7 +268,7 @@ class Journal:
             try:
                 self._open(folder, opened)
             except sqlite3.Error as error:
-                raise self._damaged(f"the journal cannot be opened ({error})", _ALL_AGAIN) from error
+                raise self._fault("the journal cannot be opened", error) from error
             except OSError as error:
                 raise self._unwritable(error.strerror or str(error)) from error
             self._opened = opened.pop_all()
@@ -361,7 +362,7 @@ class Journal:
             for sample, repetition, trace in self._reader.execute(query):
                 yield sample, repetition, json.loads(trace)
         except (sqlite3.Error, ValueError) as error:
-            raise self._damaged(f"the journal cannot be read ({error})", _ALL_AGAIN) from error
+            raise self._fault("the journal cannot be read", error) from error
 
     async def flush(self) -> None:
         """Wait until all that was handed over is on disk, or could not be written."""
@@ -470,7 +471,7 @@ class Journal:
         try:
             order = sorted(self._reader.execute(query))
         except sqlite3.Error as error:
-            raise self._damaged(f"the journal cannot be read ({error})", _ALL_AGAIN) from error
+            raise self._fault("the journal cannot be read", error) from error
         for *_, number in order:
             yield self._read(number)
 
@@ -478,7 +479,7 @@ class Journal:
         try:
             found = self._reader.execute(f"{_SELECT} WHERE number = ?", (number,)).fetchone()
         except sqlite3.Error as error:
-            raise self._damaged(f"row {number} cannot be read ({error})", _ALL_AGAIN) from error
+            raise self._fault(f"row {number} cannot be read", error) from error
         if found is None:
             raise self._damaged(f"row {number} is gone", _ALL_AGAIN)
         row = _Row(*found[1:])
@@ -496,7 +497,7 @@ class Journal:
             }
         )
         return JournalEntry(
-            row.sample, row.step, row.prompt, row.repetition, answer, row.latency_s, row.request, row.role
+            row.sample, row.step, row.prompt, row.repetition, answer, row.latency_s, row.request, row.role, row.key
         )
 
     def drop_damaged(self) -> int:
@@ -512,8 +513,15 @@ class Journal:
                 self._writer.executemany("DELETE FROM answers WHERE number = ?", [(number,) for number in damaged])
             self._numbers = dict(self._reader.execute("SELECT key, number FROM answers"))
         except sqlite3.Error as error:
-            raise self._damaged(f"the journal cannot be read ({error})", _ALL_AGAIN) from error
+            raise self._fault("the journal cannot be read", error) from error
         return len(damaged)
+
+    def _fault(self, what: str, error: sqlite3.Error | ValueError) -> RunError:
+        """An error of the file where its content is damaged, and of the disk otherwise: no answer is lost then."""
+        code = getattr(error, "sqlite_errorcode", None)
+        if isinstance(error, sqlite3.OperationalError) and code is not None and code & 0xFF not in _DAMAGE:
+            return self._unwritable(str(error))
+        return self._damaged(f"{what} ({error})", _ALL_AGAIN)
 
     def _unwritable(self, why: str) -> RunError:
         return RunError(
@@ -567,6 +575,7 @@ def _copy(folder: Path, copy: Path) -> None:
         target.close()
 
 
+_DAMAGE = (sqlite3.SQLITE_ERROR, sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_FORMAT, sqlite3.SQLITE_NOTADB)
 _ALL_AGAIN = "Move the file away to request everything again."
 _ROW_AGAIN = "Add --drop-damaged to request such rows again, or move the file away to request everything again."
 

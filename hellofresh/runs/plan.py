@@ -238,10 +238,14 @@ def refuse_changes(run_id: str, before: Mapping[str, object], now: Mapping[str, 
     """
     changed = differences(before, now)
     if changed:
+        older = any(line.startswith("regime.version ") for line in changed)
         raise UsageError(
             f"cannot resume, because this has changed since: {'; '.join(changed)}",
             where=run_id,
-            fix="Undo the change, or start a new run: hellofresh evaluate.",
+            fix="It was begun by another version of HelloFresh, whose prompts differ. It is still read; start a "
+            "new run: hellofresh evaluate."
+            if older
+            else "Undo the change, or start a new run: hellofresh evaluate.",
             code="run-changed",
         )
 

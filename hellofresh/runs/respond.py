@@ -16,8 +16,9 @@ from pathlib import Path
 
 from hellofresh.config import Settings
 from hellofresh.core.editions import Frozen
-from hellofresh.core.errors import UnknownNameError, UsageError
+from hellofresh.core.errors import HelloFreshError, RunError, UnknownNameError, UsageError
 from hellofresh.core.files import canonical_json, sha256_text, write_json
+from hellofresh.core.texts import without_hidden
 from hellofresh.core.workspace import Workspace
 from hellofresh.evidence.publishers import load_publishers
 from hellofresh.evidence.web import Found, ImageSearch, Web, WebPage
@@ -149,6 +150,7 @@ def respond(workspace: Workspace, post: Post, asked: Evaluation, watch: Watch = 
     """
     start = time.monotonic()
     watch("open the models")
+    post = replace(post, text=without_hidden(post.text))
     if not post.text.strip() and not post.images:
         raise UsageError("a post without text and pictures", expected="--text, --image or both", code="no-post")
     evaluation, notes = _chosen(workspace, post, asked)
@@ -157,13 +159,22 @@ def respond(workspace: Workspace, post: Post, asked: Evaluation, watch: Watch = 
     with PictureCache(own.pictures) as cache:
         for media, content, image in zip(sample.media, post.images, pictures, strict=True):
             cache.add(media.address, content, image)
-    report = evaluate(
-        own,
-        replace(evaluation, web=_watched(web_access(evaluation), watch)),
-        lambda tally: None,
-        release=Release(_TASK, ASKED, (sample,), sha256_text(sample.id), bundled=False, calendar=None),
-        watch=lambda step: watch(_SPOKEN.get(kind_of_step(step), step)),
-    )
+    try:
+        report = evaluate(
+            own,
+            replace(evaluation, web=_watched(web_access(evaluation), watch)),
+            lambda tally: None,
+            release=Release(_TASK, ASKED, (sample,), sha256_text(sample.id), bundled=False, calendar=None),
+            watch=lambda step: watch(_SPOKEN.get(kind_of_step(step), step)),
+        )
+    except HelloFreshError as error:
+        if error.code != "run-locked":
+            raise
+        raise RunError(
+            "a response to this post is being written already",
+            fix="Wait until it is done: then the same request shows it at once.",
+            code="responding",
+        ) from None
     found = _read_responded(report, notes, time.monotonic() - start)
     write_json(report.folder / "response.json", {**asdict(found), "folder": str(found.folder), "post": post.text})
     return found

@@ -26,6 +26,7 @@ from pydantic import (
 
 from hellofresh.core.files import BadJsonError, parse_toml, strict_json
 from hellofresh.core.strict import Strict
+from hellofresh.core.texts import hidden_character
 from hellofresh.submissions.names import MAX_NAME, faults_of_name, is_plain_text
 from hellofresh.tasks import MOST_CLASSES
 from hellofresh.tasks.outputs import Choice, Output, Ranking, Response, Status
@@ -289,6 +290,13 @@ class Prediction(Strict):
     def _whole(cls, value: list[float]) -> list[float]:
         if value and abs(sum(value) - 1) > _SUM_TOLERANCE:
             raise ValueError(f"the probabilities of all classes must add up to 1, not {sum(value):.3g}")
+        return value
+
+    @field_validator("text", "rationale")
+    @classmethod
+    def _nothing_hidden(cls, value: str | None) -> str | None:
+        if hidden := hidden_character(value or ""):
+            raise ValueError(f"must not have {hidden}, a character that is not shown")
         return value
 
     @field_validator("documents")

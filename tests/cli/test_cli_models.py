@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from hellofresh.cli import main
+from hellofresh.models.catalogue import hosted_models
 
 KEY = "sk-secret-123"
 TABLES = """
@@ -176,6 +177,47 @@ def test_an_address_without_a_scheme_is_completed_on_this_machine_and_refused_el
     assert len(chat.bodies) == 2 and {body["model"] for body in chat.bodies} == {"m"}
 
 
+def test_one_command_in_an_empty_folder_gives_a_first_result(
+    chat: Any, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Path("hellofresh.toml").unlink()
+    command = ("evaluate", "--model", "openai:qwen3", "--base-url", chat.base_url, "--limit", "20")
+    assert "dry run builds nothing" in shown(capsys, *command, "--dry-run", code=2)
+    assert main(list(command)) == 0
+    printed = capsys.readouterr()
+    said = [line for line in printed.err.splitlines() if "x-notes" not in line or "bundled" in line]
+    assert said[0].startswith("x-notes 2026Q2: the bundled sample")
+    assert said[1] == f"note: openai:qwen3: asked at {chat.base_url.split('/')[2]}"
+    table = printed.out.split("F1 beside others")[1].splitlines()
+    assert [line.split()[0] for line in table[2:5]] == ["openai:qwen3", "always-yes", "coin"]
+    assert all("[" in line for line in table[2:5])
+    lines = [line.split(":")[0] for line in table if not line.startswith(" ")]
+    assert sorted(lines[-5:-3]) == ["right", "wrong"] and lines[-3:] == ["next"] * 3
+    asked = len(chat.bodies)
+    again = shown(capsys, *command)  # the same run goes on, on the edition that is there now
+    assert "x-notes 2026Q2: the newest in" in again and len(chat.bodies) == asked
+    assert result(capsys, "models", "openai:qwen3", "--check", "--base-url", chat.base_url)["answer"] == "Yes."
+    assert "no-release" in shown(capsys, *command, "--task", "liar-new", code=2)
+    monkeypatch.setenv("OPENAI_BASE_URL", chat.base_url)
+    shown(capsys, "evaluate", "--model", "openai:qwen3", "--limit", "20")
+    assert len(chat.bodies) == asked + 1
+
+
+def test_the_address_of_the_environment_holds_for_every_model_of_openai_and_for_no_other(
+    chat: Any, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-other")
+    monkeypatch.setenv("OPENAI_BASE_URL", chat.base_url)
+    assert result(capsys, "models", "gpt-4.1-mini", "--check")["answer"] == "Yes." and len(chat.bodies) == 1
+    places = {name: model.service.base_url for name, model in hosted_models().items() if model.provider != "lab"}
+    assert {name for name, url in places.items() if url == chat.base_url} == {
+        name for name, model in hosted_models().items() if model.provider in ("openai", "openai-responses")
+    }
+    monkeypatch.setenv("OPENAI_BASE_URL", "models.example.org/v1")
+    said = shown(capsys, "models", "gpt-4.1-mini", "--check", code=2)
+    assert "OPENAI_BASE_URL" in said and "bad-endpoint" in said
+
+
 def test_an_evaluation_by_batches_is_one_like_any_other(
     account: Any, make: Any, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -188,7 +230,7 @@ def test_an_evaluation_by_batches_is_one_like_any_other(
     assert (done["judged"], done["tally"]["asked"], account.submitted) == (4, 20, 1)
     assert done["cost_usd"] == pytest.approx(20 * (100 + 20) / 1e6 / 2)
     record = json.loads((Path(done["folder"]) / "run.json").read_text())
-    assert record["cost_usd"] == done["cost_usd"]
+    assert record["cost_usd"] == done["cost_usd"] == pytest.approx(record["usage"]["main"]["cost_usd"])
     again = result(capsys, *EVALUATE)
     assert (again["tally"]["asked"], again["run_id"], again["cost_usd"]) == (0, done["run_id"], done["cost_usd"])
     kept = b"".join(path.read_bytes() for path in sorted(Path(done["folder"]).iterdir()) if path.is_file())

@@ -7,14 +7,23 @@ import json
 import shutil
 import threading
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from hellofresh.cli import main
+from hellofresh.config import Settings
+from hellofresh.core.editions import parse_edition
 from hellofresh.core.files import sha256_file
 from hellofresh.core.net.lock import locked
+from hellofresh.pipeline.daily import Day
+from hellofresh.pipeline.release import within_budget
+from hellofresh.runs.evaluate import evaluate
+from hellofresh.runs.evaluation import Evaluation
+from hellofresh.runs.runner import RunStopped
+from hellofresh.tasks import get_task
 
 CONFIG = """
 [sources.x-notes]
@@ -160,3 +169,25 @@ def test_a_chat_is_told_of_a_failure_and_not_of_a_good_day(days: Days, hook: lis
     days.configure("no-such-model", more='hook_variable = "CHAT_HOOK"')
     days.run("2026-07-22T06:00:00Z", code=1)
     assert len(hook) == 1 and "failed: evaluate no-such-model" in hook[0]
+
+
+def test_a_signal_ends_the_day_and_not_one_step_of_it() -> None:
+    def stopped() -> None:
+        raise RunStopped("SIGTERM")
+
+    day = Day(None, Settings())  # type: ignore[arg-type]  # a step that is stopped says nothing
+    with pytest.raises(RunStopped) as caught:
+        day.attempt("evaluate", stopped)
+    assert (caught.value.exit_code, day.results) == (143, [])
+
+
+def test_what_the_prospective_splits_may_cost_is_what_the_other_runs_of_the_quarter_have_left(make) -> None:
+    make.release(make.notes(2, 2))
+    workspace, task = make.workspace(), get_task("x-notes")
+    asked = Evaluation(parse_edition("2023Q2"), task, "always-yes")
+    done = evaluate(workspace, asked, lambda _: None)
+    record = (done.folder / "run.json").read_text()
+    (done.folder / "run.json").write_text(record.replace('"cost_usd": 0.0', '"cost_usd": 2.0'))
+    assert within_budget(workspace, asked, 5.0).budget_usd == 5.0  # its own answers are counted by itself
+    assert within_budget(workspace, replace(asked, split="prospective"), 5.0).budget_usd == 3.0
+    assert within_budget(workspace, asked, None).budget_usd is None

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hellofresh.core.errors import PromptError
+from hellofresh.core.texts import clean
 from hellofresh.runs.prompts import Prompt, PromptSet, load_prompt_set, parse_prompt_set, prompt_set_toml
 from hellofresh.runs.regimes import REGIMES, regimes_for
 from hellofresh.runs.regimes.preview import Question, preview
@@ -67,7 +68,8 @@ def test_a_reference_that_leads_nowhere_or_says_two_things_is_refused(old: str, 
 @given(st.text(max_size=20))
 def test_a_step_is_cut_where_its_text_says_so_and_never_where_a_sample_does(post: str) -> None:
     search = parsed(GOOD, "web-search")
-    assert search.step("query", {"post": f"{post}{{cut}}"}).parts == (f"{post}{{cut}}", "Query?")
+    sample, instruction = search.step("query", {"post": f"{post}{{cut}}"}).parts
+    assert sample.endswith(f"{clean(f'{post}{{cut}}')}\n{sample.splitlines()[-1]}") and instruction == "Query?"
 
 
 def test_missing_steps_and_slots_are_named() -> None:

@@ -13,11 +13,14 @@ from hellofresh.cli import main
 from hellofresh.core.errors import RunError, UsageError
 from hellofresh.models import Answer, CallError, Finish, ModelSpec, Request
 from hellofresh.models.catalogue import CATALOGUE, CatalogueEntry
+from hellofresh.runs.plan import read_plan
 from hellofresh.runs.prompts import load_prompt_set
 from hellofresh.runs.record import read_record
-from hellofresh.runs.regimes import Need, Regime, configure, get_regime
+from hellofresh.runs.regimes import Need, Regime, agent_regime, configure, get_regime
+from hellofresh.runs.regimes.agent_tools import AgentTools
 from hellofresh.tasks.outputs import Status
-from hellofresh.tasks.transcripts import AskedEvent, ReadEvent, SearchedEvent
+from hellofresh.tasks.samples import Sample
+from hellofresh.tasks.transcripts import AskedEvent, NotedEvent, ReadEvent, SearchedEvent
 
 AGENT = """
 import asyncio
@@ -44,6 +47,10 @@ async def fails(sample, tools):
 async def greedy(sample, tools):
     while True:
         await tools.ask("again")
+
+async def endless(sample, tools):
+    print("thinking")
+    await asyncio.Event().wait()
 
 async def wrong(sample, tools):
     return hf.Response(text="a text")
@@ -115,6 +122,14 @@ def test_a_failing_agent_may_count_as_no_answer(stage, make, agent) -> None:
     assert [output.status for output in outcome.outputs] == [Status.NONE]
 
 
+def test_an_agent_that_never_returns_gives_no_answer_after_a_limit_that_can_be_set(stage, make, agent) -> None:
+    assert agent("endless").parameters["seconds"] == 600
+    outcome, _ = worked(stage, make, agent("endless", "seconds=1"))
+    assert [output.status for output in outcome.outputs] == [Status.NONE]
+    assert outcome.events == (NotedEvent(name="out-of-time", values={"seconds": 1}),)
+    assert get_regime("proxy:mine").parameters["seconds"] == 0
+
+
 @pytest.mark.parametrize("function", ["plain", "missing", "1x", ""])
 def test_what_is_no_agent_is_refused(agent, function: str) -> None:
     with pytest.raises(UsageError) as caught:
@@ -161,7 +176,7 @@ def test_it_is_evaluated_kept_and_resumed_like_any_regime(make, monkeypatch, tmp
     monkeypatch.chdir(tmp_path)
     Path("simple.py").write_text(
         "import hellofresh as hf\nUSES_WEB = False\n\n\nasync def solve(sample, tools):\n"
-        "    return hf.Choice(label=int(await tools.ask(tools.question) == 'yes'))\n"
+        "    print('thinking')\n    return hf.Choice(label=int(await tools.ask(tools.question) == 'yes'))\n"
     )
     model = Polite()
     monkeypatch.setitem(CATALOGUE, "polite", CatalogueEntry("A fake.", lambda _: model))
@@ -178,6 +193,40 @@ def test_it_is_evaluated_kept_and_resumed_like_any_regime(make, monkeypatch, tmp
     assert main(["runs", "resume", Path(said["folder"]).name, "--json"]) == 0
     assert model.asked == asked
     assert {path.name: path.read_bytes() for path in Path(said["folder"]).glob("*.jsonl")} == before
+
+
+USES_WEB = False
+
+
+async def in_a_cell(sample: Sample, tools: AgentTools) -> hf.Choice:
+    return hf.Choice(label=int(await tools.ask(tools.question) == "yes"))
+
+
+class InACell:
+    async def solve(self, sample: Sample, tools: AgentTools) -> hf.Choice:
+        return await in_a_cell(sample, tools)
+
+
+@pytest.mark.parametrize("agent", [in_a_cell, InACell])
+def test_a_function_or_class_of_this_process_is_an_agent(make, monkeypatch, agent) -> None:
+    make.release(make.notes(2, 2))
+    monkeypatch.setitem(CATALOGUE, "polite", CatalogueEntry("A fake.", lambda _: Polite()))
+    monkeypatch.setenv("HELLOFRESH_DATA", str(make.workspace().root))
+    edition = hf.load("2023Q2", "x-notes")
+    run = hf.evaluate(edition, "polite", agent=agent, progress=False)
+    record = read_record(run.folder)
+    assert record is not None and str(record.regime.parameters["agent"]).endswith(agent.__name__)
+    assert record.regime.parameters["agent_sha256"] and run.report.judged == 12
+    monkeypatch.setattr("hellofresh.runs.regimes.agents._FUNCTIONS", {})
+    with pytest.raises(UsageError, match="in the notebook"):
+        get_regime(str(read_plan(run.folder).evaluation.regime))
+
+
+def test_what_cannot_be_an_agent_is_refused_from_python_too(make) -> None:
+    for agent in (lambda sample, tools: None, print):
+        with pytest.raises(UsageError) as caught:
+            agent_regime(agent)
+        assert caught.value.code == "no-agent"
 
 
 class Refusing(Polite):

@@ -81,6 +81,11 @@ def test_any_text_at_all_can_be_read(text: str) -> None:
         ("I could search: for what?", "", "I could search: for what?"),
         ("Research: none", "", "Research: none"),
         ("RESEARCH: none", "", "RESEARCH: none"),
+        ("### Step 1: Verify the event SEARCH: a b", "a b", "### Step 1: Verify the event SEARCH: a b"),
+        ("Step 2: Look  SEARCH: a b", "a b", "Step 2: Look  SEARCH: a b"),
+        ("**What is known** SEARCH: a b", "a b", "**What is known** SEARCH: a b"),
+        ("## The use of the SEARCH: form", "", "## The use of the SEARCH: form"),
+        ("A line with SEARCH: asks", "", "A line with SEARCH: asks"),
     ],
 )
 def test_the_first_line_that_searches_is_the_query_and_what_comes_after_it_is_cut(text, query, kept) -> None:

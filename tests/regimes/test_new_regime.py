@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from hellofresh.core.texts import fence
 from hellofresh.models import Request
 from hellofresh.runs.prompts import load_prompt_set
 from hellofresh.runs.regimes import BaseRegime, Case, Need, Outcome, Regime, read_choice
-from hellofresh.runs.regimes._outside import cut_words, fence
+from hellofresh.runs.regimes._outside import cut_words
 from hellofresh.tasks.outputs import Choice
 from hellofresh.tasks.transcripts import SearchedEvent
 

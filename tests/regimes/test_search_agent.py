@@ -19,6 +19,7 @@ from hellofresh.models import Answer, CallError, Finish, ToolCall
 from hellofresh.runs.prompts import load_prompt_set
 from hellofresh.runs.regimes import get_regime
 from hellofresh.runs.regimes._reading import DecisionForm
+from hellofresh.runs.regimes.search_agent import read_turn
 from hellofresh.tasks import get_task
 from hellofresh.tasks.outputs import Status
 
@@ -301,7 +302,7 @@ def test_all_that_is_asked_is_the_same_at_any_speed(stage, make) -> None:
 
 
 def test_settings_out_of_range_are_refused() -> None:
-    for setting in ("searches=0", "k=0", "mode=online", "certainty=perhaps"):
+    for setting in ("searches=-1", "k=0", "mode=online", "certainty=perhaps"):
         with pytest.raises(UsageError):
             get_regime("search-agent", [setting])
 
@@ -348,6 +349,46 @@ def test_decisions_of_a_real_agent_are_read_and_none_wrongly(transcripts) -> Non
         assert label is None or (holds and label == int(decided)), transcript["id"]
     assert holding > 280
     assert read >= 0.99 * holding
+
+
+@pytest.mark.integration
+def test_every_first_search_of_a_real_agents_turn_is_read_wherever_it_stands(transcripts) -> None:
+    searches = 0
+    for transcript in transcripts:
+        text, before = written(transcript), 0
+        for found in re.finditer(r"(?<!\w)SEARCH:", text):
+            turn = read_turn(text[before : found.end() + 60])
+            wanted = re.split(r"Search result|\n", text[found.end() : found.end() + 60])[0].split()
+            assert [word.strip("*`_") for word in turn.query.split()][: len(wanted) - 1] == [
+                word.strip("*`_") for word in wanted
+            ][:-1]
+            searches += 1
+            result = text.find("Search result:", found.end())
+            before = found.end() if result < 0 else result + len("Search result:")
+    assert searches == 295
+
+
+def test_no_searches_are_the_offline_baseline_and_one_system() -> None:
+    offline = get_regime("search-agent", ["mode=offline"])
+    for same in (["searches=0"], ["mode=offline", "searches=5"]):
+        assert get_regime("search-agent", same) == offline
+    assert offline.ceiling(1) == 2
+
+
+@pytest.mark.parametrize(
+    ("said", "why"),
+    [
+        ("I am not sure.", "neither a search nor a decision"),
+        ("Decision: helpful or not helpful", "does not end with one of the decisions"),
+        ("SEARCH: one more", "No further search"),
+    ],
+)
+def test_an_answer_that_decides_nothing_is_told_why(stage, make, said: str, why: str) -> None:
+    world = stage.World(turns("SEARCH: a moon", said) | {"again": YES}, results=stage.results(1))
+    stage.judged(get_regime("search-agent", ["searches=1"]), note(make), world)
+    (asked,) = world.of("again")
+    assert why in asked.request.messages[-1].text
+    assert ("neither" in asked.request.messages[-1].text) is (why.startswith("neither"))
 
 
 @pytest.mark.integration

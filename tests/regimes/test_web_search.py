@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 
 from hellofresh.core.errors import PromptError, RunError, WorkspaceError
 from hellofresh.core.files import canonical_json
+from hellofresh.core.texts import clean
 from hellofresh.evidence.web import PageStatus, SearchResult, WebPage
 from hellofresh.models import Answer, CallError, Finish
 from hellofresh.runs.prompts import Prompt, PromptSet, load_prompt_set
 from hellofresh.runs.regimes import get_regime
-from hellofresh.runs.regimes._outside import clean
 
 REGIME = get_regime("web-search")
 BAD = [status for status in PageStatus if status is not PageStatus.OK]

@@ -6,7 +6,7 @@ import asyncio
 import random
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import pytest
@@ -143,7 +143,7 @@ class Reality:
         visible = min(request.max_tokens, round(len(text) / self.characters))
         hidden = int(spec.parameters["hidden_tokens"])
         if not self.worst:
-            hidden = min(hidden, round((spec.usual_hidden_tokens or 0) * self.draw.uniform(0.8, 1.2)))
+            hidden = min(hidden, round(int(spec.parameters["usual"]) * self.draw.uniform(0.8, 1.2)))
         self.ledgers.of(role).add(Answer(text, Finish.STOP, round(sent), visible + hidden))
         return Answer(text, Finish.STOP)
 
@@ -188,8 +188,8 @@ class Silent:
 def drawn_spec(name: str, draw: random.Random) -> ModelSpec:
     cap = draw.choice([0, 0, 500, 4000])
     price = Price(draw.uniform(0.1, 3), draw.uniform(0.5, 15), "2026-11-01", "a test")
-    about = ModelSpec(name, "language-model", "A fake.", {"hidden_tokens": cap}, Limits(4), price=price)
-    return replace(about, usual_hidden_tokens=round(cap * draw.uniform(0.1, 0.8)))
+    tokens = {"hidden_tokens": cap, "usual": round(cap * draw.uniform(0.1, 0.8))}
+    return ModelSpec(name, "language-model", "A fake.", tokens, Limits(4), price=price)
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,8 +14,9 @@ from hellofresh.evidence.web import Found, PageStatus, WebPage
 from hellofresh.models import Answer, Finish, Limits, ModelSpec, Request
 from hellofresh.models.catalogue import CATALOGUE, CatalogueEntry
 from hellofresh.releases.life.state import reveal
-from hellofresh.runs.evaluate import evaluate
+from hellofresh.runs.evaluate import evaluate, resumed
 from hellofresh.runs.evaluation import Evaluation, WebAccess
+from hellofresh.runs.record import read_outputs, read_record
 from hellofresh.runs.runner import Tally
 from hellofresh.tasks.samples import Candidate
 
@@ -191,7 +192,11 @@ def test_a_new_run_beside_an_unfinished_one_says_what_has_changed(workspace, qua
     told: list[str] = []
 
     def begin(**options: object) -> str:
-        return evaluate(workspace, Evaluation(quarter, notes_task, "parrot", **options), progress, told.append).run_id
+        notes: list[str] = []
+        run = evaluate(workspace, Evaluation(quarter, notes_task, "parrot", **options), progress, notes.append)
+        assert notes[0] == "parrot: asked at this machine, nothing is sent away"
+        told.extend(notes[1:])
+        return run.run_id
 
     first = begin(limit=1)
     begin(limit=2)
@@ -204,6 +209,19 @@ def test_a_new_run_beside_an_unfinished_one_says_what_has_changed(workspace, qua
     begin(limit=1)
     (note,) = told
     assert first in note and "model.parameters.version was 1, is 3" in note
+
+
+def test_a_run_of_an_earlier_version_of_its_regime_is_read_and_its_resumption_refused_clearly(
+    workspace, quarter, notes_task, parrot, monkeypatch
+) -> None:
+    with monkeypatch.context() as before:
+        before.setattr("hellofresh.runs.regimes.zero_shot.ZeroShot.version", 1)
+        first = evaluate(workspace, Evaluation(quarter, notes_task, "parrot", limit=1), progress)
+    assert read_record(first.folder).regime.version == 1 and list(read_outputs(first.folder))
+    with pytest.raises(UsageError, match=r"regime.version was 1, is 2.* another version of HelloFresh") as caught:
+        evaluate(workspace, resumed(workspace, first.run_id), progress)
+    assert caught.value.code == "run-changed"
+    assert evaluate(workspace, Evaluation(quarter, notes_task, "parrot", limit=1), progress).run_id != first.run_id
 
 
 class SearchOf:

@@ -16,6 +16,7 @@ import pytest
 from hellofresh.cli import main
 from hellofresh.cli.respond import _moment
 from hellofresh.core.errors import RunError, UnknownNameError, UsageError
+from hellofresh.core.net.lock import locked
 from hellofresh.core.workspace import Workspace
 from hellofresh.models import Answer, CallError, Request
 from hellofresh.models.scripted import ScriptedModel
@@ -236,3 +237,13 @@ def test_a_post_with_a_picture_takes_the_embedded_parts_less_than_two_minutes_on
     assert found["smoke_test"] is True
     # In processor time, which a busy machine does not stretch.
     assert after.children_user + after.children_system - before.children_user - before.children_system < 240
+
+
+def test_a_post_that_is_sent_twice_is_refused_in_plain_words_and_hidden_characters_are_none_of_it(
+    workspace: Workspace, script: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = respond(workspace, Post(TEXT, AT), asking(model=script))
+    assert respond(workspace, Post(f"\x1b\u202e{TEXT}\x00", AT), asking(model=script)).folder == first.folder
+    with locked(first.folder / "lock", what="working on this run"), pytest.raises(RunError) as caught:
+        respond(workspace, Post(TEXT, AT), asking(model=script))
+    assert caught.value.code == "responding" and str(first.folder) not in str(caught.value)

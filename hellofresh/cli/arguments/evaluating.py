@@ -24,9 +24,9 @@ def add_evaluate(nouns: Subparsers) -> None:
     """Add `evaluate`."""
     about = "Evaluate a model on the samples of a released edition, and keep every response."
     parser = add_command(nouns, "evaluate", about, "evaluate:run", timed=True)
-    add_edition(parser)
-    add_fields(parser, *OPTIONS)
-    parser.add_argument("--base-url", metavar="URL", help="the endpoint of openai:NAME (default: OPENAI_BASE_URL)")
+    edition_option(parser, "such as 2023Q2 or liar-new@588 (default: the newest one at hand, or the bundled sample)")
+    add_fields(parser, *OPTIONS, required=("model",))
+    _add_base_url(parser)
     parser.add_argument(
         "--agent", metavar="FILE:FUNCTION", help="an agent of your own instead of a regime, such as my_agent.py:solve"
     )
@@ -49,13 +49,13 @@ def add_fields(
         parser.add_argument(option.flag_of(name), action="append" if option.many else "store", **words)
 
 
+def _add_base_url(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--base-url", metavar="URL", help="the endpoint of openai:NAME (default: OPENAI_BASE_URL)")
+
+
 def _add_dry_run(parser: argparse.ArgumentParser) -> None:
     about = "show what it may take at most, and is expected to take; send and write nothing"
     parser.add_argument("--dry-run", action="store_true", help=about)
-
-
-def _add_prompt_set(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--prompt-set", type=Path, metavar="FILE", help="your own prompt set (TOML)")
 
 
 def add_runs(nouns: Subparsers) -> None:
@@ -130,7 +130,7 @@ def add_proxy(nouns: Subparsers) -> None:
     parser.add_argument(
         "--name", required=True, metavar="NAME", help="name of your program; another name, another system"
     )
-    parser.add_argument("--base-url", metavar="URL", help="the endpoint of openai:NAME (default: OPENAI_BASE_URL)")
+    _add_base_url(parser)
     parser.add_argument("--port", type=int, default=0, metavar="N", help="the port (default: one that is free)")
     parser.epilog = (
         "A client needs the base URL of a sample, http://127.0.0.1:PORT/s/SAMPLE/v1, and the token that is printed, or "
@@ -165,7 +165,7 @@ def add_sweep(nouns: Subparsers) -> None:
     parser.add_argument(
         "--provider", default="", metavar="P[,P]", dest="providers", help="search providers (default: as configured)"
     )
-    parser.add_argument("--dry-run", action="store_true", help="show what it would take; send and write nothing")
+    _add_dry_run(parser)
     add_private(parser)
     parser.epilog = "Example: hellofresh sweep --edition 2026Q2 --task x-notes --model scripted --set k=10,5,2"
 
@@ -237,9 +237,10 @@ def add_models(nouns: Subparsers) -> None:
     """Add `models`."""
     about = "List the models that can be evaluated; or ask one a question and show its answer."
     parser = add_command(nouns, "models", about, "models:run")
-    parser.add_argument("name", nargs="?", metavar="M", help="only this model; another endpoint's is openai:NAME")
+    parser.add_argument("name", nargs="?", metavar="M", help="only this model, named as for evaluate")
     about = f"ask it this, and show the answer with its cost (default: {QUESTION})"
     parser.add_argument("--check", nargs="?", const=QUESTION, metavar="TEXT", help=about)
+    _add_base_url(parser)
 
 
 def add_prompts(nouns: Subparsers) -> None:

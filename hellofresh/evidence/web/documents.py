@@ -17,9 +17,10 @@ from hellofresh.core.errors import SourceError, WorkspaceError
 from hellofresh.core.files import canonical_json, model_fault, parse_toml, sha256_text
 from hellofresh.core.net.addresses import AddressError, PageAddress
 from hellofresh.core.strict import Strict
+from hellofresh.core.texts import visible as clean
 from hellofresh.evidence.web._base import PageStatus
 from hellofresh.evidence.web.fetch import FetchResult
-from hellofresh.evidence.web.text import MainText, clean
+from hellofresh.evidence.web.text import MainText
 
 BUNDLED = Path(__file__).with_name("corpus")
 """The pages that come with the package."""

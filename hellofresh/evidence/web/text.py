@@ -6,9 +6,9 @@ import re
 import unicodedata
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import TYPE_CHECKING, Literal
 
+from hellofresh.core.texts import visible as clean
 from hellofresh.evidence.web.dates import page_date, text_date, youngest
 
 if TYPE_CHECKING:
@@ -64,12 +64,6 @@ def _named_in_meta(body: bytes) -> str | None:
 
 Extractor = Literal["trafilatura", "beautifulsoup"]
 
-_INVISIBLE_CATEGORIES = frozenset({"Cc", "Cf", "Cs", "Co", "Cn"})
-_INVISIBLE = frozenset(
-    "\u034f\u115f\u1160\u17b4\u17b5\u180b\u180c\u180d\u180f\u2800\u3164\uffa0"
-    + "".join(map(chr, [*range(0xFE00, 0xFE10), *range(0xE0100, 0xE01F0)]))
-)
-"""Characters without a shape that are not of an invisible category: fillers and variation selectors."""
 _DEEPEST = 200
 """Elements within elements; lxml cuts what is deeper than 256 off, so that its tree cannot be trusted there."""
 _MOST_ELEMENTS = 20_000
@@ -98,24 +92,6 @@ class MainText:
     title: str
     text: str
     date: str = ""
-
-
-def clean(text: str) -> str:
-    """Without invisible, bidirectional and control characters, in NFC, white space single, one line a paragraph."""
-    if not (text.isascii() and text.replace("\n", "").isprintable()):  # most of it needs nothing
-        text = text.replace("\r\n", "\n").translate({ord(c): _replacement(c) for c in set(text)})
-        text = unicodedata.normalize("NFC", text)
-    return "\n".join(filter(None, (" ".join(line.split()) for line in text.split("\n"))))
-
-
-@lru_cache(4096)
-def _replacement(character: str) -> str | None:
-    if character in "\n\r\x0b\x0c\x85\u2028\u2029":
-        return "\n"
-    if character == "\t":
-        return " "
-    hidden = unicodedata.category(character) in _INVISIBLE_CATEGORIES or character in _INVISIBLE
-    return None if hidden else character
 
 
 def first_words(text: str, n: int) -> str:

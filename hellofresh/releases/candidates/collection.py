@@ -12,6 +12,7 @@ from hellofresh.core.files import sha256_file, write_jsonl
 from hellofresh.core.net.lock import locked
 from hellofresh.core.quarters import Quarter
 from hellofresh.core.stages import Stage, input_key
+from hellofresh.core.texts import without_hidden
 from hellofresh.core.workspace import Workspace
 from hellofresh.releases.candidates.account import CollectionAccount, read_account_file
 from hellofresh.releases.candidates.funnel import Funnel
@@ -95,7 +96,9 @@ def _collect_alone(
     outputs = [table]
     pending = workspace.pending(job.task.name, job.quarter)
     if found.pending is not None:
-        write_jsonl(pending, (to_json(sample) for sample in sorted(found.pending, key=lambda sample: sample.id)))
+        write_jsonl(
+            pending, (without_hidden(to_json(sample)) for sample in sorted(found.pending, key=lambda sample: sample.id))
+        )
         outputs.append(pending)
     else:
         pending.unlink(missing_ok=True)

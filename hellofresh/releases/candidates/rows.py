@@ -18,6 +18,7 @@ import polars as pl
 from hellofresh.core.errors import DataError
 from hellofresh.core.files import canonical_json
 from hellofresh.core.parquet import write_parquet
+from hellofresh.core.texts import without_hidden
 from hellofresh.releases.candidates.funnel import Funnel
 from hellofresh.tasks import Task
 from hellofresh.tasks.samples import Candidate, Label, Sample, to_json
@@ -73,7 +74,7 @@ def write_candidates(path: Path, task: Task, candidates: Iterable[Candidate]) ->
 
 
 def _row(task: Task, item: Candidate) -> dict[str, Any]:
-    sample = to_json(item.sample)
+    sample = without_hidden(to_json(item.sample))
     common = {name: sample.pop(name) for name in ("id", "task", "edition", "period", "date", "group", "license")}
     facts = {name: item.label.facts.get(name) for name in task.label_facts}
     extras = {name: item.extras.get(name) for name in task.extra_columns}

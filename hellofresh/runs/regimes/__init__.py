@@ -45,6 +45,7 @@ __all__ = [
     "proxy_regime",
     "read_choice",
     "regimes_for",
+    "usual_regime",
 ]
 
 _DATED = WebSearch(WebSearchSettings(before="sample"), "web-search-dated")
@@ -72,6 +73,12 @@ def regimes_for(task: Task) -> list[str]:
     """Names of the regimes that hand back what a task asks for, and have prompts for it."""
     fitting = (regime for regime in REGIMES.values() if regime.gives is task.output)
     return [regime.name for regime in fitting if has_prompts(task.name, regime.prompts_from)]
+
+
+def usual_regime(task: Task) -> str:
+    """The regime of a task where none is chosen: zero-shot, or the only one that fits it."""
+    fitting = regimes_for(task)
+    return fitting[0] if len(fitting) == 1 else "zero-shot"
 
 
 def get_regime(name: str, settings: Sequence[str] = ()) -> Regime:

@@ -74,11 +74,11 @@ class Case:
 
     def question(self, prompt: Prompt, **more: str) -> Message:
         """The deciding prompt, filled from the sample and from what the regime found out."""
-        return self.prompt_set.message(prompt, {**self.slots, **more})
+        return self.prompt_set.message(prompt, self.slots, **more)
 
     def step(self, name: str, **more: str) -> Message:
         """The prompt of another step, such as `query`, filled likewise."""
-        return self.prompt_set.step(name, {**self.slots, **more})
+        return self.prompt_set.step(name, self.slots, **more)
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,75 +95,19 @@ class Outcome:
     events: Sequence[Event] = ()
 
 
-class Regime(Protocol):
-    """A way of working on a sample.
+@dataclass(frozen=True, slots=True)
+class BaseRegime:
+    """A way of working on a sample; what differs from what most regimes do is overridden.
 
     Attributes:
         version: raised whenever the regime would ask something else; part of every journal key.
-        needs: what it needs besides models.
-        roles: what each role besides `main` does, by name.
         one_prompt: whether it works once a sample, whatever prompts there are.
         gives: what it hands back, by which it fits a task.
-        all_at_once: whether all samples are open at the same time.
+        settings: what was chosen.
+        name: as on the command line and on the board.
     """
 
-    version: ClassVar[int]
-    one_prompt: ClassVar[bool]
-    gives: ClassVar[type[Output]]
-
-    @property
-    def needs(self) -> frozenset[Need]:
-        """See above."""
-
-    @property
-    def all_at_once(self) -> bool:
-        """See above."""
-
-    @property
-    def roles(self) -> Mapping[str, str]:
-        """See above."""
-
-    @property
-    def name(self) -> str:
-        """As on the command line and on the board."""
-
-    @property
-    def prompts_from(self) -> str:
-        """Name of the regime whose prompts it uses, its own as a rule."""
-
-    @property
-    def settings(self) -> RegimeSettings:
-        """What was chosen."""
-
-    @property
-    def parameters(self) -> Parameters:
-        """All that decides what it does: settings, and hashes of what it brings along. Part of a run's identity."""
-
-    def configured(self, settings: RegimeSettings) -> Self:
-        """The same regime with other settings."""
-
-    @property
-    def results(self) -> int:
-        """Results that one search should give at least; 0 for what is configured."""
-
-    def ceiling(self, prompts: int) -> int:
-        """Most requests for one sample."""
-
-    def rehearse(self, step: str, turn: int) -> str:
-        """A usual answer to a step, the `turn`-th time that it is asked about a sample, for previews; may be empty."""
-
-    def prolong(self, step: str, turn: int) -> str:
-        """The end of an answer after which the regime asks as much as it ever does, for the ceiling of dry runs."""
-
-    async def solve(self, case: Case) -> Outcome:
-        """Work on one sample."""
-
-
-@dataclass(frozen=True, slots=True)
-class BaseRegime:
-    """What most regimes have in common: settings of a type of their own, and no need of anything but the main model."""
-
-    version: ClassVar[int] = 1
+    version: ClassVar[int] = 2
     one_prompt: ClassVar[bool] = False
     gives: ClassVar[type[Output]] = Choice
 
@@ -172,42 +116,54 @@ class BaseRegime:
 
     @property
     def roles(self) -> Mapping[str, str]:
-        """None but `main`."""
+        """What each role besides `main` does, by name."""
         return {}
 
     @property
     def all_at_once(self) -> bool:
-        """No."""
+        """Whether all samples are open at the same time."""
         return False
 
     @property
     def needs(self) -> frozenset[Need]:
-        """Nothing."""
+        """What it needs besides models."""
         return frozenset()
 
     @property
     def prompts_from(self) -> str:
-        """Its own."""
+        """Name of the regime whose prompts it uses."""
         return self.name
 
     @property
     def parameters(self) -> Parameters:
-        """The settings."""
+        """All that decides what it does: settings, and hashes of what it brings along. Part of a run's identity."""
         return self.settings.model_dump()
 
     @property
     def results(self) -> int:
-        """As many as are configured."""
+        """Results that one search should give at least; 0 for what is configured."""
         return 0
 
     def configured(self, settings: RegimeSettings) -> Self:
         """The same regime with other settings."""
         return replace(self, settings=settings)
 
+    def ceiling(self, prompts: int) -> int:
+        """Most requests for one sample."""
+        raise NotImplementedError
+
     def rehearse(self, step: str, turn: int) -> str:
-        """Nothing in particular: answers are as long as they may be."""
+        """A usual answer to a step, the `turn`-th time that it is asked about a sample, for previews; may be empty."""
         return ""
 
     def prolong(self, step: str, turn: int) -> str:
-        """A usual answer: how often a regime asks does not depend on answers."""
+        """The end of an answer after which the regime asks as much as it ever does, for the ceiling of dry runs."""
         return self.rehearse(step, turn)
+
+    async def solve(self, case: Case) -> Outcome:
+        """Work on one sample."""
+        raise NotImplementedError
+
+
+Regime = BaseRegime
+"""What runs are told to use."""

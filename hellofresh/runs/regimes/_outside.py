@@ -10,21 +10,14 @@ from datetime import date
 from typing import Any, TypeVar
 
 from hellofresh.core.errors import HelloFreshError, RunError
-from hellofresh.core.files import sha256_text
 from hellofresh.core.net.addresses import AddressError, PageAddress
+from hellofresh.core.texts import clean, one_line
 from hellofresh.evidence.web import Found, ImageSearch, PageStatus, SearchResult, Web, WebPage
-from hellofresh.evidence.web.text import clean as visible
 from hellofresh.evidence.web.text import first_words
 from hellofresh.runs.regimes._base import Case
 
-# Spellings by which chat templates mark turns; some servers read them as such even within a message.
-_TURN_MARKS = re.compile(
-    r"(?<=<)(?=[|\uff5c]|/?s>|/?(?:start|end)_of_turn>|</?SYS>)|(?<=[|\uff5c])(?=>)|(?<=\[)(?=/?INST\])", re.IGNORECASE
-)
 _LETTER = re.compile(r"[^\W_]")
-_MARKS = "<[|\uff5c"
 _CHARACTERS_A_WORD = 12
-_MARK_LENGTH = 12
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,30 +35,6 @@ class Cut:
     was_cut: bool
 
 
-@dataclass(frozen=True, slots=True)
-class FencedText:
-    """Texts between lines that carry a mark which none of them holds.
-
-    Attributes:
-        text: the block, lines of the mark included.
-        mark: the mark, a hash of the texts: the same texts always have the same.
-    """
-
-    text: str
-    mark: str
-
-
-def clean(text: str) -> str:
-    """A text without invisible characters, a line a paragraph, and without spellings that mark a turn of a chat."""
-    plain = visible(text)
-    return _TURN_MARKS.sub(" ", plain) if any(mark in plain for mark in _MARKS) else plain
-
-
-def one_line(text: str, limit: int) -> str:
-    """A text cleaned, on one line, and of at most so many characters."""
-    return " ".join(clean(text).split())[:limit].rstrip()
-
-
 def has_word(text: str) -> bool:
     """Whether a text has a letter or a digit."""
     return _LETTER.search(text) is not None
@@ -80,17 +49,6 @@ def cut_words(text: str, limit: int) -> Cut:
     shown = first_words(text, limit) if words > limit else text
     shorter = shown[: limit * _CHARACTERS_A_WORD]
     return Cut(shorter.rstrip(), words, len(shorter) < len(text.rstrip()))
-
-
-def fence(texts: Sequence[str], *, empty: str = "(none)") -> FencedText:
-    """Texts as one block, each after a line with its number, all lines with one mark that no text holds."""
-    bodies = [clean(text) for text in texts]
-    whole = "\n".join(bodies)
-    lowered, turn = whole.casefold(), 0
-    while (mark := sha256_text(f"{turn}:{whole}")[:_MARK_LENGTH]) in lowered:
-        turn += 1
-    lines = [f"[{mark} text {number}]\n{body}" for number, body in enumerate(bodies, start=1)]
-    return FencedText("\n".join([*(lines or [empty]), f"[{mark} end]"]), mark)
 
 
 _LONGEST_ADDRESS = 2000

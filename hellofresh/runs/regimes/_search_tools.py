@@ -8,18 +8,16 @@ from datetime import date
 from typing import Protocol
 
 from hellofresh.core.errors import RunError
+from hellofresh.core.texts import clean, fence, one_line
 from hellofresh.evidence.web import PageStatus, Web
 from hellofresh.models import Answer, Finish, Message, Request
 from hellofresh.runs.prompts import PromptSet
 from hellofresh.runs.regimes._outside import (
     Visit,
     address,
-    clean,
     cut_words,
-    fence,
     has_word,
     host_of,
-    one_line,
     search_safely,
     visit_first,
     visited,
@@ -137,7 +135,7 @@ class SummarisedSearch:
     async def _summarise(self, query: str, used: Sequence[Visit]) -> Report:
         block = fence([_shown(visit) for visit in used])
         slots = {"query": query, "pages": block.text, "mark": block.mark, "words": str(self.lookup.words)}
-        request = Request((self.prompt_set.step("summary", slots),), _TOKENS_A_WORD * self.lookup.words)
+        request = Request((self.prompt_set.step("summary", {}, **slots),), _TOKENS_A_WORD * self.lookup.words)
         return await ask_for_report(self.ask, f"search-{self.number}", request, self.lookup.words)
 
     def _event(self, visit: Visit) -> ReadEvent:
@@ -176,9 +174,9 @@ class Connector:
         """Have the model search."""
         blocked = tuple(self.web.blocked)
         slots = {"query": query, "words": str(self.words), "avoided": ", ".join(blocked) or "(none)"}
-        message = self.prompt_set.step("connector", slots).text
+        message = self.prompt_set.step("connector", {}, **slots).text
         if self.before is not None:
-            message += self.prompt_set.step("connector-dated", {"before": self.before.isoformat()}).text
+            message += self.prompt_set.step("connector-dated", {}, before=self.before.isoformat()).text
         request = Request((Message("user", (message,)),), _TOKENS_A_WORD * self.words, searches=True, excluded=blocked)
         report = await ask_for_report(self.ask, f"search-{self.number}", request, self.words)
         dropped = {source: self._reason(source) for source in report.sources}

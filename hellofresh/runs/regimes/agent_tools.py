@@ -21,16 +21,17 @@ from pydantic import Field, ValidationError
 
 from hellofresh.core.errors import HelloFreshError, RunError, UsageError
 from hellofresh.core.files import BadJsonError, model_fault, sha256_text, strict_json
+from hellofresh.core.texts import one_line
 from hellofresh.evidence.web import Found, PageStatus, WebPage
 from hellofresh.models import Answer, Message, Request, ToolCall
 from hellofresh.runs.regimes._base import MAIN, Case, RegimeSettings
-from hellofresh.runs.regimes._outside import address, one_line, read_safely, search_safely, web_of
+from hellofresh.runs.regimes._outside import address, read_safely, search_safely, web_of
 from hellofresh.runs.regimes.endpoint.questions import Question, digest
 from hellofresh.submissions.format import Prediction
 from hellofresh.tasks import Task, get_task
 from hellofresh.tasks.outputs import Choice, Output
 from hellofresh.tasks.samples import to_json
-from hellofresh.tasks.transcripts import AskedEvent, Event, ReadEvent, SearchedEvent
+from hellofresh.tasks.transcripts import AskedEvent, Event, NotedEvent, ReadEvent, SearchedEvent
 
 if TYPE_CHECKING:
     from hellofresh.runs.regimes.endpoint.server import EndpointAddress, EndpointServer
@@ -49,6 +50,8 @@ class AgentSettings(RegimeSettings):
         before: `sample` to search only for what was there before the sample's date, where the provider can; so it is in
             any case where later pages tell the answer (`Task.dated`).
         on_error: what an exception in the agent does: `stop` ends the run; `silence` counts as no answer.
+        seconds: longest time for one sample, waiting for models and pages included; an agent that takes longer gives
+            no answer. 0 for no limit.
     """
 
     requests: int = Field(default=30, ge=1, le=1000)
@@ -56,6 +59,7 @@ class AgentSettings(RegimeSettings):
     pages: int = Field(default=50, ge=0, le=1000)
     before: Literal["", "sample"] = ""
     on_error: Literal["stop", "silence"] = "stop"
+    seconds: int = Field(default=600, ge=0, le=1_000_000)
 
 
 @dataclass(slots=True)
@@ -213,6 +217,10 @@ class AgentTools:
 
     def _length(self, event: Event) -> tuple[int, int, str]:
         return self._lengths[event.step] if isinstance(event, AskedEvent) else (0, 0, "")
+
+    def note(self, name: str, **values: object) -> None:
+        """Put something into the transcript."""
+        self._events.append(NotedEvent(name=name, values=values))
 
     @property
     def failure(self) -> Exception | None:

@@ -14,6 +14,7 @@ its own text, so an agent may ask several things at once, and a run that was sto
 
 from __future__ import annotations
 
+import asyncio
 import importlib.util
 import inspect
 import re
@@ -53,7 +54,7 @@ class AgentRegime(BaseRegime):
         all_at_once: whether another program takes samples, in an order of its own.
     """
 
-    version: ClassVar[int] = 2
+    version: ClassVar[int] = 3
     one_prompt: ClassVar[bool] = True
     gives: ClassVar[type[Output]] = Output
 
@@ -91,10 +92,14 @@ class AgentRegime(BaseRegime):
         tools = AgentTools(
             case.question(prompt).text, task.classes, self.settings, case, tuple(dict.fromkeys((MAIN, *self.roles)))
         )
+        clock = asyncio.timeout(self.settings.seconds or None)
         try:
-            output = await self.solver(case.sample, tools)
+            async with clock:
+                output = await self.solver(case.sample, tools)
         except Exception as error:
-            if tools.failure is None and self.settings.on_error == "stop":
+            if clock.expired():
+                tools.note("out-of-time", seconds=self.settings.seconds)
+            elif tools.failure is None and self.settings.on_error == "stop":
                 raise self._stop(case, tools.limit or error) from error
             output = _silence(task.output)
         finally:
@@ -128,14 +133,37 @@ def _silence(kind: type[Output]) -> Output:
     return replace(empty[kind], status=Status.NONE)
 
 
-def agent_regime(place: str) -> str:
-    """The name of an agent as a regime, by the file's whole path: a run is resumed from anywhere.
+_FUNCTIONS: dict[str, AgentRegime] = {}
+"""Agents that this process defined itself, such as in a notebook, by their names."""
+
+
+def agent_regime(agent: str | Solver | type) -> str:
+    """The name of an agent as a regime: of one in a file by the file's whole path, so that it is resumed from anywhere.
 
     Args:
-        place: `FILE:FUNCTION`.
+        agent: `FILE:FUNCTION`; or an asynchronous function of this process, or a class with a method `solve`.
+
+    Raises:
+        UsageError: if it is not asynchronous.
     """
-    file, _, function = place.rpartition(":")
-    return f"{AGENT}:{Path(file).resolve()}:{function}"
+    if isinstance(agent, str):
+        file, _, function = agent.rpartition(":")
+        return f"{AGENT}:{Path(file).resolve()}:{function}"
+    name = getattr(agent, "__name__", type(agent).__name__)
+    try:
+        source = inspect.getsource(agent)
+    except (OSError, TypeError):
+        raise UsageError(
+            "the source of the agent cannot be read, which says whether two runs are of the same system",
+            where=name,
+            expected="a function that is defined in a file or in a cell of a notebook",
+            code="no-agent",
+        ) from None
+    digest = sha256_text(source)
+    place = f"<{digest[:12]}>:{name}"
+    defined = vars(sys.modules[agent.__module__]) if inspect.isclass(agent) else getattr(agent, "__globals__", {})
+    _FUNCTIONS[place] = _regime(name, digest, agent, defined, where=name)
+    return f"{AGENT}:{place}"
 
 
 def proxy_regime(name: str, roles: Iterable[str]) -> str:
@@ -166,30 +194,48 @@ def load_agent(place: str) -> AgentRegime:
     Raises:
         UsageError: if there is no such file or function, or it is not asynchronous.
     """
+    if place in _FUNCTIONS:
+        return _FUNCTIONS[place]
     name, colon, function = place.rpartition(":")
     path = Path(name)
     if not colon or not function.isidentifier() or not path.is_file():
         raise UsageError(
-            f"no such agent: {place!r}", expected="FILE.py:FUNCTION, such as my_agent.py:solve", code="no-agent"
+            f"no such agent: {place!r}",
+            expected="FILE.py:FUNCTION, such as my_agent.py:solve",
+            fix="Call hf.evaluate again in the notebook that defines it." if place.startswith("<") else "",
+            code="no-agent",
         )
     path = path.resolve()
     module = _module(path)
-    found = getattr(module, function, None)
-    solver = getattr(found(), "solve", None) if inspect.isclass(found) else found
+    agent = getattr(module, function, None)
+    return _regime(f"{path.name}:{function}", sha256_file(path), agent, vars(module), where=str(path))
+
+
+def _regime(name: str, sha256: str, agent: object, defined: Mapping[str, object], *, where: str) -> AgentRegime:
+    """An agent as a regime.
+
+    Args:
+        name: as the system's identity has it.
+        sha256: of its source.
+        agent: the function or class.
+        defined: what stands beside it, `ROLES` and `USES_WEB` among it.
+        where: for errors.
+    """
+    solver = getattr(agent(), "solve", None) if inspect.isclass(agent) else agent
     if not inspect.iscoroutinefunction(solver):
         raise UsageError(
-            f"{function} is not an asynchronous function",
-            where=str(path),
+            f"{name.rpartition(':')[2]} is not an asynchronous function",
+            where=where,
             expected="async def solve(sample, tools), or a class with such a method",
             code="no-agent",
         )
-    roles = getattr(module, "ROLES", {})
+    roles = defined.get("ROLES", {})
     return AgentRegime(
-        agent=f"{path.name}:{function}",
-        sha256=sha256_file(path),
+        agent=name,
+        sha256=sha256,
         solver=solver,
-        needs=frozenset({Need.WEB}) if getattr(module, "USES_WEB", True) else frozenset(),
-        roles={str(role): str(what) for role, what in dict(roles).items()},
+        needs=frozenset({Need.WEB}) if defined.get("USES_WEB", True) else frozenset(),
+        roles={str(role): str(what) for role, what in roles.items()} if isinstance(roles, Mapping) else {},
     )
 
 

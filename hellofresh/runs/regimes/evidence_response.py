@@ -18,12 +18,13 @@ from typing import TYPE_CHECKING, ClassVar
 from pydantic import Field, model_validator
 
 from hellofresh.core.errors import RunError
+from hellofresh.core.texts import clean, fence, one_line
 from hellofresh.core.workspace import Workspace
 from hellofresh.models import Answer, Message, Request
 from hellofresh.rewards.base import RewardCase, RewardModel, read_card
 from hellofresh.runs.prompts import Prompt, PromptSet
 from hellofresh.runs.regimes._base import BaseRegime, Case, Outcome, Parameters, RegimeSettings
-from hellofresh.runs.regimes._outside import clean, cut_words, fence, one_line
+from hellofresh.runs.regimes._outside import cut_words
 from hellofresh.runs.regimes._reading import is_refusal
 from hellofresh.tasks import EvidenceQuery
 from hellofresh.tasks.outputs import Output, Response, Status
@@ -53,10 +54,10 @@ def response_question(
         PromptError: if the set lacks a step or a slot.
     """
     block = fence(texts)
-    found = {**slots, "evidence": block.text, "mark": block.mark, "words": str(words)}
-    given = prompt_set.step("evidence" if texts else "no-evidence", found)
-    question = prompt_set.message(prompt, {**slots, "found": given.text})
-    return replace(question, parts=(*question.parts, *prompt_set.step("claim", found).parts))
+    found = {"evidence": block.text, "mark": block.mark, "words": str(words)}
+    given = prompt_set.step("evidence" if texts else "no-evidence", slots, **found)
+    question = prompt_set.message(prompt, slots, found=given.text)
+    return replace(question, parts=(*question.parts, *prompt_set.step("claim", slots, **found).parts))
 
 
 class EvidenceResponseSettings(RegimeSettings):

@@ -13,7 +13,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field
 
 from hellofresh.core.errors import UsageError
-from hellofresh.runs.regimes.agent_tools import AgentSession, AgentTools
+from hellofresh.runs.regimes.agent_tools import AgentSession, AgentSettings, AgentTools
 from hellofresh.runs.regimes.agents import AgentRegime
 from hellofresh.runs.regimes.endpoint.server import EndpointServer
 from hellofresh.tasks.outputs import Output
@@ -82,5 +82,11 @@ def load_proxy(name: str, roles: tuple[str, ...] = ()) -> AgentRegime:
         roles: further roles that it may name.
     """
     return AgentRegime(
-        agent=name, sha256="", solver=_solve, needs=frozenset(), roles=dict.fromkeys(roles, ""), all_at_once=True
+        agent=name,
+        sha256="",
+        solver=_solve,
+        needs=frozenset(),
+        roles=dict.fromkeys(roles, ""),
+        settings=AgentSettings(seconds=0),  # its samples wait for their turn
+        all_at_once=True,
     )

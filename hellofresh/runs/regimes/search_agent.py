@@ -14,24 +14,29 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import ClassVar, Literal
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from hellofresh.core.errors import RunError
+from hellofresh.core.texts import clean, fence, one_line
 from hellofresh.evidence.web import canary
 from hellofresh.models import Answer, Finish, Message, Request, Tool, ToolCall
 from hellofresh.runs.prompts import Prompt
 from hellofresh.runs.regimes._base import BaseRegime, Case, Need, Outcome, RegimeSettings
-from hellofresh.runs.regimes._outside import clean, fence, has_word, one_line, web_of
-from hellofresh.runs.regimes._reading import DecisionForm, is_refusal, read_certainty, read_leaning
+from hellofresh.runs.regimes._outside import has_word, web_of
+from hellofresh.runs.regimes._reading import DECISION, DecisionForm, is_refusal, read_certainty, read_leaning
 from hellofresh.runs.regimes._search_tools import SUMMARISER, Connector, Finding, Lookup, SearchTool, SummarisedSearch
 from hellofresh.tasks import get_task
 from hellofresh.tasks.outputs import Choice, Status
 from hellofresh.tasks.transcripts import AskedEvent, Event, NotedEvent
 
 QUERY_CHARACTERS = 300
-# At the beginning of a line in any case, whatever marks the line; within one only in capitals after a sentence.
+# At the beginning of a line in any case, whatever marks the line; within one only in capitals, after a sentence or a
+# gap, or after a heading that names no search of its own.
 _SEARCH = re.compile(
-    r"(?:^[^\w\n]*(?:\d{1,2}[.)]\s*)?\W{0,4}(?i:search)|(?<=[.!?:;)\]\"]\s)\W{0,4}SEARCH|(?<=[.!?:;)\]\"]\s\s)\W{0,4}SEARCH)"
+    r"(?:^[^\w\n]*(?:\d{1,2}[.)]\s*)?\W{0,4}(?i:search)"
+    r"|(?:(?<=[.!?:;)\]\"*]\s)|(?<=\s\s))\W{0,4}SEARCH"
+    r"|^[ \t]*(?:#{1,6}\s|\*\*|Step\s\d)[^\n]{0,200}?"
+    r"(?<!\bthe)(?<!\ba)(?<!\buse)(?<!\busing)(?<!\bwith)(?<!\bof)(?<!\btype)(?<!\bword)(?<!\bby) \W{0,4}SEARCH)"
     r"\s?[*_`]{0,3}\s?[:\uff1a](?P<query>[^\n]*)",
     re.MULTILINE,
 )
@@ -115,7 +120,7 @@ class SearchAgentSettings(RegimeSettings):
         search: `summary`: the first results are read and summarised; `connector`: the summariser searches by itself.
         mode: `agent` searches as it likes; `offline` is the same prompt without a search; `whole` gives the search side
             the whole text of the sample, once, before the question is asked.
-        searches: most searches.
+        searches: most searches; none is the mode `offline`, which asks the same.
         k: pages that are summarised for one search.
         page_words: words that are read of each.
         summary_words: most words of what a search brings.
@@ -130,7 +135,7 @@ class SearchAgentSettings(RegimeSettings):
     protocol: Literal["text", "tools"] = "text"
     search: Literal["summary", "connector"] = "summary"
     mode: Literal["agent", "offline", "whole"] = "agent"
-    searches: int = Field(default=10, ge=1, le=50)
+    searches: int = Field(default=10, ge=0, le=50)
     k: int = Field(default=10, ge=1, le=50)
     page_words: int = Field(default=500, ge=10, le=20_000)
     summary_words: int = Field(default=300, ge=10, le=2000)
@@ -138,6 +143,16 @@ class SearchAgentSettings(RegimeSettings):
     canary_words: int = Field(default=13, ge=0, le=100)
     certainty: bool = False
     leaning: bool = False
+
+    @model_validator(mode="before")
+    @classmethod
+    def _one_name(cls, said: dict[str, object]) -> dict[str, object]:
+        """Settings that ask the same are one system: without searches, their number says nothing."""
+        if str(said.get("searches")) == "0" and said.get("mode", "agent") == "agent":
+            said = {**said, "mode": "offline"}
+        if said.get("mode", "agent") != "agent":
+            return {name: value for name, value in said.items() if name != "searches"}
+        return said
 
 
 @dataclass(frozen=True, slots=True)
@@ -231,9 +246,15 @@ class _Conversation:
             self.messages.append(Message("user", (following,), call=turn.call))
             answer, turn = await self._turn()
         if self._label(turn) is None and self._may_ask_again(answer):
-            self.messages.append(Message("user", (self._text("again"),)))
+            self.messages.append(Message("user", (self._again(turn),)))
             answer, turn = await self._turn("again")
         return await self._choice(answer, turn)
+
+    def _again(self, turn: Turn) -> str:
+        """What is wrong with a turn that decides nothing, and what is asked for."""
+        found = "no-more" if turn.query else "undecided" if DECISION.casefold() in turn.text.casefold() else "neither"
+        parts = [self._text(found)] if found in self.case.prompt_set.steps else []
+        return " ".join([*parts, self._text("again")])
 
     def _may_ask_again(self, answer: Answer) -> bool:
         """Whether a second attempt makes sense: not after a block, nor where nothing more can be read."""
@@ -346,7 +367,7 @@ class _Conversation:
         return DecisionForm(get_task(self.case.sample.task).classes).read(turn.text)
 
     def _text(self, step: str, **slots: str) -> str:
-        return self.case.prompt_set.step(step, slots).text
+        return self.case.prompt_set.step(step, {}, **slots).text
 
 
 async def _leaning(case: Case) -> list[Event]:

@@ -19,6 +19,7 @@ from typing import ClassVar, Literal
 from pydantic import Field
 
 from hellofresh.core.errors import RunError
+from hellofresh.core.texts import clean, fence, one_line
 from hellofresh.evidence.web import Found, Web
 from hellofresh.evidence.web.text import canary
 from hellofresh.models import Answer, Finish, Request
@@ -27,11 +28,8 @@ from hellofresh.runs.regimes._base import BaseRegime, Case, Need, Outcome, Regim
 from hellofresh.runs.regimes._outside import (
     Cut,
     Visit,
-    clean,
     cut_words,
-    fence,
     has_word,
-    one_line,
     search_safely,
     visit_first,
     visited,
@@ -153,8 +151,8 @@ async def _query(case: Case, most: int) -> _Query:
     answer = await case.ask("query", "", Request((case.step("query"),), QUERY_TOKENS, sample=case.sample))
     line, problem = _query_line(answer)
     if problem:
-        fallback = case.step("query-fallback").text
-        return _Query(cut_words(one_line(fallback, _QUERY_CHARACTERS), most).text, 0, False, problem)
+        fallback = case.prompt_set.words("query-fallback", case.slots)
+        return _Query(cut_words(fallback[:_QUERY_CHARACTERS].rstrip(), most).text, 0, False, problem)
     cut = cut_words(line, most)
     return _Query(cut.text, cut.words, cut.was_cut)
 

@@ -6,10 +6,10 @@ import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from hellofresh.core.texts import fence
 from hellofresh.models import Answer, Request
 from hellofresh.runs.prompts import Prompt, PromptSet
 from hellofresh.runs.regimes._base import BaseRegime, Case, Outcome
-from hellofresh.runs.regimes._outside import fence
 from hellofresh.runs.regimes._reading import read_choice
 from hellofresh.tasks.outputs import Choice
 

@@ -81,7 +81,7 @@ def test_a_hostile_page_adds_no_link_and_no_fact(desk, hostile: str) -> None:
 
 
 def _cleaned(text: str) -> str:
-    from hellofresh.runs.regimes._outside import clean
+    from hellofresh.core.texts import clean
 
     return " ".join(without_links(" ".join(clean(text).split())).text.split())
 

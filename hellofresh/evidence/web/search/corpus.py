@@ -11,13 +11,14 @@ from datetime import date
 from urllib.parse import unquote
 
 from hellofresh.core.net.addresses import AddressError, PageAddress
+from hellofresh.core.texts import visible as clean
 from hellofresh.evidence.retrieval.base import Retriever
 from hellofresh.evidence.retrieval.corpora import ADDRESS_ENDING, RetrievalCorpus, document_address
 from hellofresh.evidence.retrieval.documents import CorpusDocument
 from hellofresh.evidence.web._base import PageStatus
 from hellofresh.evidence.web.fetch import FetchResult
 from hellofresh.evidence.web.search._base import Hit, ProviderAnswer, ranked
-from hellofresh.evidence.web.text import MainText, clean, first_words
+from hellofresh.evidence.web.text import MainText, first_words
 
 _SNIPPET_WORDS = 30
 

@@ -16,6 +16,7 @@ from typing import ClassVar
 
 from hellofresh.core.errors import UsageError
 from hellofresh.core.quarters import utc_text
+from hellofresh.core.texts import clean, fence, one_line
 from hellofresh.core.workspace import Workspace
 from hellofresh.evidence.publishers import PRIORITIES, Publishers, load_publishers
 from hellofresh.evidence.retrieval.encoders import Encoder
@@ -23,17 +24,7 @@ from hellofresh.evidence.web import Found, ImageSearch, Web
 from hellofresh.models import Answer, Finish, Message, Request
 from hellofresh.runs.prompts import Prompt
 from hellofresh.runs.regimes._base import BaseRegime, Case, Need, Outcome, Parameters
-from hellofresh.runs.regimes._outside import (
-    address,
-    clean,
-    cut_words,
-    fence,
-    has_word,
-    host_of,
-    one_line,
-    search_image_safely,
-    web_of,
-)
+from hellofresh.runs.regimes._outside import address, cut_words, has_word, host_of, search_image_safely, web_of
 from hellofresh.runs.regimes._reading import is_refusal
 from hellofresh.runs.regimes.correction.pages import (
     EXTRACTOR,
@@ -69,7 +60,7 @@ _CHARACTERS = 300
 _LABEL = re.compile(r"^(?:[-*\u2022]\s*|\(?\d{1,2}[.):]\s*)?(?:(?:search )?query(?: \d+)?\s*:\s*)?", re.IGNORECASE)
 _AROUND = " \"'`*\u201c\u201d\u2018\u2019\u00ab\u00bb"
 _NONE = re.compile(r"none\W*$", re.IGNORECASE)
-_MARK = re.compile(r"^\[?[0-9a-f]{12} (?:text \d+|end)\b")
+_MARK = re.compile(r"^\[?[0-9a-f]{12} (?:text \d+|end|[a-z_]+;)")
 """A line around a text in the question, which small models repeat."""
 
 

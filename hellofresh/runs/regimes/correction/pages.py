@@ -20,22 +20,14 @@ from typing import Protocol
 import numpy as np
 
 from hellofresh.core.errors import RunError
+from hellofresh.core.texts import clean, fence, one_line
 from hellofresh.evidence.publishers import PRIORITIES, Priority, Publishers
 from hellofresh.evidence.retrieval.encoders import Encoder, open_encoder
 from hellofresh.evidence.sentences import whole_sentences, word_count
 from hellofresh.evidence.web import Found, PageStatus, Web, WebPage, end_of
 from hellofresh.models import Request
 from hellofresh.runs.regimes._base import Case
-from hellofresh.runs.regimes._outside import (
-    Visit,
-    address,
-    clean,
-    fence,
-    host_of,
-    one_line,
-    read_safely,
-    search_safely,
-)
+from hellofresh.runs.regimes._outside import Visit, address, host_of, read_safely, search_safely
 from hellofresh.runs.regimes._reading import is_refusal
 from hellofresh.runs.regimes.correction.post import (
     CorrectionSettings,

@@ -17,12 +17,12 @@ from typing import Literal
 from pydantic import Field
 
 from hellofresh.core.net.addresses import AddressError, PageAddress
+from hellofresh.core.texts import fence, one_line
 from hellofresh.core.workspace import Workspace
 from hellofresh.evidence.vision import People, RapidOcr, TextReader, UnreadPictureError, ocr_parameters
 from hellofresh.models import Message, Request
 from hellofresh.models.sight import PAPER_IMAGE
 from hellofresh.runs.regimes._base import Case, Parameters, RegimeSettings
-from hellofresh.runs.regimes._outside import fence, one_line
 from hellofresh.runs.regimes._reading import is_refusal
 from hellofresh.tasks.images import Image, Media, media_of
 from hellofresh.tasks.transcripts import AskedEvent, Event, NotedEvent

@@ -1,0 +1,108 @@
+"""Texts by strangers: what people would not see is taken out, and a fence keeps a text from ending its own place.
+
+Everything that reads texts by strangers asks here: `hidden_character` says whether a text may come in at all,
+`visible` is for reading and comparing, `clean`, `one_line` and `fence` for what models read.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+from hellofresh.core.files import sha256_text
+
+_INVISIBLE_CATEGORIES = frozenset({"Cc", "Cf", "Cs", "Co", "Cn"})
+_INVISIBLE = frozenset(
+    "\u034f\u115f\u1160\u17b4\u17b5\u180b\u180c\u180d\u180f\u2800\u3164\uffa0"
+    + "".join(map(chr, [*range(0xFE00, 0xFE10), *range(0xE0100, 0xE01F0)]))
+)
+"""Characters without a shape that are not of an invisible category: fillers and variation selectors."""
+_FORBIDDEN = re.compile("[\x00-\x08\x0e-\x1f\x7f-\x84\x86-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+"""Control characters besides white space, what turns the direction of writing, and halves of surrogate pairs."""
+# Spellings by which chat templates mark turns; some servers read them as such even within a message.
+_TURN_MARKS = re.compile(
+    r"(?<=<)(?=[|\uff5c]|/?s>|/?(?:start|end)_of_turn>|</?SYS>)|(?<=[|\uff5c])(?=>)|(?<=\[)(?=/?INST\])", re.IGNORECASE
+)
+_TURN_CHARACTERS = "<[|\uff5c"
+_MARK_LENGTH = 12
+
+
+def hidden_character(text: str) -> str:
+    """The first character of a text that no text needs and that deceives its reader or a terminal, such as `U+202E`.
+
+    Empty if there is none.
+    """
+    found = _FORBIDDEN.search(text)
+    return "" if found is None else f"U+{ord(found[0]):04X}"
+
+
+def without_hidden(value: Any) -> Any:
+    """A text, or all texts of a JSON value, without the characters that `hidden_character` names."""
+    if isinstance(value, str):
+        return _FORBIDDEN.sub("", value)
+    if isinstance(value, dict):
+        return {key: without_hidden(item) for key, item in value.items()}
+    return [without_hidden(item) for item in value] if isinstance(value, list) else value
+
+
+def visible(text: str) -> str:
+    """Without invisible, bidirectional and control characters, in NFC, white space single, one line a paragraph."""
+    if not (text.isascii() and text.replace("\n", "").isprintable()):  # most of it needs nothing
+        text = text.replace("\r\n", "\n").translate({ord(c): _replacement(c) for c in set(text)})
+        text = unicodedata.normalize("NFC", text)
+    return "\n".join(filter(None, (" ".join(line.split()) for line in text.split("\n"))))
+
+
+@lru_cache(4096)
+def _replacement(character: str) -> str | None:
+    if character in "\n\r\x0b\x0c\x85\u2028\u2029":
+        return "\n"
+    if character == "\t":
+        return " "
+    hidden = unicodedata.category(character) in _INVISIBLE_CATEGORIES or character in _INVISIBLE
+    return None if hidden else character
+
+
+def clean(text: str) -> str:
+    """A text as `visible` gives it, without spellings that mark a turn of a chat."""
+    plain = visible(text)
+    return _TURN_MARKS.sub(" ", plain) if any(mark in plain for mark in _TURN_CHARACTERS) else plain
+
+
+def one_line(text: str, limit: int | None = None) -> str:
+    """A text cleaned, on one line, and of at most so many characters."""
+    return " ".join(clean(text).split())[:limit].rstrip()
+
+
+@dataclass(frozen=True, slots=True)
+class FencedText:
+    """Texts between lines that carry a mark which none of them holds.
+
+    Attributes:
+        text: the block, lines of the mark included.
+        mark: the mark, a hash of the texts: the same texts always have the same.
+    """
+
+    text: str
+    mark: str
+
+
+def mark_for(texts: Sequence[str]) -> str:
+    """A mark that none of the texts holds, which the same texts always have."""
+    whole = "\n".join(texts)
+    lowered, turn = whole.casefold(), 0
+    while (mark := sha256_text(f"{turn}:{whole}")[:_MARK_LENGTH]) in lowered:
+        turn += 1
+    return mark
+
+
+def fence(texts: Sequence[str], *, empty: str = "(none)") -> FencedText:
+    """Texts as one block, each after a line with its number, all lines with one mark that no text holds."""
+    bodies = [clean(text) for text in texts]
+    mark = mark_for(bodies)
+    lines = [f"[{mark} text {number}]\n{body}" for number, body in enumerate(bodies, start=1)]
+    return FencedText("\n".join([*(lines or [empty]), f"[{mark} end]"]), mark)
