@@ -36,9 +36,10 @@ from hellofresh.core.workspace import Workspace
 from hellofresh.pipeline.release import LEAVES_OUT, collect_and_build, drop_gone, living, publish_opened, run_lane
 from hellofresh.pipeline.sources import DAYS_WAITED, SourceRequest, collection_jobs, fill_texts, snapshot_day
 from hellofresh.pipeline.steps import Steps
+from hellofresh.releases.exposure import waits
 from hellofresh.releases.life.hydrate import hydrate
 from hellofresh.releases.life.manifest import read_manifest
-from hellofresh.releases.life.state import Phase, reveal, state_of
+from hellofresh.releases.life.state import Phase, phase_of, reveal, state_of
 from hellofresh.releases.publish import Hub, publish_to_hub
 from hellofresh.results.board.build import build_board
 from hellofresh.results.reveal import publish_results
@@ -338,7 +339,7 @@ def due_evaluations(workspace: Workspace, settings: Settings) -> Iterator[Evalua
 def current_quarters(workspace: Workspace) -> list[tuple[Quarter, str]]:
     """Released quarters that have opened, without those before the newest that is revealed."""
     moment, found = now(), living(workspace)
-    phases = {which: state_of(workspace, which[0], get_task(which[1]), moment).phase for which in found}
+    phases = {(quarter, name): phase_of(workspace, quarter, get_task(name), moment) for quarter, name in found}
     revealed = max((quarter for (quarter, _), phase in phases.items() if phase is Phase.REVEALED), default=None)
     opened = [which for which, phase in phases.items() if phase is not Phase.COLLECTING]
     return sorted(which for which in opened if revealed is None or which[0] >= revealed)
@@ -357,8 +358,10 @@ def _spent(workspace: Workspace, evaluation: Evaluation) -> float:
 
 
 def is_reveal_due(workspace: Workspace, quarter: Quarter, task: str) -> bool:
-    state = state_of(workspace, quarter, get_task(task), now())
-    return state.phase is Phase.CLOSED and state.calendar.reveals <= now()
+    """Whether labels may be published now; of a quarter whose day has come and that waits for others, they may not."""
+    closed = phase_of(workspace, quarter, get_task(task), now()) is Phase.CLOSED
+    until = waits(workspace, quarter, task) if closed else None
+    return until is not None and until <= now()
 
 
 def post_summary(variable: str, summary: str) -> None:

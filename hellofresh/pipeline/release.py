@@ -242,6 +242,8 @@ def resolve_split(
     what = f"{task.name} {quarter}, prospective"
     if resolved is None:
         say(f"{what}: not resolved; it takes a later collection with --pending, after the deadline")
+    elif resolved.waits_until:
+        say(f"{what}: not resolved before {utc_text(resolved.waits_until)}: until then an open split has its groups")
     elif resolved.waiting:
         say(f"{what}: {resolved.labels} decided, {resolved.waiting} may still be: collect again later")
     else:

@@ -16,8 +16,8 @@ from hellofresh.core.stages import Stage
 from hellofresh.core.workspace import Workspace
 from hellofresh.releases.candidates.collection import amend_account
 from hellofresh.releases.candidates.rows import read_candidates
-from hellofresh.releases.draw.prospective import prospective_splits
 from hellofresh.releases.erasure import LEAST, Erasure, find_files
+from hellofresh.releases.exposure import Place, places
 from hellofresh.releases.life.takedown import TakedownReport, take_down
 from hellofresh.releases.publish import publish_to_folder
 from hellofresh.results.board.build import build_board
@@ -25,9 +25,8 @@ from hellofresh.runs.journal import Journal
 from hellofresh.runs.plan import is_running
 from hellofresh.tasks import TASKS, Task, get_task
 from hellofresh.tasks.images import media_of
-from hellofresh.tasks.samples import MAIN, PROSPECTIVE, Sample
+from hellofresh.tasks.samples import MAIN, Sample
 
-_Split = tuple[Edition, str, str]
 _ANSWERS = {"journal.sqlite", "responses.jsonl", "transcripts.jsonl", "traces.jsonl", "errors.jsonl"}
 """Files of a run whose rows about a sample go with it, whatever they say. Its predictions hold verdicts and no text."""
 _MADE_ANEW = ("publication.json", "hellofresh-export.json")
@@ -90,7 +89,7 @@ class Everywhere:
         erasure = Erasure(tuple(text for some in texts.values() for text in some), ids)
         return cls(workspace, erasure, submissions, tuple(besides), unknown)
 
-    def with_samples(self, others: Mapping[_Split, frozenset[str]]) -> Everywhere:
+    def with_samples(self, others: Mapping[Place, frozenset[str]]) -> Everywhere:
         """The search that also clears the rows of other samples."""
         return replace(self, erasure=Erasure(self.erasure.texts, self.erasure.ids.union(*others.values())))
 
@@ -101,12 +100,12 @@ class Everywhere:
             fix = "Wait until it is finished, or stop it."
             raise UsageError("a run is still in progress", where=", ".join(running), fix=fix, code="run-goes-on")
 
-    def others(self) -> dict[_Split, frozenset[str]]:
+    def others(self) -> dict[Place, frozenset[str]]:
         """Samples of all releases that hold one of the texts, or its hash, and are not among those that are sought."""
         hashes = [sha256_text(text) for text in self.erasure.texts if len(text) >= LEAST]
         sought = Erasure((*self.erasure.texts, *hashes))
-        found: dict[_Split, set[str]] = defaultdict(set)
-        for edition, task, split in _splits(self.workspace):
+        found: dict[Place, set[str]] = defaultdict(set)
+        for edition, task, split in places(self.workspace):
             for path in _sample_files(self.workspace, edition, task, split):
                 found[edition, task, split] |= {
                     str(row["id"]) for row in read_jsonl(path) if sought.is_in(canonical_json(row).encode())
@@ -162,11 +161,6 @@ def _is_made_anew(path: Path) -> bool:
     return any((folder / name).is_file() for folder in path.parents for name in _MADE_ANEW)
 
 
-def _splits(workspace: Workspace) -> Iterator[_Split]:
-    yield from ((edition, task, MAIN) for edition, task in workspace.released())
-    yield from ((edition, task, PROSPECTIVE) for edition, task in prospective_splits(workspace))
-
-
 def _sample_files(workspace: Workspace, edition: Edition, task: str, split: str) -> list[Path]:
     folders = (workspace.release(edition, task, split), workspace.private(edition, task, split))
     filled_in = [workspace.hydrated(edition, task)] if split == MAIN else []
@@ -175,7 +169,7 @@ def _sample_files(workspace: Workspace, edition: Edition, task: str, split: str)
 
 def _full_samples(workspace: Workspace, ids: frozenset[str]) -> Iterator[Sample]:
     """The samples with their texts, wherever these are at hand, also those that were taken down before."""
-    paths = [path for place in _splits(workspace) for path in _sample_files(workspace, *place)]
+    paths = [path for place in places(workspace) for path in _sample_files(workspace, *place)]
     for path in [*paths, *sorted((workspace.root / "candidates").glob("*/*.pending.jsonl"))]:
         for row in read_jsonl(path):
             if row["id"] in ids:

@@ -88,7 +88,6 @@ class Task:
         measured: gives the value of each metric for one output, where metrics are means of numbers.
         subgroups: names of facts, or of fields of samples, by whose values analyses divide the samples.
         references: gives, by the name of a system, what people wrote for a candidate, to be rated beside responses.
-        tells_of: names of tasks of whose labels its samples tell; no group is in a release of both.
         is_living: whether new samples come every quarter; else there are frozen editions only.
     """
 
@@ -118,7 +117,6 @@ class Task:
     measured: Callable[[Label, Output], Mapping[str, float]] | None = None
     subgroups: tuple[str, ...] = ()
     references: Callable[[Candidate], Mapping[str, str]] | None = None
-    tells_of: tuple[str, ...] = ()
     is_living: bool = True
     page: Callable[[Any], SamplePage] | None = None
 

@@ -12,12 +12,10 @@ from hellofresh.core.editions import Edition
 from hellofresh.core.errors import UsageError
 from hellofresh.core.workspace import Workspace
 from hellofresh.pipeline.takedown import Everywhere, Holders, take_down_with_pictures
+from hellofresh.releases.exposure import Place
 from hellofresh.releases.life.takedown import TakedownReport, find_sample, gone_samples
 from hellofresh.tasks import get_task
 from hellofresh.tasks.samples import MAIN, Split, to_json
-
-_Split = tuple[Edition, str, str]
-"""Quarter, task and split."""
 
 
 def takedown(options: argparse.Namespace, output: CommandOutput) -> int:
@@ -55,7 +53,7 @@ def takedown(options: argparse.Namespace, output: CommandOutput) -> int:
     return 1 if options.everywhere and holders.holding else 0
 
 
-def _take_down(workspace: Workspace, wanted: Mapping[_Split, Mapping[str, str]]) -> list[TakedownReport]:
+def _take_down(workspace: Workspace, wanted: Mapping[Place, Mapping[str, str]]) -> list[TakedownReport]:
     done = []
     for (edition, task, split), reasons in sorted(wanted.items()):
         if reasons:
@@ -76,15 +74,15 @@ def _score_again(
         output.say(f"{edition} is scored again.{more}")
 
 
-def _named(workspace: Workspace, options: argparse.Namespace) -> dict[_Split, dict[str, str]]:
-    wanted: dict[_Split, dict[str, str]] = defaultdict(dict)
+def _named(workspace: Workspace, options: argparse.Namespace) -> dict[Place, dict[str, str]]:
+    wanted: dict[Place, dict[str, str]] = defaultdict(dict)
     for sample_id in dict.fromkeys(options.ids):
         edition, task, split = find_sample(workspace, sample_id, options.edition)
         wanted[edition, task.name, split][sample_id] = options.reason
     return wanted
 
 
-def _gone(workspace: Workspace, wanted: Edition | None) -> dict[_Split, dict[str, str]]:
+def _gone(workspace: Workspace, wanted: Edition | None) -> dict[Place, dict[str, str]]:
     """What was found to be gone in the quarter that is named, else in every quarter that somebody has looked at."""
     places = [
         (edition, name)
@@ -92,7 +90,7 @@ def _gone(workspace: Workspace, wanted: Edition | None) -> dict[_Split, dict[str
         if wanted == edition or (wanted is None and workspace.gone(edition, name).is_file())
     ]
     texts = [(edition, name) for edition, name in places if get_task(name).public_type is not None]
-    return {(edition, name, "main"): gone_samples(workspace, edition, get_task(name)) for edition, name in texts}
+    return {(edition, name, MAIN): gone_samples(workspace, edition, get_task(name)) for edition, name in texts}
 
 
 def _say(output: CommandOutput, item: TakedownReport) -> None:
@@ -104,7 +102,7 @@ def _say(output: CommandOutput, item: TakedownReport) -> None:
 
 
 def _say_where(
-    output: CommandOutput, holders: Holders, others: Mapping[_Split, frozenset[str]], *, everywhere: bool
+    output: CommandOutput, holders: Holders, others: Mapping[Place, frozenset[str]], *, everywhere: bool
 ) -> None:
     """Name what still holds a text, and what to do."""
     for (edition, task, split), keys in sorted(others.items()):

@@ -28,6 +28,13 @@ YOUNG = range(1, 9)
 HELPFUL, NOT_HELPFUL, UNDECIDED = "CURRENTLY_RATED_HELPFUL", "CURRENTLY_RATED_NOT_HELPFUL", "NEEDS_MORE_RATINGS"
 
 
+def decided(dump: Any) -> None:
+    """Two decided notes on posts that say something else than those of the others."""
+    for number, status in ((30, HELPFUL), (31, NOT_HELPFUL)):
+        dump.note(number, at=f"2026-10-09T{number - 20}:00:00", status=status)
+        dump.posts[-1]["text"] = "A bridge was built here in a single night."
+
+
 def first_day(dump: Any) -> None:
     """Eight undecided young notes, two that are rated already, an old one, and two decided ones."""
     for number in YOUNG:
@@ -37,8 +44,7 @@ def first_day(dump: Any) -> None:
     dump.note(20, at="2026-11-17T10:00:00", status=HELPFUL, locked=False)
     dump.note(21, at="2026-11-17T10:00:00", status=NOT_HELPFUL, locked=False)
     dump.note(22, at="2026-11-09T10:00:00", status=UNDECIDED, locked=False)
-    dump.note(30, at="2026-10-09T10:00:00", status=HELPFUL)
-    dump.note(31, at="2026-10-09T11:00:00", status=NOT_HELPFUL)
+    decided(dump)
     dump.note(32, at="2026-10-09T12:00:00", status=UNDECIDED)
 
 
@@ -50,8 +56,7 @@ def later(dump: Any, *, turned: bool, shown: dict[int, str] | None = None) -> No
         at, first = f"2026-11-{14 + number % 4}T10:00:00", (shown or {}).get(number, "2026-11-28T10:00:00")
         dump.note(number, at=at, status=status, text=f"Note {number}", shown=first)
     dump.note(7, at="2026-11-17T10:00:00", status=UNDECIDED, text="Note 7")
-    dump.note(30, at="2026-10-09T10:00:00", status=HELPFUL)
-    dump.note(31, at="2026-10-09T11:00:00", status=NOT_HELPFUL)
+    decided(dump)
 
 
 def collected(folder: Path, dump: Path, *, pending: bool):
