@@ -18,8 +18,13 @@ _STATUS_NAME = re.compile(r"[A-Z_]{1,60}")
 DAY_MS = 86_400_000
 LABELS = {"CURRENTLY_RATED_HELPFUL": 1, "CURRENTLY_RATED_NOT_HELPFUL": 0}
 _UNDECIDED = "NEEDS_MORE_RATINGS"
-_FIRST_SHOWN = "timestampMillisOfFirstNonNMRStatus"
-"""When a note first had a status that says yes or no: everybody can see it from then on, locked or not."""
+_FIRST_SHOWN = (
+    "timestampMillisOfFirstNonNMRStatus",
+    "timestampMillisOfFirstNmrDueToMinStableCrhTime",
+    "timestampMillisOfNmrDueToMinStableCrhTime",
+)
+"""When a note first had a status that says yes or no, or met the criteria of one that has yet to prove stable: X shows
+the former, and previews of the latter, from then on, locked or not."""
 
 
 class LabelSource(StrEnum):
@@ -46,11 +51,11 @@ class NoteState(StrEnum):
 def history_columns(source: LabelSource, *, pending: bool = False) -> WantedColumns:
     """The columns of the status history that the label source needs, and those that tell who is still undecided."""
     texts = tuple(dict.fromkeys((source.column, LabelSource.CURRENT.column))) if pending else (source.column,)
-    return WantedColumns(("noteId",), texts=texts, fillable=("timestampMillisOfStatusLock",), extra=(_FIRST_SHOWN,))
+    return WantedColumns(("noteId",), texts=texts, fillable=("timestampMillisOfStatusLock",), extra=_FIRST_SHOWN)
 
 
 def still_open(history: pl.DataFrame, states: pl.DataFrame) -> pl.DataFrame:
-    """The notes that never had a status yet that says yes or no, and whose status is not locked; columns of `states`.
+    """The notes that never met the criteria of a status that says yes or no, and are not locked; columns of `states`.
 
     Args:
         history: the columns of `history_columns` with those for pending notes, ids unique.
@@ -65,7 +70,7 @@ def still_open(history: pl.DataFrame, states: pl.DataFrame) -> pl.DataFrame:
 def settle(notes: pl.DataFrame, history: pl.DataFrame, source: LabelSource, youngest_ms: int) -> pl.DataFrame:
     """The notes with more columns: `state` (a NoteState), `label` (1, 0 or null), `locked_ms` and `shown_ms` (or null).
 
-    `shown_ms` is when the note first had a status that says yes or no.
+    `shown_ms` is when anybody could first see a status that says yes or no, or a preview of it.
 
     Args:
         notes: `noteId` and `createdAtMillis`, ids unique.
@@ -93,11 +98,11 @@ def settle(notes: pl.DataFrame, history: pl.DataFrame, source: LabelSource, youn
     )
     label = status.replace_strict(LABELS, default=None, return_dtype=pl.Int64)
     locked_ms = pl.col("timestampMillisOfStatusLock").cast(pl.Int64, strict=False)
-    shown = pl.col(_FIRST_SHOWN).cast(pl.Int64, strict=False)
-    shown_ms = pl.when(shown > 0).then(shown)
+    times = [pl.col(name).cast(pl.Int64, strict=False) for name in _FIRST_SHOWN]
+    shown_ms = pl.min_horizontal(pl.when(time > 0).then(time) for time in times)
     return joined.with_columns(
         state.alias("state"), label.alias("label"), locked_ms.alias("locked_ms"), shown_ms.alias("shown_ms")
-    ).drop("has_status", source.column, "timestampMillisOfStatusLock", _FIRST_SHOWN)
+    ).drop("has_status", source.column, "timestampMillisOfStatusLock", *_FIRST_SHOWN)
 
 
 def _refuse_unknown(joined: pl.DataFrame, column: str) -> None:

@@ -90,6 +90,15 @@ def test_a_note_that_showed_a_status_once_is_not_asked_about_though_it_has_none_
     assert [sample.id for sample in found.pending] == ["xn-1"]
 
 
+@pytest.mark.parametrize("column", ["FirstNmrDueToMinStableCrhTime", "NmrDueToMinStableCrhTime"])
+def test_a_note_that_met_the_criteria_once_is_not_asked_about_for_x_previews_it(dump, tmp_path, column: str) -> None:
+    for number in (1, 2):
+        dump.note(number, at="2026-11-18T10:00:00", status=UNDECIDED, locked=False)
+    dump.rows["noteStatusHistory"][-1][f"timestampMillisOf{column}"] = 1_795_000_000_000
+    found = collected(tmp_path, dump.write(), pending=True)
+    assert [sample.id for sample in found.pending] == ["xn-1"]
+
+
 def hashes(folder: Path) -> dict[str, str]:
     return {
         path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in sorted(folder.iterdir()) if path.is_file()
@@ -210,7 +219,10 @@ def test_the_real_notes_of_two_days_are_all_undecided_and_make_a_prospective_spl
     job = notes_job(workspace, quarter, NotesSource(folder, posts), NotesSettings(languages=("xx",)), pending=True)
     collect_quarter(workspace, job, progress=lambda _: None)
     history = rows(folder / "noteStatusHistory-00000.tsv")
-    shown = {row["noteId"] for row in history if row["timestampMillisOfFirstNonNMRStatus"]}
+    times = ("FirstNonNMRStatus", "FirstNmrDueToMinStableCrhTime", "NmrDueToMinStableCrhTime")
+    shown = {
+        row["noteId"] for row in history if any(row[f"timestampMillisOf{name}"] not in ("", "-1") for name in times)
+    }
     expected = {
         f"xn-{key}" for key, row in notes.items()
         if row["tweetId"] != "NA" and current[key] == UNDECIDED and key not in shown
