@@ -155,13 +155,13 @@ def publish_opened(steps: Steps) -> None:
 
 
 def _collect_and_build(steps: Steps, settings: Settings, request: SourceRequest) -> list[Built]:
-    further = settings.sources.further_tasks
     found = [
-        collect_and_build(steps, settings, job, named=bool(request.quarters) and job.task.name not in further)
+        # A task that is collected from another one's source need not have samples there in every quarter.
+        collect_and_build(steps, settings, job, named=bool(request.quarters) and job.task.source == job.task.name)
         for job in collection_jobs(steps.workspace, settings, request)
     ]
     releases = [built for built in found if built is not None]
-    if not releases:
+    if not releases and (settings.sources.any or request.named or request.sample):
         raise DataError("no quarter could be released", fix="Name one that the sources cover.", code="no-candidates")
     return sorted(releases, key=lambda built: (built.quarter, built.task))
 
@@ -260,7 +260,7 @@ def run_lane(steps: Steps, models: Sequence[str]) -> None:
         task = get_task(name)
         if now() < load_prospective(workspace, quarter, task).days.deadline:
             for model in models:
-                _ask(steps, Evaluation(quarter, task, model, split="prospective"), {"no-training-labels", "no-texts"})
+                _ask(steps, Evaluation(quarter, task, model, split=PROSPECTIVE), {"no-training-labels", "no-texts"})
         else:
             resolve_split(workspace, quarter, task, steps.say)
     for quarter in sorted({quarter for quarter, _ in prospective_splits(workspace)}):

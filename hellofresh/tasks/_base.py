@@ -89,6 +89,7 @@ class Task:
         subgroups: names of facts, or of fields of samples, by whose values analyses divide the samples.
         references: gives, by the name of a system, what people wrote for a candidate, to be rated beside responses.
         is_living: whether new samples come every quarter; else there are frozen editions only.
+        source: the task whose table of `[sources]` in `hellofresh.toml` says where its samples come from.
     """
 
     name: str
@@ -118,6 +119,7 @@ class Task:
     subgroups: tuple[str, ...] = ()
     references: Callable[[Candidate], Mapping[str, str]] | None = None
     is_living: bool = True
+    source: str = ""
     page: Callable[[Any], SamplePage] | None = None
 
     def __post_init__(self) -> None:
@@ -134,6 +136,7 @@ class Task:
             object.__setattr__(self, "metrics", (*self.metrics, *added))
         if len({metric.name for metric in self.metrics}) < len(self.metrics):
             raise ValueError(f"{self.name}: two metrics share a name")
+        object.__setattr__(self, "source", self.source or self.name)
 
     def page_of(self, sample: Sample) -> SamplePage:
         """What pages show of a sample, with or without its texts."""

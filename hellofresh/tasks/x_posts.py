@@ -98,4 +98,5 @@ TASK = Task(
     extra_columns=("high_text", "second_text"),
     subgroups=("modality",),
     references=_references,
+    source="x-notes",
 )

@@ -54,6 +54,7 @@ class QuarterState:
         calendar: when it opens, closes and is revealed.
         samples: samples released, None without a release.
         next_step: what happens next, and when; a sentence.
+        late: whether it should have opened by now and has no release.
     """
 
     quarter: Quarter
@@ -62,6 +63,7 @@ class QuarterState:
     calendar: Calendar
     samples: int | None
     next_step: str
+    late: bool = False
 
 
 def state_of(
@@ -81,9 +83,10 @@ def state_of(
     folder = workspace.release(quarter, task.name)
     if not (folder / MANIFEST).is_file():
         calendar = (rule or CalendarRule()).of(quarter)
-        late = " It is late." if moment >= calendar.opens else ""
-        step = f"is to be released on {utc_text(calendar.opens)}: collect it, then run 'make release'.{late}"
-        return QuarterState(quarter, task.name, Phase.COLLECTING, calendar, None, step)
+        late = moment >= calendar.opens
+        step = f"is to be released on {utc_text(calendar.opens)}: collect it, then run 'make release'."
+        step += " It is late." if late else ""
+        return QuarterState(quarter, task.name, Phase.COLLECTING, calendar, None, step, late)
     manifest = read_manifest(folder)
     calendar = calendar_of(manifest, folder)
     samples = manifest.file("samples.jsonl")
