@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import shutil
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from hellofresh.core.clock import now
 from hellofresh.core.editions import Edition
-from hellofresh.core.errors import DataError, UsageError
+from hellofresh.core.errors import DataError, HelloFreshError, UsageError
 from hellofresh.core.files import canonical_json, read_jsonl, sha256_text
 from hellofresh.core.quarters import Quarter
 from hellofresh.core.stages import Stage
@@ -124,10 +125,27 @@ class Everywhere:
         # Candidates last: as long as they have the texts, a takedown that was interrupted finds them again.
         candidates = self.workspace.root / "candidates"
         files = sorted(self._files(), key=lambda path: path.is_relative_to(candidates))
-        cleared = [path for path in files if self._is_to_clear(path) and self.erasure.erase(path)]
+        ratings = self._about_responses()
+        cleared = [path for path in files if self._is_kept_without_words(path) and ratings.blank(path)]
+        cleared += [path for path in files if self._is_to_clear(path) and self.erasure.erase(path)]
         tables = {(path.parent.name, path.name[:6]) for path in cleared if path.is_relative_to(candidates)}
         cleared += [amend_account(self.workspace, task, Quarter.parse(name)) for task, name in sorted(tables)]
         Stage.amend_all(self.workspace, [path for path in cleared if path.is_relative_to(self.workspace.root)])
+
+    def _is_kept_without_words(self, path: Path) -> bool:
+        """Ratings, on which figures rest, and predictions, of which a run has as many as it says."""
+        root = self.workspace.root
+        rated = [side / name for side in (root, root / "private") for name in ("ratings", "judgements")]
+        in_run = path.is_relative_to(self.workspace.runs) and path.name == "predictions.jsonl"
+        return path.suffix in (".jsonl", ".parquet") and (in_run or any(map(path.is_relative_to, rated)))
+
+    def _about_responses(self) -> Erasure:
+        """What is erased, with the ids of responses to the samples, under which raters know them."""
+        found = self.erasure
+        for name in ("ratings/*/*.key.parquet", "private/ratings/*/*/key.parquet"):
+            for path in self.workspace.root.glob(name):
+                found = found.about_responses(path)
+        return found
 
     def _is_to_clear(self, path: Path) -> bool:
         """Releases have manifests and receipts hold for submissions; boards and publications are made anew."""
@@ -139,13 +157,29 @@ class Everywhere:
         in_run = path.is_relative_to(self.workspace.runs) and path.name in _ANSWERS
         return bool((in_run and self.erasure.is_named_in(path)) or self.erasure.is_held_by(path))
 
-    def rebuild(self) -> None:
-        """Make the workspace's board and publication anew, where they are there."""
-        for folder, private in ((self.workspace.board, False), (self.workspace.private_board, True)):
-            if folder.is_dir():
-                build_board(self.workspace, private=private)
-        if self.workspace.published.is_dir():
-            publish_to_folder(self.workspace, self.workspace.published, now())
+    def rebuild(self) -> list[tuple[Path, HelloFreshError]]:
+        """Make the workspace's boards and publication anew, where they are there.
+
+        What cannot be made anew is removed if it has the samples: that must not wait until scores are sound again.
+
+        Returns:
+            The folders that were removed, each with the reason.
+        """
+        makers: list[tuple[Path, Callable[[], object]]] = [
+            (self.workspace.board, lambda: build_board(self.workspace)),
+            (self.workspace.private_board, lambda: build_board(self.workspace, private=True)),
+            (self.workspace.published, lambda: publish_to_folder(self.workspace, self.workspace.published, now())),
+        ]
+        removed = []
+        for folder, make in makers:
+            try:
+                if folder.is_dir():
+                    make()
+            except HelloFreshError as error:
+                if any(self.erasure.has_rows_in(path) for path in find_files([folder])):
+                    shutil.rmtree(folder)
+                    removed.append((folder, error))
+        return removed
 
     def holders(self) -> Holders:
         """All files that hold one of the texts now."""

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from hellofresh.cli._output import CommandOutput
 from hellofresh.cli.score import run_score
 from hellofresh.core.editions import Edition
-from hellofresh.core.errors import UsageError
+from hellofresh.core.errors import HelloFreshError, UsageError
 from hellofresh.core.workspace import Workspace
 from hellofresh.pipeline.takedown import Everywhere, Holders, take_down_with_pictures
 from hellofresh.releases.exposure import Place
@@ -43,14 +43,16 @@ def takedown(options: argparse.Namespace, output: CommandOutput) -> int:
         output.text("Nothing to take down.")
     if options.everywhere:
         search.erase()
-    _score_again(workspace, done, options, output)
+    failed = _score_again(workspace, done, options, output)
     if options.everywhere:
-        search.rebuild()
+        for folder, error in search.rebuild():
+            output.say(f"note: {folder} is removed, since it cannot be made without the text now: {error}")
+            failed = True
     holders = search.holders()
     rows = [to_json(item) | {"edition": str(item.edition)} for item in done]
     output.result(rows)
     _say_where(output, holders, {} if options.everywhere else others, everywhere=options.everywhere)
-    return 1 if options.everywhere and holders.holding else 0
+    return 1 if failed or (options.everywhere and holders.holding) else 0
 
 
 def _take_down(workspace: Workspace, wanted: Mapping[Place, Mapping[str, str]]) -> list[TakedownReport]:
@@ -63,15 +65,22 @@ def _take_down(workspace: Workspace, wanted: Mapping[Place, Mapping[str, str]]) 
 
 def _score_again(
     workspace: Workspace, done: list[TakedownReport], options: argparse.Namespace, output: CommandOutput
-) -> None:
-    quiet = CommandOutput(as_json=True)
+) -> bool:
+    """Score what was scored; whether that failed: a takedown does not wait for it."""
+    quiet, failed = CommandOutput(as_json=True), False
     for edition, split in sorted({(item.edition, item.split) for item in done}):
         scored = workspace.is_scored(edition) if split == MAIN else workspace.scores(edition, split).is_file()
         if not scored:
             continue
-        run_score(quiet, workspace, edition, options.submissions, Split(split))
+        try:
+            run_score(quiet, workspace, edition, options.submissions, Split(split))
+        except HelloFreshError as error:
+            output.say(f"note: {edition} is not scored again: {error}")
+            failed = True
+            continue
         more = "" if options.everywhere else " 'hellofresh board build' brings the board up to date."
         output.say(f"{edition} is scored again.{more}")
+    return failed
 
 
 def _named(workspace: Workspace, options: argparse.Namespace) -> dict[Place, dict[str, str]]:
