@@ -1,9 +1,10 @@
 """The ledger of exposure: which groups have a public label or will have one, over all tasks, editions and splits.
 
-Two samples tell of each other's labels where they have the same id or group, or where a text of theirs is near-equal.
-So no group is in two splits: a draw leaves out what another split has. Where two splits share a group all the same (an
-earlier version drew them, or a text was not at hand), the labels of one wait until predictions on the other are closed.
-The labels of the bundled sample are not secret, so its splits stand apart.
+Two samples tell of each other's labels where they have the same id or group, or where a text of theirs is near-equal
+(of tasks whose groups do not tell, `Task.groups_tell`: where they are near-equal as a whole). So no such group is in
+two splits: a draw leaves out what another split has. Where two splits share one all the same (an earlier version drew
+them, or a text was not at hand), the labels of one wait until predictions on the other are closed. The labels of the
+bundled sample are not secret, so its splits stand apart.
 
 `private/exposure.parquet` has a row for each group and label: `group`, `sample`, `task`, `edition`, `split`, and
 `since`, the time from which the label is public (UTC; null where a later collection will decide). It follows from the
@@ -129,12 +130,15 @@ class _Exposed:
 
 
 def _texts(task: Task, samples: Iterable[Sample]) -> dict[str, str]:
-    """The texts that tell of samples, where they are at hand: the first of each, and long ones; by id and number."""
+    """The texts that tell of samples, where they are at hand, by id and number.
+
+    These are the first of each sample and long ones; where groups do not tell, the sample as a whole.
+    """
     return {
         f"{sample.id} {number}": text
         for sample in samples
         if isinstance(sample, task.sample_type)
-        for number, text in enumerate(task.own_texts(sample))
+        for number, text in enumerate(task.own_texts(sample) if task.groups_tell else (task.text(sample),))
         if not number or len(text.split()) >= _LONG
     }
 
@@ -183,14 +187,16 @@ class Ledger:
             DataError, ReleaseError: if one of the splits is damaged.
         """
         rows = [row for split in _with_taken_down(self.workspace, self.splits) for row in split]
-        groups, ids = {row.group for row in rows}, {row.sample for row in rows}
+        ids = {row.sample for row in rows}
+        groups = {row.group for row in rows} if task.groups_tell else set()
         ids |= {item.id for split in self.splits for item in split.manifest.takedowns}
         earlier = {key: text for split in self.splits for key, text in split.texts.items()}
         # A claim is too short for shingles of several words.
         near = near_duplicates(_texts(task, samples), earlier, words=1 if task.track == "statements" else 3)
         ids |= {key.rsplit(" ", 1)[0] for key in near}
-        groups |= {sample.group for sample in samples if sample.id in ids}
-        return frozenset(sample.id for sample in samples if sample.group in groups)
+        if task.groups_tell:
+            groups |= {sample.group for sample in samples if sample.id in ids}
+        return frozenset(sample.id for sample in samples if sample.id in ids or sample.group in groups)
 
 
 def withdraw(workspace: Workspace, place: Place, samples: Sequence[Sample], moment: datetime) -> list[Place]:

@@ -88,6 +88,8 @@ class Task:
         measured: gives the value of each metric for one output, where metrics are means of numbers.
         subgroups: names of facts, or of fields of samples, by whose values analyses divide the samples.
         references: gives, by the name of a system, what people wrote for a candidate, to be rated beside responses.
+        groups_tell: whether a label tells of the others in its group, whose samples are then in one release alone; if
+            not, only samples that are near-equal tell of each other.
         is_living: whether new samples come every quarter; else there are frozen editions only.
         source: the task whose table of `[sources]` in `hellofresh.toml` says where its samples come from.
     """
@@ -118,6 +120,7 @@ class Task:
     measured: Callable[[Label, Output], Mapping[str, float]] | None = None
     subgroups: tuple[str, ...] = ()
     references: Callable[[Candidate], Mapping[str, str]] | None = None
+    groups_tell: bool = True
     is_living: bool = True
     source: str = ""
     page: Callable[[Any], SamplePage] | None = None

@@ -285,7 +285,9 @@ class RandomWorld:
             words = [f"{name}w{k}" for k in range(12)] + [f"variant{self.choose.randrange(9)}"]
             found = claim(f"{number}", " ".join(words), quarter, group=f"claim {number}").sample
         elif task == "wikipedia-edits":
-            found = replace(self.make.edit(number, date=day, page=thing), paragraph=f"Of {name} in place {number}.")
+            # Edits of one article tell nothing of each other, unless they are the same edit.
+            added = f"{name} is the oldest and finest of all bridges over the {name} river"
+            found = self.make.edit(number, date=day, page=thing % 3, added=added)
         elif task == "x-posts":
             found = noted_post(number, quarter, post=thing).sample
         else:
