@@ -24,7 +24,7 @@ from hellofresh.releases.candidates.collection import CollectionJob, collect_qua
 from hellofresh.releases.candidates.funnel import Funnel
 from hellofresh.releases.candidates.rows import Collection, SourceFile
 from hellofresh.releases.draw.frozen import DatasetSource, freeze
-from hellofresh.releases.draw.prospective import build_prospective, prospective_labels, resolve
+from hellofresh.releases.draw.prospective import build_prospective, prospective_outcomes, resolve
 from hellofresh.releases.draw.release import build_release
 from hellofresh.releases.exposure import ExposedLabel, places, waits
 from hellofresh.releases.life.manifest import BUNDLED, calendar_of, read_manifest
@@ -216,7 +216,7 @@ def test_a_resolution_waits_while_near_equal_samples_are_open(make: Maker, monke
     collect(workspace, FIRST, "claims", decided, [])
     early = resolve(workspace, FIRST, task, days.opens + 10 * DAY, final=True)
     assert early is not None and early.waits_until == days.deadline == waits(workspace, FIRST, "claims", PROSPECTIVE)
-    assert prospective_labels(workspace, FIRST, task) == {}
+    assert prospective_outcomes(workspace, FIRST, task) == {}
     done = resolve(workspace, FIRST, task, days.deadline, final=True)
     assert done is not None and done.labels == len(decided) == 6
     assert waits(workspace, FIRST, "claims", PROSPECTIVE) is None

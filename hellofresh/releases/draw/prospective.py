@@ -178,9 +178,10 @@ def build_prospective(
         prospective=drawn,
         files=(file_entry(folder, samples, rows),),
     )
-    write_manifest(folder, manifest)
     if not bundled:
         withdraw(workspace, (quarter, task.name, PROSPECTIVE), chosen, moment)
+    write_manifest(folder, manifest)
+    if not bundled:
         record(workspace)
     return Prospective(task.name, quarter, len(pending), rows, deadline, skipped=False)
 
@@ -341,11 +342,6 @@ class _Outcome:
 
     id: str
     label: int | None
-
-
-def prospective_labels(workspace: Workspace, quarter: Quarter, task: Task) -> Mapping[str, int]:
-    """The labels of a resolved split by sample id; none before it is resolved."""
-    return {key: decided.label for key, decided in prospective_outcomes(workspace, quarter, task).items()}
 
 
 def prospective_outcomes(workspace: Workspace, quarter: Edition, task: Task) -> Mapping[str, Label]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
@@ -79,17 +79,6 @@ class Built:
     withdrawn: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class _Recipe:
-    """All that decides a release besides its candidates."""
-
-    seed: str
-    cap: int
-    withheld: bool
-    calendar: Calendar
-    draw_key: str
-
-
 def build_release(
     workspace: Workspace,
     quarter: Quarter,
@@ -134,13 +123,13 @@ def build_release(
     if frozen and not (stage.has_key() and exposed.has_key()):
         return _built(task, quarter, read_manifest(plan.folder), skipped=True, frozen=True)
     chosen, written = _write(plan)
-    stage.record(written)
+    gone = []
+    if not plan.bundled:
+        gone = withdraw(workspace, (quarter, task.name, MAIN), [item.sample for item in chosen], moment)
+        record(workspace)
     exposed.record([])
+    stage.record(written)
     built = _built(task, quarter, read_manifest(plan.folder), skipped=False)
-    if plan.bundled:
-        return built
-    gone = withdraw(workspace, (quarter, task.name, MAIN), [item.sample for item in chosen], moment)
-    record(workspace)
     return replace(built, withdrawn=tuple(f"{name} {edition}" for edition, name, _ in gone))
 
 
@@ -152,8 +141,9 @@ class _Plan:
         workspace, quarter, task: of which release.
         collection: the account of the candidates' collection.
         escrow: makes salts and commitments.
-        recipe: what decides the release besides its candidates.
-        bundled: whether it is of the bundled sample.
+        seed, cap, calendar: as `build_release` gets them.
+        withheld: whether texts are.
+        draw_key: decides which samples are drawn.
         ledger: what other splits expose.
     """
 
@@ -162,9 +152,17 @@ class _Plan:
     task: Task
     collection: CollectionAccount
     escrow: Escrow
-    recipe: _Recipe
-    bundled: bool
+    seed: str
+    cap: int
+    calendar: Calendar
+    withheld: bool
+    draw_key: str
     ledger: Ledger
+
+    @property
+    def bundled(self) -> bool:
+        """Whether it is of the bundled sample."""
+        return self.collection.source == BUNDLED
 
     @property
     def folder(self) -> Path:
@@ -176,24 +174,23 @@ class _Plan:
         """The file of candidates."""
         return self.workspace.candidates(self.task.name, self.quarter)
 
-    @property
-    def public(self) -> Callable[[Sample], Sample]:
-        """What makes a sample as it is published."""
-        return self.task.public if self.recipe.withheld else _whole
+    def line(self, sample: Sample) -> dict[str, object]:
+        """A sample as it is published."""
+        row: dict[str, object] = to_json(self.task.public(sample) if self.withheld else sample)
+        return row
 
     def inputs(self) -> dict[str, object]:
         """All that decides what is written."""
-        recipe = self.recipe
         return {
             "format": 1,
-            "withheld": recipe.withheld,
+            "withheld": self.withheld,
             "candidates": sha256_file(self.candidates),
             "collection": self.collection.model_dump(mode="json", exclude={"files"}, exclude_unset=True),
-            "seed": recipe.seed,
-            "cap": recipe.cap,
+            "seed": self.seed,
+            "cap": self.cap,
             "escrow": self.escrow.salt("which key is this?"),
-            "calendar": recipe.calendar.to_json(),
-            "draw": sha256_text(recipe.draw_key),
+            "calendar": self.calendar.to_json(),
+            "draw": sha256_text(self.draw_key),
         }
 
 
@@ -222,29 +219,33 @@ def _planned(
     # The labels of the bundled sample are no secret, and neither is its draw.
     escrow = Escrow(SAMPLE_KEY) if bundled else Escrow.of_workspace(workspace)
     draw_key = seed if bundled else escrow.draw_key(quarter, task.name, seed)
-    recipe = _Recipe(seed, cap, task.public_type is not None and not texts and not bundled, calendar, draw_key)
+    withheld = task.public_type is not None and not texts and not bundled
     if _is_frozen(workspace.release(quarter, task.name), moment):  # what opened later leaves its groups out
         moment = min(moment, calendar.opens)
     ledger = Ledger.before(workspace, (quarter, task.name, MAIN), moment, bundled=bundled)
-    return _Plan(workspace, quarter, task, collection, escrow, recipe, bundled, ledger)
+    return _Plan(workspace, quarter, task, collection, escrow, seed, cap, calendar, withheld, draw_key, ledger)
 
 
 def _write(plan: _Plan) -> tuple[Sequence[Candidate], list[Path]]:
     """Choose the samples and write all files; gives both."""
     selection, left_out = _choose(plan)
     chosen = {item.sample.id for item in selection.chosen}
-    taken_down = [item for item in read_tombstones(plan.folder) if item.id in chosen]
-    place = plan.workspace.private(plan.quarter, plan.task.name)
-    private = _write_private(place, selection, plan.escrow, plan.recipe, taken_down)
-    files = _write_public(plan.folder, selection, plan.escrow, plan.public, taken_down)
+    # What was taken down never comes back.
+    taken_down = tuple(item for item in read_tombstones(plan.folder) if item.id in chosen)
+    gone = {item.id for item in taken_down}
+    kept = [item.sample for item in selection.chosen if item.sample.id not in gone]
+    private = _write_private(plan, selection, kept)
+    files = _write_public(plan, selection, kept, taken_down)
     entries = tuple(file_entry(plan.folder, path, rows) for path, rows in files)
     manifest = _manifest(plan, selection, left_out, entries)
     if taken_down:
-        manifest = manifest.amended(
-            samples_at_opening=_hash_at_opening(selection, plan.public), takedowns=tuple(taken_down)
-        )
+        whole = "".join(f"{canonical_json(plan.line(item.sample))}\n" for item in selection.chosen)
+        manifest = manifest.amended(samples_at_opening=sha256_text(whole), takedowns=taken_down)
     written = write_manifest(plan.folder, manifest)
-    _drop_later_files(plan.folder)
+    for name in REVEALED:  # of the release that was here before
+        (plan.folder / name).unlink(missing_ok=True)
+    for path in (plan.folder / PREVIOUS).glob("*.json"):
+        path.unlink()
     return selection.chosen, [*(path for path, _ in files), written, *private]
 
 
@@ -254,7 +255,7 @@ def _choose(plan: _Plan) -> tuple[Selection, Sequence[Sample]]:
     candidates = read_candidates(plan.candidates, plan.task)
     known = plan.ledger.known(plan.task, [item.sample for item in candidates])
     fresh = [item for item in candidates if item.sample.id not in known]
-    selection = select(fresh, seed=plan.recipe.draw_key, cap=plan.recipe.cap, classes=_labels(plan.task))
+    selection = select(fresh, seed=plan.draw_key, cap=plan.cap, classes=_labels(plan.task))
     if not selection.chosen:
         raise ReleaseError(
             f"no period of {plan.quarter} has candidates of every label"
@@ -282,70 +283,41 @@ def _is_frozen(folder: Path, moment: datetime) -> bool:
     return opened and not manifest.bundled
 
 
-def _drop_later_files(folder: Path) -> None:
-    """Take away what belonged to the release that was here before: all of its reveal, and earlier manifests."""
-    for name in REVEALED:
-        (folder / name).unlink(missing_ok=True)
-    for path in (folder / PREVIOUS).glob("*.json"):
-        path.unlink()
-
-
-def _whole(sample: Sample) -> Sample:
-    return sample
-
-
-def _write_private(
-    folder: Path, selection: Selection, escrow: Escrow, recipe: _Recipe, taken_down: Sequence[Tombstone]
-) -> list[Path]:
+def _write_private(plan: _Plan, selection: Selection, kept: Sequence[Sample]) -> list[Path]:
     """Labels, the key of the draw, counts by label, and the samples with texts where the public ones have none."""
+    folder, escrow = plan.workspace.private(plan.quarter, plan.task.name), plan.escrow
     labels, samples, draw = folder / "labels.jsonl", folder / "samples.jsonl", folder / DRAW_KEY
     rows = (
         {"id": item.label.id, "label": item.label.label, "salt": escrow.salt(item.label.id), **item.label.facts}
         for item in selection.chosen
     )
     write_jsonl(labels, rows, mode=0o600)
-    write_bytes(draw, f"{recipe.draw_key}\n".encode(), mode=0o600)
+    write_bytes(draw, f"{plan.draw_key}\n".encode(), mode=0o600)
     counts = folder / COUNTS
     write_json(counts, {name: period.by_name for name, period in selection.periods.items()}, mode=0o600)
-    if not recipe.withheld:
+    if not plan.withheld:
         samples.unlink(missing_ok=True)
         return [labels, draw, counts]
-    write_jsonl(samples, (to_json(sample) for sample in _kept(selection, taken_down)), mode=0o600)
+    write_jsonl(samples, map(to_json, kept), mode=0o600)
     return [labels, draw, counts, samples]
 
 
-def _kept(selection: Selection, taken_down: Sequence[Tombstone]) -> list[Sample]:
-    """The chosen samples that were not taken down: those never come back."""
-    gone = {item.id for item in taken_down}
-    return [item.sample for item in selection.chosen if item.sample.id not in gone]
-
-
-def _hash_at_opening(selection: Selection, public: Callable[[Sample], Sample]) -> str:
-    """SHA-256 of the samples as they would be without a takedown."""
-    return sha256_text("".join(f"{canonical_json(to_json(public(item.sample)))}\n" for item in selection.chosen))
-
-
 def _write_public(
-    folder: Path,
-    selection: Selection,
-    escrow: Escrow,
-    public: Callable[[Sample], Sample],
-    taken_down: Sequence[Tombstone],
+    plan: _Plan, selection: Selection, kept: Sequence[Sample], taken_down: Sequence[Tombstone]
 ) -> Sequence[tuple[Path, int]]:
-    samples, commitments = folder / "samples.jsonl", folder / "commitments.jsonl"
-    rows = ({"id": item.label.id, "commitment": escrow.commitment(item.label)} for item in selection.chosen)
+    samples, commitments = plan.folder / "samples.jsonl", plan.folder / "commitments.jsonl"
+    rows = ({"id": item.label.id, "commitment": plan.escrow.commitment(item.label)} for item in selection.chosen)
     files = [
-        (samples, write_jsonl(samples, (to_json(public(sample)) for sample in _kept(selection, taken_down)))),
+        (samples, write_jsonl(samples, map(plan.line, kept))),
         (commitments, write_jsonl(commitments, rows)),
     ]
     if taken_down:
-        tombstones = folder / TOMBSTONES
+        tombstones = plan.folder / TOMBSTONES
         files.append((tombstones, write_jsonl(tombstones, tombstone_rows(taken_down))))
     return files
 
 
 def _manifest(plan: _Plan, selection: Selection, left_out: Sequence[Sample], files: tuple[FileEntry, ...]) -> Manifest:
-    recipe = plan.recipe
     return Manifest(
         format=FORMAT,
         version=1,
@@ -355,8 +327,8 @@ def _manifest(plan: _Plan, selection: Selection, left_out: Sequence[Sample], fil
         source=plan.collection.source,
         collection=plan.collection.facts_without(left_out),
         selection=SelectionFacts(
-            seed=recipe.seed,
-            cap_per_class_and_period=recipe.cap,
+            seed=plan.seed,
+            cap_per_class_and_period=plan.cap,
             period=str(plan.task.period_kind),
             rule="per period and label, the smallest SHA-256 of '<draw key>:<id>'",
             periods={
@@ -364,10 +336,10 @@ def _manifest(plan: _Plan, selection: Selection, left_out: Sequence[Sample], fil
             },
             **({"classes": _labels(plan.task)} if _labels(plan.task) != 2 else {}),
         ),
-        draw=Draw(commitment=sha256_text(recipe.draw_key)),
+        draw=Draw(commitment=sha256_text(plan.draw_key)),
         commitments="SHA-256 of the canonical JSON (sorted keys, no spaces) of {id, label, salt}",
-        calendar=recipe.calendar.to_json(),
-        texts="withheld" if recipe.withheld else "included",
+        calendar=plan.calendar.to_json(),
+        texts="withheld" if plan.withheld else "included",
         files=files,
     )
 

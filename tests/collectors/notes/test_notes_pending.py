@@ -19,7 +19,7 @@ from hellofresh.core.files import read_json, read_jsonl
 from hellofresh.core.quarters import Quarter, parse_utc
 from hellofresh.core.workspace import Workspace
 from hellofresh.releases.candidates.collection import collect_quarter
-from hellofresh.releases.draw.prospective import build_prospective, prospective_labels
+from hellofresh.releases.draw.prospective import build_prospective, prospective_outcomes
 from hellofresh.releases.publish._card import card_texts
 from hellofresh.tasks import get_task
 
@@ -149,7 +149,8 @@ def test_what_is_public_before_the_labels_exist_is_the_same_whatever_they_become
     shown = [p.parent / f"{p.name}-open" for p in (one, other)]
     files = [{p.relative_to(f): p.read_bytes() for p in sorted(f.rglob("*")) if p.is_file()} for f in shown]
     assert files[0] == files[1]
-    labels = [prospective_labels(Workspace(p), QUARTER, get_task("x-notes")) for p in (one, other)]
+    found = [prospective_outcomes(Workspace(p), QUARTER, get_task("x-notes")) for p in (one, other)]
+    labels = [{key: item.label for key, item in outcomes.items()} for outcomes in found]
     assert labels[0] == {key: 1 - label for key, label in labels[1].items()}
     assert set(labels[0]) == {f"xn-{number}" for number in YOUNG[:-2]}
 
@@ -196,7 +197,7 @@ def test_a_status_that_showed_before_the_deadline_is_counted_and_never_scored(du
     assert reasons == {"xn-1": "early", "xn-2": "early", "xn-3": "early", "xn-7": "no-label", "xn-8": "no-label"}
     resolved = read_json(lane / "manifest.json")["resolved"]
     assert (resolved["labels"], resolved["dropped"]["early"]) == (3, 3)
-    assert prospective_labels(Workspace(tmp_path / "data"), QUARTER, get_task("x-notes")).keys() == {
+    assert prospective_outcomes(Workspace(tmp_path / "data"), QUARTER, get_task("x-notes")).keys() == {
         "xn-4", "xn-5", "xn-6",
     }  # fmt: skip
 
