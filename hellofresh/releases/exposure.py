@@ -120,27 +120,23 @@ class _Exposed:
             for row in read_jsonl(self.folder / "samples.jsonl")
         ]
 
-    @cached_property
-    def texts(self) -> dict[str, str]:
+    def texts(self) -> Iterator[tuple[str, str]]:
         """The texts that are at hand of its samples."""
         edition, task, split = self.place
-        if task not in TASKS:
-            return {}
-        return _texts(get_task(task), load_release(self.workspace, edition, get_task(task), split).samples)
+        if task in TASKS:
+            yield from _texts(get_task(task), load_release(self.workspace, edition, get_task(task), split).samples)
 
 
-def _texts(task: Task, samples: Iterable[Sample]) -> dict[str, str]:
-    """The texts that tell of samples, where they are at hand, by id and number.
+def _texts(task: Task, samples: Iterable[Sample]) -> Iterator[tuple[str, str]]:
+    """The texts that tell of samples, where they are at hand, each with the sample's id and a number.
 
     These are the first of each sample and long ones; where groups do not tell, the sample as a whole.
     """
-    return {
-        f"{sample.id} {number}": text
-        for sample in samples
-        if isinstance(sample, task.sample_type)
-        for number, text in enumerate(task.own_texts(sample) if task.groups_tell else (task.text(sample),))
-        if not number or len(text.split()) >= _LONG
-    }
+    for sample in samples:
+        if isinstance(sample, task.sample_type):
+            for number, text in enumerate(task.own_texts(sample) if task.groups_tell else (task.text(sample),)):
+                if not number or len(text.split()) >= _LONG:
+                    yield f"{sample.id} {number}", text
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,9 +186,9 @@ class Ledger:
         ids = {row.sample for row in rows}
         groups = {row.group for row in rows} if task.groups_tell else set()
         ids |= {item.id for split in self.splits for item in split.manifest.takedowns}
-        earlier = {key: text for split in self.splits for key, text in split.texts.items()}
+        earlier = (pair for split in self.splits for pair in split.texts())
         # A claim is too short for shingles of several words.
-        near = near_duplicates(_texts(task, samples), earlier, words=1 if task.track == "statements" else 3)
+        near = near_duplicates(dict(_texts(task, samples)), earlier, words=1 if task.track == "statements" else 3)
         ids |= {key.rsplit(" ", 1)[0] for key in near}
         if task.groups_tell:
             groups |= {sample.group for sample in samples if sample.id in ids}
@@ -202,13 +198,14 @@ class Ledger:
 def withdraw(workspace: Workspace, place: Place, samples: Sequence[Sample], moment: datetime) -> list[Place]:
     """Take back the main splits that have not opened and share a group with a split that was drawn now.
 
-    Their manifests are removed, so that they are drawn again before they open; gives which.
+    What would be public of them is removed, so that they are drawn again before they open; gives which.
     """
     task, gone = get_task(place[1]), []
     for split in _Exposed.all_of(workspace):
         gives_way = split.place != place and not split.is_final(moment)
         if gives_way and Ledger(workspace, (split,)).known(task, samples):
-            (split.folder / MANIFEST).unlink()
+            for name in (MANIFEST, "samples.jsonl", "commitments.jsonl"):
+                (split.folder / name).unlink()
             gone.append(split.place)
     return gone
 

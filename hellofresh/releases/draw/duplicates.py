@@ -13,7 +13,7 @@ import re
 import unicodedata
 import zlib
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 import numpy as np
@@ -41,12 +41,14 @@ class NearDuplicate(NamedTuple):
     jaccard: float
 
 
-def near_duplicates(texts: Mapping[str, str], earlier: Mapping[str, str], words: int = 3) -> dict[str, NearDuplicate]:
+def near_duplicates(
+    texts: Mapping[str, str], earlier: Mapping[str, str] | Iterable[tuple[str, str]], words: int = 3
+) -> dict[str, NearDuplicate]:
     """Which texts are near-duplicates of an earlier one; texts without a word are none.
 
     Args:
         texts: by id.
-        earlier: texts to compare with, by id.
+        earlier: texts to compare with, by id or each with its id; most are not kept, so that there may be many.
         words: in a shingle; 1 for short texts.
 
     Returns:
@@ -54,11 +56,11 @@ def near_duplicates(texts: Mapping[str, str], earlier: Mapping[str, str], words:
     """
     own = {key: shingles for key, text in texts.items() if (shingles := _shingles(text, words)).size}
     bands = {key: tuple(_bands(shingles)) for key, shingles in own.items()}
-    wanted = {band for found in bands.values() for band in found}  # the others may be many more: most are not kept
+    wanted = {band for found in bands.values() for band in found}
     places: dict[tuple[int, bytes], list[str]] = defaultdict(list)
     known = {}
-    for key in sorted(earlier):
-        shingles = _shingles(earlier[key], words)
+    for key, text in earlier.items() if isinstance(earlier, Mapping) else earlier:
+        shingles = _shingles(text, words)
         for band in wanted.intersection(_bands(shingles)):
             places[band].append(key)
             known[key] = shingles
