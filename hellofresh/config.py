@@ -6,17 +6,17 @@ misspelt one cannot be passed over in silence.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
-from typing import Literal, Self
+from typing import Self
 from urllib.parse import urlsplit
 
-from pydantic import Field, model_validator
+from pydantic import Field, field_validator, model_validator
 
 from hellofresh.core.strict import Strict, read_settings
 from hellofresh.evidence.settings import WebSettings
 from hellofresh.models.tables import ModelTable, Name, ProviderTable
 from hellofresh.releases.settings import ReleaseSettings
+from hellofresh.tasks import TASKS
 
 _ADDRESS = r"^(https?://[^\s<>\"']+)?$"
 
@@ -60,8 +60,17 @@ class NotesSourceSettings(Strict):
     """Services that are asked for posts, in order."""
     base_url: str | None = Field(default=None, pattern=r"^https?://[^\s?#]+$")
     """Where dumps are downloaded from; the public address where nothing is said."""
-    also: list[Literal["x-notes-media", "x-posts"]] = Field(default=[])
+    also: list[str] = Field(default=[])
     """Further tasks that are collected from the same dump."""
+
+    @field_validator("also", mode="after")
+    @classmethod
+    def _tasks_of_this_source(cls, names: list[str]) -> list[str]:
+        known = [task.name for task in TASKS.values() if task.source == "x-notes" != task.name]
+        for name in names:
+            if name not in known:
+                raise ValueError(f"{name!r} is not collected from this source; known tasks: {', '.join(known)}")
+        return names
 
     @model_validator(mode="after")
     def _says_something(self) -> NotesSourceSettings:
@@ -148,12 +157,7 @@ class SourceSettings(Strict):
     def tasks(self) -> list[str]:
         """The living tasks whose sources are configured."""
         named = [field.alias or name for name, field in type(self).model_fields.items() if getattr(self, name)]
-        return [*named, *self.further_tasks]
-
-    @property
-    def further_tasks(self) -> Sequence[str]:
-        """Tasks that are collected beside others, where the source has samples of theirs."""
-        return () if self.x_notes is None else self.x_notes.also
+        return [*named, *(self.x_notes.also if self.x_notes else ())]
 
     @property
     def any(self) -> bool:

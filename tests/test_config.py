@@ -5,9 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from pydantic import ValidationError
 
-from hellofresh.config import Settings
+from collectors.jobs import configured_jobs
+from hellofresh.config import Settings, SourceSettings
 from hellofresh.core.errors import ConfigError
+from hellofresh.core.quarters import Quarter
+from hellofresh.core.workspace import Workspace
 
 
 @pytest.fixture(autouse=True)
@@ -141,3 +145,19 @@ def test_texts_of_notes_are_released_only_where_it_is_said() -> None:
     assert not Settings().release.texts("x-notes")
     Path("hellofresh.toml").write_text("[release]\nx_notes_texts = true\n", encoding="utf-8")
     assert Settings.load().release.texts("x-notes")
+
+
+@pytest.mark.parametrize("also", [["x-posts", "x-notes-media"], ["x-notes-media", "x-posts"]])
+def test_further_tasks_of_a_dump_may_be_named_in_any_order(tmp_path, monkeypatch, also) -> None:
+    """They are collected in the order of the tasks, whatever the order of their names."""
+    (tmp_path / "posts.jsonl").write_text("{}\n")
+    said = {"x-notes": {"dump": str(tmp_path), "also": also}}
+    settings = Settings(sources=SourceSettings.model_validate(said))
+    jobs = configured_jobs(Workspace(tmp_path), settings, Quarter(2026, 3), afresh=False)
+    assert [job.task.name for job in jobs] == ["x-notes", "x-notes-media", "x-posts"]
+
+
+@pytest.mark.parametrize("name", ["x-notes", "claims", "no-such-task"])
+def test_a_further_task_that_the_dump_does_not_have_is_refused(name: str) -> None:
+    with pytest.raises(ValidationError, match="known tasks: x-notes-media, x-posts"):
+        SourceSettings.model_validate({"x-notes": {"dump": "d", "also": [name]}})

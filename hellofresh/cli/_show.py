@@ -72,11 +72,13 @@ def show_built(output: CommandOutput, built: Sequence[Built]) -> None:
     rows = [(item.task, str(item.quarter), item.samples, item.periods, _built_state(item)) for item in built]
     output.table("Releases", ("task", "quarter", "samples", "periods", ""), rows)
     for item in built:
-        if not item.skipped and (item.repeated or item.near_duplicates):
+        if not item.skipped and item.left_out:
             output.say(
-                f"note: {item.task} {item.quarter}: {item.repeated} candidates were left out because an earlier "
-                f"quarter has them; {item.near_duplicates} of {item.samples} samples are near-duplicates of one there."
+                f"note: {item.task} {item.quarter}: {item.left_out} candidates were left out because another release "
+                "has their group: its labels would tell of theirs."
             )
+        for name in item.withdrawn:
+            output.say(f"note: {name} has samples of the same groups and has not opened: build it again.")
         if item.frozen:
             output.say(
                 f"note: {item.task} {item.quarter} has opened, so its release is frozen. Candidates or settings "

@@ -9,16 +9,15 @@ from hellofresh.cli._output import CommandOutput
 from hellofresh.cli.release.steps import ShownSteps
 from hellofresh.config import Settings
 from hellofresh.core.clock import now
-from hellofresh.core.editions import quarters_of
 from hellofresh.core.errors import HelloFreshError
 from hellofresh.core.files import sweep_leftovers, write_bytes
 from hellofresh.core.net.lock import locked
-from hellofresh.core.quarters import Quarter, utc_text
+from hellofresh.core.quarters import utc_text
 from hellofresh.core.workspace import Workspace
 from hellofresh.pipeline.daily import Day, StepState, due_evaluations, named, post_summary, steps_due, summary_of
-from hellofresh.releases.life.state import QuarterState, state_of
+from hellofresh.pipeline.sources import quarter_states
+from hellofresh.releases.life.state import QuarterState
 from hellofresh.runs.evaluate import foresee
-from hellofresh.tasks import TASKS, get_task
 from hellofresh.tasks.samples import to_json
 
 
@@ -28,7 +27,7 @@ def run(options: argparse.Namespace, output: CommandOutput) -> int:
         _show_plan(workspace, settings, output)
         return 0
     # Results of the steps are of no use here: each says in a line what it did.
-    day = Day(ShownSteps(workspace, options.submissions, CommandOutput(as_json=True)), settings)
+    day = Day(ShownSteps(workspace, options.submissions, CommandOutput(as_json=True)), settings, options.sample)
     with locked(workspace.root / "locks" / "quarter-run.lock", what="running 'hellofresh quarter run'"):
         sweep_leftovers(workspace.root)
         if settings.daily.export is not None:
@@ -38,6 +37,8 @@ def run(options: argparse.Namespace, output: CommandOutput) -> int:
     summary = summary_of(workspace, day.results)
     output.result([{"step": one.name, "state": str(one.state), "detail": one.detail} for one in day.results])
     output.text(summary)
+    if not settings.sources.any and not options.sample:
+        output.say("note: nothing is collected: hellofresh.toml names no source. --sample uses the bundled sample.")
     if options.summary is not None:
         write_bytes(options.summary, f"{summary}\n".encode())
     variable = settings.daily.hook_variable
@@ -68,17 +69,9 @@ def _usd(amount: float | None) -> str:
 
 
 def status(options: argparse.Namespace, output: CommandOutput) -> int:
-    workspace, moment = Workspace.from_environment(), now()
-    rule = Settings.load().release.calendar.rule
-    released = workspace.released()
-    known = quarters_of(edition for edition, _ in released)
-    quarters = options.quarter or [*known, Quarter.containing(moment)]
-    states = [
-        state_of(workspace, quarter, get_task(name), moment, rule)
-        for quarter in sorted(set(quarters))
-        for name, task in TASKS.items()
-        if (quarter, name) in released or (task.is_living and not any(known == quarter for known, _ in released))
-    ]
+    """Show the state of quarters, late ones first; 1 if one is late."""
+    workspace, settings, moment = Workspace.from_environment(), Settings.load(), now()
+    states = quarter_states(workspace, settings, moment, options.quarter or ())
     output.result([_as_json(state) for state in states])
     rows = [
         (str(state.quarter), state.task, str(state.phase), "" if state.samples is None else state.samples)
@@ -89,7 +82,7 @@ def status(options: argparse.Namespace, output: CommandOutput) -> int:
         steps = {state.next_step: state.task for state in states if state.quarter == quarter}
         for step, task in steps.items():
             output.text(f"{quarter}{f' ({task})' if len(steps) > 1 else ''} {step}")
-    return 0
+    return 1 if any(state.late for state in states) else 0
 
 
 def _as_json(state: QuarterState) -> dict[str, object]:

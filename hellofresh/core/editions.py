@@ -17,6 +17,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
+from enum import StrEnum
 from functools import total_ordering
 from typing import ClassVar, Self
 
@@ -36,6 +37,16 @@ _FORM = (
     f"NAME@VERSION of lower-case letters and digits, such as liar-new@588; parts are joined by '-', those of a version "
     f"also by '.'; each has at most {_MOST_CHARACTERS} characters"
 )
+
+
+class Split(StrEnum):
+    """The splits of an edition: the samples that systems are ranked on, and those that were undecided when drawn."""
+
+    MAIN = "main"
+    PROSPECTIVE = "prospective"
+
+
+MAIN, PROSPECTIVE = Split.MAIN, Split.PROSPECTIVE
 
 
 @total_ordering

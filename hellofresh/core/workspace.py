@@ -6,7 +6,7 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
-from hellofresh.core.editions import Edition, parse_edition
+from hellofresh.core.editions import MAIN, Edition, parse_edition
 from hellofresh.core.errors import WorkspaceError
 from hellofresh.core.files import read_json, write_json
 
@@ -54,11 +54,11 @@ class Workspace:
         """JSONL file beside the candidates: samples that nobody had decided yet."""
         return self.root / "candidates" / task / f"{edition}.pending.jsonl"
 
-    def release(self, edition: Edition, task: str, split: str = "main") -> Path:
+    def release(self, edition: Edition, task: str, split: str = MAIN) -> Path:
         """Folder of what is public of an edition and task; the prospective split's lies in that of the main one."""
         return _of_split(self.root / "releases" / str(edition) / task, split)
 
-    def private(self, edition: Edition, task: str, split: str = "main") -> Path:
+    def private(self, edition: Edition, task: str, split: str = MAIN) -> Path:
         """Folder of what stays private until the quarter is revealed."""
         return _of_split(self.root / "private" / str(edition) / task, split)
 
@@ -84,7 +84,7 @@ class Workspace:
         """Where what labels tell is kept: `private` for splits whose labels are not public, else the root."""
         return self.root / "private" if private else self.root
 
-    def scores(self, edition: Edition, split: str = "main", *, private: bool = False) -> Path:
+    def scores(self, edition: Edition, split: str = MAIN, *, private: bool = False) -> Path:
         """Parquet file of all scores of a quarter and split whose labels are public, or of those whose are not."""
         folder = self.side(private=private) / "scores"
         return _of_split(folder, split) / f"{edition}.parquet"
@@ -177,7 +177,7 @@ class Workspace:
 
 
 def _of_split(folder: Path, split: str) -> Path:
-    return folder if split == "main" else folder / split
+    return folder if split == MAIN else folder / split
 
 
 def _beside(folder: Path) -> Path:

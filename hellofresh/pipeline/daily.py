@@ -12,12 +12,14 @@ import os
 import sys
 import traceback
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from datetime import date, timedelta
 from enum import StrEnum
 from functools import cache, partial
 from pathlib import Path
+from typing import TypeVar
 
 import aiohttp
 
@@ -42,11 +44,19 @@ from hellofresh.pipeline.release import (
     run_lane,
     within_budget,
 )
-from hellofresh.pipeline.sources import DAYS_WAITED, SourceRequest, collection_jobs, fill_texts, snapshot_day
+from hellofresh.pipeline.sources import (
+    DAYS_WAITED,
+    SourceRequest,
+    collection_jobs,
+    fill_texts,
+    missed_quarters,
+    snapshot_day,
+)
 from hellofresh.pipeline.steps import Steps
+from hellofresh.releases.exposure import waits
 from hellofresh.releases.life.hydrate import hydrate
 from hellofresh.releases.life.manifest import read_manifest
-from hellofresh.releases.life.state import Phase, reveal, state_of
+from hellofresh.releases.life.state import Phase, phase_of, reveal, state_of
 from hellofresh.releases.publish import Hub, publish_to_hub
 from hellofresh.results.board.build import build_board
 from hellofresh.results.reveal import publish_results
@@ -60,6 +70,7 @@ from hellofresh.submissions.released import due_in
 from hellofresh.tasks import Task, get_task
 
 _HOOK_TIMEOUT_S = 30.0
+_Item = TypeVar("_Item")
 
 
 class StepState(StrEnum):
@@ -88,20 +99,23 @@ class Day:
 
     Attributes:
         steps, settings: where, and how.
+        sample: whether the bundled sample takes the place of sources where none is configured.
         results: in order.
     """
 
     steps: Steps
     settings: Settings
+    sample: bool = False
     results: list[StepResult] = field(default_factory=list)
 
-    def attempt(self, name: str, work: Callable[[], str | object], *, after: bool = True) -> bool:
+    def attempt(self, name: str, work: Callable[[], str | object], *, after: bool = True, listed: bool = True) -> bool:
         """Do one step; whether it is done.
 
         Args:
             name: what the step is called.
             work: does it; a text that it gives back is part of the summary.
             after: whether what it rests on is done.
+            listed: whether it is among the results though it is done.
         """
         if not after:
             self._record(StepResult(name, StepState.LEFT_OUT, "what it rests on failed"))
@@ -117,8 +131,14 @@ class Day:
             traceback.print_exc(file=sys.stderr)
             self._record(StepResult(name, StepState.FAILED, f"a fault of the program, {type(error).__name__}: {error}"))
             return False
-        self._record(StepResult(name, StepState.DONE, said if isinstance(said, str) else ""))
+        if listed:
+            self._record(StepResult(name, StepState.DONE, said if isinstance(said, str) else ""))
         return True
+
+    def due(self, name: str, look: Callable[[], Iterable[_Item]]) -> list[_Item]:
+        """What is due of a kind; nothing where looking for it fails, which is a step that failed."""
+        found: list[_Item] = []
+        return found if self.attempt(name, lambda: found.extend(look()), listed=False) else []
 
     def _record(self, result: StepResult) -> None:
         self.results.append(result)
@@ -129,14 +149,14 @@ class Day:
         """Everything that is due, in order."""
         sources = self._archive() if self._archives else True
         self._releases(after=sources)
-        for quarter, name in due_hydrations(self.workspace, self.settings):
+        for quarter, name in self.due("look for posts", lambda: due_hydrations(self.workspace, self.settings)):
             self.attempt(f"hydrate {name} {quarter}", partial(self._hydrate, quarter, get_task(name)))
         # What came in before the deadline counts, and after the reveal nothing is taken.
         if os.environ.get(VARIABLE):
             self.attempt("collect the inbox", self._inbox)
         self._reveals()
         self.attempt("take down samples whose posts are gone", lambda: drop_gone(self.steps))
-        for evaluation in due_evaluations(self.workspace, self.settings):
+        for evaluation in self.due("look for evaluations", lambda: due_evaluations(self.workspace, self.settings)):
             self.attempt(named(evaluation), partial(self._evaluate, evaluation))
         editions = sorted({edition for edition, _ in self.workspace.released()})
         for edition in editions:
@@ -180,7 +200,8 @@ class Day:
             self._record(StepResult(what, StepState.FAILED, str(error)))
 
         try:
-            jobs = collection_jobs(self.workspace, self.settings, SourceRequest(settled=True), failed) if after else []
+            request = SourceRequest(settled=True, sample=self.sample)
+            jobs = collection_jobs(self.workspace, self.settings, request, failed) if after else []
         except HelloFreshError as error:
             failed("collect", error)
             return
@@ -218,12 +239,9 @@ class Day:
 
     def _reveals(self) -> None:
         for quarter, name in living(self.workspace):
-            if is_reveal_due(self.workspace, quarter, name):
-                task = get_task(name)
-                self.attempt(
-                    f"reveal {name} {quarter}",
-                    partial(reveal, self.workspace, quarter, task, now()),
-                )
+            what = f"reveal {name} {quarter}"
+            if any(self.due(what, partial(is_reveal_due, self.workspace, quarter, name))):
+                self.attempt(what, partial(reveal, self.workspace, quarter, get_task(name), now()))
 
     def _evaluate(self, evaluation: Evaluation) -> None:
         try:
@@ -270,17 +288,16 @@ def steps_due(workspace: Workspace, settings: Settings) -> Iterator[str]:
         wanted = snapshot_day(now().date(), settings.release.calendar.rule, settings.daily.archive_days)
         if newest is None or _day(newest) < wanted:
             yield f"archive x-notes of {wanted}"
-    released = set(living(workspace))
-    for quarter in (Quarter.containing(now()).previous(), Quarter.containing(now())):
-        for name in settings.sources.tasks:
-            if (quarter, name) not in released:
-                yield f"collect and build {name} {quarter}"
+    if settings.sources.any:
+        current, released = Quarter.containing(now()), set(living(workspace))
+        due = {*missed_quarters(workspace, settings, now()), *((current, name) for name in settings.sources.tasks)}
+        yield from (f"collect and build {name} {quarter}" for quarter, name in sorted(due - released))
     yield from (f"hydrate {name} {quarter}" for quarter, name in due_hydrations(workspace, settings))
     if os.environ.get(VARIABLE):
         arrivals, _ = Inbox(Path(os.environ[VARIABLE])).arrivals()
         yield f"collect the inbox: {len(arrivals)} arrivals"
     for quarter, name in living(workspace):
-        if is_reveal_due(workspace, quarter, name):
+        if any(is_reveal_due(workspace, quarter, name)):
             yield f"reveal {name} {quarter}"
 
 
@@ -294,8 +311,14 @@ def summary_of(workspace: Workspace, results: list[StepResult]) -> str:
     said = [f"{result.name}: {result.detail}" for result in results if result.state is StepState.DONE and result.detail]
     done = len(results) - len(failed)
     head = f"HelloFresh, {utc_text(now())}: {done} of {len(results)} steps done."
-    states = (state_of(workspace, quarter, get_task(name), now()) for quarter, name in current_quarters(workspace))
-    return "\n".join([head, *failed, *said, *(f"{state.task} {state.quarter} {state.next_step}" for state in states)])
+    return "\n".join([head, *failed, *said, *_next_steps(workspace)])
+
+
+def _next_steps(workspace: Workspace) -> Iterator[str]:
+    """Where each quarter stands; what cannot be read has failed a step already."""
+    with suppress(HelloFreshError):
+        for quarter, name in current_quarters(workspace):
+            yield f"{name} {quarter} {state_of(workspace, quarter, get_task(name), now()).next_step}"
 
 
 def _day(snapshot: Path) -> date:
@@ -346,15 +369,17 @@ def due_evaluations(workspace: Workspace, settings: Settings) -> Iterator[Evalua
 def current_quarters(workspace: Workspace) -> list[tuple[Quarter, str]]:
     """Released quarters that have opened, without those before the newest that is revealed."""
     moment, found = now(), living(workspace)
-    phases = {which: state_of(workspace, which[0], get_task(which[1]), moment).phase for which in found}
+    phases = {(quarter, name): phase_of(workspace, quarter, get_task(name), moment) for quarter, name in found}
     revealed = max((quarter for (quarter, _), phase in phases.items() if phase is Phase.REVEALED), default=None)
     opened = [which for which, phase in phases.items() if phase is not Phase.COLLECTING]
     return sorted(which for which in opened if revealed is None or which[0] >= revealed)
 
 
-def is_reveal_due(workspace: Workspace, quarter: Quarter, task: str) -> bool:
-    state = state_of(workspace, quarter, get_task(task), now())
-    return state.phase is Phase.CLOSED and state.calendar.reveals <= now()
+def is_reveal_due(workspace: Workspace, quarter: Quarter, task: str) -> Iterator[bool]:
+    """Whether labels may be published now; of a quarter whose day has come and that waits for others, they may not."""
+    if phase_of(workspace, quarter, get_task(task), now()) is Phase.CLOSED:
+        until = waits(workspace, quarter, task)
+        yield until is not None and until <= now()
 
 
 def post_summary(variable: str, summary: str) -> None:

@@ -156,13 +156,13 @@ def publish_opened(steps: Steps) -> None:
 
 
 def _collect_and_build(steps: Steps, settings: Settings, request: SourceRequest) -> list[Built]:
-    further = settings.sources.further_tasks
     found = [
-        collect_and_build(steps, settings, job, named=bool(request.quarters) and job.task.name not in further)
+        # A task that is collected from another one's source need not have samples there in every quarter.
+        collect_and_build(steps, settings, job, named=bool(request.quarters) and job.task.source == job.task.name)
         for job in collection_jobs(steps.workspace, settings, request)
     ]
     releases = [built for built in found if built is not None]
-    if not releases:
+    if not releases and (settings.sources.any or request.named or request.sample):
         raise DataError("no quarter could be released", fix="Name one that the sources cover.", code="no-candidates")
     return sorted(releases, key=lambda built: (built.quarter, built.task))
 
@@ -243,6 +243,8 @@ def resolve_split(
     what = f"{task.name} {quarter}, prospective"
     if resolved is None:
         say(f"{what}: not resolved; it takes a later collection with --pending, after the deadline")
+    elif resolved.waits_until:
+        say(f"{what}: not resolved before {utc_text(resolved.waits_until)}: until then an open split has its groups")
     elif resolved.waiting:
         say(f"{what}: {resolved.labels} decided, {resolved.waiting} may still be: collect again later")
     else:
@@ -259,7 +261,7 @@ def run_lane(steps: Steps, settings: EvaluateSettings, models: Sequence[str]) ->
         task = get_task(name)
         if now() < load_prospective(workspace, quarter, task).days.deadline:
             for model in models:
-                asked = Evaluation(quarter, task, model, split="prospective", limit=settings.limit)
+                asked = Evaluation(quarter, task, model, split=PROSPECTIVE, limit=settings.limit)
                 asked = within_budget(workspace, asked, settings.budget_usd)
                 _ask(steps, asked, {"no-training-labels", "no-texts"})
         else:

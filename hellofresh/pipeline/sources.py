@@ -16,7 +16,9 @@ from hellofresh.core.errors import HelloFreshError, UsageError
 from hellofresh.core.quarters import Quarter
 from hellofresh.core.workspace import Workspace
 from hellofresh.releases.candidates.collection import CollectionJob
-from hellofresh.tasks import Task
+from hellofresh.releases.life.manifest import MANIFEST
+from hellofresh.releases.life.state import QuarterState, state_of
+from hellofresh.tasks import TASKS, Task, get_task
 from hellofresh.tasks.outputs import Response
 from hellofresh.tasks.samples import Sample
 
@@ -71,10 +73,11 @@ class SourceRequest:
     """Sources that are named on the command line; where none is, the configured ones are used.
 
     Attributes:
-        quarters: empty for the current and the previous one.
+        quarters: empty for the current and the previous one, and those that were missed.
         notes_dump, notes_posts, notes_posts_from, wiki_dumps: with any dump, the configured sources are not used.
         settled: whether a wiki is asked about a quarter once all of it is decided, and afresh; else whenever it is run,
             and what was asked before is not asked again.
+        sample: whether the bundled sample takes the place of sources where none is named or configured.
     """
 
     quarters: tuple[Quarter, ...] = ()
@@ -83,6 +86,7 @@ class SourceRequest:
     notes_posts_from: tuple[str, ...] = ()
     wiki_dumps: tuple[Path, ...] = ()
     settled: bool = False
+    sample: bool = False
 
     @property
     def named(self) -> SourceSettings | None:
@@ -104,7 +108,9 @@ def collection_jobs(
     request: SourceRequest,
     failed: Callable[[str, HelloFreshError], None] | None = None,
 ) -> list[CollectionJob]:
-    """What is to be collected, quarter by quarter; of the bundled sample where no source is named or configured.
+    """What is to be collected, quarter by quarter; nothing where no source is named or configured.
+
+    Unless quarters are named, these are the current and the previous one, and older ones that were missed.
 
     Args:
         workspace, settings: where, and from what.
@@ -115,6 +121,8 @@ def collection_jobs(
         UsageError: if the bundled sample does not have a quarter that is named.
     """
     settings = settings.model_copy(update={"sources": request.named or settings.sources})
+    if not settings.sources.any and not request.sample:
+        return []
     if not settings.sources.any:
         jobs = bundled_jobs(workspace)
         known = sorted({job.quarter for job in jobs})
@@ -128,6 +136,58 @@ def collection_jobs(
                 )
         return [job for job in jobs if job.quarter in (request.quarters or known)]
     current, jobs = Quarter.containing(now()), []
-    for quarter in request.quarters or (current.previous(), current):
-        jobs += configured_jobs(workspace, settings, quarter, afresh=request.settled, failed=failed)
+    missed = {quarter for quarter, _ in missed_quarters(workspace, settings, now())}
+    for quarter in request.quarters or sorted({*missed, current.previous(), current}):
+        found = configured_jobs(workspace, settings, quarter, afresh=request.settled, failed=failed)
+        recent = bool(request.quarters) or quarter >= current.previous()
+        jobs += [job for job in found if recent or not _is_released(workspace, quarter, job.task.name)]
     return jobs
+
+
+def _is_released(workspace: Workspace, quarter: Quarter, task: str) -> bool:
+    return (workspace.release(quarter, task) / MANIFEST).is_file()
+
+
+def quarter_states(
+    workspace: Workspace, settings: Settings, moment: datetime, quarters: Sequence[Quarter] = ()
+) -> list[QuarterState]:
+    """Where each quarter and task stands, late ones first.
+
+    Args:
+        workspace, settings: where, and how.
+        moment: the time that counts as now.
+        quarters: which; empty for all that are released or should be, and the current one.
+    """
+    released = {(edition, name) for edition, name in workspace.released() if isinstance(edition, Quarter)}
+    tasks = expected_tasks(workspace, settings) or [task.name for task in TASKS.values() if task.is_living]
+    current = quarters or (Quarter.containing(moment),)
+    listed = {*released, *missed_quarters(workspace, settings, moment), *((q, name) for q in current for name in tasks)}
+    rule = settings.release.calendar.rule
+    states = [
+        state_of(workspace, quarter, get_task(name), moment, rule)
+        for quarter, name in sorted(listed)
+        if not quarters or quarter in quarters
+    ]
+    return sorted(states, key=lambda state: not state.late)
+
+
+def expected_tasks(workspace: Workspace, settings: Settings) -> Sequence[str]:
+    """The tasks whose sources are configured; without sources, those that were released before."""
+    released = {name for edition, name in workspace.released() if isinstance(edition, Quarter)}
+    return settings.sources.tasks or sorted(released)
+
+
+def missed_quarters(workspace: Workspace, settings: Settings, moment: datetime) -> list[tuple[Quarter, str]]:
+    """The quarters that have ended and have no release, with the tasks that are to be released, in order.
+
+    Each task is released quarter by quarter from its first release on; the last quarter is due in any case.
+    """
+    released = {(edition, name) for edition, name in workspace.released() if isinstance(edition, Quarter)}
+    last, missed = Quarter.containing(moment).previous(), []
+    for name in expected_tasks(workspace, settings):
+        quarter = min([last, *(quarter for quarter, task in released if task == name)])
+        while quarter <= last:
+            if (quarter, name) not in released:
+                missed.append((quarter, name))
+            quarter = quarter.next()
+    return sorted(missed)

@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
+import shutil
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from hellofresh.core.clock import now
 from hellofresh.core.editions import Edition
-from hellofresh.core.errors import DataError, UsageError
+from hellofresh.core.errors import DataError, HelloFreshError, UsageError
 from hellofresh.core.files import canonical_json, read_jsonl, sha256_text
 from hellofresh.core.quarters import Quarter
 from hellofresh.core.stages import Stage
 from hellofresh.core.workspace import Workspace
 from hellofresh.releases.candidates.collection import amend_account
 from hellofresh.releases.candidates.rows import read_candidates
-from hellofresh.releases.draw.prospective import prospective_splits
 from hellofresh.releases.erasure import LEAST, Erasure, find_files
+from hellofresh.releases.exposure import Place, places
 from hellofresh.releases.life.takedown import TakedownReport, take_down
 from hellofresh.releases.publish import publish_to_folder
 from hellofresh.results.board.build import build_board
@@ -25,9 +26,8 @@ from hellofresh.runs.journal import Journal
 from hellofresh.runs.plan import is_running
 from hellofresh.tasks import TASKS, Task, get_task
 from hellofresh.tasks.images import media_of
-from hellofresh.tasks.samples import MAIN, PROSPECTIVE, Sample
+from hellofresh.tasks.samples import MAIN, Sample
 
-_Split = tuple[Edition, str, str]
 _ANSWERS = {"journal.sqlite", "responses.jsonl", "transcripts.jsonl", "traces.jsonl", "errors.jsonl"}
 """Files of a run whose rows about a sample go with it, whatever they say. Its predictions hold verdicts and no text."""
 _MADE_ANEW = ("publication.json", "hellofresh-export.json")
@@ -90,7 +90,7 @@ class Everywhere:
         erasure = Erasure(tuple(text for some in texts.values() for text in some), ids)
         return cls(workspace, erasure, submissions, tuple(besides), unknown)
 
-    def with_samples(self, others: Mapping[_Split, frozenset[str]]) -> Everywhere:
+    def with_samples(self, others: Mapping[Place, frozenset[str]]) -> Everywhere:
         """The search that also clears the rows of other samples."""
         return replace(self, erasure=Erasure(self.erasure.texts, self.erasure.ids.union(*others.values())))
 
@@ -101,12 +101,12 @@ class Everywhere:
             fix = "Wait until it is finished, or stop it."
             raise UsageError("a run is still in progress", where=", ".join(running), fix=fix, code="run-goes-on")
 
-    def others(self) -> dict[_Split, frozenset[str]]:
+    def others(self) -> dict[Place, frozenset[str]]:
         """Samples of all releases that hold one of the texts, or its hash, and are not among those that are sought."""
         hashes = [sha256_text(text) for text in self.erasure.texts if len(text) >= LEAST]
         sought = Erasure((*self.erasure.texts, *hashes))
-        found: dict[_Split, set[str]] = defaultdict(set)
-        for edition, task, split in _splits(self.workspace):
+        found: dict[Place, set[str]] = defaultdict(set)
+        for edition, task, split in places(self.workspace):
             for path in _sample_files(self.workspace, edition, task, split):
                 found[edition, task, split] |= {
                     str(row["id"]) for row in read_jsonl(path) if sought.is_in(canonical_json(row).encode())
@@ -125,10 +125,27 @@ class Everywhere:
         # Candidates last: as long as they have the texts, a takedown that was interrupted finds them again.
         candidates = self.workspace.root / "candidates"
         files = sorted(self._files(), key=lambda path: path.is_relative_to(candidates))
-        cleared = [path for path in files if self._is_to_clear(path) and self.erasure.erase(path)]
+        ratings = self._about_responses()
+        cleared = [path for path in files if self._is_kept_without_words(path) and ratings.blank(path)]
+        cleared += [path for path in files if self._is_to_clear(path) and self.erasure.erase(path)]
         tables = {(path.parent.name, path.name[:6]) for path in cleared if path.is_relative_to(candidates)}
         cleared += [amend_account(self.workspace, task, Quarter.parse(name)) for task, name in sorted(tables)]
         Stage.amend_all(self.workspace, [path for path in cleared if path.is_relative_to(self.workspace.root)])
+
+    def _is_kept_without_words(self, path: Path) -> bool:
+        """Ratings, on which figures rest, and predictions, of which a run has as many as it says."""
+        root = self.workspace.root
+        rated = [side / name for side in (root, root / "private") for name in ("ratings", "judgements")]
+        in_run = path.is_relative_to(self.workspace.runs) and path.name == "predictions.jsonl"
+        return path.suffix in (".jsonl", ".parquet") and (in_run or any(map(path.is_relative_to, rated)))
+
+    def _about_responses(self) -> Erasure:
+        """What is erased, with the ids of responses to the samples, under which raters know them."""
+        found = self.erasure
+        for name in ("ratings/*/*.key.parquet", "private/ratings/*/*/key.parquet"):
+            for path in self.workspace.root.glob(name):
+                found = found.about_responses(path)
+        return found
 
     def _is_to_clear(self, path: Path) -> bool:
         """Releases have manifests and receipts hold for submissions; boards and publications are made anew."""
@@ -140,13 +157,29 @@ class Everywhere:
         in_run = path.is_relative_to(self.workspace.runs) and path.name in _ANSWERS
         return bool((in_run and self.erasure.is_named_in(path)) or self.erasure.is_held_by(path))
 
-    def rebuild(self) -> None:
-        """Make the workspace's board and publication anew, where they are there."""
-        for folder, private in ((self.workspace.board, False), (self.workspace.private_board, True)):
-            if folder.is_dir():
-                build_board(self.workspace, private=private)
-        if self.workspace.published.is_dir():
-            publish_to_folder(self.workspace, self.workspace.published, now())
+    def rebuild(self) -> list[tuple[Path, HelloFreshError]]:
+        """Make the workspace's boards and publication anew, where they are there.
+
+        What cannot be made anew is removed if it has the samples: that must not wait until scores are sound again.
+
+        Returns:
+            The folders that were removed, each with the reason.
+        """
+        makers: list[tuple[Path, Callable[[], object]]] = [
+            (self.workspace.board, lambda: build_board(self.workspace)),
+            (self.workspace.private_board, lambda: build_board(self.workspace, private=True)),
+            (self.workspace.published, lambda: publish_to_folder(self.workspace, self.workspace.published, now())),
+        ]
+        removed = []
+        for folder, make in makers:
+            try:
+                if folder.is_dir():
+                    make()
+            except HelloFreshError as error:
+                if any(self.erasure.has_rows_in(path) for path in find_files([folder])):
+                    shutil.rmtree(folder)
+                    removed.append((folder, error))
+        return removed
 
     def holders(self) -> Holders:
         """All files that hold one of the texts now."""
@@ -162,11 +195,6 @@ def _is_made_anew(path: Path) -> bool:
     return any((folder / name).is_file() for folder in path.parents for name in _MADE_ANEW)
 
 
-def _splits(workspace: Workspace) -> Iterator[_Split]:
-    yield from ((edition, task, MAIN) for edition, task in workspace.released())
-    yield from ((edition, task, PROSPECTIVE) for edition, task in prospective_splits(workspace))
-
-
 def _sample_files(workspace: Workspace, edition: Edition, task: str, split: str) -> list[Path]:
     folders = (workspace.release(edition, task, split), workspace.private(edition, task, split))
     filled_in = [workspace.hydrated(edition, task)] if split == MAIN else []
@@ -175,7 +203,7 @@ def _sample_files(workspace: Workspace, edition: Edition, task: str, split: str)
 
 def _full_samples(workspace: Workspace, ids: frozenset[str]) -> Iterator[Sample]:
     """The samples with their texts, wherever these are at hand, also those that were taken down before."""
-    paths = [path for place in _splits(workspace) for path in _sample_files(workspace, *place)]
+    paths = [path for place in places(workspace) for path in _sample_files(workspace, *place)]
     for path in [*paths, *sorted((workspace.root / "candidates").glob("*/*.pending.jsonl"))]:
         for row in read_jsonl(path):
             if row["id"] in ids:

@@ -20,7 +20,7 @@ import zipfile
 import zlib
 from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import IO
@@ -28,7 +28,7 @@ from typing import IO
 import polars as pl
 
 from hellofresh.core.errors import WorkspaceError
-from hellofresh.core.files import write_bytes
+from hellofresh.core.files import canonical_json, write_bytes
 from hellofresh.core.parquet import write_parquet
 
 LEAST = 16
@@ -43,6 +43,10 @@ _UNREAD = {".7z", ".zst"}
 _DATABASES = {".sqlite", ".db"}
 _KEYS = {"id", "sample"}
 """Columns that name a sample."""
+_NAMING = {*_KEYS, "response"}
+"""Columns that name a sample, or a response to it."""
+_CONTENT = {"text", "rationale", "comment", "sources", "address", "media"}
+"""Columns with what somebody wrote, or with where it is from."""
 
 
 @dataclass(frozen=True)
@@ -108,6 +112,55 @@ class Erasure:
                     return True
                 before = (before + piece)[-self._overlap :]
         return False
+
+    def has_rows_in(self, path: Path) -> bool:
+        """Whether a file holds one of the texts, or is a table with a row about one of the samples."""
+        if path.suffix != ".parquet":
+            return bool(self.is_held_by(path))
+        return any(self._hits(pl.read_parquet(path), by_id=True))
+
+    def about_responses(self, path: Path) -> Erasure:
+        """The same with the ids of the responses to the samples, which a table names."""
+        rows = pl.read_parquet(path, columns=["response", "sample"])
+        found = rows.filter(pl.col("sample").is_in(list(self.ids)))["response"]
+        return replace(self, ids=self.ids.union(found))
+
+    def blank(self, path: Path) -> bool:
+        """Empty what is written in the rows about one of the samples, which stay; whether there was anything.
+
+        Ratings and predictions are numbers that figures rest on; like labels they stay, and hold no content then.
+        """
+        if path.suffix == ".parquet":
+            table = pl.read_parquet(path)
+            mine = (
+                pl.any_horizontal(pl.col(name).is_in(list(self.ids)) for name in table.columns if name in _NAMING)
+                if _NAMING & set(table.columns)
+                else pl.lit(value=False)
+            )
+            emptied = [
+                pl.when(mine)
+                .then(pl.lit([], dtype) if isinstance(dtype, pl.List) else pl.lit(""))
+                .otherwise(pl.col(name))
+                .alias(name)
+                for name, dtype in table.schema.items()
+                if name in _CONTENT
+            ]
+            after = table.with_columns(emptied)
+            if not after.equals(table):
+                write_parquet(path, after, mode=path.stat().st_mode & 0o777)
+            return not after.equals(table)
+        lines = path.read_bytes().splitlines(keepends=True)
+        after_lines = [self._blanked_line(line) for line in lines]
+        if after_lines != lines:
+            write_bytes(path, b"".join(after_lines), mode=path.stat().st_mode & 0o777)
+        return after_lines != lines
+
+    def _blanked_line(self, line: bytes) -> bytes:
+        row = json.loads(line) if any(key.encode() in line for key in self.ids) else None
+        if not isinstance(row, dict) or not any(row.get(name) in self.ids for name in _NAMING):
+            return line
+        blanked = _blanked(row)
+        return line if blanked == row else f"{canonical_json(blanked)}\n".encode()
 
     def is_named_in(self, path: Path) -> bool:
         """Whether a file names one of the samples."""
@@ -210,6 +263,14 @@ class Erasure:
                 database.execute(f'DELETE FROM "{table}" WHERE {same}', values)  # noqa: S608 - names of its own schema
             database.execute("VACUUM")
             database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+
+
+def _blanked(value: object) -> object:
+    """The same with empty texts and lists wherever somebody's words may stand."""
+    if not isinstance(value, dict):
+        return value
+    empty = {name: type(item)() for name, item in value.items() if name in _CONTENT and isinstance(item, str | list)}
+    return {name: _blanked(item) for name, item in value.items()} | empty
 
 
 def _opened(path: Path) -> IO[bytes]:

@@ -69,7 +69,7 @@ class ReleaseSettings(Strict):
 
     def texts(self, task: str) -> bool:
         """Whether a release of the task may hold texts that are withheld by default."""
-        return task in ("x-notes", "x-notes-media", "x-posts") and self.x_notes_texts
+        return task in TASKS and TASKS[task].source == "x-notes" and self.x_notes_texts
 
     @field_validator("caps", mode="after")
     @classmethod

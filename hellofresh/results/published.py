@@ -9,6 +9,7 @@ from pathlib import Path
 
 from hellofresh.core.errors import ReleaseError
 from hellofresh.core.files import read_ids, read_models
+from hellofresh.releases.life.manifest import read_manifest
 from hellofresh.results.entries import Entry
 from hellofresh.tasks.outputs import Choice, Output, Ranking, Response
 
@@ -72,7 +73,7 @@ class _PublishedPrediction:
 
 def _differences(folder: Path, path: Path, entries: Sequence[Entry]) -> Iterator[tuple[str, str]]:
     """Entries that would not be as they are published, and what would become of them."""
-    ids = set(read_ids(folder / "samples.jsonl"))
+    ids, quotes = set(read_ids(folder / "samples.jsonl")), not read_manifest(folder).withheld
     before: dict[str, dict[tuple[str, str], _Answer]] = defaultdict(dict)
     systems: dict[str, _System] = {}
     for row in read_models(path, _PublishedPrediction):
@@ -84,7 +85,7 @@ def _differences(folder: Path, path: Path, entries: Sequence[Entry]) -> Iterator
     for name, system in systems.items():
         if name not in now and (_is_submission(name) or system not in there):
             yield name, "go"
-        elif name in now and _is_submission(name) and _answers(now[name], before[name]) != before[name]:
+        elif name in now and _is_submission(name) and _answers(now[name], before[name], quotes) != before[name]:
             yield name, "change"
     yield from ((name, "be added") for name in now.keys() - systems.keys() if _is_submission(name))
 
@@ -94,9 +95,13 @@ def _is_submission(origin: str) -> bool:
     return "/" in origin
 
 
-def _answers(entry: Entry, among: Collection[tuple[str, str]]) -> _Answers:
-    """What an entry says of the samples that are published of it."""
-    said = {(prompt, key): _answer(found) for prompt, some in entry.outputs.items() for key, found in some.items()}
+def _answers(entry: Entry, among: Collection[tuple[str, str]], quotes: bool) -> _Answers:
+    """What an entry says of the samples that are published of it; a text only where texts are published."""
+    said = {
+        (prompt, key): _answer(found) if quotes or not isinstance(found, Response) else None
+        for prompt, some in entry.outputs.items()
+        for key, found in some.items()
+    }
     return {place: said[place] for place in among if place in said}
 
 

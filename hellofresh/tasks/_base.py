@@ -88,8 +88,10 @@ class Task:
         measured: gives the value of each metric for one output, where metrics are means of numbers.
         subgroups: names of facts, or of fields of samples, by whose values analyses divide the samples.
         references: gives, by the name of a system, what people wrote for a candidate, to be rated beside responses.
-        tells_of: names of tasks of whose labels its samples tell; no group is in a release of both.
+        groups_tell: whether a label tells of the others in its group, whose samples are then in one release alone; if
+            not, only samples that are near-equal tell of each other.
         is_living: whether new samples come every quarter; else there are frozen editions only.
+        source: the task whose table of `[sources]` in `hellofresh.toml` says where its samples come from.
     """
 
     name: str
@@ -118,8 +120,9 @@ class Task:
     measured: Callable[[Label, Output], Mapping[str, float]] | None = None
     subgroups: tuple[str, ...] = ()
     references: Callable[[Candidate], Mapping[str, str]] | None = None
-    tells_of: tuple[str, ...] = ()
+    groups_tell: bool = True
     is_living: bool = True
+    source: str = ""
     page: Callable[[Any], SamplePage] | None = None
 
     def __post_init__(self) -> None:
@@ -136,6 +139,7 @@ class Task:
             object.__setattr__(self, "metrics", (*self.metrics, *added))
         if len({metric.name for metric in self.metrics}) < len(self.metrics):
             raise ValueError(f"{self.name}: two metrics share a name")
+        object.__setattr__(self, "source", self.source or self.name)
 
     def page_of(self, sample: Sample) -> SamplePage:
         """What pages show of a sample, with or without its texts."""

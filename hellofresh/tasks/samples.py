@@ -5,26 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, is_dataclass
 from datetime import datetime
-from enum import StrEnum
 from typing import Annotated, Any
 
 from pydantic import AliasChoices
 from pydantic import Field as JsonField
 
+from hellofresh.core.editions import MAIN, PROSPECTIVE, Split
 from hellofresh.core.quarters import utc_text
 
-
-class Split(StrEnum):
-    """The splits of an edition: the samples that systems are ranked on, and those that were undecided when drawn."""
-
-    MAIN = "main"
-    PROSPECTIVE = "prospective"
-
+__all__ = ["MAIN", "PROSPECTIVE", "Split"]
 
 SplitName = Annotated[Split, JsonField(strict=False)]
 """The field of a file that names a split; a strict model takes its text."""
-
-MAIN, PROSPECTIVE = Split.MAIN, Split.PROSPECTIVE
 
 EditionName = Annotated[str, JsonField(validation_alias=AliasChoices("edition", "quarter"))]
 """The field of a file that names an edition; files of earlier versions call it `quarter`."""

@@ -87,4 +87,5 @@ TASK = Task(
     extra_columns=("wikitext_before", "wikitext_after"),
     blocked_sources=("wikimedia", "wikipedia-mirrors"),
     subgroups=("paragraph_kind",),
+    groups_tell=False,  # an article has many edits, on which different people decide
 )

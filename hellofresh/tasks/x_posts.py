@@ -98,5 +98,5 @@ TASK = Task(
     extra_columns=("high_text", "second_text"),
     subgroups=("modality",),
     references=_references,
-    tells_of=("x-notes", "x-notes-media"),
+    source="x-notes",
 )

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
 from collections.abc import Callable
-from datetime import date, timedelta
+from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from hellofresh.cli import main
 from hellofresh.cli._output import CommandOutput
 from hellofresh.cli.release.steps import ShownSteps
 from hellofresh.config import (
@@ -27,8 +29,10 @@ from hellofresh.core.errors import HelloFreshError
 from hellofresh.core.files import atomic_path, sweep_leftovers, temporary_prefix
 from hellofresh.core.quarters import Quarter
 from hellofresh.core.workspace import Workspace
-from hellofresh.pipeline.daily import Day, due_hydrations, record_hydration, steps_due
-from hellofresh.pipeline.sources import SourceRequest, collection_jobs, snapshot_day
+from hellofresh.pipeline import sources
+from hellofresh.pipeline.daily import Day, due_hydrations, record_hydration, steps_due, summary_of
+from hellofresh.pipeline.sources import SourceRequest, collection_jobs, quarter_states, snapshot_day
+from hellofresh.releases.life.manifest import BUNDLED
 from hellofresh.releases.settings import ProspectiveSettings, ReleaseSettings
 from hellofresh.runs.evaluate import evaluate, is_finished
 from hellofresh.runs.evaluation import Evaluation
@@ -79,6 +83,80 @@ def test_a_wiki_is_asked_once_a_quarter_is_decided_and_afresh_then(tmp_path: Pat
     assert jobs("2024-04-17", prospective=False) == {"2024Q1": True}
     assert jobs("2024-04-15", prospective=True) == {"2024Q1": False, "2024Q2": False}
     assert jobs("2024-04-17", prospective=True) == {"2024Q1": True, "2024Q2": False}
+
+
+@pytest.mark.parametrize("configured", [False, True])
+def test_on_all_days_of_three_years_every_quarter_that_ended_without_a_release_is_listed_and_late_ones_come_first(
+    make, monkeypatch, configured: bool
+) -> None:
+    workspace, rule, released = make.workspace(), CalendarRule(), (Quarter(2023, 2), Quarter(2024, 1))
+    for quarter in released:
+        make.release([make.candidate(make.note(n, date=quarter.start), n % 2)
+                      for n in range(10 * quarter.year + quarter.number, 10 * quarter.year + quarter.number + 4)],
+                     quarter=quarter)  # fmt: skip
+    said = {"x-notes": {"dump": "d"}, "claims": {"feed": ["f"]}} if configured else {}
+    settings = Settings(sources=SourceSettings.model_validate(said))
+    for number in range(3 * 366):
+        moment = datetime(2023, 7, 1, 12, tzinfo=UTC) + timedelta(days=number)
+        states = quarter_states(workspace, settings, moment)
+        listed = {(state.quarter, state.task) for state in states}
+        ended = [q for q in (Quarter(2023 + n // 4, n % 4 + 1) for n in range(20)) if q.end <= moment]
+        owed = {(q, "x-notes") for q in ended if q >= Quarter(2023, 2)}
+        owed |= {(ended[-1], "claims")} if configured else set()
+        assert listed >= owed | {(Quarter.containing(moment), "x-notes")}
+        late = {(q, task) for q, task in owed if rule.of(q).opens <= moment} - {(q, "x-notes") for q in released}
+        assert {(state.quarter, state.task) for state in states if state.late} == late
+        assert all(state.late for state in states[: len(late)])
+
+
+def test_a_quarter_that_was_missed_is_due_and_status_says_so_by_its_exit_code(
+    make, monkeypatch, tmp_path: Path, capsys
+) -> None:
+    make.release([make.candidate(make.note(n, date=Quarter(2026, 3).start), n % 2) for n in range(4)],
+                 quarter=Quarter(2026, 3))  # fmt: skip
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HELLOFRESH_DATA", str(make.workspace().root))
+    for day, code, listed in (
+        ("2026-12-31", 0, ["2026Q3", "2026Q4"]),
+        ("2027-01-01", 0, ["2026Q3", "2026Q4", "2027Q1"]),
+        ("2027-01-22", 1, ["2026Q4", "2026Q3", "2027Q1"]),
+    ):
+        monkeypatch.setenv("HELLOFRESH_NOW", f"{day}T00:00:00Z")
+        assert main(["quarter", "status", "--json"]) == code
+        assert [row["quarter"] for row in json.loads(capsys.readouterr().out)] == listed
+    settings = Settings(sources=SourceSettings.model_validate({"x-notes": {"dump": str(tmp_path)}}))
+    monkeypatch.setenv("HELLOFRESH_NOW", "2027-08-01T00:00:00Z")
+    due = [step for step in steps_due(make.workspace(), settings) if step.startswith("collect and build")]
+    assert due == [f"collect and build x-notes {q}" for q in ("2026Q4", "2027Q1", "2027Q2", "2027Q3")]
+    asked: list[str] = []
+    monkeypatch.setattr(sources, "configured_jobs", lambda _, __, quarter, **___: asked.append(str(quarter)) or [])
+    collection_jobs(make.workspace(), settings, SourceRequest())
+    assert asked == ["2026Q4", "2027Q1", "2027Q2", "2027Q3"]
+
+
+def test_in_an_empty_folder_nothing_is_built_unless_the_sample_is_asked_for(
+    monkeypatch, tmp_path: Path, capsys
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("HELLOFRESH_DATA", raising=False)
+    assert main(["quarter", "run"]) == 0
+    assert "hellofresh.toml names no source" in " ".join(capsys.readouterr().err.split())
+    assert not (tmp_path / "data" / "releases").exists()
+    workspace, nothing = Workspace(tmp_path / "data"), Settings()
+    assert collection_jobs(workspace, nothing, SourceRequest()) == []
+    assert {job.source for job in collection_jobs(workspace, nothing, SourceRequest(sample=True))} == {BUNDLED}
+
+
+def test_looking_for_what_is_due_is_a_step_like_others(make, tmp_path: Path, monkeypatch) -> None:
+    make.release(make.notes(2, 2), quarter=Quarter(2023, 2))
+    manifest = make.workspace().release(Quarter(2023, 2), "x-notes") / "manifest.json"
+    manifest.write_text("{}")
+    day = Day(ShownSteps(make.workspace(), tmp_path / "submissions", CommandOutput(as_json=True)), Settings())
+    day.all_steps()
+    states = {one.name: str(one.state) for one in day.results}
+    assert states["look for evaluations"] == states["reveal x-notes 2023Q2"] == "failed"
+    assert "prospective splits" in states and "publish" in states
+    assert summary_of(make.workspace(), day.results).startswith("HelloFresh, ")
 
 
 def _day(folder: Path, settings: Settings) -> Day:

@@ -8,6 +8,7 @@ import json
 import sqlite3
 import zlib
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -91,7 +92,10 @@ def workspace(make, tmp_path, monkeypatch, call) -> Workspace:
     notes = [make.note(n, date=datetime(2023, 4, 1, tzinfo=UTC) + timedelta(days=n)) for n in range(24)]
     notes = [under(note) if k in {3, 4} else note for k, note in enumerate(notes)]
     make.release([make.candidate(note, k % 2) for k, note in enumerate(notes)], workspace=place)
-    waiting = [under(make.note(n, date=parse_utc(OPEN) - timedelta(days=1))) for n in range(100, 101)]
+    # A post that only quotes the text: what says almost the same would not be drawn.
+    (quoting,) = [under(make.note(n, date=parse_utc(OPEN) - timedelta(days=1))) for n in range(100, 101)]
+    post = replace(quoting.post, id="778", text=f"{TEXT} Somebody wrote this to me, who lives in the house next door.")
+    waiting = [replace(quoting, group="x-778", post=post)]
     found = Collection([], Funnel("rows", 0, (), {}), {}, [SourceFile("dump", 1, "x")], pending=waiting)
     job = CollectionJob(TASK, QUARTER.next(), "dump", (), {}, lambda _: found)
     collect_quarter(place, job, progress=lambda _: None)

@@ -1,28 +1,20 @@
-"""What earlier quarters have released is not released again, and what is almost the same is found and counted."""
+"""Texts that say almost the same are found, and hardly any others."""
 
 from __future__ import annotations
 
 import random
 import re
-from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from collectors import wikipedia
-from collectors.jobs import bundled_jobs
 from collectors.notes import NotesSettings, NotesSource, collect
-from hellofresh.core.files import read_json, read_jsonl
 from hellofresh.core.quarters import Quarter
-from hellofresh.releases.candidates.collection import collect_quarter
 from hellofresh.releases.draw.duplicates import near_duplicates
-from hellofresh.releases.draw.release import build_release
 from hellofresh.releases.draw.selection import select
-from hellofresh.releases.life.manifest import BUNDLED
-from hellofresh.releases.life.takedown import take_down
 from hellofresh.tasks import get_task
 
 WORDS = [f"word{number}" for number in range(4000)]
@@ -78,60 +70,6 @@ def test_the_order_of_earlier_texts_does_not_matter_and_texts_without_words_are_
     found = near_duplicates({"x": "One, two: three four", "y": "?", "z": ""}, earlier)
     assert found == near_duplicates({"x": "one two three four", "y": ""}, dict(reversed(earlier.items())))
     assert found == {"x": ("a", 1.0)}
-
-
-def later(make: Any, text: str = "", ids: tuple[int, ...] = ()) -> list[Any]:
-    """Notes of the quarter after that of `make.notes`, all with one text or ids of that quarter."""
-    words = [f"{number} says {WORDS[number % 4000]} is {WORDS[number % 3999]}" for number in range(7001, 7021)]
-    numbers = [*ids, *range(7001, 7021 - len(ids))]
-    date = datetime(2023, 7, 9, tzinfo=UTC)
-    notes = [make.note(number, date=date, text=text or words[k]) for k, number in enumerate(numbers)]
-    return [make.candidate(note, k % 2) for k, note in enumerate(notes)]
-
-
-def test_a_sample_of_an_earlier_quarter_is_left_out_and_counted_also_after_its_takedown(
-    make, quarter, notes_task
-) -> None:
-    workspace = make.workspace()
-    make.release(make.notes(4, 4))
-    take_down(workspace, quarter, notes_task, {"xn-4001": "asked"}, quarter.end)
-    built = make.release(later(make, ids=(4001, 4002, 9999)), quarter=quarter.next())
-    rows = {row["id"] for row in read_jsonl(workspace.release(quarter.next(), "x-notes") / "samples.jsonl")}
-    assert not rows & {"xn-4001", "xn-4002"}
-    assert (built.repeated, built.samples) == (2, len(rows))
-    across = read_json(workspace.release(quarter.next(), "x-notes") / "manifest.json")["across_quarters"]
-    assert (across["quarters"], across["repeated_left_out"]) == (["2023Q2"], 2)
-
-
-def test_planted_near_duplicates_are_counted_in_the_manifest(make, quarter) -> None:
-    long = " ".join(WORDS[:80])
-    planted = make.candidate(make.note(4500, text=f"{long} end", post=9), 1)
-    make.release([*make.notes(4, 4), planted, make.candidate(make.note(4501), 0)])  # as many of both: all are drawn
-    copy = make.note(8001, date=datetime(2023, 7, 9, tzinfo=UTC), text=f"{long} fin", post=9)
-    other = make.note(8002, date=datetime(2023, 7, 9, tzinfo=UTC))
-    built = make.release([*later(make), make.candidate(copy, 1), make.candidate(other, 0)], quarter=quarter.next())
-    manifest = read_json(make.workspace().release(quarter.next(), "x-notes") / "manifest.json")
-    assert built.near_duplicates == manifest["across_quarters"]["near_duplicates"] == 1
-    assert manifest["across_quarters"]["near_duplicates_share"] == 1 / built.samples
-    assert "8001" not in str(manifest["across_quarters"])
-
-
-def test_the_bundled_sample_and_real_sources_are_not_compared(make, quarter) -> None:
-    make.release(make.notes(4, 4), source=BUNDLED)
-    built = make.release(later(make, ids=(4001, 4002)), quarter=quarter.next())
-    assert built.repeated == 0
-
-
-def test_the_bundled_quarters_have_no_near_duplicates(make) -> None:
-    workspace = make.workspace()
-    for job in bundled_jobs(workspace):
-        collect_quarter(workspace, job, progress=lambda _: None)
-        build_release(workspace, job.quarter, job.task, seed="hellofresh", cap=job.task.cap)
-    for task in ("x-notes", "wikipedia-edits"):
-        across = read_json(workspace.release(Quarter(2026, 3), task) / "manifest.json")["across_quarters"]
-        assert across["samples_with_texts"] > 80
-        assert across["near_duplicates_share"] < 0.001
-        assert across["repeated_left_out"] == 0
 
 
 @pytest.mark.integration

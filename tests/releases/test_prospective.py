@@ -15,7 +15,7 @@ from hellofresh.releases.candidates.rows import Collection, SourceFile
 from hellofresh.releases.draw.prospective import (
     build_prospective,
     load_prospective,
-    prospective_labels,
+    prospective_outcomes,
     prospective_splits,
     resolve,
 )
@@ -61,6 +61,11 @@ def lane(make, notes_task):
         @property
         def folder(self):
             return self.workspace.release(QUARTER, "x-notes") / "prospective"
+
+        @property
+        def labels(self) -> dict[str, int]:
+            found = prospective_outcomes(self.workspace, QUARTER, self.task)
+            return {key: item.label for key, item in found.items()}
 
         @property
         def ids(self) -> list[str]:
@@ -134,11 +139,11 @@ def test_labels_come_from_a_later_collection_after_the_deadline_and_once(lane, m
     assert lane.resolve(MOMENT + 5 * DAY - timedelta(seconds=1)) is None
     resolved = lane.resolve(MOMENT + 5 * DAY)
     assert (resolved.labels, resolved.dropped) == (2, {"undecided": 0, "no-label": 1, "early": 0})
-    assert prospective_labels(lane.workspace, QUARTER, lane.task) == {"xn-1": 1, "xn-2": 0}
+    assert lane.labels == {"xn-1": 1, "xn-2": 0}
     lane.collect("three", [], [make.candidate(notes[0], 0)])
     again = lane.resolve()
     assert (again.skipped, again.labels) == (True, 2)
-    assert prospective_labels(lane.workspace, QUARTER, lane.task) == {"xn-1": 1, "xn-2": 0}
+    assert lane.labels == {"xn-1": 1, "xn-2": 0}
     manifest = read_json(lane.folder / "manifest.json")
     assert manifest["resolved"]["collection"]["sources"][0]["name"] == "two"
     assert manifest["version"] == 2

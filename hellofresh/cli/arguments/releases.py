@@ -42,12 +42,18 @@ def _run_arguments(run: argparse.ArgumentParser) -> None:
     add_posts(run, prefix="notes-")
     run.add_argument("--wiki-dump", type=Path, nargs="+", metavar="FILE", help="full-history XML dumps")
     run.add_argument("--datasets", nargs="+", metavar="NAME", help="imported data sets, besides the quarters")
+    _sample_argument(run, "with --datasets")
     run.add_argument("--models", nargs="+", metavar="M", help="models to evaluate (default: as configured)")
     run.add_argument(
         "--limit", type=int, metavar="N", help="samples per task and quarter (default: the model's own limit)"
     )
     run.add_argument("--no-analyses", action="store_true", help="do not recompute the board's analyses")
     takes_submissions(run)
+
+
+def _sample_argument(parser: argparse.ArgumentParser, when: str) -> None:
+    about = f"{when}, use the bundled sample if no source is named or configured"
+    parser.add_argument("--sample", action="store_true", help=about)
 
 
 def _publish_arguments(verbs: Subparsers) -> None:
@@ -127,16 +133,18 @@ def _takedown_arguments(verbs: Subparsers) -> None:
 def add_quarter_status(nouns: Subparsers) -> None:
     """Add `quarter`."""
     verbs = add_group(nouns, "quarter", "Show the state of quarters, and do what is due.")
-    status = add_command(verbs, "status", "Show the state of each quarter, and what happens next.", "quarter:status")
+    about = "Show the state of each quarter, and what happens next; exit code 1 if one is late."
+    status = add_command(verbs, "status", about, "quarter:status")
     status.add_argument(
         "--quarter",
         type=parse_quarter,
         nargs="+",
         metavar="Q",
-        help="default: all released quarters and the current one",
+        help="default: all that are released or should be, and the current one",
     )
     about = "Do all that is due today, step by step; a step that fails leaves the others as they are."
     daily = add_command(verbs, "run", about, "quarter:run", timed=True)
     daily.add_argument("--dry-run", action="store_true", help="show what is due and what it may cost; write nothing")
+    _sample_argument(daily, "for a demonstration")
     daily.add_argument("--summary", type=Path, metavar="FILE", help="write the summary to this file too")
     takes_submissions(daily)

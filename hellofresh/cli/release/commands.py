@@ -54,6 +54,7 @@ def run(options: argparse.Namespace, output: CommandOutput) -> int:
         notes_posts=options.notes_posts,
         notes_posts_from=options.notes_posts_from,
         wiki_dumps=tuple(options.wiki_dump or ()),
+        sample=options.sample or not options.datasets,
     )
     request = pipeline.ReleaseRequest(
         sources=sources,

@@ -9,15 +9,13 @@ from collections.abc import Mapping
 from hellofresh.cli._output import CommandOutput
 from hellofresh.cli.score import run_score
 from hellofresh.core.editions import Edition
-from hellofresh.core.errors import UsageError
+from hellofresh.core.errors import HelloFreshError, UsageError
 from hellofresh.core.workspace import Workspace
 from hellofresh.pipeline.takedown import Everywhere, Holders, take_down_with_pictures
+from hellofresh.releases.exposure import Place
 from hellofresh.releases.life.takedown import TakedownReport, find_sample, gone_samples
 from hellofresh.tasks import get_task
 from hellofresh.tasks.samples import MAIN, Split, to_json
-
-_Split = tuple[Edition, str, str]
-"""Quarter, task and split."""
 
 
 def takedown(options: argparse.Namespace, output: CommandOutput) -> int:
@@ -45,17 +43,19 @@ def takedown(options: argparse.Namespace, output: CommandOutput) -> int:
         output.text("Nothing to take down.")
     if options.everywhere:
         search.erase()
-    _score_again(workspace, done, options, output)
+    failed = _score_again(workspace, done, options, output)
     if options.everywhere:
-        search.rebuild()
+        for folder, error in search.rebuild():
+            output.say(f"note: {folder} is removed, since it cannot be made without the text now: {error}")
+            failed = True
     holders = search.holders()
     rows = [to_json(item) | {"edition": str(item.edition)} for item in done]
     output.result(rows)
     _say_where(output, holders, {} if options.everywhere else others, everywhere=options.everywhere)
-    return 1 if options.everywhere and holders.holding else 0
+    return 1 if failed or (options.everywhere and holders.holding) else 0
 
 
-def _take_down(workspace: Workspace, wanted: Mapping[_Split, Mapping[str, str]]) -> list[TakedownReport]:
+def _take_down(workspace: Workspace, wanted: Mapping[Place, Mapping[str, str]]) -> list[TakedownReport]:
     done = []
     for (edition, task, split), reasons in sorted(wanted.items()):
         if reasons:
@@ -65,26 +65,33 @@ def _take_down(workspace: Workspace, wanted: Mapping[_Split, Mapping[str, str]])
 
 def _score_again(
     workspace: Workspace, done: list[TakedownReport], options: argparse.Namespace, output: CommandOutput
-) -> None:
-    quiet = CommandOutput(as_json=True)
+) -> bool:
+    """Score what was scored; whether that failed: a takedown does not wait for it."""
+    quiet, failed = CommandOutput(as_json=True), False
     for edition, split in sorted({(item.edition, item.split) for item in done}):
         scored = workspace.is_scored(edition) if split == MAIN else workspace.scores(edition, split).is_file()
         if not scored:
             continue
-        run_score(quiet, workspace, edition, options.submissions, Split(split))
+        try:
+            run_score(quiet, workspace, edition, options.submissions, Split(split))
+        except HelloFreshError as error:
+            output.say(f"note: {edition} is not scored again: {error}")
+            failed = True
+            continue
         more = "" if options.everywhere else " 'hellofresh board build' brings the board up to date."
         output.say(f"{edition} is scored again.{more}")
+    return failed
 
 
-def _named(workspace: Workspace, options: argparse.Namespace) -> dict[_Split, dict[str, str]]:
-    wanted: dict[_Split, dict[str, str]] = defaultdict(dict)
+def _named(workspace: Workspace, options: argparse.Namespace) -> dict[Place, dict[str, str]]:
+    wanted: dict[Place, dict[str, str]] = defaultdict(dict)
     for sample_id in dict.fromkeys(options.ids):
         edition, task, split = find_sample(workspace, sample_id, options.edition)
         wanted[edition, task.name, split][sample_id] = options.reason
     return wanted
 
 
-def _gone(workspace: Workspace, wanted: Edition | None) -> dict[_Split, dict[str, str]]:
+def _gone(workspace: Workspace, wanted: Edition | None) -> dict[Place, dict[str, str]]:
     """What was found to be gone in the quarter that is named, else in every quarter that somebody has looked at."""
     places = [
         (edition, name)
@@ -92,7 +99,7 @@ def _gone(workspace: Workspace, wanted: Edition | None) -> dict[_Split, dict[str
         if wanted == edition or (wanted is None and workspace.gone(edition, name).is_file())
     ]
     texts = [(edition, name) for edition, name in places if get_task(name).public_type is not None]
-    return {(edition, name, "main"): gone_samples(workspace, edition, get_task(name)) for edition, name in texts}
+    return {(edition, name, MAIN): gone_samples(workspace, edition, get_task(name)) for edition, name in texts}
 
 
 def _say(output: CommandOutput, item: TakedownReport) -> None:
@@ -104,7 +111,7 @@ def _say(output: CommandOutput, item: TakedownReport) -> None:
 
 
 def _say_where(
-    output: CommandOutput, holders: Holders, others: Mapping[_Split, frozenset[str]], *, everywhere: bool
+    output: CommandOutput, holders: Holders, others: Mapping[Place, frozenset[str]], *, everywhere: bool
 ) -> None:
     """Name what still holds a text, and what to do."""
     for (edition, task, split), keys in sorted(others.items()):

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, JsonValue, ValidationError
 
 from hellofresh.core.errors import DataError
 from hellofresh.core.files import canonical_json, model_fault, read_json, sha256_text, write_json
-from hellofresh.releases.candidates.funnel import Funnel
+from hellofresh.releases.candidates.funnel import Drop, Funnel
 from hellofresh.releases.candidates.rows import SourceFile
+from hellofresh.tasks.samples import Sample
 
 _CHECKSUM = "checksum"
+EXPOSED = "exposed"
+"""The funnel's reason for candidates that a release leaves out, see `hellofresh.releases.exposure`."""
 
 
 class CollectionFacts(BaseModel):
@@ -32,15 +38,21 @@ class CollectionAccount(CollectionFacts):
     source: str
     files: dict[str, str] = {}
 
-    @property
-    def facts(self) -> CollectionFacts:
-        """What a release says of it: nothing that is computed from labels."""
-        return CollectionFacts(
-            sources=self.sources,
-            parameters=self.parameters,
-            funnel=self.funnel.without_labels,
-            warnings=self.warnings,
-        )
+    def facts_without(self, left_out: Sequence[Sample]) -> CollectionFacts:
+        """What a release says of it: nothing that is computed from labels.
+
+        Args:
+            left_out: candidates whose group another release has; the funnel's last filter drops them.
+        """
+        funnel, by_period = self.funnel.without_labels, Counter(sample.period for sample in left_out)
+        if left_out:
+            kept = {
+                name: {label: count - by_period[name] for label, count in counts.items()}
+                for name, counts in funnel.kept.items()
+            }
+            drop = Drop(EXPOSED, "of a group that another release has: its labels would tell", len(left_out))
+            funnel = replace(funnel, drops=(*funnel.drops, drop), kept=kept)
+        return CollectionFacts(sources=self.sources, parameters=self.parameters, funnel=funnel, warnings=self.warnings)
 
     def write(self, path: Path) -> None:
         """Write it to its file, with the hash of its content: a damaged account would be copied into a release."""

@@ -1,8 +1,8 @@
-"""Samples that say almost the same as samples of earlier quarters.
+"""Texts that say almost the same as other texts.
 
-Two texts are near-duplicates where the Jaccard similarity of their sets of shingles (three words in a row, in lower
-case) is at least 0.8. Pairs are proposed by MinHash signatures of 64 values in 16 bands of 4, which misses a pair at
-0.8 with probability (1 - 0.8^4)^16 < 0.0003, and then measured.
+Two texts are near-duplicates where the Jaccard similarity of their sets of shingles (three words in a row, or, of short
+texts, single words, in lower case) is at least 0.8. Pairs are proposed by MinHash signatures of 64 values in 16 bands
+of 4, which misses a pair at 0.8 with probability (1 - 0.8^4)^16 < 0.0003, and then measured.
 Source: Broder, On the resemblance and containment of documents (1997); Leskovec, Rajaraman and Ullman, Mining of
 Massive Datasets, section 3.4.
 """
@@ -10,9 +10,10 @@ Massive Datasets, section 3.4.
 from __future__ import annotations
 
 import re
+import unicodedata
 import zlib
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 import numpy as np
@@ -21,7 +22,6 @@ from numpy.typing import NDArray
 JACCARD = 0.8
 METHOD = "Jaccard similarity of at least 0.8 of the sets of three words in a row, pairs proposed by MinHash"
 _WORDS = re.compile(r"\w+")
-_WORDS_A_SHINGLE = 3
 _BANDS, _ROWS = 16, 4
 
 
@@ -41,25 +41,32 @@ class NearDuplicate(NamedTuple):
     jaccard: float
 
 
-def near_duplicates(texts: Mapping[str, str], earlier: Mapping[str, str]) -> dict[str, NearDuplicate]:
+def near_duplicates(
+    texts: Mapping[str, str], earlier: Mapping[str, str] | Iterable[tuple[str, str]], words: int = 3
+) -> dict[str, NearDuplicate]:
     """Which texts are near-duplicates of an earlier one; texts without a word are none.
 
     Args:
         texts: by id.
-        earlier: texts of earlier quarters by id.
+        earlier: texts to compare with, by id or each with its id; most are not kept, so that there may be many.
+        words: in a shingle; 1 for short texts.
 
     Returns:
         By id, in the order of `texts`.
     """
-    known = {key: shingles for key in sorted(earlier) if (shingles := _shingles(earlier[key])).size}
+    own = {key: shingles for key, text in texts.items() if (shingles := _shingles(text, words)).size}
+    bands = {key: tuple(_bands(shingles)) for key, shingles in own.items()}
+    wanted = {band for found in bands.values() for band in found}
     places: dict[tuple[int, bytes], list[str]] = defaultdict(list)
-    for key, shingles in known.items():
-        for band in _bands(shingles):
+    known = {}
+    for key, text in earlier.items() if isinstance(earlier, Mapping) else earlier:
+        shingles = _shingles(text, words)
+        for band in wanted.intersection(_bands(shingles)):
             places[band].append(key)
+            known[key] = shingles
     found = {}
-    for key, text in texts.items():
-        shingles = _shingles(text)
-        proposed = {other for band in _bands(shingles) for other in places.get(band, ())}
+    for key, shingles in own.items():
+        proposed = {other for band in bands[key] for other in places.get(band, ())}
         measured = [NearDuplicate(other, _jaccard(shingles, known[other])) for other in sorted(proposed)]
         near = [item for item in measured if item.jaccard >= JACCARD]
         if near:
@@ -67,11 +74,11 @@ def near_duplicates(texts: Mapping[str, str], earlier: Mapping[str, str]) -> dic
     return found
 
 
-def _shingles(text: str) -> NDArray[np.uint64]:
+def _shingles(text: str, length: int) -> NDArray[np.uint64]:
     """The set of hashes of all shingles; a text of fewer words is one shingle."""
-    words = _WORDS.findall(text.casefold())
-    count = max(1, len(words) - _WORDS_A_SHINGLE + 1) if words else 0
-    hashes = {zlib.crc32(" ".join(words[k : k + _WORDS_A_SHINGLE]).encode()) for k in range(count)}
+    words = _WORDS.findall(unicodedata.normalize("NFKC", text).casefold())
+    count = max(1, len(words) - length + 1) if words else 0
+    hashes = {zlib.crc32(" ".join(words[k : k + length]).encode()) for k in range(count)}
     return np.array(sorted(hashes), dtype=np.uint64)
 
 

@@ -32,7 +32,7 @@ from hellofresh.core.workspace import Workspace
 from hellofresh.releases.candidates.account import CollectionAccount
 from hellofresh.releases.candidates.collection import read_account
 from hellofresh.releases.candidates.rows import read_candidates
-from hellofresh.releases.draw.earlier import groups_told_of
+from hellofresh.releases.exposure import Ledger, places, record, waits, withdraw
 from hellofresh.releases.life.load import Release, facts_of, load_release
 from hellofresh.releases.life.manifest import (
     BUNDLED,
@@ -88,6 +88,7 @@ class ResolutionReport:
         dropped: samples that were not, by reason.
         waiting: samples that may still be decided: until there are none, it is resolved only where that is asked for.
         skipped: True where it was resolved before.
+        waits_until: when predictions close on a split that has a group of this one; until then nothing is labelled.
     """
 
     task: str
@@ -96,6 +97,7 @@ class ResolutionReport:
     dropped: Mapping[str, int]
     waiting: int = 0
     skipped: bool = False
+    waits_until: datetime | None = None
 
 
 REASONS = {
@@ -140,7 +142,11 @@ def build_prospective(
     if (folder / MANIFEST).is_file():
         return _drawn_before(task, quarter, folder)
     deadline = (moment + timedelta(days=days)).replace(microsecond=0)
-    pending = _pending(workspace, quarter, task, deadline)
+    path = _pending_file(workspace, quarter, task)
+    account = read_account(workspace, task, quarter)
+    bundled = account.source == BUNDLED
+    ledger = Ledger.before(workspace, (quarter, task.name, PROSPECTIVE), moment, bundled=bundled)
+    pending, exposed = _pending(path, task, deadline, ledger)
     chosen, periods = _draw(pending, seed, 2 * cap)
     drawn = ProspectiveDraw(
         seed=seed,
@@ -148,9 +154,9 @@ def build_prospective(
         period=str(task.period_kind),
         periods=periods,
         rule="per period, the smallest SHA-256 of '<seed>:<id>' of what nobody had decided",
+        **({"exposed": exposed} if exposed else {}),
     )
-    account = read_account(workspace, task, quarter)
-    withheld = task.public_type is not None and not texts and account.source != BUNDLED
+    withheld = task.public_type is not None and not texts and not bundled
     if withheld:
         private = workspace.private(quarter, task.name, PROSPECTIVE) / "samples.jsonl"
         write_jsonl(private, (to_json(sample) for sample in chosen), mode=0o600)
@@ -165,14 +171,18 @@ def build_prospective(
         split=PROSPECTIVE,
         code=f"hellofresh {__version__}",
         source=account.source,
-        collection=account.facts,
+        collection=account.facts_without(()),
         calendar=calendar.to_json(),
         commitments="none: the labels did not exist when this was published",
         texts="withheld" if withheld else "included",
         prospective=drawn,
         files=(file_entry(folder, samples, rows),),
     )
+    if not bundled:
+        withdraw(workspace, (quarter, task.name, PROSPECTIVE), chosen, moment)
     write_manifest(folder, manifest)
+    if not bundled:
+        record(workspace)
     return Prospective(task.name, quarter, len(pending), rows, deadline, skipped=False)
 
 
@@ -183,8 +193,7 @@ def _drawn_before(task: Task, quarter: Quarter, folder: Path) -> Prospective:
     return Prospective(task.name, quarter, pending, samples, calendar_of(manifest, folder).deadline, skipped=True)
 
 
-def _pending(workspace: Workspace, quarter: Quarter, task: Task, deadline: datetime) -> list[Sample]:
-    """The undecided samples that cannot be decided before the deadline and are not asked about already."""
+def _pending_file(workspace: Workspace, quarter: Quarter, task: Task) -> Path:
     path = workspace.pending(task.name, quarter)
     if not path.is_file():
         raise ReleaseError(
@@ -193,24 +202,24 @@ def _pending(workspace: Workspace, quarter: Quarter, task: Task, deadline: datet
             fix=f"Collect them first: hellofresh collect {task.name} --quarter {quarter} --pending ...",
             code="no-pending",
         )
-    main = workspace.release(quarter, task.name) / "samples.jsonl"
-    asked = set(read_ids(main)) if main.is_file() else set()
+    return path
+
+
+def _pending(path: Path, task: Task, deadline: datetime, ledger: Ledger) -> tuple[list[Sample], int]:
+    """The undecided samples that cannot be decided before the deadline, and how many others another split has."""
     rows = (task.parse_sample(canonical_json(row), where=str(path)) for row in read_jsonl(path))
     wait = task.decides_after
-    told = groups_told_of(workspace, task, before=quarter.next())
-    found = {
-        s.id: s
-        for s in rows
-        if s.id not in asked and s.group not in told and (wait is None or s.date + wait > deadline)
-    }
-    if not found:
+    young = {s.id: s for s in rows if wait is None or s.date + wait > deadline}
+    known = ledger.known(task, list(young.values()))
+    if not young.keys() - known:
         raise ReleaseError(
-            f"every undecided sample of {task.name} for {quarter} may be decided before {utc_text(deadline)}",
+            f"every undecided sample of {task.name} may be decided before {utc_text(deadline)}"
+            + (f", or is of a group that another release has ({len(known)})" if known else ""),
             where=str(path),
             fix="Collect from a newer snapshot.",
             code="no-pending",
         )
-    return list(found.values())
+    return [sample for sample in young.values() if sample.id not in known], len(known)
 
 
 def _draw(pending: Iterable[Sample], seed: str, cap: int) -> tuple[list[Sample], dict[str, DrawnPeriod]]:
@@ -253,6 +262,9 @@ def resolve(
     drawn = [sample.id for sample in split.samples]
     if fates is None or moment < split.days.deadline or not fates.can_say(drawn, manifest, final=final):
         return None
+    until = waits(workspace, quarter, task.name, PROSPECTIVE)
+    if until is not None and moment < until:
+        return ResolutionReport(task.name, quarter, 0, {}, waits_until=until)
     early = fates.shown_before(split.days.deadline)
     labels = {key: label for key, label in fates.labels.items() if key not in early}
     dropped = {key: fates.why_not(key, early) for key in drawn if key not in labels}
@@ -267,6 +279,7 @@ def resolve(
     by = ResolvedFrom(source=account.source, sources=account.sources, parameters=account.parameters)
     facts = Resolution(at=utc_text(moment), labels=decided, dropped=counts, reasons=REASONS, collection=by)
     amend_manifest(folder, manifest.amended(resolved=facts), files)
+    record(workspace)
     return ResolutionReport(task.name, quarter, decided, counts)
 
 
@@ -331,11 +344,6 @@ class _Outcome:
     label: int | None
 
 
-def prospective_labels(workspace: Workspace, quarter: Quarter, task: Task) -> Mapping[str, int]:
-    """The labels of a resolved split by sample id; none before it is resolved."""
-    return {key: decided.label for key, decided in prospective_outcomes(workspace, quarter, task).items()}
-
-
 def prospective_outcomes(workspace: Workspace, quarter: Edition, task: Task) -> Mapping[str, Label]:
     """The labels of a resolved split with their facts, by sample id; none before it is resolved."""
     path = workspace.release(quarter, task.name, PROSPECTIVE) / OUTCOMES
@@ -346,5 +354,5 @@ def prospective_outcomes(workspace: Workspace, quarter: Edition, task: Task) -> 
 
 def prospective_splits(workspace: Workspace) -> list[tuple[Quarter, str]]:
     """Every quarter and task with a prospective split, in order."""
-    manifests = (workspace.root / "releases").glob(f"*/*/{PROSPECTIVE}/manifest.json")
-    return sorted((Quarter.parse(path.parents[2].name), path.parents[1].name) for path in manifests)
+    found = [(edition, task) for edition, task, split in places(workspace) if split == PROSPECTIVE]
+    return [(edition, task) for edition, task in found if isinstance(edition, Quarter)]

@@ -139,17 +139,6 @@ def load_release(workspace: Workspace, edition: Edition, task: Task, split: str 
     )
 
 
-def split_of(workspace: Workspace, edition: Edition, task: Task) -> tuple[str, bool]:
-    """The hash that names a release's split (`Release.samples_sha256`), and whether it is of the bundled sample.
-
-    Raises:
-        ReleaseError: if there is no release, or its manifest is damaged.
-    """
-    path, manifest = _opened(workspace, edition, task)
-    stated = manifest.file(path.name)
-    return manifest.samples_at_opening or (stated.sha256 if stated else ""), manifest.bundled
-
-
 def _opened(workspace: Workspace, edition: Edition, task: Task, split: str = MAIN) -> tuple[Path, Manifest]:
     """The file of public samples, and the manifest."""
     folder = workspace.release(edition, task.name, split)

@@ -152,6 +152,8 @@ class ProspectiveDraw(_Part):
     period: str
     rule: str
     periods: dict[str, DrawnPeriod]
+    exposed: NonNegativeInt = 0
+    """Undecided candidates that were left out, because another release has their group."""
 
 
 class Draw(_Part):
@@ -159,17 +161,6 @@ class Draw(_Part):
 
     commitment: str
     key: str | None = None
-
-
-class EarlierQuarters(_Part):
-    """How the samples compare with those of earlier quarters."""
-
-    quarters: tuple[str, ...]
-    samples_with_texts: NonNegativeInt
-    repeated_left_out: NonNegativeInt
-    near_duplicates: NonNegativeInt
-    near_duplicates_share: float
-    method: str
 
 
 class ResolvedFrom(_Part):
@@ -225,7 +216,6 @@ class Manifest(_Part):
         files: what is published.
         selection, draw: how the samples of the main split were drawn.
         prospective: how those of a prospective split were.
-        across_quarters: how they compare with earlier quarters.
         previous: the version before.
         revealed: whether labels are public.
         resolved: what became of a prospective split.
@@ -250,7 +240,6 @@ class Manifest(_Part):
     selection: SelectionFacts | None = None
     draw: Draw | None = None
     prospective: ProspectiveDraw | None = None
-    across_quarters: EarlierQuarters | None = None
     previous: Previous | None = None
     revealed: bool = False
     resolved: Resolution | None = None

@@ -17,6 +17,7 @@ from hellofresh.core.files import read_jsonl, sha256_text, write_jsonl
 from hellofresh.core.quarters import Quarter, parse_utc, utc_text
 from hellofresh.core.stages import Stage
 from hellofresh.core.workspace import Workspace
+from hellofresh.releases.exposure import record, waits
 from hellofresh.releases.life.load import load_labels
 from hellofresh.releases.life.manifest import (
     DRAW_KEY,
@@ -53,6 +54,7 @@ class QuarterState:
         calendar: when it opens, closes and is revealed.
         samples: samples released, None without a release.
         next_step: what happens next, and when; a sentence.
+        late: whether it should have opened by now and has no release.
     """
 
     quarter: Quarter
@@ -61,6 +63,7 @@ class QuarterState:
     calendar: Calendar
     samples: int | None
     next_step: str
+    late: bool = False
 
 
 def state_of(
@@ -80,13 +83,19 @@ def state_of(
     folder = workspace.release(quarter, task.name)
     if not (folder / MANIFEST).is_file():
         calendar = (rule or CalendarRule()).of(quarter)
-        late = " It is late." if moment >= calendar.opens else ""
-        step = f"is to be released on {utc_text(calendar.opens)}: collect it, then run 'make release'.{late}"
-        return QuarterState(quarter, task.name, Phase.COLLECTING, calendar, None, step)
+        late = moment >= calendar.opens
+        step = f"is to be released on {utc_text(calendar.opens)}: collect it, then run 'make release'."
+        step += " It is late." if late else ""
+        return QuarterState(quarter, task.name, Phase.COLLECTING, calendar, None, step, late)
     manifest = read_manifest(folder)
     calendar = calendar_of(manifest, folder)
     samples = manifest.file("samples.jsonl")
     phase, step = _phase(calendar, moment, revealed=manifest.revealed)
+    if phase is Phase.CLOSED and moment >= calendar.reveals:
+        until = waits(workspace, quarter, task.name)
+        step = "is due to be revealed: run 'make release'."
+        if until is not None and moment < until:
+            step = f"waits until {utc_text(until)}: until then an open split has some of its groups."
     return QuarterState(quarter, task.name, phase, calendar, samples.rows if samples else 0, step)
 
 
@@ -96,14 +105,18 @@ def phase_of(workspace: Workspace, edition: Edition, task: Task, moment: datetim
     Raises:
         ReleaseError: if the release's manifest is damaged.
     """
-    return state_of(workspace, edition, task, moment).phase if isinstance(edition, Quarter) else Phase.REVEALED
+    folder = workspace.release(edition, task.name)
+    if not isinstance(edition, Quarter):
+        return Phase.REVEALED
+    if not (folder / MANIFEST).is_file():
+        return Phase.COLLECTING
+    manifest = read_manifest(folder)
+    return _phase(calendar_of(manifest, folder), moment, revealed=manifest.revealed)[0]
 
 
 def _phase(calendar: Calendar, moment: datetime, *, revealed: bool) -> tuple[Phase, str]:
     if revealed:
         return Phase.REVEALED, "is finished: labels and salts are public, scores are final."
-    if moment >= calendar.reveals:
-        return Phase.CLOSED, "is due to be revealed: run 'make release'."
     if moment >= calendar.deadline:
         return Phase.CLOSED, f"is revealed on {utc_text(calendar.reveals)}."
     if moment >= calendar.opens:
@@ -132,7 +145,8 @@ def labels_are_public(workspace: Workspace, edition: Edition, task: str, split: 
 def reveal(workspace: Workspace, quarter: Quarter, task: Task, moment: datetime) -> bool:
     """Make labels, salts and the key of the draw public if it is time and they are not yet; says whether it did.
 
-    The manifest's next version names the file of labels. What is public is the same whenever it is done.
+    It is time when the calendar says so and no open split has a group of this one (`exposure.waits`). The manifest's
+    next version names the file of labels. What is public is the same whenever it is done.
 
     Raises:
         ReleaseError: if the labels are not the ones that were committed to.
@@ -141,6 +155,9 @@ def reveal(workspace: Workspace, quarter: Quarter, task: Task, moment: datetime)
     folder = workspace.release(quarter, task.name)
     manifest = read_manifest(folder)
     if manifest.revealed or moment < calendar_of(manifest, folder).reveals:
+        return False
+    until = waits(workspace, quarter, task.name)
+    if until is not None and moment < until:
         return False
     load_labels(workspace, quarter, task)  # checks them against the commitments
     labels = folder / "labels.jsonl"
@@ -154,6 +171,7 @@ def reveal(workspace: Workspace, quarter: Quarter, task: Task, moment: datetime)
     amended = manifest.amended(revealed=True, draw=draw, counts=dict(counts))
     written = amend_manifest(folder, amended, [file_entry(folder, labels, rows)])
     Stage.amend(workspace, f"release/{quarter}/{task.name}", [labels, *written])
+    record(workspace)
     return True
 
 

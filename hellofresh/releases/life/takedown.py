@@ -8,12 +8,13 @@ from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
-from hellofresh.core.editions import Edition, is_edition, parse_edition
+from hellofresh.core.editions import Edition
 from hellofresh.core.errors import ReleaseError, UsageError
 from hellofresh.core.files import read_ids, read_jsonl, read_models, write_jsonl
 from hellofresh.core.quarters import utc_text
 from hellofresh.core.stages import Stage
 from hellofresh.core.workspace import Workspace
+from hellofresh.releases.exposure import places, record
 from hellofresh.releases.life.manifest import (
     TOMBSTONES,
     Manifest,
@@ -25,7 +26,7 @@ from hellofresh.releases.life.manifest import (
     tombstone_rows,
 )
 from hellofresh.tasks import TASKS, Task, get_task
-from hellofresh.tasks.samples import MAIN, PROSPECTIVE
+from hellofresh.tasks.samples import MAIN, Split
 
 MAX_REASON = 500
 _GONE = {"post: deleted", "post: suspended", "post: protected"}
@@ -50,23 +51,16 @@ class TakedownReport:
     split: str = MAIN
 
 
-def find_sample(workspace: Workspace, sample_id: str, edition: Edition | None = None) -> tuple[Edition, Task, str]:
+def find_sample(workspace: Workspace, sample_id: str, edition: Edition | None = None) -> tuple[Edition, Task, Split]:
     """The release and split that have a sample, or had it before it was taken down.
 
     Raises:
         UsageError: if none has.
     """
     tasks = [name for name, task in TASKS.items() if sample_id.startswith(task.id_prefix)]
-    for path in sorted((workspace.root / "releases").glob("*/*/**/manifest.json")):
-        split = PROSPECTIVE if path.parent.name == PROSPECTIVE else MAIN
-        name, found = (path.parents[split == PROSPECTIVE].name, path.parents[1 + (split == PROSPECTIVE)].name)
-        if (
-            name in tasks
-            and is_edition(found)
-            and edition in (None, parse_edition(found))
-            and sample_id in _known(path.parent)
-        ):
-            return parse_edition(found), get_task(name), split
+    for place in places(workspace):
+        if place[1] in tasks and edition in (None, place[0]) and sample_id in _known(workspace.release(*place)):
+            return place[0], get_task(place[1]), place[2]
     raise UsageError(
         f"no sample {sample_id[:80]!r}",
         where=str(workspace.root / "releases"),
@@ -124,6 +118,7 @@ def take_down(
     before = {item.id for item in old}
     new = [Tombstone(key, reasons[key].strip(), utc_text(moment)) for key in sorted(reasons.keys() - before)]
     tombstones = [*old, *new]
+    record(workspace)  # who kept a sample knows its group, so that the ledger keeps it, too
     texts = [workspace.private(edition, task.name, split) / "samples.jsonl", workspace.hydrated(edition, task.name)]
     kept = [path for path in texts if path.is_file()]
     gone = {item.id for item in tombstones}

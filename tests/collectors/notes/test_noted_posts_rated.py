@@ -23,6 +23,7 @@ from hellofresh.judging.references import about_copied_responses, reference_resp
 from hellofresh.judging.study import StudyFiles
 from hellofresh.pipeline.daily import due_evaluations
 from hellofresh.pipeline.sources import SourceRequest, collection_jobs
+from hellofresh.releases.erasure import Erasure, find_files
 from hellofresh.releases.life.state import reveal
 from hellofresh.submissions.format import Prediction
 from hellofresh.tasks import get_task
@@ -57,9 +58,9 @@ def released(dump: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Work
     return Workspace(tmp_path / "data")
 
 
-def test_people_and_runs_are_rated_side_by_side_and_scored_at_the_reveal(
-    released: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.fixture
+def scored(released: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Workspace:
+    """The same after people rated a run beside the notes, and the quarter was revealed and scored."""
     rating = helper("ratings/rating.py")
     edition = ["--edition", "2023Q2", "--task", "x-posts"]
     evaluated = [*edition, "--model", "scripted", "--regime", "correction", "--set", "retrieval=false"]
@@ -91,10 +92,52 @@ def test_people_and_runs_are_rated_side_by_side_and_scored_at_the_reveal(
     monkeypatch.setenv("HELLOFRESH_NOW", "2024-06-01T00:00:00Z")
     assert reveal(released, QUARTER, TASK, now())
     assert main(["score", "--edition", "2023Q2"]) == 0
+    return released
+
+
+def test_people_and_runs_are_rated_side_by_side_and_scored_at_the_reveal(scored: Workspace) -> None:
+    released = scored
     scores = list(read_jsonl(released.release(QUARTER, "x-posts") / "scores.jsonl"))
     overall = {row["system"]: row["value"] for row in scores if (row["metric"], row["period"]) == ("overall", "all")}
     assert main(["release", "verify", str(released.release(QUARTER, "x-posts").parent)]) == 0
     assert overall == {"human-high": 9.0, "scripted correction": 5.0, "human-low": 2.0}
+
+
+@pytest.mark.parametrize("everywhere", [False, True])
+def test_after_a_rated_post_was_taken_down_everything_goes_on(
+    scored: Workspace, tmp_path: Path, capsys: pytest.CaptureFixture[str], everywhere: bool
+) -> None:
+    folder = scored.release(QUARTER, "x-posts")
+    assert main(["board", "build"]) == main(["release", "publish"]) == 0
+    key = str(next(iter(read_jsonl(folder / "samples.jsonl")))["id"])
+    said = [
+        row["text"]
+        for row in read_jsonl(scored.root / "ratings/2023Q2/x-posts.responses.jsonl")
+        if row["sample"] == key
+    ]
+    assert len(said) == 3
+    more = ["--everywhere"] if everywhere else []
+    assert main(["release", "takedown", key, "--reason", "asked by its author", *more]) == 0
+    for command in (["score", "--edition", "2023Q2"], ["board", "build"], ["release", "publish"],
+                    ["release", "verify"], ["release", "verify", str(scored.published)]):  # fmt: skip
+        assert main(command) == 0, command
+    searched = [scored.root] if everywhere else [scored.board, scored.published]
+    erasure = Erasure(tuple(map(str, said)))
+    assert [path for path in find_files(searched) if erasure.is_held_by(path)] == []
+    assert main(["quarter", "run"]) == 0
+
+
+def test_where_scoring_cannot_run_a_text_that_is_taken_down_leaves_board_and_publication_all_the_same(
+    scored: Workspace, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["board", "build"]) == main(["release", "publish"]) == 0
+    row = next(iter(read_jsonl(scored.root / "ratings/2023Q2/x-posts.responses.jsonl")))
+    (scored.root / "ratings/2023Q2/x-posts.rubric.toml").write_text("damaged")
+    capsys.readouterr()
+    assert main(["release", "takedown", str(row["sample"]), "--reason", "asked", "--everywhere"]) == 1
+    said = " ".join(capsys.readouterr().err.split())
+    assert "2023Q2 is not scored again" in said and f"{scored.board} is removed" in said
+    assert [path for path in find_files([scored.root]) if Erasure((str(row["text"]),)).is_held_by(path)] == []
 
 
 def test_a_response_that_repeats_a_note_on_the_post_is_named_once_that_tells_nothing(

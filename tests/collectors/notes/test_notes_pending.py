@@ -19,13 +19,20 @@ from hellofresh.core.files import read_json, read_jsonl
 from hellofresh.core.quarters import Quarter, parse_utc
 from hellofresh.core.workspace import Workspace
 from hellofresh.releases.candidates.collection import collect_quarter
-from hellofresh.releases.draw.prospective import build_prospective, prospective_labels
+from hellofresh.releases.draw.prospective import build_prospective, prospective_outcomes
 from hellofresh.releases.publish._card import card_texts
 from hellofresh.tasks import get_task
 
 QUARTER = Quarter(2026, 4)
 YOUNG = range(1, 9)
 HELPFUL, NOT_HELPFUL, UNDECIDED = "CURRENTLY_RATED_HELPFUL", "CURRENTLY_RATED_NOT_HELPFUL", "NEEDS_MORE_RATINGS"
+
+
+def decided(dump: Any) -> None:
+    """Two decided notes on posts that say something else than those of the others."""
+    for number, status in ((30, HELPFUL), (31, NOT_HELPFUL)):
+        dump.note(number, at=f"2026-10-09T{number - 20}:00:00", status=status)
+        dump.posts[-1]["text"] = "A bridge was built here in a single night."
 
 
 def first_day(dump: Any) -> None:
@@ -37,8 +44,7 @@ def first_day(dump: Any) -> None:
     dump.note(20, at="2026-11-17T10:00:00", status=HELPFUL, locked=False)
     dump.note(21, at="2026-11-17T10:00:00", status=NOT_HELPFUL, locked=False)
     dump.note(22, at="2026-11-09T10:00:00", status=UNDECIDED, locked=False)
-    dump.note(30, at="2026-10-09T10:00:00", status=HELPFUL)
-    dump.note(31, at="2026-10-09T11:00:00", status=NOT_HELPFUL)
+    decided(dump)
     dump.note(32, at="2026-10-09T12:00:00", status=UNDECIDED)
 
 
@@ -50,8 +56,7 @@ def later(dump: Any, *, turned: bool, shown: dict[int, str] | None = None) -> No
         at, first = f"2026-11-{14 + number % 4}T10:00:00", (shown or {}).get(number, "2026-11-28T10:00:00")
         dump.note(number, at=at, status=status, text=f"Note {number}", shown=first)
     dump.note(7, at="2026-11-17T10:00:00", status=UNDECIDED, text="Note 7")
-    dump.note(30, at="2026-10-09T10:00:00", status=HELPFUL)
-    dump.note(31, at="2026-10-09T11:00:00", status=NOT_HELPFUL)
+    decided(dump)
 
 
 def collected(folder: Path, dump: Path, *, pending: bool):
@@ -81,6 +86,15 @@ def test_undecided_notes_on_posts_that_would_be_dropped_are_left_out(dump, tmp_p
 def test_a_note_that_showed_a_status_once_is_not_asked_about_though_it_has_none_now(dump, tmp_path) -> None:
     for number, shown in ((1, None), (2, "2026-11-18T12:00:00")):
         dump.note(number, at="2026-11-18T10:00:00", status=UNDECIDED, locked=False, shown=shown)
+    found = collected(tmp_path, dump.write(), pending=True)
+    assert [sample.id for sample in found.pending] == ["xn-1"]
+
+
+@pytest.mark.parametrize("column", ["FirstNmrDueToMinStableCrhTime", "NmrDueToMinStableCrhTime"])
+def test_a_note_that_met_the_criteria_once_is_not_asked_about_for_x_previews_it(dump, tmp_path, column: str) -> None:
+    for number in (1, 2):
+        dump.note(number, at="2026-11-18T10:00:00", status=UNDECIDED, locked=False)
+    dump.rows["noteStatusHistory"][-1][f"timestampMillisOf{column}"] = 1_795_000_000_000
     found = collected(tmp_path, dump.write(), pending=True)
     assert [sample.id for sample in found.pending] == ["xn-1"]
 
@@ -135,7 +149,8 @@ def test_what_is_public_before_the_labels_exist_is_the_same_whatever_they_become
     shown = [p.parent / f"{p.name}-open" for p in (one, other)]
     files = [{p.relative_to(f): p.read_bytes() for p in sorted(f.rglob("*")) if p.is_file()} for f in shown]
     assert files[0] == files[1]
-    labels = [prospective_labels(Workspace(p), QUARTER, get_task("x-notes")) for p in (one, other)]
+    found = [prospective_outcomes(Workspace(p), QUARTER, get_task("x-notes")) for p in (one, other)]
+    labels = [{key: item.label for key, item in outcomes.items()} for outcomes in found]
     assert labels[0] == {key: 1 - label for key, label in labels[1].items()}
     assert set(labels[0]) == {f"xn-{number}" for number in YOUNG[:-2]}
 
@@ -182,7 +197,7 @@ def test_a_status_that_showed_before_the_deadline_is_counted_and_never_scored(du
     assert reasons == {"xn-1": "early", "xn-2": "early", "xn-3": "early", "xn-7": "no-label", "xn-8": "no-label"}
     resolved = read_json(lane / "manifest.json")["resolved"]
     assert (resolved["labels"], resolved["dropped"]["early"]) == (3, 3)
-    assert prospective_labels(Workspace(tmp_path / "data"), QUARTER, get_task("x-notes")).keys() == {
+    assert prospective_outcomes(Workspace(tmp_path / "data"), QUARTER, get_task("x-notes")).keys() == {
         "xn-4", "xn-5", "xn-6",
     }  # fmt: skip
 

@@ -1,0 +1,267 @@
+"""The ledger of exposure: which groups have a public label or will have one, over all tasks, editions and splits.
+
+Two samples tell of each other's labels where they have the same id or group, or where a text of theirs is near-equal
+(of tasks whose groups do not tell, `Task.groups_tell`: where they are near-equal as a whole). So no such group is in
+two splits: a draw leaves out what another split has. Where two splits share one all the same (an earlier version drew
+them, or a text was not at hand), the labels of one wait until predictions on the other are closed. The labels of the
+bundled sample are not secret, so its splits stand apart.
+
+`private/exposure.parquet` has a row for each group and label: `group`, `sample`, `task`, `edition`, `split`, and
+`since`, the time from which the label is public (UTC; null where a later collection will decide). It follows from the
+releases, but for samples that were taken down: their texts are gone, and who kept them still knows their groups.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from functools import cached_property
+from pathlib import Path
+
+from hellofresh.core.editions import Edition, Frozen, is_edition, parse_edition
+from hellofresh.core.errors import ReleaseError
+from hellofresh.core.files import read_jsonl
+from hellofresh.core.parquet import BadTableError, Table, write_parquet
+from hellofresh.core.workspace import Workspace
+from hellofresh.releases.draw.duplicates import near_duplicates
+from hellofresh.releases.life.load import load_release
+from hellofresh.releases.life.manifest import MANIFEST, Manifest, calendar_of, read_manifest
+from hellofresh.tasks import TASKS, Task, get_task
+from hellofresh.tasks.samples import MAIN, PROSPECTIVE, Sample, Split
+
+Place = tuple[Edition, str, Split]
+"""Edition, task and split."""
+_LONG = 8
+"""Words from which a text tells of a sample, if it is not the first of its texts: shorter ones stand in many."""
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class ExposedLabel:
+    """A row of the ledger: the label of a sample, its group and split, and since when it is public (UTC), if known."""
+
+    group: str
+    sample: str
+    task: str
+    edition: str
+    split: str
+    since: str | None
+
+
+_LEDGER = Table(ExposedLabel)
+
+
+def places(workspace: Workspace) -> list[Place]:
+    """Every split that was drawn or imported, main splits first, in order."""
+    found = []
+    for path in (workspace.root / "releases").glob(f"*/*/**/{MANIFEST}"):
+        edition, task, *split = path.parent.relative_to(workspace.root / "releases").parts
+        if is_edition(edition) and split in ([], [PROSPECTIVE]):
+            found.append((parse_edition(edition), task, PROSPECTIVE if split else MAIN))
+    return sorted(found, key=lambda place: (place[2], place[0].sort_key, place[1]))
+
+
+@dataclass(frozen=True)
+class _Exposed:
+    """One split of the ledger, and its manifest."""
+
+    workspace: Workspace
+    place: Place
+    manifest: Manifest
+
+    @classmethod
+    def all_of(cls, workspace: Workspace) -> list[_Exposed]:
+        """All splits whose labels are secret at first, or public and of another source than the bundled sample."""
+        found = [cls(workspace, place, read_manifest(workspace.release(*place))) for place in places(workspace)]
+        return [split for split in found if not split.manifest.bundled]
+
+    @property
+    def folder(self) -> Path:
+        """Of its release."""
+        return self.workspace.release(*self.place)
+
+    def is_final(self, moment: datetime) -> bool:
+        """Whether its samples are public at a moment, so that they are not drawn again."""
+        return self.manifest.has_labels or calendar_of(self.manifest, self.folder).opens <= moment
+
+    @property
+    def deadline(self) -> datetime | None:
+        """Until when predictions are taken; None where its labels are public."""
+        return None if self.manifest.has_labels else calendar_of(self.manifest, self.folder).deadline
+
+    @property
+    def since(self) -> str | None:
+        """Since when its labels are public, or from when on they will be."""
+        if self.manifest.dataset is not None:
+            return self.manifest.dataset.published
+        if self.place[2] == PROSPECTIVE:
+            return self.manifest.resolved.at if self.manifest.resolved else None
+        return (self.manifest.calendar or {}).get("reveals")
+
+    @property
+    def hash_at_opening(self) -> str:
+        """What tells it from other draws, whatever is taken down later."""
+        stated = self.manifest.file("samples.jsonl")
+        return self.manifest.samples_at_opening or (stated.sha256 if stated else "")
+
+    def precedes(self, other: Place) -> bool:
+        """Whether it is drawn before another main split: earlier quarters first, then tasks in their order."""
+        order = {name: number for number, name in enumerate(TASKS)}
+        mine, its = ((edition.sort_key, order.get(task, -1)) for edition, task, _ in (self.place, other))
+        return mine < its
+
+    @cached_property
+    def rows(self) -> list[ExposedLabel]:
+        """The labels of its samples, as they are published."""
+        edition, task, split = self.place
+        return [
+            ExposedLabel(str(row["group"]), str(row["id"]), task, str(edition), str(split), self.since)
+            for row in read_jsonl(self.folder / "samples.jsonl")
+        ]
+
+    def texts(self) -> Iterator[tuple[str, str]]:
+        """The texts that are at hand of its samples."""
+        edition, task, split = self.place
+        if task in TASKS:
+            yield from _texts(get_task(task), load_release(self.workspace, edition, get_task(task), split).samples)
+
+
+def _texts(task: Task, samples: Iterable[Sample]) -> Iterator[tuple[str, str]]:
+    """The texts that tell of samples, where they are at hand, each with the sample's id and a number.
+
+    These are the first of each sample and long ones; where groups do not tell, the sample as a whole.
+    """
+    for sample in samples:
+        if isinstance(sample, task.sample_type):
+            for number, text in enumerate(task.own_texts(sample) if task.groups_tell else (task.text(sample),)):
+                if not number or len(text.split()) >= _LONG:
+                    yield f"{sample.id} {number}", text
+
+
+@dataclass(frozen=True, slots=True)
+class Ledger:
+    """What some splits expose.
+
+    Attributes:
+        workspace: where they are.
+        splits: the splits.
+    """
+
+    workspace: Workspace
+    splits: tuple[_Exposed, ...]
+
+    @classmethod
+    def before(cls, workspace: Workspace, place: Place, moment: datetime, *, bundled: bool) -> Ledger:
+        """The splits whose groups a draw leaves out.
+
+        A main split may be drawn again until it opens, and until then gives way to those that precede it. A prospective
+        split is public at once and drawn once, so that all others come before it.
+
+        Args:
+            workspace: where they are.
+            place: what is drawn.
+            moment: when, or when it opens if that was before.
+            bundled: whether it is of the bundled sample.
+
+        Raises:
+            DataError, ReleaseError: if the manifest of a split is damaged.
+        """
+        others = [] if bundled else [split for split in _Exposed.all_of(workspace) if split.place != place]
+        if place[2] == MAIN:
+            others = [split for split in others if split.is_final(moment) or split.precedes(place)]
+        return cls(workspace, tuple(others))
+
+    def key(self) -> dict[str, str]:
+        """What identifies the splits."""
+        return {" ".join(map(str, split.place)): split.hash_at_opening for split in self.splits}
+
+    def known(self, task: Task, samples: Sequence[Sample]) -> frozenset[str]:
+        """The ids of those samples whose group one of the splits has, near-equal texts counted as one group.
+
+        Raises:
+            DataError, ReleaseError: if one of the splits is damaged.
+        """
+        rows = [row for split in _with_taken_down(self.workspace, self.splits) for row in split]
+        ids = {row.sample for row in rows}
+        groups = {row.group for row in rows} if task.groups_tell else set()
+        ids |= {item.id for split in self.splits for item in split.manifest.takedowns}
+        earlier = (pair for split in self.splits for pair in split.texts())
+        # A claim is too short for shingles of several words.
+        near = near_duplicates(dict(_texts(task, samples)), earlier, words=1 if task.track == "statements" else 3)
+        ids |= {key.rsplit(" ", 1)[0] for key in near}
+        if task.groups_tell:
+            groups |= {sample.group for sample in samples if sample.id in ids}
+        return frozenset(sample.id for sample in samples if sample.id in ids or sample.group in groups)
+
+
+def withdraw(workspace: Workspace, place: Place, samples: Sequence[Sample], moment: datetime) -> list[Place]:
+    """Take back the main splits that have not opened and share a group with a split that was drawn now.
+
+    What would be public of them is removed, so that they are drawn again before they open; gives which.
+    """
+    task, gone = get_task(place[1]), []
+    for split in _Exposed.all_of(workspace):
+        gives_way = split.place != place and not split.is_final(moment)
+        if gives_way and Ledger(workspace, (split,)).known(task, samples):
+            for name in (MANIFEST, "samples.jsonl", "commitments.jsonl"):
+                (split.folder / name).unlink()
+            gone.append(split.place)
+    return gone
+
+
+def waits(workspace: Workspace, edition: Edition, task: str, split: str = MAIN) -> datetime | None:
+    """Until when nothing may be published that follows from the labels of a split; None where they are public.
+
+    Whatever shows labels, or figures that follow from them, asks this: a reveal, a resolution, ratings, reports. A time
+    that has passed says that the labels may be published, and are not yet.
+
+    Raises:
+        DataError, ReleaseError: if there is no such split, or it or one that shares a group with it is damaged.
+    """
+    place = (edition, task, Split(split))
+    manifest = read_manifest(workspace.release(*place))
+    if manifest.has_labels or isinstance(edition, Frozen):
+        return None
+    own = until = calendar_of(manifest, workspace.release(*place)).reveals
+    if manifest.bundled or task not in TASKS:
+        return own
+    samples: Sequence[Sample] | None = None
+    for other in _Exposed.all_of(workspace):
+        deadline = other.deadline
+        if other.place == place or deadline is None or deadline <= until:
+            continue
+        samples = load_release(workspace, edition, get_task(task), split).samples if samples is None else samples
+        if Ledger(workspace, (other,)).known(get_task(task), samples):
+            until = deadline
+    return until
+
+
+def _with_taken_down(workspace: Workspace, splits: Iterable[_Exposed]) -> Iterator[list[ExposedLabel]]:
+    """The rows of each split; those of samples that were taken down are in the file alone."""
+    path, kept = _file(workspace), defaultdict(list)
+    if path.is_file():
+        try:
+            for row in _LEDGER.rows(_LEDGER.read(path)):
+                kept[row.edition, row.task, row.split].append(row)
+        except BadTableError as error:
+            raise ReleaseError(
+                f"not the ledger of exposure: {error}",
+                where=str(path),
+                fix="Restore it from a backup. Without it, groups of samples that were taken down are not known.",
+                code="damaged-ledger",
+            ) from None
+    for split in splits:
+        gone = {item.id for item in split.manifest.takedowns}
+        edition, task, name = split.place
+        yield split.rows + [row for row in kept[str(edition), task, str(name)] if row.sample in gone]
+
+
+def _file(workspace: Workspace) -> Path:
+    return workspace.root / "private" / "exposure.parquet"
+
+
+def record(workspace: Workspace) -> None:
+    """Write the ledger as it is now; what was taken down stays in it."""
+    rows = {row for split in _with_taken_down(workspace, _Exposed.all_of(workspace)) for row in split}
+    write_parquet(_file(workspace), _LEDGER.frame(sorted(rows)), mode=0o600)
