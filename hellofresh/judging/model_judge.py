@@ -15,7 +15,6 @@ import random
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from functools import cache
 from importlib import resources
 from itertools import combinations
@@ -34,7 +33,6 @@ from hellofresh.core.files import (
     strict_json,
     write_jsonl,
 )
-from hellofresh.core.quarters import parse_utc
 from hellofresh.core.strict import Strict
 from hellofresh.judging.rubric import Criterion, Rubric
 from hellofresh.judging.study import (
@@ -414,20 +412,16 @@ def _to_judge(judging: Judging) -> list[Sample]:
     return samples
 
 
-def _date(post: StudySample) -> datetime:
-    return parse_utc(post.date) if post.date else datetime(1970, 1, 1, tzinfo=UTC)
-
-
 def _judged(study: RatedStudy, post: StudySample, name: str, text: str) -> JudgedResponse:
     return JudgedResponse(
-        id=name, task=study.files.task, edition=str(study.files.edition), period="", date=_date(post), group=post.id,
+        id=name, task=study.files.task, edition=str(study.files.edition), period="", date=post.moment, group=post.id,
         license="", post=post.text, response=text,
     )  # fmt: skip
 
 
 def _pair(study: RatedStudy, post: StudySample, one: str, two: str, texts: dict[str, str]) -> ComparedPair:
     return ComparedPair(
-        id=f"{one}+{two}", task=study.files.task, edition=str(study.files.edition), period="", date=_date(post),
+        id=f"{one}+{two}", task=study.files.task, edition=str(study.files.edition), period="", date=post.moment,
         group=post.id, license="", post=post.text, first=texts[one], second=texts[two],
     )  # fmt: skip
 
@@ -468,7 +462,7 @@ def keep_ratings(study: RatedStudy, judge: str, ratings: Iterable[Rating]) -> in
     others = study.ratings.filter(pl.col("judge") != judge)
     table = with_weights(pl.concat([others, found]))
     check_ratings(table, study.rubric, where=f"the judge {judge}")
-    write_table(study.files.ratings, RATINGS, table)
+    write_table(study.files.ratings, RATINGS, table, mode=study.files.mode)
     return found.height
 
 

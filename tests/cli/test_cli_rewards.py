@@ -173,4 +173,4 @@ def rate_by_a_person(workspace: Workspace, edition: str) -> None:
         Rating(sample, response, "", "1", JudgeKind.PERSON, "refutation", 4.0, 1.0, RatingPhase.MAIN, "", "")
         for response, sample in study.key.select("response", "sample").iter_rows()
     ]
-    write_table(study.files.ratings, RATINGS, RATINGS.frame(ratings))
+    write_table(study.files.ratings, RATINGS, RATINGS.frame(ratings), mode=0o644)

@@ -38,9 +38,17 @@ from hellofresh.judging.model_judge import (
 )
 from hellofresh.judging.people import export_study
 from hellofresh.judging.rubric import Criterion
-from hellofresh.judging.study import RatedStudy, StudyFiles, read_responses, read_samples, read_study
+from hellofresh.judging.study import (
+    RatedStudy,
+    StudyFiles,
+    read_responses,
+    read_samples,
+    read_study,
+    refuse_before_reveal,
+)
 from hellofresh.releases.life.load import load_release
-from hellofresh.results.rated import RatedStanding, rated_standings
+from hellofresh.releases.life.manifest import MANIFEST
+from hellofresh.results.rated import RatedStanding, rated_standings, samples_of_study
 from hellofresh.stats.agreement import Weighting
 from hellofresh.stats.judging import PoweredMean
 from hellofresh.stats.multiway import ClusteredMean
@@ -57,8 +65,11 @@ _WHY = (
 def run_report(options: argparse.Namespace, output: CommandOutput) -> int:
     """Show a study's results, or export its ratings."""
     workspace = Workspace.from_environment()
+    files = StudyFiles(workspace, options.edition, options.task)
+    if options.export is not None or options.kind != "agreement":
+        refuse_before_reveal(files, private=options.private)
     if options.export is not None:
-        count = export_study(StudyFiles(workspace, options.edition, options.task), options.export)
+        count = export_study(files, options.export)
         output.result({"ratings": count, "file": str(options.export)})
         output.say(f"{count:,} ratings: {options.export}")
         return 0
@@ -79,6 +90,10 @@ def _report_all(options: argparse.Namespace, output: CommandOutput, study: Rated
     overall = study.rubric.criterion(study.rubric.overall)
     means = system_means(rated, overall, study.systems if options.shared else study.main_systems)
     systems = [item.system for item in sorted(means, key=lambda item: -item.mean.value)]
+    left_out = _left_out(study, systems)
+    output.result({"left_out": left_out})
+    for system, why in left_out.items():
+        output.say(f"{system} is left out: {why}")
     _show_means(output, rated, overall, systems)
     _show_tests(output, compare_systems(rated, overall, systems, form=Form(options.p_values)), Form(options.p_values))
     for part in _PARTS:
@@ -88,10 +103,24 @@ def _report_all(options: argparse.Namespace, output: CommandOutput, study: Rated
     _show_agreement(output, study, Weighting.QUADRATIC)
 
 
+def _left_out(study: RatedStudy, shown: Sequence[str]) -> dict[str, str]:
+    """Why each other system of a study is not in the report."""
+    posts = study.key["sample"].n_unique()
+    own = dict(study.key.filter(pl.col("same_as") == "").group_by("system").len().iter_rows())
+    found = {}
+    for system in sorted(set(study.key["system"]) - set(shown)):
+        count = own.get(system, 0)
+        few = f"it has responses of its own to {count} of {posts} posts, fewer than half; --kind standings shows it"
+        found[system] = few if system not in study.main_systems else "people have not rated it"
+    return found
+
+
 def show_standings(output: CommandOutput, workspace: Workspace, study: RatedStudy) -> None:
     """Every system's place: overall, by part of the samples, and by criterion."""
     task = get_task(study.files.task)
-    found = rated_standings(study, task, load_release(workspace, study.files.edition, task).samples)
+    there = (workspace.release(study.files.edition, task.name) / MANIFEST).is_file()
+    samples = load_release(workspace, study.files.edition, task).samples if there else samples_of_study(study)
+    found = rated_standings(study, task, samples)
     output.result([to_json(item) for item in found])
     for (criterion, part, value), rows in groupby(found, key=lambda item: (item.criterion, item.part, item.value)):
         title = study.rubric.criterion(criterion).title + (f", {part}: {value}" if part else "")

@@ -94,7 +94,7 @@ def test_people_and_runs_are_rated_side_by_side_and_scored_at_the_reveal(
     scores = list(read_jsonl(released.release(QUARTER, "x-posts") / "scores.jsonl"))
     overall = {row["system"]: row["value"] for row in scores if (row["metric"], row["period"]) == ("overall", "all")}
     assert main(["release", "verify", str(released.release(QUARTER, "x-posts").parent)]) == 0
-    assert overall == {"human-high": 9.0, "scripted correction": 5.0, "human-low": 2.0}
+    assert overall == {"human-high": 9.0, "scripted": 5.0, "human-low": 2.0}
 
 
 def test_a_response_that_repeats_a_note_on_the_post_is_named_once_that_tells_nothing(
