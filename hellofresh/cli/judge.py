@@ -24,6 +24,7 @@ from hellofresh.judging.model_judge import (
     foresee_judging,
     judge_study,
     keep_ratings,
+    without_text,
 )
 from hellofresh.judging.people import SystemResponse
 from hellofresh.judging.reward_judges import JudgedSystems, judge_by_rewards, judge_name, reward_ratings
@@ -80,8 +81,16 @@ def _by_model(options: argparse.Namespace, study: RatedStudy, output: CommandOut
         f"{done.judge}: {done.judged} judged, {done.silent} of them with nothing readable, {done.failed} failed; "
         f"{done.ratings} ratings; {done.tally.asked} answers asked for, {done.tally.recalled} already stored"
     )
+    for criterion, count in sorted(done.unreadable.items()):
+        output.say(f"{criterion}: {count} answers could not be read; they are missing from all figures")
+    _say_without_text(output, study)
     output.say(_NEXT)
     return 1 if done.failed else 0
+
+
+def _say_without_text(output: CommandOutput, study: RatedStudy) -> None:
+    if bare := without_text(study):
+        output.say(f"{len(bare)} posts have no text here: the responses to them are left out")
 
 
 def _look_ahead(output: CommandOutput, judging: Judging) -> None:
@@ -98,6 +107,7 @@ def _look_ahead(output: CommandOutput, judging: Judging) -> None:
         ("ceiling", f"{ahead.most_calls:,} requests, {most}"),
     ]
     output.table(f"{judging.model} judges {judging.study.files.edition}: to come", ("", ""), rows)
+    _say_without_text(output, judging.study)
     output.say("Nothing was sent or written.")
 
 

@@ -24,7 +24,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from hellofresh.judging.rubric import Criterion, Rubric
-from hellofresh.judging.study import JudgeKind, RatingPhase
+from hellofresh.judging.study import UNREADABLE, JudgeKind, RatingPhase
 from hellofresh.stats.agreement import Weighting
 from hellofresh.stats.multiway import ClusteredMean, clustered_mean
 from hellofresh.stats.rank_tests import RankTest, holm, mann_whitney, wilcoxon
@@ -99,8 +99,8 @@ def criterion_agreement(
 
 
 def counted_values(ratings: pl.DataFrame, criterion: Criterion) -> pl.DataFrame:
-    """The ratings on a criterion that have a value, or one for having been skipped."""
-    own = ratings.filter(pl.col("criterion") == criterion.id)
+    """The ratings on a criterion that have a value, or one for having been skipped; unreadable answers are missing."""
+    own = ratings.filter(pl.col("criterion") == criterion.id, pl.col("comment") != UNREADABLE)
     if criterion.if_skipped is not None:
         own = own.with_columns(pl.col("value").fill_null(float(criterion.if_skipped)))
     return own.filter(pl.col("value").is_not_null())

@@ -46,6 +46,12 @@ class RatingPhase(StrEnum):
     ONBOARDING = "onboarding"
 
 
+UNREADABLE = "unreadable"
+"""The comment of a judge's answer that could not be read: it has no value, and does not count as a skipped one."""
+NOT_VALIDATED = "not validated: "
+"""How the comment of a rating begins whose judge has failed a check of its own; the reason follows."""
+
+
 @dataclass(frozen=True, slots=True)
 class Rating:
     """What one judge says of one response, or of one of its links, on one criterion.
@@ -57,7 +63,7 @@ class Rating:
         judge: number of a person, name of a model, classifier or rule.
         kind: see `JudgeKind`.
         criterion: id in the rubric.
-        value: on the criterion's scale; None where it was not asked, or cannot be told.
+        value: on the criterion's scale; None where it was not asked, cannot be told, or is `UNREADABLE`.
         weight: ratings of one response (or link) and criterion by judges of one kind weigh 1 together.
         phase: see `RatingPhase`.
         comment: the judge's own words.

@@ -250,7 +250,14 @@ def _report_judges(options: argparse.Namespace, output: CommandOutput, study: Ra
         quality = judge_quality(study, judge)
         bias = judge_biases(study, judge, words, pairs=pairs, own_systems=own.get(judge, ()))
         powered = powered_means(study, judge)
-        output.result({"judge": judge, "kind": kind, "quality": to_json(quality), "bias": to_json(bias)})
+        output.result(
+            {
+                "judge": judge,
+                "kind": kind,
+                "quality": [to_json(item) | {"faults": item.faults} for item in quality],
+                "bias": to_json(bias),
+            }
+        )
         name = f"{judge} ({kind})"
         _show_quality(output, name, quality)
         _show_bias(output, name, bias, pairs)
@@ -270,20 +277,26 @@ def _own(options: Sequence[str]) -> Mapping[str, Sequence[str]]:
 
 
 def _show_quality(output: CommandOutput, name: str, quality: Sequence[JudgeQuality]) -> None:
-    heads = ("criterion", "rated", "kappa", "people", "Spearman", "pairs as people", "may rank")
+    heads = ("criterion", "rated", "unreadable", "kappa", "people", "Spearman", "pairs as people", "more than rules",
+             "may rank")  # fmt: skip
     rows = [
         (
             item.criterion,
             item.responses,
+            item.unreadable,
             f"{item.kappa:.2f} [{item.kappa_interval.low:.2f}, {item.kappa_interval.high:.2f}]",
             "-" if item.people_kappa is None else f"{item.people_kappa:.2f}",
             f"{item.correlation:.2f} [{item.correlation_low:.2f}, {item.correlation_high:.2f}]",
             _signed(item.accuracy),
+            _signed(min(item.gains.values(), key=lambda gain: gain.low, default=None)),
             "yes" if item.ranks else "not validated",
         )
         for item in quality
     ]
     output.table(f"{name}: with people (it may rank where the lower limit exceeds {RANKS_FROM:g})", heads, rows)
+    for item in quality:
+        if item.faults:
+            output.say(f"{item.criterion} is not validated: {'; '.join(item.faults)}")
 
 
 def _show_bias(output: CommandOutput, name: str, bias: JudgeBias, pairs: Sequence[PairChoice]) -> None:
