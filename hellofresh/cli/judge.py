@@ -195,6 +195,12 @@ def _show(output: CommandOutput, judged: JudgedSystems, cards: Sequence[RewardCa
     ):
         rows = [(name, means[name, measures[0]].n, *(_mean(means[name, one]) for one in measures)) for name in systems]
         output.table(title, ("system", "claims", *measures), rows)
+    rows = [(probe, measure, f"{gain.value:+.3f}", _limits(gain), "yes" if gain.low > 0 else "no")
+            for (probe, measure), gain in judged.held.items()]  # fmt: skip
+    heads = ("response that says nothing", "measure", "systems are better by", "95%", "held")
+    output.table("Held against responses that say nothing, by claim", heads, rows)
+    if judged.fooled_by:
+        output.say(f"not validated: systems' responses are not rated higher than {', '.join(judged.fooled_by)}")
     differences = {measure: judged.differences(measure) for measure in judged.measures}
     for measure in (*trained, "denies", "grounded"):
         compared = [
@@ -216,6 +222,11 @@ def _show(output: CommandOutput, judged: JudgedSystems, cards: Sequence[RewardCa
                    for one in judged.measures}
             for name in systems
         },
+        "held": [
+            {"probe": probe, "measure": measure, "difference": gain.value, "low": gain.low, "high": gain.high}
+            for (probe, measure), gain in judged.held.items()
+        ],
+        "fooled_by": judged.fooled_by,
         "differences": [
             {"measure": one.measure, "first": one.first, "second": one.second, "difference": one.mean.value,
              "low": one.mean.low, "high": one.mean.high, "p": one.mean.p_value, "adjusted": one.adjusted}
