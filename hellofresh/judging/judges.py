@@ -150,7 +150,7 @@ def _quality(
     pairs = OrderedPairs.of(scores, posts)
     right = pairs.right(said)
     rules = {"the longer": lengths, "the shorter": -lengths, "the first": -np.arange(said.size, dtype=np.float64)}
-    gains = {rule: pairs.mean(right - pairs.right(its)) for rule, its in rules.items()}
+    gains = {rule: pairs.mean(right - pairs.right(its), least=-1.0) for rule, its in rules.items()}
     longer = np.sign(lengths[pairs.better] - lengths[pairs.worse])
     marks = own.filter(pl.col("comment").str.starts_with(NOT_VALIDATED))["comment"].unique().sort()
     return JudgeQuality(

@@ -53,6 +53,8 @@ def _entries_of_study(workspace: Workspace, release: Release) -> list[Entry]:
     if not (files.key.is_file() and files.ratings.is_file()):
         return []
     study = read_study(workspace, release.edition, release.task.name)
+    there = pl.col("sample").is_in([sample.id for sample in release.samples])  # others were taken down, or do not count
+    study = replace(study, key=study.key.filter(there))
     return rated_entries(study, release.task, JudgeKind.PERSON, study.rubric.criterion(study.rubric.overall))
 
 

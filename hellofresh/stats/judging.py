@@ -70,10 +70,12 @@ class OrderedPairs:
         found: NDArray[np.float64] = (np.sign(scores[self.better] - scores[self.worse]) + 1) / 2
         return found
 
-    def mean(self, values: NDArray[np.float64], among: NDArray[np.bool_] | None = None) -> ClusteredMean | None:
-        """The mean of a value by pair, with posts as clusters; None where there is no pair among those wanted."""
+    def mean(
+        self, values: NDArray[np.float64], among: NDArray[np.bool_] | None = None, *, least: float = 0.0
+    ) -> ClusteredMean | None:
+        """The mean of a value by pair, from `least` to 1, with posts as clusters; None without a pair among those."""
         chosen = np.ones(values.size, dtype=np.bool_) if among is None else among
-        return clustered_mean(values[chosen], self.groups[chosen]) if chosen.any() else None
+        return clustered_mean(values[chosen], self.groups[chosen], limits=(least, 1.0)) if chosen.any() else None
 
 
 def rank_correlation(

@@ -299,7 +299,9 @@ def _read(folder: Path, due: Due, moment: datetime | None) -> SubmissionStanding
     return SubmissionStanding(folder, None if faults else checked.submission, receipt, faults, checked.warnings)
 
 
-def _outcomes(read: Sequence[SubmissionStanding], due: Due, moment: datetime) -> Mapping[Path, Mapping[str, EntryOutcome]]:
+def _outcomes(
+    read: Sequence[SubmissionStanding], due: Due, moment: datetime
+) -> Mapping[Path, Mapping[str, EntryOutcome]]:
     """Whether each entry counts, by task."""
     found: dict[Path, dict[str, EntryOutcome]] = {item.folder: {} for item in read}
     teams = _teams(read)

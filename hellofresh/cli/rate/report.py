@@ -143,7 +143,8 @@ def _show_means(output: CommandOutput, rated: pl.DataFrame, criterion: Criterion
         (item.system, f"{item.mean.value:.2f}", _limits(item.mean), f"{item.mean.spread:.2f}", item.posts)
         for item in sorted(means, key=lambda item: -item.mean.value)
     ]
-    output.table(f"{criterion.title}: mean and standard deviation", ("system", "mean", "95%", "SD", "posts"), rows)
+    heads = ("system", "mean", _over([item.mean for item in means]), "SD", "posts")
+    output.table(f"{criterion.title}: mean and standard deviation", heads, rows)
 
 
 def _show_tests(output: CommandOutput, tests: Sequence[PairTest], form: Form) -> None:
@@ -168,7 +169,8 @@ def _show_tests(output: CommandOutput, tests: Sequence[PairTest], form: Form) ->
         for item in tests
     ]
     heads = ("", "difference by the same rater", "p", "Wilcoxon", "Mann-Whitney", "unadjusted")
-    output.table("Every two systems (p adjusted by Holm; the first by posts and raters as clusters)", heads, both)
+    over = _over([item.difference for item in tests if item.difference is not None])
+    output.table(f"Every two systems (p adjusted by Holm; the first: {over})", heads, both)
 
 
 def _show_parts(
@@ -238,7 +240,13 @@ def _agreement_row(item: CriterionAgreement) -> tuple[object, ...]:
 
 
 def _limits(mean: ClusteredMean) -> str:
-    return f"[{mean.low:.2f}, {mean.high:.2f}]"
+    return "too few" if mean.few else f"[{mean.low:.2f}, {mean.high:.2f}]"
+
+
+def _over(means: Sequence[ClusteredMean]) -> str:
+    """What their intervals speak of: one by two raters says nothing of others."""
+    alone = any(mean.over == "posts" for mean in means)
+    return "95% over other posts, by these raters" if alone else "95% over other posts and raters"
 
 
 def _report_judges(options: argparse.Namespace, output: CommandOutput, study: RatedStudy) -> None:
@@ -318,4 +326,6 @@ def _show_powered(output: CommandOutput, name: str, powered: Mapping[str, Powere
 
 
 def _signed(mean: ClusteredMean | None) -> str:
-    return "-" if mean is None else f"{mean.value:+.2f} [{mean.low:+.2f}, {mean.high:+.2f}]"
+    if mean is None or mean.few:
+        return "-" if mean is None else f"{mean.value:+.2f} (too few)"
+    return f"{mean.value:+.2f} [{mean.low:+.2f}, {mean.high:+.2f}]"
