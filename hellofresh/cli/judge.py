@@ -24,6 +24,7 @@ from hellofresh.judging.model_judge import (
     foresee_judging,
     judge_study,
     keep_ratings,
+    without_text,
 )
 from hellofresh.judging.people import SystemResponse
 from hellofresh.judging.reward_judges import JudgedSystems, judge_by_rewards, judge_name, reward_ratings
@@ -80,8 +81,16 @@ def _by_model(options: argparse.Namespace, study: RatedStudy, output: CommandOut
         f"{done.judge}: {done.judged} judged, {done.silent} of them with nothing readable, {done.failed} failed; "
         f"{done.ratings} ratings; {done.tally.asked} answers asked for, {done.tally.recalled} already stored"
     )
+    for criterion, count in sorted(done.unreadable.items()):
+        output.say(f"{criterion}: {count} answers could not be read; they are missing from all figures")
+    _say_without_text(output, study)
     output.say(_NEXT)
     return 1 if done.failed else 0
+
+
+def _say_without_text(output: CommandOutput, study: RatedStudy) -> None:
+    if bare := without_text(study):
+        output.say(f"{len(bare)} posts have no text here: the responses to them are left out")
 
 
 def _look_ahead(output: CommandOutput, judging: Judging) -> None:
@@ -98,6 +107,7 @@ def _look_ahead(output: CommandOutput, judging: Judging) -> None:
         ("ceiling", f"{ahead.most_calls:,} requests, {most}"),
     ]
     output.table(f"{judging.model} judges {judging.study.files.edition}: to come", ("", ""), rows)
+    _say_without_text(output, judging.study)
     output.say("Nothing was sent or written.")
 
 
@@ -185,6 +195,12 @@ def _show(output: CommandOutput, judged: JudgedSystems, cards: Sequence[RewardCa
     ):
         rows = [(name, means[name, measures[0]].n, *(_mean(means[name, one]) for one in measures)) for name in systems]
         output.table(title, ("system", "claims", *measures), rows)
+    rows = [(probe, measure, f"{gain.value:+.3f}", _limits(gain), "yes" if gain.low > 0 else "no")
+            for (probe, measure), gain in judged.held.items()]  # fmt: skip
+    heads = ("response that says nothing", "measure", "systems are better by", "95%", "held")
+    output.table("Held against responses that say nothing, by claim", heads, rows)
+    if judged.fooled_by:
+        output.say(f"not validated: systems' responses are not rated higher than {', '.join(judged.fooled_by)}")
     differences = {measure: judged.differences(measure) for measure in judged.measures}
     for measure in (*trained, "denies", "grounded"):
         compared = [
@@ -206,6 +222,11 @@ def _show(output: CommandOutput, judged: JudgedSystems, cards: Sequence[RewardCa
                    for one in judged.measures}
             for name in systems
         },
+        "held": [
+            {"probe": probe, "measure": measure, "difference": gain.value, "low": gain.low, "high": gain.high}
+            for (probe, measure), gain in judged.held.items()
+        ],
+        "fooled_by": judged.fooled_by,
         "differences": [
             {"measure": one.measure, "first": one.first, "second": one.second, "difference": one.mean.value,
              "low": one.mean.low, "high": one.mean.high, "p": one.mean.p_value, "adjusted": one.adjusted}

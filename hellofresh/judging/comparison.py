@@ -1,7 +1,7 @@
 """What ratings say: how far raters agree on each criterion, systems' means and shares of options, every two compared.
 
 A system's mean is over ratings with their weights, so that a response that two people rated counts once. Its interval
-is robust to ratings of one post and to ratings by one person.
+is robust to ratings of one post and, from three people on, to ratings by one person (`ClusteredMean.over` says which).
 
 Two systems are compared in three ways: by Mann and Whitney's test of one mean a post, by Wilcoxon's test of the
 differences of these means on posts that both have, and by the mean difference of what the same person said of the two
@@ -24,7 +24,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from hellofresh.judging.rubric import Criterion, Rubric
-from hellofresh.judging.study import JudgeKind, RatingPhase
+from hellofresh.judging.study import UNREADABLE, JudgeKind, RatingPhase
 from hellofresh.stats.agreement import Weighting
 from hellofresh.stats.multiway import ClusteredMean, clustered_mean
 from hellofresh.stats.rank_tests import RankTest, holm, mann_whitney, wilcoxon
@@ -99,8 +99,8 @@ def criterion_agreement(
 
 
 def counted_values(ratings: pl.DataFrame, criterion: Criterion) -> pl.DataFrame:
-    """The ratings on a criterion that have a value, or one for having been skipped."""
-    own = ratings.filter(pl.col("criterion") == criterion.id)
+    """The ratings on a criterion that have a value, or one for having been skipped; unreadable answers are missing."""
+    own = ratings.filter(pl.col("criterion") == criterion.id, pl.col("comment") != UNREADABLE)
     if criterion.if_skipped is not None:
         own = own.with_columns(pl.col("value").fill_null(float(criterion.if_skipped)))
     return own.filter(pl.col("value").is_not_null())
@@ -195,16 +195,19 @@ def system_means(
     found = []
     for system in systems:
         for (name,), rows in own.filter(pl.col("system") == system).sort("part").group_by("part", maintain_order=True):
-            found.append(SystemMean(system, str(name), rows["sample"].n_unique(), _mean(rows, "value")))
+            found.append(
+                SystemMean(system, str(name), rows["sample"].n_unique(), _mean(rows, "value", criterion.limits))
+            )
     return found
 
 
-def _mean(rows: pl.DataFrame, column: str) -> ClusteredMean:
+def _mean(rows: pl.DataFrame, column: str, limits: tuple[float, float]) -> ClusteredMean:
     return clustered_mean(
         rows[column].cast(pl.Float64).to_numpy(),
         numbered(rows, "sample"),
         numbered(rows, "judge"),
         weights=rows["weight"].to_numpy(),
+        limits=limits,
     )
 
 
@@ -218,8 +221,7 @@ def option_shares(rated: pl.DataFrame, criterion: Criterion, systems: Sequence[s
         rows = own.filter(pl.col("system") == system)
         for value in values if rows.height else ():
             hit = pl.col("value").is_null() if value is None else (pl.col("value") == value).fill_null(value=False)
-            share = _mean(rows.with_columns(hit.alias("hit")), "hit")
-            found.append(OptionShare(system, value, replace(share, low=max(0.0, share.low), high=min(1.0, share.high))))
+            found.append(OptionShare(system, value, _mean(rows.with_columns(hit.alias("hit")), "hit", (0, 1))))
     return found
 
 
@@ -229,7 +231,8 @@ def compare_systems(
     """Every two systems that were rated on a criterion about the response."""
     own = counted_values(rated, criterion)
     known = [system for system in systems if own.filter(pl.col("system") == system).height]
-    found = [_compare(own, one, two, form) for one, two in combinations(known, 2)]
+    span = float(criterion.limits[1] - criterion.limits[0])
+    found = [_compare(own, one, two, form, span) for one, two in combinations(known, 2)]
     ranks, signed, differences = (
         holm(np.array(values)) if found else np.zeros(0)
         for values in (
@@ -244,7 +247,7 @@ def compare_systems(
     ]
 
 
-def _compare(own: pl.DataFrame, first: str, second: str, form: Form) -> PairTest:
+def _compare(own: pl.DataFrame, first: str, second: str, form: Form, span: float) -> PairTest:
     one, two = (own.filter(pl.col("system") == system) for system in (first, second))
     if form is Form.PUBLISHED:
         rows = [
@@ -262,13 +265,13 @@ def _compare(own: pl.DataFrame, first: str, second: str, form: Form) -> PairTest
     if not common.height:
         return PairTest(first, second, ranks, None, None)
     signed = wilcoxon((common["value"] - common["value_2"]).to_numpy())
-    return PairTest(first, second, ranks, signed, _by_same_judge(one, two))
+    return PairTest(first, second, ranks, signed, _by_same_judge(one, two, span))
 
 
-def _by_same_judge(one: pl.DataFrame, two: pl.DataFrame) -> ClusteredMean | None:
+def _by_same_judge(one: pl.DataFrame, two: pl.DataFrame, span: float) -> ClusteredMean | None:
     both = one.join(two, on=["sample", "judge"], suffix="_2").sort("sample", "judge")
     if not both.height:
         return None
     both = both.with_columns((pl.col("value") - pl.col("value_2")).alias("difference"))
     both = both.with_columns((1.0 / pl.len().over("sample")).alias("weight"))
-    return _mean(both, "difference")
+    return _mean(both, "difference", (-span, span))

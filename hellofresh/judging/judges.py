@@ -1,13 +1,16 @@
 """The judges of responses, judged: how far each agrees with people, what sways it, and whether it may rank systems.
 
 A judge's scores rank systems only if it orders pairs of responses as people do so often that the lower limit of that
-share exceeds `RANKS_FROM`; otherwise they are shown as not validated. People are compared with each other beside it.
+share exceeds `RANKS_FROM`; if it does so more often than each rule that knows nothing of what is said (the longer, the
+shorter, the first of two), on the same pairs; and if it does so more often than not both where people prefer the longer
+of two and where they prefer the shorter, which no shift by length can do. Otherwise they are shown as not validated,
+with the reason. People are compared with each other beside it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 import polars as pl
@@ -17,12 +20,12 @@ from hellofresh.judging.classifiers import SMOKE_TEST
 from hellofresh.judging.comparison import counted_values, criterion_agreement, numbered
 from hellofresh.judging.model_judge import PairChoice
 from hellofresh.judging.rubric import Criterion
-from hellofresh.judging.study import JudgeKind, RatedStudy, RatingPhase
+from hellofresh.judging.study import NOT_VALIDATED, UNREADABLE, JudgeKind, RatedStudy, RatingPhase, read_responses
 from hellofresh.stats import Interval
 from hellofresh.stats.judging import (
+    OrderedPairs,
     PoweredMean,
     length_bias,
-    pairwise_accuracy,
     position_bias,
     powered_mean,
     rank_correlation,
@@ -46,7 +49,11 @@ class JudgeQuality:
         kappa, kappa_interval: quadratic, of the judge with each person's rating.
         people_kappa: of people with each other; None where no two rated the same.
         correlation, correlation_low, correlation_high: Spearman's, with people's mean.
+        unreadable: responses of which its answer could not be read; they are missing from all of the above.
         accuracy: share of pairs of responses to one post that it orders as people do; None where people order none.
+        gains: by rule, how much more often it does so than the rule, on the same pairs.
+        by_length: the share where people prefer the longer of two, and where they prefer the shorter.
+        marks: why its own makers do not let it rank.
     """
 
     judge: str
@@ -59,12 +66,28 @@ class JudgeQuality:
     correlation: float
     correlation_low: float
     correlation_high: float
-    accuracy: ClusteredMean | None
+    unreadable: int = 0
+    accuracy: ClusteredMean | None = None
+    gains: Mapping[str, ClusteredMean] = field(default_factory=dict)
+    by_length: Mapping[str, ClusteredMean | None] = field(default_factory=dict)
+    marks: tuple[str, ...] = ()
+
+    @property
+    def faults(self) -> list[str]:
+        """Why its scores may not rank systems; none where they may."""
+        found = ["a smoke test"] if self.judge == SMOKE_TEST else list(self.marks)
+        if self.accuracy is None or not self.accuracy.low > RANKS_FROM:
+            found.append(f"orders too few pairs as people do (the lower limit must exceed {RANKS_FROM:g})")
+        found += [f"no better than {rule}" for rule, gain in self.gains.items() if not gain.low > 0]
+        for where, share in self.by_length.items():
+            if share is None or not share.low > 0.5:
+                found.append(f"not right more often than not where people prefer {where}")
+        return found
 
     @property
     def ranks(self) -> bool:
-        """Whether its scores may rank systems; those of a smoke test never do."""
-        return self.judge != SMOKE_TEST and self.accuracy is not None and self.accuracy.low > RANKS_FROM
+        """Whether its scores may rank systems."""
+        return not self.faults
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,18 +114,25 @@ def known_judges(study: RatedStudy) -> list[tuple[str, str]]:
 
 
 def judge_quality(study: RatedStudy, judge: str) -> list[JudgeQuality]:
-    """A judge against people on every criterion that both rated, in the rubric's order."""
+    """A judge against people on every criterion that both rated, in the rubric's order.
+
+    Raises:
+        DataError: if the study's responses are damaged.
+    """
+    words = {item.id: float(len(item.text.split())) for item in read_responses(study.files)}
     main = study.ratings.filter(pl.col("phase") == str(RatingPhase.MAIN))
     people = main.filter(pl.col("kind") == str(JudgeKind.PERSON))
     own = main.filter(pl.col("judge") == judge)
     found = []
     for criterion in study.rubric.criteria:
-        quality = _quality(people, own, judge, criterion)
+        quality = _quality(people, own, words, criterion)
         found += [quality] if quality else []
     return found
 
 
-def _quality(people: pl.DataFrame, own: pl.DataFrame, judge: str, criterion: Criterion) -> JudgeQuality | None:
+def _quality(
+    people: pl.DataFrame, own: pl.DataFrame, words: Mapping[str, float], criterion: Criterion
+) -> JudgeQuality | None:
     unit = ["sample", "response", "link"]
     by_people, by_judge = counted_values(people, criterion), counted_values(own, criterion)
     both = by_people.join(by_judge.select(*unit, "value", "kind"), on=unit, suffix="_judge").sort(*unit, "judge")
@@ -116,8 +146,15 @@ def _quality(people: pl.DataFrame, own: pl.DataFrame, judge: str, criterion: Cri
     posts = numbered(means, "sample")
     correlation, lower, upper = rank_correlation(said, scores, posts)
     among = criterion_agreement(people, criterion).agreement
+    lengths = np.array([words.get(name, 0.0) for name in means["response"]])
+    pairs = OrderedPairs.of(scores, posts)
+    right = pairs.right(said)
+    rules = {"the longer": lengths, "the shorter": -lengths, "the first": -np.arange(said.size, dtype=np.float64)}
+    gains = {rule: pairs.mean(right - pairs.right(its), least=-1.0) for rule, its in rules.items()}
+    longer = np.sign(lengths[pairs.better] - lengths[pairs.worse])
+    marks = own.filter(pl.col("comment").str.starts_with(NOT_VALIDATED))["comment"].unique().sort()
     return JudgeQuality(
-        judge=judge,
+        judge=str(own["judge"][0]),
         kind=str(both["kind_judge"][0]),
         criterion=criterion.id,
         responses=means.height,
@@ -127,7 +164,11 @@ def _quality(people: pl.DataFrame, own: pl.DataFrame, judge: str, criterion: Cri
         correlation=correlation,
         correlation_low=lower,
         correlation_high=upper,
-        accuracy=pairwise_accuracy(said, scores, posts),
+        unreadable=own.filter(pl.col("criterion") == criterion.id, pl.col("comment") == UNREADABLE).height,
+        accuracy=pairs.mean(right),
+        gains={rule: gain for rule, gain in gains.items() if gain is not None},
+        by_length={"the longer": pairs.mean(right, longer > 0), "the shorter": pairs.mean(right, longer < 0)},
+        marks=tuple(mark.removeprefix(NOT_VALIDATED) for mark in marks),
     )
 
 

@@ -13,9 +13,9 @@ from __future__ import annotations
 
 import random
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from functools import cache
 from importlib import resources
 from itertools import combinations
@@ -34,12 +34,12 @@ from hellofresh.core.files import (
     strict_json,
     write_jsonl,
 )
-from hellofresh.core.quarters import parse_utc
 from hellofresh.core.strict import Strict
 from hellofresh.core.texts import fence
 from hellofresh.judging.rubric import Criterion, Rubric
 from hellofresh.judging.study import (
     RATINGS,
+    UNREADABLE,
     JudgeKind,
     RatedStudy,
     Rating,
@@ -59,12 +59,11 @@ from hellofresh.runs.pace import Patience
 from hellofresh.runs.prompts import Prompt, PromptSet
 from hellofresh.runs.record import model_identity
 from hellofresh.runs.regimes import BaseRegime, Case, Outcome, RegimeSettings
-from hellofresh.runs.runner import Assignment, RunResult, Tally, run
+from hellofresh.runs.runner import Assignment, Tally, run
 from hellofresh.tasks.outputs import Response, Status
 from hellofresh.tasks.samples import Sample
 
 _PROMPT = "judge"
-_NOTHING = "(The text is not at hand.)"
 _MOST_TOKENS_A_CRITERION = 40
 _MOST_TOKENS_AN_ANSWER = 15
 
@@ -119,9 +118,9 @@ def judge_prompts(rubric: Rubric, task: str) -> PromptSet:
 class JudgeRegime(BaseRegime):
     """Judges responses by a rubric; its outputs hold values by criterion as JSON."""
 
-    name: str = "judge"
     settings: JudgeSettings = field(default_factory=JudgeSettings)
     rubric: Rubric | None = None
+    name: str = "judge"
     one_prompt: ClassVar[bool] = True
 
     @property
@@ -178,6 +177,18 @@ class JudgeRegime(BaseRegime):
                 values[criterion.id] = _value(criterion, said.get(criterion.id))
         return values
 
+    def unreadable(self, values: Mapping[str, int | None]) -> set[str]:
+        """The criteria that have no value for another reason than being skipped: what was said cannot be read.
+
+        What hangs on such a criterion is missing with it.
+        """
+        found: set[str] = set()
+        for criterion in self.criteria:
+            needed = None if criterion.ask_if is None else criterion.ask_if.criterion
+            if needed in found or (criterion.id in values and values[criterion.id] is None):
+                found.add(criterion.id)
+        return found
+
     async def _one_by_one(self, case: Case, sample: JudgedResponse) -> dict[str, int | None]:
         chance = self._chance(sample.id)
         values: dict[str, int | None] = {}
@@ -209,7 +220,7 @@ class JudgeRegime(BaseRegime):
 
 
 def _shown(post: str, *responses: str) -> str:
-    return fence([post or _NOTHING, *responses]).text
+    return fence([post, *responses]).text
 
 
 def _shuffled(criteria: Sequence[Criterion], chance: random.Random) -> Iterator[Criterion]:
@@ -304,7 +315,17 @@ class Judging:
 
 @dataclass(frozen=True, slots=True)
 class JudgingReport:
-    """The outcome of a judging: responses (or pairs) judged, those with nothing readable, and failures."""
+    """The outcome of a judging.
+
+    Attributes:
+        folder: where it is kept.
+        judge: the model.
+        judged, silent, failed: responses (or pairs) that were judged, those of them with nothing readable, failures.
+        ratings: how many were kept.
+        unreadable: by criterion, the answers that could not be read.
+        without_text: posts that were left out because their texts are not at hand.
+        tally: of the questions.
+    """
 
     folder: Path
     judge: str
@@ -312,6 +333,8 @@ class JudgingReport:
     silent: int
     failed: int
     ratings: int
+    unreadable: Mapping[str, int]
+    without_text: int
     tally: Tally
 
 
@@ -346,12 +369,43 @@ def judge_study(judging: Judging, progress: Callable[[Tally], None]) -> JudgingR
     if result.failures and not result.judged:
         what = f"nothing could be judged; the first error: {result.failures[0].error}"
         raise RunError(what, where=folder.name, fix="Run the same command again to retry.", code="nothing-judged")
-    said = [(item.sample, item.output) for item in result.judged if isinstance(item.output, Response)]
-    write_jsonl(folder / "judged.jsonl", ({"id": name, **read_said(output)} for name, output in said))
-    kept = _keep(judging, folder, samples, result)
-    silent = sum(not any(value is not None for value in read_said(output).values()) for _, output in said)
-    name = assignment.model.spec.name
-    return JudgingReport(folder, name, len(said), silent, len(result.failures), kept, result.tally)
+    said = {item.sample: read_said(item.output) for item in result.judged if isinstance(item.output, Response)}
+    write_jsonl(folder / "judged.jsonl", ({"id": name, **values} for name, values in said.items()))
+    groups = {sample.id: sample.group for sample in samples}
+    if judging.settings.mode == "pairs":
+        names = {name: name.partition("+") for name in said}
+        rows = ({"sample": groups[name], "one": one, "two": two, **said[name]} for name, (one, _, two) in names.items())
+        write_jsonl(folder / _PAIRS, rows)
+        ratings = []
+    else:
+        model = assignment.model.spec.name.replace("/", "-")
+        ratings = list(
+            _ratings(JudgeRegime(settings=judging.settings, rubric=judging.study.rubric), model, groups, said)
+        )
+        keep_ratings(judging.study, model, ratings)
+    return JudgingReport(
+        folder=folder,
+        judge=assignment.model.spec.name,
+        judged=len(said),
+        silent=sum(all(value is None for value in values.values()) for values in said.values()),
+        failed=len(result.failures),
+        ratings=len(ratings),
+        unreadable=Counter(item.criterion for item in ratings if item.comment == UNREADABLE),
+        without_text=len(without_text(judging.study)),
+        tally=result.tally,
+    )
+
+
+def _ratings(
+    regime: JudgeRegime, model: str, groups: Mapping[str, str], said: Mapping[str, Mapping[str, int | None]]
+) -> Iterator[Rating]:
+    for name, values in said.items():
+        missing = regime.unreadable(values)
+        for criterion in regime.criteria:
+            value = values.get(criterion.id)
+            yield Rating(groups[name], name, "", model, JudgeKind.MODEL, criterion.id,
+                         None if value is None else float(value), 1.0, RatingPhase.MAIN,
+                         UNREADABLE if criterion.id in missing else "", "")  # fmt: skip
 
 
 def foresee_judging(judging: Judging) -> Forecast:
@@ -392,11 +446,32 @@ def _prepared(judging: Judging, *, only_known: bool = False) -> tuple[Assignment
     return assignment, samples, root / f"{name}_{regime.settings.mode}_{sha256_text(canonical_json(identity))[:12]}"
 
 
-def _to_judge(judging: Judging) -> list[Sample]:
-    """The responses of the posts that count, or all pairs of the main systems' responses to one post."""
-    study = judging.study
+def _counted(study: RatedStudy) -> list[StudySample]:
     counted = set(study.ratings.filter(pl.col("phase") == str(RatingPhase.MAIN))["sample"])
-    posts = [item for item in read_samples(study.files) if item.id in counted][: judging.limit]
+    return [item for item in read_samples(study.files) if item.id in counted]
+
+
+def without_text(study: RatedStudy) -> list[str]:
+    """The posts that count whose texts are not at hand: nothing is asked about responses to them."""
+    return [item.id for item in _counted(study) if not item.text.strip()]
+
+
+def _to_judge(judging: Judging) -> list[Sample]:
+    """The responses of the posts that count, or all pairs of the main systems' responses to one post.
+
+    Raises:
+        UsageError: if no text of a post is at hand.
+    """
+    study = judging.study
+    bare = set(without_text(study))
+    posts = [item for item in _counted(study) if item.id not in bare][: judging.limit]
+    if bare and not posts:
+        raise UsageError(
+            f"the texts of the {len(bare)} posts are not at hand: what responds to them cannot be judged",
+            where=str(study.files.ratings.with_name(f"{study.files.task}.samples.jsonl")),
+            fix="Fill in the field text of each line, from your own copy of the posts.",
+            code="no-texts",
+        )
     texts = {item.id: item.text for item in read_responses(study.files)}
     own = study.key.filter(pl.col("same_as") == "", pl.col("response").is_in(list(texts)))
     if judging.settings.mode == "pairs":
@@ -414,45 +489,18 @@ def _to_judge(judging: Judging) -> list[Sample]:
     return samples
 
 
-def _date(post: StudySample) -> datetime:
-    return parse_utc(post.date) if post.date else datetime(1970, 1, 1, tzinfo=UTC)
-
-
 def _judged(study: RatedStudy, post: StudySample, name: str, text: str) -> JudgedResponse:
     return JudgedResponse(
-        id=name, task=study.files.task, edition=str(study.files.edition), period="", date=_date(post), group=post.id,
+        id=name, task=study.files.task, edition=str(study.files.edition), period="", date=post.moment, group=post.id,
         license="", post=post.text, response=text,
     )  # fmt: skip
 
 
 def _pair(study: RatedStudy, post: StudySample, one: str, two: str, texts: dict[str, str]) -> ComparedPair:
     return ComparedPair(
-        id=f"{one}+{two}", task=study.files.task, edition=str(study.files.edition), period="", date=_date(post),
+        id=f"{one}+{two}", task=study.files.task, edition=str(study.files.edition), period="", date=post.moment,
         group=post.id, license="", post=post.text, first=texts[one], second=texts[two],
     )  # fmt: skip
-
-
-def _keep(judging: Judging, folder: Path, samples: Sequence[Sample], result: RunResult) -> int:
-    groups = {sample.id: sample.group for sample in samples}
-    said = [(item.sample, read_said(item.output)) for item in result.judged if isinstance(item.output, Response)]
-    if judging.settings.mode == "pairs":
-        pairs = (
-            {"sample": groups[name], "one": name.partition("+")[0], "two": name.partition("+")[2], **values}
-            for name, values in said
-        )
-        write_jsonl(folder / _PAIRS, pairs)
-        return 0
-    regime = JudgeRegime(settings=judging.settings, rubric=judging.study.rubric)
-    model = folder.name.rpartition("_")[0].rpartition("_")[0]
-
-    def ratings() -> Iterator[Rating]:
-        for name, values in said:
-            for criterion in regime.criteria:
-                value = values.get(criterion.id)
-                yield Rating(groups[name], name, "", model, JudgeKind.MODEL, criterion.id,
-                             None if value is None else float(value), 1.0, RatingPhase.MAIN, "", "")  # fmt: skip
-
-    return keep_ratings(judging.study, model, ratings())
 
 
 def keep_ratings(study: RatedStudy, judge: str, ratings: Iterable[Rating]) -> int:
@@ -468,7 +516,7 @@ def keep_ratings(study: RatedStudy, judge: str, ratings: Iterable[Rating]) -> in
     others = study.ratings.filter(pl.col("judge") != judge)
     table = with_weights(pl.concat([others, found]))
     check_ratings(table, study.rubric, where=f"the judge {judge}")
-    write_table(study.files.ratings, RATINGS, table)
+    write_table(study.files.ratings, RATINGS, table, mode=study.files.mode)
     return found.height
 
 

@@ -48,10 +48,7 @@ from hellofresh.judging.study import (
     StudySample,
     check_ratings,
     with_weights,
-    write_responses,
-    write_rubric,
-    write_samples,
-    write_table,
+    write_study,
 )
 from hellofresh.releases.candidates.rows import Collection, SourceFile
 from hellofresh.releases.draw.frozen import DatasetSource, freeze
@@ -416,7 +413,6 @@ def import_muse(workspace: Workspace, study: MuseStudy, edition: Frozen = MUSE_E
     content = rubric_source(MUSE_RUBRIC)
     rubric = parse_rubric(content, where=MUSE_RUBRIC)
     check_ratings(study.ratings, rubric, where="the study")
-    write_rubric(files, content)
     samples = (
         StudySample(
             id=post.sample,
@@ -426,14 +422,8 @@ def import_muse(workspace: Workspace, study: MuseStudy, edition: Frozen = MUSE_E
         )
         for post in study.posts
     )
-    write_samples(files, samples)
-    responses = (
-        BlindedResponse(id=item.id, sample=item.sample, text=item.text, sources=item.sources)
-        for item in study.responses
-    )
-    write_responses(files, responses)
-    write_table(files.key, KEY, study.key)
-    write_table(files.ratings, RATINGS, study.ratings)
+    responses = (BlindedResponse(item.id, item.sample, item.text, item.sources) for item in study.responses)
+    write_study(files, content, samples, responses, study.ratings, study.key)
     posts = [_candidate(post, edition) for post in study.posts if post.phase is RatingPhase.MAIN]
     found = Collection.whole(posts, study.sources, unit="posts")
     freeze(workspace, edition, get_task(MUSE_TASK), found, _SOURCE)

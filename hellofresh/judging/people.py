@@ -32,8 +32,10 @@ from hellofresh.judging.study import (
     StudyFiles,
     StudySample,
     check_ratings,
+    labels_are_secret,
     read_table,
     with_weights,
+    write_study,
     write_table,
 )
 from hellofresh.judging.submitted import RaterSheet, SubmittedRating
@@ -378,7 +380,7 @@ def progress(study: OpenStudy) -> list[Progress]:
 
 
 def close_study(files: StudyFiles, *, incomplete: bool = False) -> pl.DataFrame:
-    """End the rating: write the table of ratings, and put the key beside it.
+    """End the rating: write the table of ratings, and put the key beside it; in private while labels are secret.
 
     Args:
         files: of the study.
@@ -396,13 +398,19 @@ def close_study(files: StudyFiles, *, incomplete: bool = False) -> pl.DataFrame:
         raise UsageError(f"{left} responses are not rated yet", where=str(files.edition), fix=fix, code="incomplete")
     if not study.is_closed:
         write_json(folder / _CLOSED, {"format": 1, "left": left})
-    ratings = with_weights(RATINGS.frame(_ratings(study)))
+    ratings = RATINGS.frame(_ratings(study))
+    if files.ratings.is_file():  # closed before: what judges that are not people said of it stays
+        others = read_table(files.ratings, RATINGS).filter(pl.col("kind") != str(JudgeKind.PERSON))
+        ratings = pl.concat([ratings, others.filter(pl.col("response").is_in(list(study.responses)))])
+    ratings = with_weights(ratings)
     check_ratings(ratings, study.rubric, where="what raters submitted")
     key = read_table(_key_file(files), KEY)
-    for name in ("rubric.toml", "samples.jsonl", "responses.jsonl"):
-        write_bytes(files.ratings.with_name(f"{files.task}.{name}"), (folder / name).read_bytes())
-    write_table(files.key, KEY, key)
-    write_table(files.ratings, RATINGS, ratings)
+    if labels_are_secret(files):
+        for path in files.ratings.parent.glob(f"{files.task}.*") if not files.closed.is_dir() else ():
+            path.unlink()  # an earlier version closed it where it could be seen
+        files.closed.mkdir(mode=0o700, exist_ok=True)
+    rubric = (folder / "rubric.toml").read_bytes()
+    write_study(files, rubric, study.samples.values(), study.responses.values(), ratings, key)
     return ratings
 
 
@@ -445,4 +453,4 @@ def export_study(files: StudyFiles, path: Path) -> int:
     ratings, key = read_table(files.ratings, RATINGS), read_table(files.key, KEY)
     own = key.filter(pl.col("same_as") == "").select("response", "system")
     joined = ratings.join(own, on="response", how="left", maintain_order="left")
-    return write_jsonl(path, joined.to_dicts())
+    return write_jsonl(path, joined.to_dicts(), mode=0o600 if labels_are_secret(files) else 0o644)

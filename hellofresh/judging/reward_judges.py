@@ -1,17 +1,21 @@
 """Reward models as judges: systems by refutation, factuality, politeness and relevance, as in RARG's tables 2 and 3.
 
-Every system is judged with the same evidence for a claim, whatever it was given itself. Beside the judges that were
-trained stand plain signs that nothing was trained on, the length of responses, and the share of responses that are
-near-duplicates of responses that a model learnt from. The signs are rules of a few lines and judge little: whether a
-response denies something, whether its long words are those of the claim and the evidence, whether it is free of insults
-and shouting, and how often its words come again.
+Every system is judged with the same evidence for a claim, whatever it was given itself. Before a reward judges, it is
+held against responses that say nothing (`PROBES`): the claim again, the claim denied in three words, praise, empty
+politeness. One that does not rate systems' responses higher than these is marked, and never validated.
+
+Beside the judges that were trained stand plain signs that nothing was trained on, the length of responses, and the
+share of responses that are near-duplicates of responses that a model learnt from. The signs are rules of a few lines
+and judge little: whether a response denies something in words of its own, whether its long words are those of the claim
+and the evidence, how much of it repeats the claim, whether it is free of insults and shouting, and how often its words
+come again.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import combinations
 
 import numpy as np
@@ -21,16 +25,29 @@ from numpy.typing import NDArray
 from hellofresh.core.errors import DataError
 from hellofresh.core.files import sha256_text
 from hellofresh.judging.rubric import Rubric
-from hellofresh.judging.study import JudgeKind, RatedStudy, Rating, RatingPhase, read_responses, read_samples
+from hellofresh.judging.study import (
+    NOT_VALIDATED,
+    JudgeKind,
+    RatedStudy,
+    Rating,
+    RatingPhase,
+    read_responses,
+    read_samples,
+)
 from hellofresh.releases.draw.duplicates import near_duplicates
 from hellofresh.rewards.base import RewardCase
 from hellofresh.rewards.models import CombinedReward
 from hellofresh.stats.multiway import ClusteredMean, clustered_mean
 from hellofresh.stats.rank_tests import holm
 
+_NOT = r"(?:not|never|cannot|hardly|(?:do|does|did|is|are|was|were|has|have|had|can|could|would)n['\u2019]t)"
 _DENIAL = re.compile(
-    r"\b(?:false|untrue|incorrect|inaccurate|mislead\w*|wrong|myths?|debunk\w*|no evidence|not (?:\w+ ){0,2}?"
-    r"(?:true|correct|accurate|supported|the case)|contrary to|refut\w*|contradict\w*|disprov\w*|unfounded|baseless)\b",
+    r"\b(?:false|falsehoods?|untrue|incorrect|inaccurate|mislead\w*|wrong|myths?|hoax(?:es)?|debunk\w*|contrary to"
+    r"|refut\w*|contradict\w*|disprov\w*|disput\w*|unfounded|baseless|groundless|unsupported|unproven|fabricated"
+    r"|unsubstantiated|fail(?:s|ed)? to (?:support|show|confirm|prove|find|demonstrate)|not what"
+    r"|(?:no|without|lacks?|lacking)(?: \w+){0,2}? (?:evidence|proof|basis|support|foundation|link|connection)"
+    rf"|{_NOT}(?: \w+){{0,2}}? (?:true|correct|accurate|prove[ns]?|shown?|borne out|bear out|hold up|the case"
+    r"|(?:support|confirm|verif|substantiat|demonstrat|establish)\w*|back(?:s|ed)? (?:it|that|the|this|up)))\b",
     re.IGNORECASE,
 )
 _RUDE = re.compile(
@@ -44,8 +61,9 @@ _MOST_SHOUTED = 2
 
 
 def denies(case: RewardCase) -> float:
-    """1 if the response says that something is wrong, else 0."""
-    return float(bool(_DENIAL.search(case.response)))
+    """1 if the response says that something is wrong, in other words than the claim's own, else 0."""
+    own = re.sub(re.escape(case.claim.strip()) or r"\Z", " ", case.response, flags=re.IGNORECASE)
+    return float(bool(_DENIAL.search(own)))
 
 
 def grounded(case: RewardCase) -> float:
@@ -63,9 +81,40 @@ def civil(case: RewardCase) -> float:
 
 def repetition(case: RewardCase) -> float:
     """The share of its triples of words that have stood in it before."""
-    words = case.response.lower().split()
-    triples = list(zip(words, words[1:], words[2:], strict=False))
+    triples = _triples(case.response)
     return 1 - len(set(triples)) / len(triples) if triples else 0.0
+
+
+def echo(case: RewardCase) -> float:
+    """The share of its triples of words that are the claim's: 1 for a copy of the claim."""
+    triples, known = _triples(case.response), set(_triples(case.claim))
+    return sum(triple in known for triple in triples) / len(triples) if triples else 0.0
+
+
+def _triples(text: str) -> list[tuple[str, ...]]:
+    words = re.findall(r"[^\W_]+", text.lower())
+    return list(zip(words, words[1:], words[2:], strict=False)) or [tuple(words)] * bool(words)
+
+
+SIGNS: Mapping[str, Callable[[RewardCase], float]] = {
+    "denies": denies,
+    "grounded": grounded,
+    "echo": echo,
+    "civil": civil,
+    "words": lambda case: float(len(case.response.split())),
+    "repetition": repetition,
+}
+"""What is computed of every response by rules."""
+PROBES: Mapping[str, tuple[Callable[[str], str], tuple[str, ...]]] = {
+    "the claim again": (lambda claim: claim, ("refutation", "factuality", "reward")),
+    "the claim denied": (lambda claim: f"It is not true that {claim[:1].lower()}{claim[1:]}", ("reward",)),
+    "praise": (lambda _: "Thank you so much for sharing this, what a wonderful post!", ("refutation", "reward")),
+    "empty politeness": (
+        lambda _: "I understand your concern, and I appreciate that you took the time to write. Have a nice day.",
+        ("refutation", "reward"),
+    ),
+}
+"""Responses that say nothing, made of a claim, and the measures by which systems' responses must be better."""
 
 
 CLAIM_RELEVANCE, EVIDENCE_RELEVANCE = "claim-relevance", "evidence-relevance"
@@ -101,11 +150,18 @@ class JudgedSystems:
         responses: table with `response`, `sample`, `system` and a column for each measure.
         measures: names of these columns: those of trained judges, then those of none.
         groups: number of each sample's group, by sample.
+        held: by response that says nothing and measure, how much better systems' responses are, by claim.
     """
 
     responses: pl.DataFrame
     measures: Sequence[str]
     groups: Mapping[str, int]
+    held: Mapping[tuple[str, str], ClusteredMean] = field(default_factory=dict)
+
+    @property
+    def fooled_by(self) -> list[str]:
+        """The responses that say nothing that are not rated lower than those of systems."""
+        return list(dict.fromkeys(probe for (probe, _), gain in self.held.items() if not gain.low > 0))
 
     @property
     def systems(self) -> list[str]:
@@ -170,31 +226,55 @@ def judge_by_rewards(
         RewardCase(claims[sample], tuple(evidence.get(sample, ())), texts[response])
         for response, sample in key.select("response", "sample").iter_rows()
     ]
-    parts = reward.parts(cases)
+    if any(not case.claim.strip() for case in cases):
+        what = "the text of a claim is not at hand: responses to it cannot be judged"
+        raise DataError(what, where=str(study.files.edition), code="no-texts")
+    measured = _measured(reward, cases)
     copies = near_duplicates(
         {name: texts[name] for name in key["response"]}, {str(number): text for number, text in enumerate(learnt)}
     )
     columns: dict[str, Sequence[float] | FloatArray] = {
-        **parts.criteria,
-        CLAIM_RELEVANCE: parts.claim_relevance,
-        EVIDENCE_RELEVANCE: parts.evidence_relevance,
-        _REWARD: parts.total,
-        "denies": [denies(case) for case in cases],
-        "grounded": [grounded(case) for case in cases],
-        "civil": [civil(case) for case in cases],
-        "words": [float(len(case.response.split())) for case in cases],
-        "repetition": [repetition(case) for case in cases],
+        **measured,
+        **{name: [sign(case) for case in cases] for name, sign in SIGNS.items()},
         "copied": [float(name in copies) for name in key["response"]],
     }
     numbers = {name: number for number, name in enumerate(dict.fromkeys(groups.values()))}
     table = key.select("response", "sample", "system").with_columns(
         pl.Series(name, np.asarray(values, dtype=np.float64)) for name, values in columns.items()
     )
-    return JudgedSystems(table, list(columns), {sample: numbers[group] for sample, group in groups.items()})
+    of_sample = {sample: numbers[group] for sample, group in groups.items()}
+    responded = dict(zip(key["sample"], cases, strict=True))
+    held = _held(reward, table, responded, of_sample)
+    return JudgedSystems(table, list(columns), of_sample, held)
+
+
+def _measured(reward: CombinedReward, cases: Sequence[RewardCase]) -> dict[str, FloatArray]:
+    parts = reward.parts(cases)
+    relevance = {CLAIM_RELEVANCE: parts.claim_relevance, EVIDENCE_RELEVANCE: parts.evidence_relevance}
+    return {**parts.criteria, **relevance, _REWARD: parts.total}
+
+
+def _held(
+    reward: CombinedReward, table: pl.DataFrame, cases: Mapping[str, RewardCase], groups: Mapping[str, int]
+) -> dict[tuple[str, str], ClusteredMean]:
+    """By how much the systems' mean on a claim exceeds each response that says nothing."""
+    means = table.group_by("sample").agg(pl.col(pl.Float64).mean()).sort("sample")
+    members = np.array([groups[sample] for sample in means["sample"]], dtype=np.int64)
+    found = {}
+    for probe, (make, measures) in PROBES.items():
+        rows = [replace(cases[sample], response=make(cases[sample].claim)) for sample in means["sample"]]
+        measured = _measured(reward, rows)
+        for measure in (name for name in measures if name in measured):
+            found[probe, measure] = clustered_mean(_numbers(means, measure) - measured[measure], members)
+    return found
 
 
 def reward_ratings(judged: JudgedSystems, rubric: Rubric, judge: str) -> Iterator[Rating]:
-    """The judgements as ratings by the rubric: a share from 0 to 1 becomes the nearest whole number of the scale."""
+    """The judgements as ratings by the rubric: a share from 0 to 1 becomes the nearest whole number of the scale.
+
+    They bear a mark where the reward does not tell responses from ones that say nothing.
+    """
+    mark = f"{NOT_VALIDATED}fooled by {', '.join(judged.fooled_by)}" if judged.fooled_by else ""
     for criterion in rubric.criteria:
         if criterion.id not in judged.measures or criterion.unit != "response":
             continue
@@ -203,7 +283,7 @@ def reward_ratings(judged: JudgedSystems, rubric: Rubric, judge: str) -> Iterato
         for sample, response, share in rows.iter_rows():
             value = float(round(low + (high - low) * min(max(share, 0.0), 1.0)))
             yield Rating(
-                sample, response, "", judge, JudgeKind.CLASSIFIER, criterion.id, value, 1.0, RatingPhase.MAIN, "", ""
+                sample, response, "", judge, JudgeKind.CLASSIFIER, criterion.id, value, 1.0, RatingPhase.MAIN, mark, ""
             )
 
 

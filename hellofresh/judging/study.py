@@ -4,24 +4,29 @@
 key, which lies in the private folder until the study is closed, and beside the ratings from then on. Raters have
 numbers here; their names and tokens stay in the private folder. Beside the tables lie `<task>.responses.jsonl` (the
 blinded responses, as judges see them), `<task>.samples.jsonl` (what they respond to) and `<task>.rubric.toml` (what
-they were rated by).
+they were rated by). A study that is closed while its labels are secret tells which notes a post has: all of it stays
+in the private folder, as `closed/`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from enum import StrEnum
 from pathlib import Path
 
 import polars as pl
 
 from hellofresh.core.editions import Edition
-from hellofresh.core.errors import DataError
+from hellofresh.core.errors import DataError, ReleaseError
 from hellofresh.core.files import read_models, write_bytes, write_jsonl
 from hellofresh.core.parquet import BadTableError, Table, write_parquet
+from hellofresh.core.quarters import parse_utc, utc_text
 from hellofresh.core.workspace import Workspace
 from hellofresh.judging.rubric import Rubric, parse_rubric
+from hellofresh.releases.life.manifest import MANIFEST, calendar_of, read_manifest
+from hellofresh.releases.life.state import labels_are_public
 from hellofresh.tasks.samples import to_json
 
 
@@ -41,6 +46,12 @@ class RatingPhase(StrEnum):
     ONBOARDING = "onboarding"
 
 
+UNREADABLE = "unreadable"
+"""The comment of a judge's answer that could not be read: it has no value, and does not count as a skipped one."""
+NOT_VALIDATED = "not validated: "
+"""How the comment of a rating begins whose judge has failed a check of its own; the reason follows."""
+
+
 @dataclass(frozen=True, slots=True)
 class Rating:
     """What one judge says of one response, or of one of its links, on one criterion.
@@ -52,7 +63,7 @@ class Rating:
         judge: number of a person, name of a model, classifier or rule.
         kind: see `JudgeKind`.
         criterion: id in the rubric.
-        value: on the criterion's scale; None where it was not asked, or cannot be told.
+        value: on the criterion's scale; None where it was not asked, cannot be told, or is `UNREADABLE`.
         weight: ratings of one response (or link) and criterion by judges of one kind weigh 1 together.
         phase: see `RatingPhase`.
         comment: the judge's own words.
@@ -105,9 +116,20 @@ class StudyFiles:
     task: str
 
     @property
+    def closed(self) -> Path:
+        """Where a study lies that was closed while its labels were secret."""
+        return self.private / "closed"
+
+    @property
+    def mode(self) -> int:
+        """The access rights of a closed study's files."""
+        return 0o600 if self.closed.is_dir() else 0o644
+
+    @property
     def ratings(self) -> Path:
         """The table of ratings."""
-        return self.workspace.root / "ratings" / str(self.edition) / f"{self.task}.parquet"
+        public = self.workspace.root / "ratings" / str(self.edition)
+        return (self.closed if self.closed.is_dir() else public) / f"{self.task}.parquet"
 
     @property
     def key(self) -> Path:
@@ -123,6 +145,30 @@ class StudyFiles:
     def private(self) -> Path:
         """The folder of the key before that, of raters' names, tokens and what they submit."""
         return self.workspace.root / "private" / "ratings" / str(self.edition) / self.task
+
+
+def labels_are_secret(files: StudyFiles) -> bool:
+    """Whether a study tells what is not public yet: which notes a post has, and how systems fared."""
+    return files.edition.is_living and not labels_are_public(files.workspace, files.edition, files.task)
+
+
+def refuse_before_reveal(files: StudyFiles, *, private: bool) -> None:
+    """Refuse to show how systems fared while that is secret, unless the caller may know.
+
+    Raises:
+        ReleaseError: saying from when it is public.
+    """
+    if private or not labels_are_secret(files):
+        return
+    folder = files.workspace.release(files.edition, files.task)
+    known = (folder / MANIFEST).is_file()
+    when = f", from {utc_text(calendar_of(read_manifest(folder), folder).reveals)} on" if known else ""
+    raise ReleaseError(
+        f"the labels of {files.task} {files.edition} are not revealed, and figures by system tell of them",
+        expected=f"their reveal{when}",
+        fix="Maintainers can add --private; keep the results private.",
+        code="not-revealed",
+    )
 
 
 def with_weights(ratings: pl.DataFrame) -> pl.DataFrame:
@@ -166,7 +212,7 @@ def check_ratings(ratings: pl.DataFrame, rubric: Rubric, *, where: str) -> None:
             raise DataError(what, where=place, expected=f"ratings by {rubric.name}", code="bad-rating")
 
 
-def write_table(path: Path, table: Table[Rating] | Table[KeyRow], frame: pl.DataFrame, *, mode: int = 0o644) -> None:
+def write_table(path: Path, table: Table[Rating] | Table[KeyRow], frame: pl.DataFrame, *, mode: int) -> None:
     """Write ratings or a key, in the one order that their content gives them."""
     columns = table.schema.names()
     write_parquet(path, frame.select(columns).sort(columns[:-2] if table is RATINGS else columns), mode=mode)
@@ -218,6 +264,11 @@ class StudySample:
     media: tuple[str, ...] = ()
     facts: Mapping[str, str] = field(default_factory=dict)
 
+    @property
+    def moment(self) -> datetime:
+        """When it was written; the beginning of 1970 where that is not known."""
+        return parse_utc(self.date) if self.date else datetime(1970, 1, 1, tzinfo=UTC)
+
 
 @dataclass(frozen=True, slots=True)
 class RatedStudy:
@@ -256,7 +307,10 @@ def read_study(workspace: Workspace, edition: Edition, task: str) -> RatedStudy:
     """
     files = StudyFiles(workspace, edition, task)
     ratings = read_table(files.ratings, RATINGS)
-    rubric = read_rubric(files)
+    path = _beside(files, "rubric.toml")
+    if not path.is_file():
+        raise DataError("no rubric of this study", where=str(path), code="missing-file")
+    rubric = parse_rubric(path.read_bytes(), where=str(path))
     check_ratings(ratings, rubric, where=files.ratings.name)
     return RatedStudy(files, rubric, ratings, read_table(files.key, KEY))
 
@@ -265,27 +319,20 @@ def _beside(files: StudyFiles, what: str) -> Path:
     return files.ratings.with_name(f"{files.task}.{what}")
 
 
-def write_rubric(files: StudyFiles, content: bytes) -> None:
-    """Keep the rubric's file as it is: its hash is its version."""
-    write_bytes(_beside(files, "rubric.toml"), content)
-
-
-def read_rubric(files: StudyFiles) -> Rubric:
-    """The rubric that a study is rated by.
-
-    Raises:
-        DataError: if it is missing or no rubric.
-    """
-    path = _beside(files, "rubric.toml")
-    if not path.is_file():
-        raise DataError("no rubric of this study", where=str(path), code="missing-file")
-    return parse_rubric(path.read_bytes(), where=str(path))
-
-
-def write_samples(files: StudyFiles, samples: Iterable[StudySample]) -> None:
-    """Keep the samples, in the order of their ids."""
-    rows = sorted(samples, key=lambda sample: sample.id)
-    write_jsonl(_beside(files, "samples.jsonl"), map(to_json, rows))
+def write_study(  # noqa: PLR0917 - one argument a file
+    files: StudyFiles,
+    rubric: bytes,
+    samples: Iterable[StudySample],
+    responses: Iterable[BlindedResponse],
+    ratings: pl.DataFrame,
+    key: pl.DataFrame,
+) -> None:
+    """Write a closed study: the rubric's file as it is, as its hash is its version, and all rows in one order."""
+    write_bytes(_beside(files, "rubric.toml"), rubric, mode=files.mode)
+    for path, rows in ((_beside(files, "samples.jsonl"), samples), (files.responses, responses)):
+        write_jsonl(path, [to_json(row) for row in sorted(rows, key=lambda row: row.id)], mode=files.mode)
+    write_table(files.key, KEY, key, mode=files.mode)
+    write_table(files.ratings, RATINGS, ratings, mode=files.mode)
 
 
 def read_samples(files: StudyFiles) -> list[StudySample]:
@@ -295,12 +342,6 @@ def read_samples(files: StudyFiles) -> list[StudySample]:
         DataError: if the file is missing or damaged.
     """
     return list(read_models(_beside(files, "samples.jsonl"), StudySample))
-
-
-def write_responses(files: StudyFiles, responses: Iterable[BlindedResponse]) -> None:
-    """Keep the responses, in the order of their ids."""
-    rows = sorted(responses, key=lambda response: response.id)
-    write_jsonl(files.responses, map(to_json, rows))
 
 
 def read_responses(files: StudyFiles) -> list[BlindedResponse]:

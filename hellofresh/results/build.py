@@ -25,7 +25,7 @@ from hellofresh.results.entries import Entry, entries_of_runs, entries_of_submis
 from hellofresh.results.names import clean_name, short_names
 from hellofresh.results.over_quarters import quarter_scores
 from hellofresh.results.panel import BLOCKED, NOT_ASKED, Panel, PromptOutputs, QuarterScore, System
-from hellofresh.results.rated_entries import entries_of_ratings, scorable
+from hellofresh.results.rated_entries import scorable
 from hellofresh.stats.metrics import NO_ANSWER
 from hellofresh.submissions.released import due_in
 from hellofresh.tasks import Task
@@ -88,7 +88,7 @@ def _read(workspace: Workspace, release: Release, submissions: Path, moment: dat
     if waiting and not over:
         about.append(f"{len(waiting)} submitted: shown after the deadline, {utc_text(release.days.deadline)}")
         waiting = ()
-    scored, unrated = scorable(task, [*entries, *waiting, *entries_of_ratings(workspace, release)])
+    scored, unrated = scorable(workspace, release, [*entries, *waiting])
     return panel_of(task, release.edition, release.samples, labels, scored, bundled=release.bundled,
                     without_texts=release.without_texts, notes=[*notes, *about, *unrated])  # fmt: skip
 

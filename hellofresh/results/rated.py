@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from hellofresh.judging.rubric import Criterion
-from hellofresh.judging.study import JudgeKind, RatedStudy
+from hellofresh.judging.study import JudgeKind, RatedStudy, read_samples
 from hellofresh.results.build import panel_of
 from hellofresh.results.entries import Entry
 from hellofresh.results.panel import Panel
@@ -45,6 +45,23 @@ class RatedStanding:
     mean: float
     interval: Interval
     standing: Standing | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _RatedPost(Sample):
+    modality: str
+    domain: str
+
+
+def samples_of_study(study: RatedStudy) -> list[Sample]:
+    """The samples of a study that was set up from files, and has no release."""
+    return [
+        _RatedPost(
+            id=item.id, task=study.files.task, edition=str(study.files.edition), period="", date=item.moment,
+            group=item.id, license="", modality=item.facts.get("modality", ""), domain=item.facts.get("domain", ""),
+        )
+        for item in read_samples(study.files)
+    ]  # fmt: skip
 
 
 def rated_standings(

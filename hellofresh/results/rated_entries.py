@@ -16,7 +16,7 @@ from hellofresh.judging.comparison import counted_values, of_systems
 from hellofresh.judging.rubric import Criterion
 from hellofresh.judging.study import JudgeKind, RatedStudy, StudyFiles, read_responses, read_study
 from hellofresh.releases.life.load import Release
-from hellofresh.results.entries import Entry, entries_of_runs
+from hellofresh.results.entries import Entry
 from hellofresh.results.panel import SINGLE
 from hellofresh.tasks import Task
 from hellofresh.tasks.outputs import Response
@@ -25,39 +25,61 @@ _Numbers = Mapping[str, Mapping[str, tuple[float, float]]]
 """By system and sample: the mean rating, and its weight."""
 
 
-def entries_of_ratings(workspace: Workspace, release: Release) -> list[Entry]:
-    """The systems whose responses to a release's samples people rated; none where no study of it is closed.
+def scorable(workspace: Workspace, release: Release, entries: Sequence[Entry]) -> tuple[list[Entry], list[str]]:
+    """The entries that can be scored, and sentences about the others.
+
+    Of a task of responses these are the systems that people rated in a closed study. A system of the study whose name
+    and texts are those of a run or submission is that entry, with its ratings; the others stand for themselves.
 
     Raises:
         DataError: if the study's files are damaged.
     """
+    if release.task.output is not Response:
+        return list(entries), []
+    waiting = {entry.origin: entry for entry in entries}
+    found = []
+    for item in _entries_of_study(workspace, release):
+        mine = next(
+            (entry for entry in waiting.values() if item.system in rated_names(entry) and _wrote(entry, item)), None
+        )
+        found.append(item if mine is None else _with_ratings(waiting.pop(mine.origin), item))
+    task = release.task.name
+    return found, [f"{origin} is not scored on {task}: its responses have not been rated" for origin in waiting]
+
+
+def _entries_of_study(workspace: Workspace, release: Release) -> list[Entry]:
+    """The systems of a release's closed study that people rated; none where there is no such study."""
     files = StudyFiles(workspace, release.edition, release.task.name)
     if not (files.key.is_file() and files.ratings.is_file()):
         return []
     study = read_study(workspace, release.edition, release.task.name)
-    rated = rated_entries(study, release.task, JudgeKind.PERSON, study.rubric.criterion(study.rubric.overall))
-    cutoffs: dict[str, str] = {}
-    for run in entries_of_runs(workspace, release)[0]:
-        for name in rated_names(run):
-            cutoffs.setdefault(name, run.knowledge_cutoff)
-    return [replace(entry, knowledge_cutoff=cutoffs.get(entry.system, entry.knowledge_cutoff)) for entry in rated]
+    there = pl.col("sample").is_in([sample.id for sample in release.samples])  # others were taken down, or do not count
+    study = replace(study, key=study.key.filter(there))
+    return rated_entries(study, release.task, JudgeKind.PERSON, study.rubric.criterion(study.rubric.overall))
 
 
-def rated_names(run: Entry) -> tuple[str, str]:
-    """The name under which a run's responses are rated, and the one where several runs would have this name."""
-    name = f"{run.system} {run.regime}"
-    return name, f"{name} ({run.settings})" if run.settings else name
+def rated_names(entry: Entry) -> tuple[str, str]:
+    """The name under which an entry's responses are rated, and the one where several runs would have this name."""
+    if entry.kind == "submission":
+        return entry.origin, entry.origin
+    name = f"{entry.system} {entry.regime}"
+    return name, f"{name} ({entry.settings})" if entry.settings else name
 
 
-def scorable(task: Task, entries: Sequence[Entry]) -> tuple[list[Entry], list[str]]:
-    """The entries that can be scored, of a task of responses only those that were rated; sentences on the others."""
-    if task.output is not Response:
-        return list(entries), []
-    rated = [entry for entry in entries if entry.numbers]
-    waiting = [
-        f"{entry.origin} is not scored on {task.name}: nobody has rated it" for entry in entries if not entry.numbers
-    ]
-    return rated, waiting
+def _wrote(entry: Entry, rated: Entry) -> bool:
+    """Whether all texts that were rated are those of the entry's first prompt."""
+    said = next(iter(entry.outputs.values()))
+    texts = {key: output.text for key, output in said.items() if isinstance(output, Response)}
+    (known,) = rated.outputs.values()
+    return all(isinstance(output, Response) and texts.get(key) == output.text for key, output in known.items())
+
+
+def _with_ratings(entry: Entry, rated: Entry) -> Entry:
+    """The entry with its responses that were rated and their ratings."""
+    (prompt, said), (numbers,) = next(iter(entry.outputs.items())), rated.numbers.values()
+    (known,) = rated.outputs.values()
+    outputs = {prompt: {key: said[key] for key in known}}
+    return replace(entry, outputs=outputs, numbers={prompt: numbers}, repeated=())
 
 
 def rated_entries(study: RatedStudy, task: Task, kind: JudgeKind, criterion: Criterion) -> list[Entry]:
@@ -74,7 +96,7 @@ def rated_entries(study: RatedStudy, task: Task, kind: JudgeKind, criterion: Cri
     return [
         Entry(
             system=system,
-            team=study.files.edition.title,
+            team="rated study" if study.files.edition.is_living else study.files.edition.title,
             lane="rated",
             kind="submission",
             regime="not stated",

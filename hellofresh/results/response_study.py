@@ -25,10 +25,7 @@ from hellofresh.judging.study import (
     StudySample,
     read_study,
     with_weights,
-    write_responses,
-    write_rubric,
-    write_samples,
-    write_table,
+    write_study,
 )
 from hellofresh.releases.life.load import Release
 from hellofresh.results.entries import Entry
@@ -83,14 +80,11 @@ def study_of_responses(
     if len({(item.sample, item.system) for item in known}) < len(known):
         raise DataError("two responses of one system to one sample", where=str(release.edition), code="duplicate-id")
     blinded = {_name(item): item for item in known}
-    write_rubric(files, content)
-    write_samples(files, [StudySample(name, texts[name]) for name in sorted({item.sample for item in known})])
-    write_responses(files, [BlindedResponse(name, *_content(item)) for name, item in blinded.items()])
     key = KEY.frame(KeyRow(name, item.sample, item.system, "") for name, item in blinded.items())
     kept = RATINGS.frame([]) if before is None else before.ratings.filter(pl.col("response").is_in(list(blinded)))
-    ratings = with_weights(kept)
-    write_table(files.key, KEY, key)
-    write_table(files.ratings, RATINGS, ratings)
+    samples = [StudySample(name, texts[name]) for name in {item.sample for item in known}]
+    texts_of = [BlindedResponse(name, *_content(item)) for name, item in blinded.items()]
+    write_study(files, content, samples, texts_of, with_weights(kept), key)
     return read_study(workspace, release.edition, release.task.name)
 
 

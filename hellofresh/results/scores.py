@@ -42,7 +42,7 @@ from hellofresh.results.judgements import (
 )
 from hellofresh.results.panel import ALL_PERIODS, BLOCKED, Panel, PromptOutputs
 from hellofresh.results.published import check_published
-from hellofresh.results.rated_entries import entries_of_ratings, scorable
+from hellofresh.results.rated_entries import scorable
 from hellofresh.results.score import SCORES, Score
 from hellofresh.stats import RepetitionInterval, metric_interval, repetition_interval
 from hellofresh.stats.metrics import NO_ANSWER, Metric, Statistics
@@ -211,7 +211,12 @@ def score_submission(
                 code="not-revealed",
             )
         labels = load_labels(workspace, edition, release.task)
-        scores += _scores_of(release, labels, [of_submission(submission, ids)])
+        entry = of_submission(submission, ids)
+        rated, unrated = scorable(workspace, release, [entry])
+        if unrated:
+            fix = f"Have them rated first: hellofresh rate assign --prepare DIR --edition {edition} --task {name}"
+            raise SubmissionError(unrated[0], fix=fix, code="not-rated")
+        scores += _scores_of(release, labels, [item for item in rated if item.origin == entry.origin])
     return scores
 
 
@@ -229,7 +234,7 @@ def beside_others(workspace: Workspace, edition: Edition, task: Task, origin: st
     if not labels_are_public(workspace, edition, task.name):
         return []
     release = load_release(workspace, edition, task)
-    runs, _ = scorable(task, entries_of_runs(workspace, release)[0])
+    runs, _ = scorable(workspace, release, entries_of_runs(workspace, release)[0])
     entries = [item for item in runs if item.origin == origin or _is_baseline(item)]
     if all(entry.origin != origin for entry in entries):
         return []
@@ -297,8 +302,8 @@ def _read_main(workspace: Workspace, edition: Edition, submissions: Path, moment
                 f"scored after the deadline, {utc_text(release.days.deadline)}"
             )
         all_waiting[release.task.name] = waiting
-        there = [*runs, *(() if waiting else handed_in[release.task.name]), *entries_of_ratings(workspace, release)]
-        entries[release.task.name], unrated = scorable(release.task, there)
+        there = [*runs, *(() if waiting else handed_in[release.task.name])]
+        entries[release.task.name], unrated = scorable(workspace, release, there)
         notes += unrated
         notes += about_runs
     files = [workspace.private(edition, task.name) / "labels.jsonl" for task in tasks]

@@ -40,28 +40,42 @@ class PoweredMean:
     predicted: int
 
 
-def pairwise_accuracy(
-    judge: NDArray[np.float64], people: NDArray[np.float64], groups: NDArray[np.int64]
-) -> ClusteredMean | None:
-    """Share of pairs of one group that both order alike; a tie of the judge counts half, one of people not at all.
+@dataclass(frozen=True, slots=True)
+class OrderedPairs:
+    """Pairs of responses to one post that people do not rate alike.
 
-    Args:
-        judge, people: shape (n,), their scores of each response.
-        groups: shape (n,), equal for responses to one post.
-
-    Returns:
-        None where people order no pair.
+    Attributes:
+        better, worse: shape (pairs,), places of the two.
+        groups: shape (pairs,), equal for pairs of one post.
     """
-    right, owners = [], []
-    for group in np.unique(groups).tolist():
-        rows = np.flatnonzero(groups == group)
-        one, two = (rows[index] for index in np.triu_indices(rows.size, 1))
-        wanted, said = np.sign(people[one] - people[two]), np.sign(judge[one] - judge[two])
-        counted = wanted != 0
-        right.append(np.where(said == 0, 0.5, said == wanted)[counted])
-        owners.append(np.full(int(counted.sum()), group))
-    values = np.concatenate(right) if right else np.zeros(0)
-    return clustered_mean(values, np.concatenate(owners)) if values.size else None
+
+    better: NDArray[np.int64]
+    worse: NDArray[np.int64]
+    groups: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, people: NDArray[np.float64], groups: NDArray[np.int64]) -> OrderedPairs:
+        """The pairs by people's scores of each response, shape (n,), and equal numbers for responses to one post."""
+        found: list[NDArray[np.int64]] = [np.zeros((3, 0), dtype=np.int64)]
+        for group in np.unique(groups).tolist():
+            rows = np.flatnonzero(groups == group)
+            one, two = (rows[index] for index in np.triu_indices(rows.size, 1))
+            wanted = np.sign(people[one] - people[two])
+            pairs = np.where(wanted > 0, one, two), np.where(wanted > 0, two, one), np.full(one.size, group)
+            found.append(np.stack(pairs)[:, wanted != 0])
+        return cls(*np.concatenate(found, axis=1))
+
+    def right(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
+        """By pair: 1 where the scores, shape (n,), order it as people do, 1/2 where they are equal, else 0."""
+        found: NDArray[np.float64] = (np.sign(scores[self.better] - scores[self.worse]) + 1) / 2
+        return found
+
+    def mean(
+        self, values: NDArray[np.float64], among: NDArray[np.bool_] | None = None, *, least: float = 0.0
+    ) -> ClusteredMean | None:
+        """The mean of a value by pair, from `least` to 1, with posts as clusters; None without a pair among those."""
+        chosen = np.ones(values.size, dtype=np.bool_) if among is None else among
+        return clustered_mean(values[chosen], self.groups[chosen], limits=(least, 1.0)) if chosen.any() else None
 
 
 def rank_correlation(

@@ -29,6 +29,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hellofresh.core.calendar import Calendar
+from hellofresh.core.clock import now
 from hellofresh.core.editions import Edition, is_edition
 from hellofresh.core.quarters import utc_text
 from hellofresh.submissions.check import Due, Submission, inspect_submission, is_misnamed
@@ -186,6 +187,7 @@ class EntryOutcome(StrEnum):
     COUNTS = "counts"
     NO_RECEIPT = "no receipt"
     ALTERED = "altered after its receipt"
+    IMPOSSIBLE = "its receipt is of a time at which nothing was accepted"
     LATE = "late"
     OVER_LIMIT = "beyond the team's limit"
 
@@ -266,11 +268,11 @@ def standings(
     Args:
         root: the folder of all submissions.
         due: what is due in the quarter.
-        moment: the time that counts as now; only knowledge cutoffs are held against it.
+        moment: the time that counts as now; knowledge cutoffs and receipts are held against it.
         truth: label by sample id, by task, where it is known and may be used to find copies.
     """
     read = [_read(folder, due, moment) for folder in _folders(root, due)]
-    outcomes = _outcomes(read, due)
+    outcomes = _outcomes(read, due, moment or now())
     flags = _flags(read, due, truth or {})
     entries = tuple(
         SubmissionStanding(item.folder, item.submission, item.receipt, item.faults, item.warnings,
@@ -297,7 +299,9 @@ def _read(folder: Path, due: Due, moment: datetime | None) -> SubmissionStanding
     return SubmissionStanding(folder, None if faults else checked.submission, receipt, faults, checked.warnings)
 
 
-def _outcomes(read: Sequence[SubmissionStanding], due: Due) -> Mapping[Path, Mapping[str, EntryOutcome]]:
+def _outcomes(
+    read: Sequence[SubmissionStanding], due: Due, moment: datetime
+) -> Mapping[Path, Mapping[str, EntryOutcome]]:
     """Whether each entry counts, by task."""
     found: dict[Path, dict[str, EntryOutcome]] = {item.folder: {} for item in read}
     teams = _teams(read)
@@ -306,7 +310,7 @@ def _outcomes(read: Sequence[SubmissionStanding], due: Due) -> Mapping[Path, Map
         for item in read:
             if item.submission is None or task not in due.tasks_of(item.submission.labels):
                 continue
-            outcome = _by_receipt(item.submission, item.receipt, due.calendars.get(task))
+            outcome = _by_receipt(item.submission, item.receipt, due.calendars.get(task), moment)
             found[item.folder][task] = outcome
             if outcome is EntryOutcome.COUNTS:
                 in_time[teams[item.folder]].append(item)
@@ -316,13 +320,17 @@ def _outcomes(read: Sequence[SubmissionStanding], due: Due) -> Mapping[Path, Map
     return found
 
 
-def _by_receipt(submission: Submission, receipt: Receipt | None, calendar: Calendar | None) -> EntryOutcome:
+def _by_receipt(
+    submission: Submission, receipt: Receipt | None, calendar: Calendar | None, moment: datetime
+) -> EntryOutcome:
     if receipt is None:
         return EntryOutcome.NO_RECEIPT
     if receipt.sha256 != submission.sha256 or receipt.edition != submission.edition:
         return EntryOutcome.ALTERED
-    late = calendar is not None and receipt.received >= calendar.deadline
-    return EntryOutcome.LATE if late else EntryOutcome.COUNTS
+    if calendar is not None and receipt.received >= calendar.deadline:
+        return EntryOutcome.LATE
+    early = calendar is not None and receipt.received < calendar.opens
+    return EntryOutcome.IMPOSSIBLE if early or receipt.received > moment else EntryOutcome.COUNTS
 
 
 def _latest_first(item: SubmissionStanding) -> tuple[float, str]:

@@ -14,6 +14,7 @@ from hellofresh.core.editions import parse_edition
 from hellofresh.core.workspace import Workspace
 from hellofresh.evidence.retrieval import retrievers as evidence
 from hellofresh.evidence.retrieval.encoders import Encoder
+from hellofresh.judging.reward_judges import PROBES
 from hellofresh.judging.study import RATINGS, JudgeKind, Rating, RatingPhase, read_study, write_table
 from hellofresh.results.board.read import BoardFiles
 from hellofresh.rewards import models
@@ -142,7 +143,10 @@ def test_systems_that_respond_to_claims_are_judged_and_the_ratings_kept(
     shown, _ = run(capsys, *rated)
     assert "paired by claim" in shown
     found = json.loads(run(capsys, *rated, "--json")[0])
-    systems = next(item for item in found if "systems" in item)["systems"]
+    (result,) = [item for item in found if "systems" in item]
+    systems = result["systems"]
+    # These models learnt letters: they do not know a response from thanks, and are marked.
+    assert {item["probe"] for item in result["held"]} == set(PROBES) and result["fooled_by"]
     assert len(systems) == 3
     rude = next(name for name in systems if "retrieval=no" in name or "retrieval=false" in name.lower())
     others = [values for name, values in systems.items() if name != rude]
@@ -157,13 +161,15 @@ def test_systems_that_respond_to_claims_are_judged_and_the_ratings_kept(
     assert set(ratings["criterion"]) == {"politeness", "refutation", "claim-relevance", "evidence-relevance"}
     assert ratings.height == 4 * 3 * 16
     assert set(ratings["kind"]) == {str(JudgeKind.CLASSIFIER)}
+    assert all(comment.startswith("not validated: fooled by ") for comment in ratings["comment"])
     assert ratings["value"].is_between(1, 5).all()
     rate_by_a_person(Workspace(workspace), edition)
     run(capsys, *rated)
     run(capsys, "score", "--edition", edition)
     run(capsys, "board", "build")
     board = BoardFiles.at(workspace / "board")
-    assert set(board.read("ratings").filter(pl.col("judges") == "classifier")["system"]) == set(systems)
+    shown = board.read("ratings").filter(pl.col("judges") == "classifier")
+    assert set(shown["system"]) == set(systems) and not shown["validated"].any()
 
 
 def rate_by_a_person(workspace: Workspace, edition: str) -> None:
@@ -173,4 +179,4 @@ def rate_by_a_person(workspace: Workspace, edition: str) -> None:
         Rating(sample, response, "", "1", JudgeKind.PERSON, "refutation", 4.0, 1.0, RatingPhase.MAIN, "", "")
         for response, sample in study.key.select("response", "sample").iter_rows()
     ]
-    write_table(study.files.ratings, RATINGS, RATINGS.frame(ratings))
+    write_table(study.files.ratings, RATINGS, RATINGS.frame(ratings), mode=0o644)

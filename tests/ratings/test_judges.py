@@ -12,10 +12,12 @@ import polars as pl
 import pytest
 
 from hellofresh.core.errors import DataError, RunError, UsageError
+from hellofresh.core.files import sha256_text, write_jsonl
 from hellofresh.core.workspace import Workspace
 from hellofresh.judging import model_judge
 from hellofresh.judging.classifiers import SMOKE_TEST, classify_study
-from hellofresh.judging.judges import judge_biases, judge_quality, known_judges, powered_means
+from hellofresh.judging.comparison import counted_values
+from hellofresh.judging.judges import RANKS_FROM, judge_biases, judge_quality, known_judges, powered_means
 from hellofresh.judging.model_judge import (
     JudgeRegime,
     JudgeSettings,
@@ -29,12 +31,14 @@ from hellofresh.judging.model_judge import (
     judgings,
     keep_ratings,
     read_pairs,
+    without_text,
 )
 from hellofresh.judging.muse import import_muse, read_muse
 from hellofresh.judging.rubric import load_rubric
-from hellofresh.judging.study import JudgeKind, RatedStudy, Rating, read_responses, read_study
+from hellofresh.judging.study import JudgeKind, RatedStudy, Rating, read_responses, read_samples, read_study
 from hellofresh.models import Answer, CallError, Finish, Limits, ModelSpec, Price, Request
 from hellofresh.runs.pace import Patience
+from hellofresh.tasks.samples import to_json
 
 RUBRIC = load_rubric("correction-13")
 SPEC = ModelSpec(
@@ -60,8 +64,24 @@ class Scripted:
 
 
 @pytest.fixture
-def study(small_study: Path, tmp_path: Path) -> RatedStudy:
+def bare(small_study: Path, tmp_path: Path) -> RatedStudy:
+    """The study as it was released: without the texts of posts."""
     return import_muse(Workspace(tmp_path / "data"), read_muse(small_study))
+
+
+@pytest.fixture
+def study(bare: RatedStudy) -> RatedStudy:
+    return with_texts(bare, [item.id for item in read_samples(bare.files)])
+
+
+def with_texts(study: RatedStudy, posts: list[str]) -> RatedStudy:
+    """The study with texts of these posts."""
+    rows = [
+        to_json(replace(item, text=f"Post {item.id}." if item.id in posts else ""))
+        for item in read_samples(study.files)
+    ]
+    write_jsonl(study.files.ratings.with_name("corrections.samples.jsonl"), rows)
+    return study
 
 
 @pytest.fixture
@@ -167,10 +187,42 @@ def test_one_criterion_a_question_heeds_the_skip_rules(study: RatedStudy, use) -
     assert all(set(request.choices) for request in model.asked)
 
 
+@pytest.mark.parametrize("how", [foresee_judging, lambda judging: judge_study(judging, nothing)])
+def test_posts_without_texts_are_never_asked_about(bare: RatedStudy, use, how) -> None:
+    model = use(Scripted(full))
+    with pytest.raises(UsageError, match="the texts of the 3 posts are not at hand"):
+        how(Judging(bare, "a-judge"))
+    how(Judging(with_texts(bare, ["mp-1600000000000000003"]), "a-judge"))
+    assert all("Post mp-1600000000000000003." in item.messages[-1].text for item in model.asked)
+    assert len(without_text(bare)) == 2 and len(model.asked) in (0, 4)
+
+
+def test_an_unreadable_answer_is_missing_and_a_skipped_one_counts_as_the_rubric_says(study: RatedStudy, use) -> None:
+    def say(question: str) -> str:
+        skipped, unread = '"identification": "none"', '"identification": "perhaps"'
+        return re.sub('"identification": "[a-z-]+"', skipped if place(question) == 0 else unread, full(question))
+
+    use(Scripted(say))
+    report = judge_study(Judging(study, "a-judge"), nothing)
+    hanging = ("identification", "comprehensiveness", "accuracy", "informativeness")
+    found = {name: report.unreadable[name] for name in hanging}
+    assert found == dict.fromkeys(hanging, 8)  # of the responses that are not of the first system
+    again = read_study(study.files.workspace, study.files.edition, study.files.task)
+    quality = {item.criterion: item for item in judge_quality(again, "a-judge")}
+    assert {name: (quality[name].responses, quality[name].unreadable) for name in hanging} == dict.fromkeys(
+        hanging, (3, 8)
+    )
+    assert (quality["overall"].responses, quality["overall"].unreadable) == (11, 0)
+    (zero,) = set(
+        counted_values(again.ratings.filter(pl.col("kind") == "model"), RUBRIC.criterion("accuracy"))["value"]
+    )
+    assert zero == 0
+
+
 def test_what_cannot_be_read_has_no_value(study: RatedStudy, use) -> None:
     use(Scripted(lambda _: "I would rather not. {not json}"))
     report = judge_study(Judging(study, "a-judge"), nothing)
-    assert report.silent == report.judged == 11
+    assert report.silent == report.judged == report.unreadable["accuracy"] == 11
     own = read_study(study.files.workspace, study.files.edition, study.files.task).ratings.filter(
         pl.col("judge") == "a-judge"
     )
@@ -282,16 +334,33 @@ def test_known_biases_are_caught_on_the_released_study_and_none_is_seen_where_th
     assert judge_biases(proud, "proud", words, own_systems=["gpt-4"]).own.low > 0.7
 
 
+def by_hash(text: str) -> float:
+    """A number from -1 to 1 that follows from a text."""
+    return int(sha256_text(text)[:8], 16) / 2**31 - 1
+
+
 @pytest.mark.integration
-def test_a_judge_may_rank_only_if_it_orders_pairs_as_people_do(released: RatedStudy) -> None:
-    good = rated_study(released, "good", lambda _, __, people: people)
-    bad = rated_study(good, "bad", lambda system, count, _: (count * 7 + len(system)) % 11)
-    quality = {judge: judge_quality(bad, judge)[0] for judge in ("good", "bad")}
-    assert quality["good"].ranks
-    assert quality["good"].accuracy.value > 0.95
-    assert not quality["bad"].ranks
-    assert quality["bad"].accuracy.low < 0.55
-    assert quality["good"].kappa > quality["good"].people_kappa > quality["bad"].kappa
+def test_a_judge_may_rank_only_if_it_orders_pairs_as_people_do_and_length_does_not_explain_it(
+    released: RatedStudy,
+) -> None:
+    judges = {
+        "good": lambda _, count, people: people + 2 * by_hash(f"{people} {count}"),
+        "chance": lambda system, count, _: (count * 7 + len(system)) % 11,
+        "counts words": lambda _, count, __: count / 15,
+        "prefers brevity": lambda _, count, __: 10 - count / 15,
+        "in three steps of length": lambda _, count, __: 2 + 3 * (count > 60) + 3 * (count > 110),
+        "shifted by length": lambda _, count, people: 0.3 * people + 4 * np.log2(count) - 20,
+    }
+    study = released
+    for name, score in judges.items():
+        study = rated_study(study, name, score)
+    quality = {name: judge_quality(study, name)[0] for name in judges}
+    assert [name for name, item in quality.items() if item.ranks] == ["good"]
+    counts = quality["counts words"]
+    assert counts.accuracy.low > RANKS_FROM  # it would pass by that alone
+    assert "no better than the longer" in counts.faults
+    assert quality["in three steps of length"].faults and quality["shifted by length"].accuracy.low > RANKS_FROM
+    assert quality["good"].kappa > quality["chance"].kappa and quality["chance"].accuracy.low < 0.55
 
 
 @pytest.mark.integration

@@ -6,20 +6,23 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+import polars as pl
 import pytest
 
 from hellofresh.core.workspace import Workspace
 from hellofresh.judging.muse import MUSE_EDITION, import_muse, read_muse
 from hellofresh.judging.rubric import load_rubric
-from hellofresh.judging.study import RatedStudy
+from hellofresh.judging.study import KEY, RatedStudy, write_table
 from hellofresh.releases.life.load import Release, load_release
 from hellofresh.results.build import build_panel
+from hellofresh.results.entries import Entry
 from hellofresh.results.rated import rated_standings
-from hellofresh.results.rated_entries import entries_of_ratings, scorable
+from hellofresh.results.rated_entries import rated_names, scorable
 from hellofresh.results.reveal import publish_results
 from hellofresh.results.scores import score_quarter
 from hellofresh.results.standings import standings_of
 from hellofresh.tasks import corrections, get_task
+from hellofresh.tasks.outputs import Response
 from verifier import verify_release
 
 TASK = get_task("corrections")
@@ -31,23 +34,32 @@ def imported(study: Path, folder: Path) -> tuple[Workspace, RatedStudy, Release]
     return workspace, kept, load_release(workspace, MUSE_EDITION, TASK)
 
 
-def test_variants_of_a_run_have_names_of_their_own_and_the_cutoff_of_their_model(
-    small_study: Path, tmp_path: Path, monkeypatch
-) -> None:
-    from hellofresh.results import rated_entries
+def entries_of_study(workspace: Workspace, release: Release) -> list[Entry]:
+    return scorable(workspace, release, [])[0]
 
-    workspace, _, release = imported(small_study, tmp_path)
-    rated = entries_of_ratings(workspace, release)[0]
-    assert rated.knowledge_cutoff == "unknown"
-    runs = [
-        replace(rated, system="a", regime="correction", settings=settings, knowledge_cutoff="2025-01")
-        for settings in ("", "bound=note-high")
-    ]
-    assert [rated_entries.rated_names(run)[1] for run in runs] == ["a correction", "a correction (bound=note-high)"]
-    named = replace(runs[0], system=rated.system.removesuffix(" x"), regime="")
-    monkeypatch.setattr(rated_entries, "rated_names", lambda run: (run.system, run.system))
-    monkeypatch.setattr(rated_entries, "entries_of_runs", lambda *_: ([named], []))
-    assert {entry.knowledge_cutoff for entry in entries_of_ratings(workspace, release)} == {"unknown", "2025-01"}
+
+def test_a_run_or_submission_that_was_rated_is_scored_as_itself_and_another_text_is_not(
+    small_study: Path, tmp_path: Path
+) -> None:
+    workspace, kept, release = imported(small_study, tmp_path)
+    (muse,) = [entry for entry in entries_of_study(workspace, release) if entry.system == "muse"]
+    (said,) = muse.outputs.values()
+    names = {"muse": "a correction", "gpt-4": "team/new"}
+    key = kept.key.with_columns(pl.col("system").replace(names), pl.col("same_as").replace(names))
+    write_table(kept.files.key, KEY, key, mode=0o644)
+    outputs = {"manual": {**said, "mp-1": Response(prompt="manual", text="Not rated.")}}
+    run = replace(muse, system="a", team="HelloFresh", kind="language-model", regime="correction", origin="run-1",
+                  outputs=outputs, numbers={})  # fmt: skip
+    other = replace(muse, origin="team/new", numbers={})
+    found, notes = scorable(workspace, release, [run, other])
+    by_origin = {entry.origin: entry for entry in found}
+    assert (by_origin["run-1"].team, by_origin["run-1"].settings) == ("HelloFresh", "")
+    assert by_origin["run-1"].outputs["manual"].keys() == said.keys()
+    assert by_origin["run-1"].numbers["manual"] == next(iter(muse.numbers.values()))
+    assert notes == ["team/new is not scored on corrections: its responses have not been rated"]
+    assert "muse-study@94662cc/team/new" in by_origin  # what was rated under this name had other texts
+    variant = replace(run, settings="bound=note-high")
+    assert rated_names(variant) == ("a correction", "a correction (bound=note-high)")
 
 
 def test_the_headline_is_the_rubrics_overall_criterion() -> None:
@@ -66,7 +78,7 @@ def test_a_release_has_only_posts_that_count_and_no_texts(small_study: Path, tmp
 
 def test_entries_hold_responses_and_mean_ratings(small_study: Path, tmp_path: Path) -> None:
     workspace, _, release = imported(small_study, tmp_path / "data")
-    entries = {entry.system: entry for entry in entries_of_ratings(workspace, release)}
+    entries = {entry.system: entry for entry in entries_of_study(workspace, release)}
     assert set(entries) == {"muse", "laypeople-high", "gpt-4", "laypeople-average"}
     (outputs,) = entries["muse"].outputs.values()
     assert outputs["mp-1600000000000000003"].text.startswith("muse answers")
@@ -96,17 +108,7 @@ def test_a_criterion_about_links_weighs_a_response_by_its_links(small_study: Pat
 def test_without_a_closed_study_there_are_no_entries(small_study: Path, tmp_path: Path) -> None:
     workspace, kept, release = imported(small_study, tmp_path / "data")
     kept.files.key.unlink()
-    assert entries_of_ratings(workspace, release) == []
-
-
-def test_what_nobody_rated_is_named_and_not_scored_as_the_worst(small_study: Path, tmp_path: Path) -> None:
-    workspace, _, release = imported(small_study, tmp_path / "data")
-    entries = entries_of_ratings(workspace, release)
-    unrated = replace(entries[0], origin="team/new", system="new", numbers={})
-    kept, notes = scorable(TASK, [*entries, unrated])
-    assert kept == entries
-    assert notes == ["team/new is not scored on corrections: nobody has rated it"]
-    assert scorable(get_task("x-notes"), [unrated]) == ([unrated], [])
+    assert entries_of_study(workspace, release) == []
 
 
 @pytest.mark.integration

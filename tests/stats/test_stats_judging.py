@@ -8,8 +8,8 @@ import statsmodels.api as sm
 from scipy import stats
 
 from hellofresh.stats.judging import (
+    OrderedPairs,
     length_bias,
-    pairwise_accuracy,
     position_bias,
     powered_mean,
     rank_correlation,
@@ -29,15 +29,18 @@ def world(seed: int) -> tuple[np.ndarray, np.ndarray]:
 
 def test_a_perfect_judge_orders_all_pairs_and_a_reversed_one_none() -> None:
     people, _ = world(1)
-    assert pairwise_accuracy(people, people, POSTS).value == 1
-    assert pairwise_accuracy(-people, people, POSTS).value == 0
-    assert pairwise_accuracy(np.zeros(POSTS.size), people, POSTS).value == 0.5
-    assert pairwise_accuracy(people, np.zeros(POSTS.size), POSTS) is None
+    pairs = OrderedPairs.of(people, POSTS)
+    assert (people[pairs.better] > people[pairs.worse]).all()
+    for judge, share in ((people, 1), (-people, 0), (np.zeros(POSTS.size), 0.5)):
+        assert pairs.mean(pairs.right(judge)).value == share
+    none = OrderedPairs.of(np.zeros(POSTS.size), POSTS)
+    assert none.mean(none.right(people)) is None
 
 
 def test_pairs_of_different_posts_are_not_compared() -> None:
     judge, people = np.array([1.0, 2.0, 10.0, 11.0]), np.array([9.0, 10.0, 1.0, 2.0])
-    assert pairwise_accuracy(judge, people, np.array([0, 0, 1, 1])).value == 1
+    pairs = OrderedPairs.of(people, np.array([0, 0, 1, 1]))
+    assert pairs.right(judge).tolist() == [1, 1]
 
 
 def test_the_rank_correlation_is_that_of_scipy_and_its_limits_hold_it() -> None:

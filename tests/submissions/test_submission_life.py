@@ -157,9 +157,13 @@ def test_a_receipt_at_the_deadline_is_late_and_a_second_before_is_not(root, due,
     for received, outcome in (
         ("2023-10-15T00:00:00Z", EntryOutcome.LATE),
         ("2023-10-14T23:59:59Z", EntryOutcome.COUNTS),
+        ("2023-07-21T23:59:59Z", EntryOutcome.IMPOSSIBLE),  # nobody could have written it: the quarter had not opened
     ):
         (folder / "receipt.json").write_text(json.dumps(receipt | {"received": received}))
         assert outcomes(root, due) == {"acme/system": outcome}
+    (folder / "receipt.json").write_text(json.dumps(receipt | {"received": "2023-09-09T00:00:00Z"}))
+    (item,) = standings(root, due, open_day).entries  # nor could anybody now write one of a day to come
+    assert item.tasks == {"x-notes": EntryOutcome.IMPOSSIBLE}
 
 
 @pytest.mark.parametrize(

@@ -151,7 +151,9 @@ def test_each_split_is_taken_in_and_out_without_the_other(lane) -> None:
         "system.toml",
     }
     for due in (lane.main, lane.due):
-        assert [dict(item.tasks) for item in standings(lane.root, due).entries] == [{"x-notes": EntryOutcome.COUNTS}]
+        assert [dict(item.tasks) for item in standings(lane.root, due, MAIN_OPEN).entries] == [
+            {"x-notes": EntryOutcome.COUNTS}
+        ]
     refused("closed", withdraw_submission, lane.root, lane.due, "acme", "system", DEADLINE)
     withdraw_submission(lane.root, lane.due, "acme", "system", MOMENT)
     assert {path.name for path in place.iterdir()} == {"predictions.jsonl", "receipt.json", "system.toml"}

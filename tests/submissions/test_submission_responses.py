@@ -10,9 +10,10 @@ from hellofresh.core.editions import Frozen
 from hellofresh.core.files import write_jsonl
 from hellofresh.core.workspace import Workspace
 from hellofresh.judging.references import about_copied_responses
-from hellofresh.judging.study import BlindedResponse, StudyFiles, write_responses
+from hellofresh.judging.study import BlindedResponse, StudyFiles
 from hellofresh.submissions.check import about_responses
 from hellofresh.submissions.format import Prediction
+from hellofresh.tasks.samples import to_json
 
 GOOD = (
     "This is not what the agency has said. The rate was 4 percent in March and not 40, as the report of the office "
@@ -53,7 +54,8 @@ def test_texts_that_stand_twice_are_counted() -> None:
 def test_a_copy_of_a_rated_response_to_the_same_post_is_named(tmp_path: Path) -> None:
     workspace, edition = Workspace(tmp_path), Frozen("muse-study", "1")
     files = StudyFiles(workspace, edition, "corrections")
-    write_responses(files, [BlindedResponse("r-1", "mp-1", GOOD), BlindedResponse("r-2", "mp-2", GOOD[::-1])])
+    rated = [BlindedResponse("r-1", "mp-1", GOOD), BlindedResponse("r-2", "mp-2", GOOD[::-1])]
+    write_jsonl(files.responses, map(to_json, rated))
     samples = {"corrections": ("mp-1", "mp-2"), "x-notes": ("xn-1",)}
 
     def warned(*rows: Prediction) -> list[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from hellofresh.cli.arguments.shared import Subparsers, add_command, add_group
+from hellofresh.cli.arguments.shared import Subparsers, add_command, add_group, add_private
 from hellofresh.core.editions import Edition, parse_edition
 from hellofresh.core.errors import UsageError
 
@@ -50,6 +50,7 @@ def _add_report(verbs: Subparsers) -> None:
         "--own", action="append", default=[], metavar="JUDGE=SYSTEM",
         help="judges: a system whose responses a judge wrote itself, to see whether it prefers them (repeat it)",
     )  # fmt: skip
+    add_private(parser)
 
 
 def _add_assign(verbs: Subparsers) -> None:
@@ -58,11 +59,11 @@ def _add_assign(verbs: Subparsers) -> None:
     _add_new_study(parser)
     parser.add_argument(
         "--prepare", type=Path, metavar="DIR",
-        help="assign nothing; write samples.jsonl and responses.jsonl, of a release, people's texts and runs, to DIR",
+        help="assign nothing; write samples.jsonl and responses.jsonl to DIR: what people, submissions and runs wrote",
     )  # fmt: skip
     parser.add_argument(
         "--run", dest="runs", action="append", default=[], metavar="RUN",
-        help="with --prepare: a run whose responses are rated (repeat it for each)",
+        help="with --prepare: a run whose responses are rated (repeat it for each); submissions that count always are",
     )  # fmt: skip
     parser.add_argument("--samples", type=Path, metavar="FILE", help="what was responded to, as JSONL")
     parser.add_argument("--responses", type=Path, metavar="FILE", help="responses of systems, as JSONL")

@@ -6,6 +6,7 @@ import argparse
 from collections import Counter
 
 from hellofresh.cli._output import CommandOutput
+from hellofresh.core.clock import now
 from hellofresh.core.errors import UsageError
 from hellofresh.core.files import read_models, write_jsonl
 from hellofresh.core.quarters import utc_text
@@ -23,9 +24,10 @@ from hellofresh.judging.rating import rating_site, take_file, write_pages
 from hellofresh.judging.references import reference_responses
 from hellofresh.judging.study import StudyFiles, StudySample
 from hellofresh.releases.life.load import load_release
-from hellofresh.results.entries import Entry, entry_of_run
+from hellofresh.results.entries import Entry, entries_of_submissions, entry_of_run
 from hellofresh.results.rated_entries import rated_names
 from hellofresh.runs.plan import find_run
+from hellofresh.submissions.released import due_in
 from hellofresh.tasks import Task, get_task
 from hellofresh.tasks.images import media_of
 from hellofresh.tasks.outputs import Response
@@ -37,7 +39,7 @@ def _files(options: argparse.Namespace) -> StudyFiles:
 
 
 def _prepare(options: argparse.Namespace, output: CommandOutput) -> int:
-    """Write what is to be rated: samples, what people wrote for them, and what runs answered."""
+    """Write what is to be rated: samples, what people wrote for them, and what runs and submissions answered."""
     workspace, task = Workspace.from_environment(), get_task(options.task)
     if task.output is not Response:
         raise UsageError(
@@ -47,17 +49,25 @@ def _prepare(options: argparse.Namespace, output: CommandOutput) -> int:
     samples = release.with_texts()
     known = {sample.id for sample in samples}
     responses = reference_responses(workspace, options.edition, task)
-    runs = [entry_of_run(find_run(workspace.runs, name)) for name in options.runs]
-    often = Counter(rated_names(run)[0] for run in runs)
-    for run in runs:
-        short, long = rated_names(run)
-        responses += _of_run(run, long if often[short] > 1 else short)
+    due = due_in(workspace, options.edition)
+    handed_in, notes = entries_of_submissions(workspace.submissions(), due, now(), {})
+    entries = [entry_of_run(find_run(workspace.runs, name)) for name in options.runs] + [*handed_in[task.name]]
+    often = Counter(rated_names(entry)[0] for entry in entries)
+    for entry in entries:
+        short, long = rated_names(entry)
+        responses += _of_entry(entry, long if often[short] > 1 else short)
     responses = [item for item in responses if item.sample in known]
     write_jsonl(options.prepare / "samples.jsonl", (to_json(_study_sample(task, item)) for item in samples), mode=0o600)
     write_jsonl(options.prepare / "responses.jsonl", map(to_json, responses), mode=0o600)
     counts = Counter(item.system for item in responses)
     output.result({"samples": len(samples), "responses": dict(sorted(counts.items()))})
     output.table("To be rated", ("system", "responses"), sorted(counts.items()))
+    for note in notes:
+        output.say(f"note: {note}")
+    calendar = due.calendars.get(task.name)
+    if calendar is not None and now() < calendar.deadline:
+        until = utc_text(calendar.deadline)
+        output.say(f"note: predictions are accepted until {until}; those that come in later are not among these.")
     output.say(
         f"{options.prepare}: responses.jsonl says who wrote what; keep it private. Next: hellofresh rate assign "
         f"--edition {options.edition} --task {task.name} --samples {options.prepare / 'samples.jsonl'} "
@@ -66,9 +76,9 @@ def _prepare(options: argparse.Namespace, output: CommandOutput) -> int:
     return 0
 
 
-def _of_run(run: Entry, name: str) -> list[SystemResponse]:
-    """The responses of a run to its first prompt, as those of a system."""
-    outputs = next(iter(run.outputs.values()))
+def _of_entry(entry: Entry, name: str) -> list[SystemResponse]:
+    """The responses of a run or submission to its first prompt, as those of a system."""
+    outputs = next(iter(entry.outputs.values()))
     return [
         SystemResponse(sample, name, output.text, output.sources)
         for sample, output in sorted(outputs.items())

@@ -38,9 +38,17 @@ from hellofresh.judging.model_judge import (
 )
 from hellofresh.judging.people import export_study
 from hellofresh.judging.rubric import Criterion
-from hellofresh.judging.study import RatedStudy, StudyFiles, read_responses, read_samples, read_study
+from hellofresh.judging.study import (
+    RatedStudy,
+    StudyFiles,
+    read_responses,
+    read_samples,
+    read_study,
+    refuse_before_reveal,
+)
 from hellofresh.releases.life.load import load_release
-from hellofresh.results.rated import RatedStanding, rated_standings
+from hellofresh.releases.life.manifest import MANIFEST
+from hellofresh.results.rated import RatedStanding, rated_standings, samples_of_study
 from hellofresh.stats.agreement import Weighting
 from hellofresh.stats.judging import PoweredMean
 from hellofresh.stats.multiway import ClusteredMean
@@ -57,8 +65,11 @@ _WHY = (
 def run_report(options: argparse.Namespace, output: CommandOutput) -> int:
     """Show a study's results, or export its ratings."""
     workspace = Workspace.from_environment()
+    files = StudyFiles(workspace, options.edition, options.task)
+    if options.export is not None or options.kind != "agreement":
+        refuse_before_reveal(files, private=options.private)
     if options.export is not None:
-        count = export_study(StudyFiles(workspace, options.edition, options.task), options.export)
+        count = export_study(files, options.export)
         output.result({"ratings": count, "file": str(options.export)})
         output.say(f"{count:,} ratings: {options.export}")
         return 0
@@ -79,6 +90,10 @@ def _report_all(options: argparse.Namespace, output: CommandOutput, study: Rated
     overall = study.rubric.criterion(study.rubric.overall)
     means = system_means(rated, overall, study.systems if options.shared else study.main_systems)
     systems = [item.system for item in sorted(means, key=lambda item: -item.mean.value)]
+    left_out = _left_out(study, systems)
+    output.result({"left_out": left_out})
+    for system, why in left_out.items():
+        output.say(f"{system} is left out: {why}")
     _show_means(output, rated, overall, systems)
     _show_tests(output, compare_systems(rated, overall, systems, form=Form(options.p_values)), Form(options.p_values))
     for part in _PARTS:
@@ -88,10 +103,24 @@ def _report_all(options: argparse.Namespace, output: CommandOutput, study: Rated
     _show_agreement(output, study, Weighting.QUADRATIC)
 
 
+def _left_out(study: RatedStudy, shown: Sequence[str]) -> dict[str, str]:
+    """Why each other system of a study is not in the report."""
+    posts = study.key["sample"].n_unique()
+    own = dict(study.key.filter(pl.col("same_as") == "").group_by("system").len().iter_rows())
+    found = {}
+    for system in sorted(set(study.key["system"]) - set(shown)):
+        count = own.get(system, 0)
+        few = f"it has responses of its own to {count} of {posts} posts, fewer than half; --kind standings shows it"
+        found[system] = few if system not in study.main_systems else "people have not rated it"
+    return found
+
+
 def show_standings(output: CommandOutput, workspace: Workspace, study: RatedStudy) -> None:
     """Every system's place: overall, by part of the samples, and by criterion."""
     task = get_task(study.files.task)
-    found = rated_standings(study, task, load_release(workspace, study.files.edition, task).samples)
+    there = (workspace.release(study.files.edition, task.name) / MANIFEST).is_file()
+    samples = load_release(workspace, study.files.edition, task).samples if there else samples_of_study(study)
+    found = rated_standings(study, task, samples)
     output.result([to_json(item) for item in found])
     for (criterion, part, value), rows in groupby(found, key=lambda item: (item.criterion, item.part, item.value)):
         title = study.rubric.criterion(criterion).title + (f", {part}: {value}" if part else "")
@@ -114,7 +143,8 @@ def _show_means(output: CommandOutput, rated: pl.DataFrame, criterion: Criterion
         (item.system, f"{item.mean.value:.2f}", _limits(item.mean), f"{item.mean.spread:.2f}", item.posts)
         for item in sorted(means, key=lambda item: -item.mean.value)
     ]
-    output.table(f"{criterion.title}: mean and standard deviation", ("system", "mean", "95%", "SD", "posts"), rows)
+    heads = ("system", "mean", _over([item.mean for item in means]), "SD", "posts")
+    output.table(f"{criterion.title}: mean and standard deviation", heads, rows)
 
 
 def _show_tests(output: CommandOutput, tests: Sequence[PairTest], form: Form) -> None:
@@ -139,7 +169,8 @@ def _show_tests(output: CommandOutput, tests: Sequence[PairTest], form: Form) ->
         for item in tests
     ]
     heads = ("", "difference by the same rater", "p", "Wilcoxon", "Mann-Whitney", "unadjusted")
-    output.table("Every two systems (p adjusted by Holm; the first by posts and raters as clusters)", heads, both)
+    over = _over([item.difference for item in tests if item.difference is not None])
+    output.table(f"Every two systems (p adjusted by Holm; the first: {over})", heads, both)
 
 
 def _show_parts(
@@ -209,7 +240,13 @@ def _agreement_row(item: CriterionAgreement) -> tuple[object, ...]:
 
 
 def _limits(mean: ClusteredMean) -> str:
-    return f"[{mean.low:.2f}, {mean.high:.2f}]"
+    return "too few" if mean.few else f"[{mean.low:.2f}, {mean.high:.2f}]"
+
+
+def _over(means: Sequence[ClusteredMean]) -> str:
+    """What their intervals speak of: one by two raters says nothing of others."""
+    alone = any(mean.over == "posts" for mean in means)
+    return "95% over other posts, by these raters" if alone else "95% over other posts and raters"
 
 
 def _report_judges(options: argparse.Namespace, output: CommandOutput, study: RatedStudy) -> None:
@@ -221,7 +258,14 @@ def _report_judges(options: argparse.Namespace, output: CommandOutput, study: Ra
         quality = judge_quality(study, judge)
         bias = judge_biases(study, judge, words, pairs=pairs, own_systems=own.get(judge, ()))
         powered = powered_means(study, judge)
-        output.result({"judge": judge, "kind": kind, "quality": to_json(quality), "bias": to_json(bias)})
+        output.result(
+            {
+                "judge": judge,
+                "kind": kind,
+                "quality": [to_json(item) | {"faults": item.faults} for item in quality],
+                "bias": to_json(bias),
+            }
+        )
         name = f"{judge} ({kind})"
         _show_quality(output, name, quality)
         _show_bias(output, name, bias, pairs)
@@ -241,20 +285,26 @@ def _own(options: Sequence[str]) -> Mapping[str, Sequence[str]]:
 
 
 def _show_quality(output: CommandOutput, name: str, quality: Sequence[JudgeQuality]) -> None:
-    heads = ("criterion", "rated", "kappa", "people", "Spearman", "pairs as people", "may rank")
+    heads = ("criterion", "rated", "unreadable", "kappa", "people", "Spearman", "pairs as people", "more than rules",
+             "may rank")  # fmt: skip
     rows = [
         (
             item.criterion,
             item.responses,
+            item.unreadable,
             f"{item.kappa:.2f} [{item.kappa_interval.low:.2f}, {item.kappa_interval.high:.2f}]",
             "-" if item.people_kappa is None else f"{item.people_kappa:.2f}",
             f"{item.correlation:.2f} [{item.correlation_low:.2f}, {item.correlation_high:.2f}]",
             _signed(item.accuracy),
+            _signed(min(item.gains.values(), key=lambda gain: gain.low, default=None)),
             "yes" if item.ranks else "not validated",
         )
         for item in quality
     ]
     output.table(f"{name}: with people (it may rank where the lower limit exceeds {RANKS_FROM:g})", heads, rows)
+    for item in quality:
+        if item.faults:
+            output.say(f"{item.criterion} is not validated: {'; '.join(item.faults)}")
 
 
 def _show_bias(output: CommandOutput, name: str, bias: JudgeBias, pairs: Sequence[PairChoice]) -> None:
@@ -276,4 +326,6 @@ def _show_powered(output: CommandOutput, name: str, powered: Mapping[str, Powere
 
 
 def _signed(mean: ClusteredMean | None) -> str:
-    return "-" if mean is None else f"{mean.value:+.2f} [{mean.low:+.2f}, {mean.high:+.2f}]"
+    if mean is None or mean.few:
+        return "-" if mean is None else f"{mean.value:+.2f} (too few)"
+    return f"{mean.value:+.2f} [{mean.low:+.2f}, {mean.high:+.2f}]"

@@ -42,6 +42,8 @@ from hellofresh.submissions.changes import check_changes, merged_at
 from hellofresh.submissions.format import FILES, has_split, predictions_file, read_predictions
 from hellofresh.submissions.inbox import VARIABLE, ArrivalReport, Inbox, collect_inbox
 from hellofresh.submissions.released import due_in, edition_with, fetch_due
+from hellofresh.tasks import get_task
+from hellofresh.tasks.outputs import Response
 from hellofresh.tasks.samples import MAIN, PROSPECTIVE, Split, to_json
 
 _MOST_LINES = 1_000_000
@@ -227,9 +229,11 @@ def _show_due(output: CommandOutput, due: Due, predictions: Sequence[Prediction]
 
 
 def _until(due: Due, task: str) -> str:
+    rated = get_task(task).output is Response
     if task not in due.calendars:
-        return "its labels are public, so it is scored at once"
-    return f"taken until {utc_text(due.calendars[task].deadline)}"
+        return "scored once people have rated it" if rated else "its labels are public, so it is scored at once"
+    accepted = f"taken until {utc_text(due.calendars[task].deadline)}"
+    return f"{accepted}, scored once people have rated it" if rated else accepted
 
 
 def _named(due: Due) -> str:

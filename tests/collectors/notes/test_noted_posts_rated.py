@@ -100,7 +100,7 @@ def test_people_and_runs_are_rated_side_by_side_and_scored_at_the_reveal(scored:
     scores = list(read_jsonl(released.release(QUARTER, "x-posts") / "scores.jsonl"))
     overall = {row["system"]: row["value"] for row in scores if (row["metric"], row["period"]) == ("overall", "all")}
     assert main(["release", "verify", str(released.release(QUARTER, "x-posts").parent)]) == 0
-    assert overall == {"human-high": 9.0, "scripted correction": 5.0, "human-low": 2.0}
+    assert overall == {"human-high": 9.0, "scripted": 5.0, "human-low": 2.0}
 
 
 @pytest.mark.parametrize("everywhere", [False, True])

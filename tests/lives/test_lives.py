@@ -1,0 +1,350 @@
+"""The whole life of each task, from its sources to a takedown after the reveal, one row a task.
+
+Each step is done twice by the command line: the second time may change nothing. After each, releases verify. What was
+taken down is nowhere, and pages say what is true. A step that fails today stands in `FAILING` with the reason; the
+steps after it are lived all the same.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from hashlib import sha256
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from hellofresh.cli import main
+from hellofresh.core.clock import now
+from hellofresh.core.editions import parse_edition
+from hellofresh.core.files import read_jsonl
+from hellofresh.core.quarters import Quarter
+from hellofresh.core.workspace import Workspace
+from hellofresh.judging.people import open_study, page_folder
+from hellofresh.judging.study import StudyFiles
+from hellofresh.releases.life.load import load_release
+from hellofresh.releases.life.state import reveal
+from hellofresh.tasks import get_task
+from hellofresh.tasks.outputs import Ranking, Response
+from tests import golden
+from tests.cli.test_cli_takedown import everything
+from tests.ratings.rating import full_answers, submission
+
+pytestmark = pytest.mark.slow
+OPEN, LATER, CLOSED, REVEALED = golden.OPEN, golden.LATER, "2026-10-16T06:00:00Z", golden.REVEALED
+UNSTEADY = {"journal.sqlite", "web.sqlite", "events.jsonl"}
+"""Files of which times are part."""
+
+
+@dataclass(frozen=True)
+class Life:
+    """A row: what is lived through.
+
+    Attributes:
+        task, edition: whose life.
+        make: commands that make the edition from `source`.
+        evaluate: options of each evaluation.
+        rated: whether people rate.
+        repeat: how often a submission answers.
+    """
+
+    task: str
+    edition: str
+    make: tuple[str, ...]
+    evaluate: tuple[str, ...]
+    rated: bool = False
+    repeat: int = 1
+
+    @property
+    def is_living(self) -> bool:
+        return "@" not in self.edition
+
+
+def living(task: str, source: str, *evaluate: str, rated: bool = False, repeat: int = 1) -> Life:
+    collect = f"collect {task} --quarter 2026Q2 {source}"
+    return Life(task, "2026Q2", (collect, "release build --quarter 2026Q2"), evaluate, rated, repeat)
+
+
+CHOICES = ("--model coin", "--model scripted:source/script.toml --limit 6 --prompts manual")
+CORPUS = "corpus import jsonl source/corpus --name small"
+LIVES = {
+    "x-posts": living("x-posts", f"--dump {golden.NOTED}", "--model scripted:source/script.toml --regime correction "
+                      "--prompts manual --set retrieval=false --set vision=false", rated=True),
+    "x-notes": living("x-notes", f"--dump {golden.DUMP}", *CHOICES),
+    "x-notes-media": living("x-notes-media", f"--dump {golden.DUMP}", *CHOICES),
+    "wikipedia-edits": living("wikipedia-edits", f"--dump {golden.HISTORY}", *CHOICES),
+    "claims": living("claims", f"--feed {golden.FEED}", *CHOICES),
+    "repetitions": living("x-notes", f"--dump {golden.DUMP}", "--model scripted:source/script.toml --limit 6 --prompts "
+                          "manual --repeat 3 --temperature 0.7", repeat=3),
+    "three classes": Life("fever", "fever@12", ("dataset import fever source/sets/fever/part.jsonl --part",), CHOICES),
+    "retrieval": Life(
+        "scifact-retrieval", golden.RETRIEVAL,
+        (CORPUS, "corpus freeze small --task scifact-retrieval --split dev --published 2020-01-01"),
+        ("--model bm25 --regime retrieve", "--model tf-idf --regime retrieve"),
+    ),
+    "claim-responses": Life(
+        "claim-responses", golden.REPLIES,
+        (CORPUS, "corpus freeze small --task claim-responses --split dev --published 2020-01-01"),
+        ("--model scripted:source/script.toml --regime evidence-response --prompts manual --set retriever=bm25",),
+        rated=True,
+    ),
+    "corrections": Life("corrections", golden.MUSE, ("dataset import muse source/study",), ()),
+}  # fmt: skip
+FAILING: Mapping[tuple[str, str], str] = {}
+"""By life and step, why it fails today."""
+
+
+@dataclass
+class World:
+    """A workspace in which a life is lived.
+
+    Attributes:
+        life: which.
+        folder: the maintainer's.
+        gone: texts that may be nowhere any more.
+        faults: what went wrong, by step.
+    """
+
+    life: Life
+    folder: Path
+    gone: list[str] = field(default_factory=list)
+    faults: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def workspace(self) -> Workspace:
+        return Workspace(self.folder / "data")
+
+    @property
+    def named(self) -> str:
+        return f"--edition {self.life.edition} --task {self.life.task}"
+
+    def run(self, command: str, code: int = 0) -> None:
+        """Run a command, and once more: the second time must change nothing."""
+        for turn in ("once", "again"):
+            before = self.files()
+            assert main(command.split()) == code, f"{turn}: hellofresh {command}"
+            if turn == "again":
+                changed = {name for name, content in self.files().items() if before.get(name) != content}
+                assert not changed, f"changed by running it again: {sorted(changed)[:5]} (hellofresh {command})"
+
+    def files(self) -> dict[str, bytes]:
+        paths = (path for path in self.folder.rglob("*") if path.is_file() and path.suffix != ".lock")
+        kept = (path for path in paths if path.name not in UNSTEADY and "locks" not in path.parts)
+        return {path.relative_to(self.folder).as_posix(): path.read_bytes() for path in kept}
+
+    def sample(self, place: int) -> str:
+        """An id of the samples that are there now."""
+        release = load_release(self.workspace, parse_edition(self.life.edition), get_task(self.life.task))
+        return release.samples[place].id
+
+    def verify(self) -> None:
+        self.run("release verify data/releases --submissions submissions")
+        if (self.folder / "data/published").is_dir():
+            self.run("release verify data/published")
+
+
+def token(text: str) -> str:
+    return sha256(text.encode()).hexdigest()[:16]
+
+
+def make(world: World) -> None:
+    for command in world.life.make:
+        world.run(command)
+    world.verify()
+
+
+def evaluate(world: World) -> None:
+    for options in world.life.evaluate:
+        world.run(f"evaluate {world.named} {options}")
+
+
+def submit(world: World) -> None:
+    """A submission with an answer to every sample."""
+    life, task = world.life, get_task(world.life.task)
+    folder = world.folder / "handed/team/system"
+    folder.mkdir(parents=True)
+    rows: list[dict[str, object]] = []
+    for row in read_jsonl(world.workspace.release(parse_edition(life.edition), life.task) / "samples.jsonl"):
+        for repetition in range(1, life.repeat + 1):
+            key = str(row["id"])
+            said: dict[str, object] = {"label": int(token(f"{key} {repetition}"), 16) % max(len(task.classes), 1)}
+            if task.output is Response:
+                said = {"text": f"The records of the office, number {token(key)}, say something else about this."}
+            elif task.output is Ranking:
+                said = {"documents": ["1", "2", "3"]}
+            rows.append({"id": key, **said} | ({"repetition": repetition} if repetition > 1 else {}))
+    (folder / "predictions.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    (folder / "system.toml").write_text(
+        'name = "Hashes"\nteam = "Team"\ncontact = "c"\nregime = "other"\nmodels = ["m"]\n'
+        'knowledge_cutoff = "unknown"\n'
+    )
+    for verb in ("check", "add"):
+        world.run(f"submission {verb} handed/team/system --edition {life.edition}")
+
+
+def rate(world: World) -> None:
+    """Two people rate everything; the responses of the submission get 8, of runs 6, of people 4."""
+    life = world.life
+    edition = parse_edition(life.edition)
+    runs = " ".join(f"--run {path.name}" for path in sorted(world.workspace.runs.iterdir()))
+    world.run(f"rate assign {world.named} --prepare study {runs}")
+    systems = {str(row["text"]): str(row["system"]) for row in read_jsonl(world.folder / "study/responses.jsonl")}
+    assert "team/system" in systems.values()
+    files = "--samples study/samples.jsonl --responses study/responses.jsonl"
+    assert main(f"rate assign {world.named} {files} --rater A --rater B".split()) == 0
+    shutil.rmtree(world.folder / "study")
+    study = open_study(page_folder(StudyFiles(world.workspace, edition, life.task)))
+    for plan in study.assignments.raters:
+        for _, response in plan.responses:
+            said = study.responses[response]
+            overall = {"team": 8, "human": 4}.get(re.split("[/-]", systems[said.text])[0], 6)
+            answers = full_answers(study.rubric, said.sources, overall=overall)
+            study.sheet(plan).append(submission(response, answers))
+    world.run(f"rate close {world.named}")
+
+
+def score_in_private(world: World) -> None:
+    """What follows from labels stays private, and pages do not show it."""
+    world.run(f"score --edition {world.life.edition} --private")
+    public(world)
+    if world.life.is_living:
+        public_too = {name for name in world.files() if re.search(r"(scores|labels|judgements|ratings)", name)}
+        tables = {name for name in public_too if not name.startswith("data/private/")}
+        assert {name: pl.read_parquet(world.folder / name).height for name in tables} == dict.fromkeys(tables, 0)
+        shown = [path for path in (world.folder / "site").rglob("*.html") if path.name != "about.html"]
+        assert not any("human-high" in path.read_text() for path in shown)
+
+
+def public(world: World) -> None:
+    """The board, its static copy and the publication, which verifies."""
+    world.run("board build")
+    world.run("board export site")
+    world.run("release publish --to data/published")
+    world.verify()
+
+
+def reveal_labels(world: World) -> None:
+    if world.life.is_living:
+        assert reveal(world.workspace, Quarter.parse(world.life.edition), get_task(world.life.task), now())
+        world.verify()
+
+
+def score(world: World) -> None:
+    world.run(f"score --edition {world.life.edition}")
+    rows = list(
+        read_jsonl(world.workspace.release(parse_edition(world.life.edition), world.life.task) / "scores.jsonl")
+    )
+    assert rows
+    headline = get_task(world.life.task).headline.name
+    whole = {str(row["origin"]): row for row in rows if row["period"] == "all" and row["metric"] == headline}
+    if world.life.task != "corrections":
+        assert "team/system" in whole, sorted(whole)
+        assert whole["team/system"]["system"] == "Hashes" and whole["team/system"]["team"] == "Team"
+    if world.life.rated:
+        assert whole["team/system"]["value"] == 8
+        assert {row["value"] for row in whole.values() if row["team"] == "HelloFresh"} == {6}
+    public(world)
+
+
+def pages(world: World) -> None:
+    """The static copy names who was scored, and as many samples as there are."""
+    shown = "".join(path.read_text() for path in (world.folder / "site").rglob("*.html"))
+    if world.life.task != "corrections":
+        assert "Hashes" in shown
+    assert world.life.edition in shown
+
+
+def take_down(world: World) -> None:
+    """A sample and all that was said of it leave every file; all else goes on."""
+    life = world.life
+    key = world.sample(0)
+    texts = [f"number {token(key)},"]
+    kept = world.workspace.private(parse_edition(life.edition), life.task) / "samples.jsonl"
+    public_rows = world.workspace.release(parse_edition(life.edition), life.task) / "samples.jsonl"
+    for row in read_jsonl(kept if kept.is_file() else public_rows):
+        if row["id"] == key:
+            sample = get_task(life.task).parse_sample(json.dumps(row))
+            texts += re.findall(r"[A-Za-z0-9 ,.]{25,}", " ".join(get_task(life.task).own_texts(sample)))[:2]
+    world.gone += texts
+    assert main(["release", "takedown", key, "--reason", "asked", "--everywhere"]) in (0, 1)  # 1: submissions stay
+    mine = {name: content for name, content in everything(world.folder).items()
+            if not name.startswith(("source/", "handed/", "submissions/"))}  # fmt: skip
+    for text in world.gone:
+        assert [name for name, content in mine.items() if text.encode() in content] == [], text
+    world.run(f"score --edition {life.edition}" + (" --private" if life.is_living else ""))
+    public(world)
+
+
+STEPS: Mapping[str, tuple[str, Callable[[World], None]]] = {
+    "make": (OPEN, make),
+    "evaluate": (LATER, evaluate),
+    "submit": (LATER, submit),
+    "rate": (CLOSED, rate),
+    "score in private": (CLOSED, score_in_private),
+    "take down": (CLOSED, take_down),
+    "reveal": (REVEALED, reveal_labels),
+    "score": (REVEALED, score),
+    "pages": (REVEALED, pages),
+    "take down after the reveal": (REVEALED, take_down),
+}
+
+
+def steps_of(life: Life) -> list[str]:
+    """Only living tasks are scored in private and revealed; nothing is handed in for a study that is released whole."""
+    left_out = set() if life.is_living else {"score in private", "take down", "reveal"}
+    left_out |= set() if life.rated else {"rate"}
+    return [name for name in STEPS if name not in left_out | ({"submit"} if life.task == "corrections" else set())]
+
+
+@pytest.fixture(scope="session")
+def sources(built_once: Callable[[str, Callable[[Path], None]], Path]) -> Path:
+    return built_once("life-sources", lambda folder: golden.write_sources(folder / "source", golden_code())) / "source"
+
+
+def golden_code() -> Path:
+    return Path(__file__).parents[2]
+
+
+@pytest.fixture(scope="session")
+def lived(sources: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[str], World]]:
+    """Lives through a row, once."""
+    worlds: dict[str, World] = {}
+
+    def live(name: str) -> World:
+        if name not in worlds:
+            folder = tmp_path_factory.mktemp("life")
+            (folder / "source").symlink_to(sources)
+            (folder / "submissions").mkdir()
+            world = worlds[name] = World(LIVES[name], folder)
+            with pytest.MonkeyPatch.context() as patch:
+                patch.chdir(folder)
+                patch.setenv("HELLOFRESH_DATA", str(folder / "data"))
+                for step in steps_of(world.life):
+                    moment, do = STEPS[step]
+                    patch.setenv("HELLOFRESH_NOW", moment)
+                    try:
+                        do(world)
+                    except Exception as error:
+                        world.faults[step] = f"{type(error).__name__}: {error}"
+        return worlds[name]
+
+    yield live
+
+
+def rows() -> Iterator[object]:
+    for name, life in LIVES.items():
+        for step in steps_of(life):
+            why = FAILING.get((name, step))
+            marks = [pytest.mark.xfail(strict=True, reason=why)] if why else []
+            yield pytest.param(name, step, id=f"{name}: {step}", marks=marks)
+
+
+@pytest.mark.parametrize(("name", "step"), list(rows()))
+@pytest.mark.timeout(600)
+def test_a_whole_life(lived: Callable[[str], World], name: str, step: str) -> None:
+    fault = lived(name).faults.get(step)
+    assert fault is None, fault

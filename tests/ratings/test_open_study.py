@@ -1,0 +1,92 @@
+"""A study whose labels are secret: nothing public tells how systems fared, and its files stay private."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from rating import full_answers, responses, samples, submission
+
+from hellofresh.cli import main
+from hellofresh.core.errors import ReleaseError
+from hellofresh.core.quarters import Quarter
+from hellofresh.core.workspace import Workspace
+from hellofresh.judging.people import assign, close_study, open_study, page_folder
+from hellofresh.judging.study import StudyFiles, read_responses, read_study, refuse_before_reveal
+
+QUARTER = Quarter(2026, 3)
+STUDY = ["--edition", "2026Q3", "--task", "x-posts"]
+
+
+def closed(workspace: Workspace, edition=QUARTER, task: str = "x-posts") -> StudyFiles:
+    """A study of six samples; the third system responded to one of them."""
+    files = StudyFiles(workspace, edition, task)
+    some = [item for item in responses(6) if item.system != "third" or item.sample == "mp-1"]
+    assign(files, samples(6), some, ["A", "B"], rubric="correction-13")
+    study = open_study(page_folder(files))
+    for plan in study.assignments.raters:
+        for _, response in plan.responses:
+            answers = full_answers(study.rubric, study.responses[response].sources)
+            study.sheet(plan).append(submission(response, answers))
+    close_study(files)
+    return files
+
+
+@pytest.fixture
+def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Workspace:
+    monkeypatch.setenv("HELLOFRESH_DATA", str(tmp_path / "data"))
+    return Workspace(tmp_path / "data")
+
+
+def test_a_study_that_is_closed_before_the_reveal_stays_private_and_closes_again(workspace: Workspace) -> None:
+    early = workspace.root / "ratings/2026Q3/x-posts.key.parquet"
+    early.parent.mkdir(parents=True)
+    early.write_bytes(b"of an earlier version")
+    files = closed(workspace)
+    assert not early.exists()
+    kept = [path for path in workspace.root.rglob("*") if path.is_file()]
+    assert {path.is_relative_to(workspace.root / "private") for path in kept} == {True}
+    assert {path.stat().st_mode & 0o777 for path in kept if path.parent == files.closed} == {0o600}
+    before = {path: path.read_bytes() for path in kept}
+    close_study(files)
+    assert {path: path.read_bytes() for path in kept} == before
+    assert len(read_responses(files)) == 13 and read_study(workspace, QUARTER, "x-posts").ratings.height
+
+
+@pytest.mark.parametrize("report", [[], ["--kind=standings"], ["--kind=judges"], ["--export=out.jsonl"]])
+def test_figures_by_system_wait_for_the_reveal_unless_in_private(
+    workspace: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], report
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    closed(workspace)
+    assert main(["rate", "report", *STUDY, "--json", *report]) != 0
+    said = capsys.readouterr()
+    assert "not revealed" in said.err and "--private" in said.err and "first" not in said.out
+    assert not (tmp_path / "out.jsonl").exists()
+    assert main(["rate", "report", *STUDY, "--json", "--private", *report]) == 0
+    assert main(["rate", "report", *STUDY, "--kind=agreement"]) == 0
+
+
+def test_it_is_said_from_when_figures_are_public(make) -> None:
+    built = make.release(make.notes(4, 4))
+    workspace = make.workspace()
+    files = StudyFiles(workspace, Quarter(2023, 2), "x-notes")
+    with pytest.raises(ReleaseError, match="not revealed") as caught:
+        refuse_before_reveal(files, private=False)
+    assert built and caught.value.expected == "their reveal, from 2023-10-22T00:00:00Z on"
+
+
+def test_a_study_set_up_from_files_has_standings_and_names_whom_its_report_leaves_out(
+    workspace: Workspace, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from hellofresh.core.editions import Frozen
+
+    closed(workspace, Frozen("corrections", "7"), "corrections")
+    own = ["--edition", "corrections@7"]
+    capsys.readouterr()
+    assert main(["rate", "report", *own, "--kind", "standings", "--json"]) == 0
+    rows = json.loads(capsys.readouterr().out)
+    assert {row["system"] for row in rows} == {"first", "second", "third"}
+    assert main(["rate", "report", *own]) == 0
+    assert "third is left out: it has responses of its own to 1 of 6 posts" in capsys.readouterr().err
