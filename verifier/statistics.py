@@ -39,6 +39,7 @@ _LEVEL, _RESAMPLES, _MANY = 0.95, (10_000, 2_000), 100
 _DRAWS, _P_VALUE, _NORMAL = (9_999, 1_999), 0.05, NormalDist()
 _NOTHING = 1e-20
 """A variance that is rounding alone."""
+_OF_CLASSES, _LEAST_OF_CLASS = ("macro_f1", "balanced_accuracy", "weighted_f1", "matthews"), 8
 _CONTROLS = ("placebo",)
 _Floats = NDArray[np.float64]
 
@@ -290,13 +291,14 @@ class ScoreValues:
 
     Attributes:
         counts: samples by name: n, clusters, and silent, those without an answer; of two classes also tp, fp, tn, fn.
-        effective_clusters: groups of one size that would weigh as much as those there are.
+        effective_clusters: by metric, groups of one size that would weigh as much as those there are; of a mean over
+            classes those of the class that lies in fewest, where these are below 8.
         method: how the intervals are made.
         metrics: value, low and high by name of the metric.
     """
 
     counts: Mapping[str, int]
-    effective_clusters: float
+    effective_clusters: Mapping[str, float]
     method: str
     metrics: Mapping[str, tuple[float, float, float]]
 
@@ -323,7 +325,11 @@ def recompute(
         counts |= {name: int(((labels == label) & (said == answer)).sum()) for name, (label, answer) in cells.items()}
     known = (measure for name in names if (measure := Yardstick(name, classes)).is_known)
     metrics = {measure.metric: measure.limits(table) for measure in known}
-    return ScoreValues(counts, _kish(sizes), WILSON if sizes.size > 1 else NONE, metrics)
+    worth = _kish(sizes)
+    of_class = [_kish(own) for own in (table.right + table.missed).T if own.any()]
+    rarest = min(worth, *of_class) if min(of_class) < _LEAST_OF_CLASS and sizes.size > 1 else worth
+    effective = {name: rarest if name in _OF_CLASSES else worth for name in metrics}
+    return ScoreValues(counts, effective, WILSON if sizes.size > 1 else NONE, metrics)
 
 
 @dataclass(frozen=True, slots=True)

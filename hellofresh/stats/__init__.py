@@ -28,6 +28,7 @@ Wrong shapes and values raise ValueError: they are mistakes of the caller, not o
 from hellofresh.stats.agreement import AnswerAgreement, answer_agreement, share_interval
 from hellofresh.stats.calibration import (
     Bin,
+    BinnedError,
     Calibration,
     CalibrationGap,
     area_under_curve,
@@ -40,6 +41,7 @@ from hellofresh.stats.intervals import (
     Interval,
     Method,
     RepetitionInterval,
+    clusters_worth,
     few_clusters,
     metric_interval,
     repetition_interval,
@@ -73,6 +75,7 @@ __all__ = [
     "Agreement",
     "AnswerAgreement",
     "Bin",
+    "BinnedError",
     "Calibration",
     "CalibrationGap",
     "Comparison",
@@ -92,6 +95,7 @@ __all__ = [
     "area_under_curve",
     "calibrate",
     "cluster_tables",
+    "clusters_worth",
     "compare",
     "compare_calibrations",
     "compare_parts",

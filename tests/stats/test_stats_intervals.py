@@ -10,9 +10,10 @@ from hypothesis import strategies as st
 from scipy import stats
 from statsmodels.stats.proportion import proportion_confint
 
-from hellofresh.stats import FEW_CLUSTERS, Method
+from hellofresh.stats import FEW_CLUSTERS, Method, cluster_tables, metric_interval
 from hellofresh.stats._tails import t_quantile
 from hellofresh.stats.intervals import wilson_limits
+from hellofresh.stats.metrics import accuracy, macro_f1, mean
 
 
 def simulated(n: int, seed: int, *, right: float = 0.7) -> tuple[np.ndarray, np.ndarray]:
@@ -175,6 +176,34 @@ def test_on_many_independent_samples_the_default_is_wilson_of_the_share() -> Non
     found = metric_intervals(labels, predictions)["accuracy"]
     hits = int((labels == predictions).sum())
     assert (found.low, found.high) == pytest.approx(proportion_confint(hits, 4000, method="wilson"), abs=2e-4)
+
+
+@pytest.mark.parametrize(
+    ("limits", "value", "exact"),
+    [((0.0, 50.0), 1.0, True), ((0.0, 50.0), 0.0, True), ((0.0, 10.0), 10.0, True), ((0.0, 1.0), 0.3, True),
+     ((0.0, 1.0), 1.0, False), ((0.0, 1.0), 0.0, False)],
+)  # fmt: skip
+def test_where_all_values_are_one_the_interval_is_that_value_but_for_shares(limits, value, exact) -> None:
+    metric = mean("number", limits)
+    table = cluster_tables(metric.statistics(np.ones(40), np.full(40, value)), np.arange(40) // 2)
+    made = metric_interval(table, metric)
+    assert limits[0] <= made.low <= made.high <= limits[1]
+    assert ((made.low, made.high) == pytest.approx((value, value), abs=1e-12)) == exact
+
+
+def test_clusters_of_one_share_each_are_not_taken_for_equal_values() -> None:
+    metric = mean("share", (0.0, 1.0))
+    table = cluster_tables(metric.statistics(np.ones(40), np.arange(40) % 2 * 1.0), np.arange(40) // 2)
+    assert metric_interval(table, metric).low < 0.4
+
+
+def test_a_mean_over_classes_is_warned_of_where_a_class_lies_in_few_clusters() -> None:
+    labels = np.repeat([0, 1, 2], [200, 80, 20])
+    for groups, few in ((np.arange(300) // 5, True), (np.arange(300) // 2, False)):
+        for metric in (macro_f1(3), accuracy(3)):
+            made = metric_interval(cluster_tables(metric.statistics(labels, labels), groups), metric)
+            assert made.few == (few and metric.share is None)
+            assert made.clusters == np.unique(groups).size
 
 
 def test_an_interval_says_when_it_rests_on_few_clusters() -> None:
