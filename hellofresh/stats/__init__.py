@@ -54,7 +54,7 @@ from hellofresh.stats.paired import (
     difference_interval,
     minimum_detectable_difference,
 )
-from hellofresh.stats.periods import Agreement, OrderHeld, compare_periods, kendall_tau_b, order_held, spearman
+from hellofresh.stats.periods import Agreement, compare_periods, kendall_tau_b, order_held, spearman
 from hellofresh.stats.prompts import Ellipse, WordingShare, joint_region, wording_share
 from hellofresh.stats.ranking import (
     Differences,
@@ -67,11 +67,10 @@ from hellofresh.stats.ranking import (
     ranks,
     tie_groups,
 )
-from hellofresh.stats.two_way import Additivity, TwoWay, connected_parts, two_way
+from hellofresh.stats.two_way import TwoWay, connected_parts, two_way
 
 __all__ = [
     "FEW_CLUSTERS",
-    "Additivity",
     "Agreement",
     "AnswerAgreement",
     "Bin",
@@ -84,7 +83,6 @@ __all__ = [
     "Ellipse",
     "Interval",
     "Method",
-    "OrderHeld",
     "PartsComparison",
     "RankIntervals",
     "RepetitionInterval",

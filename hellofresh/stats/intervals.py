@@ -216,6 +216,34 @@ def jackknife_variance(without: NDArray[np.float64], defined: NDArray[np.bool_] 
     return variance
 
 
+def jackknife_interval(
+    value: float,
+    without: NDArray[np.float64],
+    n: int,
+    weights: NDArray[np.float64],
+    *,
+    limits: tuple[float, float],
+    level: float = 0.95,
+) -> Interval:
+    """The jackknife's interval of any estimate, within limits; as wide as they are where nothing can be left out.
+
+    Args:
+        value: the estimate.
+        without: shape (g,), the same without each cluster.
+        n: samples.
+        weights: shape (g,), how many of them each cluster has.
+        limits: the lowest and the highest value that there can be.
+        level: nominal coverage.
+    """
+    effective, clusters = float(effective_clusters(weights)), int((weights > 0).sum())
+    if clusters < 2 or not np.isfinite(value) or not np.isfinite(without).all():
+        return Interval(*limits, level, Method.NONE, 0, 0, n, clusters, effective)
+    error = float(np.sqrt(jackknife_variance(without)))
+    half = t_quantile((1 + level) / 2, max(effective - 1, 1.0)) * error
+    low, high = max(limits[0], value - half), min(limits[1], value + half)
+    return Interval(low, high, level, Method.JACKKNIFE, 0, 0, n, clusters, effective)
+
+
 def _freedom(without: NDArray[np.float64]) -> NDArray[np.float64]:
     """Degrees of freedom of the jackknife's variance by Satterthwaite, from the kurtosis of what clusters move.
 

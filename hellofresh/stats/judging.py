@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from hellofresh.stats._tails import t_quantile
 from hellofresh.stats.multiway import ClusteredMean, clustered_mean
+from hellofresh.stats.periods import spearman
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,22 +69,14 @@ def rank_correlation(
     judge: NDArray[np.float64], people: NDArray[np.float64], groups: NDArray[np.int64]
 ) -> tuple[float, float, float]:
     """Spearman's coefficient over all responses, with limits by leaving out one group at a time."""
-    value = _spearman(judge, people)
+    value = float(spearman(judge, people))
     names = np.unique(groups)
-    without = np.array([_spearman(judge[groups != name], people[groups != name]) for name in names.tolist()])
+    without = np.array([spearman(judge[groups != name], people[groups != name]) for name in names.tolist()])
     if names.size < 2:
         return value, -1.0, 1.0
     error = float(np.sqrt((names.size - 1) / names.size * ((without - without.mean()) ** 2).sum()))
     half = t_quantile(0.975, names.size - 1) * error
     return value, max(-1.0, value - half), min(1.0, value + half)
-
-
-def _spearman(first: NDArray[np.float64], second: NDArray[np.float64]) -> float:
-    from scipy.stats import rankdata
-
-    one, two = (rankdata(side) - (side.size + 1) / 2 for side in (first, second))
-    length = float(np.sqrt((one @ one) * (two @ two)))
-    return float(one @ two) / length if length > 0 else 0.0
 
 
 def position_bias(

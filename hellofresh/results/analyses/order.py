@@ -114,8 +114,8 @@ def _over_periods(panel: Panel, field: Field) -> list[str]:
     kinds = f"{panel.task.period_kind}s"
     return [
         f"First and second half of the {kinds} agree on the order with Kendall's tau-b {agreed.kendall:.2f} "
-        f"[{made.low:.2f}, {made.high:.2f}] and Spearman's rho {agreed.spearman:.2f}; {int(held.holds.sum())} of "
-        f"{held.holds.size} neighbours keep their order in all {len(periods)} {kinds}."
+        f"[{made.low:.2f}, {made.high:.2f}] and Spearman's rho {agreed.spearman:.2f}; {int(held.sum())} of "
+        f"{held.size} neighbours keep their order in all {len(periods)} {kinds}."
     ]
 
 
