@@ -132,7 +132,7 @@ def _measures(found: Mapping[int, Calibration] | Mapping[int, CalibrationGap], n
         titles |= {"brier": "Brier"} if bins == _BINS[0] else {}
         for name, title in titles.items():
             value, made = getattr(one, name), one.brier_interval if name == "brier" else None
-            tested = {"debiased": None, "p_value": None}
+            tested: dict[str, Cell] = {"debiased": None, "p_value": None}
             if isinstance(value, BinnedError):
                 tested = {"debiased": value.debiased, "p_value": _known(value.p_value)}
                 value = value.value
