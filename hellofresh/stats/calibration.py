@@ -4,9 +4,9 @@ ECE cannot be below 0, so chance pushes it up, and no interval by resamples hold
 samples none of 1,000 held the truth. So ECE has no interval. Beside it stand an estimate with the bias taken out that
 the spread between clusters makes one expect (where stated probabilities are true it is still a little above 0), and a
 test of calibration: how often errors as large come about where the sign of each cluster's errors is chance alone.
-In three calibrated worlds of benchmarks/coverage.py (1,000 repeats each) the test's p-value was below 5% in 4.3% to 6.0%
-of cases; ECE was 0.044 to 0.071 where 0 is true, debiased 0.027 to 0.044. With 1,000 samples and a true ECE of 0.026 the
-bias is 0.015, debiased 0.004.
+In three calibrated worlds of benchmarks/coverage.py (1,000 repeats each) the test's p-value was below 5% in 4.3% to
+6.0% of cases; ECE was 0.044 to 0.071 where 0 is true, debiased 0.027 to 0.044. With 1,000 samples and a true ECE of
+0.026 the bias is 0.015, debiased 0.004.
 
 Intervals of the Brier score and of AUC resample groups of samples. Where all resamples say the same (an AUC of 1, say),
 the interval is Wilson's with the effective number of clusters as its number of samples. Sources: Naeini, Cooper and

@@ -23,8 +23,9 @@ of the same comparisons as the tie groups, so neither can contradict a p-value, 
 In benchmarks/coverage.py (150 unequal clusters, 10, 20 and 30 systems, 300 repeats) any pair of equal systems was found
 apart in 3.7% to 5.0% of cases; of systems that differ, the intervals of all pairs held together in 93.7% to 96.0%, and
 all rank intervals in every case. Of 10 systems 18.8% of pairs were found apart (Bonferroni: 16.1%); the mean rank
-interval of 30 was 27.4 ranks (27.8). With normal scores, 10 systems and 20 to 200 clusters (1,000 repeats) the step-down
-tests err in 4.2% to 6.2% of cases, also where systems are equal within groups, and the intervals hold in 93.8% to 95.4%.
+interval of 30 was 27.4 ranks (27.8). With normal scores, 10 systems and 20 to 200 clusters (1,000 repeats), also where
+systems are equal within groups, the step-down tests err in 4.2% to 6.2% of cases, and the intervals of all pairs hold
+together in 93.8% to 95.4%.
 The probability of being first comes from resamples of the clusters, drawn once for all systems. Sources: Romano and
 Wolf, Econometrica 73 (2005), 1237-1282 (step-down); Westfall and Young, Resampling-Based Multiple Testing (1993),
 section 2.6 (p-values on one scale); Hothorn, Bretz and Westfall, Biometrical Journal 50 (2008), 346-363 (simultaneous

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from sklearn.calibration import calibration_curve
 from sklearn.metrics import brier_score_loss, roc_auc_score
 
-from hellofresh.stats import Method, area_under_curve, calibrate, compare_calibrations
+from hellofresh.stats import area_under_curve, calibrate, compare_calibrations
+from hellofresh.stats.intervals import Method
 
 ROWS = st.lists(
     st.tuples(st.integers(0, 1), st.sampled_from([0, 0.05, 0.1, 0.3, 0.5, 0.55, 0.9, 1]), st.integers(0, 4)),

@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 from scipy import stats as scipy_stats
 
 from hellofresh.stats import (
-    Method,
     all_differences,
     cluster_tables,
     compare,
@@ -20,6 +19,7 @@ from hellofresh.stats import (
     rank_systems,
 )
 from hellofresh.stats.clusters import cluster_sums
+from hellofresh.stats.intervals import Method
 from hellofresh.stats.metrics import Metric, class_metrics, macro_f1, matthews, mean
 
 METRICS = {c: class_metrics([str(number) for number in range(c)]) for c in range(2, 8)}

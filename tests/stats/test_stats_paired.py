@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from hellofresh.stats import Method, minimum_detectable_difference
-from hellofresh.stats.intervals import wilson_limits
+from hellofresh.stats.intervals import Method, wilson_limits
+from hellofresh.stats.paired import minimum_detectable_difference
 
 ROWS = st.lists(
     st.tuples(st.integers(0, 1), st.integers(-1, 1), st.integers(-1, 1), st.integers(0, 5)), min_size=1, max_size=30
