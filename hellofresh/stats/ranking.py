@@ -44,7 +44,7 @@ from hellofresh.stats._tails import normal_below, normal_quantile, t_quantile, t
 from hellofresh.stats.clusters import effective_clusters
 from hellofresh.stats.intervals import Interval, Method, jackknife_variance
 from hellofresh.stats.metrics import Metric
-from hellofresh.stats.paired import SAME, difference_error, minimum_detectable_difference, pair_sizes
+from hellofresh.stats.paired import SAME, difference_interval, minimum_detectable_difference, pair_sizes
 from hellofresh.stats.resampling import cluster_weights, percentile_limits
 
 _DRAWS = 9_999
@@ -265,8 +265,8 @@ def all_differences(
 def _errors(
     tables: NDArray[np.float64], metric: Metric, level: float
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.bool_]]:
-    """The standard error of every difference, shape (systems, systems), see `difference_error`; what leaving out each
-    cluster moves, shape (systems, g), whose differences' squares add up to the squared errors; and which pairs no
+    """The standard error of every difference, shape (systems, systems), see `difference_interval`; what leaving out
+    each cluster moves, shape (systems, g), whose differences' squares add up to the squared errors; and which pairs no
     cluster moves, whose errors are others.
     """
     without = metric.value(tables.sum(axis=1)[:, None] - tables)
@@ -277,7 +277,7 @@ def _errors(
         found = np.sqrt(jackknife_variance(without[row] - without[row + 1 :]))
         blind[row, row + 1 :] = found < SAME * metric.span
         for other in np.flatnonzero(blind[row]).tolist():
-            found[other - row - 1] = difference_error(tables[row], tables[other], metric, level)
+            found[other - row - 1] = difference_interval(tables[row], tables[other], metric, level)[1]
         error[row, row + 1 :] = error[row + 1 :, row] = found
     return error, influence, blind
 

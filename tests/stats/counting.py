@@ -19,7 +19,6 @@ from hellofresh.stats.metrics import (
     class_recall,
     macro_f1,
 )
-from hellofresh.stats.paired import PartsComparison
 
 METRICS = ("precision", "recall", "f1", "accuracy")
 M: Mapping[str, Metric] = {
@@ -91,7 +90,7 @@ def compare(
 
 def compare_parts(
     labels: np.ndarray, predictions: np.ndarray, part: np.ndarray, groups: np.ndarray | None = None
-) -> PartsComparison:
+) -> tuple[float, stats.Interval]:
     """F1 on two parts of the samples."""
     member, clusters = members(groups, labels.size)
     cells = statistics(labels, predictions)

@@ -163,10 +163,9 @@ def temporal_consistency(panel: Panel) -> AnalysisResult:
         for period in periods:
             found = measure(panel, system.headline, panel.periods == period)
             if found is not None:
-                result.rows.append({**about(system), "period": period, **found.cells})
-                result.intervals.append(found.interval)
                 mark = found.mark(system.label, regime, panel=system.label, row=system.label)
-                result.marks.append(replace(mark, at=short[period]))
+                row = {**about(system), "period": period, **found.cells}
+                result.add(row, found.interval, replace(mark, at=short[period]))
     if not result.rows:
         return missing("No system judged samples of both classes in any period.")
     across = Axis(f"{panel.task.period_kind} of {panel.edition}", intervals=False)
