@@ -292,13 +292,13 @@ class ScoreValues:
     Attributes:
         counts: samples by name: n, clusters, and silent, those without an answer; of two classes also tp, fp, tn, fn.
         effective_clusters: by metric, groups of one size that would weigh as much as those there are; of a mean over
-            classes those of the class that lies in fewest, where these are below 8.
+            classes those of the class that lies in fewest, where these are below 8, or, as earlier versions wrote, all.
         method: how the intervals are made.
         metrics: value, low and high by name of the metric.
     """
 
     counts: Mapping[str, int]
-    effective_clusters: Mapping[str, float]
+    effective_clusters: Mapping[str, tuple[float, ...]]
     method: str
     metrics: Mapping[str, tuple[float, float, float]]
 
@@ -328,7 +328,7 @@ def recompute(
     worth = _kish(sizes)
     of_class = [_kish(own) for own in (table.right + table.missed).T if own.any()]
     rarest = min(worth, *of_class) if min(of_class) < _LEAST_OF_CLASS and sizes.size > 1 else worth
-    effective = {name: rarest if name in _OF_CLASSES else worth for name in metrics}
+    effective = {name: (rarest, worth) if name in _OF_CLASSES else (worth,) for name in metrics}
     return ScoreValues(counts, effective, WILSON if sizes.size > 1 else NONE, metrics)
 
 
