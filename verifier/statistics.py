@@ -9,12 +9,12 @@ the order of their names.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, lru_cache
 from itertools import combinations
 from math import atan, cos, exp, lgamma, log, pi, sqrt, tan
+from statistics import NormalDist
 from typing import NamedTuple
 
 import numpy as np
@@ -36,8 +36,10 @@ OF_ONE = METRIC_NAMES[:3]
 WILSON, NONE = "cluster Wilson", "none: one group only"
 """The methods that a score may name."""
 _LEVEL, _RESAMPLES, _MANY = 0.95, (10_000, 2_000), 100
+_DRAWS, _P_VALUE, _NORMAL = (9_999, 1_999), 0.05, NormalDist()
 _NOTHING = 1e-20
 """A variance that is rounding alone."""
+_OF_CLASSES, _LEAST_OF_CLASS = ("macro_f1", "balanced_accuracy", "weighted_f1", "matthews"), 8
 _CONTROLS = ("placebo",)
 _Floats = NDArray[np.float64]
 
@@ -289,13 +291,14 @@ class ScoreValues:
 
     Attributes:
         counts: samples by name: n, clusters, and silent, those without an answer; of two classes also tp, fp, tn, fn.
-        effective_clusters: groups of one size that would weigh as much as those there are.
+        effective_clusters: by metric, groups of one size that would weigh as much as those there are; of a mean over
+            classes those of the class that lies in fewest, where these are below 8, or, as earlier versions wrote, all.
         method: how the intervals are made.
         metrics: value, low and high by name of the metric.
     """
 
     counts: Mapping[str, int]
-    effective_clusters: float
+    effective_clusters: Mapping[str, tuple[float, ...]]
     method: str
     metrics: Mapping[str, tuple[float, float, float]]
 
@@ -322,7 +325,11 @@ def recompute(
         counts |= {name: int(((labels == label) & (said == answer)).sum()) for name, (label, answer) in cells.items()}
     known = (measure for name in names if (measure := Yardstick(name, classes)).is_known)
     metrics = {measure.metric: measure.limits(table) for measure in known}
-    return ScoreValues(counts, _kish(sizes), WILSON if sizes.size > 1 else NONE, metrics)
+    worth = _kish(sizes)
+    of_class = [_kish(own) for own in (table.right + table.missed).T if own.any()]
+    rarest = min(worth, *of_class) if min(of_class) < _LEAST_OF_CLASS and sizes.size > 1 else worth
+    effective = {name: (rarest, worth) if name in _OF_CLASSES else (worth,) for name in metrics}
+    return ScoreValues(counts, effective, WILSON if sizes.size > 1 else NONE, metrics)
 
 
 @dataclass(frozen=True, slots=True)
@@ -431,36 +438,69 @@ def _shared(contenders: Sequence[Contender], ground: NDArray[np.int32]) -> NDArr
 def _differences(
     entries: Sequence[Contender], tables: Sequence[ClassTable], by: Yardstick
 ) -> dict[tuple[str, str], Difference]:
-    """Every two entries in both directions."""
-    if len(entries) == 1:
-        return {(entries[0].entry, entries[0].entry): Difference(0.0, 0.0, 0.0, 1.0, 1.0)}
-    effective = _kish(tables[0].sizes)
-    pairs = list(combinations(range(len(entries)), 2))
-    families = Counter(entries[one].ranked + entries[two].ranked for one, two in pairs)
-    found: dict[tuple[str, str], Difference] = {}
-    for one, two in pairs:
-        number = families[entries[one].ranked + entries[two].ranked]
-        there = _difference(tables[one], tables[two], by, effective, number)
-        back = Difference(-there.value, -there.high, -there.low, there.p_value, there.adjusted)
-        found[entries[one].entry, entries[two].entry] = there
-        found[entries[two].entry, entries[one].entry] = back
+    """Every two entries in both directions, adjusted by step-down max-t within their family."""
+    found = {(one.entry, one.entry): Difference(0.0, 0.0, 0.0, 1.0, 1.0) for one in entries[:1]}
+    effective, draws = _kish(tables[0].sizes), _drawn_errors(tables, by)
+    families: dict[int, list[tuple[int, int]]] = {}
+    for one, two in combinations(range(len(entries)), 2):
+        families.setdefault(entries[one].ranked + entries[two].ranked, []).append((one, two))
+    for pairs in families.values():
+        for (one, two), there in zip(pairs, _family(pairs, tables, by, effective, draws), strict=True):
+            back = Difference(-there.value, -there.high, -there.low, there.p_value, there.adjusted)
+            found[entries[one].entry, entries[two].entry] = there
+            found[entries[two].entry, entries[one].entry] = back
     return found
 
 
-def _difference(one: ClassTable, two: ClassTable, by: Yardstick, effective: float, number: int) -> Difference:
-    value, df = by.of(one) - by.of(two), max(effective - 1, 1.0)
-    if one.sizes.size == 1:
-        return Difference(value, -by.span, by.span, 1.0, 1.0)
-    error = sqrt(_jackknife(by.without(one) - by.without(two)))
-    if error < 1e-12 * by.span:
-        error = _blind_error(one, two, by, df, effective)
-    p_value = _two_sided(abs(value) / error, df)
-    adjusted = min(1.0, number * p_value)
-    reach = t_quantile((1 - _LEVEL) / number, df)
-    low, high = value - reach * error, value + reach * error
-    if adjusted >= 1 - _LEVEL:
-        low, high = min(low, 0.0), max(high, 0.0)
-    return Difference(value, max(-by.span, low), min(by.span, high), p_value, adjusted)
+def _drawn_errors(tables: Sequence[ClassTable], by: Yardstick) -> _Floats:
+    """Draws of the entries' errors, shape (entries, draws): what leaving out each group moves, times normal weights."""
+    groups = tables[0].sizes.size
+    if groups == 1:
+        return np.zeros((len(tables), 1))
+    without = np.stack([by.without(table) for table in tables])
+    moved = np.sqrt((groups - 1) / groups) * (without - without.mean(axis=1, keepdims=True))
+    random, draws = np.random.default_rng(0), _DRAWS[len(tables) >= _MANY]
+    parts = [min(500, draws - start) for start in range(0, draws, 500)]
+    return np.concatenate([moved @ random.standard_normal((rows, groups)).T for rows in parts], axis=1)
+
+
+def _family(
+    pairs: Sequence[tuple[int, int]], tables: Sequence[ClassTable], by: Yardstick, effective: float, draws: _Floats
+) -> list[Difference]:
+    df, ones, twos = max(effective - 1, 1.0), [one for one, _ in pairs], [two for _, two in pairs]
+    value = np.array([by.of(tables[one]) - by.of(tables[two]) for one, two in pairs])
+    if tables[0].sizes.size == 1:
+        return [Difference(float(each), -by.span, by.span, 1.0, 1.0) for each in value]
+    without = [by.without(table) for table in tables]
+    error = np.array([sqrt(_jackknife(without[one] - without[two])) for one, two in pairs])
+    blind = error < 1e-12 * by.span
+    for k in np.flatnonzero(blind).tolist():
+        error[k] = _blind_error(tables[ones[k]], tables[twos[k]], by, df, effective)
+    p_value = np.array([_two_sided(abs(each) / err, df) for each, err in zip(value, error, strict=True)])
+    adjusted, quantile, many = p_value.copy(), t_quantile(1 - _LEVEL, df), len(pairs)
+    if many > 1:
+        z = np.abs(draws[ones] - draws[twos]) / error[:, None]
+        order = np.argsort(p_value, kind="stable")
+        left = np.arange(many, 0, -1)
+        alone = (blind & (p_value < 1))[order][::-1].cumsum()[::-1]
+        observed = [-_NORMAL.inv_cdf(p / 2) if p > 0 else np.inf for p in p_value[order].tolist()]
+        largest = np.maximum.accumulate(z[order][::-1], axis=0)[::-1]
+        share = (1 + (largest >= np.array(observed)[:, None]).sum(axis=1)) / (z.shape[1] + 1)
+        found = np.minimum(share + alone * p_value[order], left * p_value[order])
+        adjusted[order] = np.minimum(1.0, np.maximum.accumulate(np.maximum(found, p_value[order])))
+        descending, reach = np.sort(largest[0])[::-1].tolist(), t_quantile((1 - _LEVEL) / many, df)
+        for count, bound in enumerate(descending, start=1):
+            tail = 2 * _NORMAL.cdf(-bound)
+            if count / (z.shape[1] + 1) + alone[0] * tail >= _P_VALUE:
+                break
+            reach = max(quantile, min(t_quantile(tail, df), t_quantile((1 - _LEVEL) / many, df)))
+        quantile = reach
+    low, high = value - quantile * error, value + quantile * error
+    low, high = (np.where(adjusted >= _P_VALUE, clip(end, 0.0), end)
+                 for clip, end in ((np.minimum, low), (np.maximum, high)))  # fmt: skip
+    ends = np.maximum(-by.span, low), np.minimum(by.span, high)
+    columns = (value, *ends, p_value, adjusted)
+    return [Difference(*row) for row in zip(*(column.tolist() for column in columns), strict=True)]
 
 
 def _blind_error(one: ClassTable, two: ClassTable, by: Yardstick, df: float, effective: float) -> float:
@@ -498,7 +538,7 @@ def _places(
     first = _first(tables, by, resamples)
 
     def apart(one: str, two: str) -> bool:
-        return one != two and among[one, two].adjusted < 1 - _LEVEL
+        return one != two and among[one, two].adjusted < _P_VALUE
 
     tied: dict[str, int] = {}
     opener, number = names[int(values.argmax())], 1

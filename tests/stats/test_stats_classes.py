@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 from scipy import stats as scipy_stats
 
 from hellofresh.stats import (
-    Method,
     all_differences,
     cluster_tables,
     compare,
@@ -20,6 +19,7 @@ from hellofresh.stats import (
     rank_systems,
 )
 from hellofresh.stats.clusters import cluster_sums
+from hellofresh.stats.intervals import Method
 from hellofresh.stats.metrics import Metric, class_metrics, macro_f1, matthews, mean
 
 METRICS = {c: class_metrics([str(number) for number in range(c)]) for c in range(2, 8)}
@@ -94,8 +94,12 @@ def test_all_differences_are_those_of_pairs_and_first_places_add_up_to_one(seed:
     tables = tables_of(metric, labels, said, groups)
     found = all_differences(tables, metric)
     pair = compare(tables[0], tables[1], metric, together=3)
-    assert (found.low[0, 1], found.high[0, 1]) == pytest.approx((pair.interval.low, pair.interval.high))
-    assert found.adjusted[0, 1] == pytest.approx(pair.adjusted)
+    alone = all_differences(tables[:2], metric)
+    single = compare(tables[0], tables[1], metric)
+    assert (alone.low[0, 1], alone.high[0, 1]) == pytest.approx((single.interval.low, single.interval.high))
+    assert alone.adjusted[0, 1] == pytest.approx(single.adjusted) == pytest.approx(found.p_value[0, 1])
+    assert pair.interval.low - 1e-9 <= found.low[0, 1] <= found.high[0, 1] <= pair.interval.high + 1e-9
+    assert found.adjusted[0, 1] <= pair.adjusted + 1e-12
     assert (found.detectable()[0, 1] > found.standard_error[0, 1]) and found.detectable()[0, 0] == 0
     draws = draw_jointly(tables, [metric], resamples=100)
     assert first_place(draws, metric).sum() == pytest.approx(1)
@@ -110,7 +114,7 @@ def test_parts_of_the_samples_add_up_to_the_whole() -> None:
     one, two = (cluster_sums(cells * side[:, None], member, member.max() + 1) for side in (part, ~part))
     assert np.array_equal(one + two, cluster_tables(cells, groups))
     found, back = compare_parts(one, two, metric), compare_parts(two, one, metric)
-    assert found.difference == -back.difference
+    assert found[0] == -back[0]
 
 
 def test_where_lower_is_better_the_lowest_is_first() -> None:
