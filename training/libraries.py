@@ -36,7 +36,7 @@ LIBRARIES = ("torch", "transformers", "peft", "trl", "accelerate", "datasets")
 
 
 def need_libraries(what: str, *, online: bool = False, encoders: bool = False) -> None:
-    """Name the extra if a library is missing; keep the libraries from the network, and their advice from the terminal.
+    """Name the extra if a library is missing, and keep those that are there from the network.
 
     Args:
         what: needs them.
@@ -54,8 +54,17 @@ def need_libraries(what: str, *, online: bool = False, encoders: bool = False) -
     os.environ["HF_HUB_DISABLE_TELEMETRY"] = "1"  # trl reports the trainer's name otherwise
     os.environ["TOKENIZERS_PARALLELISM"] = "false"
     os.environ["TQDM_DISABLE"] = "1"
+
+
+def quiet_libraries() -> None:
+    """Keep the libraries' own progress and advice from the terminal."""
+    import datasets
+    import transformers
+
     warnings.filterwarnings("ignore", module=r"transformers|trl|peft|torch|accelerate|sentence_transformers")
-    for library in ("trl", "transformers", "sentence_transformers", "datasets"):
+    datasets.disable_progress_bars()
+    transformers.utils.logging.disable_progress_bar()
+    for library in ("trl", "transformers", "sentence_transformers"):
         logging.getLogger(library).setLevel(logging.ERROR)
 
 

@@ -177,13 +177,16 @@ class TestWithTorch:
         assert "KL" in card.flags[0]
         assert "stopped" in capsys.readouterr().out
 
-    def test_one_command_tunes_by_responses_and_then_by_rewards(
+    def test_a_small_model_passes_through_the_recipe_for_a_gpu_unchanged(
         self, root: Path, replies: Path, tiny_model: Path
     ) -> None:
-        assert main([*tune("rarg", "both", replies, tiny_model), "--steps", "4"]) == 0
+        command = ["train", "rarg", "--data", str(replies), "--model", str(tiny_model), "--name", "both"]
+        assert main([*command, "--device", "cpu", "--steps", "4"]) == 0
         first, second = (read_card(root / f"both-{method}") for method in ("sft", "ppo"))
         assert second.model == str(root / "both-sft" / "model")
         assert (first.steps, second.steps) == (4, 4)
+        assert (first.recipe["bits"], first.recipe["name"], second.recipe["name"]) == (8, "rarg", "rarg")
+        assert "32 bits" in first.device
 
     def test_control_tokens_in_a_text_are_broken_up(self, tiny_model: Path) -> None:
         from transformers import AutoTokenizer

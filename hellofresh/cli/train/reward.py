@@ -13,7 +13,7 @@ from hellofresh.core.errors import UnknownNameError, UsageError
 from hellofresh.core.workspace import Workspace
 from hellofresh.evidence.retrieval.encoders import HUB, MINILM, open_encoder
 from hellofresh.rewards.base import Beside
-from training.libraries import chosen_device, need_libraries
+from training.libraries import chosen_device, need_libraries, quiet_libraries
 from training.log import LogRow
 from training.recipe import RewardRecipe, change_recipe, load_recipe
 from training.reward_models import RewardTraining, TrainedReward, train_head
@@ -35,6 +35,7 @@ def run(options: argparse.Namespace, output: CommandOutput) -> int:
             found = train_head(training, open_encoder(MINILM), folder, vectors=root / "vectors", line=bar.line)
         else:
             need_libraries("train reward", online=options.model.startswith(HUB), encoders=True)
+            quiet_libraries()
             from training.reward_encoders import train_reward_encoder
 
             def on_row(row: LogRow, steps: int) -> None:

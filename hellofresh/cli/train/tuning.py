@@ -15,7 +15,7 @@ from hellofresh.core.workspace import Workspace
 from hellofresh.evidence.retrieval.encoders import HUB
 from hellofresh.models.local import LOCAL_FOLDER
 from training import tuning_rewards
-from training.libraries import chosen_device, find_base, need_libraries
+from training.libraries import chosen_device, find_base, need_libraries, quiet_libraries
 from training.log import LogRow, known_values
 from training.recipe import (
     PpoRecipe,
@@ -62,6 +62,7 @@ def _tuned(options: argparse.Namespace, method: str, output: CommandOutput) -> t
     chosen = {name: getattr(options, name) for name in ("seed", "rate", "steps") if getattr(options, name) is not None}
     recipe = change_recipe(load_recipe(options.recipe, _RECIPES[method]), chosen)
     need_libraries(f"train {method}", online=options.model.startswith(HUB))
+    quiet_libraries()
     from training.run import Run
     from training.tuning import tune
 
