@@ -3,13 +3,24 @@
 from __future__ import annotations
 
 import time
+from array import array
 from collections import Counter, deque
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from collectors.wikipedia.dump.export import ExportReader, published_sha256, shards
+import numpy as np
+
+from collectors.wikipedia.dump.export import (
+    ExportReader,
+    JoinedReader,
+    histories,
+    open_history,
+    published_sha256,
+    read_pages,
+    shards,
+)
 from collectors.wikipedia.rules.clean import readable, spans
 from collectors.wikipedia.rules.edits import only_urls_differ
 from collectors.wikipedia.rules.history import Revision, WikiPage, collapse_runs
@@ -41,8 +52,8 @@ def collect(
 
     Args:
         quarter: edits saved in it are asked about; later revisions decide them.
-        dumps: full-history exports and folders of them, in any order; a page is in one of them, with its whole history.
-            A checksum that stands beside a file must be its own, see `shards`.
+        dumps: full-history exports and folders of them, in any order; a page is in one of them, with its whole history,
+            or in the files that it was cut into, see `histories`. A checksum that stands beside a file must be its own.
         settings: what counts as an edit and as its fate.
         jobs: files read at once, each by a process of its own.
         cluster: address of a Dask scheduler whose workers do it instead, such as `tcp://host:8786`; they must see the
@@ -52,19 +63,24 @@ def collect(
 
     Raises:
         UsageError: without a dump, or with the same one twice.
-        SourceError: if a dump cannot be read to its end or is not what its checksum says, or two hold the same edit.
+        SourceError: if a dump cannot be read to its end or is not what its checksum says, if two hold the same page, or
+            if a part of a page that was cut is missing.
         RunError: if workers are lost again and again.
     """
     files = shards(dumps)
     _check_dumps(files, jobs)
     tell = progress or _say_nothing
-    tasks = [_Task(path.resolve() if cluster else path, quarter, settings, pending) for path in files]
-    jobs = min(jobs, len(files))
+    tasks = [
+        _Task(tuple(path.resolve() if cluster else path for path in paths), quarter, settings, pending)
+        for paths in histories(files)
+    ]
+    jobs = min(jobs, len(tasks))
     pool = cluster_pool(cluster) if cluster else process_pool(jobs) if jobs > 1 else None
     if pool is None:
         found = [_read(task, tell) for task in tasks]
     else:
         found = run_tasks(pool, _read, tasks, done=lambda one: tell(_summary(one)))
+    _refuse_twice(found, tasks)
     return _collection(found, settings, pending=pending)
 
 
@@ -87,69 +103,85 @@ def _check_dumps(dumps: Sequence[Path], jobs: int) -> None:
 class _Task:
     """One unit of work: small to send, and the same result wherever it is done."""
 
-    path: Path
+    paths: tuple[Path, ...]
     quarter: Quarter
     settings: EditsSettings
     pending: bool = False
 
+    @property
+    def name(self) -> str:
+        """What it is called in messages."""
+        more = f" and {len(self.paths) - 1} more" if len(self.paths) > 1 else ""
+        return f"{self.paths[0].name}{more}"
+
 
 @dataclass(slots=True)
 class _Found:
-    """What one file gave."""
+    """What one unit of work gave."""
 
-    source: SourceFile
+    name: str
+    sources: list[SourceFile] = field(default_factory=list)
     candidates: list[Candidate] = field(default_factory=list)
     drops: Counter[Fate] = field(default_factory=Counter)
     context: Counter[str] = field(default_factory=Counter)
     pending: list[Sample] = field(default_factory=list)
+    pages: array[int] = field(default_factory=lambda: array("q"))
 
 
 def _summary(found: _Found) -> str:
     context = found.context
     return (
-        f"{found.source.name}: {context['pages']:,} pages, {context['revisions']:,} revisions, "
+        f"{found.name}: {context['pages']:,} pages, {context['revisions']:,} revisions, "
         f"{len(found.candidates):,} candidates"
     )
 
 
 def _read(task: _Task, tell: Progress = _say_nothing) -> _Found:
-    """Read one dump: pages whose revisions are not in order of time are read a second time, sorted."""
-    source, published = _source(task.path), published_sha256(task.path)
-    if published not in (None, source.sha256):
-        raise SourceError(
-            f"SHA-256 is {source.sha256}",
-            where=str(task.path),
-            expected=f"{published}, as the file of checksums beside it says",
-            fix="Fetch the file again.",
-            code="checksum-mismatch",
-        )
-    reader = ExportReader(task.path)
-    pages = _Pages(task, _Found(source), tell)
+    """Read one history: pages whose revisions are not in order of time are read a second time, sorted."""
+    checked = [_source(path) for path in task.paths]
+    reader = open_history(task.paths)
+    pages = _Pages(task, _Found(task.name, [source for source, _ in checked]), tell)
     pages.add(reader)
     if pages.late:
-        pages.add(ExportReader(task.path), only=frozenset(pages.late))
+        pages.add(open_history(task.paths), only=frozenset(pages.late))
     found = pages.found
     found.context.update(
         {
-            "files that are what their checksums say": published is not None,
+            "files that are what their checksums say": sum(published for _, published in checked),
             "pages": reader.pages_read,
             "pages of other namespaces": reader.pages_other,
             "pages without revisions": reader.pages_empty,
-            "pages whose revisions had to be put in order of time": len(pages.late),
+            _LATE: len(pages.late),
             "revisions": reader.revisions_read,
         }
     )
+    if isinstance(reader, JoinedReader) and len(task.paths) > 1:
+        found.context[_JOINED] = reader.pages_read
+        found.context[_UNCHECKED] = int(reader.unchecked)
     tell(_summary(found))
     return found
 
 
-def _source(path: Path) -> SourceFile:
+def _source(path: Path) -> tuple[SourceFile, bool]:
+    """A file with its hash, and whether it was published with this hash."""
     try:
-        return SourceFile(path.name, path.stat().st_size, sha256_file(path))
+        source, published = SourceFile(path.name, path.stat().st_size, sha256_file(path)), published_sha256(path)
     except OSError as error:
         raise SourceError(f"cannot be read ({error.strerror or error})", where=str(path), code="unreadable") from None
+    if published not in (None, source.sha256):
+        raise SourceError(
+            f"SHA-256 is {source.sha256}",
+            where=str(path),
+            expected=f"{published}, as the file of checksums beside it says",
+            fix="Fetch the file again.",
+            code="checksum-mismatch",
+        )
+    return source, published is not None
 
 
+_LATE = "pages whose revisions had to be put in order of time"
+_JOINED = "pages that were joined from several files"
+_UNCHECKED = "joined pages without a list of their files"
 _REPEATED = "revisions that were there twice"
 
 
@@ -166,7 +198,7 @@ class _Pages:
         self._task, self._tell = task, tell
         self._told = time.monotonic()
 
-    def add(self, reader: ExportReader, *, only: frozenset[int] | None = None) -> None:
+    def add(self, reader: ExportReader | JoinedReader, *, only: frozenset[int] | None = None) -> None:
         seen: set[int] = set()
         for page in reader.pages(only=only):
             if page.id in seen:
@@ -177,13 +209,14 @@ class _Pages:
             except _OutOfOrderError:
                 self.late.append(reader.pages_read - 1)
                 continue
+            self.found.pages.append(page.id)
             self.found.candidates += result.candidates
             self.found.pending += result.pending
             self.found.drops += result.drops
             self.found.context.update(result.context)
 
-    def _page(self, page: WikiPage, reader: ExportReader) -> _Found:
-        task, result = self._task, _Found(self.found.source)
+    def _page(self, page: WikiPage, reader: ExportReader | JoinedReader) -> _Found:
+        task, result = self._task, _Found(self.found.name)
         follower = Follower(task.settings, task.quarter)
         watched = self._watched(page, reader, result.context)
         for revision in collapse_runs(watched) if task.settings.collapse_runs else watched:
@@ -201,13 +234,15 @@ class _Pages:
     def _twice(self, page: WikiPage, what: str, how: str = "") -> SourceError:
         return SourceError(
             f"{what} is there twice{how}",
-            where=f"{self._task.path} (page {page.title!r})",
+            where=f"{self._task.paths[0]} (page {page.title!r})",
             expected="each page and revision once",
             fix="Fetch the file again; if it is what the wiki publishes, take the page out of it.",
             code="duplicate-page" if not how else "conflicting-revisions",
         )
 
-    def _watched(self, page: WikiPage, reader: ExportReader, context: Counter[str]) -> Iterator[Revision]:
+    def _watched(
+        self, page: WikiPage, reader: ExportReader | JoinedReader, context: Counter[str]
+    ) -> Iterator[Revision]:
         """The page's revisions, each once, counted, told of, and checked to be in order of time."""
         quarter, last = self._task.quarter, None
         start, end = quarter.start, quarter.end
@@ -228,12 +263,12 @@ class _Pages:
             self._report(reader)
             yield revision
 
-    def _report(self, reader: ExportReader) -> None:
+    def _report(self, reader: ExportReader | JoinedReader) -> None:
         now = time.monotonic()
         if now - self._told > _BETWEEN_REPORTS_S:
             self._told = now
             count = f"{reader.pages_read:,} pages, {reader.revisions_read:,} revisions so far"
-            self._tell(f"{self._task.path.name}: {count}")
+            self._tell(f"{self._task.name}: {count}")
 
 
 def _is_same(one: Revision, other: Revision) -> bool:
@@ -296,8 +331,8 @@ def _candidate(decision: Decision, page: WikiPage, quarter: Quarter) -> Candidat
 
 
 def _collection(found: Sequence[_Found], settings: EditsSettings, *, pending: bool = False) -> Collection:
+    found = sorted(found, key=lambda one: one.name)
     candidates = sorted((item for one in found for item in one.candidates), key=_order)
-    _refuse_twice(found)
     drops: Counter[Fate] = Counter()
     context: Counter[str] = Counter()
     for one in found:
@@ -309,7 +344,8 @@ def _collection(found: Sequence[_Found], settings: EditsSettings, *, pending: bo
     )
     parameters = {name: _plain(value) for name, value in asdict(settings).items()}
     waiting = [sample for one in found for sample in one.pending] if pending else None
-    return Collection(candidates, funnel, parameters, [one.source for one in found], _warnings(found), waiting)
+    sources = sorted((source for one in found for source in one.sources), key=lambda source: source.name)
+    return Collection(candidates, funnel, parameters, sources, _warnings(found), waiting)
 
 
 def _order(candidate: Candidate) -> tuple[int, int]:
@@ -321,30 +357,38 @@ def _plain(value: object) -> Any:
     return [str(item) for item in value] if isinstance(value, tuple) else value
 
 
-def _refuse_twice(found: Sequence[_Found]) -> None:
-    seen: dict[str, str] = {}
-    for one in found:
-        for candidate in one.candidates:
-            other = seen.setdefault(candidate.sample.id, one.source.name)
-            if other != one.source.name:
-                raise SourceError(
-                    f"edit {candidate.sample.id} is also in {other}",
-                    where=one.source.name,
-                    expected="each page in one dump only",
-                    fix="Name only one of the two.",
-                    code="duplicate-page",
-                )
+def _refuse_twice(found: Sequence[_Found], tasks: Sequence[_Task]) -> None:
+    """A page that is in two files, of which it is not said that they are parts of it, would be decided twice."""
+    owners = np.repeat(np.arange(len(found)), [len(one.pages) for one in found])
+    ids = np.concatenate([np.asarray(one.pages, np.int64) for one in found])
+    order = np.argsort(ids, kind="stable")
+    again = np.flatnonzero(ids[order][1:] == ids[order][:-1])
+    if not again.size:
+        return
+    first = int(again[0])
+    id_, one, other = int(ids[order[first]]), int(owners[order[first]]), int(owners[order[first + 1]])
+    files = {task.name: task.paths[0] for task in tasks}
+    path = files.get(found[one].name)
+    title = next((page.title for page in read_pages(path) if page.id == id_), "") if path else ""
+    raise SourceError(
+        f"page {id_}{f' ({title!r})' if title else ''} is also in {found[one].name}",
+        where=found[other].name,
+        expected="each page in one file, or in files named as its parts (<wiki>-<date>-p<page>r<first>r<last>.xml.bz2)",
+        fix="Name only one of the two; do not mix exports of different days, and do not rename their files.",
+        code="duplicate-page",
+    )
 
 
 def _warnings(found: Sequence[_Found]) -> list[str]:
-    late, empty = "pages whose revisions had to be put in order of time", "pages without revisions"
     sentences = {
-        late: "pages had revisions out of order of time; they were read again, sorted by time and id.",
-        empty: "pages have no revisions at all.",
+        _LATE: "pages had revisions out of order of time; they were read again, sorted by time and id.",
+        "pages without revisions": "pages have no revisions at all.",
         _REPEATED: "revisions are there twice; each was counted once.",
+        _UNCHECKED: "page was joined from files that do not say whether one of them is missing; put the export's "
+        "SHA256SUMS beside them.",
     }
     return [
-        f"{one.source.name}: {one.context[name]:,} {sentence}"
+        f"{one.name}: {one.context[name]:,} {sentence}"
         for one in found
         for name, sentence in sentences.items()
         if one.context[name]

@@ -72,7 +72,7 @@ def collect_live(
         if refresh:
             answers.forget_open()
         site = WikiSite(source.api, session, answers)
-        run = _Run(site, _Task(folder, quarter, settings, pending), session, progress)
+        run = _Run(site, _Task((folder,), quarter, settings, pending), session, progress)
         warnings: list[str] = []
         if source.titles:
             targets = [_Target(id_) for id_ in sorted(set(site.page_ids(source.titles).values()))]
@@ -81,7 +81,8 @@ def collect_live(
             targets = _draw(run, source.sampling, reach)
             warnings = _check_reach(reach, quarter, targets)
         found, revisions = run.read(targets)
-    found.source = SourceFile(f"{source.api} ({revisions})", revisions.size, revisions.sha256)
+    found.name = source.host
+    found.sources = [SourceFile(f"{source.api} ({revisions})", revisions.size, revisions.sha256)]
     collection = _collection([found], settings, pending=pending)
     if found.context[_GONE]:
         warnings.append(f"{found.context[_GONE]:,} {_GONE}.")
@@ -225,7 +226,7 @@ class _Run:
                 executor.shutdown(cancel_futures=True)
                 raise
         results = [future.result() for future in futures]
-        total = _Found(SourceFile("", 0, ""))
+        total = _Found("")
         for found, _ in results:
             total.candidates += found.candidates
             total.pending += found.pending
@@ -234,7 +235,7 @@ class _Run:
         return total, _sum([ledger for _, ledger in results])
 
     def _page(self, target: _Target) -> tuple[_Found, _Ledger]:
-        found, ledger = _Found(SourceFile("", 0, "")), _Ledger()
+        found, ledger = _Found(""), _Ledger()
         page = self.site.page(target.page, around=min(target.drawn, default=None))
         if page is None:
             found.context[_GONE] += 1

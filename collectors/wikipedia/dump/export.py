@@ -4,6 +4,11 @@ Schemas 0.3 to 0.11 (https://www.mediawiki.org/wiki/Help:Export), plain or packe
 packed by is told from the first bytes, not from the name. A document type or an entity of its own is refused.
 py7zr can only push what it unpacks, so a thread pushes into a pipe.
 
+Wikimedia's content exports cut a page that is larger than a partition into several files,
+`<wiki>-<date>-p<page>r<revision>r<revision>.xml.bz2`, named after the page and the first and last revision inside
+(https://gerrit.wikimedia.org/r/plugins/gitiles/analytics/refinery/source, MediawikiDumper.scala, which sorts them by
+time, not by number). `histories` finds such files, and `JoinedReader` reads them as one history.
+
 A checksum is looked for in `SHA256SUMS` in the file's folder (lines of `<64 hex digits>  <name>`, as sha256sum writes
 them) and in `<name>.sha256` (such a line, or the digits alone).
 """
@@ -20,7 +25,7 @@ import tempfile
 import zlib
 from array import array
 from collections import deque
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
@@ -145,6 +150,137 @@ class ExportReader:
 def read_pages(path: Path) -> Iterator[WikiPage]:
     """The articles of one export, see `ExportReader.pages`."""
     return ExportReader(path).pages()
+
+
+class JoinedReader:
+    """Reads the files that one page was cut into as one history; used like an `ExportReader`.
+
+    Args:
+        paths: the files, in any order.
+
+    Attributes:
+        unchecked: whether the files do not say if one between them is missing, and there is no list of checksums.
+
+    Raises:
+        SourceError: if the list of checksums beside the files names a part that is not given.
+    """
+
+    def __init__(self, paths: Sequence[Path]) -> None:
+        self.unchecked = False
+        self._listed = min(_lists_all(path, paths) for path in paths)  # each must be looked at
+        self._parts = [ExportReader(path) for path in sorted(paths, key=_beginning)]
+        self._present = self._parts[0]
+        self._texts = True
+
+    pages_read = property(lambda self: min(1, sum(part.pages_read for part in self._parts)))
+    pages_empty = property(lambda self: min(1, sum(part.pages_empty for part in self._parts)))
+    pages_other = property(lambda self: min(1, sum(part.pages_other for part in self._parts)))
+    revisions_read = property(lambda self: sum(part.revisions_read for part in self._parts))
+
+    def skip_texts(self) -> None:
+        """Give what is left of the page without texts (empty ones), which is faster."""
+        self._texts = False
+        self._present.skip_texts()
+
+    def pages(self, *, only: Collection[int] | None = None) -> Iterator[WikiPage]:
+        """The page, if it is an article; arguments and errors as of `ExportReader.pages`."""
+        self._texts = True
+        begun = [self._parts[0].pages()]
+        first = next(begun[0], None)
+        revisions = self._revisions(first, begun[0])
+        if first is not None:
+            yield WikiPage(first.id, first.title, revisions if only is None else _in_order_of_time(revisions))
+        deque(revisions, maxlen=0)
+
+    def _revisions(self, first: WikiPage | None, pages: Iterator[WikiPage]) -> Iterator[Revision]:
+        """The revisions of all parts, one part after the other."""
+        seen: set[int] = set()
+        starts: list[tuple[ExportReader, Revision]] = []
+        page: WikiPage | None = first
+        for place, part in enumerate(self._parts):
+            if place:
+                self._present, pages = part, part.pages()
+                page = next(pages, None)
+                if not self._texts:
+                    part.skip_texts()
+            if (page and page.id) != (first and first.id):
+                raise self._other(part, page)
+            for number, revision in enumerate(page.revisions if page else ()):
+                if place and not number:
+                    starts.append((part, revision._replace(text=None)))
+                seen.add(revision.id)
+                yield revision
+            if (other := next(pages, None)) is not None:
+                raise self._other(part, other)
+        for part, start in () if self._listed else starts:
+            self._check_gap(part, start, seen)
+
+    def _other(self, part: ExportReader, page: WikiPage | None) -> SourceError:
+        return SourceError(
+            f"page {page.id} ({page.title!r}) in a file of another page" if page else "no article in the file",
+            where=str(part.path),
+            expected=f"the page of {self._parts[0].path.name} alone, as the names of the files say",
+            fix="Fetch the files again, and do not rename them.",
+            code="other-page",
+        )
+
+    def _check_gap(self, part: ExportReader, revision: Revision, seen: set[int]) -> None:
+        """Refuse a part whose first revision was made on a missing one between it and the part before."""
+        parent = revision.parent
+        if parent is None:
+            self.unchecked = True
+        elif parent not in seen and min(seen, default=0) < parent < revision.id:
+            raise _missing_part(part.path, f"revision {parent}, on which revision {revision.id} was made,")
+
+
+def _missing_part(path: Path, what: str) -> SourceError:
+    return SourceError(
+        f"{what} is in none of the files of this page",
+        where=str(path),
+        expected="every file of a page that was cut into several",
+        fix="Fetch the missing file; SHA256SUMS in the export's folder lists all of them. With it beside the files, a "
+        "revision that the wiki has deleted is not taken for a missing file.",
+        code="missing-part",
+    )
+
+
+def _beginning(path: Path) -> tuple[datetime, int, str]:
+    """When the first revision of a file was saved, and its number: files of one page are in this order."""
+    for page in read_pages(path):
+        for revision in page.revisions:
+            return revision.timestamp, revision.id, path.name
+    return datetime.min.replace(tzinfo=UTC), 0, path.name
+
+
+_PART = re.compile(r"(.+-p[0-9]+)r[0-9]+r[0-9]+\.xml(?:\.[0-9a-z]+)?")
+
+
+def open_history(paths: Sequence[Path]) -> ExportReader | JoinedReader:
+    """Open files that `histories` put together."""
+    return JoinedReader(paths) if _PART.fullmatch(paths[0].name) else ExportReader(paths[0])
+
+
+def histories(files: Iterable[Path]) -> list[tuple[Path, ...]]:
+    """The files that are read together: one alone, or all that one page was cut into, as their names say."""
+    found: dict[str, list[Path]] = {}
+    for path in sorted(files, key=lambda path: (path.name, str(path))):
+        match = _PART.fullmatch(path.name)
+        found.setdefault(match[1] if match else str(path), []).append(path)
+    return [tuple(paths) for paths in found.values()]
+
+
+def _lists_all(path: Path, given: Sequence[Path]) -> bool:
+    """Whether a list of checksums stands beside a part; every part of the page that it names must be given."""
+    names = {one.name for one in given}
+    for sums in (path.with_name(name) for name in _LISTS):
+        if sums.is_file():
+            listed = [Path(name).name for _, name in _lines(sums)]
+            parts = {name: match[1] for name in listed if (match := _PART.fullmatch(name))}
+            for name, page in parts.items():
+                if page == parts.get(path.name) and name not in names:
+                    raise _missing_part(sums, name)
+            return path.name in parts
+    return False
 
 
 class _Opening(tuple[str, int]):

@@ -96,11 +96,11 @@ def test_neither_the_order_of_dumps_nor_the_number_of_jobs_matters(dump):
 
 
 def test_any_executor_gives_the_same(dump):
-    tasks = [module._Task(dump(f"{n}.xml", n, 1), QUARTER, EditsSettings()) for n in range(1, 6)]
+    tasks = [module._Task((dump(f"{n}.xml", n, 1),), QUARTER, EditsSettings()) for n in range(1, 6)]
     done = []
     on = run_tasks(lambda: ThreadPoolExecutor(3), module._read, tasks, done=done.append)
     assert on == [module._read(task) for task in tasks]
-    assert sorted(one.source.name for one in done) == [f"{n}.xml" for n in range(1, 6)]
+    assert sorted(one.name for one in done) == [f"{n}.xml" for n in range(1, 6)]
 
 
 def test_revisions_out_of_order_of_time_are_sorted_and_told_of(wiki, tmp_path):
