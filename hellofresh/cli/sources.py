@@ -11,6 +11,9 @@ from tempfile import TemporaryDirectory
 from collectors import sample
 from collectors.jobs import asked_job, notes_source
 from collectors.notes.dump.snapshot import PUBLIC_URL, DumpRequest, DumpSnapshot, download
+from collectors.wikipedia.api.source import check_contact
+from collectors.wikipedia.dump.archive import PUBLIC_URL as EXPORTS_URL
+from collectors.wikipedia.dump.archive import ExportRequest, download_export
 from hellofresh.cli._output import CommandOutput
 from hellofresh.cli._show import show_collected
 from hellofresh.config import Settings
@@ -74,6 +77,27 @@ def fetch_snapshot(options: argparse.Namespace, output: CommandOutput) -> DumpSn
     folder = Workspace.from_environment().snapshots("x-notes")
     with output.progress("download x-notes") as bar:
         return download(folder, request, today=datetime.now(UTC).date(), progress=bar.line)
+
+
+def archive_edits(options: argparse.Namespace, output: CommandOutput) -> int:
+    configured = Settings.load().sources.wikipedia_edits
+    contact = options.contact or (configured.contact if configured else None)
+    request = ExportRequest(
+        options.wiki,
+        options.date,
+        options.url or EXPORTS_URL,
+        check_contact(contact) if contact else "",
+    )
+    folder = Workspace.from_environment().snapshots("wikipedia-edits")
+    with output.progress(f"download {options.wiki}") as bar:
+        export = download_export(folder, request, progress=bar.line)
+    sizes = [(path.name, path.stat().st_size) for path in export.files]
+    output.result(to_json(export) | {"day": str(export.day), "folder": str(export.folder), "files": dict(sizes)})
+    state = " (all files already downloaded)" if export.skipped else ""
+    output.table(f"{options.wiki} of {export.day}{state}", ("file", "bytes"), sizes)
+    output.text(f"export: {export.folder}\nNow, for example:")
+    output.text(f"  hellofresh collect wikipedia-edits --quarter QUARTER --dump {export.folder}")
+    return 0
 
 
 def hydrate_release(options: argparse.Namespace, output: CommandOutput) -> int:

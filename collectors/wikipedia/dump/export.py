@@ -274,7 +274,7 @@ def _lists_all(path: Path, given: Sequence[Path]) -> bool:
     names = {one.name for one in given}
     for sums in (path.with_name(name) for name in _LISTS):
         if sums.is_file():
-            listed = [Path(name).name for _, name in _lines(sums)]
+            listed = [Path(name).name for _, name in listed_sha256(sums)]
             parts = {name: match[1] for name in listed if (match := _PART.fullmatch(name))}
             for name, page in parts.items():
                 if page == parts.get(path.name) and name not in names:
@@ -554,7 +554,7 @@ def published_sha256(path: Path) -> str | None:
     """
     own = path.with_name(path.name + ".sha256")
     if own.is_file():
-        for digest, name in _lines(own):
+        for digest, name in listed_sha256(own):
             if name in ("", path.name):
                 return digest
         raise SourceError(
@@ -565,11 +565,16 @@ def published_sha256(path: Path) -> str | None:
         )
     for sums in (path.with_name(name) for name in _LISTS):
         if sums.is_file():
-            return next((digest for digest, name in _lines(sums) if Path(name).name == path.name), None)
+            return next((digest for digest, name in listed_sha256(sums) if Path(name).name == path.name), None)
     return None
 
 
-def _lines(sums: Path) -> list[tuple[str, str]]:
+def listed_sha256(sums: Path) -> list[tuple[str, str]]:
+    """SHA-256 in lower case and name of each line of a list of checksums; other lines are left out.
+
+    Raises:
+        SourceError: if it cannot be read.
+    """
     try:
         if sums.stat().st_size > _LONGEST_LIST:
             raise SourceError("too long for a list of checksums", where=str(sums), code="bad-checksums")

@@ -41,11 +41,19 @@ def add_archive(nouns: Subparsers) -> None:
     verbs = add_group(nouns, "archive", about, kind="task")
     about = "Download the Community Notes dump of a day."
     _accept_snapshot(add_command(verbs, "x-notes", about, "sources:archive_notes").add_argument)
+    about = "Download a content export of a wiki: every article with its history."
+    parser = add_command(verbs, "wikipedia-edits", about, "sources:archive_edits")
+    parser.add_argument("--wiki", required=True, metavar="NAME", help="name of the wiki, such as simplewiki or enwiki")
+    about = "day of the export, such as 2026-10-01 (default: the newest that is finished)"
+    parser.add_argument("--date", type=parse_day, metavar="D", help=about)
+    about = "where the exports are (default: Wikimedia's own server; mirrors have the same folders)"
+    parser.add_argument("--url", metavar="URL", help=about)
+    parser.add_argument("--contact", metavar="TEXT", help="your e-mail or web address, sent to the server")
 
 
 def _accept_snapshot(accept: Callable[..., object]) -> None:
     """Which dump is fetched."""
-    about = "day of the dump, such as 2026-07-23 (default: the newest of four days)"
+    about = "day of the dump, such as 2026-07-23 (default: the newest of the last 14 days)"
     accept("--date", type=parse_day, metavar="D", help=about)
     accept("--ratings", action="store_true", help="also download the ratings (11 GB), to count votes")
 
