@@ -17,7 +17,7 @@ from pathlib import Path
 
 from collectors.wikipedia.api.polite import PoliteSession, WikiLimits
 from collectors.wikipedia.api.site import REVERTED, RecentChange, WikiAnswers, WikiSite
-from collectors.wikipedia.api.source import EditSampling, LiveSource, Window
+from collectors.wikipedia.api.source import EditSampling, LiveSource, WikiAccount, Window
 
 # Private names: what makes candidates of decisions is the same for both routes.
 from collectors.wikipedia.collect import _collection, _Found, _take, _Task
@@ -71,7 +71,7 @@ def collect_live(
     with WikiAnswers(folder / _file_name(source)) as answers, PoliteSession(source.contact, limits) as session:
         if refresh:
             answers.forget_open()
-        site = WikiSite(source.api, session, answers)
+        site = WikiSite(source.api, session, answers, WikiAccount.from_environment(source.api))
         run = _Run(site, _Task((folder,), quarter, settings, pending), session, progress)
         warnings: list[str] = []
         if source.titles:

@@ -20,7 +20,7 @@ import mwclient
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, ValidationError
 
 from collectors.wikipedia.api.polite import PoliteSession
-from collectors.wikipedia.api.source import Window
+from collectors.wikipedia.api.source import PASSWORD, TOKEN, USER, WikiAccount, Window
 from collectors.wikipedia.rules.history import Revision, WikiPage
 from hellofresh.core.errors import SourceError, WorkspaceError
 from hellofresh.core.files import canonical_json, model_fault
@@ -111,13 +111,16 @@ class WikiSite:
         api: address of its api.php.
         session: carries the requests.
         answers: what it has answered before.
+        account: to log in with; then the wiki must know the account at every request, so that a lost login is seen.
 
     Raises:
         SourceError: from any method, if the wiki cannot be asked or answers something that is not understood.
     """
 
-    def __init__(self, api: str, session: PoliteSession, answers: WikiAnswers) -> None:
-        self._api, self._answers = api, answers
+    def __init__(
+        self, api: str, session: PoliteSession, answers: WikiAnswers, account: WikiAccount | None = None
+    ) -> None:
+        self._api, self._answers, self._account = api, answers, account or WikiAccount()
         address = urlsplit(api)
         folder, _, script = address.path.rpartition("/")
         self._client = mwclient.Site(
@@ -129,6 +132,10 @@ class WikiSite:
             max_retries=0,  # the session repeats what is worth repeating
             do_init=False,
         )
+        if self._account.token:
+            session.headers["Authorization"] = f"Bearer {self._account.token}"
+        self._logged_in = not self._account.user
+        self._lock = threading.Lock()
 
     def changes(self, window: Window, *, tag: str | None, bots: bool, ask: bool) -> list[RecentChange]:
         """Edits of articles in a window, from its start on: all, or as many as one request gives.
@@ -288,10 +295,20 @@ class WikiSite:
         return canonical_json({"api": self._api, **question})
 
     def _fetch(self, question: Mapping[str, str]) -> dict[str, Any]:
+        known = {"assert": "user"} if self._account else {}
         try:
-            raw = self._client.get("query", formatversion="2", curtimestamp="1", **{"continue": "", **question})
+            with self._lock:  # what is on disk needs no login
+                if not self._logged_in:
+                    self._client.login(self._account.user, self._account.password)
+                    self._logged_in = True
+            form = {"formatversion": "2", "curtimestamp": "1", "continue": "", **known}
+            raw = self._client.get("query", **{**form, **question})
             raw.get("query", {}).pop("userinfo", None)  # who asks, maybe by address: not worth keeping
+        except mwclient.errors.LoginError as error:
+            raise self._not_logged_in(str(error.code)) from None
         except mwclient.errors.APIError as error:
+            if str(error.code).startswith(("assert", "mwoauth")):
+                raise self._not_logged_in(str(error.code)) from None
             gone = str(error.code).startswith("badid_") or error.code == "nosuchrevid"
             raise SourceError(
                 f"the wiki refuses: {str(error.info)[:300]} ({error.code})",
@@ -304,6 +321,15 @@ class WikiSite:
             raise self._strange(type(error).__name__) from error
         assert isinstance(raw, dict)
         return raw
+
+    def _not_logged_in(self, why: str) -> SourceError:
+        return SourceError(
+            f"the wiki does not know the account ({why})",
+            where=self._api,
+            expected=f"a valid {TOKEN}, or {USER} and {PASSWORD} of a bot password",
+            fix="Check them, or unset them to ask without an account, at a lower rate.",
+            code="api-login",
+        )
 
     def _read(self, answer: str) -> _Body:
         try:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -12,6 +13,7 @@ from typing import NamedTuple
 from urllib.parse import urlsplit
 
 from hellofresh.core.errors import ConfigError, UsageError
+from hellofresh.core.net.keys import may_carry_key
 from hellofresh.core.quarters import Quarter, utc_text
 
 _LONGEST_TITLE = 255  # bytes, MediaWiki's own limit
@@ -67,6 +69,47 @@ class EditSampling:
     def rank(self, name: object) -> bytes:
         """The place of something in the random order: the SHA-256 of the seed and its name."""
         return hashlib.sha256(f"{self.seed}:{name}".encode()).digest()
+
+
+TOKEN, USER, PASSWORD = "HELLOFRESH_WIKI_TOKEN", "HELLOFRESH_WIKI_USER", "HELLOFRESH_WIKI_PASSWORD"
+"""Environment variables: an OAuth 2 access token, or name and bot password (https://www.mediawiki.org/wiki/API:Login)."""
+
+
+@dataclass(frozen=True, slots=True)
+class WikiAccount:
+    """An account to ask under, which a wiki allows more requests; with neither token nor name, there is none."""
+
+    token: str = field(default="", repr=False)
+    user: str = ""
+    password: str = field(default="", repr=False)
+
+    @classmethod
+    def from_environment(cls, api: str) -> WikiAccount:
+        """The account that the environment names.
+
+        Raises:
+            UsageError: if half of it is missing, or the way to the wiki is not encrypted.
+        """
+        token, user, password = (os.environ.get(name, "").strip() for name in (TOKEN, USER, PASSWORD))
+        if bool(user) != bool(password) or (token and user):
+            raise UsageError(
+                "an account of the wiki that is not whole, or two of them",
+                where=f"environment variables {TOKEN}, {USER}, {PASSWORD}",
+                expected=f"{TOKEN}, or {USER} and {PASSWORD}, or none of the three",
+                code="bad-account",
+            )
+        if (token or user) and not may_carry_key(api):
+            raise UsageError(
+                "a password or token is not sent without encryption",
+                where=api,
+                expected="an address that begins with https://",
+                fix=f"Use the wiki's https address, or unset {TOKEN} and {PASSWORD}.",
+                code="unsafe-account",
+            )
+        return cls(token, user, password)
+
+    def __bool__(self) -> bool:
+        return bool(self.token or self.user)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

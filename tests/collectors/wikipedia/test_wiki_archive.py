@@ -52,10 +52,8 @@ class Server(ThreadingHTTPServer):
         for name in entries:
             size = len(self.files[path + name]) if path + name in self.files and self.sizes else "-"
             rows.append(f'<a href="{name}">{name}</a>{" " * 20}01-Nov-2026 10:00{" " * 10}{size}')
-        page = ["<h1>Index</h1><pre>", "<a href=\"../\">../</a>", *rows, "</pre>"]
+        page = ["<h1>Index</h1><pre>", '<a href="../">../</a>', *rows, "</pre>"]
         return "\n".join(page).encode() if entries else None
-            "\n".join(["<h1>Index</h1><pre>", '<a href="../">../</a>', *rows, "</pre>"]).encode() if entries else None
-        )
 
 
 class Handler(BaseHTTPRequestHandler):

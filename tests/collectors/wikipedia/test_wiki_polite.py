@@ -16,6 +16,7 @@ import pytest
 
 from collectors.wikipedia.api.polite import PoliteSession, WikiLimits
 from collectors.wikipedia.api.site import WikiAnswers, WikiSite
+from collectors.wikipedia.api.source import PASSWORD, TOKEN, USER, WikiAccount
 from hellofresh.core.errors import ConfigError, SourceError, UsageError
 
 CONTACT = "someone@example.org"
@@ -52,6 +53,8 @@ class Server:
             def do_GET(self):
                 server.answer(self)
 
+            do_POST = do_GET
+
             def log_message(self, *_):
                 pass
 
@@ -63,7 +66,8 @@ class Server:
         with self.lock:
             self.now += 1
             self.most = max(self.most, self.now)
-            self.seen.append((parse_qs(urlsplit(handler.path).query), dict(handler.headers)))
+            body = handler.rfile.read(int(handler.headers.get("Content-Length", 0))).decode()
+            self.seen.append((parse_qs(urlsplit(handler.path).query or body), dict(handler.headers)))
             step = self.script.popleft() if self.script else FINE
         time.sleep(self.delay_s)
         with self.lock:
@@ -309,3 +313,77 @@ def test_what_no_wiki_answers_is_refused_and_not_kept(server, tmp_path, body, co
             site.page_ids(["Tea"])
         assert code_of(info) in {"api-strange-answer", "api-error"}
         assert answers._db.execute("SELECT * FROM answers").fetchone() is None
+
+
+def body(**content):
+    return 200, {}, json.dumps({"curtimestamp": "2026-01-01T00:00:00Z", **content}).encode()
+
+
+TOKENS = body(query={"tokens": {"logintoken": "t+\\"}})
+SITE = body(
+    query={"general": {"generator": "MediaWiki 1.43.0"}, "namespaces": {}, "userinfo": {"rights": [], "groups": []}}
+)
+PAGE = body(query={"pages": [{"pageid": 5, "ns": 0, "title": "Tea"}]})
+
+
+def ask_as(server, tmp_path, account):
+    with asking(FakeClock()) as session, WikiAnswers(tmp_path / "a.sqlite") as answers:
+        return WikiSite(server.url, session, answers, account).page_ids(["Tea"])
+
+
+def test_a_bot_password_logs_in_once_and_every_question_insists_on_it(server, tmp_path):
+    server.script.extend([TOKENS, body(login={"result": "Success"}), SITE, PAGE])
+    account = WikiAccount(user="Me@bot", password="s3cret")
+    assert ask_as(server, tmp_path, account) == {"Tea": 5}
+    assert server.seen[1][0]["lgname"] == ["Me@bot"]
+    assert server.seen[-1][0]["assert"] == ["user"]
+    assert ask_as(server, tmp_path, account) == {"Tea": 5}  # from disk: nothing is asked
+    assert len(server.seen) == 4
+
+
+def test_a_token_goes_with_every_question(server, tmp_path):
+    server.script.append(PAGE)
+    assert ask_as(server, tmp_path, WikiAccount(token="abc")) == {"Tea": 5}
+    [(question, headers)] = server.seen
+    assert (question["assert"], headers["Authorization"]) == (["user"], "Bearer abc")
+
+
+@pytest.mark.parametrize(
+    "answers",
+    [
+        [TOKENS, body(login={"result": "Failed", "reason": "no"})],
+        [TOKENS, body(login={"result": "Success"}), SITE, body(error={"code": "assertuserfailed", "info": "x"})],
+    ],
+)
+def test_an_account_that_the_wiki_does_not_know_is_an_error_without_the_password(server, tmp_path, answers):
+    server.script.extend(answers)
+    with pytest.raises(SourceError) as caught:
+        ask_as(server, tmp_path, WikiAccount(user="Me@bot", password="s3cret"))
+    assert caught.value.code == "api-login"
+    assert "s3cret" not in f"{caught.value}{WikiAccount(user='Me@bot', password='s3cret')!r}"
+
+
+@pytest.mark.parametrize(
+    ("api", "values", "expected"),
+    [
+        ("https://a.org/w/api.php", {}, ("", "", "")),
+        ("https://a.org/w/api.php", {TOKEN: " abc "}, ("abc", "", "")),
+        ("https://a.org/w/api.php", {USER: "Me@bot", PASSWORD: "x"}, ("", "Me@bot", "x")),
+        ("http://a.org/w/api.php", {}, ("", "", "")),
+        ("http://a.org/w/api.php", {TOKEN: "abc"}, "unsafe-account"),
+        ("https://a.org/w/api.php", {USER: "Me@bot"}, "bad-account"),
+        ("https://a.org/w/api.php", {TOKEN: "abc", USER: "Me@bot", PASSWORD: "x"}, "bad-account"),
+    ],
+)
+def test_the_environment_names_one_whole_account(monkeypatch, api, values, expected):
+    for name in (TOKEN, USER, PASSWORD):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in values.items():
+        monkeypatch.setenv(name, value)
+    if isinstance(expected, str):
+        with pytest.raises(UsageError) as caught:
+            WikiAccount.from_environment(api)
+        assert caught.value.code == expected
+    else:
+        account = WikiAccount.from_environment(api)
+        assert (account.token, account.user, account.password) == expected
