@@ -40,7 +40,8 @@ from hellofresh.tasks.samples import Candidate, Label
 _ROWS_AT_ONCE = 50_000
 _EPOCH = datetime.fromtimestamp(0, UTC)
 _NOTE_COLUMNS = WantedColumns(("noteId", "createdAtMillis"), ("tweetId",), ("summary",), extra=(AUTHOR, COLLABORATIVE))
-_RATING_COLUMNS = WantedColumns(("noteId",), texts=("raterParticipantId",))
+_BUCKET, _SAMPLED = "ratingSourceBucketed", "POPULATION_SAMPLED"
+_RATING_COLUMNS = WantedColumns(("noteId",), texts=("raterParticipantId",), extra=(_BUCKET,))
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,9 +163,10 @@ class NotesSettings:
         }
 
 
-_ONLY_IF_ANY = frozenset({PostStatus.NOT_ASKED, PostStatus.NO_MEDIA, PostStatus.UNKNOWN_MEDIA})
+_ONLY_IF_ANY = frozenset({"older-version", PostStatus.NOT_ASKED, PostStatus.NO_MEDIA, PostStatus.UNKNOWN_MEDIA})
 REASONS: Mapping[str, str] = {
     "other-quarter": "written outside the quarter (UTC)",
+    "older-version": "a later version of the collaborative note on the same post is there",
     NoteState.NO_STATUS: "no row in the status history",
     NoteState.NOT_LOCKED: "status not locked yet, or, with current statuses, note too young",
     NoteState.UNDECIDED: "readers did not agree: needs more ratings",
@@ -202,6 +204,7 @@ class NoteRow(NamedTuple):
     label: int | None
     locked_ms: int | None
     shown_ms: int | None
+    decided_by: str | None
     ai_writer: bool | None
     collaborative: bool | None
 
@@ -271,6 +274,7 @@ class Gathering:
         self.notes_in = 0
         self.kept: list[tuple[NoteRow, FoundPost]] = []
         self.votes: Mapping[int, int] | None = None
+        self.sampled_votes: Mapping[int, int] | None = None
         self.waiting: list[x_notes.Note] | None = [] if pending else None
 
     def run(self) -> None:
@@ -303,7 +307,11 @@ class Gathering:
         self.notes_in = self._without_repeats(keys, NOTES.title).height
         notes = pl.concat(inside).unique(maintain_order=True)
         self.drops["other-quarter"] = self.notes_in - notes.height
-        return notes.sort("noteId"), newest
+        ids_by_age = pl.col("noteId").sort_by("createdAtMillis", "noteId")
+        is_last = ids_by_age.last().over("tweetId", COLLABORATIVE) == pl.col("noteId")
+        kept = notes.filter((pl.col(COLLABORATIVE) != "1") | pl.col("tweetId").is_null() | is_last)
+        self.drops["older-version"] = notes.height - kept.height
+        return kept.sort("noteId"), newest
 
     def _note_contents(self) -> pl.DataFrame:
         """All notes' ids with hashes of their rows."""
@@ -378,6 +386,7 @@ class Gathering:
             "label",
             "locked_ms",
             "shown_ms",
+            "decided_by",
             "ai_writer",
             "collaborative",
         )
@@ -421,18 +430,23 @@ class Gathering:
         return "missing-media" if speaks_of_media(post.text) else None
 
     def _count_votes(self) -> None:
-        """Distinct raters of each kept note; only their hashes are held, and only for kept notes."""
+        """Distinct raters of each kept note, and those of them whom X drew to be asked; only their hashes are held."""
         if not self.reader.has(RATINGS):
             return
         ids = pl.DataFrame({"noteId": [note.note_id for note, _ in self.kept]}, schema={"noteId": pl.Int64})
-        pairs = [_NO_KEYS]
+        pairs = [_NO_KEYS.with_columns(bucket=pl.lit(""))]
         for frame in _gathered(self.reader.frames(RATINGS, _RATING_COLUMNS, Sieve(ids["noteId"]))):
             mine = frame.join(ids, on="noteId", how="semi")
-            pairs.append(mine.select("noteId", pl.col("raterParticipantId").hash(seed=0).alias("content")))
+            pairs.append(
+                mine.select("noteId", pl.col("raterParticipantId").hash(seed=0).alias("content"), bucket=_BUCKET)
+            )
         all_pairs = pl.concat(pairs)
-        votes = all_pairs.unique()
+        sampled = (pl.col("bucket") == _SAMPLED).any().alias("sampled")
+        votes = all_pairs.group_by("noteId", "content").agg(sampled)
         self.context["repeated ratings of kept notes"] = all_pairs.height - votes.height
         self.votes = dict(votes.group_by("noteId").len().rows())
+        if (all_pairs["bucket"] != "").any():
+            self.sampled_votes = dict(votes.group_by("noteId").agg(pl.col("sampled").sum()).rows())
 
     def candidates(self) -> list[Candidate]:
         """The kept notes, sorted by note id."""
@@ -460,7 +474,9 @@ class Gathering:
         sample = self._sample(note, post)
         facts = {
             "ratings": None if self.votes is None else self.votes.get(note.note_id, 0),
+            "sampled_ratings": None if self.sampled_votes is None else self.sampled_votes.get(note.note_id, 0),
             "status_locked_at": time_text(note.locked_ms),
+            "decided_by": note.decided_by,
             "ai_writer": note.ai_writer,
             "collaborative": note.collaborative,
         }

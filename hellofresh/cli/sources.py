@@ -60,9 +60,9 @@ def run_job(
 def archive_notes(options: argparse.Namespace, output: CommandOutput) -> int:
     snapshot = fetch_snapshot(options, output)
     output.result(to_json(snapshot) | {"day": str(snapshot.day), "folder": str(snapshot.folder)})
-    state = " (all files already downloaded)" if snapshot.skipped else ""
+    state = ", all files already downloaded" if snapshot.skipped else ""
     output.table(
-        f"Community Notes of {snapshot.day}{state}",
+        f"Community Notes of {snapshot.day} ({(datetime.now(UTC).date() - snapshot.day).days} days old{state})",
         ("file", "bytes", "SHA-256"),
         [(item.name, item.size, item.sha256) for item in snapshot.files],
     )

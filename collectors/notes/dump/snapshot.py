@@ -22,7 +22,7 @@ from typing import Annotated
 from pydantic import Strict
 
 from collectors.notes.dump.files import UNFINISHED, check_zip
-from collectors.notes.dump.tables import ENROLLMENT, HISTORY, NOTES, RATINGS, DumpTable
+from collectors.notes.dump.tables import ENROLLMENT, HISTORY, NOTES, RATINGS, REQUESTS, DumpTable
 from hellofresh.core.errors import DataError, SourceError, UsageError, WorkspaceError
 from hellofresh.core.files import read_model, sha256_file, write_json
 from hellofresh.core.net.lock import locked
@@ -30,8 +30,9 @@ from hellofresh.core.net.transfer import DownloadPolicy, Transfer, download_sess
 from hellofresh.releases.candidates.rows import SourceFile
 
 PUBLIC_URL = "https://ton.twimg.com/birdwatch-public-data"
-_DAYS_BACK = 3
+_DAYS_BACK = 14  # dumps were 7 to 9 days late in August 2024 and in December 2025
 _MOST_SHARDS = 10_000
+_OPTIONAL = (ENROLLMENT, REQUESTS)
 _URL = re.compile(r"https?://[^\s?#]+")
 
 
@@ -40,7 +41,7 @@ class DumpRequest:
     """What to fetch.
 
     Attributes:
-        day: of the dump; None for the newest one of today and the three days before.
+        day: of the dump; None for the newest one of today and the 14 days before.
         ratings: fetch the ratings too, about 11 GB.
         base_url: where the dumps are.
         policy: when to give up.
@@ -58,7 +59,7 @@ class DumpRequest:
     @property
     def tables(self) -> tuple[DumpTable, ...]:
         """The tables, those that must be there first."""
-        return (NOTES, HISTORY, *((RATINGS,) if self.ratings else ()), ENROLLMENT)
+        return (NOTES, HISTORY, *((RATINGS,) if self.ratings else ()), *_OPTIONAL)
 
     def url(self, day: date, table: DumpTable, number: int) -> str:
         """Where a shard is."""
@@ -132,19 +133,20 @@ async def _download(
 async def _find_day(transfer: Transfer, request: DumpRequest, today: date) -> date:
     """The newest day whose tables have all begun to appear."""
     days = [request.day] if request.day else [today - timedelta(days=back) for back in range(_DAYS_BACK + 1)]
-    needed = [table for table in request.tables if table is not ENROLLMENT]
+    needed = [table for table in request.tables if table not in _OPTIONAL]
     for day in days:
         transfer.progress(f"looking for the dump of {day}")
         for table in needed:
             if not await transfer.exists(request.url(day, table, 0)):
                 break
         else:
+            transfer.progress(f"the newest dump is of {day}, {(today - day).days} days old")
             return day
     raise SourceError(
-        f"no whole dump of {' or '.join(str(day) for day in days)}",
+        f"no whole dump of {days[0]}" + (f" nor of the {_DAYS_BACK} days before" if len(days) > 1 else ""),
         where=request.base_url,
         expected=" and ".join(_name(table, 0) for table in needed),
-        fix="The source keeps about a week: name one of its days with --date, or try again tomorrow.",
+        fix="The source keeps its dumps for days only: name one of them with --date, or try again tomorrow.",
         code="no-dump",
     )
 
@@ -173,7 +175,7 @@ async def _fetch_shards(transfer: Transfer, request: DumpRequest, day: date, pla
                 fix="Without it rows would be lost: run the same command again later.",
                 code="missing-shard",
             )
-        if not number and table is not ENROLLMENT:
+        if not number and table not in _OPTIONAL:
             raise SourceError(f"no {table.title}", where=request.url(day, table, 0), code="missing-table")
         return
 

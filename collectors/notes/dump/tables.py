@@ -54,6 +54,7 @@ class DumpTable:
         subfolder: where the published layout keeps them.
         columns: every column known today, in order.
         aliases: today's name of a column by its former name.
+        new: columns that not every dump has yet.
     """
 
     title: str
@@ -61,20 +62,30 @@ class DumpTable:
     subfolder: str
     columns: tuple[str, ...]
     aliases: tuple[tuple[str, str], ...] = ()
+    new: frozenset[str] = frozenset()
 
 
 _COLUMNS = tomllib.loads(Path(__file__).with_name("columns.toml").read_text("utf-8"))
 
 
-def _table(title: str, stem: str, columns: str, subfolder: str = "", former: str = "") -> DumpTable:
-    aliases = (("participantId", former),) if former else ()
-    return DumpTable(title, stem, subfolder or stem, tuple(_COLUMNS[columns].split()), aliases)
+def _table(title: str, stem: str, columns: str, subfolder: str = "", **aliases: str) -> DumpTable:
+    listed = _COLUMNS[columns].split()
+    new = frozenset(name.removesuffix("?") for name in listed if name.endswith("?"))
+    names = tuple(name.removesuffix("?") for name in listed)
+    return DumpTable(title, stem, subfolder or stem, names, tuple(aliases.items()), new)
 
 
-NOTES = _table("notes", "notes", "notes", former="noteAuthorParticipantId")
-HISTORY = _table("note status history", "noteStatusHistory", "history", former="noteAuthorParticipantId")
-RATINGS = _table("ratings", "ratings", "ratings", subfolder="noteRatings", former="raterParticipantId")
+NOTES = _table("notes", "notes", "notes", participantId="noteAuthorParticipantId")
+HISTORY = _table(
+    "note status history",
+    "noteStatusHistory",
+    "history",
+    participantId="noteAuthorParticipantId",
+    timestampMillisAbovePcrhThreshold="abovePcrhThresholdTime",
+)
+RATINGS = _table("ratings", "ratings", "ratings", subfolder="noteRatings", participantId="raterParticipantId")
 ENROLLMENT = _table("user enrollment", "userEnrollment", "enrollment")
+REQUESTS = _table("note requests", "batSignals", "requests")
 
 
 @dataclass(frozen=True, slots=True)
@@ -253,7 +264,7 @@ class TableReader:
         )
 
     def _compare(self, columns: tuple[str, ...], name: str, table: DumpTable) -> None:
-        missing = [column for column in table.columns if column not in columns]
+        missing = [column for column in table.columns if column not in (*columns, *table.new)]
         extra = [column for column in columns if column not in table.columns]
         known = [column for column in columns if column in table.columns]
         if missing:
@@ -385,6 +396,35 @@ class _ShardReading:
         self.headers += headers
         self._rejects.good += frame.height
         return frame
+
+
+_REQUEST_TIMES = tuple(column for column in REQUESTS.columns if column.endswith("EligibleTimestamp"))
+_LINK = r"https?://[^\s\"“”'\],]+"
+
+
+def note_requests(reader: TableReader) -> pl.DataFrame:
+    """The posts that people asked for notes on, a row each, sorted by post.
+
+    Columns: `post` (id), `links` (list of addresses that the requests name), `suggestions` (text as published), and
+    for each feed the time (ms) from which it showed the request, null where it never did: `shown` (to people),
+    `api_small`, `api_large`, `api_xl`.
+
+    Raises:
+        SourceError: as of `TableReader.frames`.
+    """
+    wanted = WantedColumns(("tweetId",), extra=("sourceLinks", "suggestions", *_REQUEST_TIMES))
+    names = ("shown", "api_small", "api_large", "api_xl")
+    rows = pl.concat([pl.DataFrame(schema=wanted.schema), *reader.frames(REQUESTS, wanted)])
+    time = lambda column: pl.col(column).cast(pl.Int64, strict=False)  # noqa: E731
+    return rows.select(
+        post="tweetId",
+        links=pl.col("sourceLinks").str.extract_all(_LINK),
+        suggestions="suggestions",
+        **{
+            name: pl.when(time(column) > 0).then(time(column))
+            for name, column in zip(names, _REQUEST_TIMES, strict=True)
+        },
+    ).sort("post", "shown", maintain_order=True)
 
 
 class _Read(NamedTuple):

@@ -18,8 +18,18 @@ _STATUS_NAME = re.compile(r"[A-Z_]{1,60}")
 DAY_MS = 86_400_000
 LABELS = {"CURRENTLY_RATED_HELPFUL": 1, "CURRENTLY_RATED_NOT_HELPFUL": 0}
 _UNDECIDED = "NEEDS_MORE_RATINGS"
-_FIRST_SHOWN = "timestampMillisOfFirstNonNMRStatus"
-"""When a note first had a status that says yes or no: everybody can see it from then on, locked or not."""
+DECIDED_BY = "currentDecidedBy"
+_EXPIRED = "abovePcrhThresholdTime"
+_SHOWN = (
+    "timestampMillisOfFirstNonNMRStatus",
+    "timestampMillisOfFirstNmrDueToMinStableCrhTime",
+    "timestampMillisOfNmrDueToMinStableCrhTime",
+    _EXPIRED,
+)
+"""When a note first had a status that says yes or no, or first met what makes it helpful: X shows a preview from then
+on, locked or not. The last one is negative where it has expired, and -1 where it was cleared and the time is lost."""
+_MODEL = r"^([A-Za-z0-9]{1,40}(?: \(v[0-9.]{1,8}\))?)$"
+_LEAST_MS = 10**12  # in 2001; what is less is not a time
 
 
 class LabelSource(StrEnum):
@@ -46,11 +56,13 @@ class NoteState(StrEnum):
 def history_columns(source: LabelSource, *, pending: bool = False) -> WantedColumns:
     """The columns of the status history that the label source needs, and those that tell who is still undecided."""
     texts = tuple(dict.fromkeys((source.column, LabelSource.CURRENT.column))) if pending else (source.column,)
-    return WantedColumns(("noteId",), texts=texts, fillable=("timestampMillisOfStatusLock",), extra=(_FIRST_SHOWN,))
+    return WantedColumns(
+        ("noteId",), texts=texts, fillable=("timestampMillisOfStatusLock",), extra=(*_SHOWN, DECIDED_BY)
+    )
 
 
 def still_open(history: pl.DataFrame, states: pl.DataFrame) -> pl.DataFrame:
-    """The notes that never had a status yet that says yes or no, and whose status is not locked; columns of `states`.
+    """The notes that never had a status that says yes or no nor met what gives one, and are not locked, as `states`.
 
     Args:
         history: the columns of `history_columns` with those for pending notes, ids unique.
@@ -63,9 +75,10 @@ def still_open(history: pl.DataFrame, states: pl.DataFrame) -> pl.DataFrame:
 
 
 def settle(notes: pl.DataFrame, history: pl.DataFrame, source: LabelSource, youngest_ms: int) -> pl.DataFrame:
-    """The notes with more columns: `state` (a NoteState), `label` (1, 0 or null), `locked_ms` and `shown_ms` (or null).
+    """The notes with `state` (a NoteState), `label` (1, 0), `locked_ms`, `shown_ms`, `decided_by`; null if not known.
 
-    `shown_ms` is when the note first had a status that says yes or no.
+    `shown_ms` is when the note first had a status that says yes or no, or first met what makes it helpful.
+    `decided_by` is the model that decided its present status.
 
     Args:
         notes: `noteId` and `createdAtMillis`, ids unique.
@@ -93,11 +106,15 @@ def settle(notes: pl.DataFrame, history: pl.DataFrame, source: LabelSource, youn
     )
     label = status.replace_strict(LABELS, default=None, return_dtype=pl.Int64)
     locked_ms = pl.col("timestampMillisOfStatusLock").cast(pl.Int64, strict=False)
-    shown = pl.col(_FIRST_SHOWN).cast(pl.Int64, strict=False)
-    shown_ms = pl.when(shown > 0).then(shown)
+    times = [pl.col(name).cast(pl.Int64, strict=False) for name in _SHOWN[:-1]]
+    times.append(pl.col(_EXPIRED).cast(pl.Int64, strict=False).abs())
     return joined.with_columns(
-        state.alias("state"), label.alias("label"), locked_ms.alias("locked_ms"), shown_ms.alias("shown_ms")
-    ).drop("has_status", source.column, "timestampMillisOfStatusLock", _FIRST_SHOWN)
+        state.alias("state"),
+        label.alias("label"),
+        locked_ms.alias("locked_ms"),
+        pl.min_horizontal(pl.when(time >= _LEAST_MS).then(time) for time in times).alias("shown_ms"),
+        pl.col(DECIDED_BY).str.extract(_MODEL).alias("decided_by"),
+    ).drop("has_status", source.column, "timestampMillisOfStatusLock", *_SHOWN, DECIDED_BY)
 
 
 def _refuse_unknown(joined: pl.DataFrame, column: str) -> None:

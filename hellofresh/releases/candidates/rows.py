@@ -95,7 +95,7 @@ def read_candidates(path: Path, task: Task) -> list[Candidate]:
     found = []
     for row in rows:
         try:
-            label = Label(row["id"], row.pop("label"), {name: row.pop(name) for name in task.label_facts})
+            label = Label(row["id"], row.pop("label"), {name: row.pop(name, None) for name in task.label_facts})
             extras = {name: value for name in task.extra_columns if (value := row.pop(name, None)) is not None}
         except KeyError as error:
             raise DataError(

@@ -215,9 +215,10 @@ def test_ratings_asked_for_later_are_added(fetch: Fetch, source: Source) -> None
 
 
 def test_the_newest_day_is_found_walking_back(fetch: Fetch, source: Source) -> None:
-    assert fetch(day=None, today=date(2026, 7, 26)).day == DAY
+    assert fetch(day=None, today=date(2026, 8, 6)).day == DAY
     with pytest.raises(SourceError) as caught:
-        fetch(day=None, today=date(2026, 7, 27))
+        fetch(day=None, today=date(2026, 8, 7))
+    assert "2026-08-07 nor of the 14 days before" in str(caught.value)
     assert caught.value.code == "no-dump"
 
 

@@ -149,6 +149,8 @@ def test_a_candidate_says_what_the_rows_say(dump: Any) -> None:
     assert sample.post.date == parse_utc("2023-04-30T09:00:00Z")
     assert label.facts == {
         "ratings": 2,
+        "sampled_ratings": None,
+        "decided_by": None,
         "status_locked_at": "2023-05-15T12:00:00Z",
         "ai_writer": None,
         "collaborative": None,

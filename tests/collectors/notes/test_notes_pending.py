@@ -205,7 +205,8 @@ def test_the_real_notes_of_two_days_are_all_undecided_and_make_a_prospective_spl
     job = notes_job(workspace, quarter, NotesSource(folder, posts), NotesSettings(languages=("xx",)), pending=True)
     collect_quarter(workspace, job, progress=lambda _: None)
     history = rows(folder / "noteStatusHistory-00000.tsv")
-    shown = {row["noteId"] for row in history if row["timestampMillisOfFirstNonNMRStatus"]}
+    times = ("FirstNonNMRStatus", "NmrDueToMinStableCrhTime", "FirstNmrDueToMinStableCrhTime")
+    shown = {row["noteId"] for row in history for name in times if int(row.get(f"timestampMillisOf{name}") or -1) > 0}
     expected = {
         f"xn-{key}" for key, row in notes.items()
         if row["tweetId"] != "NA" and current[key] == UNDECIDED and key not in shown

@@ -116,7 +116,8 @@ def test_every_table_has_the_columns_of_the_real_dump(rendered: Path) -> None:
         for name in names:
             rows = table(rendered, name)
             assert rows
-            assert all(tuple(row) == kind.columns and len(row) == width for row in rows)
+            columns = tuple(column for column in kind.columns if column not in kind.new)
+            assert all(tuple(row) == columns and len(row) == width for row in rows)
 
 
 def test_ids_hold_the_time_that_the_row_states(rendered: Path) -> None:

@@ -321,7 +321,11 @@ def body(**content):
 
 TOKENS = body(query={"tokens": {"logintoken": "t+\\"}})
 SITE = body(
-    query={"general": {"generator": "MediaWiki 1.43.0"}, "namespaces": {}, "userinfo": {"rights": [], "groups": []}}
+    query={
+        "general": {"generator": "MediaWiki 1.43.0"},
+        "namespaces": {},
+        "userinfo": {"name": "Me", "rights": [], "groups": []},
+    }
 )
 PAGE = body(query={"pages": [{"pageid": 5, "ns": 0, "title": "Tea"}]})
 
