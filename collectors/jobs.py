@@ -21,6 +21,7 @@ from collectors.wikipedia.api.source import EditSampling, LiveSource, check_cont
 from hellofresh.config import PostsSettings, Settings, WikiSourceSettings
 from hellofresh.core.clock import now
 from hellofresh.core.errors import ConfigError, HelloFreshError, UnknownNameError, UsageError
+from hellofresh.core.executors import Pool, cluster_pool, named_pool
 from hellofresh.core.files import sha256_file
 from hellofresh.core.quarters import Quarter
 from hellofresh.core.stages import Stage, input_key
@@ -98,10 +99,10 @@ def edits_job(
     *,
     kind: str = DUMP,
     jobs: int | None = None,
-    cluster: str = "",
+    pool: Pool | None = None,
     pending: bool = False,
 ) -> CollectionJob:
-    """Paragraph edits of a quarter from dumps or folders of them, a process a file or on a Dask cluster."""
+    """Paragraph edits of a quarter from dumps or folders of them, a process a file or where the pool says."""
     files = wikipedia.shards(dumps)
     workers = jobs if jobs is not None else min(len(files), os.cpu_count() or 1)
     return CollectionJob(
@@ -111,7 +112,7 @@ def edits_job(
         files=files,
         parameters=asdict(settings) | _PENDING[pending],
         collect=lambda progress: wikipedia.collect(
-            quarter, files, settings, jobs=workers, cluster=cluster, progress=progress, pending=pending
+            quarter, files, settings, jobs=workers, pool=pool, progress=progress, pending=pending
         ),
     )
 
@@ -342,6 +343,8 @@ def asked_edits(
     workspace: Workspace, settings: Settings, options: argparse.Namespace, _aside: Path | None, _: Progress
 ) -> CollectionJob:
     """Paragraph edits, as a command asks for them."""
+    if options.merge:
+        return _merge_job(workspace, options)
     configured, dumps = settings.sources.wikipedia_edits, options.dump
     if options.api is not None:
         options.api = _only(options.api, "--api", "one wiki's api.php")
@@ -364,7 +367,56 @@ def asked_edits(
         dumps,
         edits_rule(options),
         jobs=options.jobs,
-        cluster=options.cluster,
+        pool=_edits_pool(options),
+        pending=options.pending,
+    )
+
+
+def _edits_pool(options: argparse.Namespace) -> Pool | None:
+    if options.cluster and options.executor:
+        raise UsageError("--cluster and --executor", expected="one of the two", code="two-executors")
+    if options.executor:
+        return named_pool(options.executor)
+    return cluster_pool(options.cluster) if options.cluster else None
+
+
+def _shards_folder(workspace: Workspace, quarter: Quarter) -> Path:
+    return workspace.raw("wikipedia-edits", str(quarter)) / "shards"
+
+
+def _merge_job(workspace: Workspace, options: argparse.Namespace) -> CollectionJob:
+    """All shards of a quarter as one collection."""
+    if options.shard or options.dump or options.api:
+        raise UsageError(
+            "--merge takes what shards have found", fix="Leave out --shard, --dump and --api.", code="merge"
+        )
+    rule, pending, quarter = edits_rule(options), options.pending, options.quarter
+    files = wikipedia.shard_files(_shards_folder(workspace, quarter))
+    return CollectionJob(
+        task=TASKS["wikipedia-edits"],
+        quarter=quarter,
+        source=DUMP,
+        files=files,
+        parameters=asdict(rule) | _PENDING[pending],
+        collect=lambda _: wikipedia.merge_shards(files, quarter, rule, pending=pending),
+    )
+
+
+def collect_shard(workspace: Workspace, options: argparse.Namespace, progress: Progress) -> Path:
+    """Collect the shard of edits that a command asks for; its folder."""
+    if not options.dump or options.merge or options.explain:
+        raise UsageError(
+            "--shard reads part of a dump", fix="Use it with --dump, without --merge and --explain.", code="shard"
+        )
+    return wikipedia.write_shard(
+        _shards_folder(workspace, options.quarter),
+        options.shard,
+        options.quarter,
+        options.dump,
+        edits_rule(options),
+        jobs=options.jobs if options.jobs is not None else os.cpu_count() or 1,
+        pool=_edits_pool(options),
+        progress=progress,
         pending=options.pending,
     )
 

@@ -90,6 +90,12 @@ def add_edits(accept: Accept) -> None:
     accept("--jobs", group=group, type=int, metavar="N", help="parallel files (default: one per processor)")
     about = "a Dask scheduler, such as tcp://host:8786, whose workers see the same files under the same paths"
     accept("--cluster", "", group=group, metavar="ADDRESS", help=about)
+    about = "a function that makes a concurrent.futures.Executor, whose workers see the same files"
+    accept("--executor", "", group=group, metavar="MODULE:FUNCTION", help=about)
+    about = "read only every Nth file, from the Kth on, for --merge"
+    accept("--shard", group=group, type=_shard, metavar="K/N", help=about)
+    about = "make the candidates of all shards, which are in the quarter's raw folder; needs no dump"
+    accept("--merge", group=group, action="store_true", help=about)
 
 
 def _live_options(accept: Accept, group: str) -> None:
@@ -136,6 +142,13 @@ def add_posts(parser: argparse.ArgumentParser, *, prefix: str = "") -> None:
         metavar="NAMES",
         help=f"services to ask for posts, in order, separated by commas: {', '.join(SERVICES)}",
     )
+
+
+def _shard(text: str) -> tuple[int, int]:
+    number, slash, of = text.partition("/")
+    if not (slash and number.isdecimal() and of.isdecimal() and 1 <= int(number) <= int(of) <= 10_000):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a shard such as 3/16")
+    return int(number), int(of)
 
 
 def _names(text: str) -> tuple[str, ...]:

@@ -15,6 +15,7 @@ from typing import Any
 
 from collectors.claims.clusters import claim_clusters, same_claim_key
 from collectors.claims.feed import feed_items
+from collectors.claims.giveaways import gives_away
 from collectors.claims.reviews import ClaimReview, UnusableReviewError, read_review, review_fields, review_moment
 from collectors.claims.verdicts import Reading, VerdictTable
 from hellofresh.core.files import sha256_file, sha256_text
@@ -25,6 +26,8 @@ from hellofresh.tasks import Statement, claims
 from hellofresh.tasks.samples import Candidate, Label
 
 _MOST_LISTED = 100
+_FEWEST_OF_PUBLISHER = 5
+"""With fewer claims, one verdict for all of them is chance; a sample does not name its publisher."""
 _REASONS: Mapping[str, str] = {
     "no-review": "element without a review",
     "not-an-object": "review that is no object",
@@ -41,8 +44,11 @@ _REASONS: Mapping[str, str] = {
     Reading.UNSCALED: "verdict as a number on a scale that is not known",
     Reading.NO_TRUTH: "verdict that says nothing about truth, such as satire or unproven",
     Reading.CHECKING: "review still under way",
+    "gives-away": "the text of the claim says how it was judged",
     "disagreement": "publishers of the same or a near-equal claim disagree",
     "repeated-claim": "an earlier review of the same claim is there",
+    "one-class-publisher": "claim of a publisher all of whose claims (at least 5) have one verdict",
+    "one-class-language": "claim in a language all of whose claims have one verdict, so that it would tell the label",
 }
 
 
@@ -124,6 +130,7 @@ class _Gathering:
         self._rows = 0
         self._drops: Counter[str] = Counter()
         self._unknown: Counter[tuple[str, str]] = Counter()
+        self._one_class: list[str] = []
         self._newest: dict[tuple[str, str], ClaimReview] = {}
 
     def add(self, feed: Path) -> None:
@@ -159,17 +166,44 @@ class _Gathering:
         candidates: list[Candidate] = []
         waiting: list[Statement] = []
         for members in by_cluster.values():
-            kept, open_claims = self._of_cluster(members)
-            candidates += kept
+            of_cluster, open_claims = self._of_cluster(members)
+            candidates += of_cluster
             waiting += open_claims
-        return sorted(candidates, key=lambda item: item.sample.id), sorted(waiting, key=lambda item: item.id)
+        kept, languages = self._of_several_classes(candidates)
+        waiting = [item for item in waiting if item.language not in languages]
+        return sorted(kept, key=lambda item: item.sample.id), sorted(waiting, key=lambda item: item.id)
+
+    def _of_several_classes(self, candidates: list[Candidate]) -> tuple[list[Candidate], set[str]]:
+        """The claims without those whose language or publisher has one class only, and the languages left out."""
+        languages: set[str] = set()
+        while True:
+            for what, least in (("publisher", _FEWEST_OF_PUBLISHER), ("language", 1)):
+                labels: dict[str, list[int]] = defaultdict(list)
+                for item in candidates:
+                    labels[_trait(item, what)].append(item.label.label or 0)
+                single = {
+                    name for name, found in labels.items() if name and len(found) >= least and len(set(found)) == 1
+                }
+                if single:
+                    break
+            else:
+                return candidates, languages
+            for name in sorted(single):
+                verdict = claims.TASK.classes[labels[name][0]]
+                self._one_class.append(f"{what} {name} ({len(labels[name])} claims, all {verdict})")
+                self._drops[f"one-class-{what}"] += len(labels[name])
+            languages |= single if what == "language" else set()
+            candidates = [item for item in candidates if _trait(item, what) not in single]
 
     def _decided_or_checking(self) -> list[_Read]:
         """Reviews with a verdict and those under way, in an order that does not depend on the feed's."""
         found = []
         for (_, key), review in self._newest.items():
             reading = self._table.read(review.site, review.rating)
-            if reading.label is not None or reading is Reading.CHECKING:
+            known = reading.label is not None or reading is Reading.CHECKING
+            if known and gives_away(review.claim):
+                self._drops["gives-away"] += 1
+            elif reading.label is not None or reading is Reading.CHECKING:
                 found.append(_Read(review, key, reading))
             else:
                 self._drops[reading] += 1
@@ -229,9 +263,11 @@ class _Gathering:
         return Candidate(sample, Label(sample.id, 0 if label is None else label, facts), extras)
 
     def warnings(self) -> list[str]:
-        """Verdicts that the table does not have, the most frequent first."""
-        if not self._unknown:
-            return []
+        """What was left out for having one class, and verdicts that the table lacks, the most frequent first."""
+        found = [f"left out, as they have one class only: {'; '.join(self._one_class)}."] if self._one_class else []
+        return [*found, *self._unknown_verdicts()] if self._unknown else found
+
+    def _unknown_verdicts(self) -> list[str]:
         total, different = sum(self._unknown.values()), len(self._unknown)
         rows = sorted(self._unknown.items(), key=lambda pair: (-pair[1], pair[0]))[:_MOST_LISTED]
         listed = "; ".join(f"{count} x {words!r} of {site}" for (site, words), count in rows)
@@ -242,6 +278,10 @@ class _Gathering:
         """Every review of the feeds, dropped or kept."""
         context = {"unknown verdicts": len(self._unknown)}
         return Funnel.of("reviews", self._rows, self._drops, _REASONS, candidates=candidates, context=context)
+
+
+def _trait(item: Candidate, what: str) -> str:
+    return str(item.label.facts["publisher"]) if what == "publisher" else getattr(item.sample, what)
 
 
 def _disputed(decided: Sequence[_Read]) -> frozenset[str]:

@@ -11,11 +11,11 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Self
 
-from pydantic import Field, model_validator
+from pydantic import Field, ValidationError, model_validator
 
 from collectors.claims.reviews import ReviewRating
 from hellofresh.core.errors import ConfigError
-from hellofresh.core.files import parse_toml
+from hellofresh.core.files import model_fault, parse_toml
 from hellofresh.core.strict import Strict
 
 CLASSES = ("false", "mixed", "true")
@@ -56,6 +56,8 @@ class _Scale(Strict):
 
 
 class _Words(Strict):
+    source: str = ""
+    """Where the publisher explains its verdicts, or reviews show them."""
     false: list[str] = Field(default=[])
     mixed: list[str] = Field(default=[])
     true: list[str] = Field(default=[])
@@ -84,7 +86,25 @@ class _Words(Strict):
 
 class _Table(Strict):
     common: _Words
+    languages: dict[str, _Words] = Field(default={})
     publishers: dict[str, _Words] = Field(default={})
+
+    @cached_property
+    def shared(self) -> Mapping[str, Reading]:
+        """Readings of words that are not one publisher's."""
+        return {
+            word: reading
+            for words in (*self.languages.values(), self.common)
+            for word, reading in words.readings.items()
+        }
+
+    @model_validator(mode="after")
+    def _reads_no_word_in_two_ways(self) -> Self:
+        for name, words in self.languages.items():
+            for word, reading in words.readings.items():
+                if self.shared[word] is not reading:
+                    raise ValueError(f"{word!r} of {name} is read in two ways")
+        return self
 
 
 def plain_words(text: str) -> str:
@@ -109,10 +129,11 @@ class VerdictTable:
         try:
             return cls(_Table.model_validate(parse_toml(content)))
         except ValueError as error:
+            what = model_fault(error) if isinstance(error, ValidationError) else str(error)
             raise ConfigError(
-                f"the table of verdicts is damaged ({str(error).splitlines()[-1].strip()})",
+                f"the table of verdicts is damaged ({what})",
                 where=str(path or "verdicts.toml"),
-                expected='[common] and [publishers."site"], each with lists false, mixed, true, none, checking',
+                expected='[common], [languages.NAME], [publishers."site"] with lists false, mixed, true, none',
                 code="bad-verdicts",
             ) from None
 
@@ -121,7 +142,7 @@ class VerdictTable:
         own = self._of(site)
         if rating.words:
             words = plain_words(rating.words)
-            found = (own.readings.get(words) if own else None) or self._table.common.readings.get(words)
+            found = (own.readings.get(words) if own else None) or self._table.shared.get(words)
             if found is not None or rating.value is None:
                 return found or Reading.UNKNOWN
         if rating.value is None:

@@ -10,5 +10,6 @@ from collectors.wikipedia.collect import collect
 from collectors.wikipedia.dump.export import shards
 from collectors.wikipedia.rules.stability import EditsSettings
 from collectors.wikipedia.rules.wikitext import Kind
+from collectors.wikipedia.sharding import merge_shards, shard_files, write_shard
 
-__all__ = ["EditsSettings", "Kind", "collect", "shards"]
+__all__ = ["EditsSettings", "Kind", "collect", "merge_shards", "shard_files", "shards", "write_shard"]

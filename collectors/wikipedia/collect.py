@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from array import array
 from collections import Counter, deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -26,7 +26,7 @@ from collectors.wikipedia.rules.edits import only_urls_differ
 from collectors.wikipedia.rules.history import Revision, WikiPage, collapse_runs
 from collectors.wikipedia.rules.stability import MEANINGS, Decision, EditsSettings, Fate, Follower
 from hellofresh.core.errors import SourceError, UsageError
-from hellofresh.core.executors import cluster_pool, process_pool, run_tasks
+from hellofresh.core.executors import Pool, process_pool, run_tasks
 from hellofresh.core.files import sha256_file
 from hellofresh.core.quarters import Quarter
 from hellofresh.releases.candidates.funnel import Funnel
@@ -44,7 +44,7 @@ def collect(
     settings: EditsSettings,
     *,
     jobs: int = 1,
-    cluster: str = "",
+    pool: Pool | None = None,
     progress: Progress | None = None,
     pending: bool = False,
 ) -> Collection:
@@ -56,8 +56,7 @@ def collect(
             or in the files that it was cut into, see `histories`. A checksum that stands beside a file must be its own.
         settings: what counts as an edit and as its fate.
         jobs: files read at once, each by a process of its own.
-        cluster: address of a Dask scheduler whose workers do it instead, such as `tcp://host:8786`; they must see the
-            files under the same names.
+        pool: where it is done instead, such as on a Dask cluster; workers must see the files under the same names.
         progress: takes a sentence now and then.
         pending: collect the edits, too, that nobody has touched and that have fewer than their N later revisions.
 
@@ -67,21 +66,36 @@ def collect(
             if a part of a page that was cut is missing.
         RunError: if workers are lost again and again.
     """
+    found = find_edits(quarter, dumps, settings, jobs=jobs, pool=pool, progress=progress, pending=pending)
+    return collection_of(found, settings, pending=pending)
+
+
+def find_edits(
+    quarter: Quarter,
+    dumps: Sequence[Path],
+    settings: EditsSettings,
+    *,
+    jobs: int = 1,
+    pool: Pool | None = None,
+    progress: Progress | None = None,
+    pending: bool = False,
+) -> list[EditsFound]:
+    """What each history of the dumps gives; arguments and errors as of `collect`."""
     files = shards(dumps)
     _check_dumps(files, jobs)
     tell = progress or _say_nothing
     tasks = [
-        _Task(tuple(path.resolve() if cluster else path for path in paths), quarter, settings, pending)
+        _Task(tuple(path.resolve() if pool else path for path in paths), quarter, settings, pending)
         for paths in histories(files)
     ]
     jobs = min(jobs, len(tasks))
-    pool = cluster_pool(cluster) if cluster else process_pool(jobs) if jobs > 1 else None
+    pool = pool or (process_pool(jobs) if jobs > 1 else None)
     if pool is None:
         found = [_read(task, tell) for task in tasks]
     else:
         found = run_tasks(pool, _read, tasks, done=lambda one: tell(_summary(one)))
-    _refuse_twice(found, tasks)
-    return _collection(found, settings, pending=pending)
+    _refuse_twice(found, {task.name: task.paths[0] for task in tasks})
+    return found
 
 
 def _say_nothing(_: str) -> None:
@@ -116,8 +130,8 @@ class _Task:
 
 
 @dataclass(slots=True)
-class _Found:
-    """What one unit of work gave."""
+class EditsFound:
+    """What one history gave, or several: name in messages, files, candidates, counts, undecided edits, ids of pages."""
 
     name: str
     sources: list[SourceFile] = field(default_factory=list)
@@ -128,7 +142,7 @@ class _Found:
     pages: array[int] = field(default_factory=lambda: array("q"))
 
 
-def _summary(found: _Found) -> str:
+def _summary(found: EditsFound) -> str:
     context = found.context
     return (
         f"{found.name}: {context['pages']:,} pages, {context['revisions']:,} revisions, "
@@ -136,11 +150,11 @@ def _summary(found: _Found) -> str:
     )
 
 
-def _read(task: _Task, tell: Progress = _say_nothing) -> _Found:
+def _read(task: _Task, tell: Progress = _say_nothing) -> EditsFound:
     """Read one history: pages whose revisions are not in order of time are read a second time, sorted."""
     checked = [_source(path) for path in task.paths]
     reader = open_history(task.paths)
-    pages = _Pages(task, _Found(task.name, [source for source, _ in checked]), tell)
+    pages = _Pages(task, EditsFound(task.name, [source for source, _ in checked]), tell)
     pages.add(reader)
     if pages.late:
         pages.add(open_history(task.paths), only=frozenset(pages.late))
@@ -192,7 +206,7 @@ class _OutOfOrderError(Exception):
 class _Pages:
     """Takes the pages of one file."""
 
-    def __init__(self, task: _Task, found: _Found, tell: Progress) -> None:
+    def __init__(self, task: _Task, found: EditsFound, tell: Progress) -> None:
         self.found = found
         self.late: list[int] = []
         self._task, self._tell = task, tell
@@ -215,8 +229,8 @@ class _Pages:
             self.found.drops += result.drops
             self.found.context.update(result.context)
 
-    def _page(self, page: WikiPage, reader: ExportReader | JoinedReader) -> _Found:
-        task, result = self._task, _Found(self.found.name)
+    def _page(self, page: WikiPage, reader: ExportReader | JoinedReader) -> EditsFound:
+        task, result = self._task, EditsFound(self.found.name)
         follower = Follower(task.settings, task.quarter)
         watched = self._watched(page, reader, result.context)
         for revision in collapse_runs(watched) if task.settings.collapse_runs else watched:
@@ -276,7 +290,7 @@ def _is_same(one: Revision, other: Revision) -> bool:
     return one[:-1] == other[:-1] and (one.text == other.text or not (one.text and other.text))
 
 
-def _take(decision: Decision, page: WikiPage, task: _Task, result: _Found) -> None:
+def _take(decision: Decision, page: WikiPage, task: _Task, result: EditsFound) -> None:
     """Make a candidate of a decision, or count why not."""
     fate = decision.fate
     if fate in (Fate.ACCEPTED, Fate.REJECTED):
@@ -330,7 +344,13 @@ def _candidate(decision: Decision, page: WikiPage, quarter: Quarter) -> Candidat
     return Candidate(sample, Label(sample.id, int(decision.fate is Fate.ACCEPTED), facts), extras)
 
 
-def _collection(found: Sequence[_Found], settings: EditsSettings, *, pending: bool = False) -> Collection:
+def collection_of(found: Sequence[EditsFound], settings: EditsSettings, *, pending: bool = False) -> Collection:
+    """The collection of all that was found, whatever the order in which it was found.
+
+    Raises:
+        SourceError: if two histories have the same page.
+    """
+    _refuse_twice(found, {})
     found = sorted(found, key=lambda one: one.name)
     candidates = sorted((item for one in found for item in one.candidates), key=_order)
     drops: Counter[Fate] = Counter()
@@ -343,7 +363,7 @@ def _collection(found: Sequence[_Found], settings: EditsSettings, *, pending: bo
         "paragraph edits", rows, drops, MEANINGS, candidates=candidates, context=dict(sorted(context.items()))
     )
     parameters = {name: _plain(value) for name, value in asdict(settings).items()}
-    waiting = [sample for one in found for sample in one.pending] if pending else None
+    waiting = sorted((edit for one in found for edit in one.pending), key=lambda edit: edit.id) if pending else None
     sources = sorted((source for one in found for source in one.sources), key=lambda source: source.name)
     return Collection(candidates, funnel, parameters, sources, _warnings(found), waiting)
 
@@ -357,17 +377,16 @@ def _plain(value: object) -> Any:
     return [str(item) for item in value] if isinstance(value, tuple) else value
 
 
-def _refuse_twice(found: Sequence[_Found], tasks: Sequence[_Task]) -> None:
+def _refuse_twice(found: Sequence[EditsFound], files: Mapping[str, Path]) -> None:
     """A page that is in two files, of which it is not said that they are parts of it, would be decided twice."""
     owners = np.repeat(np.arange(len(found)), [len(one.pages) for one in found])
-    ids = np.concatenate([np.asarray(one.pages, np.int64) for one in found])
+    ids = np.concatenate([np.empty(0, np.int64), *(np.asarray(one.pages, np.int64) for one in found)])
     order = np.argsort(ids, kind="stable")
     again = np.flatnonzero(ids[order][1:] == ids[order][:-1])
     if not again.size:
         return
     first = int(again[0])
     id_, one, other = int(ids[order[first]]), int(owners[order[first]]), int(owners[order[first + 1]])
-    files = {task.name: task.paths[0] for task in tasks}
     path = files.get(found[one].name)
     title = next((page.title for page in read_pages(path) if page.id == id_), "") if path else ""
     raise SourceError(
@@ -379,7 +398,7 @@ def _refuse_twice(found: Sequence[_Found], tasks: Sequence[_Task]) -> None:
     )
 
 
-def _warnings(found: Sequence[_Found]) -> list[str]:
+def _warnings(found: Sequence[EditsFound]) -> list[str]:
     sentences = {
         _LATE: "pages had revisions out of order of time; they were read again, sorted by time and id.",
         "pages without revisions": "pages have no revisions at all.",

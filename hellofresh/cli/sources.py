@@ -9,7 +9,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from collectors import sample
-from collectors.jobs import asked_job, notes_source
+from collectors.jobs import asked_job, collect_shard, notes_source
 from collectors.notes.dump.snapshot import PUBLIC_URL, DumpRequest, DumpSnapshot, download
 from collectors.wikipedia.api.source import check_contact
 from collectors.wikipedia.dump.archive import PUBLIC_URL as EXPORTS_URL
@@ -36,6 +36,13 @@ def collect(options: argparse.Namespace, output: CommandOutput) -> int:
         raise UsageError(
             "--date and --ratings say what to download", fix="Use them with --download.", code="no-download"
         )
+    if getattr(options, "shard", None):
+        number, of = options.shard
+        with output.progress(f"collect shard {number} of {of} of {options.quarter}") as bar:
+            place = collect_shard(workspace, options, bar.line)
+        output.result({"shard": number, "of": of, "folder": str(place)})
+        output.text(f"shard: {place}")
+        return 0
     with TemporaryDirectory() as unkept:
         with output.progress(f"prepare {options.task} {options.quarter}") as bar:
             aside = Path(unkept) if options.explain else None

@@ -213,8 +213,9 @@ def _refuse_twins(ids: Sequence[int], notes_dir: Path) -> None:
 
 
 def _write_table(folder: Path, table: DumpTable, number: int, rows: Iterable[Mapping[str, object]]) -> None:
-    lines = ["\t".join(table.columns)]
-    lines += ["\t".join(str(row.get(column, "")) for column in table.columns) for row in rows]
+    columns = [column for column in table.columns if column not in table.new]
+    lines = ["\t".join(columns)]
+    lines += ["\t".join(str(row.get(column, "")) for column in columns) for row in rows]
     write_bytes(folder / f"{table.stem}-{number:05d}.tsv", ("\n".join(lines) + "\n").encode())
 
 

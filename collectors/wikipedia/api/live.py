@@ -20,7 +20,7 @@ from collectors.wikipedia.api.site import REVERTED, RecentChange, WikiAnswers, W
 from collectors.wikipedia.api.source import EditSampling, LiveSource, WikiAccount, Window
 
 # Private names: what makes candidates of decisions is the same for both routes.
-from collectors.wikipedia.collect import _collection, _Found, _take, _Task
+from collectors.wikipedia.collect import EditsFound, _take, _Task, collection_of
 from collectors.wikipedia.rules.history import Revision, WikiPage, collapse_runs
 from collectors.wikipedia.rules.stability import Decision, EditsSettings, Follower
 from hellofresh.core.errors import SourceError
@@ -83,7 +83,7 @@ def collect_live(
         found, revisions = run.read(targets)
     found.name = source.host
     found.sources = [SourceFile(f"{source.api} ({revisions})", revisions.size, revisions.sha256)]
-    collection = _collection([found], settings, pending=pending)
+    collection = collection_of([found], settings, pending=pending)
     if found.context[_GONE]:
         warnings.append(f"{found.context[_GONE]:,} {_GONE}.")
     parameters = {**collection.parameters, **source.parameters()}
@@ -213,7 +213,7 @@ class _Run:
             self._told = now
             self._tell(f"{what}, {self._session.requests_sent:,} requests")
 
-    def read(self, targets: Sequence[_Target]) -> tuple[_Found, _Revisions]:
+    def read(self, targets: Sequence[_Target]) -> tuple[EditsFound, _Revisions]:
         """Read all the pages."""
         with ThreadPoolExecutor(self._session.limits.at_once) as executor:
             futures = [executor.submit(self._page, target) for target in targets]
@@ -226,7 +226,7 @@ class _Run:
                 executor.shutdown(cancel_futures=True)
                 raise
         results = [future.result() for future in futures]
-        total = _Found("")
+        total = EditsFound("")
         for found, _ in results:
             total.candidates += found.candidates
             total.pending += found.pending
@@ -234,8 +234,8 @@ class _Run:
             total.context.update(found.context)
         return total, _sum([ledger for _, ledger in results])
 
-    def _page(self, target: _Target) -> tuple[_Found, _Ledger]:
-        found, ledger = _Found(""), _Ledger()
+    def _page(self, target: _Target) -> tuple[EditsFound, _Ledger]:
+        found, ledger = EditsFound(""), _Ledger()
         page = self.site.page(target.page, around=min(target.drawn, default=None))
         if page is None:
             found.context[_GONE] += 1
@@ -255,7 +255,7 @@ class _Run:
 
 
 def _follow(
-    page: WikiPage, target: _Target, task: _Task, found: _Found, *, restoring: frozenset[int] = frozenset()
+    page: WikiPage, target: _Target, task: _Task, found: EditsFound, *, restoring: frozenset[int] = frozenset()
 ) -> None:
     """Apply the rule: to all edits of the quarter, or until the drawn ones are decided."""
     collapse = task.settings.collapse_runs
@@ -277,7 +277,7 @@ def _follow(
         found.context["revisions that changed too many paragraphs"] += follower.broad_revisions
 
 
-def _counted(revisions: Iterable[Revision], quarter: Quarter, found: _Found) -> Iterator[Revision]:
+def _counted(revisions: Iterable[Revision], quarter: Quarter, found: EditsFound) -> Iterator[Revision]:
     for revision in revisions:
         if revision.timestamp in quarter:
             found.context["revisions in the quarter"] += 1

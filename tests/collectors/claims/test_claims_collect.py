@@ -51,7 +51,8 @@ def only(found: Collection) -> Candidate:
 def test_a_claim_is_asked_without_its_review(tmp_path: Path) -> None:
     about = {"author": {"name": "Ann Example"}, "datePublished": "2026-04-30"}
     item = review("Nine bridges were closed.", "Pants on Fire!", "politifact.com", itemReviewed=about, inLanguage="en")
-    found = only(run(tmp_path, [item]))
+    other = review("Ten bridges were opened.", "True", inLanguage="en")  # a language needs two classes
+    [found] = [one for one in run(tmp_path, [item, other]).candidates if one.label.label == 0]
     assert (found.sample.statement, found.sample.speaker, found.sample.language) == (
         "Nine bridges were closed.",
         "Ann Example",
@@ -146,7 +147,7 @@ DIRT: list[Any] = [
 def test_nothing_is_lost_in_dirt(tmp_path: Path) -> None:
     found = run(
         tmp_path,
-        [*DIRT, *(review(f"The claim that stays, number {k}.", inLanguage="en") for k in range(5))],
+        [*DIRT, *(review(f"What stays, number {k}.", ("True", "False")[k % 2], inLanguage="en") for k in range(5))],
         languages=("en",),
     )
     assert found.funnel.rows_in == len(DIRT) + 5 and len(found.candidates) == 5
@@ -174,7 +175,7 @@ def test_the_order_of_the_feed_changes_nothing(tmp_path: Path) -> None:
 
 WORDS = {"pants-fire": "Pants on Fire", "barely-true": "Mostly False", "half-true": "Half True"}
 LABELS = {"pants-fire": 0, "false": 0, "barely-true": 0, "half-true": 1, "mostly-true": 2, "true": 2}
-FEW = ("short-claim", "disagreement", "repeated-claim")
+FEW = ("gives-away", "short-claim", "disagreement", "repeated-claim")
 
 
 @pytest.mark.integration

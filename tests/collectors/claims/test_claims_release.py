@@ -109,7 +109,11 @@ def test_the_api_gives_reviews_in_the_form_of_a_feed(
         "languageCode": "en",
     }
     first = {"claims": [{"text": "Nine bridges were closed.", "claimReview": [review]}], "nextPageToken": "two"}
-    second = {"claims": [{"text": "Bread has no salt.", "claimant": "a forum", "claimReview": [review]}]}
+    second = {
+        "claims": [
+            {"text": "Bread has no salt.", "claimant": "a forum", "claimReview": [review | {"textualRating": "True"}]}
+        ]
+    }
     monkeypatch.setenv("GOOGLE_FACT_CHECK_KEY", "secret")
     url = api_server([json.dumps(first).encode(), json.dumps(second).encode()])
     path = fetch_reviews("checks.example", Q2, tmp_path, progress=lambda _: None, base_url=url)

@@ -12,6 +12,7 @@ import pytest
 from collectors.wikipedia.collect import collect
 from collectors.wikipedia.rules.stability import EditsSettings
 from hellofresh.core.errors import SourceError
+from hellofresh.core.executors import cluster_pool
 from hellofresh.core.quarters import Quarter
 from hellofresh.releases.candidates.rows import write_candidates
 from hellofresh.tasks.samples import to_json
@@ -70,7 +71,7 @@ def test_a_worker_killed_on_the_way_changes_nothing(cluster, dumps, tmp_path):
         if len(said) == 1:
             os.kill(before[0], signal.SIGKILL)
 
-    spread = collect(QUARTER, dumps, EditsSettings(), cluster=cluster.scheduler_address, progress=kill_one)
+    spread = collect(QUARTER, dumps, EditsSettings(), pool=cluster_pool(cluster.scheduler_address), progress=kill_one)
     alone = collect(QUARTER, dumps, EditsSettings())
     assert len(said) == len(dumps)
     assert cluster.workers[0].pid != before[0]
@@ -81,8 +82,8 @@ def test_a_worker_killed_on_the_way_changes_nothing(cluster, dumps, tmp_path):
 def test_an_error_on_a_worker_reads_as_at_home(cluster, dumps, tmp_path):
     dumps[5].write_text(dumps[5].read_text()[:-300])
     messages = []
-    for address in ("", cluster.scheduler_address):
+    for pool in (None, cluster_pool(cluster.scheduler_address)):
         with pytest.raises(SourceError) as info:
-            collect(QUARTER, dumps, EditsSettings(), cluster=address)
+            collect(QUARTER, dumps, EditsSettings(), pool=pool)
         messages.append((str(info.value), info.value.code))
     assert messages[0] == messages[1]

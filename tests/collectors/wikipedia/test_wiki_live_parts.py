@@ -16,7 +16,7 @@ from collectors.jobs import live_source
 from collectors.wikipedia.api.live import _follow, _Target
 from collectors.wikipedia.api.site import WikiAnswers
 from collectors.wikipedia.api.source import EditSampling, LiveSource, check_contact, read_titles
-from collectors.wikipedia.collect import _Found, _Task
+from collectors.wikipedia.collect import EditsFound, _Task
 from collectors.wikipedia.rules.history import Revision, WikiPage
 from collectors.wikipedia.rules.stability import EditsSettings
 from hellofresh.cli import main
@@ -26,7 +26,6 @@ from hellofresh.core.errors import ConfigError, UsageError, WorkspaceError
 from hellofresh.core.quarters import Quarter
 from hellofresh.core.workspace import Workspace
 from hellofresh.pipeline.sources import SourceRequest, collection_jobs
-from hellofresh.releases.candidates.rows import SourceFile
 
 QUARTER = Quarter(2026, 2)
 API = "https://wiki.example.org/w/api.php"
@@ -136,7 +135,7 @@ def history(users, versions):
 
 
 def followed(revisions, drawn, settings, restoring=frozenset()):
-    found, read = _Found(SourceFile("", 0, "")), []
+    found, read = EditsFound(""), []
 
     def watched():
         for revision in revisions:

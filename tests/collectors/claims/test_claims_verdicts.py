@@ -1,0 +1,180 @@
+"""Which verdicts are known, which texts give them away, and which groups of claims would."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import tomllib
+from importlib.resources import files
+from typing import Any
+
+import pytest
+
+from collectors.claims import ClaimsSettings, VerdictTable, collect
+from collectors.claims.giveaways import gives_away
+from collectors.claims.reviews import ReviewRating
+from collectors.claims.verdicts import Reading
+from hellofresh.core.quarters import Quarter
+
+KNOWN = {
+    "politifact.com": "True|Mostly-True|Half-True|Barely-True|False|Pants-Fire|Full Flop|"
+    "Half Flip|No Flip|Promise Broken",
+    "washingtonpost.com": "One Pinocchio|Two Pinocchios|Three Pinocchios|Four Pinocchios|Geppetto Checkmark",
+    "snopes.com": "Mixture|Mostly False|Research In Progress|Miscaptioned|"
+    "Originated as Satire|Correct Attribution|Scam",
+    "correctiv.org": "Falsch|Größtenteils falsch|Teilweise falsch|Fehlender Kontext|Falscher Kontext|Manipuliert|"
+    "Frei erfunden|Unbelegt|Richtig|Größtenteils richtig|Satire",
+    "chequeado.com": "Verdadero|Verdadero, pero...|Falso|Engañoso|Exagerado|Apresurado|Insostenible|Discutible",
+    "fullfact.org": "False|Correct|Incorrect|This isn't true|Missing context",
+    "africacheck.org": "Correct|Mostly-correct|Unproven|Misleading|Exaggerated|Understated|Incorrect|Hoax",
+    "aosfatos.org": "VERDADEIRO|FALSO|NÃO É BEM ASSIM|DISTORCIDO|CONTRADITÓRIO|EXAGERADO",
+    "pagellapolitica.it": "Vero|C'eri quasi|Nì|Pinocchio andante|Panzana pazzesca",
+    "factual.ro": "Adevărat|Parțial adevărat|Trunchiat|Parțial fals|Fals",
+    "demagog.org.pl": "Prawda|Fałsz|Manipulacja|Częściowy fałsz|Nieweryfikowalne",
+    "turnbackhoax.id": "SALAH|Benar|Menyesatkan|Hoaks",
+}
+
+
+@pytest.mark.parametrize(
+    ("site", "words"), [(site, word) for site, listed in KNOWN.items() for word in listed.split("|")]
+)
+def test_verdicts_of_known_publishers_are_read(site, words):
+    assert VerdictTable.load().read(site, ReviewRating(words)) is not Reading.UNKNOWN
+
+
+@pytest.mark.parametrize(
+    ("site", "words", "reading"),
+    [
+        ("politifact.com", "Full Flop", Reading.NO_TRUTH),
+        ("politifact.com", "No Flip", Reading.NO_TRUTH),
+        ("washingtonpost.com", "One Pinocchio", Reading.TRUE),
+        ("snopes.com", "Research in progress", Reading.CHECKING),
+        ("pagellapolitica.it", "Vero", Reading.TRUE),
+        ("factual.ro", "Adevărat", Reading.TRUE),
+        ("chequeado.com", "Verdadero, pero…", Reading.TRUE),
+        ("anything.example", "Very odd words", Reading.UNKNOWN),
+    ],
+)
+def test_a_verdict_means_what_its_publisher_says(site, words, reading):
+    assert VerdictTable.load().read(site, ReviewRating(words)) is reading
+
+
+def test_every_list_of_words_names_its_source_and_every_language_knows_true_and_false():
+    table = tomllib.loads(files("collectors.claims").joinpath("verdicts.toml").read_text("utf-8"))
+    sections = [table["common"], *table["languages"].values(), *table["publishers"].values()]
+    assert all(section["source"].startswith("https://") for section in sections)
+    assert all(section["false"] and section["true"] for section in table["languages"].values())
+
+
+def test_a_word_that_two_languages_read_in_two_ways_is_refused(tmp_path):
+    path = tmp_path / "v.toml"
+    path.write_text('[common]\nfalse = ["no"]\n[languages.xx]\ntrue = ["no"]\n')
+    with pytest.raises(Exception, match=r"'no' of xx is read in two ways") as caught:
+        VerdictTable.load(path)
+    assert caught.value.code == "bad-verdicts"
+
+
+GIVEAWAYS = """FALSE: The mayor closed nine bridges
+Fact check: No, the mayor did not close nine bridges
+The story that the mayor closed nine bridges is a hoax
+Nine bridges were closed (rated Pants on Fire)
+False. The mayor did not close nine bridges.
+Misleading - Nine bridges were closed
+The claim that nine bridges were closed is false
+Nine bridges closed? FALSE
+HOAX ALERT: Nine bridges were closed
+We rate the claim that nine bridges closed False.
+Posts falsely claim that nine bridges were closed
+Es falso que el alcalde cerró nueve puentes
+Falso: el alcalde cerró nueve puentes
+No, este video no muestra nueve puentes cerrados
+C'est faux : le maire n'a pas fermé neuf ponts
+Faktencheck: Nein, neun Brücken wurden nicht gesperrt
+[SALAH] Sembilan jembatan ditutup
+È falso che il sindaco abbia chiuso nove ponti
+É falso que o prefeito fechou nove pontes""".splitlines()
+
+
+@pytest.mark.parametrize("claim", GIVEAWAYS)
+def test_a_text_that_says_how_it_was_judged_is_seen(claim):
+    assert gives_away(claim)
+
+
+@pytest.mark.parametrize(
+    "claim",
+    [
+        "Nine bridges were closed by the mayor.",
+        "Climate change is a hoax invented by scientists",
+        "It is true blue that voters want, says the mayor",
+        "No other city has nine bridges.",
+        "The mayor was wrong about the bridges",
+        "A fake bridge was sold to tourists",
+        "El alcalde cerró nueve puentes",
+        "Das Rathaus ist richtig teuer geworden",
+    ],
+)
+def test_a_verdict_within_a_sentence_is_part_of_the_claim(claim):
+    assert not gives_away(claim)
+
+
+@pytest.mark.integration
+def test_at_most_one_real_claim_in_a_thousand_is_taken_for_a_giveaway(shared_data):
+    lines = lambda name: gzip.decompress((shared_data / name).read_bytes()).decode().splitlines()  # noqa: E731
+    claims = [line.split("\t")[2] for name in ("train", "valid") for line in lines(f"liar/{name}.tsv.gz")]
+    claims += [json.loads(line)["statement"] for line in lines("liar_new/liar_new.jsonl.gz")]
+    for name in ("fever_v1/fever_paper_dev.jsonl.gz", "fever_v2/fever2_dev_part.jsonl.gz"):
+        claims += [json.loads(line)["claim"] for line in lines(name)]
+    assert len(claims) > 14_000
+    assert sum(map(gives_away, claims)) <= len(claims) / 1000
+
+
+def review(number: int, words: str, site: str, language: str = "", claim: str = "") -> dict[str, Any]:
+    return {
+        "claimReviewed": claim or f"Number {number} of the {site} bridges was closed on day {number}.",
+        "url": f"https://{site}/{language}{number}",
+        "datePublished": "2026-05-03",
+        "reviewRating": {"alternateName": words},
+        "inLanguage": language,
+    }
+
+
+def run(tmp_path, items):
+    path = tmp_path / "feed.json"
+    path.write_text(json.dumps(items))
+    return collect(Quarter(2026, 2), [path], ClaimsSettings(), pending=True)
+
+
+def test_a_language_or_publisher_with_one_class_is_left_out_and_named(tmp_path):
+    both = ("False", "True")
+    items = [
+        *[review(n, both[n % 2], "a.example", "en") for n in range(6)],
+        *[review(n, "Falso", "a.example", "it") for n in range(10, 13)],
+        review(20, "In progress", "a.example", "it"),
+        *[review(n, "Fake", "b.example", "en") for n in range(30, 35)],
+        *[review(n, "Fake", "c.example", "en") for n in range(40, 44)],
+        *[review(n, both[n % 2], "d.example") for n in range(50, 52)],
+    ]
+    found = run(tmp_path, items)
+    assert {item.sample.language for item in found.candidates} == {"en", ""}
+    assert len(found.candidates) == 6 + 4 + 2
+    assert not found.pending
+    drops = {drop.reason: drop.count for drop in found.funnel.drops}
+    assert (drops["one-class-publisher"], drops["one-class-language"]) == (5, 3)
+    [warning] = found.warnings
+    assert "publisher b.example (5 claims, all false)" in warning and "language it (3 claims, all false)" in warning
+
+
+def test_leaving_out_a_publisher_may_leave_a_language_with_one_class(tmp_path):
+    items = [review(n, "True", "a.example", "nl") for n in range(5)]
+    items += [review(n, "Onwaar", "b.example", "nl") for n in range(10, 12)]
+    found = run(tmp_path, [*items, review(20, "True", "c.example"), review(21, "False", "c.example")])
+    assert [item.label.facts["publisher"] for item in found.candidates] == ["c.example"] * 2
+
+
+def test_giveaways_are_dropped_and_counted(tmp_path):
+    items = [review(n, "False", "a.example", claim=claim) for n, claim in enumerate(GIVEAWAYS[:12])]
+    items += [review(50, "True", "a.example"), review(51, "Odd words", "a.example", claim=GIVEAWAYS[0] + " again")]
+    found = run(tmp_path, items)
+    assert [item.label.label for item in found.candidates] == [2]
+    drops = {drop.reason: drop.count for drop in found.funnel.drops}
+    assert (drops["gives-away"], drops["unknown-verdict"]) == (12, 1)
