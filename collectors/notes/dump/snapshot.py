@@ -237,7 +237,7 @@ def write_manifest(place: Path, day: date, base_url: str, progress: Callable[[st
 
 
 def read_manifest(place: Path) -> SnapshotManifest | None:
-    """The folder's manifest, or None if there is none, or it is none of ours."""
+    """The folder's manifest, or None if it is missing or another program's."""
     try:
         return read_model(place / MANIFEST, SnapshotManifest)
     except (DataError, OSError):
