@@ -286,7 +286,7 @@ def configured_notes(
     source = configured_notes_source(workspace, settings) if task in settings.sources.tasks else None
     if source is None:
         return []
-    # A post without two notes is no sample yet, so that x-posts has nothing undecided.
+    # A post without two notes is not a sample yet, so that x-posts has nothing undecided.
     pending = settings.release.prospective.enabled and task != "x-posts"
     return [notes_job(workspace, quarter, source, notes.NotesSettings(), pending=pending, task=task)]
 

@@ -1,7 +1,7 @@
 """From a feed of reviews to the claims of one quarter, with a count of every review that was dropped.
 
-A claim belongs to the quarter in which it was reviewed. Its date is the day on which it was made, or, where nobody
-says, the day before its first review: so a search as of that date finds no review of it.
+A claim belongs to the quarter in which it was reviewed. Its date is the day on which it was made, or, where that is
+not known, the day before its first review: so a search as of that date finds no review of it.
 """
 
 from __future__ import annotations

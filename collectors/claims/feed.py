@@ -113,7 +113,7 @@ class _Feed:
         self._at += 1
 
     def _next(self) -> str:
-        """The next character that is no space, without taking it; empty at the end."""
+        """The next character that is not a space, without taking it; empty at the end."""
         while True:
             self._at = _SPACE.match(self._text, self._at).end()  # type: ignore[union-attr]  # it matches anything
             if self._at < len(self._text):

@@ -71,7 +71,7 @@ def review_fields(item: object) -> ReviewFields:
     """The fields of a review.
 
     Raises:
-        UnusableReviewError: if it is none.
+        UnusableReviewError: if it is not a review.
     """
     if item is None:
         raise UnusableReviewError("no-review")
@@ -96,7 +96,7 @@ def read_review(item: ReviewFields) -> ClaimReview:
     """Read a review.
 
     Raises:
-        UnusableReviewError: if something without which it is no use is missing.
+        UnusableReviewError: if a part that is needed is missing.
     """
     reviewed = review_moment(item)
     claim = as_text(item.get("claimReviewed"))
@@ -133,7 +133,7 @@ def _review(item: ReviewFields, claim: str, site: str, publisher: str, reviewed:
 
 
 def _claimant(about: ReviewFields) -> str:
-    """A person or body; an address is no name."""
+    """A person or body; an address is not a name."""
     names = [name for name in as_texts(about.get("author")) if not name.startswith(("http://", "https://"))]
     return names[0][:200] if names else ""
 

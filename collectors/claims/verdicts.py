@@ -36,7 +36,7 @@ class Reading(StrEnum):
 
     @property
     def label(self) -> int | None:
-        """Index into the classes; None where it is none of them."""
+        """Index into the classes; None where it is not one of them."""
         return CLASSES.index(self.value) if self.value in CLASSES else None
 
 

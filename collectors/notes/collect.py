@@ -98,7 +98,7 @@ class NotesSource:
 
         Raises:
             SourceError: if shards or posts are missing.
-            WorkspaceError: if the dump is no readable folder.
+            WorkspaceError: if the dump is not a readable folder.
         """
         tables = (NOTES, HISTORY, ENROLLMENT, RATINGS)
         shards = [shard.path for table in tables for shard in find_shards(self.dump, table.stem, table.subfolder)]
@@ -229,12 +229,12 @@ def collect(
         workdir: folder for lines that cannot be read; it belongs to the raw data.
         workdir_name: what warnings call that folder; None for its path, empty if it is not kept.
         progress: called with a sentence at every file.
-        pending: collect the notes, too, that nobody has decided yet.
+        pending: collect undecided notes, too.
         illustrated: collect notes on posts with media, for x-notes-media, instead of those on posts without.
 
     Raises:
         SourceError: if a table, a column or the posts are missing, or a file does not hold what it should.
-        WorkspaceError: if the dump is no readable folder or the work folder cannot be written.
+        WorkspaceError: if the dump is not a readable folder or the work folder cannot be written.
     """
     posts = source.open_posts(progress)
     hashes = FileHashes(source.files(), known_hashes(source.dump))

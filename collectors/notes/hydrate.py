@@ -45,7 +45,7 @@ def fill_notes(
 
     Raises:
         SourceError: if the notes or the posts cannot be read.
-        DataError: if a sample's ids are none.
+        DataError: if a sample's ids are not valid.
     """
     public = [sample for sample in samples if isinstance(sample, x_notes.PublicNote)]
     reader = TableReader(source.dump, workdir, progress=progress)
@@ -71,7 +71,7 @@ def fill_posts(
 
     Raises:
         SourceError: if the posts cannot be read.
-        DataError: if a sample's id is none.
+        DataError: if a sample's id is not valid.
     """
     public = [sample for sample in samples if isinstance(sample, PublicNotedPost)]
     found = source.open_posts(progress)

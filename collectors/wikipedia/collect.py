@@ -58,7 +58,7 @@ def collect(
         jobs: files read at once, each by a process of its own.
         pool: where it is done instead, such as on a Dask cluster; workers must see the files under the same names.
         progress: takes a sentence now and then.
-        pending: collect the edits, too, that nobody has touched and that have fewer than their N later revisions.
+        pending: collect the edits, too, that are untouched and have fewer than their N later revisions.
 
     Raises:
         UsageError: without a dump, or with the same one twice.
@@ -257,7 +257,7 @@ class _Pages:
     def _watched(
         self, page: WikiPage, reader: ExportReader | JoinedReader, context: Counter[str]
     ) -> Iterator[Revision]:
-        """The page's revisions, each once, counted, told of, and checked to be in order of time."""
+        """The page's revisions, each once, counted, reported, and checked to be in order of time."""
         quarter, last = self._task.quarter, None
         start, end = quarter.start, quarter.end
         seen: set[int] = set()

@@ -19,14 +19,14 @@ _LONGEST = 900_000
 
 
 def dump_documents(dumps: Iterable[Path], words: int) -> Iterator[FoundDocument]:
-    """The articles, in the order of the files; redirects and articles without prose are none.
+    """The articles, in the order of the files; without redirects and articles without prose.
 
     Args:
         dumps: exports with one revision an article, or with whole histories.
         words: about how long a chunk is; 0 for whole articles.
 
     Raises:
-        SourceError: if a file is no export that can be read to its end.
+        SourceError: if a file is not an export that can be read to its end.
     """
     for path in dumps:
         for page in read_pages(path):

@@ -152,11 +152,11 @@ def _check_alike(path: Path, shard: _Shard, expected: Mapping[str, object], fix:
         own = getattr(shard, name)
         if canonical_json(own) == canonical_json(value):
             continue
-        both = isinstance(own, dict) and isinstance(value, dict)
-        differ = sorted(key for key in {*own, *value} if own.get(key) != value.get(key)) if both else []  # type: ignore[misc]  # both are
-        what = f"another {name}: {', '.join(differ[:3]) if both else own}"
+        what = str(own)
+        if isinstance(own, dict) and isinstance(value, dict):
+            what = ", ".join(sorted(key for key in {*own, *value} if own.get(key) != value.get(key))[:3])
         raise SourceError(
-            what,
+            f"another {name}: {what}",
             where=str(path),
             expected="one quarter, one set of settings and one source, as of the command and the other shards",
             fix=fix,

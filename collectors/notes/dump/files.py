@@ -27,7 +27,7 @@ UNFINISHED = ".unfinished"
 
 _PIECE = 2**20
 _LARGE = 64 * 2**20
-_DENSEST = 200  # real tables shrink to a fifth; a hundred times that is no table of notes
+_DENSEST = 200  # real tables shrink to a fifth; a hundred times that is not a table of notes
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -52,7 +52,7 @@ def find_shards(dump: Path, stem: str, subfolder: str) -> list[Shard]:
     """The shards `<stem>-NNNNN.tsv` or `.zip` of a table, in order; an empty list if there are none.
 
     Raises:
-        WorkspaceError: if the dump is no readable folder.
+        WorkspaceError: if the dump is not a readable folder.
         SourceError: if a number is missing or there twice, or the download of the table has not ended.
     """
     if (dump / subfolder / UNFINISHED).exists():
@@ -111,7 +111,7 @@ def open_shard(shard: Shard, open_file: Callable[[Path], BinaryIO]) -> Iterator[
         open_file: opens the file itself for reading.
 
     Raises:
-        SourceError: if the file is no zip with exactly one TSV, or breaks off, or cannot be read.
+        SourceError: if the file is not a zip with exactly one TSV, or breaks off, or cannot be read.
     """
     with _refusing_damage(shard.name):
         if not shard.zipped:
@@ -243,7 +243,7 @@ class _Hash:
 class _HashedFile(io.RawIOBase):
     """A file that hashes each byte when it is first read, as long as none before it was left out.
 
-    The system is told what comes next, so that a disk works while rows are parsed: a dump of 0.77 GB that was not in
+    The system learns what comes next, so that a disk works while rows are parsed: a dump of 0.77 GB that was not in
     its cache took 9, 10 and 45% less time in three runs on a busy machine (`benchmarks/notes_dump.py --cold`).
     """
 

@@ -140,7 +140,8 @@ async def _find_day(transfer: Transfer, request: DumpRequest, today: date) -> da
             if not await transfer.exists(request.url(day, table, 0)):
                 break
         else:
-            transfer.progress(f"the newest dump is of {day}, {(today - day).days} days old")
+            if request.day is None:
+                transfer.progress(f"the newest dump is of {day}, {(today - day).days} days old")
             return day
     raise SourceError(
         f"no whole dump of {days[0]}" + (f" nor of the {_DAYS_BACK} days before" if len(days) > 1 else ""),
@@ -236,7 +237,7 @@ def write_manifest(place: Path, day: date, base_url: str, progress: Callable[[st
 
 
 def read_manifest(place: Path) -> SnapshotManifest | None:
-    """The folder's manifest, or None if there is none, or it is none of ours."""
+    """The folder's manifest, or None if it is missing or another program's."""
     try:
         return read_model(place / MANIFEST, SnapshotManifest)
     except (DataError, OSError):

@@ -415,15 +415,12 @@ def note_requests(reader: TableReader) -> pl.DataFrame:
     wanted = WantedColumns(("tweetId",), extra=("sourceLinks", "suggestions", *_REQUEST_TIMES))
     names = ("shown", "api_small", "api_large", "api_xl")
     rows = pl.concat([pl.DataFrame(schema=wanted.schema), *reader.frames(REQUESTS, wanted)])
-    time = lambda column: pl.col(column).cast(pl.Int64, strict=False)  # noqa: E731
+    times = [pl.col(column).cast(pl.Int64, strict=False) for column in _REQUEST_TIMES]
     return rows.select(
-        post="tweetId",
-        links=pl.col("sourceLinks").str.extract_all(_LINK),
-        suggestions="suggestions",
-        **{
-            name: pl.when(time(column) > 0).then(time(column))
-            for name, column in zip(names, _REQUEST_TIMES, strict=True)
-        },
+        pl.col("tweetId").alias("post"),
+        pl.col("sourceLinks").str.extract_all(_LINK).alias("links"),
+        "suggestions",
+        *(pl.when(time > 0).then(time).alias(name) for name, time in zip(names, times, strict=True)),
     ).sort("post", "shown", maintain_order=True)
 
 

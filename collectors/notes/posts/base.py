@@ -155,7 +155,7 @@ def load_object(line: bytes, where: str) -> dict[str, Any]:
     """Read one line as a JSON object.
 
     Raises:
-        SourceError: if it is anything else, has a key twice, NaN, an infinite number or text that is no Unicode.
+        SourceError: if it is anything else, has a key twice, NaN, an infinite number or text that is not Unicode.
     """
     try:
         value = strict_json(line, most_depth=_MOST_DEPTH)
@@ -183,7 +183,7 @@ class AnswerPart(BaseModel):
 
 
 class BadReply(ValueError):  # noqa: N818 - it says what the service did
-    """An answer that is none: a failure of the service, not a fact about the post."""
+    """An unusable answer: a failure of the service, not a fact about the post."""
 
 
 _Model = TypeVar("_Model", bound=AnswerPart)
@@ -202,7 +202,7 @@ def load_reply(body: bytes) -> dict[str, Any]:
     """The body of an answer as a JSON object, without the shown note.
 
     Raises:
-        BadReply: if it is none.
+        BadReply: if it is something else.
     """
     try:
         stripped: dict[str, Any] = without_shown_note(load_object(body, "the answer"))

@@ -68,7 +68,7 @@ class _Edits(AnswerPart):
 
 
 class EmbedAnswer(_Shown):
-    """The parts of an answer that are used; a link preview (`card`) is no media and is not among them."""
+    """The parts of an answer that are used; a link preview (`card`) does not count as media and is not among them."""
 
     typename: str = Field("", alias="__typename")
     id_str: str | None = Field(None, pattern=r"^[1-9][0-9]{0,18}$")

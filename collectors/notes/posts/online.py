@@ -77,7 +77,7 @@ class _Known:
 
     @property
     def ends_the_search(self) -> bool:
-        """Whether nobody need be asked."""
+        """Whether no service has to be asked."""
         return self.post.is_whole or (self.post.gone in _FINAL and not self.is_old)
 
     @property

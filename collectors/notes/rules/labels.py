@@ -87,7 +87,7 @@ def settle(notes: pl.DataFrame, history: pl.DataFrame, source: LabelSource, youn
         youngest_ms: with current statuses, notes created after this time (ms) count as not locked.
 
     Raises:
-        SourceError: if a status is none of the three known ones.
+        SourceError: if a status is not one of the three known ones.
     """
     joined = notes.join(
         history.with_columns(pl.lit(True).alias("has_status")), on="noteId", how="left", maintain_order="left"

@@ -1,4 +1,4 @@
-"""Whether a text is in another language than asked for, told by its script and its small words.
+"""Whether a text is in another language than asked for, judged by its script and its small words.
 
 Whole numbers only, so that every machine says the same. Words such as `the` or `que` show a language whatever the
 subject; a word that two languages share says nothing between these two. Names, numbers, emojis and addresses are of no
@@ -45,7 +45,7 @@ _SCRIPTS: Mapping[str, Set[str]] = {
 """First words of the Unicode names of a language's letters."""
 
 KNOWN = frozenset(_SCRIPTS)
-"""Languages that can be told from others; where another one is asked for, no text is foreign."""
+"""Languages that can be recognised; where another one is asked for, no text is foreign."""
 
 _LANGUAGES = {
     word: [language for language, small in _WORDS.items() if word in small]
@@ -91,7 +91,7 @@ def _in_other_script(text: str, languages: Collection[str]) -> bool:
 
 @lru_cache(maxsize=4096)
 def _script(character: str) -> str:
-    """First word of a letter's name; empty for what is no letter."""
+    """First word of a letter's name; empty for anything but a letter."""
     if unicodedata.category(character) not in {"Lu", "Ll", "Lo"}:
         return ""
     return unicodedata.name(character, "").partition(" ")[0]

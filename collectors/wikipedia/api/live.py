@@ -2,7 +2,7 @@
 
 Either the whole histories of pages that are named, which gives what a dump of these pages gives, or edits drawn from
 the recent changes, each with as much history as decides it. Of a drawn edit's past only some revisions are read, so
-that it puts back an older text is also told from the wiki's own tags, and from the hashes of more revisions.
+that it puts back an older text also shows in the wiki's own tags, and from the hashes of more revisions.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ def collect_live(
         folder: what is fetched is kept here; a run that was stopped goes on from it.
         refresh: ask again for what time may have added to since: the ends of histories.
         progress: takes a sentence now and then.
-        pending: collect the edits, too, that nobody has touched and that have fewer than their N later revisions.
+        pending: collect the edits, too, that are untouched and have fewer than their N later revisions.
 
     Raises:
         SourceError: if the wiki cannot be asked, or its recent changes do not reach back to the quarter.

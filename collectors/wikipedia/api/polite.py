@@ -1,4 +1,4 @@
-"""A session for asking a wiki without being a burden: it says who asks, keeps to a rate, and waits when told to.
+"""A session for asking a wiki without being a burden: it says who asks, keeps to a rate, and waits when asked to.
 
 What it keeps to: https://foundation.wikimedia.org/wiki/Policy:User-Agent_policy (who asks),
 https://www.mediawiki.org/wiki/API:Etiquette (few requests at once) and
@@ -28,7 +28,7 @@ from hellofresh.core.net.retry import PASSING, RetryPolicy
 from hellofresh.core.net.retry_after import retry_after_s
 
 _CHUNK = 1 << 16
-_LARGEST_ANSWER = 1 << 27  # bytes; MediaWiki itself stops at 8 MiB of content unless told otherwise
+_LARGEST_ANSWER = 1 << 27  # bytes; MediaWiki itself stops at 8 MiB of content unless configured otherwise
 _MAXLAG_S = 5
 _BACKOFF = RetryPolicy(first_s=1.0, most_s=60.0)
 _WAIT_STATUS = {HTTPStatus.TOO_MANY_REQUESTS, HTTPStatus.SERVICE_UNAVAILABLE}
@@ -120,7 +120,7 @@ class PoliteSession(requests.Session):
     def request(  # type: ignore[override]  # a wiki's API needs none of the other arguments by place
         self, method: str | bytes, url: str | bytes, **options: Any
     ) -> requests.Response:
-        """Ask, and repeat until there is an answer that is no plea for patience.
+        """Ask, and repeat until there is an answer other than a request to wait.
 
         Raises:
             SourceError: if there is none within the limits, or the wiki refuses.
@@ -138,7 +138,7 @@ class PoliteSession(requests.Session):
                     return self._once(method, url, options, deadline)
             except _AgainError as again:
                 why, asked_s = str(again), again.wait_s
-            if asked_s is not None:  # when told to wait, all wait
+            if asked_s is not None:  # when asked to wait, all wait
                 with self._lock:
                     self._rate.hold(self._clock.now(), asked_s)
             self._sleep(_BACKOFF.step_s(attempt) if asked_s is None else asked_s, url, deadline, why)

@@ -77,7 +77,7 @@ TOKEN, USER, PASSWORD = "HELLOFRESH_WIKI_TOKEN", "HELLOFRESH_WIKI_USER", "HELLOF
 
 @dataclass(frozen=True, slots=True)
 class WikiAccount:
-    """An account to ask under, which a wiki allows more requests; with neither token nor name, there is none."""
+    """An account to ask under, which a wiki allows more requests; with neither token nor name, no account."""
 
     token: str = field(default="", repr=False)
     user: str = ""
@@ -170,7 +170,7 @@ def read_titles(names: Sequence[str]) -> list[str]:
     """Titles as they are given: a name is a title, or a file of titles, one a line (`#` begins a remark).
 
     Raises:
-        UsageError: if a file cannot be read, or something is no title.
+        UsageError: if a file cannot be read, or something is not a title.
     """
     titles: dict[str, None] = {}
     for name in names:

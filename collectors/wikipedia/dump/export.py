@@ -1,7 +1,7 @@
 """Full-history XML exports of a wiki, read page by page and revision by revision.
 
 Schemas 0.3 to 0.11 (https://www.mediawiki.org/wiki/Help:Export), plain or packed by gzip, bzip2, xz or 7z; what it is
-packed by is told from the first bytes, not from the name. A document type or an entity of its own is refused.
+packed by shows in the first bytes, not from the name. A document type or an entity of its own is refused.
 py7zr can only push what it unpacks, so a thread pushes into a pipe.
 
 Wikimedia's content exports cut a page that is larger than a partition into several files,
@@ -95,7 +95,7 @@ class ExportReader:
                 None for all, with the revisions in the order of the file.
 
         Raises:
-            SourceError: if the file is no export that can be read to its end; says how far it came.
+            SourceError: if the file is not an export that can be read to its end; says how far it came.
         """
         handler = self._handler = _Handler(self.path)
         events = self._events(handler)
@@ -547,7 +547,7 @@ def _exports(folder: Path) -> list[Path]:
 
 
 def published_sha256(path: Path) -> str | None:
-    """What the file's SHA-256 should be, in lower case; None where nobody says.
+    """What the file's SHA-256 should be, in lower case; None where it was not published.
 
     Raises:
         SourceError: if a file of checksums cannot be read, or says nothing about this one though made for it.
@@ -595,7 +595,7 @@ def open_seven_zip(path: Path) -> BinaryIO:
 
     Raises:
         UsageError: if py7zr is not installed.
-        SourceError: if this is no archive of exactly one file; on reading, `EOFError` if it is cut or damaged.
+        SourceError: if this is not an archive of exactly one file; on reading, `EOFError` if it is cut or damaged.
     """
     try:
         import py7zr

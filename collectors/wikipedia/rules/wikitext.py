@@ -44,7 +44,7 @@ class WikiSection:
         kinds: the kind of each paragraph.
         members: the paragraphs as a set.
         length: number of paragraphs, the items of one list counted together.
-        headed: False for text after `=` at the start of a line that is no heading after all.
+        headed: False for text after `=` at the start of a line that is not a heading after all.
         comment: what the text does to a comment: True leaves one open, False ends with none, None touches none.
         digest: of the section's very text, heading included; good for this process only.
     """

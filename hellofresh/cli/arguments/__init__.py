@@ -47,7 +47,7 @@ NOUNS = {
     "corpus": Noun("retrieve and train", "import, show and compare corpora for retrieval", "retrieval:add_corpus"),
     "train": Noun("retrieve and train", "train rerankers, reward models and responders", "training:add_train"),
     "collect": Noun("maintain", "collect a quarter's candidates from a source", "sources:add_collect"),
-    "archive": Noun("maintain", "download what a source keeps only for days", "sources:add_archive"),
+    "archive": Noun("maintain", "download what a source publishes as files", "sources:add_archive"),
     "dataset": Noun("maintain", "show and import frozen data sets", "sources:add_dataset"),
     "release": Noun("maintain", "build, publish, verify and correct releases", "releases:add_release"),
     "quarter": Noun("maintain", "show the state of quarters, do what is due", "releases:add_quarter_status"),

@@ -36,8 +36,8 @@ def add_collect(nouns: Subparsers) -> None:
 
 
 def add_archive(nouns: Subparsers) -> None:
-    """Add `archive`, with a command for each source that forgets."""
-    about = "Download a snapshot of a source that keeps its dumps for only a few days."
+    """Add `archive`, with a command for each source that publishes dumps."""
+    about = "Download a dump of Community Notes, which the source keeps for only days, or the history of a wiki."
     verbs = add_group(nouns, "archive", about, kind="task")
     about = "Download the Community Notes dump of a day."
     _accept_snapshot(add_command(verbs, "x-notes", about, "sources:archive_notes").add_argument)
