@@ -128,4 +128,4 @@ def test_runs_and_exports_carry_ir_metadata(source: Path, capsys: pytest.Capture
         "--published",
         "2020-01-01",
     )
-    assert main([*refused]) == 2 and "identical-ids" in "".join(capsys.readouterr())
+    assert main(refused) == 2 and "identical-ids" in "".join(capsys.readouterr())
