@@ -4,20 +4,25 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-from collections.abc import Iterator, Sequence
+import os
+import platform
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
 
 from collectors.labelled import read_claims
+from hellofresh import __version__
 from hellofresh.cli._output import CommandOutput
+from hellofresh.config import Settings
 from hellofresh.core.editions import Frozen
 from hellofresh.core.errors import UsageError
 from hellofresh.core.executors import Pool, cluster_pool, process_pool
-from hellofresh.core.files import canonical_json, sha256_file, sha256_text, write_bytes
+from hellofresh.core.files import canonical_json, sha256_file, sha256_text, write_bytes, write_json
 from hellofresh.core.workspace import Workspace
 from hellofresh.evidence.retrieval.base import Retriever
-from hellofresh.evidence.retrieval.comparison import ComparedRetriever, RetrieverComparison, compare_retrievers
+from hellofresh.evidence.retrieval.comparison import CAPPED, ComparedRetriever, RetrieverComparison, compare_retrievers
 from hellofresh.evidence.retrieval.corpora import (
+    IGNORE_IDENTICAL,
     CorpusContent,
     CorpusManifest,
     PoolRule,
@@ -31,12 +36,11 @@ from hellofresh.evidence.retrieval.corpora import (
 from hellofresh.evidence.retrieval.documents import CorpusDocument, read_qrels
 from hellofresh.evidence.retrieval.rerank import FIRST_STAGE
 from hellofresh.evidence.retrieval.retrievers import Opening, open_retriever
-from hellofresh.evidence.retrieval.sources import open_source
+from hellofresh.evidence.retrieval.sources import open_source, write_beir
 from hellofresh.releases.candidates.evidence import claim_candidates, evidence_candidates
 from hellofresh.releases.candidates.rows import Collection, SourceFile
 from hellofresh.releases.draw.frozen import DatasetSource, freeze
 from hellofresh.stats import Interval
-from hellofresh.stats.retrieval import METRICS
 from hellofresh.tasks import EvidenceQuery, Task, get_task
 from hellofresh.tasks.outputs import Ranking
 
@@ -61,13 +65,14 @@ def import_corpus(options: argparse.Namespace, output: CommandOutput) -> int:
 
 
 def _of_source(options: argparse.Namespace, _: Workspace) -> CorpusContent:
-    source = open_source(options.format, Path(options.sources[0]))
+    source, own = open_source(options.format, Path(options.sources[0])), options.ignore_identical_ids
     return CorpusContent(
         source=source.name,
         license=source.license,
         documents=source.documents(),
         queries=list(source.queries()),
-        judgements=source.judgements(),
+        judgements=(item for item in source.judgements() if not (own and item.query == item.document)),
+        parameters={IGNORE_IDENTICAL: True} if own else {},
         drop_invalid=options.drop_invalid or source.repeats,
         drop_duplicates=options.drop_invalid or source.repeats,
         keep_copies=options.keep_copies,
@@ -118,6 +123,11 @@ def show(options: argparse.Namespace, output: CommandOutput) -> int:
         check_corpus(corpus)
         output.result({"corpus": corpus.name, "sha256": corpus.manifest.sha256, "ok": True})
         output.text(f"{corpus.name}: {corpus.manifest.documents:,} documents, unchanged and whole")
+    elif options.export is not None:
+        write_beir(corpus, options.export)
+        write_json(options.export / "ir-metadata.yml", _ir_metadata(corpus, {}))
+        output.result({"corpus": corpus.name, "folder": str(options.export)})
+        output.text(f"{corpus.name}: {options.export}")
     elif options.search is not None:
         _print_found(corpus, options, output)
     elif options.document is not None:
@@ -155,8 +165,12 @@ def compare(options: argparse.Namespace, output: CommandOutput) -> int:
     with output.progress(f"compare on {corpus.name}") as bar:
         found = compare_retrievers(corpus, options.split, retrievers, bar.line)
     if options.runs is not None:
-        for one in found.retrievers:
-            write_bytes(options.runs / f"{corpus.name}.{options.split}.{one.name}.run", _run_form(found, one).encode())
+        for retriever, one in zip(retrievers, found.retrievers, strict=True):
+            stem = f"{corpus.name}.{options.split}.{one.name}"
+            write_bytes(options.runs / f"{stem}.run", _run_form(found, one).encode())
+            ranked = [{"name": retriever.name, **retriever.parameters}]
+            facts = {"tag": one.name, "method": {"automatic": True, "retrieval": ranked}}
+            write_json(options.runs / f"{stem}.ir-metadata.yml", _ir_metadata(corpus, facts, options.split))
     output.result(_facts(found))
     _print_comparison(found, output)
     return 0
@@ -165,6 +179,13 @@ def compare(options: argparse.Namespace, output: CommandOutput) -> int:
 def freeze_split(options: argparse.Namespace, output: CommandOutput) -> int:
     workspace = Workspace.from_environment()
     corpus, task = open_corpus(workspace, options.name), get_task(options.task)
+    if corpus.manifest.parameters.get(IGNORE_IDENTICAL):
+        raise UsageError(
+            "the corpus's queries are among its documents, and a run would find each query itself",
+            where=f"corpus {corpus.name}",
+            fix="Measure it with: hellofresh corpus compare",
+            code="identical-ids",
+        )
     if task.sample_type is not EvidenceQuery:
         raise UsageError(f"{task.name} does not ask about a corpus", expected="a retrieval task", code="other-output")
     # The version tells split (or file), size and pool: another pool is another edition.
@@ -220,10 +241,9 @@ def _print_manifest(manifest: CorpusManifest, folder: Path, output: CommandOutpu
 
 
 def _document(corpus: RetrievalCorpus, name: str) -> CorpusDocument:
-    row = corpus.rows.get(name)
-    if row is None:
+    if name not in corpus.rows:
         raise UsageError(f"no document {name!r}", where=f"corpus {corpus.name}", code="unknown-document")
-    return next(corpus.documents(row, row + 1))
+    return corpus.document(name)
 
 
 def _print_documents(documents: Sequence[CorpusDocument], output: CommandOutput) -> None:
@@ -252,6 +272,21 @@ def _run_form(found: RetrieverComparison, one: ComparedRetriever) -> str:
     return "".join(lines)
 
 
+def _ir_metadata(corpus: RetrievalCorpus, more: Mapping[str, object], split: str = "") -> dict[str, object]:
+    """What https://www.ir-metadata.org asks to say of a run or a collection; JSON, which is YAML too."""
+    collection = {"name": corpus.name, "sha256": corpus.manifest.sha256, "license": corpus.manifest.license}
+    collection |= {"split": split} if split else {}
+    system = {"kernel": platform.release(), "distribution": platform.system()}
+    hardware = {"cpu": {"architecture": platform.machine(), "number of cores": os.cpu_count()}}
+    software = {"libraries": {"python": [f"python=={platform.python_version()}", f"hellofresh=={__version__}"]}}
+    return {
+        "platform": {"hardware": hardware, "operating system": system, "software": software},
+        "implementation": {"source": {"lang": "python", "repository": Settings.load().site.repository}},
+        "data": {"test collection": collection},
+        **more,
+    }
+
+
 def _facts(found: RetrieverComparison) -> object:
     return {
         "corpus": found.corpus,
@@ -265,7 +300,7 @@ def _facts(found: RetrieverComparison) -> object:
                     "low": one.intervals[metric.name].low,
                     "high": one.intervals[metric.name].high,
                 }
-                for metric in METRICS
+                for metric in found.metrics
             }
             for one in found.retrievers
         },
@@ -281,8 +316,9 @@ def _facts(found: RetrieverComparison) -> object:
 
 def _print_comparison(found: RetrieverComparison, output: CommandOutput) -> None:
     title = f"{found.corpus}, {found.split}: {len(found.queries):,} queries in {found.groups:,} groups"
-    rows = [(one.name, *(_value(one, name) for name in _SHOWN)) for one in found.retrievers]
-    output.table(title, ("retriever", *_SHOWN), rows)
+    shown = [*_SHOWN, *(metric.name for metric in found.metrics if metric in CAPPED)]
+    rows = [(one.name, *(_value(one, name) for name in shown)) for one in found.retrievers]
+    output.table(title, ("retriever", *shown), rows)
     for name in ("ndcg@1", "ndcg@5", "ndcg@10"):
         steps = [
             (f"{later.name} - {earlier.name}", step.difference, _limits(step.interval), step.adjusted)

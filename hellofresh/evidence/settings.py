@@ -47,7 +47,7 @@ class WebSettings(Strict):
     corpus: str | None = Field(default=None, min_length=1)
     """Folder of pages for the provider `offline`, those of the package where nothing is said; for the provider `corpus`
     the name of a corpus of the workspace."""
-    retriever: str = Field(default="minilm", min_length=1, max_length=200)
+    retriever: str = Field(default="bm25", min_length=1, max_length=200)
     """How the provider `corpus` searches, as for `hellofresh corpus compare`."""
     contact: str | None = Field(default=None, pattern=r"^[\x21-\x7e]{3,200}$")
     """An address of mail or of a page, told to every site that is read."""

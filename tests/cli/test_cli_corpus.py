@@ -107,3 +107,25 @@ def test_claims_of_ones_own_are_frozen_with_a_corpus(
     assert json.loads(run(capsys, *command, "--split", "dev")[0])["samples"] == 16
     run(capsys, *own, "--only", "label=none", code=1)
     run(capsys, *command, "--claims", path, code=1)
+
+
+def test_runs_and_exports_carry_ir_metadata(source: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    run(capsys, "corpus", "import", "jsonl", source, "--name", "small")
+    run(capsys, "corpus", "compare", "small", "--split", "dev", "--retrievers", "bm25", "--runs", tmp_path / "runs")
+    said = json.loads((tmp_path / "runs" / "small.dev.bm25.ir-metadata.yml").read_text())
+    assert said["method"]["retrieval"][0]["name"] == "bm25" and said["data"]["test collection"]["split"] == "dev"
+    run(capsys, "corpus", "show", "small", "--export", tmp_path / "out")
+    assert json.loads((tmp_path / "out" / "ir-metadata.yml").read_text())["data"]["test collection"]["name"] == "small"
+    run(capsys, "corpus", "import", "beir", tmp_path / "out", "--name", "again", "--ignore-identical-ids")
+    refused = (
+        "corpus",
+        "freeze",
+        "again",
+        "--task",
+        "scifact-retrieval",
+        "--split",
+        "dev",
+        "--published",
+        "2020-01-01",
+    )
+    assert main(refused) == 2 and "identical-ids" in "".join(capsys.readouterr())

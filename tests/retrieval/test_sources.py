@@ -10,9 +10,18 @@ import pytest
 
 from hellofresh.core.errors import HelloFreshError, SourceError, UnknownNameError
 from hellofresh.core.workspace import Workspace
-from hellofresh.evidence.retrieval.corpora import CorpusContent, open_corpus, write_corpus
-from hellofresh.evidence.retrieval.documents import Judgement
-from hellofresh.evidence.retrieval.sources import CorpusSource, open_source
+from hellofresh.evidence.retrieval.comparison import compare_retrievers
+from hellofresh.evidence.retrieval.corpora import (
+    IGNORE_IDENTICAL,
+    CorpusContent,
+    FoundDocument,
+    RetrievalCorpus,
+    open_corpus,
+    write_corpus,
+)
+from hellofresh.evidence.retrieval.documents import CorpusDocument, Judgement, Query, by_query
+from hellofresh.evidence.retrieval.retrievers import open_retriever
+from hellofresh.evidence.retrieval.sources import CorpusSource, open_source, write_beir
 from tests.retrieval.conftest import write_rows
 
 DATA = Path(__file__).resolve().parents[3] / "shared" / "data"
@@ -230,3 +239,33 @@ def test_the_real_check_covid_has_its_documents_and_claims(tmp_path: Path, neede
     needed((DATA / "check_covid").is_dir(), "shared/data/check_covid")
     counts = imported(tmp_path, "check-covid", open_source("check-covid", DATA / "check_covid"))
     assert counts == {"read": 795, "kept": 787, "duplicate_text": 8}
+
+
+def test_a_corpus_exported_in_the_layout_of_beir_comes_back_whole(small: RetrievalCorpus, tmp_path: Path) -> None:
+    write_beir(small, tmp_path / "beir")
+    back = open_source("beir", tmp_path / "beir")
+    assert [(d.document.id, d.document.content) for d in back.documents()] == [
+        (d.id, d.content) for d in small.documents()
+    ]
+    assert {(q.id, q.text, q.split) for q in back.queries()} == {(q.id, q.text, q.split) for q in small.queries()}
+    assert by_query(back.judgements()) == small.qrels()
+
+
+def test_a_query_that_is_a_document_never_finds_itself(tmp_path: Path) -> None:
+    documents = [CorpusDocument(f"d{n}", "", f"an otter argues {'well ' * n}") for n in range(30)]
+    query = Query(id="d0", text="an otter argues", split="test", group="d0")
+    content = CorpusContent(
+        source="beir",
+        license="",
+        documents=(FoundDocument(one, "here") for one in documents),
+        queries=[query],
+        judgements=[Judgement("d0", one.id, 1) for one in documents[1:]],
+        parameters={IGNORE_IDENTICAL: True},
+    )
+    corpus = RetrievalCorpus(tmp_path / "own", write_corpus(tmp_path / "own", content))
+    found = compare_retrievers(corpus, "test", [open_retriever("bm25", corpus)])
+    (one,) = found.retrievers
+    assert "d0" not in one.rankings[0].documents and len(one.rankings[0].documents) == 29
+    # 29 documents are relevant: ten of ten is all that ten places can hold.
+    assert [one.mean(f"recall_cap@{cut}") for cut in (10, 20, 100)] == [1.0, 1.0, 1.0]
+    assert one.mean("recall@10") == pytest.approx(10 / 29)

@@ -35,6 +35,10 @@ def _add_import(verbs: Subparsers) -> None:
     )
     parser.add_argument("--keep-copies", action="store_true", help="keep documents with the text of an earlier one")
     parser.add_argument(
+        "--ignore-identical-ids", action="store_true",
+        help="queries are documents too, as in ArguAna and Quora: a query never finds itself",
+    )  # fmt: skip
+    parser.add_argument(
         "--chunk", type=int, default=150, metavar="WORDS", help="wiki: words of a chunk; 0: whole articles (150)"
     )
     parser.add_argument("--size", type=int, metavar="N", help="pool: documents in all (default: all there are)")
@@ -50,6 +54,7 @@ def _add_show(verbs: Subparsers) -> None:
     which.add_argument("--document", metavar="ID", help="show this document")
     which.add_argument("--query", metavar="ID", help="show this query and its relevant documents")
     which.add_argument("--search", metavar="TEXT", help="show the documents that fit this text")
+    which.add_argument("--export", type=Path, metavar="DIR", help="write it in BEIR's layout, with an ir-metadata file")
     which.add_argument(
         "--check", action="store_true", help="read all of it again: hashes, texts, ids, known queries and documents"
     )

@@ -1,6 +1,8 @@
 """Retrievers side by side on the queries of a corpus: every metric with its interval, and every step with its own.
 
-Samples are queries; those of a group (claims on one abstract) are a cluster, as everywhere.
+Samples are queries; those of a group (claims on one abstract) are a cluster, as everywhere. Two rules are BEIR's: where
+queries stand among the documents, a query never finds itself; and where a query has more relevant documents than recall
+looks at, recall is also given over the most that could be found (`recall_cap@k`).
 """
 
 from __future__ import annotations
@@ -13,16 +15,18 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from hellofresh.evidence.retrieval.base import Retriever
-from hellofresh.evidence.retrieval.corpora import RetrievalCorpus
+from hellofresh.evidence.retrieval.base import Retriever, made_ranking
+from hellofresh.evidence.retrieval.corpora import IGNORE_IDENTICAL, RetrievalCorpus
 from hellofresh.evidence.retrieval.documents import Query
 from hellofresh.stats import Comparison, Interval, cluster_tables, compare, metric_interval
-from hellofresh.stats.metrics import Metric
+from hellofresh.stats.metrics import Metric, mean
 from hellofresh.stats.retrieval import METRICS, measures
 from hellofresh.tasks.outputs import Ranking
 
 DEPTH = 100
 """Documents in a ranking."""
+_CAPS = (10, 20, 100)
+CAPPED = tuple(mean(f"recall_cap@{cut}", (0, 1), title=f"Capped recall@{cut}") for cut in _CAPS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +58,7 @@ class RetrieverComparison:
         corpus, split: the queries.
         queries: they themselves.
         groups: how many clusters they are of.
+        metrics: those of trec_eval, and capped recall where a query has more than 20 relevant documents.
         retrievers: in the order in which they were named.
         steps: by metric, each retriever against the one before it.
     """
@@ -62,23 +67,26 @@ class RetrieverComparison:
     split: str
     queries: Sequence[Query]
     groups: int
+    metrics: Sequence[Metric]
     retrievers: Sequence[ComparedRetriever]
     steps: Mapping[str, Sequence[Comparison]]
 
 
 def rank_queries(
-    retriever: Retriever, queries: Sequence[Query], done: Callable[[int], None] = lambda number: None
+    retriever: Retriever, queries: Sequence[Query], *, ignore_identical_ids: bool = False
 ) -> list[Ranking]:
-    """The ranking of each query."""
+    """The ranking of each query, without the document of the query's own id if asked."""
 
-    async def ranked() -> list[Ranking]:
-        found = []
-        for number, query in enumerate(queries, start=1):
-            found.append(await retriever.retrieve(query.text, DEPTH))
-            done(number)
-        return found
+    async def ranked(query: Query) -> Ranking:
+        found = await retriever.retrieve(query.text, DEPTH + ignore_identical_ids)
+        pairs = zip(found.documents, found.scores, strict=True)
+        left = [pair for pair in pairs if not (ignore_identical_ids and pair[0] == query.id)]
+        return made_ranking(left[:DEPTH])
 
-    return asyncio.run(ranked())
+    async def all_ranked() -> list[Ranking]:
+        return [await ranked(query) for query in queries]
+
+    return asyncio.run(all_ranked())
 
 
 def compare_retrievers(
@@ -94,33 +102,35 @@ def compare_retrievers(
     """
     queries = corpus.queries(split)
     groups = np.unique([query.group for query in queries], return_inverse=True)[1].astype(np.int64)
+    qrels = corpus.qrels()
+    most = max(sum(value > 0 for value in qrels[query.id].values()) for query in queries)
+    metrics = (*METRICS, *(CAPPED if most > min(_CAPS[1:]) else ()))
+    own = bool(corpus.manifest.parameters.get(IGNORE_IDENTICAL))
     compared, tables = [], []
     for retriever in retrievers:
         progress(f"{retriever.name}: {len(queries):,} queries")
-        one = _measured(corpus, queries, rank_queries(retriever, queries), retriever.name)
-        tables.append({metric.name: _table(one.values[metric.name], groups, metric) for metric in METRICS})
-        one.intervals.update({metric.name: metric_interval(tables[-1][metric.name], metric) for metric in METRICS})
-        compared.append(one)
+        rankings = rank_queries(retriever, queries, ignore_identical_ids=own)
+        found = [_measures(ranking, qrels[query.id]) for query, ranking in zip(queries, rankings, strict=True)]
+        values = {metric.name: np.array([one[metric.name] for one in found]) for metric in metrics}
+        tables.append({metric.name: _table(values[metric.name], groups, metric) for metric in metrics})
+        intervals = {metric.name: metric_interval(tables[-1][metric.name], metric) for metric in metrics}
+        compared.append(ComparedRetriever(retriever.name, rankings, values, intervals))
     steps = {
         metric.name: [
             compare(later[metric.name], earlier[metric.name], metric, together=max(1, len(tables) - 1))
             for earlier, later in pairwise(tables)
         ]
-        for metric in METRICS
+        for metric in metrics
     }
-    return RetrieverComparison(corpus.name, split, queries, int(groups.max()) + 1, compared, steps)
+    return RetrieverComparison(corpus.name, split, queries, int(groups.max()) + 1, metrics, compared, steps)
 
 
-def _measured(
-    corpus: RetrievalCorpus, queries: Sequence[Query], rankings: Sequence[Ranking], name: str
-) -> ComparedRetriever:
-    qrels = corpus.qrels()
-    found = [
-        measures(ranking.documents, ranking.scores, qrels[query.id])
-        for query, ranking in zip(queries, rankings, strict=True)
-    ]
-    values = {metric.name: np.array([one[metric.name] for one in found]) for metric in METRICS}
-    return ComparedRetriever(name, rankings, values, {})
+def _measures(ranking: Ranking, relevance: Mapping[str, int]) -> dict[str, float]:
+    """Every measure of a ranking, capped recall among them."""
+    relevant = sum(value > 0 for value in relevance.values())
+    hits = np.cumsum([int(relevance.get(document, 0) > 0) for document in ranking.documents] or [0])
+    capped = {f"recall_cap@{cut}": float(hits[:cut][-1]) / max(1, min(cut, relevant)) for cut in _CAPS}
+    return {**measures(ranking.documents, ranking.scores, relevance), **capped}
 
 
 def _table(values: NDArray[np.float64], groups: NDArray[np.int64], metric: Metric) -> NDArray[np.float64]:

@@ -55,6 +55,8 @@ from hellofresh.evidence.retrieval.documents import read_documents as _read_docu
 
 ADDRESS_ENDING = ".corpus.invalid"
 """Of the names under which corpora are addressed; no server can have one."""
+IGNORE_IDENTICAL = "ignore_identical_ids"
+"""The parameter of a corpus whose queries are documents too (ArguAna, Quora): a query never finds itself."""
 _FORMAT = 1
 _DAYS_BEFORE_1970 = date(1970, 1, 1).toordinal()
 _FILES = ("documents.parquet", "queries.jsonl", "qrels")
@@ -134,6 +136,11 @@ class RetrievalCorpus:
     def rows(self) -> Mapping[str, int]:
         """The row of each document."""
         return {name: row for row, name in enumerate(self.ids)}
+
+    def document(self, name: str) -> CorpusDocument:
+        """The document of that id."""
+        row = self.rows[name]
+        return next(self.documents(row, row + 1))
 
     @cached_property
     def keys(self) -> DocumentKeys:

@@ -169,14 +169,9 @@ async def find_evidence(
     opened, finder = _opened(workspace.root, corpus, sha256, retriever)
     found = await finder.retrieve(claim, count)
     return [
-        FoundEvidence(_document(opened, name), document_address(corpus, name), score)
+        FoundEvidence(opened.document(name), document_address(corpus, name), score)
         for name, score in zip(found.documents, found.scores, strict=True)
     ]
-
-
-def _document(corpus: RetrievalCorpus, name: str) -> CorpusDocument:
-    row = corpus.rows[name]
-    return next(corpus.documents(row, row + 1))
 
 
 @lru_cache(maxsize=4)

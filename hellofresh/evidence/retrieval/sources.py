@@ -18,8 +18,8 @@ from pathlib import Path
 from typing import BinaryIO, ClassVar, TextIO, cast
 
 from hellofresh.core.errors import SourceError, UnknownNameError
-from hellofresh.core.files import BadJsonError, strict_json
-from hellofresh.evidence.retrieval.corpora import FoundDocument
+from hellofresh.core.files import BadJsonError, strict_json, write_bytes, write_jsonl
+from hellofresh.evidence.retrieval.corpora import FoundDocument, RetrievalCorpus
 from hellofresh.evidence.retrieval.documents import CorpusDocument, Judgement, Query, read_qrels, read_queries
 
 MOST_LINE_BYTES = 4_000_000
@@ -241,6 +241,25 @@ class BeirSource(CorpusSource):
         """Those of the queries above."""
         for judged in self._judged.values():
             yield from (item for item in judged if item.query in self._splits)
+
+
+def write_beir(corpus: RetrievalCorpus, folder: Path) -> None:
+    """Write a corpus in the layout of BEIR; dates of documents stand under `metadata`, which its loaders pass over."""
+    rows = (
+        {"_id": one.id, "title": one.title, "text": one.text, "metadata": {"date": str(one.date)} if one.date else {}}
+        for one in corpus.documents()
+    )
+    write_jsonl(folder / "corpus.jsonl", rows)
+    queries, qrels = corpus.queries(), corpus.qrels()
+    write_jsonl(folder / "queries.jsonl", ({"_id": one.id, "text": one.text, "metadata": {}} for one in queries))
+    for split in corpus.manifest.queries:
+        lines = [
+            f"{query.id}\t{document}\t{relevance}\n"
+            for query in queries
+            if query.split == split
+            for document, relevance in qrels[query.id].items()
+        ]
+        write_bytes(folder / "qrels" / f"{split}.tsv", "".join(["query-id\tcorpus-id\tscore\n", *lines]).encode())
 
 
 def _rows(path: Path) -> Iterator[Judgement]:

@@ -37,7 +37,11 @@ def decode(body: bytes, content_type: str) -> str:
     for mark, codec in _MARKS:
         if body.startswith(mark):
             return body[len(mark) :].decode(codec, "replace")
-    named = _named_in_header(content_type) or _named_in_meta(body)
+    header, meta = _HEADER.search(content_type), _META.search(body[:1024])
+    named = _codec(header[1]) if header else None
+    if named is None and meta is not None:
+        # What could be read as ASCII to find this is not in UTF-16, whatever it says.
+        named = "utf-8" if (own := _codec(meta[1].decode())) in ("utf-16-le", "utf-16-be") else own
     if named is not None:
         return body.decode(named, "replace")
     try:
@@ -48,18 +52,6 @@ def decode(body: bytes, content_type: str) -> str:
 
 def _codec(name: str) -> str | None:
     return _CODECS.get(re.sub(r"[^a-z0-9]", "", name.lower()))
-
-
-def _named_in_header(content_type: str) -> str | None:
-    found = _HEADER.search(content_type)
-    return None if found is None else _codec(found[1])
-
-
-def _named_in_meta(body: bytes) -> str | None:
-    found = _META.search(body[:1024])
-    codec = None if found is None else _codec(found[1].decode())
-    # What could be read as ASCII to find this is not in UTF-16, whatever it says.
-    return "utf-8" if codec in ("utf-16-le", "utf-16-be") else codec
 
 
 Extractor = Literal["trafilatura", "beautifulsoup"]
@@ -115,7 +107,8 @@ def main_text(body: bytes, content_type: str, extractor: Extractor) -> MainText:
         extractor: `trafilatura` leaves out navigation and the like; `beautifulsoup` takes all text between tags.
     """
     text = decode(body, content_type).replace("\0", "")
-    if content_type.partition(";")[0].strip().lower() == "text/plain" and not _is_markup(text):
+    is_markup = text.lstrip()[:20].lower().startswith(_MARKUP)
+    if content_type.partition(";")[0].strip().lower() == "text/plain" and not is_markup:
         return MainText("", clean(_WRAPPED.sub(" ", text.replace("\r\n", "\n"))), text_date(text))
     # libxml2 is told the encoding, so that a wrong meta element is not believed.
     document = text.encode("utf-8", "replace")
@@ -137,10 +130,6 @@ def main_text(body: bytes, content_type: str, extractor: Extractor) -> MainText:
     if not found:  # of very short pages
         found = _beautifulsoup(etree.tostring(tree, encoding="utf-8"), without=("head",))
     return MainText(title, clean(found), dated)
-
-
-def _is_markup(text: str) -> bool:
-    return text.lstrip()[:20].lower().startswith(_MARKUP)
 
 
 def _tree(document: bytes) -> HtmlElement | None:
@@ -184,7 +173,8 @@ def _trafilatura(tree: HtmlElement) -> str:
 
 
 def _beautifulsoup(document: bytes, *, without: Sequence[str]) -> str:
-    from bs4 import BeautifulSoup, CData, NavigableString, Tag
+    from bs4 import BeautifulSoup, Tag
+    from bs4.element import CData, NavigableString
 
     soup = BeautifulSoup(document, "lxml", from_encoding="utf-8")
     for element in soup.find_all(without) if without else ():
@@ -200,9 +190,9 @@ def _beautifulsoup(document: bytes, *, without: Sequence[str]) -> str:
             last = last if node.name in _INLINE else None
         elif type(node) in (NavigableString, CData):
             if block is last:
-                lines[-1] += node
+                lines[-1] += str(node)
             else:
-                lines.append(node)
+                lines.append(str(node))
             last = block
     return "\n".join(" ".join(line.split()) for line in lines)
 

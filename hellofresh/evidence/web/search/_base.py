@@ -8,6 +8,7 @@ from datetime import date
 from typing import Protocol
 
 from hellofresh.evidence.web._base import Found, SearchResult
+from hellofresh.evidence.web.dates import read_date
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +50,7 @@ class SearchProvider(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """A result before it has its rank; `date` is what the provider wrote."""
+    """A result before it has its rank; `date` is what the provider wrote, such as `2 days ago`, which names no day."""
 
     url: str
     title: str
@@ -64,50 +65,8 @@ def ranked(hits: Sequence[Hit], count: int, before: date | None) -> Found:
     """
     results: list[SearchResult] = []
     for hit in hits:
-        day = _day(hit.date)
+        day = read_date(hit.date or "")[:10] or None
         late = before is not None and day is not None and day >= before.isoformat()
         if not late and hit.url.lower().startswith(("http://", "https://")) and len(results) < count:
             results.append(SearchResult(hit.url, hit.title, hit.snippet, day, len(results) + 1))
     return Found(tuple(results))
-
-
-def _day(text: str | None) -> str | None:
-    """The ISO day that a date of any usual kind begins with, None where it is relative (`2 days ago`) or unclear."""
-    if not text:
-        return None
-    for read in (_iso, _spelt, _rfc):
-        found = read(text.strip())
-        if found is not None:
-            return found.isoformat()
-    return None
-
-
-def _iso(text: str) -> date | None:
-    try:
-        return date.fromisoformat(text[:10])
-    except ValueError:
-        return None
-
-
-_MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
-
-
-def _spelt(text: str) -> date | None:
-    """`Apr 3, 2023` or `3 April 2023`; by hand, since strptime goes by the locale."""
-    words = text.replace(",", " ").replace(".", " ").lower().split()
-    if len(words) != 3:
-        return None
-    month, day = (words[0], words[1]) if words[1].isdigit() else (words[1], words[0])
-    try:
-        return date(int(words[2]), _MONTHS.index(month[:3]) + 1, int(day))
-    except ValueError:
-        return None
-
-
-def _rfc(text: str) -> date | None:
-    from email.utils import parsedate_to_datetime
-
-    try:
-        return parsedate_to_datetime(text).date()
-    except (ValueError, TypeError, IndexError):
-        return None

@@ -41,7 +41,7 @@ class CorpusSearch:
     async def search(self, query: str, count: int, before: date | None) -> ProviderAnswer:
         """The nearest documents."""
         ranking = await self._retriever.retrieve(query, count, before=before)
-        hits = [self._hit(_document(self._corpus, name)) for name in ranking.documents]
+        hits = [self._hit(self._corpus.document(name)) for name in ranking.documents]
         raw = json.dumps([list(ranking.documents), [round(score, 6) for score in ranking.scores]]).encode()
         return ProviderAnswer(ranked(hits, count, before), raw)
 
@@ -69,15 +69,10 @@ class CorpusPages:
         name = unquote(address.target.removeprefix("/"))
         if address.host != f"{self._corpus.name}{ADDRESS_ENDING}" or name not in self._corpus.rows:
             return FetchResult(address.url, PageStatus.DEAD, "not in the corpus")
-        document = _document(self._corpus, name)
+        document = self._corpus.document(name)
         day = "" if document.date is None else document.date.isoformat()
         text = MainText(clean(document.title), clean(document.text or document.title), day)
         return FetchResult(address.url, PageStatus.OK, "", "text/plain; charset=utf-8", text.text.encode(), text)
 
     async def close(self) -> None:
         """Nothing is held."""
-
-
-def _document(corpus: RetrievalCorpus, name: str) -> CorpusDocument:
-    row = corpus.rows[name]
-    return next(corpus.documents(row, row + 1))
