@@ -35,7 +35,15 @@ from hellofresh.core.net.http import HttpClient, UnusableReplyError
 from hellofresh.core.net.keys import may_carry_key
 from hellofresh.core.quarters import Quarter, parse_utc, utc_text
 from hellofresh.core.workspace import Workspace
-from hellofresh.pipeline.release import LEAVES_OUT, collect_and_build, drop_gone, living, publish_opened, run_lane
+from hellofresh.pipeline.release import (
+    LEAVES_OUT,
+    Steps,
+    collect_and_build,
+    drop_gone,
+    living,
+    publish_opened,
+    run_lane,
+)
 from hellofresh.pipeline.sources import (
     DAYS_WAITED,
     SourceRequest,
@@ -44,7 +52,6 @@ from hellofresh.pipeline.sources import (
     missed_quarters,
     snapshot_day,
 )
-from hellofresh.pipeline.steps import Steps
 from hellofresh.releases.exposure import waits
 from hellofresh.releases.life.hydrate import hydrate
 from hellofresh.releases.life.manifest import read_manifest

@@ -29,8 +29,7 @@ from hellofresh.core.files import (
 )
 from hellofresh.core.quarters import Quarter, parse_utc, utc_text
 from hellofresh.core.workspace import Workspace
-from hellofresh.releases.candidates.account import CollectionAccount
-from hellofresh.releases.candidates.collection import read_account
+from hellofresh.releases.candidates.collection import CollectionAccount, read_account
 from hellofresh.releases.candidates.rows import read_candidates
 from hellofresh.releases.exposure import Ledger, places, record, waits, withdraw
 from hellofresh.releases.life.load import Release, facts_of, load_release
