@@ -37,6 +37,7 @@ from hellofresh.core.quarters import Quarter, parse_utc, utc_text
 from hellofresh.core.workspace import Workspace
 from hellofresh.pipeline.release import (
     LEAVES_OUT,
+    Steps,
     collect_and_build,
     drop_gone,
     living,
@@ -52,7 +53,6 @@ from hellofresh.pipeline.sources import (
     missed_quarters,
     snapshot_day,
 )
-from hellofresh.pipeline.steps import Steps
 from hellofresh.releases.exposure import waits
 from hellofresh.releases.life.hydrate import hydrate
 from hellofresh.releases.life.manifest import read_manifest

@@ -6,7 +6,10 @@ import time
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from collections.abc import Set as AbstractSet
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Protocol
 
 from hellofresh.config import EvaluateSettings, Settings
 from hellofresh.core.clock import now
@@ -15,7 +18,6 @@ from hellofresh.core.errors import DataError, HelloFreshError, ReleaseError, Unk
 from hellofresh.core.quarters import Quarter, utc_text
 from hellofresh.core.workspace import Workspace
 from hellofresh.pipeline.sources import SourceRequest, collection_jobs
-from hellofresh.pipeline.steps import Steps
 from hellofresh.pipeline.takedown import take_down_with_pictures
 from hellofresh.releases.candidates.collection import CollectionJob
 from hellofresh.releases.draw.prospective import (
@@ -29,10 +31,11 @@ from hellofresh.releases.draw.prospective import (
 from hellofresh.releases.draw.release import Built, build_release
 from hellofresh.releases.life.state import labels_are_public, reveal
 from hellofresh.releases.life.takedown import gone_samples
-from hellofresh.releases.publish import publish_to_folder
+from hellofresh.releases.publish import Publication, publish_to_folder
 from hellofresh.releases.settings import ReleaseSettings
 from hellofresh.results.board.build import build_board
 from hellofresh.runs.evaluation import Evaluation
+from hellofresh.runs.export import EvaluationReport
 from hellofresh.runs.record import finished_runs
 from hellofresh.tasks import Task, get_task
 from hellofresh.tasks.samples import MAIN, PROSPECTIVE
@@ -40,6 +43,52 @@ from hellofresh.tasks.samples import MAIN, PROSPECTIVE
 LEAVES_OUT = {"no-training-labels", "no-texts", "baseline-regime", "no-such-class"}
 """Errors for which a model is left out with a note: nothing to learn from, samples whose texts are not filled in, or a
 regime that changes only the prompt, which a baseline does not read, or a class that the task does not have."""
+
+
+class ProgressLine(Protocol):
+    """Shows what is being done."""
+
+    def line(self, text: str) -> None: ...
+
+
+class Steps(Protocol):
+    """How steps are carried out and shown.
+
+    Attributes:
+        workspace: where.
+        submissions: folder of what others handed in.
+    """
+
+    @property
+    def workspace(self) -> Workspace: ...
+    @property
+    def submissions(self) -> Path: ...
+
+    def say(self, line: str) -> None:
+        """A line about what goes on."""
+
+    def progress(self, what: str) -> AbstractContextManager[ProgressLine]:
+        """Show progress for as long as something takes."""
+        ...
+
+    def collect(self, job: CollectionJob) -> None:
+        """Collect candidates."""
+
+    def built(self, releases: Sequence[Built]) -> None:
+        """Show releases that were built."""
+
+    def evaluate(self, evaluation: Evaluation) -> EvaluationReport:
+        """Ask a model."""
+        ...
+
+    def score(self, edition: Edition, split: str = MAIN) -> None:
+        """Score a split of an edition, and publish what is public."""
+
+    def analyse(self) -> None:
+        """Make the analyses of all that is scored."""
+
+    def published(self, publication: Publication) -> None:
+        """Show what was published."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from hellofresh.core.errors import DataError
-from hellofresh.releases.candidates.account import CollectionAccount, read_account_file
+from hellofresh.releases.candidates.collection import CollectionAccount, read_account_file
 from hellofresh.releases.candidates.funnel import Drop, Funnel
 
 COUNTS = st.integers(0, 1000)

@@ -25,6 +25,7 @@ from hellofresh.config import (
     WikiSourceSettings,
 )
 from hellofresh.core.calendar import CalendarRule
+from hellofresh.core.editions import Frozen
 from hellofresh.core.errors import HelloFreshError
 from hellofresh.core.files import atomic_path, sweep_leftovers, temporary_prefix
 from hellofresh.core.quarters import Quarter
@@ -32,11 +33,14 @@ from hellofresh.core.workspace import Workspace
 from hellofresh.pipeline import sources
 from hellofresh.pipeline.daily import Day, due_hydrations, record_hydration, steps_due, summary_of
 from hellofresh.pipeline.sources import SourceRequest, collection_jobs, quarter_states, snapshot_day
+from hellofresh.releases.candidates.rows import Collection
+from hellofresh.releases.draw.frozen import DatasetSource, freeze
 from hellofresh.releases.life.manifest import BUNDLED
 from hellofresh.releases.settings import ProspectiveSettings, ReleaseSettings
 from hellofresh.runs.evaluate import evaluate, is_finished
 from hellofresh.runs.evaluation import Evaluation
-from hellofresh.tasks import get_task
+from hellofresh.tasks import Statement, get_task
+from hellofresh.tasks.samples import Candidate, Label
 
 DAYS = st.dates(date(2024, 1, 1), date(2027, 12, 31))
 RULES = st.builds(CalendarRule, opens_after_days=st.integers(1, 90), deadline_before_reveal_days=st.just(0))
@@ -145,6 +149,29 @@ def test_in_an_empty_folder_nothing_is_built_unless_the_sample_is_asked_for(
     workspace, nothing = Workspace(tmp_path / "data"), Settings()
     assert collection_jobs(workspace, nothing, SourceRequest()) == []
     assert {job.source for job in collection_jobs(workspace, nothing, SourceRequest(sample=True))} == {BUNDLED}
+
+
+@pytest.mark.parametrize("sample", [False, True])
+def test_a_release_of_data_sets_has_the_bundled_sample_only_where_that_is_asked_for(
+    monkeypatch, tmp_path: Path, sample: bool
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HELLOFRESH_DATA", str(tmp_path / "data"))
+    workspace, task = Workspace(tmp_path / "data"), get_task("liar-new")
+    edition = Frozen("liar-new", "6")
+    rows = [
+        Statement(id=f"ln-{n}", task=task.name, edition="", period="", date=datetime(2023, 1, 1, tzinfo=UTC),
+                  group=f"s{n}", license="MIT", statement=f"Claim {n}.", language="en", speaker="", context="")
+        for n in range(6)
+    ]  # fmt: skip
+    facts = dict.fromkeys(task.label_facts)
+    found = Collection.whole([Candidate(row, Label(row.id, n % 2, facts)) for n, row in enumerate(rows)], [])
+    freeze(workspace, edition, task, found, DatasetSource("L", "https://example.org", date(2023, 1, 1), "MIT"))
+    more = ["--sample"] if sample else []
+    run = ["release", "run", "--datasets", "liar-new", "--models", "coin", "--no-analyses"]
+    assert main([*run, *more]) == 0
+    besides = {"x-notes", "wikipedia-edits"} if sample else set()
+    assert {name for _, name in workspace.released()} == {"liar-new"} | besides
 
 
 def test_looking_for_what_is_due_is_a_step_like_others(make, tmp_path: Path, monkeypatch) -> None:

@@ -345,9 +345,9 @@ class RandomWorld:
                     resolve(self.workspace, edition, task, self.moment, final=True)
 
     def remove(self, task: str, quarter: Quarter) -> None:
-        """Take a sample down; of claims, whose texts are gone then, near-equal ones would not be recognised."""
+        """Take a sample from X down. Of claims and edits only the texts tell, and these are gone then."""
         path = self.workspace.release(quarter, task) / "samples.jsonl"
-        if task != "claims" and (path.parent / "manifest.json").is_file():
+        if task.startswith("x-") and (path.parent / "manifest.json").is_file():
             rows = list(read_jsonl(path))
             if rows:
                 key = str(self.choose.choice(rows)["id"])

@@ -28,7 +28,7 @@ from hellofresh.tasks.samples import MAIN, Split
 
 @dataclass(frozen=True, slots=True)
 class ShownSteps:
-    """The steps of `hellofresh.pipeline`, carried out and shown; see `hellofresh.pipeline.steps.Steps`."""
+    """The steps of `hellofresh.pipeline`, carried out and shown; see `hellofresh.pipeline.release.Steps`."""
 
     workspace: Workspace
     submissions: Path

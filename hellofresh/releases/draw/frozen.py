@@ -19,7 +19,7 @@ from hellofresh.core.errors import ReleaseError
 from hellofresh.core.files import canonical_json, sha256_text, write_jsonl
 from hellofresh.core.net.lock import locked
 from hellofresh.core.workspace import Workspace
-from hellofresh.releases.candidates.account import CollectionFacts
+from hellofresh.releases.candidates.collection import CollectionFacts
 from hellofresh.releases.candidates.rows import Collection
 from hellofresh.releases.life.manifest import (
     DATASET,

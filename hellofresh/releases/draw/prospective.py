@@ -29,10 +29,9 @@ from hellofresh.core.files import (
 )
 from hellofresh.core.quarters import Quarter, parse_utc, utc_text
 from hellofresh.core.workspace import Workspace
-from hellofresh.releases.candidates.account import CollectionAccount
-from hellofresh.releases.candidates.collection import read_account
+from hellofresh.releases.candidates.collection import CollectionAccount, read_account
 from hellofresh.releases.candidates.rows import read_candidates
-from hellofresh.releases.exposure import Ledger, places, record, waits, withdraw
+from hellofresh.releases.exposure import Ledger, places, record, waits
 from hellofresh.releases.life.load import Release, facts_of, load_release
 from hellofresh.releases.life.manifest import (
     BUNDLED,
@@ -178,8 +177,6 @@ def build_prospective(
         prospective=drawn,
         files=(file_entry(folder, samples, rows),),
     )
-    if not bundled:
-        withdraw(workspace, (quarter, task.name, PROSPECTIVE), chosen, moment)
     write_manifest(folder, manifest)
     if not bundled:
         record(workspace)

@@ -22,8 +22,7 @@ from hellofresh.core.files import (
 from hellofresh.core.quarters import Quarter
 from hellofresh.core.stages import Stage, input_key
 from hellofresh.core.workspace import Workspace
-from hellofresh.releases.candidates.account import EXPOSED, CollectionAccount, read_account_file
-from hellofresh.releases.candidates.collection import read_account
+from hellofresh.releases.candidates.collection import EXPOSED, CollectionAccount, read_account, read_account_file
 from hellofresh.releases.candidates.rows import read_candidates
 from hellofresh.releases.draw.escrow import SAMPLE_KEY, Escrow
 from hellofresh.releases.draw.selection import Selection, select

@@ -37,7 +37,7 @@ from hellofresh.core.files import (
     write_bytes,
     write_json,
 )
-from hellofresh.releases.candidates.account import CollectionFacts
+from hellofresh.releases.candidates.collection import CollectionFacts
 from hellofresh.releases.candidates.rows import SourceFile
 from hellofresh.tasks.samples import EditionName, Split, SplitName
 
