@@ -97,29 +97,6 @@ class Calibration:
     curve: Sequence[Bin]
 
 
-@dataclass(frozen=True, slots=True)
-class _Frame:
-    """What all intervals share."""
-
-    clusters: int
-    n: int
-    effective: float
-    level: float
-    resamples: int
-    seed: int
-
-    def interval(self, value: float, draws: NDArray[np.float64]) -> Interval:
-        counted = (self.n, self.clusters, self.effective)
-        if self.clusters == 1 or np.isnan(value):
-            return Interval(0.0, 1.0, self.level, Method.NONE, 0, 0, *counted)
-        low, high = (float(limit) for limit in percentile_limits(draws[~np.isnan(draws)], self.level))
-        if low < high:
-            return Interval(low, high, self.level, Method.PERCENTILE, self.seed, self.resamples, *counted)
-        quantile = t_quantiles((1 + self.level) / 2, np.array(max(self.effective - 1, 1.0)))
-        low, high = (float(end) for end in wilson_limits(np.array(value), np.array(self.effective), quantile))
-        return Interval(low, high, self.level, Method.CLUSTER_WILSON, 0, 0, *counted)
-
-
 def calibrate(
     labels: NDArray[np.int8],
     confidences: NDArray[np.float64],
@@ -146,8 +123,7 @@ def calibrate(
     """
     _check(labels, confidences)
     member, clusters = members(groups, labels.size)
-    effective = float(effective_clusters(np.bincount(member).astype(np.float64)))
-    frame = _Frame(clusters, labels.size, effective, level, resamples, seed)
+    counted = labels.size, clusters, float(effective_clusters(np.bincount(member).astype(np.float64)))
     squares = cluster_sums(np.stack([(confidences - labels) ** 2, np.ones(labels.size)], axis=1), member, clusters)
     width, mass = (_bin_sums(labels, confidences, edges, member, clusters) for edges in _edges(confidences, bins))
     order = _Order.of(labels, confidences)
@@ -158,10 +134,27 @@ def calibrate(
         drawn.append(np.stack([sums[:, 0] / sums[:, 1], order.area(wide[:, member])], axis=1))
     draws = np.concatenate(drawn)
     brier, auc = float(np.mean((confidences - labels) ** 2)), area_under_curve(labels, confidences)
-    of_brier, of_auc = (frame.interval(value, column) for value, column in zip((brier, auc), draws.T, strict=True))
+    drawn_from = seed, resamples, *counted
+    of_brier = _percentile(brier, draws[:, 0], level, drawn_from)
+    of_auc = _percentile(auc, draws[:, 1], level, drawn_from)
     parts = _decomposed(width.sum(axis=0), brier)
     ece, ece_mass = (_binned_error(sums, seed) for sums in (width, mass))
-    return Calibration(ece, ece_mass, brier, of_brier, *parts, auc, of_auc, _curve(width, frame))
+    return Calibration(ece, ece_mass, brier, of_brier, *parts, auc, of_auc, _curve(width, level))
+
+
+def _percentile(
+    value: float, draws: NDArray[np.float64], level: float, made_of: tuple[int, int, int, int, float]
+) -> Interval:
+    """The percentile interval; `made_of` are seed, resamples, samples, clusters and effective clusters."""
+    _, _, _, clusters, effective = made_of
+    if clusters == 1 or np.isnan(value):
+        return Interval(0.0, 1.0, level, Method.NONE, 0, 0, *made_of[2:])
+    low, high = (float(limit) for limit in percentile_limits(draws[~np.isnan(draws)], level))
+    if low < high:
+        return Interval(low, high, level, Method.PERCENTILE, *made_of)
+    quantile = t_quantiles((1 + level) / 2, np.array(max(effective - 1, 1.0)))
+    low, high = (float(end) for end in wilson_limits(np.array(value), np.array(effective), quantile))
+    return Interval(low, high, level, Method.CLUSTER_WILSON, 0, 0, *made_of[2:])
 
 
 def _binned_error(sums: NDArray[np.float64], seed: int) -> BinnedError:
@@ -303,7 +296,7 @@ def _decomposed(sums: NDArray[np.float64], brier: float) -> tuple[float, float, 
     return reliability, resolution, uncertainty, brier - (reliability - resolution + uncertainty)
 
 
-def _curve(sums: NDArray[np.float64], frame: _Frame) -> list[Bin]:
+def _curve(sums: NDArray[np.float64], level: float) -> list[Bin]:
     found = []
     for column in np.moveaxis(sums, 1, 0):
         part = column[column[:, 0] > 0]
@@ -313,9 +306,9 @@ def _curve(sums: NDArray[np.float64], frame: _Frame) -> list[Bin]:
         low, high, method = 0.0, 1.0, Method.NONE
         if len(part) > 1:
             table = part[:, [2, 0, 2]]
-            low, high = (float(end) for end in cluster_wilson_limits(table, _SHARE, frame.level))
+            low, high = (float(end) for end in cluster_wilson_limits(table, _SHARE, level))
             method = Method.CLUSTER_WILSON
         counted = (int(count), len(part), float(effective_clusters(part[:, 0])))
-        interval = Interval(low, high, frame.level, method, 0, 0, *counted)
+        interval = Interval(low, high, level, method, 0, 0, *counted)
         found.append(Bin(int(count), confidence / count, positive / count, interval))
     return found
