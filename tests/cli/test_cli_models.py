@@ -13,7 +13,10 @@ from typing import Any
 import pytest
 
 from hellofresh.cli import main
+from hellofresh.core.errors import ReleaseError
 from hellofresh.models.catalogue import hosted_models
+from hellofresh.runs.regimes import usual_regime
+from hellofresh.tasks import TASKS
 
 KEY = "sk-secret-123"
 TABLES = """
@@ -320,3 +323,29 @@ def test_a_replay_of_what_was_never_searched_judges_nothing(
     assert len(chat.bodies) == asked
     responses = [json.loads(line) for line in files["responses.jsonl"].splitlines()]
     assert len({(row["step"], row["prompt"]) for row in responses}) == len(responses)
+
+
+def test_a_run_that_goes_to_the_board_names_stale_analyses_and_the_folder_of_submissions(
+    make: Any, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make.release(make.notes(2, 2, months=(4,)))
+    command = ("evaluate", "--edition", "2023Q2", "--task", "x-notes", "--model", "always-yes", "--board")
+    assert "analyses" not in shown(capsys, *command)
+    Path("data/analyses/2023Q2/x-notes").mkdir(parents=True)
+    assert "hellofresh analyse all --edition 2023Q2" in shown(capsys, *command)
+
+    def refusing(*_: object, **__: object) -> None:
+        raise ReleaseError("the published predictions are final: hellofresh/simple-rules would go", code="published")
+
+    monkeypatch.setattr("hellofresh.cli.score.run_score", refusing)
+    said = " ".join(shown(capsys, *command, code=1).split())
+    assert "simple-rules would go" in said and "submissions: " in said and "--submissions DIR" in said
+
+
+def test_a_task_with_one_regime_takes_it(make: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    regimes = {name: usual_regime(task) for name, task in TASKS.items()}
+    assert (regimes["x-notes"], regimes["corrections"], regimes["scifact-retrieval"]) == (
+        "zero-shot",
+        "correction",
+        "retrieve",
+    )
