@@ -191,7 +191,7 @@ def test_one_command_in_an_empty_folder_gives_a_first_result(
     said = [line for line in printed.err.splitlines() if "x-notes" not in line or "bundled" in line]
     assert said[0].startswith("x-notes 2026Q2: the bundled sample")
     assert said[1] == f"note: openai:qwen3: asked at {chat.base_url.split('/')[2]}"
-    table = printed.out.split("F1 beside others")[1].splitlines()
+    table = printed.out.split("F1 beside the baselines and others")[1].splitlines()
     assert [line.split()[0] for line in table[2:5]] == ["openai:qwen3", "always-yes", "coin"]
     assert all("[" in line for line in table[2:5])
     lines = [line.split(":")[0] for line in table if not line.startswith(" ")]
