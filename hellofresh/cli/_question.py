@@ -94,7 +94,7 @@ def _bundled(workspace: Workspace, output: CommandOutput, name: str) -> tuple[Ed
             f"nothing of {name} is released here, and the bundled sample has none",
             where=str(workspace.root),
             expected="a task of the bundled sample, such as x-notes",
-            fix="Import a data set (hellofresh dataset list), or name another task.",
+            fix="Import a data set (hellofresh dataset import), or name another task.",
             code="no-release",
         )
     job = min(jobs, key=lambda job: str(job.quarter))  # its labels are public

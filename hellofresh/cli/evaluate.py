@@ -99,7 +99,9 @@ def _compare(output: CommandOutput, workspace: Workspace, evaluation: Evaluation
     rows = [(score.system, f"{score.value:.3f} [{score.low:.3f}, {score.high:.3f}]", f"{score.n}/{score.n_split}")
             for score in scores]  # fmt: skip
     if rows:
-        output.table(f"{metric.title} beside others", ("system", f"{metric.title} [95%]", "judged"), rows)
+        output.table(
+            f"{metric.title} beside the baselines and others", ("system", f"{metric.title} [95%]", "judged"), rows
+        )
 
 
 def _next(evaluation: Evaluation, evaluated: EvaluationReport) -> Sequence[str]:

@@ -13,7 +13,10 @@ from typing import Any
 import pytest
 
 from hellofresh.cli import main
+from hellofresh.core.errors import ReleaseError
 from hellofresh.models.catalogue import hosted_models
+from hellofresh.runs.regimes import usual_regime
+from hellofresh.tasks import TASKS
 
 KEY = "sk-secret-123"
 TABLES = """
@@ -188,7 +191,7 @@ def test_one_command_in_an_empty_folder_gives_a_first_result(
     said = [line for line in printed.err.splitlines() if "x-notes" not in line or "bundled" in line]
     assert said[0].startswith("x-notes 2026Q2: the bundled sample")
     assert said[1] == f"note: openai:qwen3: asked at {chat.base_url.split('/')[2]}"
-    table = printed.out.split("F1 beside others")[1].splitlines()
+    table = printed.out.split("F1 beside the baselines and others")[1].splitlines()
     assert [line.split()[0] for line in table[2:5]] == ["openai:qwen3", "always-yes", "coin"]
     assert all("[" in line for line in table[2:5])
     lines = [line.split(":")[0] for line in table if not line.startswith(" ")]
@@ -320,3 +323,29 @@ def test_a_replay_of_what_was_never_searched_judges_nothing(
     assert len(chat.bodies) == asked
     responses = [json.loads(line) for line in files["responses.jsonl"].splitlines()]
     assert len({(row["step"], row["prompt"]) for row in responses}) == len(responses)
+
+
+def test_a_run_that_goes_to_the_board_names_stale_analyses_and_the_folder_of_submissions(
+    make: Any, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make.release(make.notes(2, 2, months=(4,)))
+    command = ("evaluate", "--edition", "2023Q2", "--task", "x-notes", "--model", "always-yes", "--board")
+    assert "analyses" not in shown(capsys, *command)
+    Path("data/analyses/2023Q2/x-notes").mkdir(parents=True)
+    assert "hellofresh analyse all --edition 2023Q2" in shown(capsys, *command)
+
+    def refusing(*_: object, **__: object) -> None:
+        raise ReleaseError("the published predictions are final: hellofresh/simple-rules would go", code="published")
+
+    monkeypatch.setattr("hellofresh.cli.score.run_score", refusing)
+    said = " ".join(shown(capsys, *command, code=1).split())
+    assert "simple-rules would go" in said and "submissions: " in said and "--submissions DIR" in said
+
+
+def test_a_task_with_one_regime_takes_it(make: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    regimes = {name: usual_regime(task) for name, task in TASKS.items()}
+    assert (regimes["x-notes"], regimes["corrections"], regimes["scifact-retrieval"]) == (
+        "zero-shot",
+        "correction",
+        "retrieve",
+    )

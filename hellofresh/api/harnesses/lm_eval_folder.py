@@ -17,7 +17,7 @@ from hellofresh.core.workspace import Workspace
 from hellofresh.releases.life.load import load_labels, load_release
 from hellofresh.releases.life.state import labels_are_public
 from hellofresh.runs.prompts import Prompt, load_prompt_set
-from hellofresh.runs.regimes.zero_shot import VISIBLE_TOKENS
+from hellofresh.runs.regimes.zero_shot import VISIBLE_TOKENS, ZeroShot
 from hellofresh.tasks import Task
 from hellofresh.tasks.outputs import Choice
 
@@ -110,5 +110,5 @@ def _task_lines(task: Task, prompt: Prompt, name: str) -> Iterator[str]:
         yield f"    aggregation: !function utils.{_spelled(figure)}"
         yield "    higher_is_better: true"
     yield "metadata:"
-    yield "  version: 1"
+    yield f"  version: {ZeroShot.version}"
     yield ""
