@@ -50,7 +50,7 @@ def verify(options: argparse.Namespace, output: CommandOutput) -> int:
         checks = [
             check for folder in folders for check in _checked(folder, figures, options.known, options.submissions)
         ]
-        checks += _repeats(folders)
+        checks += verifier.beside_checks(folders) + _repeats(folders)
         checks += [
             check for root in verifier.publications_above(folders) for check in verifier.publication_checks(root)
         ]
