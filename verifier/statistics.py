@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from functools import cache, lru_cache
 from itertools import combinations
 from math import atan, cos, exp, lgamma, log, pi, sqrt, tan
+from statistics import NormalDist
 from typing import NamedTuple
 
 import numpy as np
@@ -27,7 +28,8 @@ RANKED = ("ndcg@10", "ndcg@1", "ndcg@3", "ndcg@5", *(f"recall@{cut}" for cut in 
 METRIC_NAMES = (*OF_ONE, *OVERALL, "micro_f1", *RANKED)
 WILSON, NONE = "cluster Wilson", "none: one group only"
 """The methods that a score may name."""
-_LEVEL, _RESAMPLES, _MANY = 0.95, (10_000, 2_000), 100
+_P_VALUE, _RESAMPLES, _DRAWS, _MANY = 0.05, (10_000, 2_000), (9_999, 1_999), 100
+"""The second of two numbers is for so many entries, or more."""
 _ROUNDING = 1e-20
 """A variance that is rounding alone."""
 FloatArray = NDArray[np.float64]
@@ -181,7 +183,7 @@ def interval(table: FloatArray, metric: Metric) -> tuple[float, float, float]:
             squares = (odds - odds.mean()) ** 2
             kurtosis = squares.size * float((squares**2).sum() / squares.sum() ** 2)
             freedom = min(freedom, 2 * squares.size / max(kurtosis - 1, 1e-9))
-    limits = np.array(_wilson(share, samples, t_quantile(1 - _LEVEL, max(freedom, 1.0))))
+    limits = np.array(_wilson(share, samples, t_quantile(_P_VALUE, max(freedom, 1.0))))
     low, high = (metric.limits[0] + metric.span * limits) if parts is None else metric.from_share(limits)
     return value, float(low), float(high)
 
@@ -255,38 +257,97 @@ class Difference(NamedTuple):
 def differences(
     tables: Sequence[FloatArray], metric: Metric, families: Sequence[int]
 ) -> dict[tuple[int, int], Difference]:
-    """Every two of some entries in both directions; pairs with equal sums of `families` are tested together."""
+    """Every two of some entries in both directions, adjusted by step-down max-t within their family.
+
+    Args:
+        tables: shape (groups, k) of each entry.
+        metric: which metric.
+        families: a number of each entry; pairs with equal sums are tested together.
+    """
     df = max(kish(np.mean([metric.size(table) for table in tables], axis=0)) - 1, 1.0)
-    pairs = list(combinations(range(len(tables)), 2))
-    kinds = [families[one] + families[two] for one, two in pairs]
+    draws, by_family = _drawn_errors(tables, metric), dict[int, list[tuple[int, int]]]()
+    for one, two in combinations(range(len(tables)), 2):
+        by_family.setdefault(families[one] + families[two], []).append((one, two))
     found: dict[tuple[int, int], Difference] = {}
-    for (one, two), kind in zip(pairs, kinds, strict=True):
-        there = _difference(tables[one], tables[two], metric, df, kinds.count(kind))
-        found[one, two] = there
-        found[two, one] = Difference(-there.value, -there.high, -there.low, there.p_value, there.adjusted)
+    for pairs in by_family.values():
+        for (one, two), there in zip(pairs, _family(pairs, tables, metric, df, draws), strict=True):
+            found[one, two] = there
+            found[two, one] = Difference(-there.value, -there.high, -there.low, there.p_value, there.adjusted)
     return found
 
 
-def _difference(one: FloatArray, two: FloatArray, metric: Metric, df: float, together: int) -> Difference:
-    first, second = one.sum(axis=0), two.sum(axis=0)
-    value = float(metric.value(first) - metric.value(second))
-    if len(one) == 1:
-        return Difference(value, -metric.span, metric.span, 1.0, 1.0)
-    error = sqrt(_jackknife(metric.value(first - one) - metric.value(second - two)))
-    if error < 1e-12 * metric.span:
-        error = _blind_error(one, two, metric)
-    p_value = _two_sided(abs(value) / error, df)
-    adjusted, reach = min(1.0, together * p_value), t_quantile((1 - _LEVEL) / together, df) * error
-    low, high = value - reach, value + reach
-    if adjusted >= 1 - _LEVEL:
-        low, high = min(low, 0.0), max(high, 0.0)
-    return Difference(value, max(-metric.span, low), min(metric.span, high), p_value, adjusted)
+def _drawn_errors(tables: Sequence[FloatArray], metric: Metric) -> FloatArray:
+    """Draws of the entries' errors, shape (entries, draws): what leaving out each group moves, times normal weights."""
+    groups = len(tables[0])
+    if groups == 1:
+        return np.zeros((len(tables), 1))
+    without = np.stack([metric.value(table.sum(axis=0) - table) for table in tables])
+    moved = np.sqrt((groups - 1) / groups) * (without - without.mean(axis=1, keepdims=True))
+    random, draws = np.random.default_rng(0), _DRAWS[len(tables) >= _MANY]
+    parts = [min(500, draws - start) for start in range(0, draws, 500)]
+    return np.concatenate([moved @ random.standard_normal((rows, groups)).T for rows in parts], axis=1)
+
+
+def _family(
+    pairs: Sequence[tuple[int, int]], tables: Sequence[FloatArray], metric: Metric, df: float, draws: FloatArray
+) -> list[Difference]:
+    """The differences of pairs that are tested together."""
+    ones, twos = ([pair[side] for pair in pairs] for side in (0, 1))
+    totals = [table.sum(axis=0) for table in tables]
+    values = np.array([float(metric.value(total)) for total in totals])
+    value = values[ones] - values[twos]
+    if len(tables[0]) == 1:
+        return [Difference(float(each), -metric.span, metric.span, 1.0, 1.0) for each in value]
+    without = [metric.value(total - table) for total, table in zip(totals, tables, strict=True)]
+    error = np.array([sqrt(_jackknife(without[one] - without[two])) for one, two in pairs])
+    blind = error < 1e-12 * metric.span
+    for k in np.flatnonzero(blind).tolist():
+        error[k] = _blind_error(tables[ones[k]], tables[twos[k]], metric)
+    p_value = np.array([_two_sided(abs(each) / err, df) for each, err in zip(value, error, strict=True)])
+    adjusted, reach = p_value, t_quantile(_P_VALUE, df)
+    if len(pairs) > 1:
+        drawn = np.abs(draws[ones] - draws[twos]) / error[:, None]
+        adjusted, reach = _stepped_down(p_value, blind, drawn, df)
+    low, high = value - reach * error, value + reach * error
+    low = np.where(adjusted >= _P_VALUE, np.minimum(low, 0.0), low).clip(-metric.span)
+    high = np.where(adjusted >= _P_VALUE, np.maximum(high, 0.0), high).clip(None, metric.span)
+    rows = np.stack([value, low, high, p_value, adjusted], axis=1).tolist()
+    return [Difference(*row) for row in rows]
+
+
+def _stepped_down(
+    p_value: FloatArray, blind: NDArray[np.bool_], drawn: FloatArray, df: float
+) -> tuple[FloatArray, float]:
+    """Adjusted p-values, and how many standard errors an interval reaches.
+
+    Args:
+        p_value, blind: of each pair, alone; and whether its error is not the jackknife's.
+        drawn: shape (pairs, draws), what chance alone makes of each difference, in standard errors.
+        df: degrees of freedom.
+    """
+    many, normal, order = p_value.size, NormalDist(), np.argsort(p_value, kind="stable")
+    alone = (blind & (p_value < 1))[order][::-1].cumsum()[::-1]
+    observed = np.array([-normal.inv_cdf(p / 2) if p > 0 else np.inf for p in p_value[order].tolist()])
+    largest = np.maximum.accumulate(drawn[order][::-1], axis=0)[::-1]
+    draws = drawn.shape[1] + 1
+    share = (1 + (largest >= observed[:, None]).sum(axis=1)) / draws
+    raw = np.minimum(share + alone * p_value[order], np.arange(many, 0, -1) * p_value[order])
+    adjusted = p_value.copy()
+    adjusted[order] = np.minimum(1.0, np.maximum.accumulate(np.maximum(raw, p_value[order])))
+    widest = t_quantile(_P_VALUE / many, df)
+    reach = widest
+    for count, bound in enumerate(np.sort(largest[0])[::-1].tolist(), start=1):
+        tail = 2 * normal.cdf(-bound)
+        if count / draws + alone[0] * tail >= _P_VALUE:
+            break
+        reach = max(t_quantile(_P_VALUE, df), min(t_quantile(tail, df), widest))
+    return adjusted, reach
 
 
 def _blind_error(one: FloatArray, two: FloatArray, metric: Metric) -> float:
     """The standard error where every group sets both entries apart alike: from limits that are known."""
     effective = kish((metric.size(one) + metric.size(two)) / 2)
-    quantile = t_quantile(1 - _LEVEL, max(effective - 1, 1.0))
+    quantile = t_quantile(_P_VALUE, max(effective - 1, 1.0))
     if np.array_equal(one, two):
         total = one.sum(axis=0)
         unseen = quantile**2 / (effective + quantile**2) * float(metric.size(total))
@@ -312,7 +373,7 @@ def places_of(values: FloatArray, among: Mapping[tuple[int, int], Difference]) -
     """Ranks, and between which ranks each lies by what differs significantly; `values`: higher is better."""
 
     def apart(one: int, two: int) -> bool:
-        return one != two and among[one, two].adjusted < 1 - _LEVEL
+        return one != two and among[one, two].adjusted < _P_VALUE
 
     tied, opener, number, every = {}, int(values.argmax()), 1, range(values.size)
     for place in np.argsort(-values, kind="stable").tolist():

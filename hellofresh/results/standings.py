@@ -5,8 +5,9 @@
   systems, rest on the samples that all who take part judged.
 - What is not ranked is compared where it judged at least half of these samples, on those of them that every other one
   so compared judged too. So nothing unranked can change a rank, and an incomplete run cannot shrink the common ground.
-- Every pair is compared by the task's headline metric as in `hellofresh.stats.ranking`. Two systems, a system and an
-  unranked entry, and two unranked entries are three questions, so they are three families of tests.
+- Every pair is compared by the task's headline metric as in `hellofresh.stats.ranking` (step-down max-t).
+  Two systems, a system and an unranked entry, and two unranked entries are three questions, so they are three families
+  of tests.
 - Rank intervals and tie groups follow from the pairs that differ significantly.
 """
 
@@ -72,8 +73,8 @@ class Pair:
         period: `all` or a period.
         n: samples that both judged.
         difference: the headline metric of the first less that of the second.
-        low, high: its 95% interval; on the whole split it holds for all pairs of the family together, so that it leaves
-            0 out exactly where `adjusted` is below 0.05. In a period, where nothing is tested, it is the pair's own.
+        low, high: its 95% interval; on the whole split it holds for all pairs of the family together, and `adjusted` is
+            below 0.05 wherever it leaves 0 out. In a period, where nothing is tested, it is the pair's own.
         p_value: of no difference, for this pair alone; None for single periods.
         adjusted: the same, adjusted for all pairs of its family.
         both_right, one_right, two_right: samples on which both, only the first, only the second was right.
@@ -170,7 +171,7 @@ def standings_of(panel: Panel, *, resamples: int | None = None) -> Standings:
         resamples: for the probability of being first; by the number of systems if left out.
     """
     ranked, compared = fields_of(panel)
-    among, beside = _differences(panel, ranked), _differences(panel, compared)
+    among, beside = _differences(panel, ranked, ranked=True), _differences(panel, compared, ranked=False)
     out = [system.name for system in panel.systems if system not in compared.systems]
     notes = [f"Judged too few samples to be compared: {', '.join(out)}."] if out else []
     if ranked.systems and among is None:
@@ -190,12 +191,15 @@ def _detectable(among: Differences | None) -> float | None:
     return median if np.isfinite(median) else None
 
 
-def _differences(panel: Panel, field: Field) -> Differences | None:
-    """All pairs of the field; None where there is nobody, or all samples are of one class."""
+def _differences(panel: Panel, field: Field, *, ranked: bool) -> Differences | None:
+    """All pairs of the field, adjusted where they are pairs of ranked systems, or where they are not; None if the field
+    is empty or all samples are of one class.
+    """
     if not field.systems or not field.where.any() or panel.is_one_class(field.where):
         return None
-    ranked = field.ranked.astype(np.int64)
-    return all_differences(_tables(panel, field), panel.task.headline, families=ranked[:, None] + ranked)
+    kinds = field.ranked[:, None].astype(np.int64) + field.ranked
+    families = np.where((kinds == 2) == ranked, kinds, -1)
+    return all_differences(_tables(panel, field), panel.task.headline, families=families)
 
 
 def _tables(panel: Panel, field: Field) -> NDArray[np.float64]:

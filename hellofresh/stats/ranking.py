@@ -2,18 +2,29 @@
 
 Every pair is compared in one way. The difference's standard error is the delete-one-cluster jackknife's, its p-value
 that of t with one degree of freedom less than there are effective clusters. Pairs that are looked at together form a
-family; within it p-values are adjusted by Bonferroni, and the interval beside a p-value holds at the level that
-leaves all intervals of the family true together. So an interval leaves 0 out exactly where the adjusted p-value is
-below 5%. Holm's adjustment finds a little more, but the intervals that belong to it end at 0 for every difference
-found.
+family. Within it p-values are adjusted by step-down max-t: the differences of a family hang together, and how they do
+is known from the jackknife, so the largest of many is smaller than Bonferroni fears.
+
+What is drawn: each cluster gets a standard normal weight; a system's weighted sum of what leaving out each cluster
+moves is a draw of its error, and the difference of two such sums over its standard error a draw z of the pair's error.
+Observed p-values are brought to
+the same scale, z = the normal quantile of 1 - p / 2. From the smallest p-value on, a pair's adjusted p-value is the
+share of draws in which any pair from this one on has an |z| at least as large, one draw being the data; it is never
+above Holm's, below its own p-value, or below that of a pair before it. Pairs whose error the jackknife cannot tell,
+because no cluster moves their difference, are not drawn: each of them that is left adds the pair's own p-value, as by
+Bonferroni. A family of one pair is not adjusted.
+
+`low` and `high` hold at the level for all pairs of the family together: the standard error times the quantile of t that
+belongs to the draws' quantile of the largest |z| (single-step). Where they leave 0 out the adjusted p-value is below
+0.05; the later steps find a few pairs more, whose intervals still hold 0.
 
 A system's rank interval counts the systems that are significantly better and significantly worse than it. It is made
 of the same comparisons as the tie groups, so neither can contradict a p-value, and all rank intervals hold together.
-In the simulations of benchmarks/coverage.py any pair of 20 equal systems was found apart in 2.1% to 3.6% of cases;
-the rank intervals of 20 unequal ones held all ranks together in 99.9% or more. The probability of being first comes
-from resamples of the clusters, drawn once for all systems. Sources: Dunn, Journal of the American Statistical
-Association 56 (1961), 52-64 (simultaneous intervals); Mogstad, Romano, Shaikh and Wilhelm, Review of Economic Studies
-91 (2024), 476-518 (ranks from simultaneous differences).
+In the simulations of benchmarks/coverage.py RESULTS.
+The probability of being first comes from resamples of the clusters, drawn once for all systems. Sources: Romano and
+Wolf, Econometrica 73 (2005), 1237-1282 (step-down); Westfall and Young, Resampling-Based Multiple Testing (1993),
+section 2.6 (p-values on one scale); Hothorn, Bretz and Westfall, Biometrical Journal 50 (2008), 346-363 (simultaneous
+intervals); Mogstad, Romano, Shaikh and Wilhelm, Review of Economic Studies 91 (2024), 476-518 (ranks).
 """
 
 from __future__ import annotations
@@ -24,12 +35,18 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from hellofresh.stats._tails import t_quantile, t_two_sided
+from hellofresh.stats._tails import normal_below, normal_quantile, t_quantile, t_two_sided
 from hellofresh.stats.clusters import effective_clusters
 from hellofresh.stats.intervals import Interval, Method, jackknife_variance
 from hellofresh.stats.metrics import Metric
 from hellofresh.stats.paired import SAME, difference_error, minimum_detectable_difference, pair_sizes
 from hellofresh.stats.resampling import cluster_weights, percentile_limits
+
+_DRAWS = 9_999
+_MANY, _FEWER_DRAWS = 100, 1_999
+"""From so many systems on, fewer errors are drawn."""
+_CHUNK = 1_000_000
+"""Most numbers drawn at once; bounds memory to a few tens of megabytes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +117,7 @@ class Differences:
         standard_error: of the difference; infinite where there is one cluster only.
         low, high: limits that hold at the level for all pairs of a family together.
         p_value: of each difference for itself, 1 on the diagonal.
-        adjusted: the p-values adjusted for all pairs of the family; below 1 - level exactly where 0 is left out.
+        adjusted: the p-values adjusted for all pairs of the family; below 1 - level wherever 0 is left out.
         effective_clusters: as many groups of one size would weigh as much.
         level: nominal coverage.
     """
@@ -130,7 +147,7 @@ class Differences:
     @property
     def separable(self) -> NDArray[np.bool_]:
         """Which pairs differ even after adjustment for all pairs of their family."""
-        return self.adjusted < 1 - self.level
+        return self.adjusted < significance(self.level)
 
 
 def draw_jointly(
@@ -179,35 +196,51 @@ def rank_systems(found: Differences) -> RankIntervals:
     return RankIntervals(ranks(values), 1 + better, len(values) - worse, tie_groups(values, apart))
 
 
+def significance(level: float) -> float:
+    """Below which p-values count, such as 0.05 for a level of 0.95, without what the subtraction adds."""
+    return round(1 - level, 12)
+
+
 def all_differences(
     tables: NDArray[np.float64],
     metric: Metric,
     *,
     families: NDArray[np.int64] | None = None,
     level: float = 0.95,
+    seed: int = 0,
 ) -> Differences:
     """Every pair's difference with its simultaneous interval and p-values.
 
     Args:
         tables: shape (systems, g, k), the systems' sums by cluster.
         metric: which metric.
-        families: shape (systems, systems), symmetric, the number of each pair's family; all are one if left out.
+        families: shape (systems, systems), symmetric, the number of each pair's family; all are one if left out. Pairs
+            with a negative number are not adjusted.
         level: nominal coverage.
+        seed: of the draws.
     """
     values = metric.value(tables.sum(axis=1))
-    error = _errors(tables, metric, level)
+    error, influence, blind = _errors(tables, metric, level)
     effective = float(effective_clusters(pair_sizes(tables, metric)))
     df = max(effective - 1, 1.0)
     upper = np.triu_indices(len(tables), 1)
     family = np.zeros(len(upper[0]), dtype=np.int64) if families is None else families[upper]
-    _, member, sizes = np.unique(family, return_inverse=True, return_counts=True)
-    quantile = np.array([t_quantile(1 - (1 - level) / (2 * size), df) for size in sizes.tolist()])
     difference = values[upper[0]] - values[upper[1]]
     p_value = t_two_sided(difference / error[upper], df)
-    adjusted = np.minimum(1.0, p_value * sizes[member])
-    low, high = (difference + side * quantile[member] * error[upper] for side in (-1, 1))
+    adjusted, quantile = p_value.copy(), np.full(p_value.shape, t_quantile((1 + level) / 2, df))
+    draws = _draw_errors(influence, seed) if (family >= 0).any() else None
+    for number in np.unique(family[family >= 0]).tolist():
+        member = np.flatnonzero(family == number)
+        if draws is not None and member.size > 1:
+            pairs = upper[0][member], upper[1][member]
+            adjusted[member], largest = _step_down(
+                p_value[member], np.where(blind, np.inf, error)[pairs], draws, pairs, level
+            )
+            bonferroni = t_quantile(1 - (1 - level) / (2 * member.size), df)
+            quantile[member] = np.clip(t_quantile(float(normal_below(largest)), df), quantile[member], bonferroni)
+    low, high = (difference + side * quantile * error[upper] for side in (-1, 1))
     # Where a limit is 0 but for rounding, the p-value decides on which side of it.
-    unclear = adjusted >= 1 - level
+    unclear = adjusted >= significance(level)
     low, high = np.where(unclear, np.minimum(low, 0.0), low), np.where(unclear, np.maximum(high, 0.0), high)
     low, high = np.maximum(-metric.span, low), np.minimum(metric.span, high)
     return Differences(
@@ -224,17 +257,72 @@ def all_differences(
     )
 
 
-def _errors(tables: NDArray[np.float64], metric: Metric, level: float) -> NDArray[np.float64]:
-    """The standard error of every difference, shape (systems, systems), see `difference_error`."""
-    total = tables.sum(axis=1)
-    without = metric.value(total[:, None] - tables)
-    error = np.zeros((len(tables), len(tables)))
+def _errors(
+    tables: NDArray[np.float64], metric: Metric, level: float
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.bool_]]:
+    """The standard error of every difference, shape (systems, systems), see `difference_error`; what leaving out each
+    cluster moves, shape (systems, g), whose differences' squares add up to the squared errors; and which pairs no
+    cluster moves, whose errors are others.
+    """
+    without = metric.value(tables.sum(axis=1)[:, None] - tables)
+    clusters = without.shape[1]
+    influence = np.sqrt((clusters - 1) / clusters) * (without - without.mean(axis=1, keepdims=True))
+    error, blind = np.zeros((len(tables), len(tables))), np.zeros((len(tables), len(tables)), dtype=np.bool_)
     for row in range(len(tables) - 1):
         found = np.sqrt(jackknife_variance(without[row] - without[row + 1 :]))
-        for blind in (row + 1 + np.flatnonzero(found < SAME * metric.span)).tolist():
-            found[blind - row - 1] = difference_error(tables[row], tables[blind], metric, level)
+        blind[row, row + 1 :] = found < SAME * metric.span
+        for other in np.flatnonzero(blind[row]).tolist():
+            found[other - row - 1] = difference_error(tables[row], tables[other], metric, level)
         error[row, row + 1 :] = error[row + 1 :, row] = found
-    return error
+    return error, influence, blind
+
+
+def _draw_errors(influence: NDArray[np.float64], seed: int) -> NDArray[np.float64]:
+    """Draws of the systems' errors, shape (systems, draws)."""
+    systems, clusters = influence.shape
+    random, draws = np.random.default_rng(seed), _FEWER_DRAWS if systems >= _MANY else _DRAWS
+    step = max(1, _CHUNK // clusters)
+    weighted = [
+        random.standard_normal((min(step, draws - start), clusters)) @ influence.T for start in range(0, draws, step)
+    ]
+    return np.ascontiguousarray(np.concatenate(weighted).T)
+
+
+def _step_down(
+    p_value: NDArray[np.float64],
+    error: NDArray[np.float64],
+    draws: NDArray[np.float64],
+    pairs: tuple[NDArray[np.int64], NDArray[np.int64]],
+    level: float,
+) -> tuple[NDArray[np.float64], float]:
+    """Adjusted p-values of a family, and the quantile of the largest |z| in the draws (see the module).
+
+    Args:
+        p_value, error: shape (pairs,), the error infinite where no cluster moves the difference.
+        draws: shape (systems, draws), of the systems' errors.
+        pairs: the two systems of each.
+        level: nominal coverage.
+    """
+    order = np.argsort(p_value, kind="stable")
+    one, two, error, p_value = pairs[0][order], pairs[1][order], error[order], p_value[order]
+    observed, left = -normal_quantile(p_value / 2), np.arange(p_value.size, 0, -1)
+    number = draws.shape[1]
+    larger, greatest = np.zeros(p_value.size, dtype=np.int64), np.empty(number)
+    step = max(1, _CHUNK // p_value.size)
+    for start in range(0, number, step):
+        z = draws[one, start : start + step] - draws[two, start : start + step]
+        np.divide(np.abs(z, out=z), error[:, None], out=z)
+        np.maximum.accumulate(z[::-1], axis=0, out=z[::-1])
+        larger += np.count_nonzero(z >= observed[:, None], axis=1)
+        greatest[start : start + step] = z[0]
+    alone = (np.isinf(error) & (p_value < 1))[::-1].cumsum()[::-1]
+    found = np.minimum((1 + larger) / (number + 1) + alone * p_value, left * p_value)
+    adjusted = np.empty(p_value.shape)
+    adjusted[order] = np.minimum(1.0, np.maximum.accumulate(np.maximum(found, p_value)))
+    descending = np.sort(greatest)[::-1]
+    chance = np.arange(1, number + 1) / (number + 1) + 2 * alone[0] * normal_below(-descending)
+    held = int((chance < significance(level)).sum())
+    return adjusted, float(descending[held - 1]) if held else np.inf
 
 
 def _both(above: NDArray[np.float64], below: NDArray[np.float64], diagonal: float) -> NDArray[np.float64]:

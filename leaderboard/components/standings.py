@@ -41,7 +41,7 @@ _MEANINGS = {
     "Rank": "by {metric}, on the samples that all ranked systems judged; below it the best and the worst rank that "
     "the data allow: one more than the number of significantly better systems, and the number of systems that are not "
     "significantly worse. Systems with the same bar at the left do not differ significantly from the best of them, at "
-    "5% after adjusting for all pairs (Bonferroni).",
+    "5% after adjusting for all pairs (step-down max-t).",
     "Small figures": "95% intervals. Where those of two systems overlap widely, their order may be chance.",
     "No answer": "the share of samples with no readable answer (none) or a refusal (blocked). Both count as wrong.",
     "First": "the probability that the system would be first on another draw of such samples.",

@@ -94,8 +94,12 @@ def test_all_differences_are_those_of_pairs_and_first_places_add_up_to_one(seed:
     tables = tables_of(metric, labels, said, groups)
     found = all_differences(tables, metric)
     pair = compare(tables[0], tables[1], metric, together=3)
-    assert (found.low[0, 1], found.high[0, 1]) == pytest.approx((pair.interval.low, pair.interval.high))
-    assert found.adjusted[0, 1] == pytest.approx(pair.adjusted)
+    alone = all_differences(tables[:2], metric)
+    single = compare(tables[0], tables[1], metric)
+    assert (alone.low[0, 1], alone.high[0, 1]) == pytest.approx((single.interval.low, single.interval.high))
+    assert alone.adjusted[0, 1] == pytest.approx(single.adjusted) == pytest.approx(found.p_value[0, 1])
+    assert pair.interval.low - 1e-9 <= found.low[0, 1] <= found.high[0, 1] <= pair.interval.high + 1e-9
+    assert found.adjusted[0, 1] <= pair.adjusted + 1e-12
     assert (found.detectable()[0, 1] > found.standard_error[0, 1]) and found.detectable()[0, 0] == 0
     draws = draw_jointly(tables, [metric], resamples=100)
     assert first_place(draws, metric).sum() == pytest.approx(1)

@@ -213,7 +213,7 @@ def _funnel(manifest: Manifest) -> Iterator[FunnelStep]:
         yield FunnelStep(manifest.source, number, *step)
 
 
-VERSION = 6
+VERSION = 7
 """Raised whenever the same inputs would give other tables."""
 _OF_PICTURES = ("number", "image", "source", "unsure", "problem")
 """What may be known of a post's picture."""
