@@ -153,7 +153,7 @@ def _features(part: Part) -> list[Row]:
     return found + ([{"name": "label", "dtype": {"class_label": {"names": names}}}] if names else [])
 
 
-def _feature(name: str, dtype: polars.DataType | type[polars.DataType]) -> Row:
+def _feature(name: str, dtype: object) -> Row:
     inner = dtype.inner if isinstance(dtype, polars.List) else dtype
     if isinstance(inner, polars.Struct):
         parts = [_feature(field.name, field.dtype) for field in inner.fields]

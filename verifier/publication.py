@@ -225,9 +225,9 @@ def _parts(root: Path) -> Iterator[Part]:
 
 
 def publications_above(folders: Sequence[Path]) -> list[Path]:
-    """The publications that releases lie in, in order."""
-    above = {place for folder in folders for place in folder.resolve().parents[2:4] if (place / ACCOUNT).is_file()}
-    return sorted(above)
+    """The publications that releases lie in, in order; one may have lost its account."""
+    above = {place for folder in folders for place in folder.resolve().parents[2:4]}
+    return sorted(place for place in above if any((place / name).is_file() for name in (ACCOUNT, CARD, CROISSANT)))
 
 
 def publication_checks(root: Path) -> list[Check]:

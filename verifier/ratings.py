@@ -122,7 +122,7 @@ class StudyCheck:
     def _odd_ratings(
         self, ratings: list[Row], systems: Mapping[str, Row], criteria: Mapping[str, _Criterion]
     ) -> Iterator[str]:
-        """Ratings that cannot be: of nobody's response, off the scale, twice, or with another weight than their share."""
+        """Ratings that cannot be: of no response, off the scale, twice, or with another weight than their share."""
         together: dict[tuple[str, str, str], list[Row]] = defaultdict(list)
         known = self.content.places.keys() | self.content.tombstones.keys()
         faults = [f"{row['response'][:80]!r} is of no sample" for row in systems.values() if row["sample"] not in known]
@@ -132,7 +132,7 @@ class StudyCheck:
             if row["response"] not in systems or systems[row["response"]]["sample"] != row["sample"]:
                 faults.append(f"a rating of {row['response'][:80]!r}, which the key does not have for that sample")
             elif criterion is None or criterion.of_links != bool(row["link"]):
-                faults.append(f"a rating of {row['response'][:80]!r} on {row['criterion'][:40]!r}, which is not asked")
+                faults.append(f"a rating of {row['response'][:80]!r} on {row['criterion'][:40]!r}, not asked")
             elif value not in criterion.values:
                 faults.append(
                     f"a rating of {row['response'][:80]!r} that is not on the scale of {row['criterion'][:40]}"

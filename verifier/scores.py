@@ -270,16 +270,15 @@ class ScoreCheck:
             self.faults.append("the scores are not in their order (by origin, prompt, period and metric)")
         for key, row in stated.items():
             made = expected.get(key, {})
-            self.faults += (f"{_name_of(row)}: {what}" for what in self._differences(row, made)) if made else ()
+            self.faults += (f"{_name_of(row)}: {what}" for what in self._differences(row, made))
             if made.get("headline") and key[2:] == (ALL, self._headline.name):
                 self._leading[row["origin"]] = row
             for name in figures if "value" in made else ():
                 if (name.metric or self._headline.name) == row["metric"] and name.fits(row):
                     values, stated_ends = (tuple(one[end] for end in _ENDS) for one in (made, row))
                     found[name.text].append(_figure(row, row["metric"], made["n"], values, stated_ends))
-        for origin, row in self._first.items():
-            self.faults += (f"{origin[:80]}: {what}" for what in self._impossible(row))
-        self.faults = first_of(self.faults)
+        impossible = (f"{origin[:80]}: {what}" for origin, row in self._first.items() for what in self._impossible(row))
+        self.faults = first_of([*self.faults, *impossible])
         for name in figures:
             found[name.text] += self._standing(name)
         self.unchecked |= {

@@ -9,11 +9,14 @@ from __future__ import annotations
 
 import json
 import random
+import re
 import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from datetime import date
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -55,10 +58,10 @@ NOT_CHECKED = {
     "labels.jsonl": {"facts of labels": ("ai_writer", "collaborative", "ratings", "status_locked_at", "strange")},
     "predictions.jsonl": {"predictions, but for what scores rest on": ("documents", "scores", "sources")},
     "scores.jsonl": {"what entries say of themselves": ()},
-    "parquet": {"which rater gave a rating": ("judge", "value")},
-    "rubric.toml": {"wording and conditions of the rubric": ("",)},
-    "README.md": {"the text of README.md outside its head and tables": ("",)},
-    "documents.parquet": {"tables of corpora": ("",)},
+    "corrections.parquet": {"which rater gave a rating": ("judge", "value")},
+    "rubric.toml": {"wording and conditions of the rubric": ("text",)},
+    "README.md": {"the text of README.md outside its head and tables": ("text",)},
+    "documents.parquet": {"tables of corpora": ("id", "title", "text", "date", "source", "row", "column")},
 }
 """By the end of a file's name: what the last line says, and the fields that it is about."""
 
@@ -107,7 +110,8 @@ def last_line(root: Path) -> tuple[bool, str]:
         return False, ""
     checks = [check for folder in folders for check in verifier.verify_release(folder)]
     checks += verifier.beside_checks(folders) + verifier.repeat_checks(folders, ())
-    checks += verifier.publication_checks(root)
+    for place in verifier.publications_above(folders):
+        checks += verifier.publication_checks(place)
     return all(check.ok for check in checks), list(verifier.report_lines(checks))[-1]
 
 
@@ -210,75 +214,78 @@ def changes_of_table(path: Path, name: str) -> Iterator[Change]:
         if not field.endswith("dropped") and field != "strange":
             done(copy[middle])
             try:
-                yield change(field, "changed", pl.DataFrame(copy, schema=table.schema, strict=False))
+                changed = pl.DataFrame(copy, schema=table.schema, strict=False)
             except (TypeError, pl.exceptions.PolarsError):
                 continue
-    yield change("", "row dropped", pl.concat([table[:middle], table[middle + 1 :]]))
-    yield change("", "row doubled", pl.concat([table[: middle + 1], table[middle:]]))
-    yield change("", "rows exchanged", table[::-1])
-    yield change("", "column added", table.with_columns(strange=pl.lit("x")))
-    yield change("", "column dropped", table.drop(table.columns[-1]))
+            if not changed.equals(table):  # a column has room for its kind only
+                yield change(field, "changed", changed)
+    yield change("row", "row dropped", pl.concat([table[:middle], table[middle + 1 :]]))
+    yield change("row", "row doubled", pl.concat([table[: middle + 1], table[middle:]]))
+    yield change("row", "rows exchanged", table[::-1])
+    yield change("column", "column added", table.with_columns(strange=pl.lit("x")))
+    yield change("column", "column dropped", table.drop(table.columns[-1]))
 
 
 def changes_of_text(name: str, text: str) -> Iterator[Change]:
-    lines = text.splitlines(keepends=True)
+    lines, head = text.splitlines(keepends=True), text[4:].partition("---\n")[0].count("\n")
     for number, line in enumerate(lines):
         if line.strip():
-            field = "head or table" if line.startswith("|") or number < text[4:].split("---\n")[0].count("\n") else ""
+            field = "head or table" if line.startswith("|") or (name.endswith(".md") and number < head) else "text"
             changed = [
                 *lines[:number],
                 line.replace("\n", "x\n") if number % 2 else line[:1] + "x" + line[1:],
                 *lines[number + 1 :],
             ]
             yield Change(name, field, f"line {number}", "".join(changed).encode())
-            if field:
+            if field != "text":
                 yield Change(
                     name, field, f"line {number} dropped", "".join([*lines[:number], *lines[number + 1 :]]).encode()
                 )
 
 
+def entry_of(path: Path, like: Any) -> dict[str, object]:
+    """What a list of files says of one, if it is there."""
+    if not path.is_file():
+        return {}
+    rows = {"rows": path.read_bytes().count(b"\n")} if "rows" in like else {}
+    return {"size": path.stat().st_size, "sha256": sha256_file(path), **rows}
+
+
 def mend(root: Path, changed: str) -> None:
     """Make manifests, Croissant and account list what is there, but for the file that was changed itself."""
-    for manifest in root.rglob("manifest.json"):
-        said = json.loads(manifest.read_bytes())
-        folder = manifest.parent
-        if manifest.relative_to(root).as_posix() != changed:
-            for entry in said["files"]:
-                path = folder / entry["path"]
-                if path.is_file():
-                    size, rows = path.stat().st_size, path.read_bytes().count(b"\n")
-                    entry |= {"size": size, "sha256": sha256_file(path), "rows": rows}
-            write_json(manifest, said)
-    account = json.loads((root / "publication.json").read_bytes())
-    files = {entry["path"]: entry for entry in account["files"]}
-    if changed != "croissant.json" and (root / "croissant.json").is_file():
-        said = json.loads((root / "croissant.json").read_bytes())
+
+    def rewrite(path: Path, change: Callable[[Any], object]) -> None:
+        if path.is_file() and path != root / changed:
+            said = json.loads(path.read_bytes())
+            change(said)
+            write_json(path, said)
+
+    def list_files(folder: Path, said: Any) -> None:
+        for entry in said["files"]:
+            entry.update(entry_of(folder / entry["path"], entry))
+
+    def list_tables(said: Any) -> None:
         for entry in said["distribution"]:
-            path = root / entry["@id"]
-            if path.is_file():
-                entry |= {"contentSize": f"{path.stat().st_size} B", "sha256": sha256_file(path)}
-        write_json(root / "croissant.json", said)
-    if changed != "publication.json":
-        for path in root.rglob("*"):
-            name = path.relative_to(root).as_posix()
-            if path.is_file() and name in files:
-                files[name] |= {"size": path.stat().st_size, "sha256": sha256_file(path)}
-        try:
-            account["made_from"] = Publication.at(root, account).key(account)
-        except Exception:  # what cannot be read is found in any case
-            account["made_from"] = "0" * 64
-        write_json(root / "publication.json", account)
+            if there := entry_of(root / entry["@id"], {}):
+                entry.update(contentSize=f"{there['size']} B", sha256=there["sha256"])
+
+    def list_all(said: Any) -> None:
+        list_files(root, said)
+        with suppress(Exception):  # what cannot be read is found in any case
+            said["made_from"] = Publication.at(root, said).key(said)
+
+    for manifest in root.rglob("manifest.json"):
+        rewrite(manifest, partial(list_files, manifest.parent))
+    rewrite(root / "croissant.json", list_tables)
+    rewrite(root / "publication.json", list_all)
 
 
 def is_named(change: Change, line: str) -> bool:
     """Whether what was changed belongs to what the last line says was not checked."""
-    for end, named in NOT_CHECKED.items():
-        in_folder = end != "parquet" or "/ratings/" in change.file
-        for what, places in named.items() if change.file.endswith(end) and in_folder else ():
-            if any(change.field == place or (place and change.field.startswith((f"{place}.", f"{place}[", f"{place} ")))
-                   for place in places):  # fmt: skip
-                return what in line.partition("Not checked: ")[2]
-    return False
+    mine = (its for end, its in NOT_CHECKED.items() if change.file.endswith(end))
+    pairs = ((what, place) for its in mine for what, places in its.items() for place in places)
+    named = [what for what, place in pairs if re.match(f"{place}($|[.[ ])", change.field)]
+    return any(what in line.partition("Not checked: ")[2] for what in named)
 
 
 def passed(root: Path, change: Change) -> str:
