@@ -11,7 +11,6 @@ from verifier.content import TASKS
 from verifier.manifest import PROSPECTIVE
 from verifier.publication import BUNDLED, CROISSANT, Part, Publication
 from verifier.reading import Row, canonical, few, first_of, read_table, strict_json, text_hash
-from verifier.statistics import RANKED
 
 _SAME_NAME = ("CC-BY-SA-4.0", "Apache-2.0", "MIT", "CC-BY-4.0", "CC-BY-SA-3.0", "CC-BY-NC-4.0", "CC-BY-3.0", "CC0-1.0")
 _OTHER = ("LicenseRef-X-content", "LicenseRef-research-only", "LicenseRef-not-stated")
@@ -72,7 +71,8 @@ def _head(made: Publication, stated: Mapping[str, Sequence[str]]) -> Row:
     total, kinds = sum(part.table.height for part in made.parts), set()
     for part in made.parts:
         task = TASKS.get(part.manifest["task"])
-        ranked, rated = task is not None and task.metrics == RANKED, task is not None and task.limits != (0.0, 1.0)
+        rated = not part.classes if task is None else task.limits != (0.0, 1.0)
+        ranked = "relevance" in part.table.columns
         kinds.add(f"text-{'retrieval' if ranked else 'generation' if rated else 'classification'}")
     configs, infos = [], []
     for name, parts in by_config.items():

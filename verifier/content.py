@@ -364,12 +364,13 @@ def _read_outcomes(folder: Path, content: Content) -> None:
 def _read_predictions(folder: Path, content: Content) -> None:
     faults, last, more = content.of(PREDICTIONS), ("", "", ""), set[str]()
     withheld, many = content.manifest["texts"] == "withheld", max(1, len(content.classes))
+    labelled: bool | None = None
     for number, row in rows(folder / PREDICTIONS, _FORMS[PREDICTIONS], faults):
         entry, prompt, key = place = (row["entry"], row["prompt"], row["id"])
         if place <= last:
             faults.append(f"line {number} is not in its place (sorted by entry, prompt and id) or is there twice")
             continue
-        last = place
+        last, labelled = place, "label" in row if labelled is None else labelled
         label, at = row.get("label"), content.places.get(key)
         named, settings = EntryName(*(row[name] for name in EntryName._fields)), row.get("settings", "")
         statements = (
@@ -379,6 +380,7 @@ def _read_predictions(folder: Path, content: Content) -> None:
              or content.settings.setdefault(entry, settings) != settings),
             (f"{key[:80]!r} is not a sample", at is None),
             (f"the label {label}, and the task has {many} classes", (label or 0) >= many),
+            ("a label is there or missing otherwise than before", ("label" in row) != labelled),
         )  # fmt: skip
         faults += (f"line {number}: {what}" for what, is_so in statements if is_so)
         more |= row.keys() & {"probabilities", "certainty", "rationale", "sources", "text", "documents", "scores"}
@@ -386,7 +388,8 @@ def _read_predictions(folder: Path, content: Content) -> None:
             continue
         whole = np.full(len(content.places), NOT_ASKED, np.int8)
         answers = content.answers.setdefault((entry, prompt), whole)
-        answers[at] = -1 if content.classes and (label is None or label >= many) else label or 0
+        said = label is not None and label < many if content.classes else withheld or row.keys() & {"text", "documents"}
+        answers[at] = (label or 0) if said else -1
         if content.metrics and content.metrics[0].name in RANKED:
             _measure(content, row, at, faults)
         elif not content.classes:

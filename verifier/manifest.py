@@ -28,18 +28,8 @@ EDITION = re.compile(r"[12][0-9]{3}Q[1-4]|[a-z0-9]+(-[a-z0-9]+)*@[a-z0-9]+([.-][
 _SOURCES = [{"name": str, "size": COUNT, "sha256": str}]
 _BY_LABEL: Form = {"positives?": (COUNT, None), "others?": [COUNT]}
 _DRAWN = {"seed": str, "period": str, "rule": str}
-_COLLECTION = {
-    "sources": _SOURCES,
-    "parameters": {"*": object},
-    "warnings": [str],
-    "funnel": {
-        "unit": str,
-        "rows_in": COUNT,
-        "drops": [{"reason": str, "meaning": str, "count": COUNT}],
-        "kept": {"*": {"*": COUNT}},
-        "context": {"*": COUNT},
-    },
-}
+_DROPS = [{"reason": str, "meaning": str, "count": COUNT}]
+_FUNNEL = {"unit": str, "rows_in": COUNT, "drops": _DROPS, "kept": {"*": {"*": COUNT}}, "*": object}
 _MAY_HAVE: dict[str, Form] = {
     "calendar": {"opens": UTC_TIME, "deadline": UTC_TIME, "reveals": UTC_TIME},
     "previous": {"path": str, "sha256": SHA256},
@@ -141,6 +131,13 @@ class Manifest:
         return {entry["path"]: entry["sha256"] for entry in self["files"]}
 
     @property
+    def funnel(self) -> Row | None:
+        """From rows in to candidates kept, if that is said in the form it must have."""
+        said = self.said.get("collection")
+        found = said.get("funnel") if isinstance(said, dict) else None
+        return None if misfit(found, _FUNNEL) else found
+
+    @property
     def labels_drawn(self) -> int:
         """How many labels samples were drawn by."""
         return int((self["selection"] or {}).get("classes", 2))
@@ -228,7 +225,7 @@ def _quarter_faults(manifest: Manifest) -> Iterator[str]:
     selection, drawn = manifest["selection"], manifest["prospective"]
     if (selection is not None, drawn is not None) != (manifest.is_main, not manifest.is_main):
         yield f"a release of the {manifest['split']} split must say how that split was drawn, and nothing of another"
-    if manifest.is_main and manifest["draw"] is None and selection is not None and manifest["format"] > 1:
+    if manifest.is_main and manifest["draw"] is None and selection is not None and manifest["calendar"] is not None:
         yield "it does not say what the key of the draw was committed to"
     if not manifest.is_main and manifest["revealed"]:
         yield "a prospective split is resolved, never revealed"
@@ -247,7 +244,7 @@ def _selection_faults(manifest: Manifest, selection: Row) -> Iterator[str]:
         yield "the counts by label are there before the reveal"
     if counts is not None and counts.keys() != selection["periods"].keys():
         yield "the counts by label are not of the periods that were drawn from"
-    kept = (manifest.said.get("collection") or {}).get("funnel", {}).get("kept", {})
+    kept = (manifest.funnel or {}).get("kept", {})
     for period, item in selection["periods"].items():
         found = (counts or {}).get(period, item)
         negatives, positives = found.get("negatives"), found.get("positives")
@@ -267,9 +264,9 @@ def _selection_faults(manifest: Manifest, selection: Row) -> Iterator[str]:
 
 def _collection_faults(manifest: Manifest) -> Iterator[str]:
     """A funnel that does not add up."""
-    if wrong := misfit(manifest.said.get("collection", {}), (_COLLECTION, {})):
-        yield f"collection: {wrong}"
-    elif funnel := manifest.said.get("collection", {}).get("funnel"):
+    if manifest.said.get("collection") and (funnel := manifest.funnel) is None:
+        yield "the collection does not say how many rows were dropped and kept"
+    elif manifest.said.get("collection") and funnel is not None:
         kept = sum(sum(of_period.values()) for of_period in funnel["kept"].values())
         if funnel["rows_in"] != kept + sum(drop["count"] for drop in funnel["drops"]):
             yield "the rows of the collection are not those that were dropped and those that were kept"

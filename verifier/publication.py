@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -85,11 +86,16 @@ class Part:
         """Where its table is."""
         return f"data/{self.config}/{self.split}{f'.{BUNDLED}' if self.is_bundled else ''}.parquet"
 
-    @property
+    @cached_property
     def classes(self) -> Sequence[str]:
-        """Names of its task's classes."""
-        known, dataset = TASKS.get(self.manifest["task"]), self.manifest["dataset"] or {}
-        return dataset.get("classes") or (known.classes if known else ())
+        """Names of its task's classes; of a living task that is not known here as the card has them."""
+        task, dataset = str(self.manifest["task"]), self.manifest["dataset"]
+        if dataset is not None or task in TASKS:
+            return TASKS[task].classes if dataset is None else list(dataset["classes"])
+        line = re.search(
+            rf"^- \*\*{re.escape(task)}\*\*: .* Label (.*)\.$", (self.root / CARD).read_text(), re.MULTILINE
+        )
+        return [name for _, name in re.findall(r"(\d+): (.+?)(?=, \d+: |$)", line[1])][::-1] if line else []
 
     @cached_property
     def table(self) -> polars.DataFrame:

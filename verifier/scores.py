@@ -294,7 +294,10 @@ class ScoreCheck:
 
     def _rows(self, folder: Path) -> Iterator[Row]:
         """The scores; a row of an earlier version is one for each of its metrics."""
-        for _, row in rows(folder / SCORES, (_SCORE, _WIDE_SCORE), self.faults):
+        fields: list[str] = []
+        for number, row in rows(folder / SCORES, (_SCORE, _WIDE_SCORE), self.faults):
+            fields = fields or sorted(row)
+            self.faults += [] if sorted(row) == fields else [f"line {number} has other fields than the first"]
             common = {"settings": "", **row, "edition": row.get("edition", row.get("quarter", ""))}
             if "metric" in row:
                 yield common
@@ -336,7 +339,8 @@ class ScoreCheck:
         content = self.content
         answers, labels, groups = content.answers[entry, prompt][where], content.labels[where], content.groups[where]
         found: Row = {name: int(((labels == a) & (answers == b)).sum()) for name, (a, b) in _COUNTS.items()}
-        found |= {"silent": int((answers < 0).sum())} if content.classes else {}
+        if content.classes or content.relevance or content.manifest["texts"] != "withheld":
+            found["silent"] = int((answers < 0).sum())
         sizes = np.unique(groups, return_counts=True)[1].astype(np.float64)
         if (metric.classes and metric.is_known) or (entry, prompt, metric.name) in content.numbers:
             table = table_of(content, entry, prompt, metric, where)

@@ -24,6 +24,7 @@ import polars as pl
 import pytest
 
 import verifier
+from hellofresh.api.harnesses.lm_eval_folder import write_folder
 from hellofresh.core.calendar import CalendarRule
 from hellofresh.core.editions import Frozen
 from hellofresh.core.files import canonical_json, sha256_file, write_json
@@ -32,6 +33,7 @@ from hellofresh.core.workspace import Workspace
 from hellofresh.judging.muse import MUSE_EDITION, import_muse, read_muse
 from hellofresh.releases.candidates.evidence import evidence_candidates
 from hellofresh.releases.draw.frozen import DatasetSource, freeze
+from hellofresh.releases.life.manifest import BUNDLED
 from hellofresh.releases.life.state import reveal
 from hellofresh.releases.publish import publish_to_folder
 from hellofresh.results.reveal import publish_results
@@ -57,7 +59,8 @@ NOT_CHECKED = {
     },
     "labels.jsonl": {"facts of labels": ("ai_writer", "collaborative", "ratings", "status_locked_at", "strange")},
     "predictions.jsonl": {"predictions, but for what scores rest on": ("documents", "scores", "sources")},
-    "scores.jsonl": {"what entries say of themselves": ()},
+    "scores.jsonl": {"what entries say of themselves": ("about", "knowledge_cutoff", "settings", "smoke_test")},
+    "publication.json": {"what it was made from": ("code",)},
     "corrections.parquet": {"which rater gave a rating": ("judge", "value")},
     "rubric.toml": {"wording and conditions of the rubric": ("text",)},
     "README.md": {"the text of README.md outside its head and tables": ("text",)},
@@ -146,7 +149,7 @@ def fields(value: Any, place: str = "") -> Iterator[tuple[str, Callable[[Any], N
             if where not in seen:
                 seen.add(where)
                 yield where, lambda copy, p=(*path, key): put(copy, p, other)
-                if isinstance(inside, dict):
+                if isinstance(inside, dict) and item != "included":  # which is what it means to leave it out
                     yield f"{where} dropped", lambda copy, p=(*path, key): put(copy, p, None)
             if isinstance(item, dict | list):
                 yield from walk(item, where, (*path, key))
@@ -338,6 +341,33 @@ def test_no_name_of_a_rater_and_no_text_of_a_response_is_among_the_ratings(publi
     content = b"".join(path.read_bytes() for path in folder.iterdir())
     assert b"_user" not in content and b"answers, on two lines" not in content
     assert set(pl.read_parquet(folder / "corrections.parquet")["judge"]) == {"pair1-rater1", "pair1-rater2"}
+
+
+@pytest.mark.parametrize("change", [
+    lambda folder: (folder / "utils.py").write_text((folder / "utils.py").read_text() + "import os\n"),
+    lambda folder: edit(folder / "samples.jsonl", lambda rows: rows[0].update(label=1 - rows[0]["label"])),
+    lambda folder: edit(folder / "samples.jsonl", lambda rows: rows[0].update(group="x-1")),
+    lambda folder: edit(folder / "samples.jsonl", lambda rows: rows.pop()),
+    lambda folder: edit(folder / "samples.jsonl", lambda rows: rows.append(rows[0])),
+    lambda folder: next(folder.glob("h*.yaml")).unlink(),
+    lambda folder: (folder / "more.yaml").write_text("task: x"),
+    lambda folder: next(folder.glob("h*.yaml")).write_text("task: x"),
+])  # fmt: skip
+def test_a_change_of_an_exported_folder_is_found(make: Maker, tmp_path: Path, change: Callable[[Path], object]) -> None:
+    make.release(make.notes(3, 3), source=BUNDLED)
+    workspace, task = make.workspace(), get_task("x-notes")
+    reveal(workspace, QUARTER, task, CalendarRule().of(QUARTER).reveals)
+    write_folder(workspace, QUARTER, task, tmp_path / "exported")
+    releases = [workspace.release(QUARTER, "x-notes")]
+    assert verifier.exported_checks(tmp_path / "exported", releases)[0].ok
+    change(tmp_path / "exported")
+    assert not verifier.exported_checks(tmp_path / "exported", releases)[0].ok
+
+
+def edit(path: Path, change: Callable[[list[dict[str, Any]]], object]) -> None:
+    rows = [json.loads(line) for line in path.read_text().splitlines()]
+    change(rows)
+    path.write_text("".join(f"{canonical_json(row)}\n" for row in rows))
 
 
 def test_changes_here_and_there_are_found_or_named(published: Path) -> None:
