@@ -60,6 +60,10 @@ class Check:
     figures: Sequence[VerifiedFigure] = ()
     unchecked: Sequence[str] = ()
 
+    def __post_init__(self) -> None:
+        for name in ("faults", "figures", "unchecked"):
+            object.__setattr__(self, name, tuple(getattr(self, name)))
+
     @property
     def ok(self) -> bool:
         """Whether nothing is wrong."""

@@ -61,7 +61,7 @@ NOT_CHECKED = {
     "predictions.jsonl": {"predictions, but for what scores rest on": ("documents", "scores", "sources")},
     "scores.jsonl": {"what entries say of themselves": ("about", "knowledge_cutoff", "settings", "smoke_test")},
     "publication.json": {"what it was made from": ("code",)},
-    "corrections.parquet": {"which rater gave a rating": ("judge", "value")},
+    "corrections.parquet": {"which rater gave a rating": ("judge",)},
     "rubric.toml": {"wording and conditions of the rubric": ("text",)},
     "README.md": {"the text of README.md outside its head and tables": ("text",)},
     "documents.parquet": {"tables of corpora": ("id", "title", "text", "date", "source", "row", "column")},

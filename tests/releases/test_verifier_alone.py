@@ -167,7 +167,7 @@ def test_a_published_table_that_says_otherwise_than_its_release_is_found(
     publish_to_folder(scored, root, CalendarRule().of(quarter).reveals)
     checks = by_name(publication_checks(root))
     assert all(check.ok for check in checks.values()), checks
-    assert checks["card"].unchecked == ["the text of README.md outside its head and tables"]
+    assert checks["card"].unchecked == ("the text of README.md outside its head and tables",)
     (path,) = root.rglob("*.parquet")
     change(pl.read_parquet(path)).write_parquet(path)
     account: Any = read_json(root / "publication.json")

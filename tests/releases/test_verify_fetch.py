@@ -169,7 +169,7 @@ def test_no_more_manifests_are_fetched_than_belong_to_the_chain(served, tmp_path
     fetch_release(url, tmp_path / "there")
     assert sorted(int(path.stem) for path in (tmp_path / "there" / "manifests").iterdir()) == list(range(20, 30))
     history = next(check for check in verify_release(tmp_path / "there", listing=False) if check.name == "history")
-    assert history.faults == ["manifests/20.json is not the manifest that version 21 names"]
+    assert history.faults == ("manifests/20.json is not the manifest that version 21 names",)
 
 
 def test_a_history_is_read_up_to_a_limit_of_bytes(served, monkeypatch) -> None:
