@@ -1,7 +1,7 @@
 """How often intervals hold the truth, and how often tests cry wolf, where the truth is known.
 
     python benchmarks/coverage.py [--repeats 4000] [--resamples 1000] [--seed 1] [--json]
-                                  [--only intervals|classes|tests|ranks] [--world NAME]
+                                  [--only intervals|classes|tests|ranks|calibration] [--world NAME]
 
 Samples are simulated in clusters. A cluster has its own share of label 1 and its own difficulty, both normal on the
 probit scale; given these, samples are independent. The truth is the metric of the population that clusters are drawn
@@ -16,7 +16,9 @@ sum over sizes weighted by samples. Sizes of clusters are 1, 5, 1 + Poisson(2), 
   different ways; one less it is the error of the test, which rests on the same t;
 - family-wise error of 10, 20 and 30 equal systems (any pair found apart), coverage of rank intervals (among equals a
   rank interval is right if it holds all ranks; among others, if it holds the true rank), of the intervals of all pairs
-  together, and, beside those by Bonferroni, the pairs found apart and the mean width of rank intervals.
+  together, and, beside those by Bonferroni, the pairs found apart and the mean width of rank intervals;
+- in six worlds of stated probabilities, how often the test of calibration finds something (5% where they are true), and
+  by how much ECE and its debiased form differ from the truth.
 
 A share of 0.95 in 4,000 repeats has a standard error of 0.0034.
 """
@@ -34,7 +36,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from hellofresh.stats import all_differences, rank_systems
+from hellofresh.stats import all_differences, calibrate, rank_systems
 from hellofresh.stats._tails import t_quantile
 from hellofresh.stats.clusters import effective_clusters, from_share, shares
 from hellofresh.stats.intervals import cluster_wilson_limits, jackknife_variance, wilson_limits
@@ -453,8 +455,8 @@ def ranked(world: World, repeats: int, _: int, random: np.random.Generator) -> I
     for systems in LEVELS:
         held = dict.fromkeys(("apart", "equal", "rank", "ranks", "pairs", "found", "bonferroni", "width", "wider"), 0.0)
         worse, above = np.arange(systems) * 0.24 / systems, np.triu_indices(systems, 1)
-        value = np.array([truth(replace(world, hit=world.hit * (1 - part), alarm=1 - (1 - world.alarm) * (1 - part)), F1)
-                          for part in worse.tolist()])  # fmt: skip
+        kept = [(world.hit * (1 - part), 1 - (1 - world.alarm) * (1 - part)) for part in worse.tolist()]
+        value = np.array([truth(replace(world, hit=hit, alarm=alarm), F1) for hit, alarm in kept])
         real, order = np.subtract.outer(value, value)[above], np.arange(1, systems + 1)
         for _ in range(repeats):
             tables = simulate(world, 1, random, systems=systems)[:, 0]
@@ -480,9 +482,9 @@ def ranked(world: World, repeats: int, _: int, random: np.random.Generator) -> I
         yield Share(world.name, f"{systems} graded: all rank intervals hold their ranks", shares["ranks"], 0.94, 1.0)
         yield Share(world.name, f"{systems} graded: all intervals of pairs hold", shares["pairs"], 0.935, 1.0)
         yield Share(world.name, f"{systems} graded: pairs found apart", shares["found"], 0.0, 1.0)
-        yield Share(world.name, f"{systems} graded: the same by Bonferroni", shares["bonferroni"], 0.0, 1.0)
+        yield Share(world.name, f"{systems} graded: the same by Bonferroni, pairs", shares["bonferroni"], 0.0, 1.0)
         yield Share(world.name, f"{systems} graded: mean rank interval, of all ranks", shares["width"], 0.0, 1.0)
-        yield Share(world.name, f"{systems} graded: the same by Bonferroni", shares["wider"], 0.0, 1.0)
+        yield Share(world.name, f"{systems} graded: the same by Bonferroni, ranks", shares["wider"], 0.0, 1.0)
 
 
 def degraded(tables: Array, worse: Array, random: np.random.Generator) -> Array:
@@ -492,13 +494,77 @@ def degraded(tables: Array, worse: Array, random: np.random.Generator) -> Array:
     return sums(hits, negative - calm, calm, positive - hits)
 
 
+@dataclass(frozen=True, slots=True)
+class StatedWorld:
+    """Stated probabilities, and how often they come true.
+
+    Attributes:
+        name: for the table.
+        clusters, size: how many, and samples in each.
+        stated: `spread`: everywhere alike; `high`: most near 1; `six`: one of six values.
+        slope: of what is true on what is stated, in probits; below 1 is overconfident.
+        less: by how much what is true is lower.
+        alike: correlation of the samples of a cluster, in probits.
+    """
+
+    name: str
+    clusters: int
+    size: int
+    stated: str
+    slope: float = 1.0
+    less: float = 0.0
+    alike: float = 0.3
+
+    def draw(self, n: int, random: np.random.Generator) -> tuple[Array, Array]:
+        """Stated probabilities, and those that are true."""
+        if self.stated == "six":
+            said = random.choice([0.5, 0.6, 0.7, 0.8, 0.9, 0.95], n, p=[0.05, 0.1, 0.15, 0.3, 0.3, 0.1])
+        else:
+            said = random.random(n) if self.stated == "spread" else random.beta(8, 2, n)
+        probits = np.interp(np.clip(said, 1e-9, 1 - 1e-9), _PHI, _GRID)
+        return said, np.clip(phi(self.slope * probits) - self.less, 0, 1)
+
+
+STATED_WORLDS = (
+    StatedWorld("calibrated, 200 samples", 200, 1, "spread", alike=0.0),
+    StatedWorld("calibrated, 60 clusters of 5, near 1", 60, 5, "high"),
+    StatedWorld("calibrated, 20 clusters of 5, six values", 20, 5, "six"),
+    StatedWorld("1,000 samples, a little overconfident", 1000, 1, "spread", 0.85, alike=0.0),
+    StatedWorld("100 clusters of 3, six values, 10 points too high", 100, 3, "six", less=0.1),
+    StatedWorld("400 clusters of 5, overconfident", 400, 5, "spread", 0.5),
+)
+
+
+def stated(world: StatedWorld, repeats: int, _: int, random: np.random.Generator) -> Iterator[Share]:
+    """How often the test of calibration finds something, and what is left of the bias of ECE."""
+    groups, n = np.repeat(np.arange(world.clusters), world.size), world.clusters * world.size
+    said, true = world.draw(400_000, random)
+    where = np.searchsorted(np.arange(1, 10) / 10, said, side="right")
+    is_true = (world.slope, world.less) == (1.0, 0.0)
+    ece = 0.0 if is_true else float(np.abs(np.bincount(where, said - true)).sum()) / said.size
+    found, values = 0, np.zeros(2)
+    for number in range(repeats):
+        said, true = world.draw(n, random)
+        own, common = random.standard_normal(n), random.standard_normal(world.clusters)
+        luck = np.sqrt(world.alike) * common[groups] + np.sqrt(1 - world.alike) * own
+        error = calibrate((phi(luck) < true).astype(np.int8), said, groups, resamples=1, seed=number).ece
+        found += error.p_value < 0.05
+        values += np.array([error.value, error.debiased])
+    bounds = (0.03, 0.07) if is_true else (0.05, 1.0)
+    yield Share(world.name, "test of calibration: p below 0.05", found / repeats, *bounds)
+    for what, value in zip(
+        ("ECE less truth", "debiased ECE less truth"), (values / repeats - ece).tolist(), strict=True
+    ):
+        yield Share(world.name, what, value, -1.0, 1.0)
+
+
 def main() -> None:
     """Run what was asked for and print it."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--repeats", type=int, default=4000)
     parser.add_argument("--resamples", type=int, default=1000)
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--only", choices=("intervals", "classes", "tests", "ranks"))
+    parser.add_argument("--only", choices=("intervals", "classes", "tests", "ranks", "calibration"))
     parser.add_argument("--world", default="", help="only worlds whose name holds this")
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
@@ -507,7 +573,8 @@ def main() -> None:
         "intervals": (WORLDS, coverage, options.resamples),
         "classes": (CLASS_WORLDS, class_coverage, 0),
         "tests": (PAIRS, lambda *given: [*paired(*given), *(other_way(*given) if given[0].hit == 0.7 else ())], 999),
-        "ranks": (MANY, ranked, options.resamples // 2),
+        "ranks": (MANY, ranked, 0),
+        "calibration": (STATED_WORLDS, stated, 0),
     }
     for part, (worlds, measure, draws) in parts.items():
         for index, world in enumerate(worlds):

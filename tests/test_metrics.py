@@ -119,6 +119,13 @@ def test_two_classes_are_the_four_cells_with_silence_in_the_wrong_one() -> None:
         assert {metric.name: _value(metric, labels, said) for metric in two_class_metrics()} == expected
 
 
+def test_always_yes_has_f1_of_two_thirds_and_a_metric_without_samples_is_zero() -> None:
+    f1, precision, recall, right = two_class_metrics()
+    labels, yes, no = np.array([1, 0] * 10), np.ones(20, dtype=np.int8), np.zeros(20, dtype=np.int8)
+    assert [_value(one, labels, yes) for one in (f1, precision, recall, right)] == [2 / 3, 0.5, 1.0, 0.5]
+    assert [_value(one, no, no) for one in (f1, precision, recall, right)] == [0, 0, 0, 1]
+
+
 def test_the_order_of_classes_changes_nothing_in_means_over_classes() -> None:
     random = np.random.default_rng(5)
     for classes, labels, said in _panels(200, silence=True, seed=2):

@@ -342,23 +342,24 @@ class ScoreCheck:
         if content.classes or content.relevance or content.manifest["texts"] != "withheld":
             found["silent"] = int((answers < 0).sum())
         sizes = np.unique(groups, return_counts=True)[1].astype(np.float64)
+        effective: tuple[float, ...] = (kish(sizes),)
         if (metric.classes and metric.is_known) or (entry, prompt, metric.name) in content.numbers:
             table = table_of(content, entry, prompt, metric, where)
-            sizes = metric.size(table)
+            effective = metric.effective(table)
             found |= dict(zip(_ENDS, interval(table, metric), strict=True))
             found["method"] = WILSON if sizes.size > 1 else NONE
         else:
             rated = not content.classes and content.metrics
             why = "whose ratings are not published beside it" if rated else "which is not known here"
             self.unchecked.add(f"scores of {content.manifest['task'][:80]} by {metric.name[:60]}, {why}")
-        return {**found, "clusters": sizes.size, "effective_clusters": kish(sizes)}
+        return {**found, "clusters": sizes.size, "effective_clusters": effective}
 
     def _differences(self, row: Row, made: Row) -> Iterator[str]:
         """What a score says otherwise than it was made here."""
         said = {**row, "silent": row["none"] + row["blocked"]}
         other = [name for name, value in made.items() if name in said and name not in _ENDS and said[name] != value]
-        if "effective_clusters" in other and isclose(
-            row["effective_clusters"], made["effective_clusters"], rel_tol=1e-9
+        if any(
+            isclose(row["effective_clusters"], one, rel_tol=_TOLERANCE) for one in made.get("effective_clusters", ())
         ):
             other.remove("effective_clusters")
         if other or min(row["none"], row["blocked"]) < 0:

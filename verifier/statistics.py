@@ -2,9 +2,9 @@
 
 A metric is a function of a sum over samples. Sums of choices have three columns for each class: right, wrong and
 missed; a sample without an answer is missed in its own class, and wrong in equal parts in every other. Sums of numbers
-(NDCG, ratings) have two: weight times value, and weight. An interval is Wilson's of the share that a metric is a
-function of, with an effective number of samples from the delete-one-group jackknife and a quantile of t. Who is ahead
-follows "Who is ahead" there.
+(NDCG, ratings) have three: weight times value, weight, and weight times the value's square. An interval is Wilson's of
+the share that a metric is a function of, with an effective number of samples from the delete-one-group jackknife and a
+quantile of t. Who is ahead follows "Who is ahead" there.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ WILSON, NONE = "cluster Wilson", "none: one group only"
 """The methods that a score may name."""
 _P_VALUE, _RESAMPLES, _DRAWS, _MANY = 0.05, (10_000, 2_000), (9_999, 1_999), 100
 """The second of two numbers is for so many entries, or more."""
-_ROUNDING = 1e-20
-"""A variance that is rounding alone."""
+_LEAST_OF_CLASS, _ROUNDING = 8, 1e-20
+"""The second is a variance that is rounding alone."""
 FloatArray = NDArray[np.float64]
 
 
@@ -90,6 +90,27 @@ class Metric:
         right, _, missed = self._cells(sums)
         return np.asarray((right + missed).sum(axis=-1))
 
+    def is_constant(self, sums: FloatArray) -> bool:
+        """Whether all numbers in a sum are one; not at the ends of a scale from 0 to 1, where they may be hits."""
+        if self.classes or not sums[1] > 0:
+            return False
+        value, (low, high) = sums[0] / sums[1], self.limits
+        inside = low < value < high or self.limits != (0.0, 1.0)
+        return bool(inside and sums[2] / sums[1] - value**2 <= 1e-12 * max(abs(low), abs(high)) ** 2)
+
+    def effective(self, table: FloatArray) -> tuple[float, ...]:
+        """Groups of one size that would weigh as much as those there are, shape (groups, k).
+
+        Of a mean over classes those of the class that lies in fewest, where these are below 8, or, as earlier versions
+        wrote, of all.
+        """
+        worth = kish(self.size(table))
+        if not self.classes or self.share(table) is not None or len(table) == 1:
+            return (worth,)
+        right, _, missed = self._cells(table)
+        rarest = min(kish(own) for own in (right + missed).T if own.any())
+        return (min(rarest, worth), worth) if rarest < _LEAST_OF_CLASS else (worth,)
+
     def share(self, sums: FloatArray) -> tuple[FloatArray, FloatArray] | None:
         """The hits and the samples that they are a share of, if the metric is a function of a share.
 
@@ -137,7 +158,7 @@ class Metric:
             low, high = (limit * total[1] for limit in self.limits)
             changed = min(float(total[1]), number) * self.span
             sums = np.clip(total[0] + np.array([-changed, changed]), low, high)
-            return np.stack([sums, np.full(2, total[1])], axis=1)
+            return np.stack([sums, np.full(2, total[1]), np.full(2, total[2])], axis=1)
         many, rows = len(self.classes), []
         for own, other in ((a, b) for a in range(many) for b in range(many) if a != b):
             missed, wrong = total[2 * many + own], total[many + other] / (many - 1)
@@ -149,9 +170,9 @@ class Metric:
 
 
 def number_sums(weights: FloatArray, values: FloatArray, groups: NDArray[np.int32]) -> FloatArray:
-    """Sums of numbers by group, shape (groups, 2)."""
-    member = np.unique(groups, return_inverse=True)[1]
-    return np.stack([np.bincount(member, weights=column) for column in (weights * values, weights)], axis=1)
+    """Sums of numbers by group, shape (groups, 3)."""
+    member, columns = np.unique(groups, return_inverse=True)[1], (weights * values, weights, weights * values**2)
+    return np.stack([np.bincount(member, weights=column) for column in columns], axis=1)
 
 
 def interval(table: FloatArray, metric: Metric) -> tuple[float, float, float]:
@@ -172,6 +193,8 @@ def interval(table: FloatArray, metric: Metric) -> tuple[float, float, float]:
         left = hits - parts[0]
     if len(table) == 1 or not rest.all():
         return value, *metric.limits
+    if metric.is_constant(total):
+        return value, value, value
     share = hits / float(of.sum())
     odds = np.log((left + 1) / (rest - left + 1))  # one hit and one miss more, so that there always is a logarithm
     smoothed = (hits + 1) / float(of.sum() + 2)

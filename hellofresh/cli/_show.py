@@ -128,7 +128,8 @@ def show_scored(output: CommandOutput, scored: ScoredSplit, *, private: bool = F
         elif few_clusters(few.clusters, few.effective_clusters):
             output.say(
                 f"note: some {task} scores rest on samples of {few.clusters} groups (same post, same article) that "
-                f"weigh as much as {few.effective_clusters:.1f} of one size: read their intervals with care."
+                f"weigh as much as {few.effective_clusters:.1f} of one size (of a mean over classes: those of its "
+                "rarest class): read their intervals with care."
             )
     for note in scored.notes:
         output.say(f"note: {note}")

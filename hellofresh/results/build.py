@@ -8,7 +8,6 @@ from collections.abc import Set as AbstractSet
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import polars as pl
@@ -212,7 +211,7 @@ _SAID = (
 """See `_answer`."""
 
 
-def _arranged(prompt: str, parts: Sequence[NDArray[Any]], n: int, classes: int) -> PromptOutputs:
+def _arranged(prompt: str, parts: Sequence[NDArray[np.generic]], n: int, classes: int) -> PromptOutputs:
     """One entry's choices with one prompt, from the columns of `arranged_outputs`."""
     where, said, sure, stated, chances = parts
     where, stated = where.astype(np.intp), stated.astype(np.intp)

@@ -61,7 +61,7 @@ def stated_confidences(panel: Panel) -> Iterator[StatedConfidence]:
             yield StatedConfidence(system, said, headline, name, n, clusters, few_clusters=True, found=None)
             continue
         found = calibrate(hits[stated].astype(np.int8), chances[stated], groups, resamples=resamples)
-        few = few_clusters(clusters, found.ece_interval.effective_clusters)
+        few = few_clusters(clusters, found.brier_interval.effective_clusters)
         yield StatedConfidence(system, said, headline, name, n, clusters, few, found)
 
 

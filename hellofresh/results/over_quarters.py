@@ -104,9 +104,9 @@ def over_quarters(scores: Sequence[QuarterScore], metric: Metric) -> OverQuarter
     found.sort(key=lambda item: (item.score is None, -metric.sign * item.shown, item.latest.key))
     if fit is None:
         return OverQuarters(found)
-    excess = fit.additivity.excess_p_value
+    excess = fit.excess_p_value
     effects = dict(zip(quarters, fit.quarter.tolist(), strict=True))
-    return OverQuarters(found, effects, float(excess) if np.isfinite(excess) else None, fit.few_quarters)
+    return OverQuarters(found, effects, excess if np.isfinite(excess) else None, fit.few_quarters)
 
 
 def _numbers(

@@ -25,9 +25,9 @@ from hellofresh.results.panel import ALL_PERIODS, EntrySection, Panel, System
 from hellofresh.stats import (
     Differences,
     all_differences,
+    clusters_worth,
     difference_interval,
     draw_jointly,
-    effective_clusters,
     few_clusters,
     first_place,
     rank_systems,
@@ -209,13 +209,14 @@ def _tables(panel: Panel, field: Field) -> NDArray[np.float64]:
 def _standings(panel: Panel, field: Field, found: Differences, resamples: int | None) -> list[Standing]:
     metric, n = panel.task.headline, int(field.where.sum())
     usual = _FEWER_RESAMPLES if len(field.systems) >= _MANY else _RESAMPLES
-    first = first_place(draw_jointly(_tables(panel, field), [metric], resamples=resamples or usual), metric)
-    sizes = np.unique(panel.groups[field.where], return_counts=True)[1].astype(np.float64)
-    few = few_clusters(sizes.size, float(effective_clusters(sizes)))
+    tables = _tables(panel, field)
+    first = first_place(draw_jointly(tables, [metric], resamples=resamples or usual), metric)
+    clusters = tables.shape[1]
+    few = few_clusters(clusters, min(clusters_worth(table, metric) for table in tables))
     ranking = rank_systems(found)
     standings = [
         Standing(system.origin, int(ranking.rank[k]), int(ranking.low[k]), int(ranking.high[k]), float(first[k]),
-                 int(ranking.tie_group[k]), n, sizes.size, few)
+                 int(ranking.tie_group[k]), n, clusters, few)
         for k, system in enumerate(field.systems)
     ]  # fmt: skip
     return sorted(standings, key=lambda standing: (standing.rank, standing.origin))

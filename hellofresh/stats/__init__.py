@@ -27,52 +27,33 @@ Wrong shapes and values raise ValueError: they are mistakes of the caller, not o
 
 from hellofresh.stats.agreement import AnswerAgreement, answer_agreement, share_interval
 from hellofresh.stats.calibration import (
-    Bin,
+    BinnedError,
     Calibration,
     CalibrationGap,
     area_under_curve,
     calibrate,
     compare_calibrations,
 )
-from hellofresh.stats.clusters import cluster_tables, effective_clusters
+from hellofresh.stats.clusters import cluster_tables
 from hellofresh.stats.intervals import (
     FEW_CLUSTERS,
     Interval,
-    Method,
     RepetitionInterval,
+    clusters_worth,
     few_clusters,
     metric_interval,
     repetition_interval,
 )
-from hellofresh.stats.paired import (
-    Comparison,
-    PartsComparison,
-    compare,
-    compare_parts,
-    difference_interval,
-    minimum_detectable_difference,
-)
-from hellofresh.stats.periods import Agreement, OrderHeld, compare_periods, kendall_tau_b, order_held, spearman
+from hellofresh.stats.paired import Comparison, compare, compare_parts, difference_interval
+from hellofresh.stats.periods import compare_periods, order_held
 from hellofresh.stats.prompts import Ellipse, WordingShare, joint_region, wording_share
-from hellofresh.stats.ranking import (
-    Differences,
-    Draws,
-    RankIntervals,
-    all_differences,
-    draw_jointly,
-    first_place,
-    rank_systems,
-    ranks,
-    tie_groups,
-)
-from hellofresh.stats.two_way import Additivity, TwoWay, connected_parts, two_way
+from hellofresh.stats.ranking import Differences, Draws, all_differences, draw_jointly, first_place, rank_systems
+from hellofresh.stats.two_way import TwoWay, connected_parts, two_way
 
 __all__ = [
     "FEW_CLUSTERS",
-    "Additivity",
-    "Agreement",
     "AnswerAgreement",
-    "Bin",
+    "BinnedError",
     "Calibration",
     "CalibrationGap",
     "Comparison",
@@ -80,10 +61,6 @@ __all__ = [
     "Draws",
     "Ellipse",
     "Interval",
-    "Method",
-    "OrderHeld",
-    "PartsComparison",
-    "RankIntervals",
     "RepetitionInterval",
     "TwoWay",
     "WordingShare",
@@ -92,6 +69,7 @@ __all__ = [
     "area_under_curve",
     "calibrate",
     "cluster_tables",
+    "clusters_worth",
     "compare",
     "compare_calibrations",
     "compare_parts",
@@ -99,20 +77,14 @@ __all__ = [
     "connected_parts",
     "difference_interval",
     "draw_jointly",
-    "effective_clusters",
     "few_clusters",
     "first_place",
     "joint_region",
-    "kendall_tau_b",
     "metric_interval",
-    "minimum_detectable_difference",
     "order_held",
     "rank_systems",
-    "ranks",
     "repetition_interval",
     "share_interval",
-    "spearman",
-    "tie_groups",
     "two_way",
     "wording_share",
 ]

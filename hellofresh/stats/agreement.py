@@ -16,9 +16,8 @@ from enum import StrEnum
 import numpy as np
 from numpy.typing import NDArray
 
-from hellofresh.stats._tails import t_quantile
-from hellofresh.stats.clusters import cluster_sums, cluster_tables, effective_clusters, members
-from hellofresh.stats.intervals import Interval, Method, jackknife_variance, metric_interval
+from hellofresh.stats.clusters import cluster_sums, cluster_tables, members
+from hellofresh.stats.intervals import Interval, jackknife_interval, metric_interval
 from hellofresh.stats.metrics import mean, ratio
 
 
@@ -98,14 +97,9 @@ def answer_agreement(
     tables = cluster_sums(np.eye(values.size**2)[pairs], member, clusters)
     total = tables.sum(axis=0)
     kappa = float(_kappa(total[None], values.size)[0])
-    effective = float(effective_clusters(tables.sum(axis=1)))
-    counted = (first.size, clusters, effective)
-    if clusters == 1:
-        return AnswerAgreement(raw, raw_interval, kappa, Interval(-1.0, 1.0, level, Method.NONE, 0, 0, *counted))
-    error = float(np.sqrt(jackknife_variance(_kappa(total - tables, values.size))))
-    half = t_quantile((1 + level) / 2, max(effective - 1, 1.0)) * error
-    low, high = max(-1.0, kappa - half), min(1.0, kappa + half)
-    return AnswerAgreement(raw, raw_interval, kappa, Interval(low, high, level, Method.JACKKNIFE, 0, 0, *counted))
+    without = _kappa(total - tables, values.size)
+    made = jackknife_interval(kappa, without, first.size, tables.sum(axis=1), limits=(-1.0, 1.0), level=level)
+    return AnswerAgreement(raw, raw_interval, kappa, made)
 
 
 def _kappa(tables: NDArray[np.float64], answers: int) -> NDArray[np.float64]:

@@ -1,11 +1,20 @@
 """Whether stated probabilities are true: reliability curve, ECE, Brier score with its parts, and AUC.
 
-Intervals resample groups of samples; the bins stay as the data made them. A resample is a little less calibrated than
-the data, so the interval of ECE, which cannot be below 0, leans upwards. Where all resamples say the same (an AUC of
-1, say), the interval is Wilson's with the effective number of clusters as its number of samples. Sources: Naeini,
-Cooper and Hauskrecht, AAAI 2015 (ECE); Murphy, Journal of Applied Meteorology 12 (1973), 595-600, and Stephenson,
-Coelho and Jolliffe, Weather and Forecasting 23 (2008), 752-757 (Brier score and what bins leave in it); Hanley and
-McNeil, Radiology 143 (1982), 29-36 (AUC).
+ECE cannot be below 0, so chance pushes it up, and no interval by resamples holds what it promises: with 200 calibrated
+samples none of 1,000 held the truth. So ECE has no interval. Beside it stand an estimate with the bias taken out that
+the spread between clusters makes one expect (where stated probabilities are true it is still a little above 0), and a
+test of calibration: how often errors as large come about where the sign of each cluster's errors is chance alone.
+In three calibrated worlds of benchmarks/coverage.py (1,000 repeats each) the test's p-value was below 5% in 4.3% to
+6.0% of cases; ECE was 0.044 to 0.071 where 0 is true, debiased 0.027 to 0.044. With 1,000 samples and a true ECE of
+0.026 the bias is 0.015, debiased 0.004.
+
+Intervals of the Brier score and of AUC resample groups of samples. Where all resamples say the same (an AUC of 1, say),
+the interval is Wilson's with the effective number of clusters as its number of samples. Sources: Naeini, Cooper and
+Hauskrecht, AAAI 2015 (ECE); Kumar, Liang and Ma, NeurIPS 2019 (its bias, by the normal distribution of each bin's
+error); Vaicenavicius and others, AISTATS 2019 (testing calibration); Cameron, Gelbach and Miller, Review of Economics
+and Statistics 90 (2008), 414-427 (signs by cluster); Murphy, Journal of Applied Meteorology 12 (1973), 595-600, and
+Stephenson, Coelho and Jolliffe, Weather and Forecasting 23 (2008), 752-757 (Brier score and what bins leave in it);
+Hanley and McNeil, Radiology 143 (1982), 29-36 (AUC).
 """
 
 from __future__ import annotations
@@ -16,13 +25,16 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from hellofresh.stats._tails import t_quantiles
+from hellofresh.stats._tails import normal_below, t_quantiles
 from hellofresh.stats.clusters import cluster_sums, effective_clusters, members
 from hellofresh.stats.intervals import Interval, Method, cluster_wilson_limits, wilson_limits
 from hellofresh.stats.metrics import mean, ratio
+from hellofresh.stats.paired import compare
 from hellofresh.stats.resampling import cluster_weights, percentile_limits
 
 _SHARE = mean("share", (0.0, 1.0))
+_SQUARES = mean("squared error", (0.0, 1.0), higher_is_better=False)
+_SIGNS = 1_999
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,25 +55,37 @@ class Bin:
 
 
 @dataclass(frozen=True, slots=True)
+class BinnedError:
+    """Expected calibration error over bins.
+
+    Attributes:
+        value: the mean distance of stated probability and share, weighted by samples.
+        debiased: the same without the bias that is expected, at least 0.
+        p_value: of the stated probabilities being true; nan with one cluster.
+    """
+
+    value: float
+    debiased: float
+    p_value: float
+
+
+@dataclass(frozen=True, slots=True)
 class Calibration:
     """How true stated probabilities are.
 
     Attributes:
-        ece, ece_interval: expected calibration error over bins of equal width.
-        ece_mass, ece_mass_interval: over bins with about equally many samples; equal confidences stay together.
+        ece: over bins of equal width.
+        ece_mass: over bins with about equally many samples; equal confidences stay together.
         brier, brier_interval: mean squared distance of probability and label.
         reliability, resolution, uncertainty, within: brier = reliability - resolution + uncertainty + within, over the
             bins of equal width; `within` is what differing confidences within a bin add, 0 where a bin has one value.
         auc, auc_interval: probability that a sample of label 1 has the higher confidence than one of label 0, ties
             half; nan with limits 0 and 1 where a label does not occur.
         curve: the bins of equal width that are not empty, from low to high.
-        curve_mass: the same for bins of equal mass.
     """
 
-    ece: float
-    ece_interval: Interval
-    ece_mass: float
-    ece_mass_interval: Interval
+    ece: BinnedError
+    ece_mass: BinnedError
     brier: float
     brier_interval: Interval
     reliability: float
@@ -71,7 +95,6 @@ class Calibration:
     auc: float
     auc_interval: Interval
     curve: Sequence[Bin]
-    curve_mass: Sequence[Bin]
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,25 +144,47 @@ def calibrate(
     Raises:
         ValueError: if there is no sample, shapes differ, or a confidence is not between 0 and 1.
     """
+    _check(labels, confidences)
     member, clusters = members(groups, labels.size)
     effective = float(effective_clusters(np.bincount(member).astype(np.float64)))
     frame = _Frame(clusters, labels.size, effective, level, resamples, seed)
-    sums = _Sums.of(labels, confidences, member, clusters, bins)
-    columns, width, mass = sums.columns, sums.width, sums.mass
+    squares = cluster_sums(np.stack([(confidences - labels) ** 2, np.ones(labels.size)], axis=1), member, clusters)
+    width, mass = (_bin_sums(labels, confidences, edges, member, clusters) for edges in _edges(confidences, bins))
     order = _Order.of(labels, confidences)
     drawn: list[NDArray[np.float64]] = []
     for weights in cluster_weights(clusters, resamples, np.random.default_rng(seed)):
         wide = weights.astype(np.float64)
-        drawn.append(np.column_stack([_errors(wide @ columns, width.shape[1]), order.area(wide[:, member])]))
+        sums = wide @ squares
+        drawn.append(np.stack([sums[:, 0] / sums[:, 1], order.area(wide[:, member])], axis=1))
     draws = np.concatenate(drawn)
-    brier, ece, ece_mass = _errors(columns.sum(axis=0)[None], width.shape[1])[0].tolist()
-    auc = float(order.area(np.ones((1, labels.size)))[0])
-    values = (brier, ece, ece_mass, auc)
-    of = [frame.interval(value, column) for value, column in zip(values, draws.T, strict=True)]
+    brier, auc = float(np.mean((confidences - labels) ** 2)), area_under_curve(labels, confidences)
+    of_brier, of_auc = (frame.interval(value, column) for value, column in zip((brier, auc), draws.T, strict=True))
     parts = _decomposed(width.sum(axis=0), brier)
-    return Calibration(
-        ece, of[1], ece_mass, of[2], brier, of[0], *parts, auc, of[3], _curve(width, frame), _curve(mass, frame)
-    )
+    ece, ece_mass = (_binned_error(sums, seed) for sums in (width, mass))
+    return Calibration(ece, ece_mass, brier, of_brier, *parts, auc, of_auc, _curve(width, frame))
+
+
+def _binned_error(sums: NDArray[np.float64], seed: int) -> BinnedError:
+    """ECE of bins with its debiased form and the test of calibration.
+
+    Args:
+        sums: shape (clusters, bins, 3), see `_bin_sums`.
+        seed: of the signs.
+    """
+    errors, n = sums[..., 1] - sums[..., 2], sums[..., 0].sum()
+    total, clusters = errors.sum(axis=0), len(sums)
+    value = float(np.abs(total).sum() / n)
+    if clusters == 1:
+        return BinnedError(value, value, float("nan"))
+    own = errors - sums[..., 0] * ratio(total, sums[..., 0].sum(axis=0))
+    spread = np.sqrt(clusters / (clusters - 1) * (own**2).sum(axis=0))
+    apart = ratio(np.abs(total), spread)
+    expected = spread * (apart * (1 - 2 * normal_below(-apart)) + np.sqrt(2 / np.pi) * np.exp(-(apart**2) / 2))
+    known = spread > 0
+    bias = float((expected - np.abs(total))[known].sum() / n)
+    signs = 1 - 2 * np.random.default_rng(seed).integers(0, 2, (_SIGNS, clusters), dtype=np.int8).astype(np.float64)
+    larger = int((np.abs(signs @ errors).sum(axis=1) / n >= value - 1e-12).sum())
+    return BinnedError(value, max(0.0, value - bias), (1 + larger) / (1 + _SIGNS))
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,13 +193,11 @@ class CalibrationGap:
 
     Attributes:
         ece, ece_mass, brier: first minus second; above 0 the second is the better one.
-        ece_interval, ece_mass_interval, brier_interval: of these differences.
+        brier_interval: of the difference of the Brier scores.
     """
 
     ece: float
-    ece_interval: Interval
     ece_mass: float
-    ece_mass_interval: Interval
     brier: float
     brier_interval: Interval
 
@@ -166,15 +209,13 @@ def compare_calibrations(
     *,
     bins: int = 10,
     level: float = 0.95,
-    resamples: int = 2_000,
-    seed: int = 0,
 ) -> CalibrationGap:
-    """The difference of two systems' calibrations; a resample draws the same groups for both.
+    """The difference of two systems' calibrations, that of the Brier scores with its paired interval.
 
     Args:
         first, second: labels and probabilities of each, as for `calibrate`; sample by sample the same. Labels may
             differ: of the certainty that a choice is right, the label says whether it is.
-        groups, bins, level, resamples, seed: as for `calibrate`.
+        groups, bins, level: as for `calibrate`.
 
     Raises:
         ValueError: as `calibrate`, or if the two differ in length.
@@ -182,62 +223,17 @@ def compare_calibrations(
     if first[0].shape != second[0].shape:
         raise ValueError("two systems are compared on the same samples")
     member, clusters = members(groups, first[0].size)
-    values, draws = zip(
-        *(_resampled(_Sums.of(*one, member, clusters, bins), resamples, seed) for one in (first, second)), strict=True
-    )
-    effective = float(effective_clusters(np.bincount(member).astype(np.float64)))
-    differences = values[0] - values[1]
-    limits = np.stack(percentile_limits(draws[0] - draws[1], level), axis=-1)
-    found = [(-1.0, 1.0) if clusters == 1 else (float(low), float(high)) for low, high in limits]
-    method = Method.NONE if clusters == 1 else Method.PERCENTILE
-    brier, ece, mass = (
-        Interval(low, high, level, method, seed, resamples, first[0].size, clusters, effective) for low, high in found
-    )
-    return CalibrationGap(float(differences[1]), ece, float(differences[2]), mass, float(differences[0]), brier)
-
-
-def _resampled(sums: _Sums, resamples: int, seed: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Brier score and both ECEs of the samples, shape (3,), and of resamples of groups, shape (resamples, 3)."""
-    draws = [
-        _errors(weights.astype(np.float64) @ sums.columns, sums.bins)
-        for weights in cluster_weights(len(sums.columns), resamples, np.random.default_rng(seed))
-    ]
-    return _errors(sums.columns.sum(axis=0)[None], sums.bins)[0], np.concatenate(draws)
-
-
-@dataclass(frozen=True, slots=True)
-class _Sums:
-    """What errors are made of, by cluster: squares, then bins of equal width and of equal mass.
-
-    Attributes:
-        columns: all of them, shape (clusters, k).
-        width, mass: the bins alone, shape (clusters, bins, 3).
-    """
-
-    columns: NDArray[np.float64]
-    width: NDArray[np.float64]
-    mass: NDArray[np.float64]
-
-    @classmethod
-    def of(
-        cls,
-        labels: NDArray[np.int8],
-        confidences: NDArray[np.float64],
-        member: NDArray[np.int64],
-        clusters: int,
-        bins: int,
-    ) -> _Sums:
+    tables, errors = [], []
+    for labels, confidences in (first, second):
         _check(labels, confidences)
-        kinds = [_bin_of(confidences, edges) for edges in _edges(confidences, bins)]
-        squares = cluster_sums(((confidences - labels) ** 2)[:, None], member, clusters)
-        width, mass = (_bin_sums(labels, confidences, kind, member, clusters) for kind in kinds)
-        columns = np.concatenate([squares, width.reshape(clusters, -1), mass.reshape(clusters, -1)], axis=1)
-        return cls(columns, width, mass)
-
-    @property
-    def bins(self) -> int:
-        """Bins of equal width."""
-        return int(self.width.shape[1])
+        sums = [_bin_sums(labels, confidences, edges, member, clusters) for edges in _edges(confidences, bins)]
+        errors.append([float(np.abs((part[..., 1] - part[..., 2]).sum(axis=0)).sum()) / labels.size for part in sums])
+        tables.append(
+            cluster_sums(_SQUARES.statistics(np.ones(labels.size), (confidences - labels) ** 2), member, clusters)
+        )
+    found = compare(tables[0], tables[1], _SQUARES, level=level)
+    (ece, ece_mass), (other, other_mass) = errors
+    return CalibrationGap(ece - other, ece_mass - other_mass, found.difference, found.interval)
 
 
 def _check(labels: NDArray[np.int8], confidences: NDArray[np.float64]) -> None:
@@ -284,32 +280,17 @@ def _edges(confidences: NDArray[np.float64], bins: int) -> tuple[NDArray[np.floa
     return inner, np.unique(np.quantile(confidences, inner, method="higher"))
 
 
-def _bin_of(confidences: NDArray[np.float64], edges: NDArray[np.float64]) -> tuple[NDArray[np.int64], int]:
-    """Each sample's bin, an edge belonging to the bin above it, and how many bins there are."""
-    return np.searchsorted(edges, confidences, side="right"), edges.size + 1
-
-
 def _bin_sums(
     labels: NDArray[np.int8],
     confidences: NDArray[np.float64],
-    binned: tuple[NDArray[np.int64], int],
+    edges: NDArray[np.float64],
     member: NDArray[np.int64],
     clusters: int,
 ) -> NDArray[np.float64]:
-    """Samples, confidences and labels by cluster and bin, shape (clusters, bins, 3)."""
-    where, bins = binned
+    """Samples, confidences and labels by cluster and bin, shape (clusters, bins, 3); edges belong to the bin above."""
+    where, bins = np.searchsorted(edges, confidences, side="right"), edges.size + 1
     values = np.stack([np.ones(labels.size), confidences, labels.astype(np.float64)], axis=1)
     return cluster_sums(values, member * bins + where, clusters * bins).reshape(clusters, bins, 3)
-
-
-def _errors(columns: NDArray[np.float64], bins: int) -> NDArray[np.float64]:
-    """Brier score and both ECEs of sums, shape (..., 3)."""
-    width, mass = columns[:, 1 : 1 + 3 * bins], columns[:, 1 + 3 * bins :]
-    found = [columns[:, 0]]
-    n = width[:, ::3].sum(axis=1)
-    found += [np.abs(part[:, 1::3] - part[:, 2::3]).sum(axis=1) for part in (width, mass)]
-    means: NDArray[np.float64] = np.stack(found, axis=1) / n[:, None]
-    return means
 
 
 def _decomposed(sums: NDArray[np.float64], brier: float) -> tuple[float, float, float, float]:
@@ -331,7 +312,7 @@ def _curve(sums: NDArray[np.float64], frame: _Frame) -> list[Bin]:
         count, confidence, positive = part.sum(axis=0).tolist()
         low, high, method = 0.0, 1.0, Method.NONE
         if len(part) > 1:
-            table = part[:, [2, 0]]
+            table = part[:, [2, 0, 2]]
             low, high = (float(end) for end in cluster_wilson_limits(table, _SHARE, frame.level))
             method = Method.CLUSTER_WILSON
         counted = (int(count), len(part), float(effective_clusters(part[:, 0])))

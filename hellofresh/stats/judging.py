@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from hellofresh.stats._tails import t_quantile
 from hellofresh.stats.multiway import ClusteredMean, clustered_mean
+from hellofresh.stats.periods import spearman
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,29 +62,21 @@ def pairwise_accuracy(
         right.append(np.where(said == 0, 0.5, said == wanted)[counted])
         owners.append(np.full(int(counted.sum()), group))
     values = np.concatenate(right) if right else np.zeros(0)
-    return clustered_mean(values, np.concatenate(owners)) if values.size else None
+    return clustered_mean(values, np.concatenate(owners), limits=(0.0, 1.0)) if values.size else None
 
 
 def rank_correlation(
     judge: NDArray[np.float64], people: NDArray[np.float64], groups: NDArray[np.int64]
 ) -> tuple[float, float, float]:
     """Spearman's coefficient over all responses, with limits by leaving out one group at a time."""
-    value = _spearman(judge, people)
+    value = float(spearman(judge, people))
     names = np.unique(groups)
-    without = np.array([_spearman(judge[groups != name], people[groups != name]) for name in names.tolist()])
+    without = np.array([spearman(judge[groups != name], people[groups != name]) for name in names.tolist()])
     if names.size < 2:
         return value, -1.0, 1.0
     error = float(np.sqrt((names.size - 1) / names.size * ((without - without.mean()) ** 2).sum()))
     half = t_quantile(0.975, names.size - 1) * error
     return value, max(-1.0, value - half), min(1.0, value + half)
-
-
-def _spearman(first: NDArray[np.float64], second: NDArray[np.float64]) -> float:
-    from scipy.stats import rankdata
-
-    one, two = (rankdata(side) - (side.size + 1) / 2 for side in (first, second))
-    length = float(np.sqrt((one @ one) * (two @ two)))
-    return float(one @ two) / length if length > 0 else 0.0
 
 
 def position_bias(
@@ -101,7 +94,7 @@ def position_bias(
     """
     both, owners = np.concatenate([first, second]), np.concatenate([groups, groups])
     chosen = both > 0
-    return clustered_mean((both[chosen] == 1) - 0.5, owners[chosen]) if chosen.any() else None
+    return clustered_mean((both[chosen] == 1) - 0.5, owners[chosen], limits=(-0.5, 0.5)) if chosen.any() else None
 
 
 def length_bias(
@@ -161,7 +154,12 @@ def _within(values: NDArray[np.float64], groups: NDArray[np.int64]) -> NDArray[n
 
 
 def powered_mean(
-    people: NDArray[np.float64], judged: NDArray[np.float64], rest: NDArray[np.float64], *, level: float = 0.95
+    people: NDArray[np.float64],
+    judged: NDArray[np.float64],
+    rest: NDArray[np.float64],
+    *,
+    limits: tuple[float, float] | None = None,
+    level: float = 0.95,
 ) -> PoweredMean:
     """The mean score, by people on a part and a judge on everything.
 
@@ -169,6 +167,7 @@ def powered_mean(
         people: shape (n,), people's scores of the part; independent of each other.
         judged: shape (n,), the judge's scores of the same.
         rest: shape (m,), the judge's scores of all others.
+        limits: the lowest and the highest score that there can be; None if there is none.
         level: nominal coverage.
 
     Raises:
@@ -186,4 +185,6 @@ def powered_mean(
     value = float(corrected.mean()) + (tuning * float(rest.mean()) if m else 0.0)
     variance = float(corrected.var(ddof=1)) / n + (tuning**2 * float(rest.var(ddof=1)) / m if m > 1 else 0.0)
     half = t_quantile((1 + level) / 2, n - 1) * float(np.sqrt(variance))
-    return PoweredMean(value, value - half, value + half, float(np.sqrt(variance)), classical, tuning, n, m)
+    least, most = limits or (-np.inf, np.inf)
+    low, high = max(least, value - half), min(most, value + half)
+    return PoweredMean(value, low, high, float(np.sqrt(variance)), classical, tuning, n, m)

@@ -7,8 +7,8 @@ costs as much as a wrong answer does on average, and with two classes exactly as
 Where a denominator is zero, a metric is 0: precision of a class that is never chosen, recall of a class that no sample
 has. Means over classes are always over all classes of the task: a class that does not occur counts with 0.
 
-Of a number for each sample (NDCG of a ranking, a mean rating of a response), two columns: weight times value, and
-weight. A sample without an output counts with the worst value that the metric can have.
+Of a number for each sample (NDCG of a ranking, a mean rating of a response), three columns: weight times value, weight,
+and weight times the value's square. A sample without an output counts with the worst value that the metric can have.
 """
 
 from __future__ import annotations
@@ -168,7 +168,9 @@ class ClassCounts:
 
 @dataclass(frozen=True, slots=True)
 class WeightedValues:
-    """Weight times value, and weight: k = 2. Without an output a sample has the worst value."""
+    """Weight times value, weight, and weight times the value's square: k = 3. Without an output a sample has the worst
+    value.
+    """
 
     limits: tuple[float, float]
     worst: float
@@ -181,7 +183,17 @@ class WeightedValues:
         low, high = self.limits
         if not ((values >= low) & (values <= high)).all() or not (weights >= 0).all():
             raise ValueError(f"values must be between {low:g} and {high:g}, and weights 0 or more")
-        return np.stack([weights * values, weights], axis=1)
+        return np.stack([weights * values, weights, weights * values**2], axis=1)
+
+    def constant(self, sums: FloatArray) -> NDArray[np.bool_]:
+        """Whether all values in sums, shape (..., 3) to (...), are one; false at the ends of a scale from 0 to 1, where
+        they may be hits, or none, of a share.
+        """
+        value, (low, high) = ratio(sums[..., 0], sums[..., 1]), self.limits
+        apart = ratio(sums[..., 2], sums[..., 1]) - value**2
+        inside = (value > low) & (value < high) if self.limits == (0.0, 1.0) else True
+        found: NDArray[np.bool_] = (apart <= 1e-12 * max(abs(low), abs(high)) ** 2) & (sums[..., 1] > 0) & inside
+        return found
 
     def size(self, tables: FloatArray) -> FloatArray:
         weights: FloatArray = tables[..., 1]

@@ -3,7 +3,11 @@
 Variances are clustered in two ways: those by post and by rater added, less that by post and rater together. With few
 raters the t of the smaller number of clusters less one says how little is known. Where the difference of the three is
 not positive, the larger of the two one-way variances is taken.
-A second cluster of fewer than three says nothing; then posts are the only clusters.
+
+Two raters say nothing of how raters differ: then posts are the only clusters, `second_clusters` is 0, and the interval
+is of what these raters would say of other posts (`over`). As an interval over raters it would hold the truth in 55% to
+87% of cases; with 3 or 4 raters it does in 97% to 99%, from 5 on in 94% to 98% (40 posts, 400 repeats each).
+With fewer than `LEAST_CLUSTERS` posts, or raters where these count, `few` is true: say "too few" in place of limits.
 Source: Cameron, Gelbach and Miller, Journal of Business & Economic Statistics 29 (2011), 238-249.
 """
 
@@ -17,6 +21,9 @@ from numpy.typing import NDArray
 from hellofresh.stats._tails import t_quantile, t_two_sided
 from hellofresh.stats.clusters import cluster_sums, effective_clusters, members
 
+LEAST_CLUSTERS = 5
+"""With fewer clusters of either kind an interval is not worth showing."""
+
 
 @dataclass(frozen=True, slots=True)
 class ClusteredMean:
@@ -24,12 +31,12 @@ class ClusteredMean:
 
     Attributes:
         value, standard_error: the mean and its error; nan with one cluster.
-        low, high: limits by t.
+        low, high: limits by t, within the scale; the scale's ends, or nan where there is none, with one cluster.
         p_value: of the mean being 0.
         df: of the t.
         spread: standard deviation of the values, with weights.
         n: values.
-        clusters, second_clusters: how many of each kind; 0 where there is no second kind.
+        clusters, second_clusters: how many of each kind; 0 where there is no second kind, or too few of them to count.
     """
 
     value: float
@@ -43,6 +50,16 @@ class ClusteredMean:
     clusters: int
     second_clusters: int = 0
 
+    @property
+    def few(self) -> bool:
+        """Whether there are too few clusters of either kind for an interval."""
+        return min(self.clusters, self.second_clusters or self.clusters) < LEAST_CLUSTERS
+
+    @property
+    def over(self) -> str:
+        """What the interval speaks of beside these: other posts, or other posts and raters."""
+        return "posts and raters" if self.second_clusters else "posts"
+
 
 def clustered_mean(
     values: NDArray[np.float64],
@@ -50,6 +67,7 @@ def clustered_mean(
     second: NDArray[np.int64] | None = None,
     *,
     weights: NDArray[np.float64] | None = None,
+    limits: tuple[float, float] | None = None,
     level: float = 0.95,
 ) -> ClusteredMean:
     """A weighted mean with its standard error.
@@ -59,6 +77,7 @@ def clustered_mean(
         groups: shape (n,), equal numbers for values of one post; None if all are independent.
         second: shape (n,), equal numbers for values by one rater; None if that does not matter.
         weights: shape (n,), above 0; all 1 if left out.
+        limits: the lowest and the highest value that there can be; None if there is none.
         level: nominal coverage.
 
     Raises:
@@ -73,12 +92,13 @@ def clustered_mean(
     scores = weight * (values - mean) / total
     spread = float(np.sqrt(weight @ (values - mean) ** 2 / total))
     if clusters == 1:
-        return ClusteredMean(mean, np.nan, -np.inf, np.inf, 1.0, 0.0, spread, values.size, 1)
+        return ClusteredMean(mean, np.nan, *(limits or (np.nan, np.nan)), 1.0, 0.0, spread, values.size, 1)
     one, effective = _variance(scores, member, clusters), float(effective_clusters(_sums(weight, member, clusters)))
     variance, df, others = one, max(effective - 1, 1.0), 0
     if second is not None:
         rater, others = members(second, values.size)
-        if others > 2:
+        others = others if others > 2 else 0
+        if others:
             both, cells = members(member * others + rater, values.size)
             two = _variance(scores, rater, others)
             variance = one + two - _variance(scores, both, cells)
@@ -87,7 +107,9 @@ def clustered_mean(
     error = float(np.sqrt(variance))
     half = t_quantile((1 + level) / 2, df) * error
     p_value = float(t_two_sided(mean / error, df)) if error > 0 else float(mean == 0)
-    return ClusteredMean(mean, error, mean - half, mean + half, p_value, df, spread, values.size, clusters, others)
+    least, most = limits or (-np.inf, np.inf)
+    low, high = max(least, mean - half), min(most, mean + half)
+    return ClusteredMean(mean, error, low, high, p_value, df, spread, values.size, clusters, others)
 
 
 def _variance(scores: NDArray[np.float64], member: NDArray[np.int64], clusters: int) -> float:

@@ -75,8 +75,8 @@ def compare(
         n: samples, where the statistics' size is not their number.
     """
     values = [float(metric.value(tables.sum(axis=0))) for tables in (one, two)]
-    made, _ = difference_interval(one, two, metric, level, n)
-    error, df = difference_error(one, two, metric, level), max(made.effective_clusters - 1, 1.0)
+    made, error = difference_interval(one, two, metric, level, n)
+    df = max(made.effective_clusters - 1, 1.0)
     value = values[0] - values[1]
     p_value = float(t_two_sided(value / error, df))
     adjusted = min(1.0, together * p_value)
@@ -106,7 +106,8 @@ def minimum_detectable_difference(
 def difference_interval(
     one: NDArray[np.float64], two: NDArray[np.float64], metric: Metric, level: float, n: int | None = None
 ) -> tuple[Interval, float]:
-    """The jackknife interval of the difference, and its standard error.
+    """The jackknife interval of the difference, and its standard error, never 0: infinite with one cluster; where
+    clusters show no spread, the error that belongs to the longer side of the interval that is given then.
 
     Where clusters show no spread although the systems differ, the distances of the two systems' own limits are added in
     squares (Newcombe, Statistics in Medicine 17 (1998), 873-890, method 10), as if they were independent. Where the two
@@ -118,23 +119,28 @@ def difference_interval(
     clusters, effective = len(one), float(effective_clusters(sizes))
     n = round(float(sizes.sum())) if n is None else n
     if clusters == 1:
-        return Interval(-span, span, level, Method.NONE, 0, 0, n, 1, 1.0), 0.0
+        return Interval(-span, span, level, Method.NONE, 0, 0, n, 1, 1.0), float("inf")
     first, second = one.sum(axis=0), two.sum(axis=0)
     value = float(metric.value(first) - metric.value(second))
     without = metric.value(first - one) - metric.value(second - two)
     error = float(np.sqrt(jackknife_variance(without)))
-    half = t_quantile((1 + level) / 2, max(effective - 1, 1.0)) * error
-    low, high, method = value - half, value + half, Method.JACKKNIFE
-    if error < SAME * span and not (one != two).any():
-        reach = _unseen(first, metric, level, effective)
-        low, high, method = -reach, reach, Method.CLUSTER_WILSON
-    elif error < SAME * span:
-        limits = [tuple(map(float, cluster_wilson_limits(tables, metric, level))) for tables in (one, two)]
-        (low_1, high_1), (low_2, high_2) = limits
-        a, b = (float(metric.value(total)) for total in (first, second))
-        low = value - float(np.hypot(a - low_1, high_2 - b))
-        high, method = value + float(np.hypot(high_1 - a, b - low_2)), Method.CLUSTER_WILSON
-    return Interval(max(-span, low), min(span, high), level, method, 0, 0, n, clusters, effective), error
+    quantile = t_quantile((1 + level) / 2, max(effective - 1, 1.0))
+    low, high, method = value - quantile * error, value + quantile * error, Method.JACKKNIFE
+    if error < SAME * span:
+        method = Method.CLUSTER_WILSON
+        if (one != two).any():
+            limits = [tuple(map(float, cluster_wilson_limits(tables, metric, level))) for tables in (one, two)]
+            (low_1, high_1), (low_2, high_2) = limits
+            a, b = (float(metric.value(total)) for total in (first, second))
+            low = value - float(np.hypot(a - low_1, high_2 - b))
+            high = value + float(np.hypot(high_1 - a, b - low_2))
+        else:
+            high = _unseen(first, metric, level, effective)
+            low = -high
+    low, high = max(-span, low), min(span, high)
+    if error < SAME * span:
+        error = max(high - value, value - low, SAME * span) / quantile
+    return Interval(low, high, level, method, 0, 0, n, clusters, effective), error
 
 
 def pair_sizes(tables: NDArray[np.float64], metric: Metric) -> NDArray[np.float64]:
@@ -148,28 +154,6 @@ def pair_sizes(tables: NDArray[np.float64], metric: Metric) -> NDArray[np.float6
     return sizes
 
 
-def difference_error(one: NDArray[np.float64], two: NDArray[np.float64], metric: Metric, level: float) -> float:
-    """The standard error of the difference, never 0: infinite with one cluster.
-
-    It is the jackknife's; where clusters show no spread, the error that belongs to the longer side of the interval that
-    `difference_interval` gives then.
-
-    Args:
-        one, two: shape (g, k), the systems' sums by cluster.
-        metric: which metric.
-        level: nominal coverage of that interval.
-    """
-    interval, error = difference_interval(one, two, metric, level)
-    if interval.clusters == 1:
-        return float("inf")
-    least = SAME * metric.span
-    if error >= least:
-        return error
-    value = float(metric.value(one.sum(axis=0)) - metric.value(two.sum(axis=0)))
-    df = max(interval.effective_clusters - 1, 1.0)
-    return max(interval.high - value, value - interval.low, least) / t_quantile((1 + level) / 2, df)
-
-
 def _unseen(total: NDArray[np.float64], metric: Metric, level: float, effective: float) -> float:
     """How far a metric could move if one of two systems that agree everywhere changed its mind where nobody looked."""
     square = t_quantile((1 + level) / 2, max(effective - 1, 1.0)) ** 2
@@ -178,31 +162,11 @@ def _unseen(total: NDArray[np.float64], metric: Metric, level: float, effective:
     return float(np.abs(moved - metric.value(total)).max())
 
 
-@dataclass(frozen=True, slots=True)
-class PartsComparison:
-    """A metric in the part and in the rest.
-
-    Attributes:
-        metric: what is compared.
-        part, rest: the values.
-        interval: of part minus rest; all that is possible where a part has samples of one group only.
-    """
-
-    metric: Metric
-    part: float
-    rest: float
-    interval: Interval
-
-    @property
-    def difference(self) -> float:
-        """By how much the value of the part is higher."""
-        return self.part - self.rest
-
-
 def compare_parts(
     part: NDArray[np.float64], rest: NDArray[np.float64], metric: Metric, *, level: float = 0.95, n: int | None = None
-) -> PartsComparison:
-    """Compare a system on some samples with the same system on the others.
+) -> tuple[float, Interval]:
+    """By how much a system's value on some samples is higher than on the others, with its interval: all that is
+    possible where a part has samples of one group only.
 
     Args:
         part, rest: shape (g, k), sums over the samples of either part, by cluster of the whole; 0 where a cluster has
@@ -222,11 +186,10 @@ def compare_parts(
     effective = min(float(effective_clusters(size)) for size in sizes)
     counted = (round(float(sum(size.sum() for size in sizes))) if n is None else n, len(part), effective)
     if min(np.count_nonzero(size) for size in sizes) < 2:
-        none = Interval(-metric.span, metric.span, level, Method.NONE, 0, 0, *counted)
-        return PartsComparison(metric, here, there, none)
+        return here - there, Interval(-metric.span, metric.span, level, Method.NONE, 0, 0, *counted)
     without = metric.value(first - part) - metric.value(second - rest)
     error = float(np.sqrt(jackknife_variance(without)))
     half = t_quantile((1 + level) / 2, max(effective - 1, 1.0)) * error
     apart = here - there
     low, high = max(-metric.span, apart - half), min(metric.span, apart + half)
-    return PartsComparison(metric, here, there, Interval(low, high, level, Method.JACKKNIFE, 0, 0, *counted))
+    return apart, Interval(low, high, level, Method.JACKKNIFE, 0, 0, *counted)

@@ -1,7 +1,7 @@
 """Whether an order of systems holds from one period to another.
 
-Kendall's tau-b and Spearman's coefficient of two sets of scores, with intervals from resamples of both, and the share
-of neighbours in the overall order whose order holds in every period. A resample adds luck to the luck that is in the
+Kendall's tau-b of two sets of scores with an interval from resamples of both, Spearman's coefficient, and which
+neighbours in the overall order keep it in every period. A resample adds luck to the luck that is in the
 scores already, so resamples agree less than the data do. The lower limit is their percentile all the same, and the
 upper one lies as far above the estimate, or at 1: cautious on both sides.
 Sources: Kendall, Biometrika 33 (1945), 239-251 (ties); Spearman, American Journal of Psychology 15 (1904), 72-101.
@@ -26,22 +26,6 @@ class Agreement:
     kendall: float
     kendall_interval: Interval
     spearman: float
-    spearman_interval: Interval
-
-
-@dataclass(frozen=True, slots=True)
-class OrderHeld:
-    """Neighbours in the order by mean score over the periods.
-
-    Attributes:
-        order: shape (systems,), the systems from the best mean down.
-        holds: shape (systems - 1,), whether the better of two neighbours is strictly better in every period.
-        share: of neighbours that hold; 1 where there is one system only.
-    """
-
-    order: NDArray[np.int64]
-    holds: NDArray[np.bool_]
-    share: float
 
 
 def kendall_tau_b(first: NDArray[np.float64], second: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -85,7 +69,7 @@ def compare_periods(first: Draws, second: Draws, metric: Metric, *, level: float
         level: nominal coverage.
 
     Returns:
-        Both coefficients; their intervals count the samples and clusters of both periods.
+        Both coefficients; the interval counts the samples and clusters of both periods.
 
     Raises:
         ValueError: if the periods have different numbers of systems or resamples, or one seed.
@@ -98,23 +82,21 @@ def compare_periods(first: Draws, second: Draws, metric: Metric, *, level: float
         (metric,), first.value(metric)[None], first.of(metric)[None], first.n + second.n,
         first.clusters + second.clusters, first.effective_clusters + second.effective_clusters, first.seed,
     )  # fmt: skip
-    found = []
-    for coefficient in (kendall_tau_b, spearman):
-        value = float(coefficient(first.value(metric), second.value(metric)))
-        interval = both.interval(coefficient(first.of(metric).T, second.of(metric).T), level)
-        low, high = min(interval.low, value), max(interval.high, 2 * value - interval.low)
-        found.append((value, replace(interval, low=low, high=min(1.0, high), method=Method.MIRRORED)))
-    (kendall, kendall_interval), (rho, rho_interval) = found
-    return Agreement(kendall, kendall_interval, rho, rho_interval)
+    kendall, rho = (float(of(first.value(metric), second.value(metric))) for of in (kendall_tau_b, spearman))
+    made = both.interval(kendall_tau_b(first.of(metric).T, second.of(metric).T), level)
+    low, high = min(made.low, kendall), min(1.0, max(made.high, 2 * kendall - made.low))
+    return Agreement(kendall, replace(made, low=low, high=high, method=Method.MIRRORED), rho)
 
 
-def order_held(scores: NDArray[np.float64]) -> OrderHeld:
-    """Which neighbours in the overall order keep their order in every period.
+def order_held(scores: NDArray[np.float64]) -> NDArray[np.bool_]:
+    """Of each two neighbours in the order by mean score, whether the better is strictly better in every period.
 
     Args:
         scores: shape (systems, periods), no gap, higher is better.
+
+    Returns:
+        Shape (systems - 1,).
     """
-    order = np.argsort(-scores.mean(axis=1), kind="stable")
-    ordered = scores[order]
+    ordered = scores[np.argsort(-scores.mean(axis=1), kind="stable")]
     holds: NDArray[np.bool_] = np.all(ordered[:-1] > ordered[1:], axis=1)
-    return OrderHeld(order, holds, float(holds.mean()) if holds.size else 1.0)
+    return holds

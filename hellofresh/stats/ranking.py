@@ -20,7 +20,12 @@ belongs to the draws' quantile of the largest |z| (single-step). Where they leav
 
 A system's rank interval counts the systems that are significantly better and significantly worse than it. It is made
 of the same comparisons as the tie groups, so neither can contradict a p-value, and all rank intervals hold together.
-In the simulations of benchmarks/coverage.py RESULTS.
+In benchmarks/coverage.py (150 unequal clusters, 10, 20 and 30 systems, 300 repeats) any pair of equal systems was found
+apart in 3.7% to 5.0% of cases; of systems that differ, the intervals of all pairs held together in 93.7% to 96.0%, and
+all rank intervals in every case. Of 10 systems 18.8% of pairs were found apart (Bonferroni: 16.1%); the mean rank
+interval of 30 was 27.4 ranks (27.8). With normal scores, 10 systems and 20 to 200 clusters (1,000 repeats), also where
+systems are equal within groups, the step-down tests err in 4.2% to 6.2% of cases, and the intervals of all pairs hold
+together in 93.8% to 95.4%.
 The probability of being first comes from resamples of the clusters, drawn once for all systems. Sources: Romano and
 Wolf, Econometrica 73 (2005), 1237-1282 (step-down); Westfall and Young, Resampling-Based Multiple Testing (1993),
 section 2.6 (p-values on one scale); Hothorn, Bretz and Westfall, Biometrical Journal 50 (2008), 346-363 (simultaneous
@@ -39,7 +44,7 @@ from hellofresh.stats._tails import normal_below, normal_quantile, t_quantile, t
 from hellofresh.stats.clusters import effective_clusters
 from hellofresh.stats.intervals import Interval, Method, jackknife_variance
 from hellofresh.stats.metrics import Metric
-from hellofresh.stats.paired import SAME, difference_error, minimum_detectable_difference, pair_sizes
+from hellofresh.stats.paired import SAME, difference_interval, minimum_detectable_difference, pair_sizes
 from hellofresh.stats.resampling import cluster_weights, percentile_limits
 
 _DRAWS = 9_999
@@ -260,8 +265,8 @@ def all_differences(
 def _errors(
     tables: NDArray[np.float64], metric: Metric, level: float
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.bool_]]:
-    """The standard error of every difference, shape (systems, systems), see `difference_error`; what leaving out each
-    cluster moves, shape (systems, g), whose differences' squares add up to the squared errors; and which pairs no
+    """The standard error of every difference, shape (systems, systems), see `difference_interval`; what leaving out
+    each cluster moves, shape (systems, g), whose differences' squares add up to the squared errors; and which pairs no
     cluster moves, whose errors are others.
     """
     without = metric.value(tables.sum(axis=1)[:, None] - tables)
@@ -272,7 +277,7 @@ def _errors(
         found = np.sqrt(jackknife_variance(without[row] - without[row + 1 :]))
         blind[row, row + 1 :] = found < SAME * metric.span
         for other in np.flatnonzero(blind[row]).tolist():
-            found[other - row - 1] = difference_error(tables[row], tables[other], metric, level)
+            found[other - row - 1] = difference_interval(tables[row], tables[other], metric, level)[1]
         error[row, row + 1 :] = error[row + 1 :, row] = found
     return error, influence, blind
 

@@ -18,10 +18,9 @@ from enum import StrEnum
 import numpy as np
 from numpy.typing import NDArray
 
-from hellofresh.stats._tails import t_quantile
 from hellofresh.stats.agreement import Weighting, expected_disagreement, weighted_kappa
-from hellofresh.stats.clusters import cluster_sums, effective_clusters, members
-from hellofresh.stats.intervals import Interval, Method, jackknife_variance
+from hellofresh.stats.clusters import cluster_sums, members
+from hellofresh.stats.intervals import Interval, jackknife_interval
 from hellofresh.stats.metrics import ratio
 
 SKEWED = 0.8
@@ -60,7 +59,6 @@ class RaterAgreement:
 class Distance(StrEnum):
     """How far apart two answers are, for Krippendorff's alpha."""
 
-    NOMINAL = "nominal"
     ORDINAL = "ordinal"
     INTERVAL = "interval"
 
@@ -117,11 +115,11 @@ def rater_agreement(
         tuple(names.tolist()),
         tuple(_kappa(part.sum(axis=0), weighting) for _, part in tables),
         whole,
-        _interval(whole, without, counted, level, (-1.0, 1.0)),
+        jackknife_interval(whole, without, *counted, limits=(-1.0, 1.0), level=level),
         pooled,
-        _interval(pooled, pooled_without, counted, level, (-1.0, 1.0)),
+        jackknife_interval(pooled, pooled_without, *counted, limits=(-1.0, 1.0), level=level),
         observed,
-        _interval(observed, observed_without, counted, level, (0.0, 1.0)),
+        jackknife_interval(observed, observed_without, *counted, limits=(0.0, 1.0), level=level),
         float((total.sum(axis=0) + total.sum(axis=1)).max() / (2 * first.size)),
     )
 
@@ -201,7 +199,9 @@ def krippendorff_alpha(
     value = float(_alpha(total[None], coincidences[None], values, distance)[0])
     without = _alpha(total - pairable, coincidences - met, values, distance)
     counted = int(rated[rated > 1].sum()), pairable.sum(axis=1)
-    return Alpha(value, _interval(value, without, counted, level, (-1.0, 1.0)), int((rated > 1).sum()))
+    return Alpha(
+        value, jackknife_interval(value, without, *counted, limits=(-1.0, 1.0), level=level), int((rated > 1).sum())
+    )
 
 
 def _coincidences(counts: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -229,30 +229,9 @@ def _alpha(
 
 
 def _distances(total: NDArray[np.float64], values: NDArray[np.int64], distance: Distance) -> NDArray[np.float64]:
-    if distance is Distance.NOMINAL:
-        return 1.0 - np.eye(values.size)
     if distance is Distance.INTERVAL:
         apart: NDArray[np.float64] = np.subtract.outer(values, values).astype(np.float64)
         return apart**2
     middle = np.cumsum(total) - total / 2  # so that between two answers lie all of those between, and half of both
     found: NDArray[np.float64] = np.subtract.outer(middle, middle) ** 2
     return found
-
-
-def _interval(
-    value: float,
-    without: NDArray[np.float64],
-    counted: tuple[int, NDArray[np.float64]],
-    level: float,
-    limits: tuple[float, float],
-) -> Interval:
-    """The jackknife's interval within limits; as wide as they are where nothing can be left out."""
-    n, weights = counted
-    effective = float(effective_clusters(weights))
-    clusters = int((weights > 0).sum())
-    if clusters < 2 or not np.isfinite(value) or not np.isfinite(without).all():
-        return Interval(*limits, level, Method.NONE, 0, 0, n, clusters, effective)
-    error = float(np.sqrt(jackknife_variance(without)))
-    half = t_quantile((1 + level) / 2, max(effective - 1, 1.0)) * error
-    low, high = max(limits[0], value - half), min(limits[1], value + half)
-    return Interval(low, high, level, Method.JACKKNIFE, 0, 0, n, clusters, effective)

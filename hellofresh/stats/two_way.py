@@ -4,14 +4,13 @@ A two-way fixed-effects model: score = system + quarter + the rest. Quarters dif
 that entered late met other quarters than one that entered early; the quarters' effects are taken out with the systems
 that were there in both. That works only if systems and quarters hang together (any two linked by a chain of systems
 that share quarters), which is checked, and is fair only if quarters are as much harder for one system as for another,
-which is tested: by Tukey's one degree of freedom, and, where the scores' sampling variances are given, by what the
-rest should be if it were sampling alone.
+which is tested where the scores' sampling variances are given: by what the rest should be if it were sampling alone.
 
 A system's adjusted score is what the model expects of it in the mean of all quarters. Standard errors are clustered
 by quarter (all scores of a quarter rest on the same samples), with the factor Q / (Q - 1) * (N - 1) / (N - K) and t
 of Q - 1 degrees of freedom. With few quarters they are rough at best; `few_quarters` says so. Sources: Cameron and
-Miller, Journal of Human Resources 50 (2015), 317-372; Tukey, Biometrics 5 (1949), 232-242; Abowd, Kramarz and
-Margolis, Econometrica 67 (1999), 251-333 (connected sets).
+Miller, Journal of Human Resources 50 (2015), 317-372; Abowd, Kramarz and Margolis, Econometrica 67 (1999), 251-333
+(connected sets).
 """
 
 from __future__ import annotations
@@ -28,48 +27,22 @@ FEW_QUARTERS = 8
 
 
 @dataclass(frozen=True, slots=True)
-class Additivity:
-    """Whether quarters are as much harder for one system as for another.
-
-    Attributes:
-        statistic, p_value: Tukey's test, F with 1 and `df` degrees of freedom; nan where nothing is left to test with.
-        df: of its denominator.
-        excess, excess_p_value: the rest's squares over their sampling variances, and its tail of chi-squared with
-            `excess_df` degrees of freedom; nan without variances. A small p-value: more than sampling is in the rest.
-        excess_df: scores less parameters.
-    """
-
-    statistic: float
-    p_value: float
-    df: int
-    excess: float
-    excess_p_value: float
-    excess_df: int
-
-
-@dataclass(frozen=True, slots=True)
 class TwoWay:
     """Systems and quarters on one scale.
 
     Attributes:
         system: shape (systems,), expected score in the mean of all quarters.
         system_error: shape (systems,), clustered by quarter; nan with fewer than two quarters or no freedom left.
-        low, high: shape (systems,), limits by t.
         quarter: shape (quarters,), by how much scores are higher than in the mean of all quarters.
-        covariance: shape (systems, systems), of `system`; for differences between systems.
-        residuals: shape (scores,), in the order given.
-        additivity: the assumption's test.
-        level: nominal coverage of the limits.
+        excess_p_value: of quarters being as much harder for one system as for another: the tail of chi-squared of the
+            rest's squares over their sampling variances; nan without variances or freedom.
+        level: nominal coverage of limits.
     """
 
     system: NDArray[np.float64]
     system_error: NDArray[np.float64]
-    low: NDArray[np.float64]
-    high: NDArray[np.float64]
     quarter: NDArray[np.float64]
-    covariance: NDArray[np.float64]
-    residuals: NDArray[np.float64]
-    additivity: Additivity
+    excess_p_value: float
     level: float
 
     def limits_within(self, system: int, limits: tuple[float, float] = (0.0, 1.0)) -> tuple[float, float]:
@@ -101,19 +74,13 @@ def connected_parts(systems: NDArray[np.int64], quarters: NDArray[np.int64]) -> 
     Returns:
         Shape (number of systems,), parts numbered from 0.
     """
-    met = np.zeros((systems.max() + 1, quarters.max() + 1), dtype=np.int64)
-    met[systems, quarters] = 1
-    part = np.full(len(met), -1)
-    for system in range(len(met)):
-        if part[system] < 0:
-            reached = np.zeros(len(met), dtype=np.bool_)
-            reached[system] = True
-            while True:
-                wider = met[:, (met[reached].sum(axis=0) > 0)].sum(axis=1) > 0
-                if (wider == reached).all():
-                    break
-                reached = wider
-            part[reached] = part.max() + 1
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
+    count = int(systems.max()) + 1
+    size = count + int(quarters.max()) + 1
+    met = coo_array((np.ones(systems.size), (systems, count + quarters)), shape=(size, size))
+    part: NDArray[np.int64] = np.unique(connected_components(met, directed=False)[1][:count], return_inverse=True)[1]
     return part
 
 
@@ -143,16 +110,11 @@ def two_way(
     inverse = np.asarray(np.linalg.inv(design.T @ design), dtype=np.float64)
     effects = inverse @ design.T @ scores
     residuals = scores - design @ effects
-    system, quarter = to_system @ effects, to_quarter @ effects
     covariance = to_system @ _clustered(design, residuals, quarters, inverse) @ to_system.T
-    count, q = design.shape[1], int(quarters.max()) + 1
     variance = np.diag(covariance)
-    usable = q > 1 and len(scores) > count
+    usable = quarters.max() > 0 and len(scores) > design.shape[1]
     error = np.sqrt(np.maximum(variance, 0)) if usable else np.full(variance.shape, np.nan)
-    half = (t_quantile((1 + level) / 2, q - 1) if q > 1 else np.nan) * error
-    product = (system - system.mean())[systems] * quarter[quarters]
-    tested = _additivity(residuals, design, product, variances)
-    return TwoWay(system, error, system - half, system + half, quarter, covariance, residuals, tested, level)
+    return TwoWay(to_system @ effects, error, to_quarter @ effects, _excess(residuals, design, variances), level)
 
 
 def _check(
@@ -200,28 +162,16 @@ def _clustered(
     return found
 
 
-def _additivity(
-    residuals: NDArray[np.float64],
-    design: NDArray[np.float64],
-    product: NDArray[np.float64],
-    variances: NDArray[np.float64] | None,
-) -> Additivity:
-    """Tukey's test by the product of the two effects, and the excess over sampling."""
-    from scipy.special import chdtrc, fdtrc
+def _excess(
+    residuals: NDArray[np.float64], design: NDArray[np.float64], variances: NDArray[np.float64] | None
+) -> float:
+    """The p-value of what is left being sampling alone."""
+    from scipy.special import chdtrc
 
     freedom = len(residuals) - design.shape[1]
-    product = product - design @ np.linalg.lstsq(design, product, rcond=None)[0]
-    length, left = float(product @ product), float(residuals @ residuals)
-    statistic = p_value = np.nan
-    if freedom > 1 and length > 1e-18 and left > 1e-24:
-        explained = float(product @ residuals) ** 2 / length
-        statistic = explained / (max(left - explained, 1e-300) / (freedom - 1))
-        p_value = float(fdtrc(1, freedom - 1, statistic))
-    excess = excess_p = np.nan
-    if variances is not None and freedom > 0:
-        root = 1 / np.sqrt(variances)
-        weighted, target = design * root[:, None], residuals * root
-        rest = target - weighted @ np.linalg.lstsq(weighted, target, rcond=None)[0]
-        excess = float(rest @ rest)
-        excess_p = float(chdtrc(freedom, excess))
-    return Additivity(statistic, p_value, max(freedom - 1, 0), excess, excess_p, max(freedom, 0))
+    if variances is None or freedom < 1:
+        return float("nan")
+    root = 1 / np.sqrt(variances)
+    weighted, target = design * root[:, None], residuals * root
+    rest = target - weighted @ np.linalg.lstsq(weighted, target, rcond=None)[0]
+    return float(chdtrc(freedom, rest @ rest))

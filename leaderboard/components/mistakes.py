@@ -146,10 +146,10 @@ def calibration_section(board: Board, split: SplitKey, origin: str) -> Html:
 def _figures(found: CalibrationRow) -> Html:
     about = f"of {_subject(found.subject)}, in {found.clusters:,} clusters; prompt: {found.prompt}"
     brier = "the mean squared error of the probabilities; always saying 50% gives 0.25"
-    ece = "the mean distance from the diagonal; it cannot be below 0, so chance pushes it up"
+    ece = "the mean distance from the diagonal; chance pushes it up, which the first figure in brackets has taken out"
     lines = [
         ("Brier score", _limits(found.brier, found.brier_low, found.brier_high), brier),
-        ("ECE", _limits(found.ece, found.ece_low, found.ece_high), ece),
+        ("ECE", _error(found), ece),
         ("Stated on", f"{found.n:,} samples", about),
     ]
     return facts((term, join([value, el("small", f" {what}.")])) for term, value, what in lines)
@@ -162,6 +162,14 @@ def _subject(name: str) -> str:
 
 def _limits(value: float | None, low: float | None, high: float | None) -> str:
     return DASH if value is None or low is None or high is None else f"{value:.3f} ({low:.3f} to {high:.3f})"
+
+
+def _error(found: CalibrationRow) -> str:
+    """ECE, without its bias, and the test of calibration."""
+    if found.ece is None or found.ece_debiased is None:
+        return DASH
+    tested = "" if found.ece_p_value is None else f"; calibrated: p = {found.ece_p_value:.3f}"
+    return f"{found.ece:.3f} ({found.ece_debiased:.3f}{tested})"
 
 
 def _bin_table(bins: Sequence[ReliabilityBin], subject: str) -> Html:
@@ -180,7 +188,7 @@ def _prompts(found: Sequence[CalibrationRow]) -> Html:
         [
             (named(one.prompt, 60), _subject(one.subject)),
             _cell(one.brier, one.brier_low, one.brier_high),
-            _cell(one.ece, one.ece_low, one.ece_high),
+            _error(one),
             f"{one.n:,}",
         ]
         for one in found

@@ -109,15 +109,6 @@ def test_costs_of_any_size_can_be_drawn(amounts: Sequence[float]) -> None:
     assert not [value for element in root.iter() for value in element.attrib.values() if "NaN" in value]
 
 
-def test_a_text_says_how_long_it_is_so_that_another_font_takes_no_more_room(figures: dict[str, DrawnFigure]) -> None:
-    sizes = {
-        "".join(element.itertext()): float(element.attrib["textLength"])
-        for element in svg(figures["ranking"], ["gamma · web-search"]).iter() if "textLength" in element.attrib
-    }  # fmt: skip
-    assert sizes["gamma · web-search"] == 112.7
-    assert "rank by F1 (1 is best), 95% interval" in sizes
-
-
 def test_who_cannot_see_a_figure_is_told_its_question(figures: dict[str, DrawnFigure]) -> None:
     root = svg(replace(figures["cost"], question='What does "better" cost & why?'))
     assert root.attrib["role"] == "img"

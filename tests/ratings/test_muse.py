@@ -8,6 +8,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+from hellofresh.cli import main
 from hellofresh.core.errors import DataError, SourceError
 from hellofresh.core.workspace import Workspace
 from hellofresh.judging import muse
@@ -130,6 +131,18 @@ def test_an_imported_study_reads_as_it_was_and_again_gives_the_same_bytes(small_
     before = [path.read_bytes() for path in files]
     import_muse(workspace, study)
     assert [path.read_bytes() for path in files] == before
+
+
+@pytest.mark.parametrize("form", ["honest", "published"])
+def test_the_report_tests_the_best_system_against_the_others_within_each_part(
+    small_study: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], form: str
+) -> None:
+    monkeypatch.setenv("HELLOFRESH_DATA", str(tmp_path / "data"))
+    import_muse(Workspace(tmp_path / "data"), read_muse(small_study))
+    assert main(["rate", "report", "--edition", str(MUSE_EDITION), "--p-values", form]) == 0
+    said = capsys.readouterr().out
+    assert "muse against the others by modality: p by Mann-Whitney" in said
+    assert sum(line.startswith(("unimodal ", "multimodal ")) for line in said.splitlines()) >= 3
 
 
 @pytest.mark.parametrize(

@@ -90,7 +90,7 @@ def compare(
 
 def compare_parts(
     labels: np.ndarray, predictions: np.ndarray, part: np.ndarray, groups: np.ndarray | None = None
-) -> stats.PartsComparison:
+) -> tuple[float, stats.Interval]:
     """F1 on two parts of the samples."""
     member, clusters = members(groups, labels.size)
     cells = statistics(labels, predictions)

@@ -10,9 +10,10 @@ from hypothesis import strategies as st
 from scipy import stats
 from statsmodels.stats.proportion import proportion_confint
 
-from hellofresh.stats import FEW_CLUSTERS, Method
+from hellofresh.stats import FEW_CLUSTERS, cluster_tables, metric_interval
 from hellofresh.stats._tails import t_quantile
-from hellofresh.stats.intervals import wilson_limits
+from hellofresh.stats.intervals import Method, wilson_limits
+from hellofresh.stats.metrics import accuracy, macro_f1, mean
 
 
 def simulated(n: int, seed: int, *, right: float = 0.7) -> tuple[np.ndarray, np.ndarray]:
@@ -31,38 +32,6 @@ def limits(
 
 
 ROWS = st.lists(st.tuples(st.integers(0, 1), st.integers(-1, 1), st.integers(0, 5)), min_size=1, max_size=30)
-
-
-@settings(max_examples=50)
-@given(ROWS, st.randoms(use_true_random=False))
-def test_the_order_of_samples_and_the_names_of_groups_do_not_matter(rows, random) -> None:
-    names = list(range(100, 106))
-    random.shuffle(names)
-    shuffled = [(label, said, names[group]) for label, said, group in rows]
-    random.shuffle(shuffled)
-    first, second = (np.array(part).T for part in (rows, shuffled))
-    assert np.allclose(limits(*first), limits(*second))
-
-
-@settings(max_examples=50)
-@given(ROWS)
-def test_limits_are_ordered_within_zero_and_one_and_account_for_themselves(rows) -> None:
-    labels, predictions, groups = np.array(rows).T
-    found = metric_intervals(labels, predictions, groups)
-    assert list(found) == list(METRICS)
-    for interval in found.values():
-        assert 0 <= interval.low <= interval.high <= 1
-        assert (interval.n, interval.clusters) == (len(rows), len({group for _, _, group in rows}))
-        assert (interval.seed, interval.resamples, interval.level) == (0, 0, 0.95)
-        assert (interval.method is Method.NONE) == (interval.clusters == 1)
-
-
-@pytest.mark.parametrize("seed", range(5))
-def test_the_interval_holds_the_estimate(seed: int) -> None:
-    labels, predictions = simulated(200, seed)
-    found = metric_intervals(labels, predictions, np.arange(200) // 2)
-    metrics = count(labels, predictions).metrics
-    assert all(found[name].low < metrics[name] < found[name].high for name in METRICS)
 
 
 def test_four_times_the_groups_halve_the_width() -> None:
@@ -92,14 +61,10 @@ def test_a_higher_level_is_wider() -> None:
     assert all(w[0] < n[0] and n[1] < w[1] for n, w in zip(narrow, wide, strict=True))
 
 
-def test_nothing_to_resample_is_refused() -> None:
-    empty = np.array([], dtype=np.int8)
-    with pytest.raises(ValueError, match="no sample"):
-        metric_intervals(empty, empty, empty)
-
-
-def test_groups_of_another_length_are_refused() -> None:
+def test_nothing_to_resample_and_groups_of_another_length_are_refused() -> None:
     labels, predictions = simulated(10, 1)
+    with pytest.raises(ValueError, match="no sample"):
+        metric_intervals(labels[:0], labels[:0], labels[:0])
     with pytest.raises(ValueError, match="groups"):
         metric_intervals(labels, predictions, np.arange(9))
 
@@ -113,8 +78,10 @@ def test_one_group_alone_gives_no_interval() -> None:
 
 @settings(max_examples=60)
 @given(ROWS, st.randoms(use_true_random=False))
-def test_order_does_not_matter_and_limits_hold_the_estimate(rows, random) -> None:
-    shuffled = list(rows)
+def test_order_and_names_of_groups_do_not_matter_and_limits_hold_the_estimate(rows, random) -> None:
+    names = list(range(100, 106))
+    random.shuffle(names)
+    shuffled = [(label, said, names[group]) for label, said, group in rows]
     random.shuffle(shuffled)
     found = [metric_intervals(*np.array(part).T, metrics=ALL_METRICS) for part in (rows, shuffled)]
     values = count(*np.array(rows).T[:2]).all_metrics
@@ -175,6 +142,34 @@ def test_on_many_independent_samples_the_default_is_wilson_of_the_share() -> Non
     found = metric_intervals(labels, predictions)["accuracy"]
     hits = int((labels == predictions).sum())
     assert (found.low, found.high) == pytest.approx(proportion_confint(hits, 4000, method="wilson"), abs=2e-4)
+
+
+@pytest.mark.parametrize(
+    ("limits", "value", "exact"),
+    [((0.0, 50.0), 1.0, True), ((0.0, 50.0), 0.0, True), ((0.0, 10.0), 10.0, True), ((0.0, 1.0), 0.3, True),
+     ((0.0, 1.0), 1.0, False), ((0.0, 1.0), 0.0, False)],
+)  # fmt: skip
+def test_where_all_values_are_one_the_interval_is_that_value_but_for_shares(limits, value, exact) -> None:
+    metric = mean("number", limits)
+    table = cluster_tables(metric.statistics(np.ones(40), np.full(40, value)), np.arange(40) // 2)
+    made = metric_interval(table, metric)
+    assert limits[0] <= made.low <= made.high <= limits[1]
+    assert ((made.low, made.high) == pytest.approx((value, value), abs=1e-12)) == exact
+
+
+def test_clusters_of_one_share_each_are_not_taken_for_equal_values() -> None:
+    metric = mean("share", (0.0, 1.0))
+    table = cluster_tables(metric.statistics(np.ones(40), np.arange(40) % 2 * 1.0), np.arange(40) // 2)
+    assert metric_interval(table, metric).low < 0.4
+
+
+def test_a_mean_over_classes_is_warned_of_where_a_class_lies_in_few_clusters() -> None:
+    labels = np.repeat([0, 1, 2], [200, 80, 20])
+    for groups, few in ((np.arange(300) // 5, True), (np.arange(300) // 2, False)):
+        for metric in (macro_f1(3), accuracy(3)):
+            made = metric_interval(cluster_tables(metric.statistics(labels, labels), groups), metric)
+            assert made.few == (few and metric.share is None)
+            assert made.clusters == np.unique(groups).size
 
 
 def test_an_interval_says_when_it_rests_on_few_clusters() -> None:

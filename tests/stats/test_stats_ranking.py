@@ -20,8 +20,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from hellofresh.stats import all_differences, first_place, rank_systems, ranks, tie_groups
+from hellofresh.stats import all_differences, first_place, rank_systems
 from hellofresh.stats.rank_tests import holm
+from hellofresh.stats.ranking import ranks, tie_groups
 from hellofresh.stats.resampling import cluster_weights
 
 

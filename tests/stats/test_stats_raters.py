@@ -181,4 +181,21 @@ def test_weights_of_a_half_count_a_post_once() -> None:
 def test_one_post_tells_nothing_of_other_posts() -> None:
     found = clustered_mean(np.array([3.0, 5.0]), np.array([1, 1]))
     assert np.isnan(found.standard_error)
-    assert (found.p_value, found.low) == (1, -np.inf)
+    assert (found.p_value, np.isnan(found.low), found.few) == (1, True, True)
+    within = clustered_mean(np.array([3.0, 5.0]), np.array([1, 1]), limits=(0.0, 10.0))
+    assert (within.low, within.high) == (0, 10)
+
+
+def test_limits_stay_within_the_scale_and_are_exact_where_all_values_are_one() -> None:
+    two = clustered_mean(np.array([9.0, 6.0]), limits=(0.0, 10.0))
+    assert (two.low, two.high, two.few) == (0, 10, True)
+    same = clustered_mean(np.full(40, 4.0), np.arange(40), np.arange(40) % 6, limits=(0.0, 10.0))
+    assert (same.low, same.high, same.few) == (4, 4, False)
+
+
+@pytest.mark.parametrize(("raters", "over"), [(1, "posts"), (2, "posts"), (3, "posts and raters")])
+def test_a_mean_says_whether_it_speaks_of_other_raters(raters: int, over: str) -> None:
+    values = np.random.default_rng(0).normal(5, 1, 60)
+    found = clustered_mean(values, np.arange(60), np.arange(60) % raters)
+    assert (found.over, found.second_clusters) == (over, raters if raters > 2 else 0)
+    assert found.few == (raters == 3)

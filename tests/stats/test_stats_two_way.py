@@ -29,7 +29,6 @@ def test_without_noise_the_effects_are_found_whoever_is_missing(seed: int) -> No
     found = two_way(scores, systems, quarters)
     assert found.system == pytest.approx(system)
     assert found.quarter == pytest.approx(quarter, abs=1e-9)
-    assert found.residuals == pytest.approx(0, abs=1e-9)
 
 
 def test_a_late_system_is_ranked_by_what_it_would_have_had_in_the_hard_quarters() -> None:
@@ -49,49 +48,27 @@ def test_estimates_and_clustered_errors_are_those_of_statsmodels(seed: int) -> N
     theirs = OLS(scores, design).fit(cov_type="cluster", cov_kwds={"groups": quarters}, use_t=True)
     assert found.system == pytest.approx(theirs.params[:s], abs=1e-9)
     assert found.system_error == pytest.approx(theirs.bse[:s], abs=1e-9)
-    limits = theirs.conf_int()[:s]
-    assert np.stack([found.low, found.high], axis=1) == pytest.approx(limits, abs=1e-9)
-    assert found.covariance == pytest.approx(theirs.cov_params()[:s, :s], abs=1e-9)
-
-
-@pytest.mark.parametrize("seed", range(3))
-def test_tukeys_test_is_the_f_test_of_the_product_of_the_effects(seed: int) -> None:
-    scores, systems, quarters, *_ = panel(seed)
-    found = two_way(scores, systems, quarters)
-    s, q = systems.max() + 1, quarters.max() + 1
-    design = np.concatenate([np.eye(s)[systems], np.eye(q)[quarters][:, 1:]], axis=1)
-    product = (found.system[systems] - found.system.mean()) * found.quarter[quarters]
-    fuller = OLS(scores, np.column_stack([design, product])).fit()
-    statistic, p_value, _ = fuller.compare_f_test(OLS(scores, design).fit())
-    assert found.additivity.statistic == pytest.approx(statistic, rel=1e-6)
-    assert found.additivity.p_value == pytest.approx(p_value, abs=1e-8)
 
 
 def test_an_interaction_is_found_and_sampling_alone_is_not_taken_for_one() -> None:
-    p_values, excesses = [], []
+    found = []
     for seed in range(150):
         scores, systems, quarters, *_ = panel(seed, 10, 8)
-        found = two_way(scores, systems, quarters, variances=np.full(scores.shape, 0.02**2)).additivity
-        p_values.append(found.p_value)
-        excesses.append(found.excess_p_value)
-    for found_p in (p_values, excesses):
-        assert stats.kstest(found_p, "uniform").pvalue > 1e-3
+        found.append(two_way(scores, systems, quarters, variances=np.full(scores.shape, 0.02**2)).excess_p_value)
+    assert stats.kstest(found, "uniform").pvalue > 1e-3
     scores, systems, quarters, system, quarter = panel(1, 10, 8)
     steeper = scores + 15 * (system - system.mean())[systems] * quarter[quarters]
-    found = two_way(steeper, systems, quarters, variances=np.full(scores.shape, 0.02**2)).additivity
-    assert max(found.p_value, found.excess_p_value) < 1e-6
+    assert two_way(steeper, systems, quarters, variances=np.full(scores.shape, 0.02**2)).excess_p_value < 1e-6
 
 
 def test_the_excess_is_the_weighted_sum_of_squares_left() -> None:
     scores, systems, quarters, *_ = panel(4)
     variances = np.random.default_rng(1).uniform(1e-4, 1e-3, scores.size)
-    found = two_way(scores, systems, quarters, variances=variances).additivity
+    found = two_way(scores, systems, quarters, variances=variances).excess_p_value
     root = 1 / np.sqrt(variances)
     design = np.concatenate([np.eye(systems.max() + 1)[systems], np.eye(quarters.max() + 1)[quarters][:, 1:]], axis=1)
     left = OLS(scores * root, design * root[:, None]).fit()
-    assert found.excess == pytest.approx(left.ssr)
-    assert found.excess_df == left.df_resid
-    assert found.excess_p_value == pytest.approx(stats.chi2.sf(left.ssr, left.df_resid), abs=1e-9)
+    assert found == pytest.approx(stats.chi2.sf(left.ssr, left.df_resid), abs=1e-9)
 
 
 @settings(max_examples=40)
@@ -103,7 +80,6 @@ def test_the_order_of_scores_does_not_matter(seed: int, random) -> None:
     one, two = two_way(scores, systems, quarters), two_way(scores[order], systems[order], quarters[order])
     assert one.system == pytest.approx(two.system)
     assert one.system_error == pytest.approx(two.system_error)
-    assert one.residuals[order] == pytest.approx(two.residuals)
 
 
 @given(st.lists(st.tuples(st.integers(0, 5), st.integers(0, 4)), min_size=1, max_size=12, unique=True))
@@ -130,7 +106,7 @@ def test_one_quarter_gives_scores_but_no_errors() -> None:
     found = two_way(np.array([0.5, 0.7]), np.array([0, 1]), np.array([0, 0]))
     assert found.system.tolist() == [0.5, 0.7]
     assert np.isnan(found.system_error).all()
-    assert np.isnan(found.additivity.p_value)
+    assert np.isnan(found.excess_p_value)
     assert found.few_quarters
     assert not two_way(*panel(1, quarters=8)[:3]).few_quarters
 

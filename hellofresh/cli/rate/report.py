@@ -82,7 +82,7 @@ def _report_all(options: argparse.Namespace, output: CommandOutput, study: Rated
     _show_means(output, rated, overall, systems)
     _show_tests(output, compare_systems(rated, overall, systems, form=Form(options.p_values)), Form(options.p_values))
     for part in _PARTS:
-        _show_parts(output, study, rated, systems, part)
+        _show_parts(output, study, rated, systems, part=part, form=Form(options.p_values))
     for criterion in (item for item in study.rubric.criteria if item.id != overall.id):
         _show_criterion(output, rated, criterion, systems)
     _show_agreement(output, study, Weighting.QUADRATIC)
@@ -143,17 +143,34 @@ def _show_tests(output: CommandOutput, tests: Sequence[PairTest], form: Form) ->
 
 
 def _show_parts(
-    output: CommandOutput, study: RatedStudy, rated: pl.DataFrame, systems: Sequence[str], part: str
+    output: CommandOutput, study: RatedStudy, rated: pl.DataFrame, systems: Sequence[str], *, part: str, form: Form
 ) -> None:
     parts = {sample.id: sample.facts.get(part, "") for sample in read_samples(study.files)}
     if not any(parts.values()):
         return
-    means = system_means(rated, study.rubric.criterion(study.rubric.overall), systems, parts)
+    overall = study.rubric.criterion(study.rubric.overall)
+    means = system_means(rated, overall, systems, parts)
     output.result({part: to_json(means)})
     cells = {(item.part, item.system): f"{item.mean.value:.1f} (n = {item.posts})" for item in means}
     names = sorted({item.part for item in means})
     rows = [(name, *(cells.get((name, system), "-") for system in systems)) for name in names]
     output.table(f"Overall by {part}", (part, *systems), rows)
+    best, *others = systems
+    tested: dict[str, dict[str, PairTest]] = {}
+    for name in names:
+        own = rated.filter(pl.col("sample").is_in([key for key, value in parts.items() if value == name]))
+        tests = compare_systems(own, overall, systems, form=form)
+        tested[name] = {item.second: item for item in tests if item.first == best}
+        output.result({"part": name, "tests": to_json(tests), "p_values": str(form)})
+    rows = [
+        (name, *(f"{of[other].ranks_adjusted:.0e} ({of[other].ranks.p_value:.0e})" if other in of else "-"
+                 for other in others))
+        for name, of in tested.items()
+    ]  # fmt: skip
+    title = f"{best} against the others by {part}: p by Mann-Whitney, adjusted by Holm within the part (unadjusted)"
+    output.table(title, (part, *others), rows)
+    if form is Form.PUBLISHED:
+        output.say(_WHY)
 
 
 def _show_criterion(output: CommandOutput, rated: pl.DataFrame, criterion: Criterion, systems: Sequence[str]) -> None:

@@ -94,6 +94,12 @@ class Findings:
     intervals: list[Interval] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
 
+    def add(self, row: Row, made: Interval, *marks: Mark) -> None:
+        """A row with its interval, and what the figure shows of it."""
+        self.rows.append(row)
+        self.intervals.append(made)
+        self.marks.extend(marks)
+
     def missing(self, why: str) -> AnalysisResult:
         """A result without a figure that says why; the rows stay."""
         return AnalysisResult(table_of(self.rows), None, self.notes, why)

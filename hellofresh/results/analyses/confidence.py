@@ -12,7 +12,7 @@ from hellofresh.results.analyses.base import AnalysisResult, Cell, Findings, Whe
 from hellofresh.results.calibration import CHOSEN, LEAST_STATED, stated_confidences
 from hellofresh.results.figures.charts import Axis, Chart, Mark
 from hellofresh.results.panel import Panel, System
-from hellofresh.stats import Calibration, CalibrationGap, calibrate, compare_calibrations
+from hellofresh.stats import BinnedError, Calibration, CalibrationGap, calibrate, compare_calibrations
 
 _BINS = (10, 15)
 _RESAMPLES = 1_000
@@ -23,7 +23,7 @@ _Stated = tuple[NDArray[np.int8], NDArray[np.float64]]
 
 def _curve(system: System, found: Calibration, title: str) -> list[Mark]:
     """The steps of a reliability curve."""
-    panel = f"{system.name}\n{title}ECE {found.ece:.2f}, Brier {found.brier:.2f}"
+    panel = f"{system.name}\n{title}ECE {found.ece.value:.2f}, Brier {found.brier:.2f}"
     return [
         Mark(system.name, "", step.share, step.interval.low, step.interval.high, step.count, at=step.confidence,
              more=f"stated {step.confidence:.0%}", panel=panel)
@@ -42,9 +42,10 @@ def _drawn(result: Findings, across: str, up: str) -> AnalysisResult:
     "When a system says 80%, is it right in 80 of 100 cases?",
     "Samples are binned by the stated probability; each dot is the share of them with label 1 (of several "
     "classes, of right answers), its size the number of samples. On the dashed line a system is well calibrated; "
-    "a flat curve means that its confidence carries no information. ECE is the mean distance from the line, Brier "
-    "the mean squared error of the probabilities (0.25 for always saying 50%).",
-    version=3,
+    "a flat curve means that its confidence carries no information. ECE is the mean distance from the line. Chance "
+    "pushes it up: the table has it without the bias that is expected, and the p-value of a test of calibration. Brier "
+    "is the mean squared error of the probabilities (0.25 for always saying 50%).",
+    version=4,
 )
 def calibration(panel: Panel) -> AnalysisResult:
     """Whether stated probabilities are true."""
@@ -54,13 +55,15 @@ def calibration(panel: Panel) -> AnalysisResult:
         if found is None:
             continue
         several: dict[str, Cell] = {"of": stated.subject} if len(panel.task.classes) > 2 else {}
-        cells: dict[str, Cell] = {"n": stated.n, "clusters": found.ece_interval.clusters}
-        for name in ("ece", "ece_mass", "brier", "auc"):
+        cells: dict[str, Cell] = {"n": stated.n, "clusters": found.brier_interval.clusters}
+        for name, error in (("ece", found.ece), ("ece_mass", found.ece_mass)):
+            cells |= {name: error.value, f"{name}_debiased": error.debiased, f"{name}_p_value": _known(error.p_value)}
+        for name in ("brier", "auc"):
             value = getattr(found, name)
-            cells |= limited(name, None if np.isnan(value) else value, getattr(found, f"{name}_interval"))
+            cells |= limited(name, _known(value), getattr(found, f"{name}_interval"))
         cells |= {f"brier_{name}": getattr(found, name) for name in _BRIER}
         result.rows.append({**about(system, said), **several, **cells})
-        result.intervals.append(found.ece_interval)
+        result.intervals.append(found.brier_interval)
         if system.name not in drawn and (two or stated.subject == CHOSEN):
             drawn.add(system.name)
             result.marks += _curve(system, found, f"{said.prompt}: ")
@@ -75,8 +78,10 @@ def calibration(panel: Panel) -> AnalysisResult:
     "Certainty",
     "When a system says that its answer is right with 80%, is it right in 80 of 100 cases?",
     "Answers are binned by the certainty that was stated for them; each dot is the share that is right, its size "
-    "their number. Below the dashed line a system is too certain. The table names the bins of each ECE; rows "
-    "with a second system are paired differences on the samples that both answered: above 0 the second is better.",
+    "their number. Below the dashed line a system is too certain. The table names the bins of each ECE, with a test "
+    "of calibration where Brier scores have an interval; rows with a second system are paired differences on the "
+    "samples that both answered: above 0 the second is better.",
+    version=2,
 )
 def certainty(panel: Panel) -> AnalysisResult:
     """Whether systems know how certain they may be, and which of two systems of one model knows it better."""
@@ -90,16 +95,14 @@ def certainty(panel: Panel) -> AnalysisResult:
         found = {bins: calibrate(*stated, groups, bins=bins, resamples=_RESAMPLES) for bins in _BINS}
         own = sorted(_measures(found, int(where.sum())), key=lambda cells: cells["measure"] == "Brier")
         result.rows += [{**about(system), "against": None, **cells} for cells in own]
-        result.intervals.append(found[_BINS[0]].ece_interval)
+        result.intervals.append(found[_BINS[0]].brier_interval)
         result.marks += _curve(system, found[_BINS[0]], "")
     for one, two in combinations(stating, 2):
         where = _states(one) & _states(two)
         if one.model == two.model and where.sum() >= LEAST_STATED:
             first, second = (_stated(panel, system, where) for system in (one, two))
             groups = panel.groups[where]
-            gaps = {
-                bins: compare_calibrations(first, second, groups, bins=bins, resamples=_RESAMPLES) for bins in _BINS
-            }
+            gaps = {bins: compare_calibrations(first, second, groups, bins=bins) for bins in _BINS}
             result.rows += [{**about(one), "against": two.name, **cells} for cells in _measures(gaps, int(where.sum()))]
     return _drawn(result, "stated certainty", "share that is right")
 
@@ -128,6 +131,14 @@ def _measures(found: Mapping[int, Calibration] | Mapping[int, CalibrationGap], n
         titles = {name: f"ECE, {bins} bins of {kind}" for name, kind in _KINDS.items()}
         titles |= {"brier": "Brier"} if bins == _BINS[0] else {}
         for name, title in titles.items():
-            made = getattr(one, f"{name}_interval")
-            cells.append({"measure": title, "n": n, **limited("value", getattr(one, name), made)})
+            value, made = getattr(one, name), one.brier_interval if name == "brier" else None
+            tested: dict[str, Cell] = {"debiased": None, "p_value": None}
+            if isinstance(value, BinnedError):
+                tested = {"debiased": value.debiased, "p_value": _known(value.p_value)}
+                value = value.value
+            cells.append({"measure": title, "n": n, **limited("value", value, made), **tested})
     return cells
+
+
+def _known(value: float) -> float | None:
+    return None if np.isnan(value) else value

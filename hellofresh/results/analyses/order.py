@@ -114,8 +114,8 @@ def _over_periods(panel: Panel, field: Field) -> list[str]:
     kinds = f"{panel.task.period_kind}s"
     return [
         f"First and second half of the {kinds} agree on the order with Kendall's tau-b {agreed.kendall:.2f} "
-        f"[{made.low:.2f}, {made.high:.2f}] and Spearman's rho {agreed.spearman:.2f}; {int(held.holds.sum())} of "
-        f"{held.holds.size} neighbours keep their order in all {len(periods)} {kinds}."
+        f"[{made.low:.2f}, {made.high:.2f}] and Spearman's rho {agreed.spearman:.2f}; {int(held.sum())} of "
+        f"{held.size} neighbours keep their order in all {len(periods)} {kinds}."
     ]
 
 
@@ -163,10 +163,9 @@ def temporal_consistency(panel: Panel) -> AnalysisResult:
         for period in periods:
             found = measure(panel, system.headline, panel.periods == period)
             if found is not None:
-                result.rows.append({**about(system), "period": period, **found.cells})
-                result.intervals.append(found.interval)
                 mark = found.mark(system.label, regime, panel=system.label, row=system.label)
-                result.marks.append(replace(mark, at=short[period]))
+                row = {**about(system), "period": period, **found.cells}
+                result.add(row, found.interval, replace(mark, at=short[period]))
     if not result.rows:
         return missing("No system judged samples of both classes in any period.")
     across = Axis(f"{panel.task.period_kind} of {panel.edition}", intervals=False)

@@ -70,9 +70,8 @@ def precision_recall(panel: Panel) -> AnalysisResult:
             cells = limited("precision", precision.value, made) | limited("recall", recall.value, recall.interval)
             cells |= {"ellipse_width": region.width, "ellipse_height": region.height}
             counted = {"n": made.n, "clusters": made.clusters}
-            result.rows.append({**about(system, said), **counted, **cells, "ellipse_angle_degrees": region.angle})
-            result.intervals.append(made)
-            result.marks.append(_region_mark(system.name, said.prompt, precision, recall, region))
+            row = {**about(system, said), **counted, **cells, "ellipse_angle_degrees": region.angle}
+            result.add(row, made, _region_mark(system.name, said.prompt, precision, recall, region))
     recalls, precisions = (Axis(name, 0, 1, ticks=5, intervals=False) for name in ("recall", "precision"))
     return result.drawn(
         Chart("regions", recalls, precisions, Series("prompt")), columns=3, by_system=True, one_key=True
@@ -116,9 +115,8 @@ def prompt_sensitivity(panel: Panel) -> AnalysisResult:
         counted = {"prompts": len(scores), "n": made.n, "clusters": made.clusters}
         parts = {"variance_of_wording": share.wording, "variance_of_sampling": share.sampling}
         shares = limited("share", share.share, made, ends="")
-        result.rows.append({**about(system), **counted, **spread, **parts, **shares})
-        result.intervals.append(made)
-        result.marks += _wording_marks(panel, system, share)
+        row = {**about(system), **counted, **spread, **parts, **shares}
+        result.add(row, made, *_wording_marks(panel, system, share))
     if not result.rows:
         return missing("No system has two or more prompts whose scores differ or vary with the samples.")
     metric, kinds = panel.task.headline.title, Series("", PROMPT_KINDS)

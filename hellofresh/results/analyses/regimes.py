@@ -64,10 +64,9 @@ def search_gain(panel: Panel) -> AnalysisResult:
         cells: dict[str, Cell] = {"against": _BASE, "n": made.n, "clusters": made.clusters}
         cells |= {"effective_clusters": made.effective_clusters, **_compared(found)}
         cells |= limited("difference", found.difference, made, ends="")
-        result.rows.append({**about(system, said), **cells, "p_value": found.p_value, "p_adjusted": found.adjusted})
-        result.intervals.append(made)
+        cells |= {"p_value": found.p_value, "p_adjusted": found.adjusted}
         kind, row = PROMPT_KINDS[said.prompt == MAJORITY], f"{system.label}: {said.prompt}"
-        result.marks.append(_gain_mark(system.label, kind, found, row=row))
+        result.add({**about(system, said), **cells}, made, _gain_mark(system.label, kind, found, row=row))
     axis = Axis(f"gain in {panel.task.headline.title} by web search", zero=True)
     return result.drawn(Chart("intervals", axis, series=Series("", PROMPT_KINDS[::-1])), order="label", most=6)
 
@@ -112,9 +111,8 @@ def placebo(panel: Panel) -> AnalysisResult:
             gain, second = next(((pair[2], second) for pair, second in pairs if pair[0] is system), (None, None))
             values = (None, None, None) if gain is None else (gain.difference, gain.interval, gain.p_value)
             ahead = {"against": second, **limited("difference", *values[:2]), "p_value": values[2]}
-            result.rows.append({**about(system), **found.cells, **ahead})
-            result.intervals.append(found.interval)
-            result.marks.append(found.mark(system.label, system.regime))
+            row = {**about(system), **found.cells, **ahead}
+            result.add(row, found.interval, found.mark(system.label, system.regime))
     if not result.marks:
         return missing("The regimes of each system judged different samples.")
     axis = Axis(panel.task.headline.title)
@@ -158,10 +156,10 @@ def category_gains(panel: Panel) -> AnalysisResult:
         sure = {"p_value": made.p_value, "p_adjusted": made.adjusted}
         right, before = (said.predictions(where) == panel.labels[where] for said in (one, two))
         flips = {"flips_to_right": int((right & ~before).sum()), "flips_to_wrong": int((~right & before).sum())}
-        result.rows.append({**names, "n": int(where.sum()), **_compared(made), **gain, **sure, **flips})
-        result.intervals.append(made.interval)
         row = f"{part.name} (n = {made.interval.n})"
-        result.marks.append(_gain_mark(system.name, system.name, made, row=row, panel=part.factor))
+        mark = _gain_mark(system.name, system.name, made, row=row, panel=part.factor)
+        cells_of = {**names, "n": int(where.sum()), **_compared(made), **gain, **sure, **flips}
+        result.add(cells_of, made.interval, mark)
     axis = Axis(f"gain in {panel.task.headline.title} over {_BASE}", zero=True)
     factors = dict.fromkeys((_ALL, *(part.factor for part in parts)))
     charts = (Chart("intervals", axis, series=Series("system"), panel=factor) for factor in factors)

@@ -78,9 +78,9 @@ def by_subgroup(panel: Panel) -> AnalysisResult:
         for system in panel.systems:
             found = measure(panel, system.headline, part.where)
             if found is not None:
-                result.rows.append({**about(system), "factor": part.factor, "bin": part.name, **found.cells})
-                result.intervals.append(found.interval)
-                result.marks.append(found.mark(system.name, system.name, row=part.row, panel=part.factor))
+                row = {**about(system), "factor": part.factor, "bin": part.name, **found.cells}
+                mark = found.mark(system.name, system.name, row=part.row, panel=part.factor)
+                result.add(row, found.interval, mark)
     if not result.rows:
         return missing("No system judged samples of two classes in any part.", notes)
     axis, factors = Axis(panel.task.headline.title), dict.fromkeys(part.factor for part in parts)
@@ -115,10 +115,8 @@ def slices(panel: Panel) -> AnalysisResult:
             if found is None or found.interval.n < _LEAST_ASKED:
                 continue
             kind = {"factor": factor, "slice": name, "samples": samples, "balance": balance}
-            result.rows.append({**about(system), **kind, **found.cells})
-            result.intervals.append(found.interval)
-            row = f"{name} (n = {samples})"
-            result.marks.append(found.mark(system.name, system.name, row=row, panel=factor, more=balance))
+            mark = found.mark(system.name, system.name, row=f"{name} (n = {samples})", panel=factor, more=balance)
+            result.add({**about(system), **kind, **found.cells}, found.interval, mark)
     if not result.rows:
         return missing(f"No system judged {_LEAST_ASKED} samples of a kind.")
     if panel.without_texts.any():
@@ -265,10 +263,8 @@ def votes(panel: Panel) -> AnalysisResult:
                 span = factor.values[quarter == number]
                 low, high = float(span.min()), float(span.max())
                 kind = {"factor": factor.name, "quarter_of": name, "from": low, "to": high}
-                result.rows.append({**about(system), **kind, **found.cells})
-                result.intervals.append(found.interval)
-                more = f"{low:,.6g} to {high:,.6g}"
-                result.marks.append(found.mark(system.name, name, panel=factor.name, more=more))
+                mark = found.mark(system.name, name, panel=factor.name, more=f"{low:,.6g} to {high:,.6g}")
+                result.add({**about(system), **kind, **found.cells}, found.interval, mark)
         axis = Axis.share(factor.metric.title, result.marks[before:])
         charts.append(Chart("intervals", axis, series=Series("quarter", _QUARTERS), panel=factor.name))
     if not result.rows:
@@ -362,14 +358,15 @@ def _add_sides(result: Findings, system: System) -> None:
     if status == "both sides":
         more = f"cutoff {system.knowledge_cutoff}"
         before, after = (panel.part(said, said.asked, side) for side in (early, ~early))
-        gap = compare_parts(before, after, panel.task.headline, n=int(said.asked.sum()))
-        made, difference = gap.interval, limited("difference", gap.difference, gap.interval, ends="")
+        gap, made = compare_parts(before, after, panel.task.headline, n=int(said.asked.sum()))
+        difference = limited("difference", gap, made, ends="")
         result.intervals.append(made)
         result.marks += [
             found.mark(system.name, _SIDES[side], panel=_CUTOFF[0], more=more) for side, found in sides.items() if found
         ]
-        ends = gap.difference, made.low, made.high
-        result.marks.append(Mark(system.name, "", *ends, more=more, row=system.name, panel=_CUTOFF[1]))
+        result.marks.append(
+            Mark(system.name, "", gap, made.low, made.high, more=more, row=system.name, panel=_CUTOFF[1])
+        )
     row: dict[str, Cell] = {**about(system), "knowledge_cutoff": system.knowledge_cutoff, "status": status}
     for side, one in sides.items():
         n, value, made_of = (one.interval.n, one.value, one.interval) if one else (None, None, None)

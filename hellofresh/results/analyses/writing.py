@@ -27,7 +27,7 @@ from hellofresh.results.figures.record import AnalysisRecord, read_record
 from hellofresh.results.panel import Panel
 
 _ENDINGS = ("parquet", "csv", "points.parquet", "svg", "png")
-_DRAWING = 2
+_DRAWING = 3
 """Raised whenever the same marks would give another figure."""
 
 

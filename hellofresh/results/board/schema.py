@@ -176,8 +176,10 @@ class CalibrationRow:
         subject: the class whose probability is judged, by its name, or `chosen` for that of the chosen class.
         n, clusters: samples with a stated probability, and groups of them.
         few_clusters: whether these are too few for intervals that hold what they promise.
-        brier, ece, auc: with the limits of their 95% intervals; None where there are too few samples to tell, and AUC
-            where all have one label.
+        brier, auc: with the limits of their 95% intervals; None where there are too few samples to tell, and AUC where
+            all have one label.
+        ece, ece_debiased, ece_p_value: expected calibration error, without its bias, and the p-value of the test of
+            calibration; None where there are too few samples, and the p-value with one cluster.
     """
 
     origin: str
@@ -191,8 +193,8 @@ class CalibrationRow:
     brier_low: float | None
     brier_high: float | None
     ece: float | None
-    ece_low: float | None
-    ece_high: float | None
+    ece_debiased: float | None
+    ece_p_value: float | None
     auc: float | None
     auc_low: float | None
     auc_high: float | None

@@ -101,12 +101,17 @@ _ENDS = ("", "_low", "_high")
 
 def _limits(found: Calibration | None) -> dict[str, Any]:
     cells: dict[str, float | None] = {}
-    for name in ("brier", "ece", "auc"):
+    for name in ("brier", "auc"):
         three: tuple[float | None, ...] = (None, None, None)
         if found is not None and not np.isnan(getattr(found, name)):
             made = getattr(found, f"{name}_interval")
             three = (float(getattr(found, name)), made.low, made.high)
         cells |= {f"{name}{end}": cell for end, cell in zip(_ENDS, three, strict=True)}
+    error = (None, None, None) if found is None else (found.ece.value, found.ece.debiased, found.ece.p_value)
+    names = ("ece", "ece_debiased", "ece_p_value")
+    cells |= {
+        name: None if value is None or np.isnan(value) else value for name, value in zip(names, error, strict=True)
+    }
     return cells
 
 
