@@ -18,7 +18,7 @@ from pathlib import Path
 import polars as pl
 
 from hellofresh.core.editions import Edition
-from hellofresh.core.files import sha256_text, write_bytes, write_jsonl
+from hellofresh.core.files import remove_file, sha256_text, write_bytes, write_jsonl
 from hellofresh.core.parquet import Table, write_parquet
 from hellofresh.core.workspace import Workspace
 from hellofresh.judging.study import JudgeKind, RatedStudy, RatingPhase, StudyFiles, read_responses, read_study
@@ -60,17 +60,19 @@ def publish_ratings(workspace: Workspace, edition: Edition, task: Task) -> list[
         DataError: if a file of the study is damaged.
     """
     files = StudyFiles(workspace, edition, task.name)
+    folder = workspace.root / "releases" / str(edition) / "ratings"
+    paths = [folder / f"{task.name}.{end}" for end in ("parquet", "key.parquet", "rubric.toml", "standings.jsonl")]
     if not (files.key.is_file() and files.ratings.is_file()):
         return []
     study, samples = read_study(workspace, edition, task.name), load_public(workspace, edition, task)[0]
     of_people = (pl.col("kind") == str(JudgeKind.PERSON)) & (pl.col("phase") == str(RatingPhase.MAIN))
     rated = study.ratings.filter(of_people & pl.col("sample").is_in([sample.id for sample in samples]))
     if rated.is_empty():
+        for path in paths:
+            remove_file(path)
         return []
     hashed = {link: sha256_text(link)[:16] if link else "" for link in rated["link"].unique().to_list()}
     rated = rated.with_columns(pl.col("link").replace_strict(hashed, return_dtype=pl.String))
-    folder = workspace.root / "releases" / str(edition) / "ratings"
-    paths = [folder / f"{task.name}.{end}" for end in ("parquet", "key.parquet", "rubric.toml", "standings.jsonl")]
     table, key, rubric, standings = paths
     columns = _RATINGS.schema.names()
     write_parquet(table, rated.select(columns).sort(columns[:5]))
