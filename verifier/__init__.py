@@ -1,14 +1,15 @@
 """Checks a release as a stranger does: from its public files alone, believing nothing that they say.
 
-It shares no code with what makes releases (`hellofresh`) and needs NumPy; Parquet tables of a publication also
-need Polars. A copy of this folder runs by itself: `python -m verifier RELEASE_FOLDER ...`. Every file is read by
-parsers of its documented format (`docs/formats.md`), and every figure that follows from labels and predictions is
-computed again.
+It imports nothing of what makes releases (`hellofresh`) and needs NumPy; Parquet tables also need Polars. A copy of
+this folder runs by itself: `python -m verifier FOLDER ...`. Every file is read by parsers of its documented format
+(`docs/formats.md`), every figure that follows from labels, predictions and ratings is computed again, and what people
+load (tables, card, Croissant) is compared with the releases beside it.
 """
 
 from verifier.checks import (
     Check,
     NoReleaseError,
+    beside_checks,
     find_releases,
     neighbours,
     releases_in,
@@ -16,9 +17,10 @@ from verifier.checks import (
     report_lines,
     verify_release,
 )
+from verifier.exported import exported_checks
 from verifier.manifest import Manifest, bad_path, read_manifest
+from verifier.publication import publication_checks, publications_above
 from verifier.scores import BadFigureError, FigureName, Handover, VerifiedFigure
-from verifier.tables import publication_checks, publications_above
 
 __all__ = [
     "BadFigureError",
@@ -29,6 +31,8 @@ __all__ = [
     "NoReleaseError",
     "VerifiedFigure",
     "bad_path",
+    "beside_checks",
+    "exported_checks",
     "find_releases",
     "neighbours",
     "publication_checks",

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import heapq
 import json
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import groupby
+from itertools import combinations, groupby
 from pathlib import Path
 
 from verifier.content import Content, read_content
@@ -23,14 +24,15 @@ from verifier.manifest import (
     SAMPLES,
     SCORES,
     TOMBSTONES,
-    Manifest,
     file_faults,
     history,
     read_manifest,
     statement_faults,
+    stray,
     unlisted,
 )
-from verifier.reading import MOST_FAULTS, MOST_LINE_BYTES, strict_json
+from verifier.ratings import StudyCheck
+from verifier.reading import MOST_LINE_BYTES, first_of, strict_json
 from verifier.scores import FigureName, Handover, ScoreCheck, VerifiedFigure
 
 
@@ -54,9 +56,13 @@ class Check:
     release: str
     name: str
     said: str
-    faults: tuple[str, ...] = ()
-    figures: tuple[VerifiedFigure, ...] = ()
-    unchecked: tuple[str, ...] = ()
+    faults: Sequence[str] = ()
+    figures: Sequence[VerifiedFigure] = ()
+    unchecked: Sequence[str] = ()
+
+    def __post_init__(self) -> None:
+        for name in ("faults", "figures", "unchecked"):
+            object.__setattr__(self, name, tuple(getattr(self, name)))
 
     @property
     def ok(self) -> bool:
@@ -116,71 +122,53 @@ def verify_release(
     hashes, broken = history(folder, manifest)
     size = sum(entry["size"] for entry in files)
     said = f"{len(files)} files, {size:,} bytes, with the sizes, hashes and rows that the manifest lists"
-    faults = [*_place_faults(folder, manifest, known, hashes), *statement_faults(manifest)]
-    checks = [
-        Check(
-            name,
-            "manifest",
-            f"version {manifest['version']}, SHA-256 {manifest.sha256}",
-            tuple(faults),
-            unchecked=manifest.unchecked,
-        ),
-        Check(
-            name,
-            "files",
-            said,
-            tuple(file_faults(folder, manifest)),
-            unchecked=() if listing else ("whether there are files that nothing lists",),
-        ),
-        Check(name, "history", f"{len(hashes)} earlier version(s), each named by the next", tuple(broken)),
-    ]
-    if listing:
-        checks.append(
-            Check(name, "listing", "no file that is not listed", tuple(unlisted(folder, manifest, len(hashes))))
-        )
-    content = read_content(folder, manifest)
-    checks += _content_checks(content, manifest)
-    return [*checks, *_score_checks(folder, manifest, content, figures, handed_in)]
-
-
-def _place_faults(folder: Path, manifest: Manifest, known: str | None, hashes: Sequence[str]) -> Iterator[str]:
+    faults = [*statement_faults(manifest)]
     above = folder.resolve().parents[0 if manifest.is_main else 1].name
     if EDITION.fullmatch(above) and above != manifest.edition:
-        yield f"it says {manifest.edition}, and its folder says {above}"
+        faults.append(f"it says {manifest.edition}, and its folder says {above}")
     if known is not None and known not in {manifest.sha256, *hashes}:
-        yield f"neither this manifest nor one before it has the SHA-256 {known[:64]}"
+        faults.append(f"neither this manifest nor one before it has the SHA-256 {known[:64]}")
+    version = f"version {manifest['version']}, SHA-256 {manifest.sha256}"
+    unseen = [] if listing else ["whether there are files that nothing lists"]
+    checks = [
+        Check(name, "manifest", version, faults, unchecked=manifest.unchecked),
+        Check(name, "files", said, list(file_faults(folder, manifest)), unchecked=unseen),
+        Check(name, "history", f"{len(hashes)} earlier version(s), each named by the next", broken),
+    ]
+    if listing:
+        unknown = list(unlisted(folder, manifest, len(hashes)))
+        checks.append(Check(name, "listing", "no file that is not listed", unknown))
+    content = read_content(folder, manifest)
+    return [*checks, *_content_checks(content), *_score_checks(folder, content, figures, handed_in)]
 
 
-def _content_checks(content: Content, manifest: Manifest) -> Iterator[Check]:
-    labelled = int((content.labels >= 0).sum())
+def _content_checks(content: Content) -> Iterator[Check]:
+    labelled, samples = int((content.labels >= 0).sum()), len(content.places)
     drawn = "as committed to, all labels as often in every period"
     said = {
-        SAMPLES: ("samples", f"{len(content.places):,} samples, canonical, sorted, none twice"),
+        SAMPLES: ("samples", f"{samples:,} samples, canonical, sorted, none twice"),
         COMMITMENTS: ("commitments", f"{content.committed:,}, one for each sample and each that was taken down"),
         TOMBSTONES: ("takedowns", f"{len(content.tombstones):,} taken down, no content left"),
-        LABELS: (
-            "labels",
-            f"{labelled:,}, {'with the content hash of the manifest' if manifest.is_frozen else drawn}",
-        ),
-        OUTCOMES: ("outcomes", f"{labelled:,} decided since, {len(content.places) - labelled:,} not"),
+        LABELS: ("labels", f"{labelled:,}, "
+                 f"{'with the content hash of the manifest' if content.manifest.is_frozen else drawn}"),
+        OUTCOMES: ("outcomes", f"{labelled:,} decided since, {samples - labelled:,} not"),
         PREDICTIONS: ("predictions", f"of {len(content.entries):,} entries on the samples of the release"),
-    }
+    }  # fmt: skip
     for file, (part, what) in said.items():
         if file in content.faults:
-            yield Check(
-                manifest.name, part, what, tuple(content.faults[file]), unchecked=tuple(content.unchecked.get(file, ()))
-            )
+            unchecked = content.unchecked.get(file, ())
+            yield Check(content.manifest.name, part, what, content.faults[file], unchecked=unchecked)
 
 
 def _score_checks(
-    folder: Path,
-    manifest: Manifest,
-    content: Content,
-    figures: Sequence[FigureName],
-    handed_in: Mapping[str, Handover] | None,
+    folder: Path, content: Content, figures: Sequence[FigureName], handed_in: Mapping[str, Handover] | None
 ) -> Iterator[Check]:
-    """The scores, what others handed in, and the figures that were asked for."""
-    scores = ScoreCheck(manifest, content)
+    """Ratings, scores, what others handed in, and the figures that were asked for."""
+    manifest, study, scores = content.manifest, StudyCheck(content, folder), ScoreCheck(content)
+    if study.is_there:
+        study.check()
+        said = f"of {study.responses:,} responses; means, intervals and standings are those of the ratings"
+        yield Check(manifest.name, "ratings", said, study.faults, unchecked=study.unchecked)
     found: Mapping[str, list[VerifiedFigure]] = {}
     if SCORES in manifest.hashes:
         if content.has_labels:
@@ -188,12 +176,10 @@ def _score_checks(
         else:
             scores.faults.append("cannot be computed: labels are missing")
         said = f"{scores.number:,}, with the counts, values and intervals that labels and predictions give"
-        if not content.classes:
-            said = f"{scores.number:,}, which rest on files outside the release and were not computed again"
-        yield Check(manifest.name, "scores", said, tuple(scores.faults), unchecked=tuple(sorted(scores.unchecked)))
+        yield Check(manifest.name, "scores", said, scores.faults, unchecked=sorted(scores.unchecked))
         if handed_in is not None:
             said = f"{len(handed_in):,} by others, as they were handed in before the deadline, and no more"
-            yield Check(manifest.name, "receipts", said, tuple(scores.handed_in_faults(handed_in)))
+            yield Check(manifest.name, "receipts", said, list(scores.handed_in_faults(handed_in)))
     for wanted in figures:
         if wanted.may_be_of(manifest):
             missing = "no score is" if content.has_labels else "labels are not public yet for"
@@ -207,28 +193,26 @@ def _figure_check(name: str, found: Sequence[VerifiedFigure], missing: str) -> C
         for item in found
         if item.stated is not None and not item.agrees
     ]
-    said = "; ".join(
-        f"{item.name} = {item.value:.4f} [{item.low:.4f}, {item.high:.4f}], n = {item.n}" for item in found
-    )
-    return Check(name, "figure", said, tuple(faults if found else [missing]), tuple(found))
+    said = (f"{item.name} = {item.value:.4f} [{item.low:.4f}, {item.high:.4f}], n = {item.n}" for item in found)
+    return Check(name, "figure", "; ".join(said), faults if found else [missing], found)
 
 
 def report_lines(checks: Sequence[Check]) -> Iterator[str]:
     """What was found: a line for each check and fault, and at last how many failed and what was not checked."""
+
+    def plain(text: str) -> str:
+        """A text of somebody else's making that a terminal can show and not obey."""
+        return "".join(char if char.isprintable() else ascii(char)[1:-1] for char in text)
+
     for check in checks:
         said = check.said if check.ok else f"{len(check.faults)} fault(s)"
-        yield _plain(f"{'ok   ' if check.ok else 'WRONG'} {check.release} {check.name}: {said}")
-        yield from (_plain(f"      - {fault}") for fault in check.faults)
+        yield plain(f"{'ok   ' if check.ok else 'WRONG'} {check.release} {check.name}: {said}")
+        yield from (plain(f"      - {fault}") for fault in check.faults)
     wrong = sum(1 for check in checks if not check.ok)
     unchecked = dict.fromkeys(what for check in checks for what in check.unchecked)
     outcome = f", {wrong} failed" if wrong else " passed" if unchecked else ", all passed"
     missing = f" Not checked: {'; '.join(unchecked)}." if unchecked else ""
-    yield _plain(f"{len(checks)} checks{outcome}.{missing}")
-
-
-def _plain(text: str) -> str:
-    """A text of somebody else's making that a terminal can show and not obey."""
-    return "".join(char if char.isprintable() else ascii(char)[1:-1] for char in text)
+    yield plain(f"{len(checks)} checks{outcome}.{missing}")
 
 
 def neighbours(folder: Path) -> set[Path]:
@@ -243,10 +227,19 @@ def releases_in(root: Path) -> set[Path]:
     return {path.parent for pattern in patterns for path in root.resolve().glob(pattern)}
 
 
+def beside_checks(folders: Sequence[Path]) -> list[Check]:
+    """Whether anything but releases, and the ratings of some, lies in the folders of the editions of these."""
+    places = {place for folder in folders for place in folder.resolve().parents[:2] if EDITION.fullmatch(place.name)}
+    found = [what for edition in sorted(places) for what in stray(edition)]
+    said = f"nothing but releases and their ratings in {len(places)} folders of editions"
+    return [Check("all", "beside", said, found)] if places else []
+
+
 def repeat_checks(folders: Sequence[Path], every: Iterable[Path]) -> list[Check]:
     """Whether releases have samples that another one of quarter, task or split has, too, now or before a takedown.
 
-    Files are read side by side in the order of ids, so that no more than a line of each is in memory.
+    Versions of a data set may share samples. Files are read side by side in the order of ids, so that no more than a
+    line of each is in memory.
 
     Args:
         folders: the releases that are checked.
@@ -254,33 +247,27 @@ def repeat_checks(folders: Sequence[Path], every: Iterable[Path]) -> list[Check]
     """
     checked = {folder.resolve(): folder for folder in folders}
     names: dict[Path, str] = {}
-    frozen: set[str] = set()
     for folder in {*checked, *every}:
         try:
-            manifest = read_manifest(folder / MANIFEST)
+            names[folder] = read_manifest(folder / MANIFEST).name
         except ValueError:  # named where that release is checked
             continue
-        if manifest.is_frozen:  # versions of a data set have most of their samples in common
-            frozen.add(manifest.edition)
-        else:
-            names[folder] = manifest.name
     found: dict[Path, list[str]] = {}
+    shared = Counter[tuple[str, str]]()
     streams = (_ids(folder, name) for folder in names for name in (SAMPLES, TOMBSTONES))
     for key, group in groupby(heapq.merge(*streams), key=lambda item: item[0]):
         places = {folder for _, folder in group}
-        for folder in places if len(places) > 1 else ():
-            others = sorted({names[other] for other in places} - {names[folder]})
-            if others:
-                found.setdefault(folder, []).append(f"{key[:80]!r} is a sample of {others[0]}, too")
-    faults = [f"{checked[path].as_posix()}: {fault}" for path in checked for fault in _first_of(found.get(path, ()))]
-    said = f"no sample of these is in another of {len(names)} releases of quarters at hand"
-    apart = (f"samples that versions of data sets share ({', '.join(sorted(frozen))[:200]})",) if frozen else ()
-    return [Check("all", "repeats", said, tuple(faults), unchecked=apart)]
-
-
-def _first_of(faults: Sequence[str]) -> Sequence[str]:
-    more = len(faults) - MOST_FAULTS
-    return [*faults[:MOST_FAULTS], f"{more:,} more like these"] if more > 0 else faults
+        for one, two in combinations(sorted({names[folder] for folder in places}), 2) if len(places) > 1 else ():
+            shared[one, two] += "@" in one and "@" in two
+            for folder in places if not ("@" in one and "@" in two) else ():
+                if names[folder] in {one, two}:
+                    other = two if names[folder] == one else one
+                    found.setdefault(folder, []).append(f"{key[:80]!r} is a sample of {other}, too")
+    faults = [f"{checked[path].as_posix()}: {fault}" for path in checked for fault in first_of(found.get(path, ()))]
+    versions = (f"; {one} and {two} share {number:,}" for (one, two), number in sorted(shared.items()) if number)
+    living = sum("@" not in name for name in names.values())
+    said = f"no sample of these is in another of {living} releases of quarters at hand{''.join(versions)}"
+    return [Check("all", "repeats", said, faults)]
 
 
 def _ids(folder: Path, name: str) -> Iterator[tuple[str, Path]]:

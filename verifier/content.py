@@ -2,38 +2,81 @@
 
 from __future__ import annotations
 
+import json
 from array import array
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from verifier.documented import ANY_SAMPLE, TASKS, Documented
 from verifier.manifest import COMMITMENTS, LABELS, OUTCOMES, PREDICTIONS, SAMPLES, TOMBSTONES, Manifest
-from verifier.reading import SHA256, Form, Row, by_id, canonical, few, lines, misfit, rows, text_hash
+from verifier.reading import SHA256, UTC_TIME, Form, Row, by_id, canonical, few, rows, text_hash
+from verifier.statistics import OF_ONE, OVERALL, RANKED, FloatArray, Metric, ranking_measures
 
-MAJORITY, SINGLE = "majority", "single"
-_ALL_ROWS = "all-rows"
-"""The one period of a data set."""
+MAJORITY, SINGLE, ALL_ROWS = "majority", "single", "all-rows"
+"""The last is the one period of a data set."""
+NOT_ASKED = -3
 _LABEL = range(128)
-_COMMITMENT_ROW = {"id": str, "commitment": SHA256}
-_TOMBSTONE_ROW = {"id": str, "reason": str, "date": str}
-_LABEL_ROW = {"id": str, "label": _LABEL, "salt": SHA256, "*": object}
-_PUBLIC_LABEL_ROW = {"id": str, "label": _LABEL, "*": object}
-_OUTCOME_ROW = {"id": str, "label": (_LABEL, None), "reason": (str, None), "*": object}
-_PREDICTION_ROW: Form = {
-    **dict.fromkeys(("entry", "system", "team", "lane", "regime", "prompt", "id", "rationale?"), str),
-    **{name: [float] for name in ("probabilities?", "scores?")},
-    **{name: [str] for name in ("documents?", "sources?")},
-    "label?": (_LABEL, None),
-    "certainty?": (float, None),
-    "text?": (str, None),
+_SAMPLE: Form = {
+    **dict.fromkeys(("id", "task", "period", "group", "license"), str), "date": UTC_TIME,
+    "edition?": str, "quarter?": str, "*": object,
+}  # fmt: skip
+_WITHHELD = {"text", "statement", "speaker", "context", "address", "description", "query", "evidence"}
+"""Fields of samples that may not be there where texts are withheld."""
+_FORMS: dict[str, Form] = {
+    COMMITMENTS: {"id": str, "commitment": SHA256},
+    TOMBSTONES: {"id": str, "reason": str, "date": str},
+    LABELS: {"id": str, "label": _LABEL, "salt": SHA256, "*": object},
+    "public labels": {"id": str, "label": _LABEL, "*": object},
+    OUTCOMES: {"id": str, "label": (_LABEL, None), "reason": (str, None), "*": object},
+    PREDICTIONS: {
+        **dict.fromkeys(("entry", "system", "team", "lane", "regime", "prompt", "id"), str),
+        **dict.fromkeys(("rationale?", "settings?"), str),
+        **{"probabilities?": [float], "scores?": [float], "documents?": [str], "sources?": [str]},
+        **{"label?": (_LABEL, None), "certainty?": (float, None), "text?": (str, None)},
+    },
 }
+
+
+class Documented(NamedTuple):
+    """What the documentation says of a task.
+
+    Attributes:
+        prefix: how ids begin.
+        classes: of a living task.
+        metrics: where they are not those of all classes; of a task without classes, of rankings or of ratings.
+        limits: the ends of the scale that responses are rated on.
+    """
+
+    prefix: str
+    classes: tuple[str, ...] = ()
+    metrics: tuple[str, ...] = ()
+    limits: tuple[float, float] = (0.0, 1.0)
+
+
+_HELPFUL, _OF_TWO = ("not helpful", "helpful"), (*OF_ONE, "accuracy")
+_PREFIXES = (
+    "liar li, liar-new ln, liar-binary lib, fever fe, fever-binary feb, fever-v2 fa, fever-v2-binary fab, x-fact xf, "
+    "x-fact-binary xfb, faviq fq, averitec av, check-covid cc, healthver hv, covid-fact cf"
+)
+TASKS = {
+    "x-notes": Documented("xn-", _HELPFUL, _OF_TWO),
+    "x-notes-media": Documented("xnm-", _HELPFUL, _OF_TWO),
+    "wikipedia-edits": Documented("we-", ("rejected", "accepted"), _OF_TWO),
+    "claims": Documented("cl-", ("false", "mixed", "true")),
+    "x-posts": Documented("xp-", (), ("overall",), (0.0, 10.0)),
+    "corrections": Documented("mp-", (), ("overall",), (0.0, 10.0)),
+    "claim-responses": Documented("cr-", (), ("refutation",), (1.0, 5.0)),
+    "check-covid-retrieval": Documented("cce-", (), RANKED),
+    "scifact-retrieval": Documented("sfe-", (), RANKED),
+    **{name: Documented(f"{prefix}-") for name, prefix in (pair.split() for pair in _PREFIXES.split(", "))},
+}
+"""A task that is not here is checked as far as a release describes itself."""
 
 
 class EntryName(NamedTuple):
@@ -45,29 +88,6 @@ class EntryName(NamedTuple):
     regime: str
 
 
-@dataclass(frozen=True, slots=True)
-class Answers:
-    """What an entry said with a prompt.
-
-    Attributes:
-        at: positions of samples.
-        labels: classes, or -1 for no answer, in the same order.
-    """
-
-    at: array[int] = field(default_factory=lambda: array("i"))
-    labels: array[int] = field(default_factory=lambda: array("b"))
-
-    @property
-    def positions(self) -> NDArray[np.int32]:
-        """Positions of samples as an array."""
-        return np.frombuffer(self.at, dtype=np.int32)
-
-    @property
-    def answers(self) -> NDArray[np.int8]:
-        """What was said of them, as an array."""
-        return np.frombuffer(self.labels, dtype=np.int8)
-
-
 @dataclass(slots=True)
 class Content:
     """What the files of a release hold, as little of it as the checks need, and what is wrong with each.
@@ -75,36 +95,43 @@ class Content:
     Texts, salts and hashes are looked at while a file is read, and not kept: memory grows by some 200 bytes a sample.
 
     Attributes:
+        manifest: of the release.
         classes: names of the task's classes; numbers where names are not known, none where no class is chosen.
+        metrics: those that every entry must have, the one that systems are ranked by first; none if not known.
         places: the position of each sample by id.
         period_names: the periods that samples have.
-        periods: of each sample, which of these.
-        groups: of each sample, equal numbers for samples of one group, in the order of their names.
+        periods, groups: of each sample, which period, and equal numbers for samples of one group, by its name.
         labels: of each sample, its class, or -1 for none.
         judged: of each sample, whether scores are about it; those never decided are not.
-        committed: number of commitments.
+        parts: of each sample, the values by which ratings are shown in parts.
+        relevance: of each query, by document.
+        entries, settings: by entry.
+        answers: by entry and prompt, of each sample: a class (0 of what is not a choice), -1 or `NOT_ASKED`.
+        numbers: by entry, prompt and metric, of each sample: its value (nan for none) and weight.
+        responses: SHA-256 of the text, by entry and sample.
         tombstones: by id.
-        outcomes: samples by what became of them: the reason why there is no label, or nothing.
-        predictions: by entry and prompt.
-        entries: by entry.
-        with_more: whether predictions say more than a label, such as texts, rankings and sources.
-        faults: by file.
-        unchecked: what was not checked, by file.
+        committed: number of commitments.
+        faults, unchecked: by file.
     """
 
+    manifest: Manifest
     classes: Sequence[str] = ("0", "1")
+    metrics: Sequence[Metric] = ()
     places: dict[str, int] = field(default_factory=dict)
     period_names: list[str] = field(default_factory=list)
     periods: NDArray[np.int32] = field(default_factory=lambda: np.zeros(0, np.int32))
     groups: NDArray[np.int32] = field(default_factory=lambda: np.zeros(0, np.int32))
     labels: NDArray[np.int8] = field(default_factory=lambda: np.zeros(0, np.int8))
     judged: NDArray[np.bool_] = field(default_factory=lambda: np.zeros(0, np.bool_))
-    committed: int = 0
-    tombstones: Mapping[str, Row] = field(default_factory=dict)
-    outcomes: Counter[str] = field(default_factory=Counter)
-    predictions: dict[tuple[str, str], Answers] = field(default_factory=dict)
+    parts: dict[str, dict[str, str]] = field(default_factory=lambda: {"modality": {}, "domain": {}})
+    relevance: dict[str, Mapping[str, int]] = field(default_factory=dict)
     entries: dict[str, EntryName] = field(default_factory=dict)
-    with_more: bool = False
+    settings: dict[str, str] = field(default_factory=dict)
+    answers: dict[tuple[str, str], NDArray[np.int8]] = field(default_factory=dict)
+    numbers: dict[tuple[str, str, str], FloatArray] = field(default_factory=dict)
+    responses: dict[tuple[str, str], str] = field(default_factory=dict)
+    tombstones: Mapping[str, Row] = field(default_factory=dict)
+    committed: int = 0
     faults: dict[str, list[str]] = field(default_factory=dict)
     unchecked: dict[str, list[str]] = field(default_factory=dict)
 
@@ -113,75 +140,72 @@ class Content:
         """Whether every sample that scores are about has a label."""
         return bool((self.labels[self.judged] >= 0).all())
 
-    @property
-    def labels_taken(self) -> int:
-        """How many labels there are: one where no class is chosen."""
-        return max(1, len(self.classes))
+    def read(self, folder: Path, file: str, form: str = "") -> Iterator[tuple[str, Row]]:
+        """The rows of a file that is sorted by id."""
+        return by_id(folder / file, _FORMS[form or file], self.of(file))
 
     def of(self, file: str) -> list[str]:
         """The faults of a file, which is looked at."""
         return self.faults.setdefault(file, [])
 
+    def take_label(self, file: str, key: str, label: int) -> None:
+        """Keep the label of a sample, if it is one of the task's."""
+        many = max(1, len(self.classes))
+        if label >= many:
+            self.of(file).append(f"{key[:80]!r} has the label {label}, and the task has {many} classes")
+        if key in self.places:
+            self.labels[self.places[key]] = min(label, many - 1)
+
 
 def read_content(folder: Path, manifest: Manifest) -> Content:
     """Read everything that a manifest lists but its scores, and check it against each other."""
-    task = TASKS.get(manifest["task"])
-    content = Content(classes=classes_of(manifest))
+    task, dataset = TASKS.get(manifest["task"]), manifest["dataset"]
+    numbered = tuple(map(str, range(manifest.labels_drawn))) if manifest.labels_drawn > 1 else ()
+    content = Content(manifest, tuple(dataset["classes"]) if dataset else task.classes if task else numbered)
+    if task is not None and task.metrics and (task.limits != (0.0, 1.0) or task.metrics == RANKED):
+        content.metrics = [Metric(name, (), task.limits) for name in task.metrics]
+    elif task is not None:
+        single = (f"{kind}:{name}" for kind in OF_ONE for name in content.classes)
+        content.metrics = [Metric.of_classes(name, content.classes) for name in task.metrics or (*OVERALL, *single)]
     if TOMBSTONES in manifest.hashes or manifest["takedowns"]:
-        content.tombstones = dict(by_id(folder / TOMBSTONES, _TOMBSTONE_ROW, content.of(TOMBSTONES)))
-    _read_samples(folder, manifest, task, content)
+        content.tombstones = dict(content.read(folder, TOMBSTONES))
+    _read_samples(folder, content)
     committed: dict[str, bytes] = {}
     if COMMITMENTS in manifest.hashes or (manifest.is_main and not manifest.is_frozen):
-        committed = _read_commitments(folder, content)
-    _check_tombstones(manifest, content, committed)
-    if manifest["dataset"] is not None:
-        _read_public_labels(folder, manifest, content)
-    elif manifest["revealed"]:
-        _read_labels(folder, manifest, content, committed)
+        committed = {key: bytes.fromhex(row["commitment"]) for key, row in content.read(folder, COMMITMENTS)}
+        content.committed, asked = len(committed), content.places.keys() | content.tombstones.keys()
+        content.of(COMMITMENTS).extend(few(content.places.keys() - committed.keys(), "has no commitment"))
+        content.of(COMMITMENTS).extend(few(committed.keys() - asked, "has a commitment and is not a sample"))
+    if TOMBSTONES in content.faults:
+        faults, gone = content.of(TOMBSTONES), content.tombstones.keys()
+        if sorted(map(canonical, manifest["takedowns"])) != sorted(map(canonical, content.tombstones.values())):
+            faults.append("not the takedowns that the manifest names")
+        faults += few(gone & content.places.keys(), "was taken down and is still a sample")
+        faults += few(gone - committed.keys(), "never was a sample") if committed else []
+    if dataset is not None or manifest["revealed"]:
+        _read_labels(folder, content, committed)
     if manifest["resolved"] is not None:
-        _read_outcomes(folder, manifest, content)
+        _read_outcomes(folder, content)
     if PREDICTIONS in manifest.hashes:
-        _read_predictions(folder, content, withheld=manifest["texts"] == "withheld")
-        if content.with_more:
-            content.unchecked[PREDICTIONS] = ["texts, rankings, probabilities, reasons and sources of predictions"]
+        _read_predictions(folder, content)
     return content
 
 
-def classes_of(manifest: Manifest) -> Sequence[str]:
-    """Names of the classes of a release; numbers where names are not known, none where no class is chosen."""
-    task = TASKS.get(manifest["task"])
-    if manifest["dataset"] is not None:
-        return list(manifest["dataset"]["classes"])
-    if task is not None:
-        return task.classes
-    number = (manifest["selection"] or {}).get("classes", 2)
-    return [str(label) for label in range(number)] if number > 1 else ()
-
-
-def _read_samples(folder: Path, manifest: Manifest, task: Documented | None, content: Content) -> None:
-    faults = content.of(SAMPLES)
-    form = ANY_SAMPLE if task is None else task.form(withheld=manifest["texts"] == "withheld")
+def _read_samples(folder: Path, content: Content) -> None:
+    manifest, faults, task = content.manifest, content.of(SAMPLES), TASKS.get(content.manifest["task"])
     if task is None:
         content.unchecked[SAMPLES] = [f"the form of samples of {manifest['task'][:80]!r}"]
     periods: dict[str, int] = {}
     groups: dict[str, int] = {}
     period_of, group_of = array("i"), array("i")
-    last = ""
-    for number, sample in lines(folder / SAMPLES, faults):
-        if isinstance(sample, dict) and _is_outside_the_calendar(sample.get("date")):
-            faults.append(f"line {number}: a time outside the calendar")
-        elif wrong := misfit(sample, form):
-            faults.append(f"line {number}: not a sample of {manifest['task'][:80]}: {wrong}")
-        else:
-            faults += _odd_sample(number, sample, manifest, task)
-            if sample["id"] <= last:
-                place = "is there twice" if sample["id"] == last else "is not in its place (sorted by id)"
-                faults.append(f"line {number}: {sample['id'][:80]!r} {place}")
-                continue
-            last = sample["id"]
-            content.places[last] = len(period_of)
-            period_of.append(periods.setdefault(sample["period"], len(periods)))
-            group_of.append(groups.setdefault(sample["group"], len(groups)))
+    shape: dict[str, object] = {}
+    for key, sample in by_id(folder / SAMPLES, _SAMPLE, faults):
+        faults += (f"{key[:80]!r} {what}" for what in _odd_sample(sample, manifest, task, shape))
+        content.places[key] = len(period_of)
+        period_of.append(periods.setdefault(sample["period"], len(periods)))
+        group_of.append(groups.setdefault(sample["group"], len(groups)))
+        for name, values in content.parts.items() if "modality" in sample else ():
+            values[key] = str(sample.get(name, ""))
     content.period_names = list(periods)
     by_name = np.zeros(len(groups), dtype=np.int32)  # an array of names would be as wide as the longest for each
     by_name[[groups[name] for name in sorted(groups)]] = np.arange(len(groups))
@@ -189,230 +213,221 @@ def _read_samples(folder: Path, manifest: Manifest, task: Documented | None, con
     content.groups = by_name[np.array(group_of, dtype=np.int32)]
     content.labels = np.full(len(period_of), -1, dtype=np.int8)
     content.judged = np.ones(len(period_of), dtype=np.bool_)
-    faults += _uneven(manifest, content)
+    _check_drawn(content)
 
 
-def _is_outside_the_calendar(date: object) -> bool:
-    try:
-        datetime.fromisoformat(str(date)).astimezone(UTC)
-    except OverflowError:
-        return True
-    except ValueError:
-        return False
-    return False
-
-
-def _odd_sample(number: int, sample: Row, manifest: Manifest, task: Documented | None) -> Iterator[str]:
-    """What about a sample cannot be: task, edition, period."""
+def _odd_sample(sample: Row, manifest: Manifest, task: Documented | None, shape: dict[str, object]) -> Iterator[str]:
+    """What about a sample cannot be: task, edition, period, other fields than the samples before."""
+    if fields := _other_shape(sample, shape, ""):
+        yield f"has other fields than the samples before: {fields[:80]}"
+    if manifest["texts"] == "withheld" and (told := _names(sample) & _WITHHELD):
+        yield f"has the field {min(told)}, and texts are withheld"
     try:
         date = datetime.fromisoformat(sample["date"]).astimezone(UTC)
-    except ValueError:
-        yield f"line {number}: {sample['date']} is not a time"
+    except (ValueError, OverflowError):
+        yield "has a time outside the calendar"
         return
-    name, edition, period = sample["id"], sample.get("edition", sample.get("quarter")), sample["period"]
-    prefixed = task is None or name.startswith(task.prefix)
+    edition, period = sample.get("edition", sample.get("quarter")), sample["period"]
+    prefixed = task is None or sample["id"].startswith(task.prefix)
     if not prefixed or (sample["task"], edition) != (manifest["task"], manifest.edition):
-        yield f"line {number}: {name[:80]!r} is not a sample of {manifest['task'][:80]} {manifest.edition}"
-    if manifest.is_frozen:
-        if period != _ALL_ROWS:
-            yield f"line {number}: it is of the period {period[:20]}, and a data set has none"
-        return
+        yield f"is not a sample of {manifest['task'][:80]} {manifest.edition}"
     year, week, _ = date.isocalendar()
     months, weeks = f"{date:%Y-%m}", f"{year:04d}-W{week:02d}"
-    if period not in ({months, weeks} if task is None else {weeks if task.weekly else months}):
-        yield f"line {number}: its date is not in its period {period[:20]}"
-    if f"{date.year:04d}Q{(date.month + 2) // 3}" != manifest.edition:
-        yield f"line {number}: {name[:80]!r} is dated {date:%Y-%m-%d}, which is not in {manifest.edition}"
+    drawn = str((manifest["selection"] or manifest["prospective"] or {}).get("period"))
+    if manifest.is_frozen:
+        if period != ALL_ROWS:
+            yield f"is of the period {period[:20]}, and a data set has none"
+    elif period not in {"month": {months}, "week": {weeks}}.get(drawn, {months, weeks}):
+        yield f"has a date that is not in its period {period[:20]}"
+    elif f"{date.year:04d}Q{(date.month + 2) // 3}" != manifest.edition:
+        yield f"is dated {date:%Y-%m-%d}, which is not in {manifest.edition}"
 
 
-def _uneven(manifest: Manifest, content: Content) -> Iterator[str]:
+def _names(value: Any) -> set[str]:
+    inside = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return set(value if isinstance(value, dict) else ()).union(*map(_names, inside))
+
+
+def _other_shape(value: Any, shape: dict[str, object], place: str) -> str:
+    """The place where a value has another kind than the values before had; what is null or empty shows none."""
+    if isinstance(value, dict):
+        known = shape.setdefault(place, sorted(value))
+        inside = [(item, f"{place}.{name}") for name, item in value.items()]
+    elif isinstance(value, list):
+        known, inside = shape.setdefault(place, list), [(item, f"{place}[]") for item in value]
+    else:
+        kind = type(value)
+        return "" if value is None or shape.setdefault(place, kind) is kind else place
+    if known != (sorted(value) if isinstance(value, dict) else list):
+        return place or ".".join(sorted(set(known) ^ set(value)) if isinstance(known, list) else [])
+    return next(filter(None, (_other_shape(item, shape, where) for item, where in inside)), "")
+
+
+def _check_drawn(content: Content) -> None:
     """Periods that have another number of samples than were drawn; one that was taken down may be missing in any."""
+    manifest, drawn = content.manifest, content.manifest.drawn
     if manifest.is_frozen:
         return
-    drawn, found = manifest.drawn, Counter(content.period_names[period] for period in content.periods.tolist())
+    pairs = zip(content.period_names, np.bincount(content.periods, minlength=len(content.period_names)), strict=True)
+    found, faults = Counter({name: int(number) for name, number in pairs}), content.of(SAMPLES)
     for period in sorted(found.keys() | drawn.keys()):
-        if found[period] > drawn.get(period, 0):
-            yield f"{period[:20]} has {found[period]} samples, and {drawn.get(period, 0)} were drawn"
-    missing = sum(drawn.values()) - found.total() - len(content.tombstones)
-    if missing > 0:
-        yield f"{missing} samples fewer than were drawn, besides those that were taken down"
+        if found[period] > drawn.get(period, 0) or (not content.tombstones and found[period] != drawn.get(period, 0)):
+            faults.append(f"{period[:20]} has {found[period]} samples, and {drawn.get(period, 0)} were drawn")
+    if (missing := sum(drawn.values()) - found.total() - len(content.tombstones)) > 0:
+        faults.append(f"{missing} samples fewer than were drawn, besides those that were taken down")
 
 
-def _read_commitments(folder: Path, content: Content) -> dict[str, bytes]:
-    """The commitments by id."""
-    faults = content.of(COMMITMENTS)
-    found = {key: bytes.fromhex(row["commitment"]) for key, row in by_id(folder / COMMITMENTS, _COMMITMENT_ROW, faults)}
-    content.committed = len(found)
-    asked = content.places.keys() | content.tombstones.keys()
-    faults += few(content.places.keys() - found.keys(), "has no commitment")
-    faults += few(found.keys() - asked, "has a commitment and is not a sample")
-    return found
-
-
-def _check_tombstones(manifest: Manifest, content: Content, committed: Mapping[str, bytes]) -> None:
-    if TOMBSTONES not in content.faults:
-        return
-    faults, gone = content.of(TOMBSTONES), content.tombstones.keys()
-    if sorted(map(canonical, manifest["takedowns"])) != sorted(map(canonical, content.tombstones.values())):
-        faults.append("not the takedowns that the manifest names")
-    faults += few(gone & content.places.keys(), "was taken down and is still a sample")
-    if COMMITMENTS in content.faults:
-        faults += few(gone - committed.keys(), "never was a sample")
-
-
-def _read_labels(folder: Path, manifest: Manifest, content: Content, committed: dict[str, bytes]) -> None:
-    """Labels with salts; each takes its commitment away, and what is left has no label."""
-    faults = content.of(LABELS)
-    strange, wrong = [], []
-    for key, row in by_id(folder / LABELS, _LABEL_ROW, faults):
+def _read_labels(folder: Path, content: Content, committed: dict[str, bytes]) -> None:
+    """Labels; those of a quarter have salts, and each takes its commitment away; the content hash covers the others."""
+    manifest, faults, dataset = content.manifest, content.of(LABELS), content.manifest["dataset"]
+    strange, wrong, seen = [], [], Counter[int]()
+    for key, row in content.read(folder, LABELS, LABELS if dataset is None else "public labels"):
         commitment = committed.pop(key, None)
-        if commitment is None:
+        if (commitment is None) if dataset is None else key not in content.places and key not in content.tombstones:
             strange.append(key)
             continue
-        faults += _no_class(row["label"], key, content)
-        if key in content.places:
-            content.labels[content.places[key]] = min(row["label"], content.labels_taken - 1)
-        if text_hash(canonical({"id": key, "label": row["label"], "salt": row["salt"]})) != commitment.hex():
+        seen[row["label"]] += 1
+        content.take_label(LABELS, key, row["label"])
+        if content.metrics and content.metrics[0].name in RANKED:
+            content.relevance[key] = _relevance(row, faults)
+        sealed = {"id": key, "label": row["label"], "salt": row.get("salt")}
+        if commitment is not None and text_hash(canonical(sealed)) != commitment.hex():
             wrong.append(key)
-    faults += few(committed, "has no label")
-    faults += few(strange, "has a label and no commitment")
+    facts = "facts of labels" if not content.relevance else "facts of labels but for relevance"
+    content.unchecked[LABELS] = [facts]
+    faults += few((key for key, at in content.places.items() if content.labels[at] < 0), "has no label")
+    faults += few(strange, "has a label and is not a sample" if dataset else "has a label and no commitment")
     faults += few(wrong, "has another label or salt than was committed to")
-    faults += _unbalanced(manifest, content)
-    content.unchecked[LABELS] = ["facts of labels"]
-    draw = manifest["draw"]
-    if draw is not None and text_hash(str(draw.get("key"))) != draw["commitment"]:
-        faults.append("the manifest's key of the draw is not the one that was committed to")
-
-
-def _read_public_labels(folder: Path, manifest: Manifest, content: Content) -> None:
-    """The labels of a data set, which its manifest's content hash covers."""
-    faults, dataset = content.of(LABELS), manifest["dataset"]
-    strange, found, counts = [], Counter[int](), dataset["labels"]
-    for key, row in by_id(folder / LABELS, _PUBLIC_LABEL_ROW, faults):
-        found[row["label"]] += 1
-        place = content.places.get(key)
-        if place is not None:
-            content.labels[place] = row["label"]
-        elif key not in content.tombstones:
-            strange.append(key)
-    faults += few((key for key, place in content.places.items() if content.labels[place] < 0), "has no label")
-    faults += few(strange, "has a label and is not a sample")
-    content.unchecked[LABELS] = ["facts of labels"]
-    if counts and [found[label] for label in range(len(counts))] != counts:
-        said = ", ".join(f"{found[label]:,}" for label in range(len(counts)))
+    if dataset is None:
+        faults += few(committed.keys() & content.tombstones.keys(), "has no label")
+        faults += _unbalanced(content)
+        draw = manifest["draw"]
+        if draw is not None and text_hash(str(draw.get("key"))) != draw["commitment"]:
+            faults.append("the manifest's key of the draw is not the one that was committed to")
+        return
+    counts = dataset["labels"]
+    if counts and [seen[label] for label in range(len(counts))] != counts:
+        said = ", ".join(f"{seen[label]:,}" for label in range(len(counts)))
         faults.append(f"there are {said} labels of each class, and the manifest says {counts}")
-    if counts and max(found, default=0) >= len(counts):
-        faults.append(f"a label is {max(found)}, and there are {len(counts)} classes")
     if dataset["content"] != manifest.opening_content:
         faults.append("samples and labels do not have the content hash that the manifest names")
 
 
-def _read_outcomes(folder: Path, manifest: Manifest, content: Content) -> None:
+def _relevance(row: Row, faults: list[str]) -> Mapping[str, int]:
+    try:
+        found: dict[str, int] = json.loads(row["relevance"])
+        if not all(type(value) is int for value in found.values()):
+            raise ValueError
+    except (KeyError, ValueError, TypeError, AttributeError):
+        faults.append(f"{row['id'][:80]!r} does not say which documents are relevant")
+        return {}
+    return found
+
+
+def _unbalanced(content: Content) -> Iterator[str]:
+    """Periods that do not have the same number of each label; a sample that was taken down may be missing in any."""
+    manifest, many = content.manifest, content.manifest.labels_drawn
+    found = Counter(zip(content.periods.tolist(), content.labels.tolist(), strict=True))
+    for period, item in sorted((manifest["selection"] or {"periods": {}})["periods"].items()):
+        place = content.period_names.index(period) if period in content.period_names else -1
+        has, number = [found[place, label] for label in range(many)], item["taken_per_class"]
+        if max(has) > number or many * number - sum(has) > len(content.tombstones):
+            yield (f"{period[:20]} has {' and '.join(map(str, reversed(has)))} samples of the {many} labels, "
+                   f"not {number} of each")  # fmt: skip
+
+
+def _read_outcomes(folder: Path, content: Content) -> None:
     """What became of the samples of a prospective split; there was nothing to commit to, so labels have no salt."""
-    faults, resolved = content.of(OUTCOMES), manifest["resolved"]
-    strange, both = [], []
-    seen = np.zeros(content.labels.size, dtype=np.bool_)
-    for key, row in by_id(folder / OUTCOMES, _OUTCOME_ROW, faults):
-        label, reason = row["label"], row["reason"]
-        if (label is None) == (reason is None):
+    faults, resolved, outcomes = content.of(OUTCOMES), content.manifest["resolved"], Counter[str]()
+    seen, both = set(), []
+    for key, row in content.read(folder, OUTCOMES):
+        seen.add(key)
+        if (row["label"] is None) == (row["reason"] is None):
             both.append(key)
-        content.outcomes[reason or ""] += 1
-        place = content.places.get(key)
-        if place is None:
-            strange += [] if key in content.tombstones else [key]
-            continue
-        seen[place] = True
-        faults += [] if label is None else _no_class(label, key, content)
-        content.labels[place] = -1 if label is None else min(label, content.labels_taken - 1)
-        content.judged[place] = label is not None
-    faults += few((key for key, place in content.places.items() if not seen[place]), "has no outcome")
-    faults += few(strange, "has an outcome and is not a sample")
+        outcomes[row["reason"] or ""] += 1
+        if row["label"] is not None:
+            content.take_label(OUTCOMES, key, row["label"])
+        elif key in content.places:
+            content.judged[content.places[key]] = False
+    faults += few(content.places.keys() - seen, "has no outcome")
+    faults += few(seen - content.places.keys() - content.tombstones.keys(), "has an outcome and is not a sample")
     faults += few(both, "must have either a label or the reason why there is none")
     content.unchecked[OUTCOMES] = ["facts of outcomes"]
-    dropped = {reason: number for reason, number in content.outcomes.items() if reason}
+    dropped = {reason: number for reason, number in outcomes.items() if reason}
     stated = {reason: number for reason, number in resolved["dropped"].items() if number}
-    if content.outcomes[""] != resolved["labels"]:
-        faults.append(f"{content.outcomes['']:,} samples were decided, and the manifest says {resolved['labels']:,}")
+    if outcomes[""] != resolved["labels"]:
+        faults.append(f"{outcomes['']:,} samples were decided, and the manifest says {resolved['labels']:,}")
     if stated != dropped:
-        faults.append(f"dropped are {_counted(dropped)}, and the manifest says {_counted(stated)}")
+        faults.append(f"dropped are {canonical(dropped)[:200]}, and the manifest says {canonical(stated)[:200]}")
 
 
-def _counted(reasons: Mapping[str, int]) -> str:
-    return ", ".join(f"{number:,} {reason[:40]!r}" for reason, number in sorted(reasons.items())[:5]) or "none"
-
-
-def _no_class(label: int, key: str, content: Content) -> list[str]:
-    if label < content.labels_taken:
-        return []
-    return [f"{key[:80]!r} has the label {label}, and the task has {content.labels_taken} classes"]
-
-
-def _unbalanced(manifest: Manifest, content: Content) -> Iterator[str]:
-    """Periods that do not have the same number of each label; a sample that was taken down may be missing in any."""
-    if (selection := manifest["selection"]) is None:
-        return
-    labels = range(selection.get("classes", 2))
-    if content.labels.size and content.labels.max() >= len(labels):
-        yield f"a label is {content.labels.max()}, and there are {len(labels)} labels"
-    pairs = zip(content.periods.tolist(), content.labels.tolist(), strict=True)
-    found = Counter((content.period_names[period], label) for period, label in pairs)
-    for period, item in sorted(selection["periods"].items()):
-        number = item["taken_per_class"]
-        missing = sum(number - found[period, label] for label in labels)
-        if any(found[period, label] > number for label in labels) or missing > len(content.tombstones):
-            has = " and ".join(str(found[period, label]) for label in reversed(labels))
-            yield f"{period[:20]} has {has} samples of the {len(labels)} labels, not {number} of each"
-
-
-def _read_predictions(folder: Path, content: Content, *, withheld: bool) -> None:
-    faults = content.of(PREDICTIONS)
-    last = ("", "", "")
-    for number, row in rows(folder / PREDICTIONS, _PREDICTION_ROW, faults):
-        place = (row["entry"], row["prompt"], row["id"])
+def _read_predictions(folder: Path, content: Content) -> None:
+    faults, last, more = content.of(PREDICTIONS), ("", "", ""), set[str]()
+    withheld, many = content.manifest["texts"] == "withheld", max(1, len(content.classes))
+    labelled: bool | None = None
+    for number, row in rows(folder / PREDICTIONS, _FORMS[PREDICTIONS], faults):
+        entry, prompt, key = place = (row["entry"], row["prompt"], row["id"])
         if place <= last:
             faults.append(f"line {number} is not in its place (sorted by entry, prompt and id) or is there twice")
             continue
-        last = place
-        if withheld and (row.get("rationale") or row.get("text")):
-            faults.append(f"line {number}: a text that may quote the sample, whose texts are withheld")
-        named = EntryName(row["system"], row["team"], row["lane"], row["regime"])
-        if content.entries.setdefault(row["entry"], named) != named:
-            faults.append(f"line {number}: {row['entry'][:80]!r} is named otherwise before")
-        content.with_more |= len(row) > 8
-        sample, label = content.places.get(row["id"]), row.get("label")
-        if sample is None:
-            faults.append(f"line {number}: {row['id'][:80]!r} is not a sample")
+        last, labelled = place, "label" in row if labelled is None else labelled
+        label, at = row.get("label"), content.places.get(key)
+        named, settings = EntryName(*(row[name] for name in EntryName._fields)), row.get("settings", "")
+        statements = (
+            ("a text that may quote the sample, whose texts are withheld",
+             withheld and bool(row.get("rationale") or row.get("text"))),
+            (f"{entry[:80]!r} is named otherwise before", content.entries.setdefault(entry, named) != named
+             or content.settings.setdefault(entry, settings) != settings),
+            (f"{key[:80]!r} is not a sample", at is None),
+            (f"the label {label}, and the task has {many} classes", (label or 0) >= many),
+            ("a label is there or missing otherwise than before", ("label" in row) != labelled),
+        )  # fmt: skip
+        faults += (f"line {number}: {what}" for what, is_so in statements if is_so)
+        more |= row.keys() & {"probabilities", "certainty", "rationale", "sources", "text", "documents", "scores"}
+        if at is None:
             continue
-        faults += [] if label is None else _no_class(label, row["id"], content)
-        said = content.predictions.setdefault((row["entry"], row["prompt"]), Answers())
-        said.at.append(sample)
-        said.labels.append(-1 if label is None or label >= content.labels_taken else label)
-    faults += vote_faults(content)
+        whole = np.full(len(content.places), NOT_ASKED, np.int8)
+        answers = content.answers.setdefault((entry, prompt), whole)
+        said = label is not None and label < many if content.classes else withheld or row.keys() & {"text", "documents"}
+        answers[at] = (label or 0) if said else -1
+        if content.metrics and content.metrics[0].name in RANKED:
+            _measure(content, row, at, faults)
+        elif not content.classes:
+            content.responses[entry, key] = text_hash(row.get("text") or "")
+    faults += _vote_faults(content)
+    if more:
+        content.unchecked[PREDICTIONS] = [f"{', '.join(sorted(more))} of predictions, but for what scores rest on"]
 
 
-def vote_faults(content: Content) -> Iterator[str]:
+def _measure(content: Content, row: Row, at: int, faults: list[str]) -> None:
+    """The metrics of a ranking; what ranks nothing finds nothing."""
+    documents, scores = row.get("documents", []), row.get("scores", [])
+    if (scores and len(scores) != len(documents)) or len(set(documents)) < len(documents):
+        faults.append(f"{row['entry'][:80]}/{row['id'][:80]}: not a ranking of different documents, each with a score")
+        return
+    for name, value in ranking_measures(documents, scores, content.relevance.get(row["id"], {})).items():
+        empty = np.full((len(content.places), 2), (np.nan, 1.0))
+        content.numbers.setdefault((row["entry"], row["prompt"], name), empty)[at, 0] = value
+
+
+def _vote_faults(content: Content) -> Iterator[str]:
     """Majority votes that are not those of the prompts: the class with most votes, none where there is no one such.
 
     The vote is over the samples that every prompt was asked.
     """
-    by_entry: dict[str, dict[str, Answers]] = defaultdict(dict)
-    for (entry, prompt), said in content.predictions.items():
-        by_entry[entry][prompt] = said
+    by_entry: dict[str, dict[str, NDArray[np.int8]]] = defaultdict(dict)
+    for (entry, prompt), answers in content.answers.items():
+        by_entry[entry][prompt] = answers
     for entry, prompts in by_entry.items():
         vote = prompts.pop(MAJORITY, None)
-        if vote is not None and not _is_vote(vote, list(prompts.values()), content.labels_taken):
+        if vote is not None and not (prompts and np.array_equal(vote, majority(list(prompts.values()), content))):
             yield f"{entry[:80]!r}: the majority is not that of its prompts"
 
 
-def _is_vote(vote: Answers, prompts: Sequence[Answers], classes: int) -> bool:
-    if not prompts:
-        return False
-    asked, which, times = np.unique(
-        np.concatenate([said.positions for said in prompts]), return_inverse=True, return_counts=True
-    )
-    answers = np.concatenate([said.answers for said in prompts])
-    votes = np.stack([np.bincount(which, weights=answers == label, minlength=asked.size) for label in range(classes)])
-    ordered, by_all = np.sort(votes, axis=0), times == len(prompts)
-    second = ordered[-2] if classes > 1 else 0
-    outcome = np.where(ordered[-1] > second, votes.argmax(axis=0), -1)[by_all]
-    return np.array_equal(vote.positions, asked[by_all]) and np.array_equal(vote.answers, outcome)
+def majority(prompts: Sequence[NDArray[np.int8]], content: Content) -> NDArray[np.int8]:
+    """The vote of some prompts."""
+    said = np.stack(prompts)
+    votes = np.stack([(said == label).sum(axis=0) for label in range(max(2, len(content.classes)))])
+    ordered = np.sort(votes, axis=0)
+    outcome = np.where(ordered[-1] > ordered[-2], votes.argmax(axis=0), -1)
+    return np.where((said == NOT_ASKED).any(axis=0), NOT_ASKED, outcome).astype(np.int8)

@@ -3,54 +3,62 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from verifier.reading import COUNT, SHA256, Form, Row, canonical, file_hash, misfit, strict_json, text_hash
+from verifier.reading import COUNT, SHA256, UTC_TIME, Form, Row, canonical, file_hash, misfit, strict_json, text_hash
 
 MANIFEST, PREVIOUS, PROSPECTIVE = "manifest.json", "manifests", "prospective"
 SAMPLES, COMMITMENTS, LABELS = "samples.jsonl", "commitments.jsonl", "labels.jsonl"
 OUTCOMES, TOMBSTONES, PREDICTIONS, SCORES = "outcomes.jsonl", "tombstones.jsonl", "predictions.jsonl", "scores.jsonl"
-MAX_MANIFEST_BYTES = 50_000_000
-MAX_HISTORY_BYTES = 200_000_000
-"""Of all earlier versions of a manifest together."""
-MAX_VERSIONS = 1000
+RATINGS = "ratings"
+RATING_FILES = ("parquet", "key.parquet", "rubric.toml", "standings.jsonl")
+"""The folder of published ratings, beside the tasks of an edition, and the ends of its files of a task."""
+MAX_MANIFEST_BYTES, MAX_HISTORY_BYTES, MAX_VERSIONS = 50_000_000, 200_000_000, 1000
+"""The second is of all earlier versions of a manifest together."""
 _MOST_LEVELS = 16
 _NAME = "[A-Za-z0-9_-][A-Za-z0-9._-]{0,99}"
 _PATH = re.compile(rf"{_NAME}(/{_NAME}){{0,3}}")
 EDITION = re.compile(r"[12][0-9]{3}Q[1-4]|[a-z0-9]+(-[a-z0-9]+)*@[a-z0-9]+([.-][a-z0-9]+)*")
 """A quarter, or a version of a data set."""
 
-_BY_LABEL: Form = {"positives?": (COUNT, None), "others?": [COUNT], "*": object}
-_TAKEDOWN = {"id": str, "reason": str, "date": str}
+_SOURCES = [{"name": str, "size": COUNT, "sha256": str}]
+_BY_LABEL: Form = {"positives?": (COUNT, None), "others?": [COUNT]}
+_DRAWN = {"seed": str, "period": str, "rule": str}
+_DROPS = [{"reason": str, "meaning": str, "count": COUNT}]
+_FUNNEL = {"unit": str, "rows_in": COUNT, "drops": _DROPS, "kept": {"*": {"*": COUNT}}, "*": object}
 _MAY_HAVE: dict[str, Form] = {
-    "calendar": {"*": str},
+    "calendar": {"opens": UTC_TIME, "deadline": UTC_TIME, "reveals": UTC_TIME},
     "previous": {"path": str, "sha256": SHA256},
     "selection": {
+        **_DRAWN,
         "cap_per_class_and_period": range(1, COUNT.stop),
         "periods": {"*": {**_BY_LABEL, "negatives?": (COUNT, None), "taken_per_class": COUNT}},
         "classes?": range(1, 128),
-        "*": object,
     },
     "counts": {"*": {**_BY_LABEL, "negatives": COUNT}},
     "prospective": {
+        **_DRAWN,
         "cap_per_period": range(1, COUNT.stop),
-        "periods": {"*": {"pending": COUNT, "taken": COUNT, "*": object}},
-        "*": object,
+        "periods": {"*": {"pending": COUNT, "taken": COUNT}},
     },
-    "draw": {"commitment": str, "key?": (str, None)},
-    "samples_at_opening": str,
-    "resolved": {"labels": COUNT, "dropped": {"*": COUNT}, "*": object},
+    "draw": {"commitment": SHA256, "key?": (str, None)},
+    "samples_at_opening": SHA256,
+    "resolved": {
+        "at": str,
+        "labels": COUNT,
+        "dropped": {"*": COUNT},
+        "reasons": {"*": str},
+        "collection": {"source": str, "sources": _SOURCES, "parameters": {"*": object}},
+    },
     "dataset": {
         **dict.fromkeys(("name", "address", "published", "licence"), str),
         "classes": [str],
         "labels": [COUNT],
         "content": SHA256,
-        "*": object,
     },
 }
 _FORM: Form = {
@@ -63,14 +71,22 @@ _FORM: Form = {
     "files": [{"path": str, "size": COUNT, "sha256": SHA256, "rows": COUNT}],
     "revealed?": bool,
     "texts?": re.compile("included|withheld"),
-    "takedowns?": [_TAKEDOWN],
+    "takedowns?": [{"id": str, "reason": str, "date": str}],
     **{f"{name}?": (form, None) for name, form in _MAY_HAVE.items()},
     "*": object,
 }
 _LEFT_OUT: Row = {"split": "main", "texts": "included", "revealed": False, "takedowns": [], **dict.fromkeys(_MAY_HAVE)}
 _KNOWN = {name.rstrip("?") for name in _FORM}
-_NOT_CHECKED = {"across_quarters", "code", "collection", "commitments"}
-"""Fields that nothing in a release can confirm."""
+CLAIMS = {
+    "code": ("code", "commitments"),
+    "the sources, settings and counts of the collection": ("collection", "source", "resolved"),
+    "the comparison with earlier quarters": ("across_quarters",),
+    "seed and rule of the draw": ("selection", "prospective"),
+    "days of the calendar": ("calendar",),
+    "name, address, day and licence of the data set": ("dataset",),
+    "reasons and days of takedowns": ("takedowns",),
+}
+"""What of a manifest nothing in a release can confirm, with the fields that it stands in."""
 _FIXED = ("task", "edition", "source", "split", "texts", "calendar", "selection", "prospective", "dataset")
 
 
@@ -100,6 +116,11 @@ class Manifest:
         return "@" in self.edition
 
     @property
+    def has_labels(self) -> bool:
+        """Whether labels are public."""
+        return bool(self["revealed"] or self["resolved"])
+
+    @property
     def name(self) -> str:
         """Edition and task, and the split where it is not the main one."""
         return f"{self.edition}/{self['task'][:80]}" + ("" if self.is_main else f"/{PROSPECTIVE}")
@@ -110,13 +131,24 @@ class Manifest:
         return {entry["path"]: entry["sha256"] for entry in self["files"]}
 
     @property
+    def funnel(self) -> Row | None:
+        """From rows in to candidates kept, if that is said in the form it must have."""
+        said = self.said.get("collection")
+        found = said.get("funnel") if isinstance(said, dict) else None
+        return None if misfit(found, _FUNNEL) else found
+
+    @property
+    def labels_drawn(self) -> int:
+        """How many labels samples were drawn by."""
+        return int((self["selection"] or {}).get("classes", 2))
+
+    @property
     def drawn(self) -> Mapping[str, int]:
         """Samples drawn by period."""
         if (selection := self["selection"]) is not None:
-            classes = selection.get("classes", 2)
-            return {name: classes * period["taken_per_class"] for name, period in selection["periods"].items()}
-        periods = (self["prospective"] or {"periods": {}})["periods"]
-        return {name: period["taken"] for name, period in periods.items()}
+            periods = selection["periods"].items()
+            return {name: self.labels_drawn * period["taken_per_class"] for name, period in periods}
+        return {name: period["taken"] for name, period in (self["prospective"] or {"periods": {}})["periods"].items()}
 
     @property
     def opening_content(self) -> str:
@@ -125,11 +157,12 @@ class Manifest:
         return text_hash(canonical({"labels": self.hashes.get(LABELS, ""), "samples": samples}))
 
     @property
-    def unchecked(self) -> tuple[str, ...]:
-        """What it says that is not checked."""
-        unknown = sorted(self.said.keys() - _KNOWN - _NOT_CHECKED)
-        more = (f"what the manifest says under {', '.join(unknown)[:200]}",) if unknown else ()
-        return ("whether the sources are genuine", *more)
+    def unchecked(self) -> list[str]:
+        """What it says that nothing confirms."""
+        unknown = sorted(self.said.keys() - _KNOWN - {name for names in CLAIMS.values() for name in names})
+        found = [what for what, names in CLAIMS.items() if any(self.said.get(name) for name in names)]
+        more = [f"what the manifest says under {', '.join(unknown)[:200]}"] if unknown else []
+        return ["whether the sources are genuine", *found, *more]
 
 
 def read_manifest(path: Path) -> Manifest:
@@ -154,29 +187,29 @@ def read_manifest(path: Path) -> Manifest:
 def statement_faults(manifest: Manifest) -> Iterator[str]:
     """What a manifest says of calendar, samples and labels that cannot be."""
     paths = [entry["path"] for entry in manifest["files"]]
-    if len(set(paths)) < len(paths):
-        yield "a file is listed twice"
-    if SAMPLES not in paths:
-        yield f"{SAMPLES} is not listed"
-    for name in (LABELS, PREDICTIONS, SCORES):
-        if name in paths and not (manifest["revealed"] or (manifest["resolved"] and name != LABELS)):
-            yield f"{name} is listed before the reveal"
-    if manifest["revealed"] and LABELS not in paths:
-        yield f"revealed, and {LABELS} is not listed"
-    if (PREDICTIONS in paths) != (SCORES in paths):
-        yield "predictions and scores belong together, and one is not listed"
-    if (manifest["draw"] or {}).get("key") is not None and not manifest["revealed"]:
-        yield "the key of the draw is there before the reveal"
+    early = {PREDICTIONS, SCORES} if manifest["resolved"] else {LABELS, PREDICTIONS, SCORES}
+    statements = (
+        ("a file is listed twice", len(set(paths)) < len(paths)),
+        (f"{SAMPLES} is not listed", SAMPLES not in paths),
+        (f"revealed, and {LABELS} is not listed", manifest["revealed"] and LABELS not in paths),
+        ("predictions and scores belong together, and one is not listed", (PREDICTIONS in paths) != (SCORES in paths)),
+        ("the key of the draw is there before the reveal",
+         (manifest["draw"] or {}).get("key") is not None and not manifest["revealed"]),
+    )  # fmt: skip
+    yield from (what for what, is_so in statements if is_so)
+    if not manifest.has_labels or (manifest["resolved"] and LABELS in paths):
+        yield from (f"{name} is listed before the reveal" for name in sorted(early | {LABELS}) if name in paths)
     yield from _dataset_faults(manifest) if manifest.is_frozen or manifest["dataset"] else _quarter_faults(manifest)
+    yield from _collection_faults(manifest)
 
 
 def _dataset_faults(manifest: Manifest) -> Iterator[str]:
     if (dataset := manifest["dataset"]) is None:
         yield "it does not say which data set it holds"
         return
+    drawn = ("calendar", "selection", "prospective", "draw", "counts", "resolved")
     if not manifest.is_frozen:
         yield f"{manifest.edition} is a quarter, and it says that it holds a data set"
-    drawn = ("calendar", "selection", "prospective", "draw", "counts", "resolved")
     if not manifest.is_main or any(manifest[part] is not None for part in drawn):
         yield "a data set has no calendar, draw, counts by period or prospective split"
     if not manifest["revealed"]:
@@ -186,45 +219,32 @@ def _dataset_faults(manifest: Manifest) -> Iterator[str]:
 
 
 def _quarter_faults(manifest: Manifest) -> Iterator[str]:
-    yield from _calendar_faults(manifest["calendar"])
+    calendar = manifest["calendar"]
+    if calendar is not None and not calendar["opens"] < calendar["deadline"] <= calendar["reveals"]:
+        yield "the calendar must have the opening before the deadline, and the reveal not before the deadline"
     selection, drawn = manifest["selection"], manifest["prospective"]
     if (selection is not None, drawn is not None) != (manifest.is_main, not manifest.is_main):
         yield f"a release of the {manifest['split']} split must say how that split was drawn, and nothing of another"
+    if manifest.is_main and manifest["draw"] is None and selection is not None and manifest["calendar"] is not None:
+        yield "it does not say what the key of the draw was committed to"
     if not manifest.is_main and manifest["revealed"]:
         yield "a prospective split is resolved, never revealed"
     if selection is not None:
         yield from _selection_faults(manifest, selection)
-    if drawn is not None:
-        cap = drawn["cap_per_period"]
-        yield from (
-            f"{period[:20]} says that {item['taken']} were taken, of {item['pending']} with a cap of {cap}"
-            for period, item in drawn["periods"].items()
-            if item["taken"] != min(cap, item["pending"])
-        )
-
-
-def _calendar_faults(calendar: Mapping[str, str] | None) -> Iterator[str]:
-    if calendar is None:  # releases of early versions have none
-        return
-    try:
-        opens, deadline, reveals = (datetime.fromisoformat(calendar[name]) for name in ("opens", "deadline", "reveals"))
-        in_order = opens < deadline <= reveals
-        if any(moment.tzinfo is None for moment in (opens, deadline, reveals)):
-            raise ValueError
-    except (KeyError, ValueError, TypeError):
-        yield "the calendar must have opens, deadline and reveals, each a time in UTC"
-        return
-    if not in_order:
-        yield "the calendar must have the opening before the deadline, and the reveal not before the deadline"
+    for period, item in drawn["periods"].items() if drawn is not None else ():
+        if item["taken"] != min(drawn["cap_per_period"], item["pending"]):
+            yield (f"{period[:20]} says that {item['taken']} were taken, of {item['pending']} with a cap of "
+                   f"{drawn['cap_per_period']}")  # fmt: skip
 
 
 def _selection_faults(manifest: Manifest, selection: Row) -> Iterator[str]:
     """What of each label was there is private until the reveal; releases of earlier versions said it at once."""
-    counts, cap, classes = manifest["counts"], selection["cap_per_class_and_period"], selection.get("classes", 2)
+    counts, cap, classes = manifest["counts"], selection["cap_per_class_and_period"], manifest.labels_drawn
     if counts is not None and not manifest["revealed"]:
         yield "the counts by label are there before the reveal"
     if counts is not None and counts.keys() != selection["periods"].keys():
         yield "the counts by label are not of the periods that were drawn from"
+    kept = (manifest.funnel or {}).get("kept", {})
     for period, item in selection["periods"].items():
         found = (counts or {}).get(period, item)
         negatives, positives = found.get("negatives"), found.get("positives")
@@ -238,6 +258,18 @@ def _selection_faults(manifest: Manifest, selection: Row) -> Iterator[str]:
         if (taken := item["taken_per_class"]) != min(cap, *offered):
             offers = " and ".join(map(str, offered))
             yield f"{period[:20]} says that {taken} of each label were taken, of {offers} with a cap of {cap}"
+        if kept and sum(offered) > sum(kept.get(period, {}).values()):
+            yield f"{period[:20]} has more candidates by label than the collection kept"
+
+
+def _collection_faults(manifest: Manifest) -> Iterator[str]:
+    """A funnel that does not add up."""
+    if manifest.said.get("collection") and (funnel := manifest.funnel) is None:
+        yield "the collection does not say how many rows were dropped and kept"
+    elif manifest.said.get("collection") and funnel is not None:
+        kept = sum(sum(of_period.values()) for of_period in funnel["kept"].values())
+        if funnel["rows_in"] != kept + sum(drop["count"] for drop in funnel["drops"]):
+            yield "the rows of the collection are not those that were dropped and those that were kept"
 
 
 def bad_path(path: str) -> str:
@@ -252,11 +284,10 @@ def bad_path(path: str) -> str:
 def file_faults(folder: Path, manifest: Manifest) -> Iterator[str]:
     """What about the files is not as listed."""
     for entry in manifest["files"]:
-        name = entry["path"]
-        path = folder / name
+        name, path = entry["path"], folder / entry["path"]
         if wrong := bad_path(name):
             yield wrong
-        elif any(place.is_symlink() for place in _between(folder, path)) or not path.is_file():
+        elif any((folder / part).is_symlink() for part in (name, *map(str, Path(name).parents))) or not path.is_file():
             yield f"{name} is listed, but there is no such plain file"
         else:
             if (size := path.stat().st_size) != entry["size"]:
@@ -265,12 +296,6 @@ def file_faults(folder: Path, manifest: Manifest) -> Iterator[str]:
                 yield f"{name} has other bytes than the manifest says"
             if name.endswith(".jsonl") and (count := _count_lines(path)) != entry["rows"]:
                 yield f"{name} has {count:,} rows, not {entry['rows']:,}"
-
-
-def _between(folder: Path, path: Path) -> Iterator[Path]:
-    while path != folder:
-        yield path
-        path = path.parent
 
 
 def _count_lines(path: Path) -> int:
@@ -286,22 +311,29 @@ def unlisted(folder: Path, manifest: Manifest, kept: int) -> Iterator[str]:
         kept: number of earlier manifests that were found.
     """
     earlier = (f"{PREVIOUS}/{manifest['version'] - 1 - k}.json" for k in range(kept))
-    known = {MANIFEST, *manifest.hashes, *earlier}
-    beside = folder / PROSPECTIVE if _has_prospective(folder, manifest) else None
+    known, beside = {MANIFEST, *manifest.hashes, *earlier}, folder / PROSPECTIVE
+    try:  # the release's own prospective split, which is checked for itself
+        listed_there = manifest.is_main and read_manifest(beside / MANIFEST).name == f"{manifest.name}/{PROSPECTIVE}"
+    except ValueError:
+        listed_there = False
     for path in sorted(folder.rglob("*")):
-        inside = beside is not None and (path == beside or beside in path.parents)
+        inside = listed_there and (path == beside or beside in path.parents)
         name = path.relative_to(folder).as_posix()
         if path.is_symlink() or (not inside and not path.is_dir() and name not in known):
             yield f"{name[:200]!r} is not listed{' and is a link' if path.is_symlink() else ''}"
 
 
-def _has_prospective(folder: Path, manifest: Manifest) -> bool:
-    """Whether the folder below is this release's own prospective split, which is checked for itself."""
-    try:
-        other = read_manifest(folder / PROSPECTIVE / MANIFEST)
-    except ValueError:
-        return False
-    return manifest.is_main and other.name == f"{manifest.name}/{PROSPECTIVE}"
+def stray(edition: Path) -> Iterator[str]:
+    """What lies beside the tasks of an edition and belongs to none of them."""
+    there = {path.name: path for path in edition.iterdir()}
+    ratings = there.pop(RATINGS, None)
+    for name, path in sorted(there.items()):
+        if path.is_symlink() or not (path / MANIFEST).is_file():
+            yield f"{name[:100]!r} is not a release, and lies beside the tasks of {edition.name}"
+    rated = {f"{task}.{end}" for task in there for end in RATING_FILES}
+    for path in sorted(ratings.rglob("*")) if ratings is not None else ():
+        if path.name not in rated or path.is_symlink() or path.parent != ratings:
+            yield f"{path.relative_to(edition).as_posix()[:100]!r} belongs to no task of {edition.name}"
 
 
 def history(folder: Path, now: Manifest) -> tuple[list[str], list[str]]:
@@ -317,10 +349,8 @@ def history(folder: Path, now: Manifest) -> tuple[list[str], list[str]]:
         hashes.append(older.sha256)
         size += (folder / PREVIOUS / f"{version - 1}.json").stat().st_size
         if len(hashes) > MAX_VERSIONS or size > MAX_HISTORY_BYTES:
-            return hashes, [
-                *faults,
-                f"more than {MAX_VERSIONS:,} earlier versions, or {MAX_HISTORY_BYTES:,} bytes of them",
-            ]
+            most = f"{MAX_VERSIONS:,} earlier versions, or {MAX_HISTORY_BYTES:,} bytes of them"
+            return hashes, [*faults, f"more than {most}"]
         faults += (f"from version {version - 1} to {version}: {what}" for what in _changes(older, newer))
         newer = older
     return hashes, [*faults, *(["version 1 names one before it"] if newer["previous"] else [])]
@@ -347,34 +377,32 @@ def _changes(older: Manifest, newer: Manifest) -> Iterator[str]:
     for name in (*_FIXED, *sorted(older.said.keys() - _KNOWN)):
         if name not in newer.said or canonical(newer[name]) != canonical(older[name]):
             yield f"{name[:80]} has changed"
-    if (older["draw"] or {}).get("commitment") != (newer["draw"] or {}).get("commitment"):
-        yield "the commitment to the draw has changed"
-    if older["revealed"] and not newer["revealed"]:
-        yield "what was revealed is not any more"
-    if older["resolved"] is not None and newer["resolved"] != older["resolved"]:
-        yield "resolved has changed"
-    if older["counts"] is not None and newer["counts"] != older["counts"]:
-        yield "the counts by label have changed"
-    if any(item not in newer["takedowns"] for item in older["takedowns"]):
-        yield "a takedown has been taken back"
-    yield from _file_changes(older, newer)
-
-
-def _file_changes(older: Manifest, newer: Manifest) -> Iterator[str]:
-    """Files that must stay as they are, and do not."""
+    for name in ("resolved", "counts", "samples_at_opening"):
+        if older[name] is not None and newer[name] != older[name]:
+            yield f"{name} has changed"
     before, after = older.hashes, newer.hashes
     fixed = {COMMITMENTS, LABELS, OUTCOMES} | ({SAMPLES} if older["takedowns"] == newer["takedowns"] else set())
-    yield from (f"{name} has changed" for name in sorted(before.keys() & fixed) if after.get(name) != before[name])
-    yield from (f"{name} is not listed any more" for name in sorted(before.keys() - after.keys()))
-    if newer["takedowns"] and not older["takedowns"] and newer["samples_at_opening"] != before.get(SAMPLES):
-        yield "samples_at_opening is not the hash of the samples before the first takedown"
-    if newer.is_frozen:  # whoever takes part may submit again, or leave
-        return
-    # Predictions and scores are only added. Of a sample that was taken down one prediction goes for each entry and
-    # prompt, and each of these has two scores at least: of a period, and of all.
-    rows_before, rows_after = ({entry["path"]: entry["rows"] for entry in one["files"]} for one in (older, newer))
-    most = len(newer["takedowns"]) * (rows_before.get(SCORES, 0) // 2)
+    statements = (
+        ("the commitment to the draw has changed",
+         (older["draw"] or {}).get("commitment") != (newer["draw"] or {}).get("commitment")),
+        ("what was revealed is not any more", older["revealed"] and not newer["revealed"]),
+        ("a takedown has been taken back", any(item not in newer["takedowns"] for item in older["takedowns"])),
+        ("samples_at_opening is not the hash of the samples before the first takedown",
+         bool(newer["takedowns"]) and not older["takedowns"] and newer["samples_at_opening"] != before.get(SAMPLES)),
+        *((f"{name} has changed", after.get(name) != before[name]) for name in sorted(before.keys() & fixed)),
+        *((f"{name} is not listed any more", True) for name in sorted(before.keys() - after.keys())),
+    )  # fmt: skip
+    yield from (what for what, is_so in statements if is_so)
+    if not newer.is_frozen:  # of a data set, whoever takes part may submit again, or leave
+        yield from _lost_rows(older["files"], newer["files"], len(newer["takedowns"]))
+
+
+def _lost_rows(before: Sequence[Row], after: Sequence[Row], gone: int) -> Iterator[str]:
+    """Predictions and scores are only added. Of a sample that was taken down one prediction goes for each entry and
+    prompt, and each of these has two scores at least: of a period, and of all.
+    """
+    rows_before, rows_after = ({entry["path"]: entry["rows"] for entry in files} for files in (before, after))
     for name in (PREDICTIONS, SCORES):
         lost = rows_before.get(name, 0) - rows_after.get(name, 0)
-        if lost > most:
-            yield f"{lost:,} rows of {name} are missing, with {len(newer['takedowns']):,} samples taken down"
+        if lost > gone * (rows_before.get(SCORES, 0) // 2):
+            yield f"{lost:,} rows of {name} are missing, with {gone:,} samples taken down"

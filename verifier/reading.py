@@ -5,14 +5,16 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import polars
 
 Row = dict[str, Any]
 Form = Any
 """What a value must be, see `misfit`."""
-
 COUNT = range(2**63)
 SHA256 = re.compile("[0-9a-f]{64}")
 UTC_TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ")
@@ -39,43 +41,38 @@ def file_hash(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def strict_json(content: bytes, levels: int) -> object:
+def strict_json(content: bytes, levels: int) -> Any:
     """A JSON value that every parser reads alike.
 
     Raises:
         ValueError: with a phrase that says why it is not one, or is nested more deeply.
     """
+
+    def fields(pairs: list[tuple[str, object]]) -> dict[str, object]:
+        if len(dict(pairs)) < len(pairs):
+            raise ValueError("an object has a field twice")
+        return dict(pairs)
+
+    def whole(digits: str) -> int:
+        if len(digits) > 20:
+            raise ValueError(f"a number of {len(digits)} digits")
+        return int(digits)
+
+    def depth(value: object) -> int:
+        inside = value.values() if isinstance(value, dict) else value if isinstance(value, list) else None
+        return 0 if inside is None else 1 + max(map(depth, inside), default=0)
+
     text = content.decode()
     if text.startswith("\ufeff"):
         raise ValueError("a byte-order mark before the text")
     try:
-        value: object = json.loads(text, object_pairs_hook=_different_fields, parse_int=_short_number)
+        value = json.loads(text, object_pairs_hook=fields, parse_int=whole)
         canonical(value).encode()  # refuses NaN, infinity and half of a surrogate pair
+        if depth(value) > levels:
+            raise ValueError(f"nested more than {levels} levels")
     except RecursionError:
         raise ValueError("nested too deeply") from None
-    if _nested_deeper(value, levels):
-        raise ValueError(f"nested more than {levels} levels")
     return value
-
-
-def _different_fields(pairs: list[tuple[str, object]]) -> dict[str, object]:
-    fields = dict(pairs)
-    if len(fields) < len(pairs):
-        raise ValueError("an object has a field twice")
-    return fields
-
-
-def _short_number(digits: str) -> int:
-    if len(digits) > 20:
-        raise ValueError(f"a number of {len(digits)} digits")
-    return int(digits)
-
-
-def _nested_deeper(value: object, levels: int) -> bool:
-    if not isinstance(value, dict | list):
-        return False
-    inside = value.values() if isinstance(value, dict) else value
-    return levels == 0 or any(_nested_deeper(item, levels - 1) for item in inside)
 
 
 def misfit(value: Any, form: Form, place: str = "") -> str:
@@ -87,49 +84,35 @@ def misfit(value: Any, form: Form, place: str = "") -> str:
     are refused without it.
     """
     if isinstance(form, dict):
-        return _object_misfit(value, form, place)
-    if isinstance(form, list):
-        if not isinstance(value, list):
-            return f"{place}: not a list"
-        found = (misfit(item, form[0], f"{place}[{number}]") for number, item in enumerate(value))
-        return next(filter(None, found), "")
+        if not isinstance(value, dict):
+            return f"{place or 'the line'}: not an object"
+        above, names = f"{place}." if place else "", {name.rstrip("?"): name for name in form}
+        missing = [name for name in form if name[-1] not in "?*" and name not in value]
+        strange = [] if "*" in form else sorted(value.keys() - names.keys())
+        if missing or strange:
+            return f"{above}{missing[0]}: missing" if missing else f"{above}{strange[0][:80]}: not a field"
+        inside = ((value[key], form[names.get(key, "*")], f"{above}{key[:80]}") for key in value)
+        return next(filter(None, (misfit(*item) for item in inside)), "")
+    if isinstance(form, list) and isinstance(value, list):
+        return next(filter(None, (misfit(item, form[0], f"{place}[{k}]") for k, item in enumerate(value))), "")
     if isinstance(form, tuple):
-        found = (misfit(value, one, place) for one in form)
-        wrong = [fault for fault in found if fault]
-        return wrong[0] if len(wrong) == len(form) else ""
+        found = [misfit(value, one, place) for one in form]
+        return found[0] if all(found) else ""
+    return "" if _is_of(value, form) else f"{place or 'the line'}: {json.dumps(value)[:60]} does not belong here"
+
+
+def _is_of(value: Any, form: Form) -> bool:
     if isinstance(form, re.Pattern):
-        fits = isinstance(value, str) and form.fullmatch(value) is not None
-    elif isinstance(form, range):
-        fits = type(value) is int and value in form
-    elif form is float:
-        fits = type(value) in {int, float}
-    else:
-        fits = form is object or (value is None if form is None else type(value) is form)
-    return "" if fits else f"{place or 'the line'}: {json.dumps(value)[:60]} does not belong here"
+        return isinstance(value, str) and form.fullmatch(value) is not None
+    if isinstance(form, range):
+        return type(value) is int and value in form
+    if form is float:
+        return type(value) in {int, float}
+    return form is object or (value is None if form is None else type(value) is form)
 
 
-def _object_misfit(value: Any, form: Row, place: str) -> str:
-    if not isinstance(value, dict):
-        return f"{place or 'the line'}: not an object"
-    above = f"{place}." if place else ""
-    names = {name.rstrip("?"): name for name in form if name != "*"}
-    for key, name in names.items():
-        if key in value:
-            if wrong := misfit(value[key], form[name], above + key):
-                return wrong
-        elif not name.endswith("?"):
-            return f"{above}{key}: missing"
-    for key in value.keys() - names.keys():
-        wrong = (
-            misfit(value[key], form["*"], f"{above}{key[:80]}") if "*" in form else f"{above}{key[:80]}: not a field"
-        )
-        if wrong:
-            return wrong
-    return ""
-
-
-def lines(path: Path, faults: list[str]) -> Iterator[tuple[int, Any]]:
-    """The values of a file of canonical JSON lines with their numbers; what is not canonical is a fault."""
+def rows(path: Path, form: Form, faults: list[str]) -> Iterator[tuple[int, Row]]:
+    """The values of a file of canonical JSON lines that have a form, with their numbers; the others are faults."""
     if path.is_symlink() or not path.is_file():
         faults.append("no such file")
         return
@@ -146,16 +129,10 @@ def lines(path: Path, faults: list[str]) -> Iterator[tuple[int, Any]]:
             except ValueError as error:
                 faults.append(f"line {number} is not JSON of up to {MOST_LINE_BYTES:,} bytes: {error}")
                 continue
-            yield number, value
-
-
-def rows(path: Path, form: Form, faults: list[str]) -> Iterator[tuple[int, Row]]:
-    """The lines of a file that have a form; the others are faults."""
-    for number, value in lines(path, faults):
-        if wrong := misfit(value, form):
-            faults.append(f"line {number}: {wrong}")
-        else:
-            yield number, value
+            if wrong := misfit(value, form):
+                faults.append(f"line {number}: {wrong}")
+            else:
+                yield number, value
 
 
 def by_id(path: Path, form: Form, faults: list[str]) -> Iterator[tuple[str, Row]]:
@@ -171,7 +148,25 @@ def by_id(path: Path, form: Form, faults: list[str]) -> Iterator[tuple[str, Row]
 
 
 def few(keys: Iterable[str], what: str) -> list[str]:
-    """A fault for each of some ids; of many the first."""
-    found = sorted(keys)
-    more = [f"{len(found) - MOST_FAULTS:,} more like these"] if len(found) > MOST_FAULTS else []
-    return [f"{key[:80]!r} {what}" for key in found[:MOST_FAULTS]] + more
+    """A fault for each of some names; of many the first."""
+    return first_of([f"{key[:80]!r} {what}" for key in sorted(keys)])
+
+
+def first_of(faults: Sequence[str]) -> list[str]:
+    """The first of some faults, and how many more there are."""
+    more = len(faults) - MOST_FAULTS
+    return [*faults[:MOST_FAULTS], *([f"{more:,} more like these"] if more > 0 else [])]
+
+
+def read_table(path: Path) -> polars.DataFrame:
+    """A Parquet table.
+
+    Raises:
+        ValueError: if it cannot be read.
+    """
+    import polars
+
+    try:
+        return polars.read_parquet(path)
+    except (OSError, polars.exceptions.PolarsError) as error:
+        raise ValueError(f"{path.name} cannot be read ({type(error).__name__})") from None

@@ -1,41 +1,47 @@
-"""What a release says of entries, computed again from its labels and predictions: scores, and figures of the board."""
+"""What a release says of entries, computed again from its labels and predictions: scores, standings and figures."""
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from math import isclose
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from verifier.content import MAJORITY, SINGLE, Answers, Content, EntryName
-from verifier.documented import metrics_of
+from verifier.content import MAJORITY, NOT_ASKED, SINGLE, Content, EntryName
 from verifier.manifest import PROSPECTIVE, SCORES, Manifest
-from verifier.reading import COUNT, MOST_FAULTS, Row, rows
+from verifier.reading import COUNT, Row, few, first_of, rows
 from verifier.statistics import (
     METRIC_NAMES,
+    NONE,
     OF_ONE,
-    Contender,
-    ScoreValues,
-    StandingsTable,
-    Yardstick,
-    recompute,
-    table_of,
+    WILSON,
+    Difference,
+    FloatArray,
+    Metric,
+    Place,
+    differences,
+    first_places,
+    interval,
+    kish,
+    number_sums,
+    places_of,
 )
 
 ALL = "all"
-_OURS, _BUNDLED, _FLAGGED = "HelloFresh", "bundled-sample", "Flagged: "
+_OURS, _BUNDLED, _FLAGGED, _CONTROLS = "HelloFresh", "bundled-sample", "Flagged: ", ("placebo",)
 _TOLERANCE = 1e-9
 _PARTS = ("edition", "task", "system", "regime", "prompt", "period", "metric")
 _MORE = ("team", "lane", "entry", "against")
 _STANDING = ("rank", "first", "tie_group", "lead", "p_value")
 """Figures about a system among the others; the last two need an entry that it is set `against`."""
-_ALIKE = ("kind", "about", "smoke_test", "knowledge_cutoff", "settings")
-"""What all scores of an entry must say in one way."""
+_OWN = ("kind", "about", "smoke_test", "knowledge_cutoff", "settings")
+"""What an entry says of itself, in one way in all of its scores."""
+_KEY = ("origin", "prompt", "period", "metric")
 _TEXTS = ("task", "system", "team", "lane", "kind", "regime", "prompt", "period", "origin", "knowledge_cutoff", "about")
 _COMMON = {
     **dict.fromkeys((*_TEXTS, "settings?", "edition?", "quarter?"), str),
@@ -44,12 +50,15 @@ _COMMON = {
     "effective_clusters": float,
 }
 _ENDS = {"value": "", "low": "_low", "high": "_high"}
-_WIDE_METRICS = ("precision", "recall", "f1", "accuracy")
 _SCORE = {**_COMMON, "metric": str, **dict.fromkeys(_ENDS, float), "method": str}
+_WIDE_METRICS, _COUNTS = (
+    ("precision", "recall", "f1", "accuracy"),
+    {"tp": (1, 1), "fp": (0, 1), "tn": (0, 0), "fn": (1, 0)},
+)
 _WIDE_SCORE = {  # a row of an earlier version, with four metrics
     **_COMMON,
     **{metric + end: float for metric in _WIDE_METRICS for end in _ENDS.values()},
-    **dict.fromkeys(("tp", "fp", "tn", "fn"), COUNT),
+    **dict.fromkeys(_COUNTS, COUNT),
     **dict.fromkeys(("interval_seed", "interval_resamples"), range(1)),
     "interval_method": str,
 }
@@ -86,11 +95,21 @@ class FigureName:
         Raises:
             BadFigureError: if it is neither.
         """
-        parts = _named(text) if "=" in text else _placed(text)
+        parts: dict[str, str] = {}
+        placed, name = text.split("/"), ""
+        if "=" not in text and len(placed) >= len(_PARTS):  # only a system's name may have slashes
+            parts = dict(zip(_PARTS, [*placed[:2], "/".join(placed[2:-4]), *placed[-4:]], strict=True))
+        for piece in text.split(",") if "=" in text else ():
+            found, equals, value = (part.strip() for part in piece.partition("="))
+            if equals and found in {*_PARTS, *_MORE, "quarter"}:  # as earlier versions call the edition
+                name = "edition" if found == "quarter" else found
+                parts[name] = value
+            else:  # it belongs to the value before it, which had a comma
+                parts[name] = f"{parts.get(name, '')},{piece}"
         kind, colon, of = parts.pop("metric", "").partition(":")
         metric = kind.lower() + colon + of
         paired = (metric in _STANDING[-2:]) == ("against" in parts)
-        named = kind.lower() in OF_ONE if colon else metric in {"", *METRIC_NAMES, *_STANDING}
+        named = kind.lower() in OF_ONE if colon else metric in {"", "overall", "refutation", *METRIC_NAMES, *_STANDING}
         if "system" not in parts or not (named and paired and parts.keys() <= {*_PARTS, *_MORE}):
             raise BadFigureError(f"not a figure: {text[:200]!r}; expected {cls.EXPECTED}")
         return cls(text, {"period": ALL, **parts}, metric)
@@ -102,32 +121,8 @@ class FigureName:
     def fits(self, row: Row) -> bool:
         """Whether a score is one that is asked for."""
         has = {**row, "entry": row["origin"]}
-        wanted = self.wanted.items()
-        return ("prompt" in self.wanted or row["headline"]) and all(
-            has[name] == value for name, value in wanted if name != "against"
-        )
-
-
-def _placed(text: str) -> dict[str, str]:
-    """Parts by place; only a system's name may have slashes."""
-    parts = text.split("/")
-    if len(parts) < len(_PARTS):
-        return {}
-    return dict(zip(_PARTS, [*parts[:2], "/".join(parts[2:-4]), *parts[-4:]], strict=True))
-
-
-def _named(text: str) -> dict[str, str]:
-    """Parts by name; what has no equals sign belongs to the value before it, which had a comma."""
-    parts: dict[str, str] = {}
-    name = ""
-    for piece in text.split(","):
-        found, equals, value = (part.strip() for part in piece.partition("="))
-        if equals and found in {*_PARTS, *_MORE, "quarter"}:  # as earlier versions call the edition
-            name = "edition" if found == "quarter" else found
-            parts[name] = value
-        else:
-            parts[name] = f"{parts.get(name, '')},{piece}"
-    return parts
+        wanted = ((name, value) for name, value in self.wanted.items() if name != "against")
+        return ("prompt" in self.wanted or row["headline"]) and all(has[name] == value for name, value in wanted)
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,10 +131,10 @@ class VerifiedFigure:
 
     Attributes:
         name: edition, task, system, regime, prompt, period and metric.
-        entry: the run or submission.
-        n: samples judged.
-        value, low, high: as computed here.
-        stated: value, low and high as stated; None for those that the release does not state.
+        entry: the run's or submission's.
+        n: samples that were judged.
+        value, low, high: as computed.
+        stated: the same as published; None for figures that are not.
     """
 
     name: str
@@ -148,12 +143,12 @@ class VerifiedFigure:
     value: float
     low: float
     high: float
-    stated: tuple[float, float, float] | None
+    stated: tuple[float, ...] | None
 
     @property
     def agrees(self) -> bool:
         """Whether both are the same, but for rounding."""
-        return self.stated is None or _agree((self.value, self.low, self.high), self.stated)
+        return self.stated is None or agree((self.value, self.low, self.high), self.stated)
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,154 +168,213 @@ class Handover:
     labels: Mapping[str, int | None] = field(repr=False)
 
 
+class Contender(NamedTuple):
+    """An entry that may take part, and where it judged."""
+
+    entry: str
+    ranked: bool
+    asked: NDArray[np.bool_]
+
+
+class Standings(NamedTuple):
+    """Places by entry, differences by the two entries, and what first places rest on."""
+
+    places: Mapping[str, Place]
+    differences: Mapping[tuple[str, str], Difference]
+    tables: Mapping[str, FloatArray]
+
+
+def table_of(content: Content, entry: str, prompt: str, metric: Metric, where: NDArray[np.bool_]) -> FloatArray:
+    """A metric's sums by group on some samples; what has no number has the worst, with a weight of 1."""
+    if metric.classes:
+        return metric.sums(content.labels[where], content.answers[entry, prompt][where], content.groups[where])
+    values, weights = content.numbers[entry, prompt, metric.name][where].T
+    return number_sums(weights, np.where(np.isnan(values), metric.limits[0], values), content.groups[where])
+
+
+def standings(
+    content: Content, contenders: Sequence[Contender], metric: Metric, prompts: Mapping[str, str]
+) -> Standings:
+    """Who is ahead of whom.
+
+    Args:
+        content: the release.
+        contenders: all entries.
+        metric: what they are compared by.
+        prompts: the one that stands for each entry.
+    """
+
+    def complete(some: Sequence[Contender]) -> list[Contender]:
+        most = max((int(one.asked.sum()) for one in some), default=0)
+        return [one for one in some if 2 * int(one.asked.sum()) >= most > 0]
+
+    def compared(some: Sequence[Contender], where: NDArray[np.bool_]) -> Standings:
+        """Every two entries on samples that all of them judged; nothing where all are of one class."""
+        if not some or not where.any() or (metric.classes and np.unique(content.labels[where]).size < 2):
+            return Standings({}, {}, {})
+        tables = [table_of(content, one.entry, prompts[one.entry], metric, where) for one in some]
+        apart, names = differences(tables, metric, [int(one.ranked) for one in some]), [one.entry for one in some]
+        values = np.array([float(metric.value(table.sum(axis=0))) for table in tables])
+        places = places_of(values, apart) if all(one.ranked for one in some) else []
+        by_name = {(names[one], names[two]): apart[one, two] for one, two in apart}
+        return Standings(dict(zip(names, places, strict=False)), by_name, dict(zip(names, tables, strict=True)))
+
+    systems = complete([one for one in contenders if one.ranked])
+    ground = np.logical_and.reduce([content.judged, *(one.asked for one in systems)])
+    others = [one for one in contenders if not one.ranked]
+    if systems:
+        others = [one for one in others if 2 * int((one.asked & ground).sum()) >= int(ground.sum())]
+    else:
+        others = complete(others)
+    among = compared(systems, ground)
+    both = [one for one in contenders if one in systems or one in others] if others else []
+    beside = compared(both, np.logical_and.reduce([ground, *(one.asked for one in others)]))
+    return Standings(among.places, {**beside.differences, **among.differences}, among.tables)
+
+
 @dataclass
 class ScoreCheck:
     """Computes the scores of a release again.
 
     Attributes:
-        manifest, content: the release.
+        content: the release.
         number: scores that were read.
         faults: what is wrong with them.
         unchecked: what was not computed again.
     """
 
-    manifest: Manifest
     content: Content
     number: int = 0
     faults: list[str] = field(default_factory=list)
     unchecked: set[str] = field(default_factory=set)
-    _scored: set[tuple[str, str, str, str]] = field(default_factory=set)
     _first: dict[str, Row] = field(default_factory=dict)
-    _latest: tuple[tuple[str, str, str], ScoreValues] | None = None
-    _contenders: dict[str, tuple[Row, Contender]] = field(default_factory=dict)
-    _headline: str = ""
-
-    def __post_init__(self) -> None:
-        content = self.content
-        self._metrics = metrics_of(self.manifest["task"], content.classes)
-        self._headline = self._metrics[0] if self._metrics else ""
-        self._period_numbers = {name: number for number, name in enumerate(content.period_names)}
-        self._sizes = np.bincount(content.periods[content.judged], minlength=len(content.period_names))
-        self._prompts: dict[str, set[str]] = defaultdict(set)
-        for entry, prompt in content.predictions:
-            self._prompts[entry].add(prompt)
+    _metrics: dict[str, Metric] = field(default_factory=dict)
+    _leading: dict[str, Row] = field(default_factory=dict)
 
     def check(self, folder: Path, figures: Sequence[FigureName]) -> Mapping[str, list[VerifiedFigure]]:
-        """Check scores, and whether all predictions have one; gives the figures that are asked for, by their texts.
-
-        Where no class is chosen, scores rest on ratings or on relevance and are only counted.
-        """
+        """Make every score again and compare; gives the figures that are asked for, by their texts."""
         found: dict[str, list[VerifiedFigure]] = {name.text: [] for name in figures}
-        last = ("", "", "")
+        stated: dict[tuple[str, ...], Row] = {}
         for row in self._rows(folder):
             self.number += 1
-            if not self.content.classes:
-                self.unchecked.add(f"scores of {self.manifest['task'][:80]}, which rest on ratings or on relevance")
-                continue
-            if (place := (row["origin"], row["prompt"], row["period"])) < last:
-                self.faults.append(f"{_name_of(row)} is not in its place (sorted by origin, prompt and period)")
-            last = max(place, last)
-            here = self._computed(row)
-            values = here.metrics.get(row["metric"]) if here is not None else None
-            for name in figures:
-                if values is not None and (name.metric or self._headline) == row["metric"] and name.fits(row):
-                    stated = (row["value"], row["low"], row["high"])
-                    found[name.text].append(_figure(row, row["metric"], int(row["n"]), values, stated))
-            if len(self.faults) > MOST_FAULTS:
-                self.faults.append("and more")
-                return found
-        if self.content.classes:
-            self.faults += self._without_score()
-            for name in figures:
-                found[name.text] += self._standing(name)
-            self.unchecked.add("what entries say of themselves (about, settings, knowledge_cutoff, smoke_test)")
+            self._first.setdefault(row["origin"], row)
+            if stated.setdefault(tuple(row[name] for name in _KEY), row) is not row:
+                self.faults.append(f"{_name_of(row)} is there twice")
+        self._metrics = {metric.name: metric for metric in self.content.metrics}
+        for row in stated.values():  # others can be known to the task, and not here
+            self._metrics.setdefault(row["metric"], Metric.of_classes(row["metric"], self.content.classes))
+        expected = {tuple(row[name] for name in _KEY): row for row in self._expected()}
+        self.faults += few(map("/".join, expected.keys() - stated.keys()), "has predictions and no score")
+        self.faults += few(map("/".join, stated.keys() - expected.keys()), "is a score without predictions")
+        if [key for key in stated if key in expected] != [key for key in expected if key in stated]:
+            self.faults.append("the scores are not in their order (by origin, prompt, period and metric)")
+        for key, row in stated.items():
+            made = expected.get(key, {})
+            self.faults += (f"{_name_of(row)}: {what}" for what in self._differences(row, made))
+            if made.get("headline") and key[2:] == (ALL, self._headline.name):
+                self._leading[row["origin"]] = row
+            for name in figures if "value" in made else ():
+                if (name.metric or self._headline.name) == row["metric"] and name.fits(row):
+                    values, stated_ends = (tuple(one[end] for end in _ENDS) for one in (made, row))
+                    found[name.text].append(_figure(row, row["metric"], made["n"], values, stated_ends))
+        impossible = (f"{origin[:80]}: {what}" for origin, row in self._first.items() for what in self._impossible(row))
+        self.faults = first_of([*self.faults, *impossible])
+        for name in figures:
+            found[name.text] += self._standing(name)
+        self.unchecked |= {
+            f"what entries say of themselves ({', '.join(_OWN[1:])})",
+            "whether there were other entries",
+        }
         return found
+
+    @property
+    def _headline(self) -> Metric:
+        """What systems are ranked by."""
+        return next(iter(self._metrics.values()), Metric(""))
 
     def _rows(self, folder: Path) -> Iterator[Row]:
         """The scores; a row of an earlier version is one for each of its metrics."""
-        for _, row in rows(folder / SCORES, (_SCORE, _WIDE_SCORE), self.faults):
+        fields: list[str] = []
+        for number, row in rows(folder / SCORES, (_SCORE, _WIDE_SCORE), self.faults):
+            fields = fields or sorted(row)
+            self.faults += [] if sorted(row) == fields else [f"line {number} has other fields than the first"]
             common = {"settings": "", **row, "edition": row.get("edition", row.get("quarter", ""))}
             if "metric" in row:
                 yield common
                 continue
-            common["method"] = row["interval_method"]
-            for metric in _WIDE_METRICS:
-                yield {**common, "metric": metric, **{end: row[metric + suffix] for end, suffix in _ENDS.items()}}
+            for metric in ("f1", *_WIDE_METRICS[:2], _WIDE_METRICS[3]):
+                ends = {end: row[metric + suffix] for end, suffix in _ENDS.items()}
+                yield {**common, "method": row["interval_method"], "metric": metric, **ends}
 
-    def _computed(self, row: Row) -> ScoreValues | None:
-        """What a score must say, None where it is not one of this release; what else it says is a fault."""
-        name, place = _name_of(row), (row["origin"], row["prompt"], row["period"])
-        named = EntryName(row["system"], row["team"], row["lane"], row["regime"])
-        judged = self._samples(row)
-        if (*place, row["metric"]) in self._scored:
-            self.faults.append(f"{name} is there twice")
-        elif (row["edition"], row["task"]) != (self.manifest["edition"], self.manifest["task"]):
-            self.faults.append(f"{name} is of {row['edition'][:20]} {row['task'][:80]}")
-        elif judged is None or self.content.entries.get(row["origin"]) != named:
-            self.faults.append(f"{name}: no predictions of that entry by that name")
-        else:
-            self._scored.add((*place, row["metric"]))
-            if self._latest is None or self._latest[0] != place or row["metric"] not in self._latest[1].metrics:
-                labels, groups = self.content.labels[judged[0]], self.content.groups[judged[0]]
-                metrics = {*self._metrics, row["metric"]}
-                self._latest = place, recompute(labels, judged[1], groups, self.content.classes, metrics)
-            here = self._latest[1]
-            split = int(self._sizes.sum() if place[2] == ALL else self._sizes[self._period_numbers[place[2]]])
-            faults = (*self._differences(row, here, split), *self._description_faults(row))
-            self.faults += (f"{name}: {what}" for what in faults)
-            self._enter(row, judged)
-            return here
-        return None
-
-    def _samples(self, row: Row) -> tuple[NDArray[np.int32], NDArray[np.int8]] | None:
-        """The samples that a score is about, and what was said of them; None where there is none."""
-        said, period = self.content.predictions.get((row["origin"], row["prompt"])), row["period"]
-        if said is None or (period != ALL and period not in self._period_numbers):
-            return None
-        positions, answers = said.positions, said.answers
-        there = self.content.judged[positions]
+    def _where(self, entry: str, prompt: str, period: str = ALL) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+        """The samples of a period that scores are about, and those of them that were asked about."""
+        whole = self.content.judged
         if period != ALL:
-            there &= self.content.periods[positions] == self._period_numbers[period]
-        return (positions[there], answers[there]) if there.any() else None
+            whole = whole & (self.content.periods == self.content.period_names.index(period))
+        return whole, whole & (self.content.answers[entry, prompt] != NOT_ASKED)
 
-    def _differences(self, row: Row, here: ScoreValues, split: int) -> Iterator[str]:
-        """What a score says otherwise than it was computed here."""
-        counts = {**here.counts, "n_split": split}
-        silent = counts.pop("silent")
-        other = [name for name, number in counts.items() if row.get(name, number) != number]
-        if row["none"] + row["blocked"] != silent or min(row["none"], row["blocked"]) < 0:
-            other.append("none and blocked")
-        worth = here.effective_clusters.get(row["metric"], ())
-        if worth and not any(isclose(row["effective_clusters"], one, rel_tol=_TOLERANCE) for one in worth):
-            other.append("effective_clusters")
-        if row["method"] != here.method and row["metric"] in here.metrics:
-            other.append("method")
-        if other:
-            yield f"{', '.join(other)} are not those of the predictions"
-        stated, computed = (row["value"], row["low"], row["high"]), here.metrics.get(row["metric"])
-        if computed is None:
-            self.unchecked.add(f"scores by {row['metric'][:60]}, which is not known here")
-        elif not _agree(stated, computed):
+    def _expected(self) -> Iterator[Row]:
+        """The scores as they must be, in order; what an entry says of itself is as in its first score."""
+        content, manifest = self.content, self.content.manifest
+        for entry, prompt in sorted(content.answers):
+            prompts = [name for one, name in content.answers if one == entry]
+            own = {name: self._first[entry][name] for name in _OWN} if entry in self._first else {}
+            own |= {"settings": content.settings[entry]} if content.settings[entry] else {}
+            common = {
+                **own,
+                **content.entries[entry]._asdict(),
+                **{"origin": entry, "prompt": prompt, "edition": manifest.edition, "task": manifest["task"]},
+                "bundled": manifest["source"] == _BUNDLED,
+                "headline": len(prompts) == 1 or prompt == MAJORITY,
+            }
+            for period in sorted([ALL, *(() if manifest.is_frozen else content.period_names)]):
+                whole, where = self._where(entry, prompt, period)
+                for metric in self._metrics.values() if where.any() else ():
+                    sizes = self._computed(entry, prompt, metric, where)
+                    counts = {"n": int(where.sum()), "n_split": int(whole.sum())}
+                    yield {**common, "period": period, "metric": metric.name, **counts, **sizes}
+
+    def _computed(self, entry: str, prompt: str, metric: Metric, where: NDArray[np.bool_]) -> Row:
+        """Groups, counts, value and interval; no value where that cannot be computed."""
+        content = self.content
+        answers, labels, groups = content.answers[entry, prompt][where], content.labels[where], content.groups[where]
+        found: Row = {name: int(((labels == a) & (answers == b)).sum()) for name, (a, b) in _COUNTS.items()}
+        if content.classes or content.relevance or content.manifest["texts"] != "withheld":
+            found["silent"] = int((answers < 0).sum())
+        sizes = np.unique(groups, return_counts=True)[1].astype(np.float64)
+        effective: tuple[float, ...] = (kish(sizes),)
+        if (metric.classes and metric.is_known) or (entry, prompt, metric.name) in content.numbers:
+            table = table_of(content, entry, prompt, metric, where)
+            effective = metric.effective(table)
+            found |= dict(zip(_ENDS, interval(table, metric), strict=True))
+            found["method"] = WILSON if sizes.size > 1 else NONE
+        else:
+            rated = not content.classes and content.metrics
+            why = "whose ratings are not published beside it" if rated else "which is not known here"
+            self.unchecked.add(f"scores of {content.manifest['task'][:80]} by {metric.name[:60]}, {why}")
+        return {**found, "clusters": sizes.size, "effective_clusters": effective}
+
+    def _differences(self, row: Row, made: Row) -> Iterator[str]:
+        """What a score says otherwise than it was made here."""
+        said = {**row, "silent": row["none"] + row["blocked"]}
+        other = [name for name, value in made.items() if name in said and name not in _ENDS and said[name] != value]
+        if any(
+            isclose(row["effective_clusters"], one, rel_tol=_TOLERANCE) for one in made.get("effective_clusters", ())
+        ):
+            other.remove("effective_clusters")
+        if other or min(row["none"], row["blocked"]) < 0:
+            yield f"{', '.join(other) or 'none and blocked'} are not those of the predictions"
+        stated, computed = ([one[name] for name in _ENDS if name in one] for one in (row, made))
+        if computed and not agree(stated, computed):
             yield f"{row['metric']} is {_spelled(stated)}, and {_spelled(computed)} by the predictions"
 
-    def _description_faults(self, row: Row) -> Iterator[str]:
-        """What is wrong with how a score describes its entry: in one way in all rows, and in one that can be."""
-        prompts = self._prompts[row["origin"]]
-        stands = MAJORITY if MAJORITY in prompts else next(iter(prompts)) if len(prompts) == 1 else ""
-        if row["headline"] != (row["prompt"] == stands):
-            yield "headline is not true of the prompt that stands for the entry, and of no other"
-        if row["bundled"] != (self.manifest["source"] == _BUNDLED):
-            yield "bundled is not what the manifest says of the source"
-        if (first := self._first.setdefault(row["origin"], row)) is row:
-            yield from self._impossible(row, prompts)
-        elif any(first[name] != row[name] for name in _ALIKE):
-            yield "kind, about, smoke_test, knowledge_cutoff or settings are not those of the entry's other scores"
-
-    def _impossible(self, row: Row, prompts: set[str]) -> Iterator[str]:
+    def _impossible(self, row: Row) -> Iterator[str]:
         """What cannot be said of an entry of its kind."""
-        kind, handed_in = row["kind"], row["kind"] == "submission"
-        lane = ("submitted" if handed_in else "harness") if self.manifest.is_main else PROSPECTIVE
-        if row["lane"] != lane:
+        prompts = {prompt for entry, prompt in self.content.answers if entry == row["origin"]}
+        kind, handed_in, classes = row["kind"], row["kind"] == "submission", bool(self.content.classes)
+        rated = row["lane"] == "rated" and not classes
+        lane = "rated" if rated else "submitted" if handed_in else "harness"
+        if row["lane"] != (lane if self.content.manifest.is_main else PROSPECTIVE):
             yield f"an entry of the kind {kind[:40]!r} belongs to the lane {lane}, not to {row['lane'][:40]!r}"
         if handed_in != (row["origin"].count("/") == 1):
             yield "a submission is named by its folders, TEAM/SYSTEM, and nothing else is"
@@ -328,48 +382,35 @@ class ScoreCheck:
         possible = {
             "submission": prompts == {SINGLE} and not row["smoke_test"],
             "baseline": prompts == {SINGLE} and without_regime and ours,
-            "language-model": MAJORITY in prompts and not without_regime and ours,
         }
-        if not possible.get(kind, False):
+        asked = ours and not without_regime and (MAJORITY in prompts or not classes)
+        if not possible.get(kind, asked and (kind == "language-model" or not classes)):
             yield f"team, regime, prompts or smoke_test are not those of an entry of the kind {kind[:40]!r}"
 
-    def _enter(self, row: Row, judged: tuple[NDArray[np.int32], NDArray[np.int8]]) -> None:
-        """Keep the row that stands for an entry in the whole edition."""
-        self._headline = self._headline or row["metric"]  # the first of a task that is not known here
-        if row["headline"] and row["period"] == ALL and row["metric"] == self._headline:
-            ranked = Contender.is_ranked(row["kind"], row["regime"], smoke_test=row["smoke_test"])
-            self._contenders[row["origin"]] = row, Contender(row["origin"], ranked, *judged)
-
-    def _without_score(self) -> Iterator[str]:
-        metrics = self._metrics or sorted({metric for *_, metric in self._scored})
-        for (entry, prompt), said in self.content.predictions.items():
-            judged = said.positions[self.content.judged[said.positions]]
-            numbers = np.unique(self.content.periods[judged]).tolist()
-            names = [] if self.manifest.is_frozen else sorted(self.content.period_names[k] for k in numbers)
-            for period in [ALL, *names]:
-                missing = [name for name in metrics if (entry, prompt, period, name) not in self._scored]
-                if missing:
-                    named = f"{entry[:80]}/{prompt[:80]}/{period}"
-                    yield f"{named} has predictions and no score: {', '.join(missing)[:200]}"
-
     @cached_property
-    def _table(self) -> StandingsTable:
-        contenders = [contender for _, contender in self._contenders.values()]
-        by = Yardstick(self._headline, self.content.classes)
-        return table_of(contenders, self.content.labels, self.content.groups, by)
+    def _table(self) -> Standings:
+        leading = self._leading.items()
+        contenders = [
+            Contender(origin, is_ranked(row), self._where(origin, row["prompt"])[1]) for origin, row in leading
+        ]
+        return standings(self.content, contenders, self._headline, {origin: row["prompt"] for origin, row in leading})
 
     def _standing(self, name: FigureName) -> Iterator[VerifiedFigure]:
         """Figures about systems among the others; nothing for other metrics."""
-        for row, contender in self._contenders.values() if name.metric in _STANDING else ():
-            place = self._table.places.get(contender.entry)
-            apart = self._table.differences.get((contender.entry, name.wanted.get("against", "")))
+        for origin, row in self._leading.items() if name.metric in _STANDING else ():
+            apart = self._table.differences.get((origin, name.wanted.get("against", "")))
             values: dict[str, tuple[float, float, float]] = {}
-            if place is not None:
-                values |= {"rank": place[:3], "first": (place.first,) * 3, "tie_group": (place.tie_group,) * 3}
+            if (place := self._table.places.get(origin)) is not None:
+                tables = self._table.tables
+                values |= {"rank": place[:3], "tie_group": (place.tie_group,) * 3}
+                if name.metric == "first":
+                    first = first_places(list(tables.values()), self._headline)
+                    values["first"] = (float(first[list(tables).index(origin)]),) * 3
             if apart is not None:
                 values |= {"lead": apart[:3], "p_value": (apart.adjusted,) * 3}
             if name.fits(row) and name.metric in values:
-                yield _figure(row, name.metric, int(contender.positions.size), values[name.metric], None)
+                n = int(self._where(origin, row["prompt"])[1].sum())
+                yield _figure(row, name.metric, n, values[name.metric], None)
 
     def handed_in_faults(self, handed_in: Mapping[str, Handover]) -> Iterator[str]:
         """Entries that are not what was handed in, and what was handed in and is not an entry; after `check`."""
@@ -387,11 +428,16 @@ class ScoreCheck:
             more = row["about"].removeprefix(given.notes).strip()
             if not row["about"].startswith(given.notes) or not (more + _FLAGGED).startswith(_FLAGGED):
                 yield f"{entry[:80]}: about is not the notes that were handed in, with what the entry is flagged for"
-            said = self.content.predictions.get((entry, SINGLE), Answers())
-            places = ((key, place) for key, place in self.content.places.items() if self.content.judged[place])
-            wanted = {place: given.labels[key] for key, place in places if key in given.labels}
-            if wanted != {at: None if label < 0 else label for at, label in zip(said.at, said.labels, strict=True)}:
+            said, places = self.content.answers[entry, SINGLE], self.content.places.items()
+            wanted = {at: given.labels[key] for key, at in places if key in given.labels and self.content.judged[at]}
+            there = {at: None if said[at] < 0 else int(said[at]) for at in np.flatnonzero(said != NOT_ASKED).tolist()}
+            if wanted != {at: label for at, label in there.items() if self.content.judged[at]}:
                 yield f"{entry[:80]}: the predictions are not those that were handed in"
+
+
+def is_ranked(row: Row) -> bool:
+    """Whether an entry of this kind and regime has a rank."""
+    return row["kind"] != "baseline" and row["regime"] not in _CONTROLS and not row["smoke_test"]
 
 
 def _name_of(row: Row) -> str:
@@ -399,15 +445,17 @@ def _name_of(row: Row) -> str:
 
 
 def _figure(
-    row: Row, metric: str, n: int, values: tuple[float, float, float], stated: tuple[float, float, float] | None
+    row: Row, metric: str, n: int, values: tuple[float, ...], stated: tuple[float, ...] | None
 ) -> VerifiedFigure:
     name = "/".join((*(row[part] for part in _PARTS[:-1]), metric))
-    return VerifiedFigure(name, row["origin"], n, *values, stated)
+    value, low, high = values
+    return VerifiedFigure(name, row["origin"], n, value, low, high, stated)
 
 
-def _agree(one: Sequence[float], two: Sequence[float]) -> bool:
-    return all(abs(here - there) <= _TOLERANCE for here, there in zip(one, two, strict=True))
+def agree(one: Sequence[float], two: Sequence[float]) -> bool:
+    """Whether numbers are the same but for rounding."""
+    return all(abs(here - there) <= _TOLERANCE * max(1.0, abs(there)) for here, there in zip(one, two, strict=True))
 
 
-def _spelled(values: tuple[float, float, float]) -> str:
+def _spelled(values: Sequence[float]) -> str:
     return f"{values[0]:.6f} [{values[1]:.6f}, {values[2]:.6f}]"

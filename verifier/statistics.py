@@ -1,16 +1,16 @@
-"""Metrics, intervals and ranks computed anew from labels and predictions, as `docs/method.md` describes them.
+"""Metrics, intervals and ranks computed anew from released files, as `docs/method.md` describes them.
 
-An interval is Wilson's of the share that a metric is a function of, with an effective number of samples from the
-delete-one-group jackknife and a quantile of t. A mean over classes stands for such a share itself. Who is ahead follows
-"Who is ahead" there. The probability of being first rests on 10,000 resamples of the groups (2,000 from 100 systems
-on), each drawn by `integers(0, groups, size=groups)` of NumPy's default generator with seed 0; groups are numbered in
-the order of their names.
+A metric is a function of a sum over samples. Sums of choices have three columns for each class: right, wrong and
+missed; a sample without an answer is missed in its own class, and wrong in equal parts in every other. Sums of numbers
+(NDCG, ratings) have three: weight times value, weight, and weight times the value's square. An interval is Wilson's of
+the share that a metric is a function of, with an effective number of samples from the delete-one-group jackknife and a
+quantile of t. Who is ahead follows "Who is ahead" there.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache, lru_cache
 from itertools import combinations
 from math import atan, cos, exp, lgamma, log, pi, sqrt, tan
@@ -20,219 +20,205 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-METRIC_NAMES = (
-    "f1",
-    "precision",
-    "recall",
-    "accuracy",
-    "macro_f1",
-    "balanced_accuracy",
-    "weighted_f1",
-    "micro_f1",
-    "matthews",
-)
-"""Those of all classes, and the first three also of one: `f1:NAME`; without a name they are those of label 1."""
-OF_ONE = METRIC_NAMES[:3]
+OVERALL = ("macro_f1", "accuracy", "balanced_accuracy", "weighted_f1", "matthews")
+OF_ONE = ("f1", "precision", "recall")
+"""Metrics of one class: `f1:NAME`; without a name they are those of label 1."""
+RANKED = ("ndcg@10", "ndcg@1", "ndcg@3", "ndcg@5", *(f"recall@{cut}" for cut in (1, 3, 5, 10, 20)), "mrr", "map")
+"""Metrics of rankings, means over queries."""
+METRIC_NAMES = (*OF_ONE, *OVERALL, "micro_f1", *RANKED)
 WILSON, NONE = "cluster Wilson", "none: one group only"
 """The methods that a score may name."""
-_LEVEL, _RESAMPLES, _MANY = 0.95, (10_000, 2_000), 100
-_DRAWS, _P_VALUE, _NORMAL = (9_999, 1_999), 0.05, NormalDist()
-_NOTHING = 1e-20
-"""A variance that is rounding alone."""
-_OF_CLASSES, _LEAST_OF_CLASS = ("macro_f1", "balanced_accuracy", "weighted_f1", "matthews"), 8
-_CONTROLS = ("placebo",)
-_Floats = NDArray[np.float64]
+_P_VALUE, _RESAMPLES, _DRAWS, _MANY = 0.05, (10_000, 2_000), (9_999, 1_999), 100
+"""The second of two numbers is for so many entries, or more."""
+_LEAST_OF_CLASS, _ROUNDING = 8, 1e-20
+"""The second is a variance that is rounding alone."""
+FloatArray = NDArray[np.float64]
+
+
+def _ratio(above: FloatArray, below: FloatArray) -> FloatArray:
+    return np.divide(above, below, out=np.zeros(np.broadcast(above, below).shape), where=below != 0)
 
 
 @dataclass(frozen=True, slots=True)
-class ClassTable:
-    """What was right and wrong by group and class; each array has the shape (groups, classes).
+class Metric:
+    """A metric by its name; without classes it is the weighted mean of a number within limits."""
 
-    A sample without an answer is missed in its own class, and wrong in equal parts in every other.
-
-    Attributes:
-        right: samples of the class for which it was chosen.
-        wrong: samples of other classes for which it was chosen.
-        missed: samples of the class for which it was not chosen.
-    """
-
-    right: _Floats
-    wrong: _Floats
-    missed: _Floats
+    name: str
+    classes: Sequence[str] = ()
+    limits: tuple[float, float] = (0.0, 1.0)
 
     @classmethod
-    def of(
-        cls, labels: NDArray[np.int8], said: NDArray[np.int8], groups: NDArray[np.int32], classes: int
-    ) -> ClassTable:
-        """Count.
-
-        Args:
-            labels: shape (n,), n > 0, from 0 to classes - 1.
-            said: shape (n,), the same, or -1 for no answer.
-            groups: shape (n,), equal numbers for samples of one group.
-            classes: how many there are.
-        """
-        member = np.unique(groups, return_inverse=True)[1]
-
-        def by_group(hits: NDArray[np.bool_]) -> _Floats:
-            return np.bincount(member, weights=hits, minlength=member.max() + 1).astype(np.float64)
-
-        silent = said < 0
-        right, wrong, missed = [], [], []
-        for own in range(classes):
-            right.append(by_group((labels == own) & (said == own)))
-            wrong.append(by_group((labels != own) & (said == own)) + by_group((labels != own) & silent) / (classes - 1))
-            missed.append(by_group((labels == own) & (said != own)))
-        return cls(*(np.stack(part, axis=1) for part in (right, wrong, missed)))
-
-    @property
-    def parts(self) -> tuple[_Floats, _Floats, _Floats]:
-        """The three arrays."""
-        return self.right, self.wrong, self.missed
-
-    @property
-    def sizes(self) -> _Floats:
-        """Samples of each group."""
-        found: _Floats = (self.right + self.missed).sum(axis=1)
-        return found
-
-    @property
-    def total(self) -> ClassTable:
-        """All groups together, as if they were one."""
-        return ClassTable(*(part.sum(axis=0, keepdims=True) for part in self.parts))
-
-    def less(self, other: ClassTable) -> ClassTable:
-        """What is left of a total without each group of another table."""
-        return ClassTable(*(here - there for here, there in zip(self.parts, other.parts, strict=True)))
-
-
-@dataclass(frozen=True, slots=True)
-class Yardstick:
-    """A metric by its name, of these classes."""
-
-    metric: str
-    classes: Sequence[str]
+    def of_classes(cls, name: str, classes: Sequence[str]) -> Metric:
+        """The metric of choices between classes."""
+        return cls(name, classes, (-1.0, 1.0) if name == "matthews" else (0.0, 1.0))
 
     @property
     def is_known(self) -> bool:
         """Whether it can be computed here."""
-        kind, colon, of = self.metric.partition(":")
-        if colon:
-            return kind in OF_ONE and of in self.classes
-        return kind in METRIC_NAMES and len(self.classes) > 1 and (kind not in OF_ONE or len(self.classes) == 2)
-
-    @property
-    def least(self) -> float:
-        """The lowest value; the highest is 1."""
-        return -1.0 if self.metric == "matthews" else 0.0
+        kind, colon, of = self.name.partition(":")
+        if not self.classes:
+            return True
+        if colon or kind in OF_ONE:
+            return kind in OF_ONE and (of in self.classes if colon else len(self.classes) == 2)
+        return kind in (*OVERALL, "micro_f1") and len(self.classes) > 1
 
     @property
     def span(self) -> float:
         """From the lowest to the highest value."""
-        return 1 - self.least
+        return self.limits[1] - self.limits[0]
 
-    def of_groups(self, table: ClassTable) -> _Floats:
-        """The metric of each group for itself, shape (groups,)."""
-        kind = self.metric.partition(":")[0]
-        if kind == "matthews":
-            return _matthews(table)
-        if (parts := self._share(table)) is not None:
-            share = _quotient(*parts)
-            return 2 * share / (1 + share) if kind == "f1" else share
-        right, wrong, missed = table.parts
-        counts = (right, right + missed) if kind == "balanced_accuracy" else (2 * right, 2 * right + wrong + missed)
-        weights = right + missed if kind == "weighted_f1" else np.ones(right.shape)
-        return _quotient((_quotient(*counts) * weights).sum(axis=1), weights.sum(axis=1))
+    def sums(self, labels: NDArray[np.int8], said: NDArray[np.int8], groups: NDArray[np.int32]) -> FloatArray:
+        """Sums of choices by group, shape (groups, 3 * classes); `said` is -1 for no answer, wrong ones are in units
+        of 1 / (classes - 1), so that all are whole numbers.
+        """
+        member, many = np.unique(groups, return_inverse=True)[1], len(self.classes)
+        columns = [
+            *((labels == own) & (said == own) for own in range(many)),
+            *(((labels != own) & (said == own)) * (many - 1) + ((labels != own) & (said < 0)) for own in range(many)),
+            *((labels == own) & (said != own) for own in range(many)),
+        ]
+        return np.stack([np.bincount(member, weights=column) for column in columns], axis=1)
 
-    def of(self, table: ClassTable) -> float:
-        """The metric of all groups together."""
-        return float(self.of_groups(table.total)[0])
+    def _cells(self, sums: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+        right, wrong, missed = np.moveaxis(sums.reshape(*sums.shape[:-1], 3, len(self.classes)), -2, 0)
+        return right, wrong / (len(self.classes) - 1), missed
 
-    def without(self, table: ClassTable) -> _Floats:
-        """The metric without each group, shape (groups,)."""
-        return self.of_groups(table.total.less(table))
+    def size(self, sums: FloatArray) -> FloatArray:
+        """How many samples, or what weight, sums are of."""
+        if not self.classes:
+            return sums[..., 1]
+        right, _, missed = self._cells(sums)
+        return np.asarray((right + missed).sum(axis=-1))
 
-    def limits(self, table: ClassTable) -> tuple[float, float, float]:
-        """The metric with its interval: of the share that it is a function of, else on a scale from 0 to 1."""
-        parts = self._share(table)
-        if parts is not None:
-            low, high = _interval(*parts)
-            if self.metric.partition(":")[0] == "f1":
-                low, high = 2 * low / (1 + low), 2 * high / (1 + high)
-            return self.of(table), low, high
-        sizes, value = table.sizes, self.of(table)
-        hits = (value - self.least) / self.span * sizes.sum()
-        rest = sizes.sum() - sizes
-        left = (self.without(table) - self.least) / self.span * rest
-        low, high = _interval(hits - left, sizes, whole=hits, of_mean=True)
-        return value, self.least + self.span * low, self.least + self.span * high
+    def is_constant(self, sums: FloatArray) -> bool:
+        """Whether all numbers in a sum are one; not at the ends of a scale from 0 to 1, where they may be hits."""
+        if self.classes or not sums[1] > 0:
+            return False
+        value, (low, high) = sums[0] / sums[1], self.limits
+        inside = low < value < high or self.limits != (0.0, 1.0)
+        return bool(inside and sums[2] / sums[1] - value**2 <= 1e-12 * max(abs(low), abs(high)) ** 2)
 
-    def _share(self, table: ClassTable) -> tuple[_Floats, _Floats] | None:
-        """The hits of each group and the samples that they are a share of, if the metric is a function of a share.
+    def effective(self, table: FloatArray) -> tuple[float, ...]:
+        """Groups of one size that would weigh as much as those there are, shape (groups, k).
+
+        Of a mean over classes those of the class that lies in fewest, where these are below 8, or, as earlier versions
+        wrote, of all.
+        """
+        worth = kish(self.size(table))
+        if not self.classes or self.share(table) is not None or len(table) == 1:
+            return (worth,)
+        right, _, missed = self._cells(table)
+        rarest = min(kish(own) for own in (right + missed).T if own.any())
+        return (min(rarest, worth), worth) if rarest < _LEAST_OF_CLASS else (worth,)
+
+    def share(self, sums: FloatArray) -> tuple[FloatArray, FloatArray] | None:
+        """The hits and the samples that they are a share of, if the metric is a function of a share.
 
         F1 is 2j / (1 + j) of the share j of hits among all samples that have the class or for which it was chosen.
         """
-        kind, _, of = self.metric.partition(":")
-        right, wrong, missed = table.parts
+        if not self.classes:
+            return (sums[..., 0] - self.limits[0] * sums[..., 1]) / self.span, sums[..., 1]
+        kind, _, of = self.name.partition(":")
+        right, wrong, missed = self._cells(sums)
         if kind == "micro_f1":
-            return 2 * right.sum(axis=1), (2 * right + wrong + missed).sum(axis=1)
+            return 2 * right.sum(axis=-1), (2 * right + wrong + missed).sum(axis=-1)
         if kind == "accuracy":
-            return right.sum(axis=1), table.sizes
+            return right.sum(axis=-1), self.size(sums)
         if kind not in OF_ONE:
             return None
         own = self.classes.index(of) if of else 1
         others = {"precision": wrong, "recall": missed, "f1": wrong + missed}[kind]
-        return right[:, own], right[:, own] + others[:, own]
+        return right[..., own], right[..., own] + others[..., own]
+
+    def from_share(self, share: FloatArray) -> FloatArray:
+        """The metric that belongs to a share."""
+        inside = 2 * share / (1 + share) if self.name.partition(":")[0] == "f1" else share
+        return self.limits[0] + self.span * inside
+
+    def value(self, sums: FloatArray) -> FloatArray:
+        """The metric of sums, shape (..., k) to (...)."""
+        if not self.classes:
+            return _ratio(sums[..., 0], sums[..., 1])
+        if (parts := self.share(sums)) is not None:
+            return self.from_share(_ratio(*parts))
+        right, wrong, missed = self._cells(sums)
+        labelled, chosen, n = right + missed, right + wrong, self.size(sums)
+        if self.name == "matthews":
+            above = n * right.sum(axis=-1) - (labelled * chosen).sum(axis=-1)
+            spreads = [np.sqrt(np.maximum(n * n - (part * part).sum(axis=-1), 0)) for part in (labelled, chosen)]
+            return np.clip(_ratio(above, spreads[0] * spreads[1]), -1, 1)
+        each = _ratio(right, labelled) if self.name == "balanced_accuracy" else _ratio(2 * right, labelled + chosen)
+        if self.name == "weighted_f1":
+            return _ratio((each * labelled).sum(axis=-1), n)
+        return np.asarray(each.mean(axis=-1))
+
+    def moved(self, total: FloatArray, number: float) -> FloatArray:
+        """A sum if so many of its samples had got another output: a row for each way."""
+        if not self.classes:
+            low, high = (limit * total[1] for limit in self.limits)
+            changed = min(float(total[1]), number) * self.span
+            sums = np.clip(total[0] + np.array([-changed, changed]), low, high)
+            return np.stack([sums, np.full(2, total[1]), np.full(2, total[2])], axis=1)
+        many, rows = len(self.classes), []
+        for own, other in ((a, b) for a in range(many) for b in range(many) if a != b):
+            missed, wrong = total[2 * many + own], total[many + other] / (many - 1)
+            for lost in (min(total[own], number), -min(missed, wrong, number)):
+                row = total.copy()
+                row[[own, 2 * many + own, many + other]] += lost * np.array([-1, 1, many - 1])
+                rows.append(row)
+        return np.stack(rows)
 
 
-def _matthews(table: ClassTable) -> _Floats:
-    right, wrong, missed = table.parts
-    labelled, chosen, n = right + missed, right + wrong, table.sizes
-    above = n * right.sum(axis=1) - (labelled * chosen).sum(axis=1)
-    spreads = (np.maximum(n * n - (part * part).sum(axis=1), 0) for part in (labelled, chosen))
-    return np.clip(_quotient(above, np.sqrt(np.prod(list(spreads), axis=0))), -1, 1)
+def number_sums(weights: FloatArray, values: FloatArray, groups: NDArray[np.int32]) -> FloatArray:
+    """Sums of numbers by group, shape (groups, 3)."""
+    member, columns = np.unique(groups, return_inverse=True)[1], (weights * values, weights, weights * values**2)
+    return np.stack([np.bincount(member, weights=column) for column in columns], axis=1)
 
 
-def _quotient(above: _Floats, below: _Floats) -> _Floats:
-    found: _Floats = np.where(below > 0, above / np.where(below > 0, below, 1), 0.0)
-    return found
-
-
-def _interval(hits: _Floats, of: _Floats, *, whole: float | None = None, of_mean: bool = False) -> tuple[float, float]:
-    """Wilson's interval of a share; all that is possible where one group has all that counts.
+def interval(table: FloatArray, metric: Metric) -> tuple[float, float, float]:
+    """A metric with its 95% interval: all that is possible where one group has all that counts.
 
     Args:
-        hits, of: of each group, the hits and the samples that they are a share of.
-        whole: all hits, where the groups' do not add up to them.
-        of_mean: whether it is a mean over classes, whose spread is known less well.
+        table: shape (groups, k), sums by group.
+        metric: which metric.
     """
-    rest = of.sum() - of
-    if hits.size == 1 or not rest.all():
-        return 0.0, 1.0
-    total = float(hits.sum()) if whole is None else whole
-    share, left = total / float(of.sum()), total - hits
+    total, sizes = table.sum(axis=0), metric.size(table)
+    value, parts = float(metric.value(total)), metric.share(table)
+    if parts is None:
+        without = (metric.value(total - table) - metric.limits[0]) / metric.span
+        of, rest, hits = sizes, sizes.sum() - sizes, (value - metric.limits[0]) / metric.span * sizes.sum()
+        left = without * rest
+    else:
+        of, rest, hits = parts[1], parts[1].sum() - parts[1], float(parts[0].sum())
+        left = hits - parts[0]
+    if len(table) == 1 or not rest.all():
+        return value, *metric.limits
+    if metric.is_constant(total):
+        return value, value, value
+    share = hits / float(of.sum())
     odds = np.log((left + 1) / (rest - left + 1))  # one hit and one miss more, so that there always is a logarithm
-    smoothed = (total + 1) / float(of.sum() + 2)
+    smoothed = (hits + 1) / float(of.sum() + 2)
     spread = _jackknife(odds) * smoothed * (1 - smoothed)
-    weight = _kish(of)
-    samples, freedom = max(weight, 1.0), weight - 1
-    if 0 < share < 1 and _jackknife(left / rest) > _NOTHING and spread > _NOTHING:
+    samples, freedom = max(kish(of), 1.0), kish(of) - 1
+    if 0 < share < 1 and _jackknife(left / rest) > _ROUNDING and spread > _ROUNDING:
         samples = 1 / spread
-        if of_mean:
+        if parts is None:  # the spread of a mean over classes is known less well
             squares = (odds - odds.mean()) ** 2
             kurtosis = squares.size * float((squares**2).sum() / squares.sum() ** 2)
             freedom = min(freedom, 2 * squares.size / max(kurtosis - 1, 1e-9))
-    return _wilson(share, samples, t_quantile(1 - _LEVEL, max(freedom, 1.0)))
+    limits = np.array(_wilson(share, samples, t_quantile(_P_VALUE, max(freedom, 1.0))))
+    low, high = (metric.limits[0] + metric.span * limits) if parts is None else metric.from_share(limits)
+    return value, float(low), float(high)
 
 
-def _jackknife(without: _Floats) -> float:
+def _jackknife(without: FloatArray) -> float:
     """Variance by leaving out one group after the other."""
     return float((without.size - 1) * without.var())
 
 
-def _kish(sizes: _Floats) -> float:
+def kish(sizes: FloatArray) -> float:
     """Groups of one size that would weigh as much as those there are."""
-    return float(sizes.sum() ** 2 / (sizes @ sizes))
+    return float(_ratio(sizes.sum() ** 2, sizes @ sizes))
 
 
 def _wilson(share: float, samples: float, quantile: float) -> tuple[float, float]:
@@ -244,7 +230,7 @@ def _wilson(share: float, samples: float, quantile: float) -> tuple[float, float
 
 
 @cache
-def _nodes() -> tuple[_Floats, _Floats]:
+def _nodes() -> tuple[FloatArray, FloatArray]:
     """Gauss-Legendre on (0, 1)."""
     points, weights = np.polynomial.legendre.leggauss(200)
     return (points + 1) / 2, weights / 2
@@ -264,18 +250,14 @@ def _two_sided(value: float, df: float) -> float:
     if start + width < pi / 2:
         area = width * float(weights @ np.cos(start + width * points) ** (df - 1))
     else:  # by the fourth root of the distance from pi / 2, where the density has no derivative
-        reach = (pi / 2 - start) ** 0.25
-        roots = reach * points
-        area = reach * float(weights @ (np.sin(roots**4) ** (df - 1) * 4 * roots**3))
+        roots = (pi / 2 - start) ** 0.25 * points
+        area = (pi / 2 - start) ** 0.25 * float(weights @ (np.sin(roots**4) ** (df - 1) * 4 * roots**3))
     return min(1.0, _scale(df) * area)
 
 
 @lru_cache(maxsize=100_000)
 def t_quantile(tail: float, df: float) -> float:
-    """The value that |T| of Student's t exceeds with a probability.
-
-    Newton's steps in the angle come from below and never leave that side, for the density falls.
-    """
+    """The value that |T| of Student's t exceeds with a probability: Newton's steps in the angle, from below."""
     angle = 0.0
     for _ in range(500):
         step = (_two_sided(sqrt(df) * tan(angle), df) - tail) / (_scale(df) * cos(angle) ** (df - 1))
@@ -283,84 +265,6 @@ def t_quantile(tail: float, df: float) -> float:
         if abs(step) <= 1e-15 * (1 + angle):
             break
     return sqrt(df) * tan(angle)
-
-
-@dataclass(frozen=True, slots=True)
-class ScoreValues:
-    """What a score must say.
-
-    Attributes:
-        counts: samples by name: n, clusters, and silent, those without an answer; of two classes also tp, fp, tn, fn.
-        effective_clusters: by metric, groups of one size that would weigh as much as those there are; of a mean over
-            classes those of the class that lies in fewest, where these are below 8, or, as earlier versions wrote, all.
-        method: how the intervals are made.
-        metrics: value, low and high by name of the metric.
-    """
-
-    counts: Mapping[str, int]
-    effective_clusters: Mapping[str, tuple[float, ...]]
-    method: str
-    metrics: Mapping[str, tuple[float, float, float]]
-
-
-def recompute(
-    labels: NDArray[np.int8],
-    said: NDArray[np.int8],
-    groups: NDArray[np.int32],
-    classes: Sequence[str],
-    names: Iterable[str],
-) -> ScoreValues:
-    """Counts, metrics and intervals of one system.
-
-    Args:
-        labels, said, groups: as of `ClassTable.of`.
-        classes: the names of the classes.
-        names: of the metrics; those that are not known here are left out.
-    """
-    table = ClassTable.of(labels, said, groups, len(classes))
-    sizes = table.sizes
-    counts = {"n": labels.size, "clusters": sizes.size, "silent": int(np.count_nonzero(said < 0))}
-    if len(classes) == 2:
-        cells = {"tp": (1, 1), "fp": (0, 1), "tn": (0, 0), "fn": (1, 0)}
-        counts |= {name: int(((labels == label) & (said == answer)).sum()) for name, (label, answer) in cells.items()}
-    known = (measure for name in names if (measure := Yardstick(name, classes)).is_known)
-    metrics = {measure.metric: measure.limits(table) for measure in known}
-    worth = _kish(sizes)
-    of_class = [_kish(own) for own in (table.right + table.missed).T if own.any()]
-    rarest = min(worth, *of_class) if min(of_class) < _LEAST_OF_CLASS and sizes.size > 1 else worth
-    effective = {name: (rarest, worth) if name in _OF_CLASSES else (worth,) for name in metrics}
-    return ScoreValues(counts, effective, WILSON if sizes.size > 1 else NONE, metrics)
-
-
-@dataclass(frozen=True, slots=True)
-class Contender:
-    """An entry that may take part.
-
-    Attributes:
-        entry: its name.
-        ranked: whether it is a system, and no baseline, control or smoke test.
-        positions, answers: the samples that it judged, and what it said: a class, or -1.
-    """
-
-    entry: str
-    ranked: bool
-    positions: NDArray[np.int32] = field(repr=False)
-    answers: NDArray[np.int8] = field(repr=False)
-
-    @staticmethod
-    def is_ranked(kind: str, regime: str, *, smoke_test: bool) -> bool:
-        """Whether an entry of this kind and regime has a rank."""
-        return kind != "baseline" and regime not in _CONTROLS and not smoke_test
-
-
-class VerifiedPlace(NamedTuple):
-    """Where a ranked system stands."""
-
-    rank: int
-    low: int
-    high: int
-    tie_group: int
-    first: float
 
 
 class Difference(NamedTuple):
@@ -373,91 +277,34 @@ class Difference(NamedTuple):
     adjusted: float
 
 
-@dataclass(frozen=True, slots=True)
-class StandingsTable:
-    """Places by entry, and differences by the two entries."""
-
-    places: Mapping[str, VerifiedPlace] = field(default_factory=dict)
-    differences: Mapping[tuple[str, str], Difference] = field(default_factory=dict)
-
-
-def table_of(
-    contenders: Sequence[Contender],
-    labels: NDArray[np.int8],
-    groups: NDArray[np.int32],
-    by: Yardstick,
-    resamples: int | None = None,
-) -> StandingsTable:
-    """Who is ahead of whom.
+def differences(
+    tables: Sequence[FloatArray], metric: Metric, families: Sequence[int]
+) -> dict[tuple[int, int], Difference]:
+    """Every two of some entries in both directions, adjusted by step-down max-t within their family.
 
     Args:
-        contenders: all entries of a split.
-        by: what they are compared by.
-        labels, groups: shape (n,), of the samples that positions are of.
-        resamples: how many to draw; as on the board if left out.
+        tables: shape (groups, k) of each entry.
+        metric: which metric.
+        families: a number of each entry; pairs with equal sums are tested together.
     """
-    systems = _half_of_most([one for one in contenders if one.ranked])
-    ground = _shared(systems, np.arange(labels.size, dtype=np.int32))
-    others = [one for one in contenders if not one.ranked]
-    if systems:
-        others = [one for one in others if 2 * np.isin(ground, one.positions).sum() >= ground.size]
-    else:
-        others = _half_of_most(others)
-
-    def table(one: Contender, where: NDArray[np.int32]) -> ClassTable:
-        said = one.answers[np.searchsorted(one.positions, where)]
-        return ClassTable.of(labels[where], said, groups[where], len(by.classes))
-
-    def compared(entries: Sequence[Contender], where: NDArray[np.int32]) -> dict[tuple[str, str], Difference]:
-        """Every two entries on samples that all of them judged; nothing where all are of one class."""
-        if not entries or np.unique(labels[where]).size < 2:
-            return {}
-        return _differences(entries, [table(one, where) for one in entries], by)
-
-    among = compared(systems, ground)
-    beside = compared([*systems, *others], _shared(others, ground))
-    places = {}
-    if among:
-        usual = _RESAMPLES[len(systems) >= _MANY]
-        tables = [table(one, ground) for one in systems]
-        places = _places([one.entry for one in systems], tables, by, among, resamples or usual)
-    return StandingsTable(places, {**beside, **among})
-
-
-def _half_of_most(contenders: Sequence[Contender]) -> list[Contender]:
-    most = max((one.positions.size for one in contenders), default=0)
-    return [one for one in contenders if 2 * one.positions.size >= most > 0]
-
-
-def _shared(contenders: Sequence[Contender], ground: NDArray[np.int32]) -> NDArray[np.int32]:
-    for one in contenders:
-        ground = np.intersect1d(ground, one.positions)
-    return ground
-
-
-def _differences(
-    entries: Sequence[Contender], tables: Sequence[ClassTable], by: Yardstick
-) -> dict[tuple[str, str], Difference]:
-    """Every two entries in both directions, adjusted by step-down max-t within their family."""
-    found = {(one.entry, one.entry): Difference(0.0, 0.0, 0.0, 1.0, 1.0) for one in entries[:1]}
-    effective, draws = _kish(tables[0].sizes), _drawn_errors(tables, by)
-    families: dict[int, list[tuple[int, int]]] = {}
-    for one, two in combinations(range(len(entries)), 2):
-        families.setdefault(entries[one].ranked + entries[two].ranked, []).append((one, two))
-    for pairs in families.values():
-        for (one, two), there in zip(pairs, _family(pairs, tables, by, effective, draws), strict=True):
-            back = Difference(-there.value, -there.high, -there.low, there.p_value, there.adjusted)
-            found[entries[one].entry, entries[two].entry] = there
-            found[entries[two].entry, entries[one].entry] = back
+    df = max(kish(np.mean([metric.size(table) for table in tables], axis=0)) - 1, 1.0)
+    draws, by_family = _drawn_errors(tables, metric), dict[int, list[tuple[int, int]]]()
+    for one, two in combinations(range(len(tables)), 2):
+        by_family.setdefault(families[one] + families[two], []).append((one, two))
+    found: dict[tuple[int, int], Difference] = {}
+    for pairs in by_family.values():
+        for (one, two), there in zip(pairs, _family(pairs, tables, metric, df, draws), strict=True):
+            found[one, two] = there
+            found[two, one] = Difference(-there.value, -there.high, -there.low, there.p_value, there.adjusted)
     return found
 
 
-def _drawn_errors(tables: Sequence[ClassTable], by: Yardstick) -> _Floats:
+def _drawn_errors(tables: Sequence[FloatArray], metric: Metric) -> FloatArray:
     """Draws of the entries' errors, shape (entries, draws): what leaving out each group moves, times normal weights."""
-    groups = tables[0].sizes.size
+    groups = len(tables[0])
     if groups == 1:
         return np.zeros((len(tables), 1))
-    without = np.stack([by.without(table) for table in tables])
+    without = np.stack([metric.value(table.sum(axis=0) - table) for table in tables])
     moved = np.sqrt((groups - 1) / groups) * (without - without.mean(axis=1, keepdims=True))
     random, draws = np.random.default_rng(0), _DRAWS[len(tables) >= _MANY]
     parts = [min(500, draws - start) for start in range(0, draws, 500)]
@@ -465,109 +312,148 @@ def _drawn_errors(tables: Sequence[ClassTable], by: Yardstick) -> _Floats:
 
 
 def _family(
-    pairs: Sequence[tuple[int, int]], tables: Sequence[ClassTable], by: Yardstick, effective: float, draws: _Floats
+    pairs: Sequence[tuple[int, int]], tables: Sequence[FloatArray], metric: Metric, df: float, draws: FloatArray
 ) -> list[Difference]:
-    df, ones, twos = max(effective - 1, 1.0), [one for one, _ in pairs], [two for _, two in pairs]
-    value = np.array([by.of(tables[one]) - by.of(tables[two]) for one, two in pairs])
-    if tables[0].sizes.size == 1:
-        return [Difference(float(each), -by.span, by.span, 1.0, 1.0) for each in value]
-    without = [by.without(table) for table in tables]
+    """The differences of pairs that are tested together."""
+    ones, twos = ([pair[side] for pair in pairs] for side in (0, 1))
+    totals = [table.sum(axis=0) for table in tables]
+    values = np.array([float(metric.value(total)) for total in totals])
+    value = values[ones] - values[twos]
+    if len(tables[0]) == 1:
+        return [Difference(float(each), -metric.span, metric.span, 1.0, 1.0) for each in value]
+    without = [metric.value(total - table) for total, table in zip(totals, tables, strict=True)]
     error = np.array([sqrt(_jackknife(without[one] - without[two])) for one, two in pairs])
-    blind = error < 1e-12 * by.span
+    blind = error < 1e-12 * metric.span
     for k in np.flatnonzero(blind).tolist():
-        error[k] = _blind_error(tables[ones[k]], tables[twos[k]], by, df, effective)
+        error[k] = _blind_error(tables[ones[k]], tables[twos[k]], metric)
     p_value = np.array([_two_sided(abs(each) / err, df) for each, err in zip(value, error, strict=True)])
-    adjusted, quantile, many = p_value.copy(), t_quantile(1 - _LEVEL, df), len(pairs)
-    if many > 1:
-        z = np.abs(draws[ones] - draws[twos]) / error[:, None]
-        order = np.argsort(p_value, kind="stable")
-        left = np.arange(many, 0, -1)
-        alone = (blind & (p_value < 1))[order][::-1].cumsum()[::-1]
-        observed = [-_NORMAL.inv_cdf(p / 2) if p > 0 else np.inf for p in p_value[order].tolist()]
-        largest = np.maximum.accumulate(z[order][::-1], axis=0)[::-1]
-        share = (1 + (largest >= np.array(observed)[:, None]).sum(axis=1)) / (z.shape[1] + 1)
-        found = np.minimum(share + alone * p_value[order], left * p_value[order])
-        adjusted[order] = np.minimum(1.0, np.maximum.accumulate(np.maximum(found, p_value[order])))
-        descending, reach = np.sort(largest[0])[::-1].tolist(), t_quantile((1 - _LEVEL) / many, df)
-        for count, bound in enumerate(descending, start=1):
-            tail = 2 * _NORMAL.cdf(-bound)
-            if count / (z.shape[1] + 1) + alone[0] * tail >= _P_VALUE:
-                break
-            reach = max(quantile, min(t_quantile(tail, df), t_quantile((1 - _LEVEL) / many, df)))
-        quantile = reach
-    low, high = value - quantile * error, value + quantile * error
-    low, high = (np.where(adjusted >= _P_VALUE, clip(end, 0.0), end)
-                 for clip, end in ((np.minimum, low), (np.maximum, high)))  # fmt: skip
-    ends = np.maximum(-by.span, low), np.minimum(by.span, high)
-    columns = (value, *ends, p_value, adjusted)
-    return [Difference(*row) for row in zip(*(column.tolist() for column in columns), strict=True)]
+    adjusted, reach = p_value, t_quantile(_P_VALUE, df)
+    if len(pairs) > 1:
+        drawn = np.abs(draws[ones] - draws[twos]) / error[:, None]
+        adjusted, reach = _stepped_down(p_value, blind, drawn, df)
+    low, high = value - reach * error, value + reach * error
+    low = np.where(adjusted >= _P_VALUE, np.minimum(low, 0.0), low).clip(-metric.span)
+    high = np.where(adjusted >= _P_VALUE, np.maximum(high, 0.0), high).clip(None, metric.span)
+    rows = np.stack([value, low, high, p_value, adjusted], axis=1).tolist()
+    return [Difference(*row) for row in rows]
 
 
-def _blind_error(one: ClassTable, two: ClassTable, by: Yardstick, df: float, effective: float) -> float:
+def _stepped_down(
+    p_value: FloatArray, blind: NDArray[np.bool_], drawn: FloatArray, df: float
+) -> tuple[FloatArray, float]:
+    """Adjusted p-values, and how many standard errors an interval reaches.
+
+    Args:
+        p_value, blind: of each pair, alone; and whether its error is not the jackknife's.
+        drawn: shape (pairs, draws), what chance alone makes of each difference, in standard errors.
+        df: degrees of freedom.
+    """
+    many, normal, order = p_value.size, NormalDist(), np.argsort(p_value, kind="stable")
+    alone = (blind & (p_value < 1))[order][::-1].cumsum()[::-1]
+    observed = np.array([-normal.inv_cdf(p / 2) if p > 0 else np.inf for p in p_value[order].tolist()])
+    largest = np.maximum.accumulate(drawn[order][::-1], axis=0)[::-1]
+    draws = drawn.shape[1] + 1
+    share = (1 + (largest >= observed[:, None]).sum(axis=1)) / draws
+    raw = np.minimum(share + alone * p_value[order], np.arange(many, 0, -1) * p_value[order])
+    adjusted = p_value.copy()
+    adjusted[order] = np.minimum(1.0, np.maximum.accumulate(np.maximum(raw, p_value[order])))
+    widest = t_quantile(_P_VALUE / many, df)
+    reach = widest
+    for count, bound in enumerate(np.sort(largest[0])[::-1].tolist(), start=1):
+        tail = 2 * normal.cdf(-bound)
+        if count / draws + alone[0] * tail >= _P_VALUE:
+            break
+        reach = max(t_quantile(_P_VALUE, df), min(t_quantile(tail, df), widest))
+    return adjusted, reach
+
+
+def _blind_error(one: FloatArray, two: FloatArray, metric: Metric) -> float:
     """The standard error where every group sets both entries apart alike: from limits that are known."""
-    quantile = t_quantile(1 - _LEVEL, df)
-    if all(np.array_equal(here, there) for here, there in zip(one.parts, two.parts, strict=True)):
-        unseen = quantile**2 / (effective + quantile**2) * float(one.sizes.sum())
-        return float(np.abs(by.of_groups(_moved(one.total, unseen)) - by.of(one)).max()) / quantile
-    (a, low_1, high_1), (b, low_2, high_2) = by.limits(one), by.limits(two)
+    effective = kish((metric.size(one) + metric.size(two)) / 2)
+    quantile = t_quantile(_P_VALUE, max(effective - 1, 1.0))
+    if np.array_equal(one, two):
+        total = one.sum(axis=0)
+        unseen = quantile**2 / (effective + quantile**2) * float(metric.size(total))
+        reach = float(np.abs(metric.value(metric.moved(total, unseen)) - metric.value(total)).max())
+        return max(min(metric.span, reach), 1e-12 * metric.span) / quantile
+    (a, low_1, high_1), (b, low_2, high_2) = interval(one, metric), interval(two, metric)
     value = a - b
-    low, high = value - np.hypot(a - low_1, high_2 - b), value + np.hypot(high_1 - a, b - low_2)
-    return max(min(by.span, float(high)) - value, value - max(-by.span, float(low))) / quantile
+    low, high = value - float(np.hypot(a - low_1, high_2 - b)), value + float(np.hypot(high_1 - a, b - low_2))
+    longer = max(min(metric.span, high) - value, value - max(-metric.span, low))
+    return max(longer, 1e-12 * metric.span) / quantile
 
 
-def _moved(total: ClassTable, number: float) -> ClassTable:
-    """A total if that many samples of a class went from right to wrong, or from wrong to right: a row for each way."""
-    classes = range(total.right.shape[1])
-    moved: list[tuple[_Floats, _Floats, _Floats]] = []
-    for own, other in ((a, b) for a in classes for b in classes if a != b):
-        right, wrong, missed = total.right[0, own], total.wrong[0, other], total.missed[0, own]
-        for lost in (min(right, number), -min(wrong, missed, number)):
-            at_own, at_other = (np.where(np.array(classes) == place, lost, 0.0) for place in (own, other))
-            moved.append((total.right[0] - at_own, total.wrong[0] + at_other, total.missed[0] + at_own))
-    return ClassTable(*(np.stack(part) for part in zip(*moved, strict=True)))
+class Place(NamedTuple):
+    """Where a ranked system stands."""
+
+    rank: int
+    low: int
+    high: int
+    tie_group: int
 
 
-def _places(
-    names: Sequence[str],
-    tables: Sequence[ClassTable],
-    by: Yardstick,
-    among: Mapping[tuple[str, str], Difference],
-    resamples: int,
-) -> dict[str, VerifiedPlace]:
-    values = np.array([by.of(table) for table in tables])
-    first = _first(tables, by, resamples)
+def places_of(values: FloatArray, among: Mapping[tuple[int, int], Difference]) -> list[Place]:
+    """Ranks, and between which ranks each lies by what differs significantly; `values`: higher is better."""
 
-    def apart(one: str, two: str) -> bool:
+    def apart(one: int, two: int) -> bool:
         return one != two and among[one, two].adjusted < _P_VALUE
 
-    tied: dict[str, int] = {}
-    opener, number = names[int(values.argmax())], 1
+    tied, opener, number, every = {}, int(values.argmax()), 1, range(values.size)
     for place in np.argsort(-values, kind="stable").tolist():
-        if apart(opener, names[place]):
-            opener, number = names[place], number + 1
-        tied[names[place]] = number
-    return {
-        name: VerifiedPlace(
+        if apart(opener, place):
+            opener, number = place, number + 1
+        tied[place] = number
+    return [
+        Place(
             rank=1 + int((values > values[k]).sum()),
-            low=1 + sum(apart(name, other) and values[j] > values[k] for j, other in enumerate(names)),
-            high=len(names) - sum(apart(name, other) and values[j] < values[k] for j, other in enumerate(names)),
-            tie_group=tied[name],
-            first=float(first[k]),
+            low=1 + sum(apart(k, j) and values[j] > values[k] for j in every),
+            high=values.size - sum(apart(k, j) and values[j] < values[k] for j in every),
+            tie_group=tied[k],
         )
-        for k, name in enumerate(names)
-    }
+        for k in every
+    ]
 
 
-def _first(tables: Sequence[ClassTable], by: Yardstick, resamples: int) -> _Floats:
-    """Share of resamples of the groups in which each system has the highest value; who shares it has its part."""
-    random, groups = np.random.default_rng(0), tables[0].sizes.size
-    each = np.stack([[part.T for part in table.parts] for table in tables])  # systems, 3, classes, groups
+def first_places(tables: Sequence[FloatArray], metric: Metric, resamples: int | None = None) -> FloatArray:
+    """Share of resamples of the groups in which each system has the highest value; who shares it has its part.
+
+    10,000 resamples, 2,000 from 100 systems on, each drawn by `integers(0, groups, size=groups)` of NumPy's default
+    generator with seed 0; groups are numbered in the order of their names.
+    """
+    random, groups, each = np.random.default_rng(0), len(tables[0]), np.stack(tables)
     parts = []
-    for _ in range(resamples):
+    for _ in range(resamples or _RESAMPLES[len(tables) >= _MANY]):
         times = np.bincount(random.integers(0, groups, size=groups, dtype=np.int32), minlength=groups)
-        drawn = each @ times.astype(np.float64)
-        value = by.of_groups(ClassTable(drawn[:, 0], drawn[:, 1], drawn[:, 2]))
+        value = metric.value(np.einsum("sgk,g->sk", each, times.astype(np.float64)))
         best = value >= value.max()
         parts.append(best / best.sum())
-    found: _Floats = np.array(parts).mean(axis=0)
+    return np.asarray(np.mean(parts, axis=0))
+
+
+def ranking_measures(
+    documents: Sequence[str], scores: Sequence[float], relevance: Mapping[str, int]
+) -> dict[str, float]:
+    """Every metric of one ranking as trec_eval computes it: by score in single precision, equal ones by id, last first.
+
+    Args:
+        documents, scores: the ranking; without scores its order counts.
+        relevance: of the judged documents.
+    """
+    pairs = zip(np.asarray(scores, np.float32).tolist(), documents, strict=True) if scores else ()
+    order = [document for _, document in sorted(pairs, reverse=True)] if scores else documents
+    gains = np.array([max(relevance.get(document, 0), 0) for document in order], np.float64)
+    ideal = np.sort(np.array([value for value in relevance.values() if value > 0], np.float64))[::-1]
+    hits, relevant = np.flatnonzero(gains > 0), max(ideal.size, 1)
+
+    def discounted(some: FloatArray, cut: int) -> float:
+        return float((some[:cut] / np.log2(np.arange(2, some[:cut].size + 2))).sum())
+
+    found = {"mrr": 1.0 / float(hits[0] + 1) if hits.size else 0.0}
+    found["map"] = float((np.arange(1, hits.size + 1) / (hits + 1)).sum() / relevant) if ideal.size else 0.0
+    for name in RANKED[:-2]:
+        kind, cut = name.split("@")[0], int(name.split("@")[1])
+        if kind == "ndcg":
+            found[name] = discounted(gains, cut) / discounted(ideal, cut) if ideal.size else 0.0
+        else:
+            found[name] = float((gains[:cut] > 0).sum() / relevant) if ideal.size else 0.0
     return found

@@ -26,6 +26,7 @@ from hellofresh.releases.draw.prospective import OUTCOMES
 from hellofresh.releases.life.manifest import amend_manifest, file_entry, read_manifest
 from hellofresh.releases.life.state import labels_are_public
 from hellofresh.results.entries import Entry
+from hellofresh.results.published_ratings import publish_ratings
 from hellofresh.results.score import OVER_REPETITIONS, Score
 from hellofresh.results.scores import ScoredSplit
 from hellofresh.tasks import Task, get_task
@@ -64,6 +65,8 @@ def publish_results(workspace: Workspace, scored: ScoredSplit) -> list[RevealRep
         quotes = not read_manifest(folder).withheld
         rows = list(_prediction_rows(entries, released, quotes=quotes))
         tables = {"predictions.jsonl": rows, "scores.jsonl": scores}
+        if main:
+            publish_ratings(workspace, scored.edition, get_task(task))
         version = _write(workspace, folder, f"release/{scored.edition}/{task}" if main else None, tables)
         if version is not None:
             done.append(RevealReport(scored.edition, task, len(rows), len(scores), version, scored.split))
@@ -89,6 +92,7 @@ def _prediction_rows(
     """
     for entry in sorted(entries, key=lambda item: item.origin):
         common = {name: getattr(entry, name) for name in ("system", "team", "lane", "regime")}
+        common |= {"settings": entry.settings} if entry.settings else {}
         for prompt, outputs in sorted(entry.published.items()):
             for key in sorted(released & outputs.keys()):
                 yield {"entry": entry.origin, **common, "prompt": prompt, "id": key,

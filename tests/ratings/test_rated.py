@@ -127,7 +127,7 @@ def test_the_released_study_ranks_four_systems_in_three_tie_groups(shared_data: 
     assert all(np.isfinite(row.mean) for row in rows)
 
 
-def test_a_rated_release_verifies_and_says_that_its_scores_were_not_computed_again(
+def test_the_scores_of_a_rated_release_are_computed_again_from_its_published_ratings(
     small_study: Path, tmp_path: Path
 ) -> None:
     workspace, _, _ = imported(small_study, tmp_path / "data")
@@ -135,4 +135,7 @@ def test_a_rated_release_verifies_and_says_that_its_scores_were_not_computed_aga
     publish_results(workspace, scored)
     checks = verify_release(workspace.release(MUSE_EDITION, "corrections"))
     assert [check for check in checks if not check.ok] == []
-    assert any("were not computed again" in check.said for check in checks)
+    assert {check.name for check in checks} >= {"ratings", "scores"}
+    assert not any("scores of corrections" in what for check in checks for what in check.unchecked)
+    (workspace.root / "releases" / str(MUSE_EDITION) / "ratings" / "corrections.parquet").unlink()
+    assert not all(check.ok for check in verify_release(workspace.release(MUSE_EDITION, "corrections")))

@@ -22,9 +22,9 @@ from hellofresh.results.reveal import publish_results
 from hellofresh.results.scores import score_quarter
 from hellofresh.runs.evaluate import evaluate
 from hellofresh.runs.evaluation import Evaluation
-from verifier import Check, publication_checks, repeat_checks, report_lines, verify_release
+from verifier import Check, beside_checks, publication_checks, repeat_checks, report_lines, verify_release
 
-BLOCKED = ("hellofresh", "collectors", "pydantic", "polars", "scipy")
+BLOCKED = ("hellofresh", "collectors", "pydantic", "scipy")
 
 
 @pytest.fixture
@@ -87,7 +87,7 @@ def test_a_metric_that_is_not_known_is_not_checked_and_not_a_fault(scored: Works
     consistent(folder)
     scores = by_name(verify_release(folder))["scores"]
     assert scores.ok
-    assert "scores by surprise, which is not known here" in scores.unchecked
+    assert "scores of x-notes by surprise, which is not known here" in scores.unchecked
 
 
 @pytest.mark.parametrize("name", ["scores.jsonl", "predictions.jsonl"])
@@ -104,7 +104,7 @@ def test_scores_in_another_order_are_found(scored: Workspace, quarter: Any) -> N
     folder = scored.release(quarter, "x-notes")
     write_jsonl(folder / "scores.jsonl", list(read_jsonl(folder / "scores.jsonl"))[::-1])
     consistent(folder)
-    assert any("not in its place" in fault for fault in by_name(verify_release(folder))["scores"].faults)
+    assert any("not in their order" in fault for fault in by_name(verify_release(folder))["scores"].faults)
 
 
 def test_an_unknown_field_of_a_manifest_is_named_as_not_checked(scored: Workspace, quarter: Any) -> None:
@@ -121,15 +121,32 @@ def test_a_folder_beside_the_tasks_of_an_edition_is_a_release_or_wrong(scored: W
     assert not verify_release(beside)[0].ok
 
 
-def test_versions_of_a_data_set_are_not_said_to_share_nothing(scored: Workspace, quarter: Any, tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", ["x/labels.jsonl", "names.txt", "ratings/names.txt", "ratings/x-posts.parquet"])
+def test_what_lies_beside_the_tasks_of_an_edition_and_belongs_to_none_is_found(
+    scored: Workspace, quarter: Any, name: str
+) -> None:
     folder = scored.release(quarter, "x-notes")
-    other = tmp_path / "fever@300" / "fever"
-    shutil.copytree(folder, other)
-    write_json(other / "manifest.json", read_json(other / "manifest.json") | {"edition": "fever@300"})
-    (check,) = repeat_checks([folder, other], [])
+    assert beside_checks([folder])[0].ok
+    (folder.parent / name).parent.mkdir(exist_ok=True)
+    (folder.parent / name).write_text("{}")
+    assert len(beside_checks([folder])[0].faults) == 1
+
+
+def test_versions_of_a_data_set_are_said_to_share_what_they_share(
+    scored: Workspace, quarter: Any, tmp_path: Path
+) -> None:
+    folders = []
+    for edition in ("fever@300", "fever@400"):
+        folders.append(tmp_path / edition / "fever")
+        shutil.copytree(scored.release(quarter, "x-notes"), folders[-1])
+        manifest = read_json(folders[-1] / "manifest.json") | {"edition": edition, "task": "fever"}
+        write_json(folders[-1] / "manifest.json", manifest)
+    (check,) = repeat_checks(folders, [])
     assert check.ok
-    assert check.said == "no sample of these is in another of 1 releases of quarters at hand"
-    assert check.unchecked == ("samples that versions of data sets share (fever@300)",)
+    shared = "fever@300/fever and fever@400/fever share 18"
+    assert check.said == f"no sample of these is in another of 0 releases of quarters at hand; {shared}"
+    (check,) = repeat_checks([*folders, scored.release(quarter, "x-notes")], [])
+    assert not check.ok
 
 
 CHANGES: list[Callable[[pl.DataFrame], pl.DataFrame]] = [
@@ -150,7 +167,7 @@ def test_a_published_table_that_says_otherwise_than_its_release_is_found(
     publish_to_folder(scored, root, CalendarRule().of(quarter).reveals)
     checks = by_name(publication_checks(root))
     assert all(check.ok for check in checks.values()), checks
-    assert checks["publication"].unchecked == ("README.md and croissant.json",)
+    assert checks["card"].unchecked == ("the text of README.md outside its head and tables",)
     (path,) = root.rglob("*.parquet")
     change(pl.read_parquet(path)).write_parquet(path)
     account: Any = read_json(root / "publication.json")

@@ -12,12 +12,15 @@ import pytest
 from hellofresh.core.quarters import PeriodKind, Quarter
 from hellofresh.results.analyses.order import ranking
 from hellofresh.results.board.schema import TABLES
-from hellofresh.results.panel import NOT_ASKED, EntrySection, Panel, PromptOutputs, System
+from hellofresh.results.panel import NOT_ASKED, SINGLE, EntrySection, Panel, PromptOutputs, System
 from hellofresh.results.standings import Pair, Standings, standings_of
 from hellofresh.tasks import get_task
 from hellofresh.tasks.x_notes import Note, NoteText, Post
 from leaderboard.data.board import Board, SplitKey
-from verifier.statistics import Contender, StandingsTable, Yardstick, table_of
+from verifier import scores as verified
+from verifier.content import Content
+from verifier.manifest import Manifest
+from verifier.statistics import Metric, first_places
 
 QUARTER = Quarter(2023, 2)
 FEW = 200
@@ -73,18 +76,21 @@ def random_panel(seed: int) -> Panel:
     return panel(labels, groups, systems)
 
 
-def recomputed(made: Panel) -> StandingsTable:
-    """As `release verify --figure` does from published predictions and labels."""
-    names = [one.group for one in made.samples]
+def recomputed(made: Panel) -> tuple[verified.Standings, dict[str, float]]:
+    """As `release verify --figure` does from published predictions and labels; and who is first, how probably."""
+    content = Content(Manifest({}, ""), made.task.classes, labels=made.labels)
+    content.groups = np.unique([one.group for one in made.samples], return_inverse=True)[1].astype(np.int32)
+    content.judged = np.ones(made.labels.size, dtype=np.bool_)
     contenders = []
     for one in made.systems:
-        at = np.flatnonzero(one.headline.asked).astype(np.int32)
-        ranked = Contender.is_ranked(one.kind, one.regime, smoke_test=one.smoke_test)
-        if at.size:
-            contenders.append(Contender(one.origin, ranked, at, np.maximum(one.headline.answers[at], -1)))
-    groups = np.unique(names, return_inverse=True)[1].astype(np.int32)
-    by = Yardstick(made.task.headline.name, made.task.classes)
-    return table_of(contenders, made.labels, groups, by, FEW)
+        answers = content.answers[one.origin, SINGLE] = np.where(one.headline.answers == -2, -1, one.headline.answers)
+        row = {"kind": one.kind, "regime": one.regime, "smoke_test": one.smoke_test}
+        if one.headline.asked.any():
+            contenders.append(verified.Contender(one.origin, verified.is_ranked(row), answers != NOT_ASKED))
+    by = Metric.of_classes(made.task.headline.name, made.task.classes)
+    found = verified.standings(content, contenders, by, {one.origin: SINGLE for one in made.systems})
+    first = first_places(list(found.tables.values()), by, FEW).tolist() if found.tables else []
+    return found, dict(zip(found.tables, first, strict=True))
 
 
 def on_the_page(standings: Standings) -> Board:
@@ -100,14 +106,14 @@ def test_page_analysis_and_verification_agree_on_300_random_panels(monkeypatch: 
     split, ranked = SplitKey(str(QUARTER), "x-notes"), 0
     for seed in range(300):
         made = random_panel(seed)
-        standings, again = standings_of(made), recomputed(made)
+        standings, (again, first) = standings_of(made), recomputed(made)
         site = on_the_page(standings)
         assert list(site.standings(split).values()) == list(standings.ranked)
         assert {one.origin for one in standings.ranked} == again.places.keys()
         for one in standings.ranked:
             place = again.places[one.origin]
             assert (one.rank, one.low, one.high, one.tie_group) == (place.rank, place.low, place.high, place.tie_group)
-            assert one.first == pytest.approx(place.first, abs=1e-12)
+            assert one.first == pytest.approx(first[one.origin], abs=1e-12)
         whole = {(pair.one, pair.two): pair for pair in standings.pairs if pair.period == "all"}
         assert {frozenset(key) for key in whole} == {frozenset(key) for key in again.differences if key[0] != key[1]}
         for key, pair in whole.items():

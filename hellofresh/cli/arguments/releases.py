@@ -110,6 +110,8 @@ def _verify_arguments(verbs: Subparsers) -> None:
         metavar="DIR",
         help="folder of submissions: check that all with valid receipts are published as submitted",
     )
+    about = "a folder that 'release export' wrote: check that it is what the release gives"
+    parser.add_argument("--exported", type=Path, metavar="DIR", help=about)
 
 
 def _takedown_arguments(verbs: Subparsers) -> None:

@@ -50,10 +50,12 @@ def verify(options: argparse.Namespace, output: CommandOutput) -> int:
         checks = [
             check for folder in folders for check in _checked(folder, figures, options.known, options.submissions)
         ]
-        checks += _repeats(folders)
+        checks += verifier.beside_checks(folders) + _repeats(folders)
         checks += [
             check for root in verifier.publications_above(folders) for check in verifier.publication_checks(root)
         ]
+    if options.exported is not None:
+        checks += verifier.exported_checks(options.exported, folders)
     _refuse_figures_of_other_releases(figures, checks)
     output.result([to_json(check) | {"ok": check.ok} for check in checks])
     for line in verifier.report_lines(checks):

@@ -131,11 +131,13 @@ class PublishedAccount:
         format: of the publication.
         made_from: key of all that decides its content.
         files: every file but this one.
+        code: what wrote it, which `made_from` covers; publications of early versions do not say.
     """
 
     format: int
     made_from: str
     files: tuple[PublishedFile, ...]
+    code: str = ""
 
 
 _SAMPLES = "samples.jsonl"
@@ -229,6 +231,13 @@ class PublishedPart:
             elif self.task.output is Ranking:
                 judged = sorted(relevance_of(row).items())
                 yield str(row["id"]), {"relevance": [{"document": name, "relevance": value} for name, value in judged]}
+
+    @property
+    def ratings(self) -> list[Path]:
+        """The files of a closed study, which lie beside the tasks of an edition: of no other task, and in order."""
+        ends = ("parquet", "key.parquet", "rubric.toml", "standings.jsonl")
+        paths = [self.folder.parent / "ratings" / f"{self.task.name}.{end}" for end in ends]
+        return [path for path in paths if path.is_file() and self.has_labels and not self.prospective]
 
     def files(self) -> Iterator[tuple[PurePosixPath, str]]:
         """Every released file with the SHA-256 that it must have: the manifest, its earlier versions, what it lists."""

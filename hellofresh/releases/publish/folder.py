@@ -13,6 +13,7 @@ from dataclasses import asdict, dataclass
 from datetime import datetime
 from pathlib import Path
 
+from hellofresh import __version__
 from hellofresh.core.editions import Edition
 from hellofresh.core.errors import DataError, ReleaseError, UsageError, WorkspaceError
 from hellofresh.core.files import read_json, read_model, sha256_file, temporary_prefix, write_bytes, write_json
@@ -37,11 +38,13 @@ FORMAT = 2
 
 def key_of(parts: Sequence[PublishedPart], corpora: Sequence[SearchedCorpus]) -> str:
     """One hash for all that decides a publication: what is in it, where it stands, and the code that writes it."""
+    ratings = [[path.name, sha256_file(path)] for part in parts for path in part.ratings]
     return input_key(
         {
             "format": FORMAT,
             "corpora": [[one.name, one.sha256, one.is_published] for one in corpora],
             "parts": [[part.place.as_posix(), part.phase.value, part.manifest_sha256] for part in parts],
+            **({"ratings": ratings} if ratings else {}),
         }
     )
 
@@ -61,6 +64,8 @@ def build(
     for part in parts:
         for name, sha256 in part.files():
             copy_file(part.folder / name, sha256, folder / part.place / name)
+        for path in part.ratings:
+            copy_file(path, sha256_file(path), folder / part.place.parent / path.parent.name / path.name)
         rows[part.place] = write_table(folder / part.table, part.columns, part.rows())
     passed_on = [one for one in corpora if one.is_published]
     tables = [*(part.table for part in parts), *(one.table for one in passed_on)]
@@ -69,7 +74,7 @@ def build(
     )
     write_bytes(folder / "README.md", card(parts, corpora, rows).encode())
     entries = [_entry(folder, path) for path in sorted(folder.rglob("*")) if path.is_file()]
-    write_json(folder / ACCOUNT, asdict(PublishedAccount(FORMAT, key_of(parts, corpora), tuple(entries))))
+    write_json(folder / ACCOUNT, asdict(PublishedAccount(FORMAT, key_of(parts, corpora), tuple(entries), __version__)))
     return {entry.path: entry for entry in entries}
 
 

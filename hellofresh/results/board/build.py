@@ -388,8 +388,7 @@ def _fixed(scores: Sequence[QuarterScore], metric: Metric) -> Iterator[OverQuart
     names = short_names([replace(system, system=system.label) for system in systems])
     for adjusted, system, name in zip(found.systems, systems, names, strict=True):
         yield OverQuartersRow(
-            **{part: getattr(system, part) for part in ("origin", "team", "lane", "kind", "regime")},
-            system=name,
+            **(system.identity | {"system": name}),
             quarters=adjusted.quarters,
             of_quarters=len(found.effects),
             latest=adjusted.latest.edition,

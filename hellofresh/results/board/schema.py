@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from hellofresh.core.parquet import Table
+from hellofresh.core.systems import SystemId
 from hellofresh.results.score import Score
 from hellofresh.results.standings import Pair, Standing
 from hellofresh.results.tables import AnswerRow, ReceiptRow
@@ -73,7 +74,7 @@ class Dates:
 
 
 @dataclass(frozen=True, slots=True)
-class OverQuartersRow:
+class OverQuartersRow(SystemId):
     """A system's headline metric on the scale of all quarters.
 
     Attributes:
@@ -84,12 +85,6 @@ class OverQuartersRow:
         additivity_p: whether systems differ from quarter to quarter by more than sampling.
     """
 
-    origin: str
-    system: str
-    team: str
-    lane: str
-    kind: str
-    regime: str
     quarters: int
     of_quarters: int
     latest: str
@@ -101,23 +96,14 @@ class OverQuartersRow:
 
 
 @dataclass(frozen=True, slots=True)
-class Participant:
+class Participant(SystemId):
     """Who takes part in a split whose labels are not public; nothing in it follows from a label.
 
     Attributes:
-        origin, system, team, lane, kind, regime, smoke_test, knowledge_cutoff: as in the scores.
         entered: the day on which its predictions came in or its run was started (`2026-11-21`), empty if not known.
         judged, samples: samples that it judged, and samples there are; 0 judged before its predictions may be used.
     """
 
-    origin: str
-    system: str
-    team: str
-    lane: str
-    kind: str
-    regime: str
-    smoke_test: bool
-    knowledge_cutoff: str
     entered: str
     judged: int
     samples: int

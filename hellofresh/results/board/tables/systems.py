@@ -15,6 +15,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from hellofresh.core.files import canonical_json
+from hellofresh.core.systems import IDENTITY
 from hellofresh.results.board.schema import (
     NO_ANSWER,
     REFUSED,
@@ -181,17 +182,13 @@ def participants(split: BoardSplit) -> Iterator[Participant]:
     if split.shown:
         return
     entered = {one.origin: one.entered for one in facts(split)}
-    names = ("origin", "system", "team", "lane", "kind", "regime", "smoke_test", "knowledge_cutoff")
     for row in split.systems:
-        day = entered[row["origin"]]
-        yield Participant(**{name: row[name] for name in names}, entered=day, judged=row["n"], samples=row["n_split"])
+        own = {name: row[name] for name in IDENTITY}
+        yield Participant(**own, entered=entered[row["origin"]], judged=row["n"], samples=row["n_split"])
     for row in split.waiting.sort("origin").iter_rows(named=True):
-        received = row["received"][:10]
-        yield Participant(
-            origin=row["origin"], system=row["system"], team=row["team"], lane="submitted", kind="submission",
-            regime=row["regime"], smoke_test=False, knowledge_cutoff=row["knowledge_cutoff"], entered=received,
-            judged=0, samples=len(split.samples),
-        )  # fmt: skip
+        own = {name: row[name] for name in ("origin", "system", "team", "regime", "knowledge_cutoff")}
+        how = {"lane": "submitted", "kind": "submission", "entered": row["received"][:10]}
+        yield Participant(**own, **how, judged=0, samples=len(split.samples))
 
 
 def shares(split: BoardSplit) -> Iterator[AnswerShare]:

@@ -1,0 +1,382 @@
+"""Whatever is changed in a publication is found, or belongs to what the last line names as not checked.
+
+A small publication (choices, rankings, rated responses) is changed in every field of every file: other values, fields
+and rows that are dropped, doubled, exchanged or added, files that are lost or added. Hashes and sizes are mended
+afterwards, as somebody would who wants to deceive.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from datetime import date
+from functools import partial
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import polars as pl
+import pytest
+
+import verifier
+from hellofresh.api.harnesses.lm_eval_folder import write_folder
+from hellofresh.core.calendar import CalendarRule
+from hellofresh.core.editions import Frozen
+from hellofresh.core.files import canonical_json, sha256_file, write_json
+from hellofresh.core.quarters import Quarter
+from hellofresh.core.workspace import Workspace
+from hellofresh.judging.muse import MUSE_EDITION, import_muse, read_muse
+from hellofresh.releases.candidates.evidence import evidence_candidates
+from hellofresh.releases.draw.frozen import DatasetSource, freeze
+from hellofresh.releases.life.manifest import BUNDLED
+from hellofresh.releases.life.state import reveal
+from hellofresh.releases.publish import publish_to_folder
+from hellofresh.results.reveal import publish_results
+from hellofresh.results.scores import score_quarter
+from hellofresh.runs.evaluate import evaluate
+from hellofresh.runs.evaluation import Evaluation
+from hellofresh.tasks import get_task
+from tests.conftest import Maker
+from tests.ratings.rated_study import write_study
+from tests.retrieval.conftest import write_small
+from verifier.publication import Publication
+
+QUARTER = Quarter(2023, 2)
+NOT_CHECKED = {
+    "manifest.json": {
+        "code": ("code", "commitments"),
+        "the sources, settings and counts of the collection": ("collection",),
+        "the comparison with earlier quarters": ("across_quarters",),
+        "seed and rule of the draw": ("selection.seed", "selection.rule"),
+        "days of the calendar": ("calendar",),
+        "name, address, day and licence of the data set": ("dataset.name", "dataset.address", "dataset.licence"),
+        "what the manifest says under strange": ("strange",),
+    },
+    "labels.jsonl": {"facts of labels": ("ai_writer", "collaborative", "ratings", "status_locked_at", "strange")},
+    "predictions.jsonl": {"predictions, but for what scores rest on": ("documents", "scores", "sources")},
+    "scores.jsonl": {"what entries say of themselves": ("about", "knowledge_cutoff", "settings", "smoke_test")},
+    "publication.json": {"what it was made from": ("code",)},
+    "corrections.parquet": {"which rater gave a rating": ("judge",)},
+    "rubric.toml": {"wording and conditions of the rubric": ("text",)},
+    "README.md": {"the text of README.md outside its head and tables": ("text",)},
+    "documents.parquet": {"tables of corpora": ("id", "title", "text", "date", "source", "row", "column")},
+}
+"""By the end of a file's name: what the last line says, and the fields that it is about."""
+
+
+class Change(NamedTuple):
+    """A change of a file: which, where in it, what is done, and the new content; None where the file is removed."""
+
+    file: str
+    field: str
+    what: str
+    content: bytes | None
+
+
+@pytest.fixture(scope="module")
+def published(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A publication of three releases: a revealed quarter, queries, and a rated study."""
+    folder = tmp_path_factory.mktemp("tampering")
+    make, days = Maker(folder), CalendarRule().of(QUARTER)
+    workspace: Workspace = make.workspace()
+    notes, queries = get_task("x-notes"), get_task("scifact-retrieval")
+    make.release(make.notes(3, 3))
+    for model in ("coin", "always-yes"):
+        evaluate(workspace, Evaluation(QUARTER, notes, model), lambda _: None)
+    reveal(workspace, QUARTER, notes, days.reveals)
+    edition, source = Frozen("scifact-retrieval", "dev-16"), DatasetSource("Small", "", date(2020, 5, 1), "CC0-1.0")
+    freeze(
+        workspace,
+        edition,
+        queries,
+        evidence_candidates(write_small(workspace), "dev", queries, date(2020, 5, 1)),
+        source,
+    )
+    evaluate(workspace, Evaluation(edition, queries, "bm25", regime="retrieve"), lambda _: None)
+    import_muse(workspace, read_muse(write_study(folder / "study")))
+    for one in (QUARTER, edition, MUSE_EDITION):
+        publish_results(workspace, score_quarter(workspace, one, folder / "none", days.reveals))
+    publish_to_folder(workspace, folder / "published", days.reveals)
+    return folder / "published"
+
+
+def last_line(root: Path) -> tuple[bool, str]:
+    """Whether all is in order, and what the last line says."""
+    try:
+        folders = verifier.find_releases(root)
+    except verifier.NoReleaseError:
+        return False, ""
+    checks = [check for folder in folders for check in verifier.verify_release(folder)]
+    checks += verifier.beside_checks(folders) + verifier.repeat_checks(folders, ())
+    for place in verifier.publications_above(folders):
+        checks += verifier.publication_checks(place)
+    return all(check.ok for check in checks), list(verifier.report_lines(checks))[-1]
+
+
+def other(value: Any) -> Any:
+    """A value of the same kind that differs."""
+    match value:
+        case bool():
+            return not value
+        case int():
+            return value + 1
+        case float():
+            return value + 0.01
+        case str() if len(value) == 64 and set(value) <= set("0123456789abcdef"):
+            return ("0" if value[0] != "0" else "1") + value[1:]
+        case str():
+            return f"{value}x"
+        case list():
+            return value[:-1] if value else ["x"]
+        case dict():
+            return {**value, "strange": 1}
+    return "x"
+
+
+def fields(value: Any, place: str = "") -> Iterator[tuple[str, Callable[[Any], None]]]:
+    """Every field of a JSON value once, with what changes, drops or adds it in a copy."""
+    seen = set()
+
+    def walk(inside: Any, name: str, path: tuple[Any, ...]) -> Iterator[tuple[str, Callable[[Any], None]]]:
+        pairs = inside.items() if isinstance(inside, dict) else enumerate(inside)
+        for key, item in pairs:
+            where = f"{name}.{key}".strip(".") if isinstance(inside, dict) else f"{name}[]"
+            if where not in seen:
+                seen.add(where)
+                yield where, lambda copy, p=(*path, key): put(copy, p, other)
+                if isinstance(inside, dict) and item != "included":  # which is what it means to leave it out
+                    yield f"{where} dropped", lambda copy, p=(*path, key): put(copy, p, None)
+            if isinstance(item, dict | list):
+                yield from walk(item, where, (*path, key))
+
+    yield from walk(value, place, ())
+    if isinstance(value, dict):
+        yield "strange", lambda copy: copy.update(strange=1)
+
+
+def put(copy: Any, path: tuple[Any, ...], change: Callable[[Any], Any] | None) -> None:
+    for key in path[:-1]:
+        copy = copy[key]
+    if change is None:
+        del copy[path[-1]]
+    else:
+        copy[path[-1]] = change(copy[path[-1]])
+
+
+def changes_of(root: Path, name: str) -> Iterator[Change]:
+    """Every change of a file."""
+    path = root / name
+    before = path.read_bytes()
+    yield Change(name, "", "removed", None)
+    yield Change(f"{name}.more", "", "added", before)
+    if name.endswith(".json"):
+        for field, change in fields(json.loads(before)):
+            copy = json.loads(before)
+            change(copy)
+            yield Change(name, field, "changed", json.dumps(copy, indent=2, sort_keys=True).encode())
+    elif name.endswith(".jsonl"):
+        yield from changes_of_rows(name, [json.loads(line) for line in before.splitlines()])
+    elif name.endswith(".parquet"):
+        yield from changes_of_table(path, name)
+    else:
+        yield from changes_of_text(name, before.decode())
+
+
+def changes_of_rows(name: str, rows: list[dict[str, Any]]) -> Iterator[Change]:
+    def change(field: str, what: str, changed: list[dict[str, Any]]) -> Change:
+        return Change(name, field, what, "".join(f"{canonical_json(row)}\n" for row in changed).encode())
+
+    middle = len(rows) // 2
+    for field, done in fields(rows[middle]):
+        copy = json.loads(json.dumps(rows))
+        done(copy[middle])
+        yield change(field, "changed", copy)
+    yield change("", "row dropped", rows[:middle] + rows[middle + 1 :])
+    yield change("", "row doubled", rows[: middle + 1] + rows[middle:])
+    yield change("", "rows exchanged", [rows[-1], *rows[1:-1], rows[0]])
+
+
+def changes_of_table(path: Path, name: str) -> Iterator[Change]:
+    table = pl.read_parquet(path)
+    rows, middle = table.to_dicts(), table.height // 2
+
+    def change(field: str, what: str, changed: pl.DataFrame) -> Change:
+        place = path.with_name("changed")
+        changed.write_parquet(place)
+        content = place.read_bytes()
+        place.unlink()
+        return Change(name, field, what, content)
+
+    for field, done in fields(rows[middle]):
+        copy = json.loads(json.dumps(rows, default=str))
+        if not field.endswith("dropped") and field != "strange":
+            done(copy[middle])
+            try:
+                changed = pl.DataFrame(copy, schema=table.schema, strict=False)
+            except (TypeError, pl.exceptions.PolarsError):
+                continue
+            if not changed.equals(table):  # a column has room for its kind only
+                yield change(field, "changed", changed)
+    yield change("row", "row dropped", pl.concat([table[:middle], table[middle + 1 :]]))
+    yield change("row", "row doubled", pl.concat([table[: middle + 1], table[middle:]]))
+    yield change("row", "rows exchanged", table[::-1])
+    yield change("column", "column added", table.with_columns(strange=pl.lit("x")))
+    yield change("column", "column dropped", table.drop(table.columns[-1]))
+
+
+def changes_of_text(name: str, text: str) -> Iterator[Change]:
+    lines, head = text.splitlines(keepends=True), text[4:].partition("---\n")[0].count("\n")
+    for number, line in enumerate(lines):
+        if line.strip():
+            field = "head or table" if line.startswith("|") or (name.endswith(".md") and number < head) else "text"
+            changed = [
+                *lines[:number],
+                line.replace("\n", "x\n") if number % 2 else line[:1] + "x" + line[1:],
+                *lines[number + 1 :],
+            ]
+            yield Change(name, field, f"line {number}", "".join(changed).encode())
+            if field != "text":
+                yield Change(
+                    name, field, f"line {number} dropped", "".join([*lines[:number], *lines[number + 1 :]]).encode()
+                )
+
+
+def entry_of(path: Path, like: Any) -> dict[str, object]:
+    """What a list of files says of one, if it is there."""
+    if not path.is_file():
+        return {}
+    rows = {"rows": path.read_bytes().count(b"\n")} if "rows" in like else {}
+    return {"size": path.stat().st_size, "sha256": sha256_file(path), **rows}
+
+
+def mend(root: Path, changed: str) -> None:
+    """Make manifests, Croissant and account list what is there, but for the file that was changed itself."""
+
+    def rewrite(path: Path, change: Callable[[Any], object]) -> None:
+        if path.is_file() and path != root / changed:
+            said = json.loads(path.read_bytes())
+            change(said)
+            write_json(path, said)
+
+    def list_files(folder: Path, said: Any) -> None:
+        for entry in said["files"]:
+            entry.update(entry_of(folder / entry["path"], entry))
+
+    def list_tables(said: Any) -> None:
+        for entry in said["distribution"]:
+            if there := entry_of(root / entry["@id"], {}):
+                entry.update(contentSize=f"{there['size']} B", sha256=there["sha256"])
+
+    def list_all(said: Any) -> None:
+        list_files(root, said)
+        with suppress(Exception):  # what cannot be read is found in any case
+            said["made_from"] = Publication.at(root, said).key(said)
+
+    for manifest in root.rglob("manifest.json"):
+        rewrite(manifest, partial(list_files, manifest.parent))
+    rewrite(root / "croissant.json", list_tables)
+    rewrite(root / "publication.json", list_all)
+
+
+def is_named(change: Change, line: str) -> bool:
+    """Whether what was changed belongs to what the last line says was not checked."""
+    mine = (its for end, its in NOT_CHECKED.items() if change.file.endswith(end))
+    pairs = ((what, place) for its in mine for what, places in its.items() for place in places)
+    named = [what for what, place in pairs if re.match(f"{place}($|[.[ ])", change.field)]
+    return any(what in line.partition("Not checked: ")[2] for what in named)
+
+
+def passed(root: Path, change: Change) -> str:
+    """Apply a change, verify, and put everything back; why it went unnoticed, empty where it did not."""
+    kept = {path: path.read_bytes() for path in root.rglob("*") if path.is_file()}
+    path = root / change.file
+    if change.content is None:
+        path.unlink()
+    else:
+        path.write_bytes(change.content)
+    try:
+        mend(root, change.file)
+        ok, line = last_line(root)
+    finally:
+        for one in root.rglob("*"):
+            if one.is_file() and one not in kept:
+                one.unlink()
+        for one, content in kept.items():
+            one.write_bytes(content)
+    if not ok or is_named(change, line):
+        return ""
+    return f"{change.file} {change.field} {change.what}: {line[:60]}"
+
+
+def all_changes(root: Path) -> list[Change]:
+    names = sorted(path.relative_to(root).as_posix() for path in root.rglob("*") if path.is_file())
+    return [change for name in names for change in changes_of(root, name)]
+
+
+def test_an_untouched_publication_is_in_order_and_says_what_was_not_checked(published: Path) -> None:
+    ok, line = last_line(published)
+    assert ok and "all passed" not in line
+    assert all(what in line for what in ("whether the sources are genuine", "which rater gave a rating"))
+
+
+def test_a_copy_of_the_verifier_alone_checks_a_publication(published: Path, tmp_path: Path) -> None:
+    shutil.copytree(Path(verifier.__file__).parent, tmp_path / "verifier", ignore=shutil.ignore_patterns("__pycache__"))
+    blocked = ("hellofresh", "collectors", "leaderboard", "training", "pydantic", "scipy", "pyarrow", "sklearn")
+    code = (
+        f"import runpy, sys; sys.modules.update(dict.fromkeys({blocked})); sys.path.insert(0, {str(tmp_path)!r})\n"
+        f"sys.argv[1:] = [{str(published)!r}]; runpy.run_module('verifier', run_name='__main__')"
+    )
+    done = subprocess.run([sys.executable, "-I", "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "checks passed. Not checked:" in done.stdout.splitlines()[-1]
+
+
+def test_no_name_of_a_rater_and_no_text_of_a_response_is_among_the_ratings(published: Path) -> None:
+    (folder,) = published.rglob("ratings")
+    content = b"".join(path.read_bytes() for path in folder.iterdir())
+    assert b"_user" not in content and b"answers, on two lines" not in content
+    assert set(pl.read_parquet(folder / "corrections.parquet")["judge"]) == {"pair1-rater1", "pair1-rater2"}
+
+
+@pytest.mark.parametrize("change", [
+    lambda folder: (folder / "utils.py").write_text((folder / "utils.py").read_text() + "import os\n"),
+    lambda folder: edit(folder / "samples.jsonl", lambda rows: rows[0].update(label=1 - rows[0]["label"])),
+    lambda folder: edit(folder / "samples.jsonl", lambda rows: rows[0].update(group="x-1")),
+    lambda folder: edit(folder / "samples.jsonl", lambda rows: rows.pop()),
+    lambda folder: edit(folder / "samples.jsonl", lambda rows: rows.append(rows[0])),
+    lambda folder: next(folder.glob("h*.yaml")).unlink(),
+    lambda folder: (folder / "more.yaml").write_text("task: x"),
+    lambda folder: next(folder.glob("h*.yaml")).write_text("task: x"),
+])  # fmt: skip
+def test_a_change_of_an_exported_folder_is_found(make: Maker, tmp_path: Path, change: Callable[[Path], object]) -> None:
+    make.release(make.notes(3, 3), source=BUNDLED)
+    workspace, task = make.workspace(), get_task("x-notes")
+    reveal(workspace, QUARTER, task, CalendarRule().of(QUARTER).reveals)
+    write_folder(workspace, QUARTER, task, tmp_path / "exported")
+    releases = [workspace.release(QUARTER, "x-notes")]
+    assert verifier.exported_checks(tmp_path / "exported", releases)[0].ok
+    change(tmp_path / "exported")
+    assert not verifier.exported_checks(tmp_path / "exported", releases)[0].ok
+
+
+def edit(path: Path, change: Callable[[list[dict[str, Any]]], object]) -> None:
+    rows = [json.loads(line) for line in path.read_text().splitlines()]
+    change(rows)
+    path.write_text("".join(f"{canonical_json(row)}\n" for row in rows))
+
+
+def test_changes_here_and_there_are_found_or_named(published: Path) -> None:
+    some = random.Random(0).sample(all_changes(published), 40)
+    assert [why for change in some if (why := passed(published, change))] == []
+
+
+@pytest.mark.slow
+def test_every_change_of_every_file_is_found_or_named(published: Path) -> None:
+    every = all_changes(published)
+    assert len(every) > 500
+    assert [why for change in every if (why := passed(published, change))] == []
