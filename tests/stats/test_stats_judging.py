@@ -131,7 +131,9 @@ def test_a_useless_judge_costs_nothing() -> None:
 def test_limits_of_a_judge_and_of_tiny_studies_stay_within_the_scale() -> None:
     found = powered_mean(np.array([9.0, 4.0]), np.array([8.0, 5.0]), np.array([9.0, 9.0]), limits=(0.0, 10.0))
     assert 0 <= found.low <= found.value <= found.high <= 10
-    pairs = pairwise_accuracy(np.array([1.0, 2.0]), np.array([1.0, 2.0]), np.zeros(2, dtype=np.int64))
+    ordered = OrderedPairs.of(np.array([1.0, 2.0]), np.zeros(2, dtype=np.int64))
+    pairs = ordered.mean(ordered.right(np.array([1.0, 2.0])))
+    assert pairs is not None
     assert (pairs.value, pairs.low, pairs.high, pairs.few) == (1, 0, 1, True)
     chosen = np.array([1, 1], dtype=np.int64)
     swayed = position_bias(chosen, chosen, np.zeros(2, dtype=np.int64))
