@@ -75,7 +75,7 @@ def _allow(kernel: ctypes.CDLL, ruleset: int, path: Path, rights: int) -> None:
     try:
         # A link must not lead to what is hidden; what else it leads to is allowed by itself.
         opened = os.open(path, os.O_PATH | os.O_CLOEXEC | os.O_NOFOLLOW)
-    except OSError:  # it went away, or nobody may look at it
+    except OSError:  # it went away, or cannot be opened
         return
     try:
         rule = struct.pack("=Qi", rights, opened)

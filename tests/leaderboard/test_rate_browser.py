@@ -147,7 +147,7 @@ def test_raters_work_by_keyboard_lose_nothing_and_run_no_foreign_code(
     page.keyboard.press("Alt+u")
     expect(page.get_by_text("1 of 20 responses are rated")).to_be_visible()
     expect(page.locator("[data-testid=stRadio]:not(:has(input:checked))")).to_have_count(0)
-    ratings = close_study(rate_page.files, incomplete=True)
+    ratings = close_study(rate_page.files, secret=False, incomplete=True)
     assert set(ratings["judge"]) == {"rater-1"}
     assert ratings["response"].n_unique() == 1
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib.util
-import json
 import sys
 from pathlib import Path
 from types import ModuleType
@@ -15,12 +14,9 @@ from hellofresh.cli import main
 from hellofresh.cli._output import CommandOutput
 from hellofresh.config import Settings
 from hellofresh.core.clock import now
-from hellofresh.core.files import read_jsonl
 from hellofresh.core.quarters import Quarter
 from hellofresh.core.workspace import Workspace
-from hellofresh.judging.people import close_study, open_study, page_folder
 from hellofresh.judging.references import about_copied_responses, reference_responses
-from hellofresh.judging.study import StudyFiles
 from hellofresh.pipeline.daily import due_evaluations
 from hellofresh.pipeline.sources import SourceRequest, collection_jobs
 from hellofresh.releases.life.state import reveal
@@ -55,46 +51,6 @@ def released(dump: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Work
     assert main(["collect", "x-posts", "--quarter", "2023Q2", "--dump", str(dump.write())]) == 0
     assert main(["release", "build", "--quarter", "2023Q2"]) == 0
     return Workspace(tmp_path / "data")
-
-
-def test_people_and_runs_are_rated_side_by_side_and_scored_at_the_reveal(
-    released: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    rating = helper("ratings/rating.py")
-    edition = ["--edition", "2023Q2", "--task", "x-posts"]
-    evaluated = [*edition, "--model", "scripted", "--regime", "correction", "--set", "retrieval=false"]
-    assert main(["evaluate", *evaluated, "--set", "vision=false"]) == 0
-    (run,) = released.runs.iterdir()
-    said = [
-        {**row, "text": f"The office denies this, {row['id']}.", "status": "answered"}  # the script itself says nothing
-        for row in read_jsonl(run / "predictions.jsonl")
-    ]
-    (run / "predictions.jsonl").write_text("".join(json.dumps(row, sort_keys=True) + "\n" for row in said))
-    folder = tmp_path / "study"
-    assert main(["rate", "assign", *edition, "--run", run.name, "--prepare", str(folder)]) == 0
-    rows = list(read_jsonl(folder / "responses.jsonl"))
-    assert {row["system"] for row in rows} == {"human-high", "human-low", "scripted correction"} and len(rows) == 18
-    assert rows[0]["sources"] == ["https://office.example/100"]
-    assert {(path.stat().st_mode & 0o777) for path in folder.iterdir()} == {0o600}
-    files = [f"--samples={folder}/samples.jsonl", f"--responses={folder}/responses.jsonl"]
-    assert main(["rate", "assign", *edition, *files, "--rater", "A", "--rater", "B"]) == 0
-    study_files = StudyFiles(released, QUARTER, "x-posts")
-    study = open_study(page_folder(study_files))
-    texts = {row["text"]: row["system"] for row in rows}
-    best = {"human-high": 9, "scripted correction": 5, "human-low": 2}
-    for plan in study.assignments.raters:
-        for _, response in plan.responses:
-            said = study.responses[response]
-            answers = rating.full_answers(study.rubric, said.sources, overall=best[texts[said.text]], comment="so")
-            study.sheet(plan).append(rating.submission(response, answers))
-    close_study(study_files)
-    monkeypatch.setenv("HELLOFRESH_NOW", "2024-06-01T00:00:00Z")
-    assert reveal(released, QUARTER, TASK, now())
-    assert main(["score", "--edition", "2023Q2"]) == 0
-    scores = list(read_jsonl(released.release(QUARTER, "x-posts") / "scores.jsonl"))
-    overall = {row["system"]: row["value"] for row in scores if (row["metric"], row["period"]) == ("overall", "all")}
-    assert main(["release", "verify", str(released.release(QUARTER, "x-posts").parent)]) == 0
-    assert overall == {"human-high": 9.0, "scripted": 5.0, "human-low": 2.0}
 
 
 def test_a_response_that_repeats_a_note_on_the_post_is_named_once_that_tells_nothing(
