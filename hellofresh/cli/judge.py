@@ -4,20 +4,21 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import polars as pl
 
 from collectors.labelled import read_responses_column
 from hellofresh.cli._output import CommandOutput, duration
 from hellofresh.core.editions import parse_edition
-from hellofresh.core.errors import UsageError
+from hellofresh.core.errors import DataError, UnknownNameError, UsageError
 from hellofresh.core.files import read_models
-from hellofresh.core.net.public import PublicHttp
+from hellofresh.core.plugins import plugins
 from hellofresh.core.workspace import Workspace
 from hellofresh.evidence.retrieval.retrievers import find_evidence
 from hellofresh.judging.classifiers import SMOKE_TEST, classify_study
-from hellofresh.judging.links import RULES, judge_links
+from hellofresh.judging.links import rate_links
 from hellofresh.judging.model_judge import (
     JudgeSettings,
     Judging,
@@ -29,7 +30,7 @@ from hellofresh.judging.model_judge import (
 from hellofresh.judging.people import SystemResponse
 from hellofresh.judging.reward_judges import JudgedSystems, judge_by_rewards, judge_name, reward_ratings
 from hellofresh.judging.rubric import load_rubric
-from hellofresh.judging.study import JudgeKind, RatedStudy, read_responses, read_study
+from hellofresh.judging.study import JudgeKind, RatedStudy, Rating, read_study
 from hellofresh.releases.life.load import Release, load_release
 from hellofresh.results.entries import entries_of_runs
 from hellofresh.results.response_study import responses_of, study_of_responses
@@ -39,11 +40,12 @@ from hellofresh.stats.multiway import ClusteredMean
 from hellofresh.tasks import EvidenceQuery, claim_responses, corrections, get_task
 from hellofresh.tasks.samples import to_json
 
-_AGENT = "HelloFresh link check"
 _NEXT = "How far it agrees with people: hellofresh rate report --kind judges"
 
 
 _STUDY = "muse-study@94662cc"
+_JUDGES: Mapping[str, Callable[[RatedStudy], Iterable[Rating]]] = {"links": rate_links, "classifier": classify_study}
+"""Judges that need nothing but a study; another package adds one by an entry point of the group `hellofresh.judges`."""
 
 
 def run_judge(options: argparse.Namespace, output: CommandOutput) -> int:
@@ -52,15 +54,15 @@ def run_judge(options: argparse.Namespace, output: CommandOutput) -> int:
         return _by_rewards(options, output)
     edition, task = options.edition or parse_edition(_STUDY), options.task or corrections.TASK.name
     study = read_study(Workspace.from_environment(), edition, task)
-    if options.by == "links":
-        return _by_links(study, output)
-    return _by_classifier(study, output) if options.by == "classifier" else _by_model(options, study, output)
+    return _by_model(options, study, output) if options.by == "model" else _by_name(options.by, study, output)
 
 
 def _by_model(options: argparse.Namespace, study: RatedStudy, output: CommandOutput) -> int:
     if options.model is None:
         raise UsageError(
-            "no model is named", fix="Add --model M, or --by links, classifier or rewards.", code="no-model"
+            "no model is named",
+            fix="Add --model M, or --by with another judge: links, classifier or rewards.",
+            code="no-model",
         )
     if options.rubric is not None and load_rubric(options.rubric).sha256 != study.rubric.sha256:
         raise UsageError(
@@ -111,22 +113,27 @@ def _look_ahead(output: CommandOutput, judging: Judging) -> None:
     output.say("Nothing was sent or written.")
 
 
-def _by_links(study: RatedStudy, output: CommandOutput) -> int:
-    """Every link, by asking for it."""
-    ratings = judge_links(PublicHttp(_AGENT), study.rubric, read_responses(study.files))
-    kept = keep_ratings(study, RULES, ratings)
-    reached = sum(rating.value == 1 for rating in ratings)
-    unclear = sum(rating.value is None for rating in ratings)
-    output.result({"links": kept, "reachable": reached, "unclear": unclear})
-    output.say(f"{kept} links: {reached} reachable, {unclear} unclear, {kept - reached - unclear} not")
-    return 0
-
-
-def _by_classifier(study: RatedStudy, output: CommandOutput) -> int:
-    """By the embedded classifier."""
-    kept = keep_ratings(study, SMOKE_TEST, classify_study(study))
-    output.result({"ratings": kept, "judge": SMOKE_TEST})
-    output.say(f"{SMOKE_TEST} (a smoke test): {kept} ratings. {_NEXT}")
+def _by_name(name: str, study: RatedStudy, output: CommandOutput) -> int:
+    """By a judge that needs nothing but the study, of ours or of another package."""
+    rate = _JUDGES.get(name) or plugins("hellofresh.judges", name).get(name)
+    if rate is None:
+        raise UnknownNameError("judge", name, (*_JUDGES, "model", "rewards", *plugins("hellofresh.judges")))
+    ratings: list[Rating] = list(rate(study))
+    judges = {(item.judge, item.kind) for item in ratings}
+    if len(judges) != 1 or JudgeKind.PERSON in {kind for _, kind in judges}:
+        what = f"the judge {name} gave ratings by {len(judges)} judges"
+        raise DataError(what, expected="ratings by one, which is not a person", code="bad-judge")
+    ((judge, _),) = judges
+    kept = keep_ratings(study, judge, ratings)
+    silent = sum(item.value is None for item in ratings)
+    output.result({"judge": judge, "ratings": kept, "without_value": silent})
+    smoke = " (a smoke test)" if judge == SMOKE_TEST else ""
+    output.say(f"{judge}{smoke}: {kept} ratings, {silent} of them without a value. {_NEXT}")
+    for criterion in study.rubric.criteria:
+        counts = Counter(item.value for item in ratings if item.criterion == criterion.id and item.value is not None)
+        if counts:
+            said = ", ".join(f"{criterion.words(int(value))} {count}" for value, count in sorted(counts.items()))
+            output.say(f"{criterion.title}: {said}")
     return 0
 
 
@@ -195,9 +202,9 @@ def _show(output: CommandOutput, judged: JudgedSystems, cards: Sequence[RewardCa
     ):
         rows = [(name, means[name, measures[0]].n, *(_mean(means[name, one]) for one in measures)) for name in systems]
         output.table(title, ("system", "claims", *measures), rows)
-    rows = [(probe, measure, f"{gain.value:+.3f}", _limits(gain), "yes" if gain.low > 0 else "no")
+    rows = [(probe, measure, f"{gain.value:+.3f}", _limits(gain), "held" if gain.low > 0 else "fooled")
             for (probe, measure), gain in judged.held.items()]  # fmt: skip
-    heads = ("response that says nothing", "measure", "systems are better by", "95%", "held")
+    heads = ("response that says nothing", "measure", "systems are better by", "95%", "")
     output.table("Held against responses that say nothing, by claim", heads, rows)
     if judged.fooled_by:
         output.say(f"not validated: systems' responses are not rated higher than {', '.join(judged.fooled_by)}")

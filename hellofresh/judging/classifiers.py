@@ -38,6 +38,8 @@ class TextRegression(Protocol):
 
 
 class _WordRegression:
+    """The embedded classifier."""
+
     def __init__(self) -> None:
         try:
             from sklearn.feature_extraction.text import TfidfVectorizer
@@ -56,23 +58,11 @@ class _WordRegression:
         return found
 
 
-def tfidf_regression() -> TextRegression:
-    """The embedded classifier.
-
-    Raises:
-        UsageError: if scikit-learn is not installed.
-    """
-    return _WordRegression()
-
-
-def classify_study(
-    study: RatedStudy, *, judge: str = SMOKE_TEST, make: Callable[[], TextRegression] = tfidf_regression
-) -> Iterator[Rating]:
+def classify_study(study: RatedStudy, *, make: Callable[[], TextRegression] = _WordRegression) -> Iterator[Rating]:
     """Ratings of all responses on every criterion about the response that people rated often enough.
 
     Args:
         study: with people's ratings.
-        judge: its name in the table.
         make: makes a classifier that has learnt nothing.
 
     Raises:
@@ -94,7 +84,17 @@ def classify_study(
         learnt += 1
         for name, value in _cross_fitted(criterion, texts, part, scores, make):
             yield Rating(
-                samples[name], name, "", judge, JudgeKind.CLASSIFIER, criterion.id, value, 1.0, RatingPhase.MAIN, "", ""
+                samples[name],
+                name,
+                "",
+                SMOKE_TEST,
+                JudgeKind.CLASSIFIER,
+                criterion.id,
+                value,
+                1.0,
+                RatingPhase.MAIN,
+                "",
+                "",
             )
     if not learnt:
         raise DataError(f"fewer than {_LEAST} rated responses to learn from", code="too-few-ratings")

@@ -8,7 +8,7 @@ person: that is not decided here.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -17,7 +17,7 @@ import aiohttp
 from hellofresh.core.net.addresses import AddressError, PageAddress
 from hellofresh.core.net.public import BodyError, PublicHttp, TooLargeError, UnsafeError
 from hellofresh.judging.rubric import Criterion, Rubric
-from hellofresh.judging.study import BlindedResponse, JudgeKind, Rating, RatingPhase
+from hellofresh.judging.study import BlindedResponse, JudgeKind, RatedStudy, Rating, RatingPhase, read_responses
 
 _REDIRECTS = (301, 302, 303, 307, 308)
 _MOST_REDIRECTS = 5
@@ -108,7 +108,18 @@ def _state(status: int) -> LinkState:
 RULES = "rules"
 """The judge's name."""
 REACHABILITY = "reachability"
+_AGENT = "HelloFresh link check"
 _VALUES = {LinkState.REACHABLE: 1.0, LinkState.DEAD: 0.0, LinkState.REFUSED: 0.0, LinkState.UNCLEAR: None}
+
+
+def rate_links(study: RatedStudy) -> list[Rating]:
+    """Ratings of the reachability of every link of a study's responses.
+
+    Raises:
+        UnknownNameError: if the rubric has no such criterion.
+        DataError: if the responses are damaged.
+    """
+    return judge_links(PublicHttp(_AGENT), study.rubric, read_responses(study.files))
 
 
 def judge_links(http: PublicHttp, rubric: Rubric, responses: Sequence[BlindedResponse]) -> list[Rating]:
@@ -122,26 +133,21 @@ def judge_links(http: PublicHttp, rubric: Rubric, responses: Sequence[BlindedRes
     criterion = rubric.criterion(REACHABILITY)
     addresses = sorted({address for response in responses for address in response.sources})
     reports = {report.address: report for report in asyncio.run(check_links(http, addresses))}
-    return list(_ratings(criterion, responses, reports))
+    return [_rating(item, criterion, reports[address]) for item in responses for address in item.sources]
 
 
-def _ratings(
-    criterion: Criterion, responses: Sequence[BlindedResponse], reports: dict[str, LinkReport]
-) -> Iterator[Rating]:
-    for response in responses:
-        for address in response.sources:
-            report = reports[address]
-            moved = f"; moved to {report.final}" if report.final != address else ""
-            yield Rating(
-                sample=response.sample,
-                response=response.id,
-                link=address,
-                judge=RULES,
-                kind=JudgeKind.RULE,
-                criterion=criterion.id,
-                value=_VALUES[report.state],
-                weight=1.0,
-                phase=RatingPhase.MAIN,
-                comment=f"{report.state}: {report.detail}{moved}",
-                at="",
-            )
+def _rating(response: BlindedResponse, criterion: Criterion, report: LinkReport) -> Rating:
+    moved = f"; moved to {report.final}" if report.final != report.address else ""
+    return Rating(
+        sample=response.sample,
+        response=response.id,
+        link=report.address,
+        judge=RULES,
+        kind=JudgeKind.RULE,
+        criterion=criterion.id,
+        value=_VALUES[report.state],
+        weight=1.0,
+        phase=RatingPhase.MAIN,
+        comment=f"{report.state}: {report.detail}{moved}",
+        at="",
+    )

@@ -157,7 +157,7 @@ class JudgeRegime(BaseRegime):
         elif isinstance(case.sample, JudgedResponse):
             said = await self._together(case, case.sample)
         else:
-            raise TypeError(f"{type(case.sample).__name__} is no response")
+            raise TypeError(f"{type(case.sample).__name__} is not a response")
         status = Status.ANSWERED if any(value is not None for value in said.values()) else Status.NONE
         return Outcome([Response(prompt=_PROMPT, status=status, text=canonical_json(said))])
 

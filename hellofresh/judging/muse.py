@@ -71,8 +71,6 @@ SYSTEMS: Mapping[str, str] = {
     "muse-no-retrieval": "correction_response (ours removing retrieval)",
 }
 """Each system and its column."""
-MAIN_SYSTEMS = ("muse", "laypeople-high", "gpt-4", "laypeople-average")
-"""Those that have a response to nearly every post."""
 _SAME_AS: Mapping[str, str] = {
     "~": "muse",
     "|||": "muse-average-note-time",
@@ -137,7 +135,6 @@ class MusePost:
     modality: str
     domain: str
     leaning: str
-    devices: tuple[str, ...]
     phase: RatingPhase
     note_high: datetime | None = None
     note_average: datetime | None = None
@@ -288,17 +285,14 @@ def _onboarding(files: _Files, written: Sequence[Mapping[str, str]], numbers: Ma
 
 def _posts(files: _Files, written: Mapping[str, tuple[str, Mapping[str, str]]], counting: set[str]) -> list[MusePost]:
     domains = _column(files, "tweetid_domain", "tweet_domain")
-    leanings, devices = (
-        {tweet: said for kind in _KINDS for tweet, said in _column(files, f"tweetid_{name}_{kind}", column).items()}
-        for name, column in (("politics", "political_leaning"), ("misleadtype", "misleading_type"))
-    )
+    politics = (_column(files, f"tweetid_politics_{kind}", "political_leaning") for kind in _KINDS)
+    leanings = {tweet: said for of_kind in politics for tweet, said in of_kind.items()}
     return [
         MusePost(
             tweet=tweet,
             modality=modality,
             domain=domains.get(tweet, ""),
             leaning=leanings.get(tweet, ""),
-            devices=tuple(filter(None, devices.get(tweet, "").split("\n"))),
             phase=RatingPhase.MAIN if tweet in counting else RatingPhase.ONBOARDING,
             note_high=_time(row.get("note_1_created_time", "")),
             note_average=_time(row.get("note_2_created_time", "")),

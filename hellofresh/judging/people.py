@@ -32,7 +32,6 @@ from hellofresh.judging.study import (
     StudyFiles,
     StudySample,
     check_ratings,
-    labels_are_secret,
     read_table,
     with_weights,
     write_study,
@@ -158,25 +157,6 @@ def order_of(responses: Sequence[str], sample: str, rater: str, seed: str) -> tu
 def _random(*parts: str) -> random.Random:
     digest = hashlib.sha256("\0".join(parts).encode()).digest()
     return random.Random(digest)  # noqa: S311 - to be repeated, not to be secret
-
-
-def write_assignments(folder: Path, assignments: Assignments) -> None:
-    """Keep them in the page's folder."""
-    write_json(folder / _FILE, to_json(assignments), mode=0o600)
-
-
-def read_assignments(folder: Path) -> Assignments:
-    """The assignments in a page's folder.
-
-    Raises:
-        WorkspaceError: if there are none.
-        DataError: if the file is damaged.
-    """
-    path = folder / _FILE
-    if not path.is_file():
-        fix = "Run 'hellofresh rate assign' first."
-        raise WorkspaceError("no raters are assigned here", where=str(folder), fix=fix, code="no-assignments")
-    return read_model(path, Assignments)
 
 
 _CLOSED = "closed.json"
@@ -313,7 +293,8 @@ def assign(
     write_bytes(folder / "guide.toml", guide, mode=0o600)
     write_jsonl(folder / "samples.jsonl", [to_json(item) for item in samples if item.id in by_sample], mode=0o600)
     write_jsonl(folder / "responses.jsonl", map(to_json, blinded), mode=0o600)
-    write_assignments(folder, Assignments(str(files.edition), files.task, parsed.sha256, plans))
+    assignments = Assignments(str(files.edition), files.task, parsed.sha256, plans)
+    write_json(folder / _FILE, to_json(assignments), mode=0o600)
     return access
 
 
@@ -353,7 +334,10 @@ def open_study(folder: Path) -> OpenStudy:
         WorkspaceError: if no raters are assigned.
         DataError: if a file is damaged, or the rubric is another than raters were assigned with.
     """
-    assignments = read_assignments(folder)
+    if not (folder / _FILE).is_file():
+        fix = "Run 'hellofresh rate assign' first."
+        raise WorkspaceError("no raters are assigned here", where=str(folder), fix=fix, code="no-assignments")
+    assignments = read_model(folder / _FILE, Assignments)
     rubric = parse_rubric((folder / "rubric.toml").read_bytes(), where="rubric.toml")
     if rubric.sha256 != assignments.rubric_sha256:
         raise DataError("the rubric was changed after raters were assigned", where="rubric.toml", code="other-rubric")
@@ -379,11 +363,12 @@ def progress(study: OpenStudy) -> list[Progress]:
     return found
 
 
-def close_study(files: StudyFiles, *, incomplete: bool = False) -> pl.DataFrame:
+def close_study(files: StudyFiles, *, secret: bool, incomplete: bool = False) -> pl.DataFrame:
     """End the rating: write the table of ratings, and put the key beside it; in private while labels are secret.
 
     Args:
         files: of the study.
+        secret: whether labels are secret, so that all of it stays in the private folder.
         incomplete: close although responses are not rated.
 
     Raises:
@@ -405,7 +390,7 @@ def close_study(files: StudyFiles, *, incomplete: bool = False) -> pl.DataFrame:
     ratings = with_weights(ratings)
     check_ratings(ratings, study.rubric, where="what raters submitted")
     key = read_table(_key_file(files), KEY)
-    if labels_are_secret(files):
+    if secret:
         for path in files.ratings.parent.glob(f"{files.task}.*") if not files.closed.is_dir() else ():
             path.unlink()  # an earlier version closed it where it could be seen
         files.closed.mkdir(mode=0o700, exist_ok=True)
@@ -444,7 +429,7 @@ def _of_response(study: OpenStudy, plan: RaterPlan, turn: RatingTurn, line: Subm
             )
 
 
-def export_study(files: StudyFiles, path: Path) -> int:
+def export_study(files: StudyFiles, path: Path, *, mode: int = 0o644) -> int:
     """Write the ratings of a closed study as JSONL, each with its system; returns how many.
 
     Raises:
@@ -453,4 +438,4 @@ def export_study(files: StudyFiles, path: Path) -> int:
     ratings, key = read_table(files.ratings, RATINGS), read_table(files.key, KEY)
     own = key.filter(pl.col("same_as") == "").select("response", "system")
     joined = ratings.join(own, on="response", how="left", maintain_order="left")
-    return write_jsonl(path, joined.to_dicts(), mode=0o600 if labels_are_secret(files) else 0o644)
+    return write_jsonl(path, joined.to_dicts(), mode=mode)

@@ -1,4 +1,4 @@
-"""What people wrote for samples: rated beside responses, and not to be handed in as one's own."""
+"""What people wrote for samples: rated beside responses, secret with the labels, not to be handed in as one's own."""
 
 from __future__ import annotations
 
@@ -7,12 +7,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from hellofresh.core.editions import Edition
+from hellofresh.core.errors import ReleaseError
+from hellofresh.core.quarters import utc_text
 from hellofresh.core.workspace import Workspace
 from hellofresh.judging.people import SystemResponse
 from hellofresh.judging.study import StudyFiles, read_responses
 from hellofresh.releases.candidates.rows import read_candidates
 from hellofresh.releases.draw.duplicates import METHOD, near_duplicates
 from hellofresh.releases.life.load import load_release
+from hellofresh.releases.life.manifest import MANIFEST, calendar_of, read_manifest
 from hellofresh.releases.life.state import labels_are_public
 from hellofresh.submissions import Fault
 from hellofresh.submissions.format import Prediction
@@ -44,6 +47,30 @@ def reference_responses(workspace: Workspace, edition: Edition, task: Task) -> l
 
 def _links(text: str) -> Iterator[str]:
     return (link.rstrip(".,;:!?") for link in _LINK.findall(text))
+
+
+def labels_are_secret(files: StudyFiles) -> bool:
+    """Whether a study tells what is not public yet: which notes a post has, and how systems fared."""
+    return files.edition.is_living and not labels_are_public(files.workspace, files.edition, files.task)
+
+
+def refuse_before_reveal(files: StudyFiles, *, private: bool) -> None:
+    """Refuse to show how systems fared while that is secret, unless the caller may know.
+
+    Raises:
+        ReleaseError: saying from when it is public.
+    """
+    if private or not labels_are_secret(files):
+        return
+    folder = files.workspace.release(files.edition, files.task)
+    known = (folder / MANIFEST).is_file()
+    when = f", from {utc_text(calendar_of(read_manifest(folder), folder).reveals)} on" if known else ""
+    raise ReleaseError(
+        f"the labels of {files.task} {files.edition} are not revealed, and figures by system tell of them",
+        expected=f"their reveal{when}",
+        fix="Maintainers can add --private; keep the results private.",
+        code="not-revealed",
+    )
 
 
 def about_copied_responses(

@@ -139,7 +139,7 @@ class Rubric(Strict):
                 _check_condition(criterion, criterion.ask_if, known)
             known[criterion.id] = criterion
         if self.overall not in known or known[self.overall].unit == "link":
-            raise ValueError(f"overall: {self.overall} is no criterion that is asked about the response")
+            raise ValueError(f"overall: {self.overall} is not a criterion about the response")
         return self
 
     def criterion(self, name: str) -> Criterion:

@@ -19,14 +19,12 @@ from pathlib import Path
 import polars as pl
 
 from hellofresh.core.editions import Edition
-from hellofresh.core.errors import DataError, ReleaseError
+from hellofresh.core.errors import DataError
 from hellofresh.core.files import read_models, write_bytes, write_jsonl
 from hellofresh.core.parquet import BadTableError, Table, write_parquet
-from hellofresh.core.quarters import parse_utc, utc_text
+from hellofresh.core.quarters import parse_utc
 from hellofresh.core.workspace import Workspace
 from hellofresh.judging.rubric import Rubric, parse_rubric
-from hellofresh.releases.life.manifest import MANIFEST, calendar_of, read_manifest
-from hellofresh.releases.life.state import labels_are_public
 from hellofresh.tasks.samples import to_json
 
 
@@ -145,30 +143,6 @@ class StudyFiles:
     def private(self) -> Path:
         """The folder of the key before that, of raters' names, tokens and what they submit."""
         return self.workspace.root / "private" / "ratings" / str(self.edition) / self.task
-
-
-def labels_are_secret(files: StudyFiles) -> bool:
-    """Whether a study tells what is not public yet: which notes a post has, and how systems fared."""
-    return files.edition.is_living and not labels_are_public(files.workspace, files.edition, files.task)
-
-
-def refuse_before_reveal(files: StudyFiles, *, private: bool) -> None:
-    """Refuse to show how systems fared while that is secret, unless the caller may know.
-
-    Raises:
-        ReleaseError: saying from when it is public.
-    """
-    if private or not labels_are_secret(files):
-        return
-    folder = files.workspace.release(files.edition, files.task)
-    known = (folder / MANIFEST).is_file()
-    when = f", from {utc_text(calendar_of(read_manifest(folder), folder).reveals)} on" if known else ""
-    raise ReleaseError(
-        f"the labels of {files.task} {files.edition} are not revealed, and figures by system tell of them",
-        expected=f"their reveal{when}",
-        fix="Maintainers can add --private; keep the results private.",
-        code="not-revealed",
-    )
 
 
 def with_weights(ratings: pl.DataFrame) -> pl.DataFrame:

@@ -58,7 +58,7 @@ _SHOWN_HASH = 12
 ARRIVAL_BYTES = MAX_BYTES + MAX_INFO_BYTES
 """Of one arrival; the reverse proxy in front of the site bounds how often somebody comes (docs/site.md)."""
 INBOX_BYTES, INBOX_ARRIVALS = 1_000_000_000, 1_000
-"""Of all that lie in an inbox, so that nobody can fill the disk."""
+"""Of all that lie in an inbox, so that arrivals cannot fill the disk."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -104,7 +104,7 @@ class _One(Strict):
         """The same with parsed times and edition; raises ValueError where one cannot be parsed."""
         moment = parse_utc(self.received)
         if utc_text(moment) != self.received:
-            raise ValueError(f"{self.received!r} is no time to the second in UTC")
+            raise ValueError(f"{self.received!r} is not a time to the second in UTC")
         try:
             edition = parse_edition(self.edition)
         except UsageError as error:

@@ -228,12 +228,8 @@ class SubmissionStandings:
     passed_over: tuple[str, ...]
 
 
-def passed_over(root: Path, edition: Edition) -> list[str]:
+def passed_over(root: Path, edition: Edition) -> Iterator[str]:
     """Sentences about files and folders that are not submissions, because of their place or name."""
-    return sorted(_passed_over(root, edition))
-
-
-def _passed_over(root: Path, edition: Edition) -> Iterator[str]:
     if not root.is_dir():
         return
     for path in root.iterdir():
@@ -279,7 +275,7 @@ def standings(
                  outcomes[item.folder], tuple(flags[item.origin]))
         for item in read
     )  # fmt: skip
-    return SubmissionStandings(entries, tuple(passed_over(root, due.edition)))
+    return SubmissionStandings(entries, tuple(sorted(passed_over(root, due.edition))))
 
 
 def _folders(root: Path, due: Due) -> list[Path]:

@@ -18,7 +18,9 @@ _KINDS = {"model": "A model.", "classifier": "A classifier.", "rule": "Rules."}
 _MOST_LINKS = 20
 _RULE = (
     "A judge's scores rank systems only if the share of pairs of responses to one post that it orders as people do has "
-    "a lower limit above 65%. How far people agree with each other stands beside it, as the measure of what to expect."
+    "a lower limit above 65%; if it does so more often than rules that read nothing (the longer, shorter, first); "
+    "and if it is right more often than not both where people prefer the longer and where they prefer the shorter. How "
+    "far people agree with each other stands beside it, as the measure of what to expect."
 )
 
 

@@ -35,7 +35,6 @@ def write_study(folder: Path) -> Path:
     write_csv(data / "tweetid_domain.csv", ["tweet_id", "tweet_domain"], [[tweet, "Health"] for tweet in tweets])
     for kind, own in (("unimodal", tweets[:2]), ("multimodal", tweets[2:])):
         write_csv(data / f"tweetid_politics_{kind}.csv", ["tweet_id", "political_leaning"], [[t, "n/a"] for t in own])
-        write_csv(data / f"tweetid_misleadtype_{kind}.csv", ["tweet_id", "misleading_type"], [[t, "a\nb"] for t in own])
     for criterion, (name, labels) in _QUESTIONS.items():
         write_csv(data / f"{name}.csv", *_rated(criterion, labels, written))
     return folder

@@ -13,7 +13,8 @@ from hellofresh.core.errors import ReleaseError
 from hellofresh.core.quarters import Quarter
 from hellofresh.core.workspace import Workspace
 from hellofresh.judging.people import assign, close_study, open_study, page_folder
-from hellofresh.judging.study import StudyFiles, read_responses, read_study, refuse_before_reveal
+from hellofresh.judging.references import labels_are_secret, refuse_before_reveal
+from hellofresh.judging.study import StudyFiles, read_responses, read_study
 
 QUARTER = Quarter(2026, 3)
 STUDY = ["--edition", "2026Q3", "--task", "x-posts"]
@@ -29,7 +30,7 @@ def closed(workspace: Workspace, edition=QUARTER, task: str = "x-posts") -> Stud
         for _, response in plan.responses:
             answers = full_answers(study.rubric, study.responses[response].sources)
             study.sheet(plan).append(submission(response, answers))
-    close_study(files)
+    close_study(files, secret=labels_are_secret(files))
     return files
 
 
@@ -49,7 +50,7 @@ def test_a_study_that_is_closed_before_the_reveal_stays_private_and_closes_again
     assert {path.is_relative_to(workspace.root / "private") for path in kept} == {True}
     assert {path.stat().st_mode & 0o777 for path in kept if path.parent == files.closed} == {0o600}
     before = {path: path.read_bytes() for path in kept}
-    close_study(files)
+    close_study(files, secret=labels_are_secret(files))
     assert {path: path.read_bytes() for path in kept} == before
     assert len(read_responses(files)) == 13 and read_study(workspace, QUARTER, "x-posts").ratings.height
 

@@ -92,7 +92,7 @@ def test_what_is_submitted_becomes_ratings_with_their_systems(tmp_path: Path) ->
             answers = full_answers(study.rubric, links, overall=8 - number, comment=f"because of {plan.rater}")
             check_answers(study.rubric, answers, links, turn.phase)
             study.sheet(plan).append(submission(response, answers))
-    ratings = close_study(files)
+    ratings = close_study(files, secret=False)
     closed = read_study(files.workspace, EDITION, "corrections")
     assert closed.ratings.height == ratings.height
     assert set(closed.ratings["judge"]) == {"rater-1", "rater-2"}
@@ -115,9 +115,9 @@ def test_a_study_is_closed_only_when_it_is_complete_or_that_is_not_wanted(tmp_pa
     _, response = next(plan.responses)
     study.sheet(plan).append(submission(response, full_answers(RUBRIC, study.responses[response].sources)))
     with pytest.raises(UsageError, match="not rated yet"):
-        close_study(files)
+        close_study(files, secret=False)
     assert not study.is_closed
-    assert close_study(files, incomplete=True).height > 10
+    assert close_study(files, secret=False, incomplete=True).height > 10
     assert study.is_closed
     with pytest.raises(UsageError, match="submitted already"):
         assign(files, samples(2), responses(2), ["a", "b"], rubric="correction-13")

@@ -76,7 +76,7 @@ def test_a_file_of_ones_own_is_a_rubric(tmp_path) -> None:
     ("old", "new", "says"),
     [
         ('id = "good"', 'id = "named"', "twice"),
-        ('overall = "good"', 'overall = "best"', "no criterion"),
+        ('overall = "good"', 'overall = "best"', "not a criterion"),
         ('is = ["yes"]', 'is = ["maybe"]', "has no option maybe"),
         ('criterion = "named"', 'criterion = "later"', "does not stand before it"),
         ("range = [0, 10]", "range = [10, 0]", "lower to a higher"),

@@ -71,7 +71,7 @@ def _add_assign(verbs: Subparsers) -> None:
         "--rater", action="append", metavar="NAME", help="a rater's name (repeat it for each); it stays private"
     )
     parser.add_argument(
-        "--rubric", default="correction-13", metavar="R", help="a rubric's name or file (default: correction-13)"
+        "--rubric", metavar="R", help="a rubric's name or file (default: the one that the task's systems are ranked by)"
     )
     parser.add_argument(
         "--share",
@@ -118,9 +118,10 @@ def add_judge(nouns: Subparsers) -> None:
     )
     parser.add_argument("--task", metavar="T", help="its task (default: corrections; rewards: claim-responses)")
     parser.add_argument(
-        "--by", choices=("model", "links", "classifier", "rewards"), default="model",
+        "--by", default="model", metavar="JUDGE",
         help="model: by the study's rubric; links: whether links can be reached; classifier: learns from people's "
-        "ratings (a smoke test); rewards: reward models, for responses to claims (default: model)",
+        "ratings (a smoke test); rewards: reward models, for responses to claims; or a judge of another package "
+        "(default: model)",
     )  # fmt: skip
     parser.add_argument("--model", metavar="M", help="a name from: hellofresh models")
     parser.add_argument("--rubric", metavar="R", help="the study's rubric, by name or file; another one is refused")

@@ -21,7 +21,8 @@ from hellofresh.judging.people import (
     read_access,
 )
 from hellofresh.judging.rating import rating_site, take_file, write_pages
-from hellofresh.judging.references import reference_responses
+from hellofresh.judging.references import labels_are_secret, reference_responses
+from hellofresh.judging.rubric import RUBRICS, load_rubric
 from hellofresh.judging.study import StudyFiles, StudySample
 from hellofresh.releases.life.load import load_release
 from hellofresh.results.entries import Entry, entries_of_submissions, entry_of_run
@@ -116,7 +117,7 @@ def run_assign(options: argparse.Namespace, output: CommandOutput) -> int:
         list(read_models(options.samples, StudySample)),
         list(read_models(options.responses, SystemResponse)),
         options.rater,
-        rubric=options.rubric,
+        rubric=options.rubric or _rubric_of(options.task),
         share=options.share,
         onboarding=options.onboarding,
         seed=options.seed,
@@ -134,6 +135,16 @@ def run_assign(options: argparse.Namespace, output: CommandOutput) -> int:
         "close --file'. Or serve the pages, which then hand over by themselves: hellofresh rate serve"
     )
     return 0
+
+
+def _rubric_of(task: str) -> str:
+    """The rubric of the package whose overall criterion is what a task's systems are ranked by."""
+    headline = get_task(task).headline
+    for name in RUBRICS:
+        rubric = load_rubric(name)
+        if rubric.criterion(rubric.overall).limits == headline.limits and rubric.overall == headline.name:
+            return name
+    raise UsageError(f"no rubric of the package fits {task}", fix="Name one with --rubric.", code="no-rubric")
 
 
 def run_serve(options: argparse.Namespace, output: CommandOutput) -> int:
@@ -164,7 +175,7 @@ def run_close(options: argparse.Namespace, output: CommandOutput) -> int:
             output.say(
                 f"warning: {plan.rater} submitted {response} twice with different answers; the later ones count."
             )
-    ratings = close_study(files, incomplete=options.incomplete)
+    ratings = close_study(files, secret=labels_are_secret(files), incomplete=options.incomplete)
     output.result({"ratings": ratings.height, "file": str(files.ratings)})
     output.say(f"{ratings.height:,} ratings: {files.ratings}")
     output.say(f"Results: hellofresh rate report --edition {files.edition} --task {files.task}")

@@ -37,6 +37,7 @@ from hellofresh.judging.model_judge import (
     read_pairs,
 )
 from hellofresh.judging.people import export_study
+from hellofresh.judging.references import labels_are_secret, refuse_before_reveal
 from hellofresh.judging.rubric import Criterion
 from hellofresh.judging.study import (
     RatedStudy,
@@ -44,7 +45,6 @@ from hellofresh.judging.study import (
     read_responses,
     read_samples,
     read_study,
-    refuse_before_reveal,
 )
 from hellofresh.releases.life.load import load_release
 from hellofresh.releases.life.manifest import MANIFEST
@@ -69,7 +69,7 @@ def run_report(options: argparse.Namespace, output: CommandOutput) -> int:
     if options.export is not None or options.kind != "agreement":
         refuse_before_reveal(files, private=options.private)
     if options.export is not None:
-        count = export_study(files, options.export)
+        count = export_study(files, options.export, mode=0o600 if labels_are_secret(files) else 0o644)
         output.result({"ratings": count, "file": str(options.export)})
         output.say(f"{count:,} ratings: {options.export}")
         return 0

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib.util
-import json
 import sys
 from pathlib import Path
 from types import ModuleType
@@ -19,7 +18,7 @@ from hellofresh.core.files import read_jsonl
 from hellofresh.core.quarters import Quarter
 from hellofresh.core.workspace import Workspace
 from hellofresh.judging.people import close_study, open_study, page_folder
-from hellofresh.judging.references import about_copied_responses, reference_responses
+from hellofresh.judging.references import about_copied_responses, labels_are_secret, reference_responses
 from hellofresh.judging.study import StudyFiles
 from hellofresh.pipeline.daily import due_evaluations
 from hellofresh.pipeline.sources import SourceRequest, collection_jobs
@@ -88,7 +87,7 @@ def scored(released: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
             said = study.responses[response]
             answers = rating.full_answers(study.rubric, said.sources, overall=best[texts[said.text]], comment="so")
             study.sheet(plan).append(rating.submission(response, answers))
-    close_study(study_files)
+    close_study(study_files, secret=labels_are_secret(study_files))
     monkeypatch.setenv("HELLOFRESH_NOW", "2024-06-01T00:00:00Z")
     assert reveal(released, QUARTER, TASK, now())
     assert main(["score", "--edition", "2023Q2"]) == 0
