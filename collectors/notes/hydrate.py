@@ -15,6 +15,7 @@ from collectors.notes.dump.tables import NOTES, TableReader, WantedColumns
 from collectors.notes.posts import FoundPost
 from hellofresh.core.errors import DataError
 from hellofresh.core.files import sha256_text
+from hellofresh.core.texts import without_hidden
 from hellofresh.evidence.web.pictures import MediaPictures
 from hellofresh.releases.candidates.rows import Collection
 from hellofresh.tasks import x_notes, x_notes_media
@@ -100,7 +101,7 @@ def _lacks(post: FoundPost, released: x_notes.WithheldText) -> str:
     """Why a post is not to be had, empty if it is."""
     if post.gone is not None:
         return f"post: {post.gone}"
-    if post.truncated and sha256_text(post.text) != released.text_sha256:
+    if post.truncated and released.text_sha256 not in map(sha256_text, (post.text, without_hidden(post.text))):
         return "post: only its beginning"
     return ""
 

@@ -14,11 +14,13 @@ from hellofresh.releases.candidates.rows import read_candidates, write_candidate
 from hellofresh.tasks.samples import Label
 
 
-def test_notes_come_back_as_they_were(make, notes_task, tmp_path) -> None:
+def test_notes_come_back_as_they_were_without_characters_that_deceive(make, notes_task, tmp_path) -> None:
     candidates = make.notes(3, 2)
-    odd = replace(candidates[0].sample, post=replace(candidates[0].sample.post, text='a\r\n\0"{post}" \u2028 é 🙂'))
+    plain = replace(candidates[0].sample, post=replace(candidates[0].sample.post, text='a\r\n"{post}" \u2028 é 🙂'))
+    odd = replace(plain, post=replace(plain.post, text='a\r\n\0"{post}"\x1b\u202e \u2028 é 🙂'))
     candidates[0] = replace(candidates[0], sample=odd)
     write_candidates(tmp_path / "c.parquet", notes_task, candidates)
+    candidates[0] = replace(candidates[0], sample=plain)
     assert read_candidates(tmp_path / "c.parquet", notes_task) == sorted(candidates, key=lambda item: item.sample.id)
 
 

@@ -111,6 +111,19 @@ def test_a_hydrated_release_is_the_one_of_its_owner(make, reader, quarter, notes
     assert load_release(reader, quarter, notes_task) == load_release(make.workspace(), quarter, notes_task)
 
 
+def test_texts_with_characters_that_were_taken_out_are_those_that_were_released(
+    make, reader, quarter, notes_task
+) -> None:
+    odd = {
+        key: replace(note, post=replace(note.post, text=f"\u202e{note.post.text}\x00"))
+        for key, note in full(make).items()
+    }
+    done = hydrate(reader, quarter, notes_task, lambda samples: {sample.id: odd[sample.id] for sample in samples})
+    assert (done.filled, done.changed) == (done.samples, ())
+    release = load_release(reader, quarter, notes_task)
+    assert {sample.id: sample for sample in release.samples}.items() <= full(make).items()
+
+
 def test_gone_and_changed_samples_are_named_and_stay_without_texts(make, reader, quarter, notes_task) -> None:
     texts = full(make)
     gone, one, both = sorted(texts)[:3]

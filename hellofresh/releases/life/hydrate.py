@@ -7,7 +7,8 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 
 from hellofresh.core.editions import Edition
-from hellofresh.core.files import write_jsonl
+from hellofresh.core.files import as_model, write_jsonl
+from hellofresh.core.texts import without_hidden
 from hellofresh.core.workspace import Workspace
 from hellofresh.releases.life.load import load_public
 from hellofresh.tasks import Task
@@ -64,7 +65,11 @@ def hydrate(workspace: Workspace, edition: Edition, task: Task, fill: Fill) -> H
         item = found[sample.id]
         if isinstance(item, str):
             gone.append(UnfilledSample(sample.id, item))
-        elif parts := _different(sample, task.public(item)):
+        elif (parts := _different(sample, task.public(item))) and not _different(
+            sample, task.public(plain := as_model(task.sample_type, without_hidden(to_json(item)), where=sample.id))
+        ):
+            filled.append(plain)  # as candidates are kept
+        elif parts:
             changed.append(UnfilledSample(sample.id, " and ".join(parts)))
         else:
             filled.append(item)
