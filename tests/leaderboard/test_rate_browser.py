@@ -180,7 +180,7 @@ def test_a_page_from_a_file_needs_no_network_runs_no_foreign_code_and_hands_over
     assert all(address.startswith(("file:", "blob:")) for address in asked) and errors == []
     opened = open_study(page_folder(study.files))
     assert [take_file(opened, handed), take_file(opened, handed)] == [22, 0]
-    ratings = close_study(study.files, incomplete=True)
+    ratings = close_study(study.files, secret=False, incomplete=True)
     assert set(ratings["judge"]) == {"rater-1"} and ratings["response"].n_unique() == 20
     context.close()
 
@@ -233,7 +233,7 @@ def test_a_closed_study_takes_nothing_more_and_says_so(served: Study, screens: C
     page = screens("light").new_page()
     page.goto(served.address(0))
     begin(page)
-    close_study(served.files, incomplete=True)
+    close_study(served.files, secret=False, incomplete=True)
     answer(page, "keyboard")
     expect(page.get_by_text("This study is closed. Thank you.")).to_be_visible()
     assert served.sheets()[0] == {}

@@ -79,7 +79,7 @@ def test_lines_are_taken_once_however_often_and_in_whatever_order_they_come(tmp_
     assert [take_lines(study, plan, lines, where="x") for _ in range(2)] == [1, 0]
     state = study.sheet(plan).state()
     assert state.submitted[response].answers.values["overall"] == 7 and state.twice == ()
-    close_study(files, incomplete=True)
+    close_study(files, secret=False, incomplete=True)
     assert take_lines(study, plan, lines, where="x") == 0
     with pytest.raises(UsageError, match="closed"):
         take_lines(study, plan, [line(study, response, 9)], where="x")
@@ -124,7 +124,7 @@ def test_files_and_posts_add_up_and_a_file_counts_for_its_own_rater_only(tmp_pat
     for _, response in plan.responses:
         sources = study.responses[response].sources
         check_answers(study.rubric, study.sheet(plan).state().submitted[response].answers, sources, "main")
-    assert set(close_study(files, incomplete=True)["judge"]) == {"rater-1"}
+    assert set(close_study(files, secret=False, incomplete=True)["judge"]) == {"rater-1"}
 
 
 def asking(site: LocalSite, ask: Callable[[aiohttp.ClientSession, str], object]) -> object:
