@@ -151,7 +151,7 @@ def _number(row: FileRow, name: str) -> float:
     try:
         return float(str(value))
     except ValueError:
-        raise row.fault(f"the field {name!r} is no number", "bad-field", "a score") from None
+        raise row.fault(f"the field {name!r} is not a number", "bad-field", "a score") from None
 
 
 def _healthver(path: Path, criterion: str) -> Iterator[LabelledResponse]:

@@ -206,6 +206,6 @@ class Settings(Strict):
             path: the file; by default HELLOFRESH_CONFIG, else `hellofresh.toml` in the current folder if it is there.
 
         Raises:
-            ConfigError: if a file that was named is missing, or a file is no TOML or says something unknown.
+            ConfigError: if a file that was named is missing, or a file is not a TOML or says something unknown.
         """
         return read_settings(cls, path)

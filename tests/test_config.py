@@ -82,7 +82,7 @@ BAD = {
     "cap of an unknown task": ("[release]\ncaps = { x-note = 5 }\n", "release.caps"),
     "python name of a source": ("[sources.x_notes]\ndump = 'd'\n", "sources.x_notes"),
     "source without a dump": ("[sources.x-notes]\n", "sources.x-notes"),
-    "base that is no URL": ('[sources.x-notes]\nbase_url = "ftp://x"\n', "sources.x-notes.base_url"),
+    "base that is not a URL": ('[sources.x-notes]\nbase_url = "ftp://x"\n', "sources.x-notes.base_url"),
     "no files": ("[sources.wikipedia-edits]\ndump = []\n", "sources.wikipedia-edits.dump"),
     "no TOML": ("seed = ", "TOML"),
     "twice": ("a = 1\na = 2\n", "TOML"),

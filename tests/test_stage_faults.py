@@ -311,7 +311,7 @@ def test_an_output_that_was_damaged_afterwards_is_made_again(
         if path.name in {"draw.key", "labels.jsonl"}:  # secrets: what was committed to cannot be made anew
             continue
         damage(path)
-        if attempt.run() != 0:  # a manifest that is no JSON does not say whether its release has opened
+        if attempt.run() != 0:  # a manifest that is not JSON does not say whether its release has opened
             assert path.name == "manifest.json"
             path.unlink()
             assert attempt.run() == 0

@@ -30,7 +30,7 @@ _FEWEST_OF_PUBLISHER = 5
 """With fewer claims, one verdict for all of them is chance; a sample does not name its publisher."""
 _REASONS: Mapping[str, str] = {
     "no-review": "element without a review",
-    "not-an-object": "review that is no object",
+    "not-an-object": "review that is not an object",
     "no-review-date": "review without a date that can be read",
     "other-quarter": "reviewed outside the quarter (UTC)",
     "no-claim": "review that does not say what was claimed",

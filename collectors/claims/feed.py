@@ -88,7 +88,7 @@ class _Feed:
         if found:
             return
         if _LIST in first:
-            raise self._fault(f"{_LIST} is no list", "not-a-feed")
+            raise self._fault(f"{_LIST} is not a list", "not-a-feed")
         if "claimReviewed" not in first and "itemReviewed" not in first and not self._next():
             raise self._fault(f"an object without {_LIST}", "not-a-feed")
         yield first

@@ -107,7 +107,7 @@ def shard_files(folder: Path) -> list[Path]:
     """The file of every finished shard in a folder, which the merge will read.
 
     Raises:
-        UsageError: if there is none.
+        UsageError: if it does not exist.
     """
     found = sorted(folder.glob(f"*-of-*/{_FILE}"))
     if not found:

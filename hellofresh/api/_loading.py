@@ -93,7 +93,7 @@ def load(edition: str, task: str, *, source: str | Path | None = None) -> Loaded
             workspace that HELLOFRESH_DATA names, or `data`, if left out.
 
     Raises:
-        UsageError: if the edition or the task is none.
+        UsageError: if the edition or the task does not exist.
         ReleaseError: if there is no such release, or its files are not the ones that its manifest names.
     """
     workspace, chosen, which = _opened(source, edition, task), get_task(task), parse_edition(edition)

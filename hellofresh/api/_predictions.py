@@ -28,7 +28,7 @@ def save(edition: LoadedEdition, predictions: Predictions, path: str | Path) -> 
         path: the file, such as `predictions.jsonl`.
 
     Raises:
-        UsageError: if an id is unknown, or an answer is none that the task takes.
+        UsageError: if an id is unknown, or the task does not take an answer.
     """
     outputs, target = outputs_of(edition, predictions), Path(path)
     write_jsonl(target, [_row(edition, sample.id, outputs.get(sample.id)) for sample in edition])
@@ -53,7 +53,7 @@ def outputs_of(edition: LoadedEdition, predictions: Predictions) -> dict[str, Ou
     """The predictions by sample, checked against the edition.
 
     Raises:
-        UsageError: if there are none, an id is unknown, or an answer is none that the task takes.
+        UsageError: if there are none, an id is unknown, or the task does not take an answer.
     """
     outputs = _given(edition, predictions)
     if not outputs:

@@ -29,7 +29,7 @@ def score(edition: LoadedEdition, predictions: Predictions, *, name: str = "pred
         name: what to call the system.
 
     Raises:
-        UsageError: if an id is unknown, or an answer is none that the task takes.
+        UsageError: if an id is unknown, or the task does not take an answer.
         ReleaseError: if labels are not public yet.
     """
     return scored(edition, [_entry(name, "submission", outputs_of(edition, predictions))])

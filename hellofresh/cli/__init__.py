@@ -46,7 +46,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         output.say("Stopped. Finished work is kept; run the same command again to resume.")
         return 130
     except BrokenPipeError:
-        # The reader of a pipe has gone (`... | head`): nobody is left to tell.
+        # The reader of a pipe has gone (`... | head`): no reader is left.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
     except OSError as error:

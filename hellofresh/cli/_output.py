@@ -92,7 +92,7 @@ class CommandOutput:
 
     @contextmanager
     def progress(self, what: str) -> Iterator[ProgressBar]:
-        """A progress bar on standard error; a line now and then where that is no terminal."""
+        """A progress bar on standard error; a line now and then where that is not a terminal."""
         columns = (
             TextColumn("{task.description}", table_column=Column(ratio=1, no_wrap=True, overflow="ellipsis")),
             BarColumn(bar_width=15), MofNCompleteColumn(), TimeElapsedColumn(), TextColumn("left"),
@@ -117,7 +117,7 @@ class ProgressBar:
         self._progress.update(self._task, description=escape(text))
 
     def tally(self, tally: Tally) -> None:
-        """Show how far a run has come: rate, cost, and time left; a line now and then where that is no terminal."""
+        """Show how far a run has come: rate, cost, and time left; a line now and then where that is not a terminal."""
         now = time.monotonic()
         last = tally.done == tally.samples
         if now - self._shown < _REDRAW_S and not last:

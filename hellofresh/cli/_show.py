@@ -82,7 +82,7 @@ def show_built(output: CommandOutput, built: Sequence[Built]) -> None:
         if item.frozen:
             output.say(
                 f"note: {item.task} {item.quarter} has opened, so its release is frozen. Candidates or settings "
-                "have changed since. To rebuild it, remove its folder; do this only if nobody has used it."
+                "have changed since. To rebuild it, remove its folder; do this only if it has not been used."
             )
 
 

@@ -24,7 +24,7 @@ def build(options: argparse.Namespace, output: CommandOutput) -> int:
 
 
 def run_build(output: CommandOutput, workspace: Workspace, *, private: bool = False) -> None:
-    """Build the board, and name the runs that are not on it because nobody scored them."""
+    """Build the board, and name the runs that are not on it because they are not scored."""
     built = build_board(workspace, private=private)
     output.result({**to_json(built), "folder": str(built.folder)})
     state = "unchanged, skipped" if built.skipped else "written"

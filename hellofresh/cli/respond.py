@@ -49,13 +49,13 @@ def _moment(text: str | None) -> datetime:
         found = datetime.fromisoformat(text)
     except ValueError:
         raise UsageError(
-            f"{text[:40]!r} is no date", expected="such as 2023-04-03 or 2023-04-03T14:05Z", code="bad-date"
+            f"{text[:40]!r} is not a date", expected="such as 2023-04-03 or 2023-04-03T14:05Z", code="bad-date"
         ) from None
     if found.tzinfo is None and not _DAY.fullmatch(text):
         raise UsageError(f"{text[:40]!r} has no time zone", expected="such as 2023-04-03T14:05Z", code="bad-date")
     if not _FIRST_YEAR <= found.year <= _LAST_YEAR:
         expected = f"a year from {_FIRST_YEAR} to {_LAST_YEAR}"
-        raise UsageError(f"{text[:40]!r} is no date of a post", expected=expected, code="bad-date")
+        raise UsageError(f"{text[:40]!r} is not a date of a post", expected=expected, code="bad-date")
     return found.replace(tzinfo=UTC) if found.tzinfo is None else found.astimezone(UTC)
 
 

@@ -277,7 +277,7 @@ def _export_log(folder: Path, to: Path | None, output: CommandOutput) -> int:
     path = to or Path(f"{folder.name}.eval")
     if path.suffix not in (".eval", ".json"):
         raise UsageError(
-            f"{path} is no name of a log", expected="a name that ends with .eval or .json", code="bad-name"
+            f"{path} is not a name of a log", expected="a name that ends with .eval or .json", code="bad-name"
         )
     count = write_log(Workspace.from_environment(), folder, path)
     output.result({"file": str(path), "samples": count})

@@ -18,7 +18,7 @@ def now() -> datetime:
     """The present moment in UTC, or the one that HELLOFRESH_NOW names.
 
     Raises:
-        UsageError: if HELLOFRESH_NOW is no ISO 8601 time with a zone.
+        UsageError: if HELLOFRESH_NOW is not an ISO 8601 time with a zone.
     """
     text = os.environ.get(VARIABLE)
     if not text:

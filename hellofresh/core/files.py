@@ -201,7 +201,7 @@ def read_json(path: Path) -> dict[str, object]:
 
 
 def _json_object(content: bytes) -> dict[str, object]:
-    """Parse JSON that may be anything; raises ValueError where it is no object or could not be written again."""
+    """Parse JSON that may be anything; raises ValueError where it is not an object or could not be written again."""
     try:
         value = json.loads(content)
     except RecursionError:
@@ -293,7 +293,7 @@ def read_ids(path: Path) -> Iterator[str]:
     """The ids of the rows of a JSONL file of our own making, in its order.
 
     Raises:
-        DataError: if the file is missing, or a line is no JSON object with an id.
+        DataError: if the file is missing, or a line is not a JSON object with an id.
     """
     for number, row in enumerate(read_jsonl(path), start=1):
         found = row.get("id")
@@ -306,7 +306,7 @@ def read_jsonl(path: Path) -> Iterator[dict[str, object]]:
     """Read a JSONL file of our own making, an object a line.
 
     Raises:
-        DataError: if the file is missing or a line is no JSON object.
+        DataError: if the file is missing or a line is not a JSON object.
     """
     try:
         file = path.open("rb")
@@ -321,7 +321,7 @@ def read_jsonl(path: Path) -> Iterator[dict[str, object]]:
 
 
 class BadJsonError(ValueError):
-    """A line that is no JSON value as it is taken here; `code` names the fault."""
+    """A line that is not a JSON value as it is taken here; `code` names the fault."""
 
     def __init__(self, code: str, what: str) -> None:
         super().__init__(what)

@@ -31,7 +31,7 @@ def read_settings(kind: type[S], path: Path | None = None, *, only: Sequence[str
         only: names of the tables that are read; all if left out.
 
     Raises:
-        ConfigError: if a file that was named is missing, or a file is no TOML or says something unknown.
+        ConfigError: if a file that was named is missing, or a file is not a TOML or says something unknown.
     """
     named = path or (Path(os.environ["HELLOFRESH_CONFIG"]) if os.environ.get("HELLOFRESH_CONFIG") else None)
     file = named or Path("hellofresh.toml")

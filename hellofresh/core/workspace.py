@@ -51,7 +51,7 @@ class Workspace:
         return self.root / "candidates" / task / f"{edition}.json"
 
     def pending(self, task: str, edition: Edition) -> Path:
-        """JSONL file beside the candidates: samples that nobody had decided yet."""
+        """JSONL file beside the candidates: samples that were undecided."""
         return self.root / "candidates" / task / f"{edition}.pending.jsonl"
 
     def release(self, edition: Edition, task: str, split: str = MAIN) -> Path:

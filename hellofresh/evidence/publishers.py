@@ -313,5 +313,5 @@ def _number(value: object, words: Mapping[str, float], low: float, high: float, 
         number = float("nan")
     if not low <= number <= high:
         expected = f"a number from {low:g} to {high:g}, or one of {', '.join(words)}"
-        raise SourceError(f"{str(value)[:40]!r} is no rating", where=where, expected=expected, code="bad-publishers")
+        raise SourceError(f"{str(value)[:40]!r} is not a rating", where=where, expected=expected, code="bad-publishers")
     return number

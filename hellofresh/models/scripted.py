@@ -91,7 +91,7 @@ class ScriptedModel:
         """Read a script, that of the package if none is named.
 
         Raises:
-            ConfigError: if the file cannot be read, or is no script.
+            ConfigError: if the file cannot be read, or is not a script.
         """
         source = file or files("hellofresh.models").joinpath(_BUNDLED)
         where = str(file or _BUNDLED)

@@ -249,7 +249,7 @@ def build(workspace: Workspace, settings: ReleaseSettings, quarter: Quarter, tas
 
 
 def _draw_prospective(steps: Steps, settings: Settings, job: CollectionJob) -> None:
-    """Publish what nobody has decided yet, once for a quarter that has not opened."""
+    """Publish what is undecided, once for a quarter that has not opened."""
     try:
         draw(steps.workspace, settings.release, job.quarter, job.task, steps.say)
     except ReleaseError as error:

@@ -48,7 +48,7 @@ class CalendarSettings(Strict):
 
 
 class ProspectiveSettings(Strict):
-    """The prospective split: samples that nobody has decided yet, asked about for a few days."""
+    """The prospective split: samples that are undecided yet, asked about for a few days."""
 
     enabled: bool = False
     """Whether `make release` collects undecided samples and draws such a split."""

@@ -181,7 +181,7 @@ def _settings(record: RunRecord) -> str:
 
 
 def _read_outputs(folder: Path, record: RunRecord) -> list[dict[str, dict[str, Output]]]:
-    """By prompt, then by sample id, of each repetition that is no copy; or the vote of all of them."""
+    """By prompt, then by sample id, of each repetition that is not a copy; or the vote of all of them."""
     found: dict[int, dict[str, dict[str, Output]]] = defaultdict(lambda: defaultdict(dict))
     for sample, repetition, output in read_outputs(folder):
         found[repetition][output.prompt][sample] = output

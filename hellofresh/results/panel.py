@@ -33,7 +33,7 @@ BLOCKED = -2
 NOT_ASKED = -3
 """Stands in a row of answers where the system was not asked about the sample."""
 CONTROLS = frozenset({"placebo"})
-"""Regimes that exist to be compared with: what they gain is no gain of a system."""
+"""Regimes that exist to be compared with: what they gain is not a gain of a system."""
 
 
 class EntrySection(StrEnum):

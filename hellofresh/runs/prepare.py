@@ -210,7 +210,7 @@ def _check_kind(spec: ModelSpec, regime: Regime) -> None:
     if (regime.gives is Ranking) != (spec.kind == "retriever"):
         raise UsageError(
             f"{spec.name} cannot work in the regime {regime.name}",
-            expected="a retriever, such as bm25" if regime.gives is Ranking else "a model that is no retriever",
+            expected="a retriever, such as bm25" if regime.gives is Ranking else "a model that is not a retriever",
             code="other-kind",
         )
 

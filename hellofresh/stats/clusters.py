@@ -94,7 +94,7 @@ def effective_clusters(weights: NDArray[np.float64]) -> NDArray[np.float64]:
 def shares(tables: NDArray[np.float64], metric: Metric) -> Shares:
     """A metric's share, whole and without each cluster.
 
-    F1 = 2j / (1 + j), say, is taken by the share j. A metric that is no function of one share stands for itself, scaled
+    F1 = 2j / (1 + j), say, is taken by the share j. A metric that no one share gives stands for itself, scaled
     to the range from 0 to 1.
 
     Args:

@@ -21,7 +21,7 @@ tried (4,000 repeats of each of 20 worlds, 12 clusters to 3,000 independent samp
     BCa bootstrap                    93.4% to 96.1%           89.3% to 90.0%
     as if samples were independent   81.5% to 96.3%           63.4% to 71.9%
 
-A metric that is no function of one share (macro F1, balanced accuracy, Matthews' correlation) is brought to the range
+A metric that no one share gives (macro F1, balanced accuracy, Matthews' correlation) is brought to the range
 from 0 to 1 and stands for the share itself. Its degrees of freedom are the smaller of the clusters' and
 Satterthwaite's, from the kurtosis of what leaving out each cluster moves: where a rare class lies in few clusters,
 these decide. The interval of macro F1 held the truth in 94.3% to 95.4% of 4,000 repeats in 11 of 12 worlds (2, 3 and 6

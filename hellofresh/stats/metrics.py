@@ -264,7 +264,7 @@ def class_recall(classes: int, of: int = 1, name: str = "recall", title: str = "
 def class_f1(classes: int, of: int = 1, name: str = "f1", title: str = "F1") -> Metric:
     """The harmonic mean of precision and recall of a class.
 
-    F1 is no share itself, but 2j / (1 + j), where j is the share of true positives among all samples that have the
+    F1 is not a share itself, but 2j / (1 + j), where j is the share of true positives among all samples that have the
     class or for which it was chosen.
     """
     counts = ClassCounts(classes)

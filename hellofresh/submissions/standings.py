@@ -235,13 +235,13 @@ def passed_over(root: Path, edition: Edition) -> Iterator[str]:
     for path in root.iterdir():
         plain = path.name in _OTHER_NAMES or path.name.startswith(".") or is_edition(path.name)
         if not plain or (path.name == str(edition) and path.is_symlink()):
-            yield f"{path.name!r} among the submissions is no edition's folder, and is passed over"
+            yield f"{path.name!r} among the submissions is not an edition's folder, and is passed over"
     for path in root.glob(f"{edition}/*"):
         if path.is_symlink() or not path.is_dir():
-            yield f"{_below(path, root)} is no team's folder, and is passed over"
+            yield f"{_below(path, root)} is not a team's folder, and is passed over"
     for path in root.glob(f"{edition}/*/*"):
         if path.is_symlink() or not path.is_dir():
-            yield f"{_below(path, root)} is no system's folder, and is passed over"
+            yield f"{_below(path, root)} is not a system's folder, and is passed over"
         elif is_misnamed(path) or is_linked(path):
             yield f"{_below(path, root)} is misnamed or behind a link, and is passed over"
         else:

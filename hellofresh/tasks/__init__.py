@@ -80,7 +80,7 @@ def get_task(name: str) -> Task:
     """The task of that name.
 
     Raises:
-        UnknownNameError: if there is none.
+        UnknownNameError: if it does not exist.
     """
     try:
         return TASKS[name]

@@ -184,7 +184,7 @@ class Task:
         """Read one line of `samples.jsonl`.
 
         Raises:
-            DataError: if the line is no sample of this task.
+            DataError: if the line is not a sample of this task.
         """
         return self._parse(self._adapter, line, where)
 

@@ -39,7 +39,7 @@ def relevance_of(facts: Mapping[str, object]) -> dict[str, int]:
 
 
 def _measured(label: Label, output: Output) -> Mapping[str, float]:
-    """Every metric of one ranking; an output that is no ranking finds nothing."""
+    """Every metric of one ranking; an output that is not a ranking finds nothing."""
     relevance = relevance_of(label.facts)
     ranking = output if isinstance(output, Ranking) else Ranking(documents=(), scores=())
     return measures(ranking.documents, ranking.scores, relevance)

@@ -318,7 +318,7 @@ def load_board(folder: Path) -> Board:
     """Read a board.
 
     Raises:
-        DataError: if there is none (`no-board`), or its files are not what the manifest or the pages say
+        DataError: if it does not exist (`no-board`), or its files are not what the manifest or the pages say
             (`damaged-board`).
     """
     files = BoardFiles.at(folder)

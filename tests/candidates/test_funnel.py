@@ -1,4 +1,4 @@
-"""A funnel adds up, or is no funnel."""
+"""A funnel adds up, or is not a funnel."""
 
 from __future__ import annotations
 

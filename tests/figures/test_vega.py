@@ -57,7 +57,7 @@ def test_every_analysis_has_a_figure_here(figures: dict[str, DrawnFigure]) -> No
 def test_names_of_others_are_data_and_nothing_else(figures: dict[str, DrawnFigure], name: str) -> None:
     drawn = figures[name]
     for spec in [*specs(drawn, list(drawn.figure.systems)), composed(drawn.figure, drawn.marks(), drawn.question)]:
-        text = json.dumps(spec, allow_nan=False)  # strict JSON: nothing that is no number
+        text = json.dumps(spec, allow_nan=False)  # strict JSON: nothing that is not a number
         for where, value in parts(spec):
             if isinstance(value, str) and not where.endswith((".title.text", ".$schema")):
                 assert not any(one in value for one in HOSTILE), where

@@ -249,7 +249,7 @@ FORESEEN = {"seer": 14, "guesser": 9}
 
 
 def add_prospective_quarter(workspace: Workspace, make: Any, folder: Path) -> None:
-    """A quarter that has not opened, with 20 notes that nobody had decided; 16 were since, 4 of them as helpful."""
+    """A quarter that has not opened, with 20 notes that were undecided; 16 were since, 4 of them as helpful."""
     notes = [make.note(k, date=FORECAST_MADE - timedelta(days=1 + k % 5)) for k in range(1, 29)]
     drawn, others = notes[:20], notes[20:]
     _collect(workspace, make, "one", drawn, [make.candidate(note, k % 2) for k, note in enumerate(others)])

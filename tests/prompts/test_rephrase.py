@@ -1,4 +1,4 @@
-"""A rephrasing is taken only if it still asks for everything and is no copy; otherwise the model is asked again."""
+"""A rephrasing is taken only if it still asks for everything and is not a copy; otherwise the model is asked again."""
 
 from __future__ import annotations
 

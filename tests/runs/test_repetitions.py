@@ -69,7 +69,7 @@ REFUSED = {
     "the same without seeds": (Sampling.UNSEEDED, 2, None, "no-temperature"),
     "no repetition at all": (Sampling.SEEDED, 0, None, "bad-repeat"),
     "a temperature below 0": (Sampling.SEEDED, 1, -0.1, "bad-temperature"),
-    "a temperature that is no number": (Sampling.SEEDED, 1, float("nan"), "bad-temperature"),
+    "a temperature that is not a number": (Sampling.SEEDED, 1, float("nan"), "bad-temperature"),
 }
 
 

@@ -65,7 +65,7 @@ def test_a_copy_of_a_rated_response_to_the_same_post_is_named(tmp_path: Path) ->
     copy = Prediction(id="mp-1", text=GOOD + " Really.")
     assert len(warned(copy, Prediction(id="mp-2", text="My own words about it."))) == 1
     assert "mp-1" in warned(copy)[0]
-    assert warned(Prediction(id="mp-2", text=GOOD)) == []  # the same text to another post is no copy of a note on it
+    assert warned(Prediction(id="mp-2", text=GOOD)) == []  # the same text to another post is not a copy of a note on it
     files.responses.unlink()
     assert warned(copy) == []
     write_jsonl(files.responses, [])

@@ -131,7 +131,7 @@ def read_article(path: Path) -> Article:
     """Read one article.
 
     Raises:
-        SourceError: if the file is no TOML, has other fields than it should, or its revisions do not follow in time.
+        SourceError: if the file is not a TOML, has other fields than it should, or its revisions do not follow in time.
     """
     try:
         article = Article.model_validate(tomllib.loads(path.read_text(encoding="utf-8")))

@@ -123,7 +123,7 @@ def _refuse_unknown(joined: pl.DataFrame, column: str) -> None:
     if unknown:
         plain = [status for status in unknown if _STATUS_NAME.fullmatch(status)]
         raise SourceError(
-            f"unknown status {plain[0] if plain else '(not shown: it is no name of a status)'}",
+            f"unknown status {plain[0] if plain else '(not shown: it is not a name of a status)'}",
             where=f"note status history, column {column}",
             expected=f"one of {', '.join(sorted(known - {''}))}, or nothing",
             code="unknown-status",

@@ -75,7 +75,7 @@ def read_log(path: Path) -> InspectedSystem:
     """The choices in a log of one of our tasks.
 
     Raises:
-        SubmissionError: if it is no log, or one of something else.
+        SubmissionError: if it is not a log, or one of something else.
     """
     try:
         log = read_eval_log(str(path))

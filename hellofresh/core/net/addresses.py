@@ -45,7 +45,7 @@ class AddressError(ValueError):
 
 
 def is_public(address: str) -> bool:
-    """Whether a numeric IP address belongs to the public internet; anything that is no plain address does not."""
+    """Whether a numeric IP address belongs to the public internet; anything that is not a plain address does not."""
     try:
         parsed = ip_address(address)
     except ValueError:
@@ -71,7 +71,7 @@ class PageAddress:
         host: lower case, ASCII (punycode), without a trailing dot; an IPv6 address without brackets.
         port: the number, also where the URL names none.
         path: with its leading slash, escaped.
-        query: escaped, without the question mark; empty where there is none.
+        query: escaped, without the question mark; empty if there is not one.
     """
 
     scheme: str
@@ -169,7 +169,7 @@ def host_name(name: str) -> str:
     """A host's name as the network knows it: lower case, punycode, no trailing dot.
 
     Raises:
-        AddressError: if it is no name of a host, or an IPv4 address in another notation than four decimal numbers.
+        AddressError: if it is not a name of a host, or an IPv4 address in another notation than four decimal numbers.
     """
     plain = name[:-1] if name.endswith(".") else name
     try:

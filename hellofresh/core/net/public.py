@@ -50,7 +50,7 @@ class PageReply:
 
     @property
     def content_type(self) -> str:
-        """The header, empty where there is none."""
+        """The header, empty if there is not one."""
         return self.headers.get("content-type", "")
 
 

@@ -98,7 +98,7 @@ class Transfer:
         return await self._patiently(url, ask, lambda: 0)
 
     async def fetch(self, url: str, target: Path) -> bool:
-        """Fetch a file to `target`, going on where an earlier attempt stopped; False if there is none.
+        """Fetch a file to `target`, going on where an earlier attempt stopped; False if it does not exist.
 
         Raises:
             SourceError: if the server keeps failing, or sends what the check refuses.
@@ -231,7 +231,7 @@ def _refuse(response: aiohttp.ClientResponse) -> None:
         raise SourceError(
             f"HTTP {response.status}",
             where=str(response.url),
-            expected="the file, or 404 if there is none",
+            expected="the file, or 404 if it does not exist",
             fix="Check the address; where it is configured, in hellofresh.toml.",
             code="download-refused",
         )

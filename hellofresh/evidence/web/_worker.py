@@ -47,7 +47,7 @@ def _rules(body: bytes) -> Protego:
 def _read_robots(body: bytes, url: str) -> dict[str, object]:
     rules = _rules(body)
     delay = rules.crawl_delay(_AGENT)
-    # What is no number (`nan`) is greater than nothing.
+    # What is not a number (`nan`) is greater than nothing.
     return {"allowed": rules.can_fetch(url, _AGENT), "delay_s": delay if delay is not None and delay > 0 else None}
 
 

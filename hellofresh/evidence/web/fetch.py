@@ -69,7 +69,7 @@ class FetchResult:
 
     @property
     def sha256(self) -> str:
-        """Hash of the body, empty where there is none."""
+        """Hash of the body, empty if there is not one."""
         return hashlib.sha256(self.body).hexdigest() if self.body else ""
 
 
@@ -131,7 +131,7 @@ class PageFetcher:
         transport: sends the requests and refuses what is not public; closed with this.
         excluded: what is not fetched, on any hop.
         limits: what a page may cost.
-        judge: says what a reply that is no redirect comes to; a page of text or nothing if left out.
+        judge: says what a reply that is not a redirect comes to; a page of text or nothing if left out.
     """
 
     def __init__(
@@ -221,7 +221,7 @@ class PageFetcher:
         self._robots[file.origin] = await self._robots_body(file)
 
     async def _robots_body(self, address: PageAddress) -> bytes | None:
-        """The file: empty if there is none, None if it cannot be had."""
+        """The file: empty if it does not exist, None if it cannot be had."""
         try:
             async with asyncio.timeout(self._limits.total_s):
                 for _ in range(self._limits.redirects + 1):

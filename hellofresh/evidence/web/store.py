@@ -407,7 +407,7 @@ def open_web(
     Args:
         settings: `[web]` of hellofresh.toml.
         folder: the run's; `web.sqlite` in it is the memory.
-        replay: nothing goes to the network; what is not kept is an error, since another outcome is no replay.
+        replay: nothing goes to the network; what is not kept is an error, since another outcome is not a replay.
         groups: the groups of sources that hold the task's own answers; all if left out.
         others: folders of other runs, whose memories are used for the same searches and pages.
 

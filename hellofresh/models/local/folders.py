@@ -49,7 +49,7 @@ def adapter_base(folder: Path) -> Path | None:
     named = str(read_json(path).get("base_model_name_or_path"))
     if not Path(named).is_dir():
         raise UsageError(
-            f"the adapter belongs to {named!r}, which is no folder here",
+            f"the adapter belongs to {named!r}, which is not a folder here",
             where=str(folder),
             fix="Put the model there, or name the merged model.",
             code="missing-base",

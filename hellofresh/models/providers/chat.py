@@ -25,7 +25,7 @@ class ChatModel:
         abilities: what it takes.
 
     Raises:
-        ConfigError: if the address is no http(s) URL, or would send a key unencrypted to another machine.
+        ConfigError: if the address is not a http(s) URL, or would send a key unencrypted to another machine.
     """
 
     def __init__(self, spec: ModelSpec, endpoint: Endpoint, abilities: Abilities) -> None:

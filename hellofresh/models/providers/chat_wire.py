@@ -155,7 +155,7 @@ def read_reply(body: bytes, where: str, *, whole: bool = False) -> Answer:
         whole: whether calls of tools are handed on whole.
 
     Raises:
-        CallError: if the body is no JSON, holds an error, or is not shaped as it should be.
+        CallError: if the body is not a JSON, holds an error, or is not shaped as it should be.
     """
     try:
         reply = _parse(body)
@@ -238,7 +238,7 @@ def _calls(items: Any, whole: bool) -> tuple[ToolCall, ...]:
 
 
 def _sources(reply: Mapping[str, Any], message: Mapping[str, Any]) -> tuple[str, ...]:
-    """Addresses that an answer cites, in any of the ways that endpoints have: what is none of these is no citation."""
+    """Addresses that an answer cites, in any of the ways that endpoints have; others are not citations."""
     cited = _dicts([item.get("url_citation", item) for item in _dicts(message.get("annotations"))])
     cited += _dicts(reply.get("search_results"))
     addresses = [item.get("url") for item in cited]
@@ -362,7 +362,7 @@ def refusal(status: int | None, what: str, where: str, wait_s: float | None) -> 
     """The error for a reply with that HTTP status; a status of 200 is of an error that came in place of an answer.
 
     Args:
-        status: None where there is none.
+        status: None if there is not one.
         what: what the provider said.
         where: the model, for the message.
         wait_s: seconds that the provider asked to wait.

@@ -43,7 +43,7 @@ class Collection:
         parameters: every setting that decided the outcome.
         sources: every file read.
         warnings: sentences for the person who runs it.
-        pending: samples that nobody has decided yet, in any order, ids unique; None where they were not asked for.
+        pending: samples that are still undecided, in any order, ids unique; None where they were not asked for.
     """
 
     candidates: Sequence[Candidate]

@@ -1,4 +1,4 @@
-"""The prospective split: samples that nobody had decided when they were published, so that no label can have been seen.
+"""The prospective split: samples that were undecided when they were published, so that no label can have been seen.
 
 They are undecided candidates of a collection (`--pending`), published at once with a deadline a few days later. There
 is nothing to commit to: the labels do not exist. A later collection decides them; those that it does not decide are

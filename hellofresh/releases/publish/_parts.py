@@ -150,7 +150,7 @@ class PublishedPart:
     Attributes:
         task: the task.
         edition: the edition.
-        prospective: whether these are the samples that nobody had decided at the opening.
+        prospective: whether these are the samples that were undecided at the opening.
         folder: where its files are.
         manifest: what the release's manifest says.
         manifest_sha256: hash of the manifest's bytes.

@@ -255,7 +255,7 @@ class ConductRow:
         samples: on how many samples.
         of: of how many that it judged; for copied labels, of those that no other system is right on.
         times: how often.
-        examples, urls: ids of some of the samples, and an address for each, empty where there is none.
+        examples, urls: ids of some of the samples, and an address for each, empty if there is not one.
     """
 
     origin: str
@@ -291,7 +291,7 @@ class SampleRow:
     Attributes:
         label, right, facts: None, None and empty before the reveal.
         published: whether its texts are published.
-        title, link: as its task gives them, empty where there are none.
+        title, link: as its task gives them, empty if there are not any.
         parts, kinds, texts: names, kinds and texts of what it consists of (see `hellofresh.tasks.TextPart`).
         judged, right: systems (without baselines and smoke tests) that judged it, and that were right.
     """
@@ -415,7 +415,7 @@ class ReleaseFacts:
         texts: included or withheld.
         revealed: whether labels are public.
         seed, rule: how samples were drawn.
-        draw: commitment to the secret key of the draw, empty where there is none.
+        draw: commitment to the secret key of the draw, empty if there is not one.
         commitments: how labels are committed to.
         parameters: settings of the collection, as JSON.
     """
@@ -457,7 +457,7 @@ class Prospect:
     """What became of a prospective split.
 
     Attributes:
-        drawn: samples that nobody had decided when they were published.
+        drawn: samples that were undecided when they were published.
         decided: how many of them were decided since, 0 before the split is resolved.
         outcomes: how many of these have each label, from label 0; none before the reveal.
         undecided, no_label, early: dropped, because nobody had decided them yet, they were decided neither way, or a
@@ -536,7 +536,7 @@ class RatedRow:
 
 @dataclass(frozen=True, slots=True)
 class JudgeRow:
-    """How far a judge that is no person agrees with people on a criterion; None where it cannot be told."""
+    """How far a judge that is not a person agrees with people on a criterion; None where it cannot be told."""
 
     judge: str
     kind: str
@@ -564,7 +564,7 @@ class RatedResponse:
         id: of the sample.
         address: where the post can be seen.
         system, text, sources: the response.
-        people, judged: mean overall rating by people, and by models and classifiers; None where there is none.
+        people, judged: mean overall rating by people, and by models and classifiers; None if there is not one.
         raters: people who rated it.
     """
 

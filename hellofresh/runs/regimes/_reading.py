@@ -14,7 +14,7 @@ from hellofresh.models import Answer, Finish
 from hellofresh.runs.prompts import YES_OR_NO
 from hellofresh.tasks.outputs import Choice, Status
 
-_NEVER = 700.0  # beyond it, exp() is no float any more
+_NEVER = 700.0  # beyond it, exp() is not a float any more
 _LEADING = re.compile(r"^[\W_]+")
 _BETWEEN = r"[\s_-]+"
 

@@ -81,7 +81,7 @@ BROKEN = {
     "not UTF-8": (b'{"dataFeedElement": ["\xff\xfe"]}', "not-utf8"),
     "UTF-16": (GOOD.decode().encode("utf-16"), "not-utf8"),
     "an object without a feed": (b'{"error": "quota"}', "not-a-feed"),
-    "a feed that is no list": (b'{"dataFeedElement": {"item": {}}}', "not-a-feed"),
+    "a feed that is not a list": (b'{"dataFeedElement": {"item": {}}}', "not-a-feed"),
     "a text": (b'"feed"', "bad-json"),
     "nested 100,000 deep": (b'{"dataFeedElement": [' + b"[" * 100_000 + b"]" * 100_000 + b"]}", "too-deep"),
     "NaN": (b'{"dataFeedElement": [{"item": {"a": NaN}}]}', "not-finite"),

@@ -1,4 +1,4 @@
-"""Reading exports: the same history whatever it is wrapped in, and a named error for whatever is no export."""
+"""Reading exports: the same history whatever it is wrapped in, and a named error for whatever is not an export."""
 
 from __future__ import annotations
 

@@ -49,7 +49,7 @@ class PictureDecoder:
         """A picture as a model may be shown it: written again as JPEG, without metadata, at most 1,568 pixels a side.
 
         Raises:
-            PictureError: if it is no JPEG, PNG, WebP or GIF, is over a limit or broken.
+            PictureError: if it is not a JPEG, PNG, WebP or GIF, is over a limit or broken.
             RunError: if a worker hangs.
         """
         try:

@@ -56,7 +56,7 @@ class Service:
         ask: the request for a query, a count and a day.
         results: names of the fields that lead to the list of results, or a function that gives it.
         fields: what a result's `url`, `title`, `snippet` and `date` are called, where it is something else.
-        date_of: finds a result's date, where that is no plain field.
+        date_of: finds a result's date, where that is not a plain field.
         base_url: where to ask; empty for a service of one's own.
         key_variable: the environment variable with the key; empty where none is needed.
         key_header, key_query: the header or the field of the query that the key goes in.

@@ -222,7 +222,7 @@ class DescribedPictures:
 
     @property
     def shown(self) -> str:
-        """The descriptions as a prompt shows them, between lines with a mark; empty where there are none."""
+        """The descriptions as a prompt shows them, between lines with a mark; empty if there are not any."""
         return fence(self.texts).text if self.pictures else ""
 
 
