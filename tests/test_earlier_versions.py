@@ -63,16 +63,18 @@ def test_the_next_version_of_its_manifest_has_the_present_format_and_an_unbroken
     assert read_manifest(folder).version == read_json(folder / "manifests" / "3.json")["version"] + 1
 
 
-def test_a_run_is_read_and_asks_nothing_again(earlier: Workspace, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_run_is_read_and_one_of_today_stands_beside_it(
+    earlier: Workspace, capsys: pytest.CaptureFixture[str]
+) -> None:
     plan, record = read_plan(earlier.runs / RUN), read_record(earlier.runs / RUN)
     assert plan is not None and record is not None
     assert plan.evaluation.edition == record.evaluation.edition == QUARTER
     assert plan.identity["edition"] == "2026Q2"
     assert (record.evaluation.task, record.evaluation.limit, record.evaluation.prompt_ids) == (NOTES, 86, ["manual"])
-    for option in ("--edition", "--quarter"):
+    for option, stored in (("--edition", 0), ("--quarter", 86)):
         assert main(["evaluate", option, "2026Q2", "--task", "x-notes", "--model", "coin"]) == 0
-        assert "0 answers asked for, 86 already stored" in capsys.readouterr().err
-    assert [path.name for path in earlier.runs.iterdir()] == [RUN]
+        assert f"{86 - stored} answers asked for, {stored} already stored" in capsys.readouterr().err
+    assert len(list(earlier.runs.iterdir())) == 2 and read_record(earlier.runs / RUN) == record
 
 
 def test_a_run_of_a_task_that_is_not_installed_hides_no_other(earlier: Workspace) -> None:

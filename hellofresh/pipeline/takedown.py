@@ -11,7 +11,7 @@ from pathlib import Path
 from hellofresh.core.clock import now
 from hellofresh.core.editions import Edition
 from hellofresh.core.errors import DataError, HelloFreshError, UsageError
-from hellofresh.core.files import canonical_json, read_jsonl, sha256_text
+from hellofresh.core.files import canonical_json, read_jsonl, remove_file, sha256_text
 from hellofresh.core.quarters import Quarter
 from hellofresh.core.stages import Stage
 from hellofresh.core.workspace import Workspace
@@ -126,6 +126,9 @@ class Everywhere:
         candidates = self.workspace.root / "candidates"
         files = sorted(self._files(), key=lambda path: path.is_relative_to(candidates))
         ratings = self._about_responses()
+        for page in self.workspace.root.glob("private/ratings/*/*/raters/*.html"):
+            if ratings.is_named_in(page):  # 'rate serve' makes it anew, of what is left
+                remove_file(page)
         cleared = [path for path in files if self._is_kept_without_words(path) and ratings.blank(path)]
         cleared += [path for path in files if self._is_to_clear(path) and self.erasure.erase(path)]
         tables = {(path.parent.name, path.name[:6]) for path in cleared if path.is_relative_to(candidates)}

@@ -110,11 +110,7 @@ def test_after_a_rated_post_was_taken_down_everything_goes_on(
     folder = scored.release(QUARTER, "x-posts")
     assert main(["board", "build"]) == main(["release", "publish"]) == 0
     key = str(next(iter(read_jsonl(folder / "samples.jsonl")))["id"])
-    said = [
-        row["text"]
-        for row in read_jsonl(scored.root / "ratings/2023Q2/x-posts.responses.jsonl")
-        if row["sample"] == key
-    ]
+    said = [row["text"] for row in read_jsonl(StudyFiles(scored, QUARTER, "x-posts").responses) if row["sample"] == key]
     assert len(said) == 3
     more = ["--everywhere"] if everywhere else []
     assert main(["release", "takedown", key, "--reason", "asked by its author", *more]) == 0
@@ -131,8 +127,8 @@ def test_where_scoring_cannot_run_a_text_that_is_taken_down_leaves_board_and_pub
     scored: Workspace, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["board", "build"]) == main(["release", "publish"]) == 0
-    row = next(iter(read_jsonl(scored.root / "ratings/2023Q2/x-posts.responses.jsonl")))
-    (scored.root / "ratings/2023Q2/x-posts.rubric.toml").write_text("damaged")
+    row = next(iter(read_jsonl(StudyFiles(scored, QUARTER, "x-posts").responses)))
+    StudyFiles(scored, QUARTER, "x-posts").ratings.with_name("x-posts.rubric.toml").write_text("damaged")
     capsys.readouterr()
     assert main(["release", "takedown", str(row["sample"]), "--reason", "asked", "--everywhere"]) == 1
     said = " ".join(capsys.readouterr().err.split())
