@@ -108,7 +108,7 @@ class Content:
         entries, settings: by entry.
         answers: by entry and prompt, of each sample: a class (0 of what is not a choice), -1 or `NOT_ASKED`.
         numbers: by entry, prompt and metric, of each sample: its value (nan for none) and weight.
-        responses: SHA-256 of the text, by entry and sample.
+        responses: SHA-256 of the text, or of the documents of a ranking, by entry and sample.
         tombstones: by id.
         committed: number of commitments.
         faults, unchecked: by file.
@@ -391,6 +391,7 @@ def _read_predictions(folder: Path, content: Content) -> None:
         said = label is not None and label < many if content.classes else withheld or row.keys() & {"text", "documents"}
         answers[at] = (label or 0) if said else -1
         if content.metrics and content.metrics[0].name in RANKED:
+            content.responses[entry, key] = text_hash(canonical(row.get("documents", [])))
             _measure(content, row, at, faults)
         elif not content.classes:
             content.responses[entry, key] = text_hash(row.get("text") or "")

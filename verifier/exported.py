@@ -34,7 +34,7 @@ generation_kwargs: {options}
 metric_list:
 {metrics}
 metadata:
-  version: 1
+  version: 2
 """
 _ENDS = (("", "value"), ("_low", "low"), ("_high", "high"))
 

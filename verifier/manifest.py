@@ -328,7 +328,8 @@ def stray(edition: Path) -> Iterator[str]:
     there = {path.name: path for path in edition.iterdir()}
     ratings = there.pop(RATINGS, None)
     for name, path in sorted(there.items()):
-        if path.is_symlink() or not (path / MANIFEST).is_file():
+        drawn = any((path / split / MANIFEST).is_file() for split in ("", PROSPECTIVE))
+        if path.is_symlink() or not drawn:
             yield f"{name[:100]!r} is not a release, and lies beside the tasks of {edition.name}"
     rated = {f"{task}.{end}" for task in there for end in RATING_FILES}
     for path in sorted(ratings.rglob("*")) if ratings is not None else ():

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from verifier.content import MAJORITY, NOT_ASKED, SINGLE, Content, EntryName
 from verifier.manifest import PROSPECTIVE, SCORES, Manifest
-from verifier.reading import COUNT, Row, few, first_of, rows
+from verifier.reading import COUNT, Row, few, first_of, rows, text_hash
 from verifier.statistics import (
     METRIC_NAMES,
     NONE,
@@ -157,7 +157,7 @@ class Handover:
 
     Attributes:
         system, team, regime, knowledge_cutoff, notes: what it says of itself.
-        labels: what it says of each sample.
+        answers: what it says of each sample: a label, the text of a response, or a ranking's documents as JSON.
     """
 
     system: str
@@ -165,7 +165,7 @@ class Handover:
     regime: str
     knowledge_cutoff: str
     notes: str
-    labels: Mapping[str, int | None] = field(repr=False)
+    answers: Mapping[str, int | str | None] = field(repr=False)
 
 
 class Contender(NamedTuple):
@@ -414,7 +414,8 @@ class ScoreCheck:
 
     def handed_in_faults(self, handed_in: Mapping[str, Handover]) -> Iterator[str]:
         """Entries that are not what was handed in, and what was handed in and is not an entry; after `check`."""
-        published = {entry for entry, row in self._first.items() if row["kind"] == "submission"}
+        handed = (entry for entry, row in self._first.items() if row["kind"] == "submission" and row["lane"] != "rated")
+        published = set(handed)
         missing = sorted(handed_in.keys() - published)
         yield from (f"{entry[:80]} was handed in and is not among the predictions" for entry in missing)
         for entry in sorted(published):
@@ -428,11 +429,39 @@ class ScoreCheck:
             more = row["about"].removeprefix(given.notes).strip()
             if not row["about"].startswith(given.notes) or not (more + _FLAGGED).startswith(_FLAGGED):
                 yield f"{entry[:80]}: about is not the notes that were handed in, with what the entry is flagged for"
-            said, places = self.content.answers[entry, SINGLE], self.content.places.items()
-            wanted = {at: given.labels[key] for key, at in places if key in given.labels and self.content.judged[at]}
-            there = {at: None if said[at] < 0 else int(said[at]) for at in np.flatnonzero(said != NOT_ASKED).tolist()}
-            if wanted != {at: label for at, label in there.items() if self.content.judged[at]}:
+            if self._answers_of(entry) != self._answers_given(given):
                 yield f"{entry[:80]}: the predictions are not those that were handed in"
+
+    def _answers_of(self, entry: str) -> dict[str, int | str | None]:
+        """What an entry is published to say of the samples that were judged; texts and rankings by their hash."""
+        content, said = self.content, self.content.answers[entry, SINGLE]
+        asked = {
+            key: int(said[at]) for key, at in content.places.items() if content.judged[at] and said[at] != NOT_ASKED
+        }
+        if content.classes:
+            return {key: None if label < 0 else label for key, label in asked.items()}
+        return dict.fromkeys(asked) | (
+            {} if self._is_withheld else {key: content.responses[entry, key] for key in asked}
+        )
+
+    def _answers_given(self, given: Handover) -> dict[str, int | str | None]:
+        """What was handed in, as `_answers_of` has it."""
+        content, found = self.content, dict[str, int | str | None]()
+        for key, answer in given.answers.items():
+            if key not in content.places or not content.judged[content.places[key]]:
+                continue
+            if content.classes:
+                found[key] = answer if isinstance(answer, int) else None
+            elif self._is_withheld:
+                self.unchecked.add("texts that were handed in, which are withheld")
+                found[key] = None
+            else:
+                found[key] = text_hash(str(answer))
+        return found
+
+    @property
+    def _is_withheld(self) -> bool:
+        return bool(self.content.manifest["texts"] == "withheld" and not self.content.relevance)
 
 
 def is_ranked(row: Row) -> bool:

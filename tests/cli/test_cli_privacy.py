@@ -16,7 +16,7 @@ from collectors.notes.dump.tables import ENROLLMENT, HISTORY, NOTES, RATINGS
 from hellofresh.cli import main
 from hellofresh.core.files import read_jsonl, write_jsonl
 
-MEANT = {"noteId", "createdAtMillis", "tweetId", "summary", "currentStatus", "lockedStatus"}
+MEANT = {"noteId", "createdAtMillis", "tweetId", "summary", "currentStatus", "lockedStatus", "currentDecidedBy"}
 """Columns that are the sample itself or decide its label; every other one may hold anything."""
 KEYS = (
     "OPENAI_API_KEY",

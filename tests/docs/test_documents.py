@@ -88,6 +88,7 @@ def _unknown(command: str) -> list[str]:
                 unknown.append(" ".join(chosen))
             several = [found, *verbs[0].choices.values()] if verbs and rest else [found]  # `collect TASK`
             known = {option for one in several for action in one._actions for option in action.option_strings}
+            known |= {"--json"} | ({"--submissions"} if "submissions_belong" in found._defaults else set())
             unknown += sorted(wanted - known)
             if isinstance(found, CommandParser) and found.variants and rest and rest[0].islower():
                 unknown += sorted({rest[0]} - found.variants.handlers.keys())

@@ -155,7 +155,7 @@ def test_hostile_names_and_texts_do_nothing(visit, files, hostile, root) -> None
     seen = visit("light")
     page = seen.go("/submit", ".hf ol")
     rows = "".join(
-        json.dumps({"id": key, "label": k % 2, "rationale": hostile[k % len(hostile)][:9000]}) + "\n"
+        json.dumps({"id": key, "label": k % 2, "rationale": hostile[k % len(hostile)][:9000].replace("\u202e", "")}) + "\n"
         for k, key in enumerate(sorted(files.ids))
     )
     upload(seen, PREDICTIONS, rows.encode(), "<img src=x onerror=window.pwned=1>.jsonl")

@@ -219,8 +219,8 @@ def test_the_package_has_the_same_bytes_however_the_content_was_spelt() -> None:
 
 
 def test_what_would_be_too_large_in_its_canonical_form_is_refused() -> None:
-    due = replace(DUE, ids={"x-notes": tuple(f"xn-{k}" for k in range(400))})
-    rationale = "\x01" * 9_000  # one byte in a table, six in JSON
+    due = replace(DUE, ids={"x-notes": tuple(f"xn-{k}" for k in range(600))})
+    rationale = "\\" * 9_900  # one byte in a table, two in JSON
     rows = "".join(f"{key},1,{rationale}\n" for key in due.ids["x-notes"])
     content = f"id,label,rationale\n{rows}".encode()
     assert len(content) < MAX_BYTES

@@ -97,16 +97,7 @@ LIVES = {
     ),
     "corrections": Life("corrections", golden.MUSE, ("dataset import muse source/study",), ()),
 }  # fmt: skip
-_UNSEEN = "the verifier looks for submitted texts and rankings among scores that it computes again, and finds none"
-FAILING: Mapping[tuple[str, str], str] = {
-    ("x-posts", "take down"): "what was responded to the sample stays in the study's files",
-    ("x-posts", "publish"): _UNSEEN,
-    ("x-posts", "take down after the reveal"): "texts that are not published count as changed, so nothing is scored",
-    ("retrieval", "publish"): _UNSEEN,
-    ("retrieval", "take down after the reveal"): _UNSEEN,
-    ("claim-responses", "publish"): _UNSEEN,
-    ("claim-responses", "take down after the reveal"): _UNSEEN,
-}
+FAILING: Mapping[tuple[str, str], str] = {}
 """By life and step, why it fails today."""
 
 

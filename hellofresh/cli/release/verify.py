@@ -13,10 +13,14 @@ from hellofresh.cli._output import CommandOutput
 from hellofresh.core.clock import now
 from hellofresh.core.editions import parse_edition
 from hellofresh.core.errors import HelloFreshError, UsageError
+from hellofresh.core.files import canonical_json
 from hellofresh.core.workspace import Workspace
 from hellofresh.releases.fetch import fetch_release
 from hellofresh.submissions import EntryOutcome, standings
+from hellofresh.submissions.check import Submission
 from hellofresh.submissions.released import due_in
+from hellofresh.tasks import Task, get_task
+from hellofresh.tasks.outputs import Choice, Ranking
 from hellofresh.tasks.samples import MAIN, PROSPECTIVE, to_json
 from verifier import Check, FigureName, Handover
 
@@ -100,9 +104,20 @@ def _handed_in(folder: Path, submissions: Path) -> Mapping[str, Handover]:
     found = {}
     for item in standings(submissions, due, now()).entries:
         if item.submission is not None and item.tasks.get(manifest["task"]) is EntryOutcome.COUNTS:
-            info, labels = item.submission.info, item.submission.labels
+            info, labels = item.submission.info, _answers(item.submission, get_task(manifest["task"]))
             cutoff = str(info.knowledge_cutoff)
             found[item.origin] = Handover(info.name, info.team, info.regime, cutoff, info.notes.strip(), labels)
+    return found
+
+
+def _answers(submission: Submission, task: Task) -> Mapping[str, int | str | None]:
+    """What a submission says of each sample, the first time: labels, texts, or documents as JSON."""
+    if task.output is Choice:
+        return submission.labels
+    found: dict[str, int | str | None] = {}
+    for one in submission.predictions:
+        said = canonical_json(list(one.documents or ())) if task.output is Ranking else one.text or ""
+        found.setdefault(one.id, said)
     return found
 
 
