@@ -154,8 +154,9 @@ def test_what_is_too_large_is_refused(visit, files) -> None:
 def test_hostile_names_and_texts_do_nothing(visit, files, hostile, root) -> None:
     seen = visit("light")
     page = seen.go("/submit", ".hf ol")
+    reasons = [text[:9000].replace("\u202e", "") for text in hostile]
     rows = "".join(
-        json.dumps({"id": key, "label": k % 2, "rationale": hostile[k % len(hostile)][:9000].replace("\u202e", "")}) + "\n"
+        json.dumps({"id": key, "label": k % 2, "rationale": reasons[k % len(reasons)]}) + "\n"
         for k, key in enumerate(sorted(files.ids))
     )
     upload(seen, PREDICTIONS, rows.encode(), "<img src=x onerror=window.pwned=1>.jsonl")

@@ -279,7 +279,8 @@ def test_hostile_texts_stay_texts(hostile: Sequence[str]) -> None:
         name=hostile[0], team=hostile[1], contact=hostile[4], regime="other", models=list(hostile),
         knowledge_cutoff="unknown", url="javascript:alert(1)", notes=hostile[7],
     )  # fmt: skip
-    rows = tuple(Prediction(id=f"xn-{k}", label=1, rationale=name[:9000].replace("\u202e", "")) for k, name in enumerate(hostile))
+    reasons = [text[:9000].replace("\u202e", "") for text in hostile]
+    rows = tuple(Prediction(id=f"xn-{k}", label=1, rationale=text) for k, text in enumerate(reasons))
     submission = Submission(Quarter(2026, 2), "a", "b", info, {row.id: 1 for row in rows}, "0" * 64, rows)
     shown = str(findings_table(findings)) + str(preview(submission, made_due(Quarter(2026, 2), split=MAIN)))
     assert not re.search(r"<(script|img)|href=\"(?!https?:)|\u202e|\u0301{4}", shown)
