@@ -14,8 +14,9 @@ from hellofresh.judging.people import SystemResponse
 from hellofresh.judging.study import StudyFiles, read_responses
 from hellofresh.releases.candidates.rows import read_candidates
 from hellofresh.releases.draw.duplicates import METHOD, near_duplicates
+from hellofresh.releases.exposure import waits
 from hellofresh.releases.life.load import load_release
-from hellofresh.releases.life.manifest import MANIFEST, calendar_of, read_manifest
+from hellofresh.releases.life.manifest import MANIFEST
 from hellofresh.releases.life.state import labels_are_public
 from hellofresh.submissions import Fault
 from hellofresh.submissions.format import Prediction
@@ -64,7 +65,8 @@ def refuse_before_reveal(files: StudyFiles, *, private: bool) -> None:
         return
     folder = files.workspace.release(files.edition, files.task)
     known = (folder / MANIFEST).is_file()
-    when = f", from {utc_text(calendar_of(read_manifest(folder), folder).reveals)} on" if known else ""
+    until = waits(files.workspace, files.edition, files.task) if known else None
+    when = f", from {utc_text(until)} on" if until else ""
     raise ReleaseError(
         f"the labels of {files.task} {files.edition} are not revealed, and figures by system tell of them",
         expected=f"their reveal{when}",

@@ -101,6 +101,16 @@ def test_what_no_page_writes_is_refused_and_nothing_of_it_is_kept(tmp_path: Path
     assert list(study.sheet(plan).lines()) == []
 
 
+def test_characters_that_deceive_readers_do_not_come_in_with_a_comment(tmp_path: Path) -> None:
+    _, _, study = assigned(tmp_path)
+    plan, response = first(study)
+    rated = line(study, response, 1)
+    rated["answers"]["comment"] = "safe\u202egnp.exe \x1b[2J \x00 \u0645\u06cc\u200c\u062e\u0648\u0627\u0647\u0645"
+    assert take_lines(study, plan, [rated], where="x") == 1
+    kept = study.sheet(plan).state().submitted[response].answers.comment
+    assert kept == "safegnp.exe [2J  \u0645\u06cc\u200c\u062e\u0648\u0627\u0647\u0645"
+
+
 def handed_file(folder: Path, study: OpenStudy, access: RaterAccess, **change: object) -> Path:
     plan = next(plan for plan in study.assignments.raters if plan.rater == access.rater)
     lines = [line(study, response, k) for k, (_, response) in enumerate(plan.responses)]

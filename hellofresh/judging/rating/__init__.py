@@ -16,6 +16,7 @@ from hellofresh.core.errors import SubmissionError, UsageError
 from hellofresh.core.files import BadJsonError, as_model, read_model, strict_json, write_bytes
 from hellofresh.core.net.local_site import LocalSite, one_file_page
 from hellofresh.core.strict import Strict
+from hellofresh.core.texts import without_hidden
 from hellofresh.judging.people import OpenStudy, RaterPlan, open_study
 from hellofresh.judging.rubric import Criterion, Rubric, RubricGuide
 from hellofresh.judging.submitted import MOST_COMMENT, SubmittedRating, check_line
@@ -154,7 +155,7 @@ def take_lines(study: OpenStudy, plan: RaterPlan, lines: list[dict[str, object]]
     phases = {response: turn.phase for turn, response in plan.responses}
     read = []
     for number, line in enumerate(lines, start=1):
-        rating = as_model(SubmittedRating, line, where=f"{where} line {number}")
+        rating = as_model(SubmittedRating, without_hidden(line), where=f"{where} line {number}")
         if rating.response not in phases:
             raise SubmissionError(
                 "a response that is not the rater's", where=f"{where} line {number}", code="other-response"
