@@ -190,7 +190,7 @@ def test_an_unknown_search_provider_is_refused_by_name(workspace: Workspace, scr
 
 @pytest.mark.parametrize("text", ["9999-12-31", "9999-12-31T23:59:59-14:00", "0001-01-01T00:00+14:00"])
 def test_a_date_at_the_end_of_the_calendar_is_refused(text: str) -> None:
-    with pytest.raises(UsageError, match="no date of a post"):
+    with pytest.raises(UsageError, match="not a date of a post"):
         _moment(text)
 
 

@@ -11,9 +11,9 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeAlias
+from unicodedata import east_asian_width
 
 from hellofresh.results.figures.charts import Axis, Chart, Figure, Mark, first_of_each
-from hellofresh.results.names import cut_name
 
 PALETTE = ("#1673B8", "#D55E00", "#009E73", "#C566A0", "#B07D00", "#3C95C9", "#808080", "#A2564B")
 """After Okabe and Ito; what is too pale on white or too dark on black is a little darker or lighter."""
@@ -152,6 +152,25 @@ def place(
     return placed
 
 
+def fitted(text: str, width: int) -> str:
+    """A text cut in its middle, where it is wider: beginnings and ends tell names apart.
+
+    Args:
+        text: anything.
+        width: in letters; those of East Asia, and pictures, count double.
+    """
+    if letters(text) <= width:
+        return text
+    tail = next(text[k:] for k in range(len(text)) if letters(text[k:]) <= width // 3)
+    head = next(text[:k] for k in range(len(text), -1, -1) if letters(text[:k]) + letters(tail) < width)
+    return f"{head}…{tail}"
+
+
+def letters(text: str) -> int:
+    """The width of a text in letters, as `fitted` counts it."""
+    return sum(2 if east_asian_width(char) in "WF" else 1 for char in text)
+
+
 def _with_short_names(marks: Sequence[Mark]) -> list[Mark]:
     """For files, where nothing tells a whole name; names that differ still do."""
     rows = _short([name for mark in marks for name in (mark.row, mark.who, mark.other)], _ROW_LETTERS)
@@ -167,9 +186,9 @@ def _short(names: Iterable[str], width: int) -> dict[str, str]:
     found: dict[str, str] = {}
     taken: set[str] = set()
     for name in dict.fromkeys(names):
-        short, number = cut_name(name, width), 2
+        short, number = fitted(name, width), 2
         while short in taken:
-            short, number = f"{cut_name(name, width)} ({number})", number + 1
+            short, number = f"{fitted(name, width)} ({number})", number + 1
         found[name] = short
         taken.add(short)
     return found
