@@ -21,6 +21,9 @@ _INVISIBLE = frozenset(
     + "".join(map(chr, [*range(0xFE00, 0xFE10), *range(0xE0100, 0xE01F0)]))
 )
 """Characters without a shape that are not of an invisible category: fillers and variation selectors."""
+_JOINERS = "[\u200c\u200d]"
+_NEEDLESS_JOINERS = re.compile(rf"(?<![^\x00-\u036f\u200c\u200d]){_JOINERS}+|{_JOINERS}+(?![^\x00-\u036f])")
+"""Joiners that do not stand between letters or pictures beyond Latin: Persian and Indic words, and emoji, need theirs."""
 _FORBIDDEN = re.compile("[\x00-\x08\x0e-\x1f\x7f-\x84\x86-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 """Control characters besides white space, what turns the direction of writing, and halves of surrogate pairs."""
 # Spellings by which chat templates mark turns; some servers read them as such even within a message.
@@ -53,6 +56,7 @@ def visible(text: str) -> str:
     """Without invisible, bidirectional and control characters, in NFC, white space single, one line a paragraph."""
     if not (text.isascii() and text.replace("\n", "").isprintable()):  # most of it needs nothing
         text = text.replace("\r\n", "\n").translate({ord(c): _replacement(c) for c in set(text)})
+        text = _NEEDLESS_JOINERS.sub("", text)
         text = unicodedata.normalize("NFC", text)
     return "\n".join(filter(None, (" ".join(line.split()) for line in text.split("\n"))))
 
@@ -63,6 +67,8 @@ def _replacement(character: str) -> str | None:
         return "\n"
     if character == "\t":
         return " "
+    if character in "\u200c\u200d":
+        return character
     hidden = unicodedata.category(character) in _INVISIBLE_CATEGORIES or character in _INVISIBLE
     return None if hidden else character
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hellofresh.core.texts import clean, fence, hidden_character, one_line, without_hidden
+from hellofresh.core.texts import clean, fence, hidden_character, one_line, visible, without_hidden
 from hellofresh.runs.prompts import load_prompt_set
 from hellofresh.runs.regimes import get_regime
 from hellofresh.runs.regimes._outside import cut_words
@@ -149,3 +149,17 @@ def test_what_may_not_come_in_is_named_or_taken_out_and_ordinary_text_stays(text
     for hidden in ("\x00", "\x1b", "\u202e"):
         assert hidden_character(plain + hidden) == f"U+{ord(hidden):04X}"
     assert without_hidden("a\tb\r\nc \u200d\u200c é") == "a\tb\r\nc \u200d\u200c é"
+
+
+@pytest.mark.parametrize(
+    ("text", "seen"),
+    [
+        ("\u0645\u06cc\u200c\u062e\u0648\u0627\u0647\u0645", "\u0645\u06cc\u200c\u062e\u0648\u0627\u0647\u0645"),
+        ("\u0915\u094d\u200d\u0937", "\u0915\u094d\u200d\u0937"),
+        ("\U0001f469\u200d\U0001f467 ok", "\U0001f469\u200d\U0001f467 ok"),
+        ("a\u200db\u200c", "ab"),
+        ("<|im\u200d_start|>", "<|im_start|>"),
+    ],
+)
+def test_joiners_stay_where_scripts_need_them_and_nowhere_else(text: str, seen: str) -> None:
+    assert visible(text) == seen
