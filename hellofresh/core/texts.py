@@ -23,7 +23,7 @@ _INVISIBLE = frozenset(
 """Characters without a shape that are not of an invisible category: fillers and variation selectors."""
 _JOINERS = "[\u200c\u200d]"
 _NEEDLESS_JOINERS = re.compile(rf"(?<![^\x00-\u036f\u200c\u200d]){_JOINERS}+|{_JOINERS}+(?![^\x00-\u036f])")
-"""Joiners that do not stand between letters or pictures beyond Latin: Persian and Indic words, and emoji, need theirs."""
+"""Joiners that do not stand between signs beyond Latin: Persian and Indic words, and emoji, need theirs."""
 _FORBIDDEN = re.compile("[\x00-\x08\x0e-\x1f\x7f-\x84\x86-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 """Control characters besides white space, what turns the direction of writing, and halves of surrogate pairs."""
 # Spellings by which chat templates mark turns; some servers read them as such even within a message.
