@@ -127,8 +127,9 @@ def browse(newcomer: Newcomer) -> None:
 
 
 def evaluate(newcomer: Newcomer, endpoint: str) -> None:
-    assert endpoint
-    printed = [newcomer.types(command) for command in commands()["Evaluate a model"]]
+    listed = [command.replace("http://localhost:8000/v1", endpoint) for command in commands()["Evaluate a model"]]
+    assert any(endpoint in command for command in listed)
+    printed = [newcomer.types(command) for command in listed]
     assert "F1 beside the baselines" in printed[-1]
     assert printed[-1].endswith("next: make leaderboard\n")
 

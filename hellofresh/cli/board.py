@@ -48,8 +48,9 @@ def serve(options: argparse.Namespace, output: CommandOutput) -> int:
         raise UsageError("the site needs Streamlit", fix="Install hellofresh[site].", code="missing-extra")
     workspace = Workspace.from_environment()
     os.environ["HELLOFRESH_DATA"] = str(workspace.root.resolve())
-    command = [sys.executable, "-m", "streamlit", "run", app.origin, f"--server.port={options.port}"]
-    output.say(f"The site on {workspace.board} opens at http://localhost:{options.port}/ until you press Ctrl+C.")
+    port = options.port or os.environ.get("STREAMLIT_SERVER_PORT", "8501")
+    command = [sys.executable, "-m", "streamlit", "run", app.origin, f"--server.port={port}"]
+    output.say(f"The site on {workspace.board} opens at http://localhost:{port}/ until you press Ctrl+C.")
     sys.stderr.flush()
     os.execv(sys.executable, command)  # noqa: S606 - our own site; a process between would leave it behind
 

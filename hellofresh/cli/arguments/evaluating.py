@@ -219,7 +219,7 @@ def add_board(nouns: Subparsers) -> None:
     add_private(add_command(verbs, "build", about, "board:build", timed=True))
     about = "Open the site on the board, on this machine, until you press Ctrl+C."
     serve = add_command(verbs, "serve", about, "board:serve")
-    serve.add_argument("--port", type=int, default=8501, metavar="N", help="port (default: 8501)")
+    serve.add_argument("--port", type=int, metavar="N", help="port (default: STREAMLIT_SERVER_PORT, or 8501)")
     about = "Write a static copy of the leaderboard, systems and analyses: HTML files that need no server."
     export = add_command(verbs, "export", about, "board:export")
     export.add_argument(
