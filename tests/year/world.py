@@ -9,6 +9,7 @@ import html
 import http.server
 import io
 import json
+import random
 import threading
 import zipfile
 from collections.abc import Iterator, Mapping, Sequence
@@ -23,6 +24,13 @@ from hellofresh.core.quarters import Quarter
 LOCKED_AFTER = timedelta(days=14)
 THINGS = ("bridge", "lighthouse", "orchard", "tramway", "quarry", "windmill", "harbour", "glasshouse", "viaduct")
 PLACES = ("Oldwick", "Tarnby", "Lower Fell", "Saltmere", "Greyford", "Highmoor", "Netherby", "Ashcombe", "Dunmarsh")
+
+INSULTS = (
+    "boring", "grey", "loud", "dusty", "smelly", "rainy", "ugly", "tiny", "noisy", "lazy", "muddy", "rude", "silly",
+    "broken", "empty", "gloomy", "shabby", "stuffy", "windy", "rotten", "crooked", "slow", "stale", "cold", "wet",
+    "bitter", "damp", "foggy", "greasy", "lumpy", "mouldy", "nasty", "petty", "plain", "rusty", "salty", "sour", "vain",
+)  # fmt: skip
+"""Of what those who damage articles write, each in words of their own: near-equal edits are one group."""
 
 
 def months_of(quarters: Sequence[Quarter]) -> Iterator[tuple[int, int]]:
@@ -123,7 +131,7 @@ def _page(quarter: Quarter, number: int, start: datetime, until: datetime) -> st
         now[k] += f" Its {thing} was finished in {1800 + number + k} after years of work."
         texts.append(now)
     vandal = list(now)
-    vandal[1] = f"{place} has no houses at all, it is quite boring there and everybody should stay away from it!!!"
+    vandal[1] = f"{place} is {', '.join(random.Random(key).sample(INSULTS, 12))} and should be shunned!!!"
     texts += [vandal, now]
     for k in (0, 2, 3):
         now = list(now)
