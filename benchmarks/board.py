@@ -66,7 +66,7 @@ class Site:
         rows: a script that says how many rows are shown, for the rows there are.
         chart: a selector of the chart.
         search, choose: type a word, choose a regime.
-        turn: goes to another page and waits for its content; None if it does not exist.
+        turn: goes to another page and waits for its content; None if there is none.
     """
 
     name: str

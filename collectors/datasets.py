@@ -48,7 +48,7 @@ def get_dataset(name: str) -> DataSet:
     """The data set of that name.
 
     Raises:
-        UnknownNameError: if it does not exist.
+        UnknownNameError: if there is none.
     """
     try:
         return DATASETS[name]
@@ -87,7 +87,7 @@ def dataset_files(dataset: DataSet, path: Path, *, part: bool = False) -> list[P
     """The files to read: the file itself, or those of a folder that have an original's name.
 
     Raises:
-        SourceError: if it does not exist, or a file has no original's name and is not said to be a part.
+        SourceError: if there is none, or a file has no original's name and is not said to be a part.
     """
     found = sorted(item for item in path.iterdir() if dataset.original(item)) if path.is_dir() else [path]
     names = ", ".join(file.name for file in dataset.files)

@@ -120,7 +120,7 @@ def find_base(name: str, workspace: Workspace) -> BaseModel:
     """Find a model by the name that the user gave.
 
     Raises:
-        UsageError: if it does not exist.
+        UsageError: if there is none.
     """
     if name.startswith(HUB):
         return BaseModel(name, name.removeprefix(HUB), name)

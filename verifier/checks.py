@@ -74,7 +74,7 @@ def find_releases(path: Path) -> list[Path]:
     """Folders of all releases at or below a folder, in order.
 
     Raises:
-        NoReleaseError: if it does not exist.
+        NoReleaseError: if there is none.
     """
     found = sorted({manifest.parent for manifest in path.rglob(MANIFEST) if _is_release(manifest)})
     if not found:

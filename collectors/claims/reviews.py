@@ -30,7 +30,7 @@ class ReviewRating:
     """A verdict as the publisher gives it.
 
     Attributes:
-        words: in words; empty if there are not any.
+        words: in words; empty if absent.
         value, best, worst: as a number on a scale; None where not given.
     """
 
@@ -187,7 +187,7 @@ def first(value: object) -> object:
 
 
 def as_text(value: object) -> str:
-    """The text of a field without entities, tags and needless spaces; empty if there is not one."""
+    """The text of a field without entities, tags and needless spaces; empty if absent."""
     value = first(value)
     if isinstance(value, dict):
         value = next((found for name in _NAMES if (found := as_text(value.get(name)))), "")
@@ -220,7 +220,7 @@ def as_number(value: object) -> float | None:
 
 
 def as_url(value: object) -> str:
-    """The address of a page without its fragment and without tracking parameters; empty if there is not one."""
+    """The address of a page without its fragment and without tracking parameters; empty if absent."""
     value = first(value)
     if isinstance(value, dict):
         return next((found for name in ("url", "@id") if (found := as_url(value.get(name)))), "")
@@ -234,7 +234,7 @@ def as_url(value: object) -> str:
 
 
 def as_site(value: object) -> str:
-    """The host of an address in lower case, without `www.`; empty if there is not one."""
+    """The host of an address in lower case, without `www.`; empty if absent."""
     text = as_url(value)
     try:
         return host_name(urlsplit(text).hostname or "").removeprefix("www.") if text else ""
@@ -243,7 +243,7 @@ def as_site(value: object) -> str:
 
 
 def as_moment(value: object) -> datetime | None:
-    """A time in one of many forms, UTC; None if there is not one, or where day and month could be exchanged."""
+    """A time in one of many forms, UTC; None if absent, or where day and month could be exchanged."""
     value = first(value)
     if isinstance(value, dict):
         value = first(value.get("@value"))

@@ -68,7 +68,7 @@ class _Pair:
 
 
 def scores_file(dump: Path) -> Path | None:
-    """The scorer's output beside a dump, None if there is not one."""
+    """The scorer's output beside a dump, None if absent."""
     path = dump / SCORES
     return path if path.is_file() else None
 

@@ -107,7 +107,7 @@ def shard_files(folder: Path) -> list[Path]:
     """The file of every finished shard in a folder, which the merge will read.
 
     Raises:
-        UsageError: if it does not exist.
+        UsageError: if there is none.
     """
     found = sorted(folder.glob(f"*-of-*/{_FILE}"))
     if not found:

@@ -267,7 +267,6 @@ def assign(
         raise UsageError("ratings have been submitted already", where=str(files.edition), fix=fix, code="has-ratings")
     if len(set(names)) < len(names):
         raise UsageError("a rater's name is there twice", code="repeated-rater")
-    content = rubric_source(rubric)
     blinded, key = _blind(samples, responses, secrets.token_bytes(32))
     by_sample: dict[str, list[str]] = {}
     for item in blinded:
@@ -285,17 +284,24 @@ def assign(
         )
         for number, (who, turns) in enumerate(zip(access, dealt, strict=True))
     )
-    parsed, guide = parse_rubric(content, where=rubric), guide_source(rubric)
-    parse_guide(guide, parsed, where=f"the guide of {rubric}")
+    sha256 = _keep_rubric(folder, rubric)
     write_table(_key_file(files), KEY, KEY.frame(key), mode=0o600)
     write_json(files.private / "raters.json", to_json(_Raters(tuple(access))), mode=0o600)
-    write_bytes(folder / "rubric.toml", content, mode=0o600)
-    write_bytes(folder / "guide.toml", guide, mode=0o600)
     write_jsonl(folder / "samples.jsonl", [to_json(item) for item in samples if item.id in by_sample], mode=0o600)
     write_jsonl(folder / "responses.jsonl", map(to_json, blinded), mode=0o600)
-    assignments = Assignments(str(files.edition), files.task, parsed.sha256, plans)
+    assignments = Assignments(str(files.edition), files.task, sha256, plans)
     write_json(folder / _FILE, to_json(assignments), mode=0o600)
     return access
+
+
+def _keep_rubric(folder: Path, name: str) -> str:
+    """Copy a rubric and its guide to the page's folder, once both are known to be sound; gives the rubric's hash."""
+    content, guide = rubric_source(name), guide_source(name)
+    rubric = parse_rubric(content, where=name)
+    parse_guide(guide, rubric, where=f"the guide of {name}")
+    write_bytes(folder / "rubric.toml", content, mode=0o600)
+    write_bytes(folder / "guide.toml", guide, mode=0o600)
+    return rubric.sha256
 
 
 def read_access(files: StudyFiles) -> tuple[RaterAccess, ...]:

@@ -146,7 +146,7 @@ class Rubric(Strict):
         """The criterion of that id.
 
         Raises:
-            UnknownNameError: if it does not exist.
+            UnknownNameError: if there is none.
         """
         for criterion in self.criteria:
             if criterion.id == name:
@@ -253,7 +253,7 @@ def rubric_source(name: str) -> bytes:
 
 
 def guide_source(name: str) -> bytes:
-    """The guide beside a rubric's file, `NAME.guide.toml`; empty if there is not one."""
+    """The guide beside a rubric's file, `NAME.guide.toml`; empty if absent."""
     if name in RUBRICS:
         return (resources.files(__package__) / "rubrics" / f"{name}.guide.toml").read_bytes()
     path = Path(name).with_suffix(".guide.toml")

@@ -140,7 +140,7 @@ def _texts(task: Task, samples: Iterable[Sample]) -> Iterator[tuple[str, str]]:
 
 
 @dataclass(frozen=True, slots=True)
-class Ledger:
+class ExposureLedger:
     """What some splits expose.
 
     Attributes:
@@ -152,7 +152,7 @@ class Ledger:
     splits: tuple[_Exposed, ...]
 
     @classmethod
-    def before(cls, workspace: Workspace, place: Place, moment: datetime, *, bundled: bool) -> Ledger:
+    def before(cls, workspace: Workspace, place: Place, moment: datetime, *, bundled: bool) -> ExposureLedger:
         """The splits whose groups a draw leaves out.
 
         A main split may be drawn again until it opens, and until then gives way to those that precede it. A prospective
@@ -203,7 +203,7 @@ def withdraw(workspace: Workspace, place: Place, samples: Sequence[Sample], mome
     task, gone = get_task(place[1]), []
     for split in _Exposed.all_of(workspace):
         gives_way = split.place != place and not split.is_final(moment)
-        if gives_way and Ledger(workspace, (split,)).known(task, samples):
+        if gives_way and ExposureLedger(workspace, (split,)).known(task, samples):
             for name in (MANIFEST, "samples.jsonl", "commitments.jsonl"):
                 (split.folder / name).unlink()
             gone.append(split.place)
@@ -232,7 +232,7 @@ def waits(workspace: Workspace, edition: Edition, task: str, split: str = MAIN) 
         if other.place == place or deadline is None or deadline <= until:
             continue
         samples = load_release(workspace, edition, get_task(task), split).samples if samples is None else samples
-        if Ledger(workspace, (other,)).known(get_task(task), samples):
+        if ExposureLedger(workspace, (other,)).known(get_task(task), samples):
             until = deadline
     return until
 

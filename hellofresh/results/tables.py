@@ -17,7 +17,7 @@ class AnswerRow:
         prompt: which.
         headline: whether this prompt stands for the system.
         status: whether there is an output: answered, none or blocked.
-        label: of a choice, the class; None if there is not one.
+        label: of a choice, the class; None if absent.
         probabilities: of a choice, by class, empty where not stated.
         certainty: of a choice, the stated chance that it is right, None where not stated.
         text: of a response, None for other outputs.

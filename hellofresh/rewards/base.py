@@ -158,7 +158,7 @@ class RewardCard(Strict):
         """The measure of that name.
 
         Raises:
-            KeyError: if it does not exist.
+            KeyError: if there is none.
         """
         return {measure.metric: measure for measure in self.measures}[metric]
 
@@ -172,7 +172,7 @@ def read_card(folder: Path) -> RewardCard:
     """Read a card.
 
     Raises:
-        DataError: if it does not exist in the folder, or it is damaged.
+        DataError: if there is none in the folder, or it is damaged.
     """
     path = folder / _CARD
     if not path.is_file():

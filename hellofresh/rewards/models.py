@@ -70,7 +70,7 @@ def open_reward(folder: Path, encoder: Encoder | None = None) -> RewardModel:
         encoder: whose vectors a head reads; the one that it was trained with if left out.
 
     Raises:
-        DataError: if it does not exist, or it is damaged.
+        DataError: if there is none, or it is damaged.
         UsageError: if what it needs is not installed.
     """
     card = read_card(folder)

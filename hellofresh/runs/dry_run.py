@@ -138,7 +138,7 @@ def forecast(
     Args:
         assignment: as for `run`; its web is not used.
         samples: what would be judged.
-        journal: with the answers so far, None if there are not any.
+        journal: with the answers so far, None if absent.
         batch: whether it is asked by batches, at their part of the price.
     """
     past = _Past() if journal is None else _Past.of(journal, assignment)

@@ -128,5 +128,5 @@ class Ledgers:
 
     @property
     def unpriced(self) -> str:
-        """Name of a model without a known price, empty if it does not exist."""
+        """Name of a model without a known price, empty if there is none."""
         return next((item.spec.name for item in self.by_role.values() if item.price(1, 1) is None), "")

@@ -150,7 +150,7 @@ class RunPlan(Strict):
 
 
 def read_plan(folder: Path) -> RunPlan | None:
-    """The plan of the run in a folder, None if there is not one.
+    """The plan of the run in a folder, None if absent.
 
     Raises:
         RunError: if it is damaged.
@@ -203,7 +203,7 @@ def find_run(runs: Path, name: str) -> Path:
     """The folder of the run with that id, or with the only id that begins or ends so.
 
     Raises:
-        UnknownNameError: if it does not exist, or more than one.
+        UnknownNameError: if there is none, or more than one.
     """
     known = sorted(path.parent.name for path in runs.glob(f"*/{_NAME}"))
     if name in known:

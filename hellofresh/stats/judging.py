@@ -181,7 +181,7 @@ def powered_mean(
         people: shape (n,), people's scores of the part; independent of each other.
         judged: shape (n,), the judge's scores of the same.
         rest: shape (m,), the judge's scores of all others.
-        limits: the lowest and the highest score that there can be; None if it does not exist.
+        limits: the lowest and the highest score that there can be; None if there is none.
         level: nominal coverage.
 
     Raises:

@@ -77,7 +77,7 @@ def clustered_mean(
         groups: shape (n,), equal numbers for values of one post; None if all are independent.
         second: shape (n,), equal numbers for values by one rater; None if that does not matter.
         weights: shape (n,), above 0; all 1 if left out.
-        limits: the lowest and the highest value that there can be; None if it does not exist.
+        limits: the lowest and the highest value that there can be; None if there is none.
         level: nominal coverage.
 
     Raises:

@@ -78,7 +78,7 @@ class Due:
 
     @property
     def deadline(self) -> datetime | None:
-        """The first moment at which not all tasks take predictions any more; None if it does not exist."""
+        """The first moment at which not all tasks take predictions any more; None if there is none."""
         return min((calendar.deadline for calendar in self.calendars.values()), default=None)
 
     def takes(self, moment: datetime) -> bool:
@@ -125,7 +125,7 @@ class Submission:
         edition: the edition that it is for.
         team, system: its folder names.
         info: what it says of itself.
-        labels: label by sample id, all tasks together, of the first repetition; None if there is not one.
+        labels: label by sample id, all tasks together, of the first repetition; None if absent.
         sha256: hash of its canonical content: what it says of itself, and its predictions sorted by id.
         predictions: the predictions, sorted by id and repetition.
     """

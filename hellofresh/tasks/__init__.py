@@ -80,7 +80,7 @@ def get_task(name: str) -> Task:
     """The task of that name.
 
     Raises:
-        UnknownNameError: if it does not exist.
+        UnknownNameError: if there is none.
     """
     try:
         return TASKS[name]

@@ -170,7 +170,7 @@ class FileRow:
         return label
 
     def listed(self, name: str) -> Sequence[object]:
-        """A list, empty if there is not one."""
+        """A list, empty if absent."""
         value = self.get(name) or []
         if not isinstance(value, list):
             raise self.fault(f"the field {name!r} is not a list", "bad-field", "a list")
@@ -184,7 +184,7 @@ class FileRow:
         return tuple(" ".join(item.split()) for item in value)
 
     def day(self, name: str, form: str) -> date | None:
-        """A date in a form of `strptime`; None if there is not one."""
+        """A date in a form of `strptime`; None if absent."""
         text = self.optional_text(name)
         if not text:
             return None

@@ -40,7 +40,7 @@ def analysis_section(
 
     Args:
         analysis: which.
-        figure: a picture of it; None if there is not one.
+        figure: a picture of it; None if absent.
         whole: where the whole table is.
         anchor: by which links lead here; its name if empty.
 
@@ -84,7 +84,7 @@ def analysis_text(analysis: BoardAnalysis, *, drawn: bool = False) -> Html:
 
 
 def inline_picture(analysis: BoardAnalysis) -> Html | None:
-    """The figure's file as a picture, which can run nothing; None if there is not one.
+    """The figure's file as a picture, which can run nothing; None if absent.
 
     Raises:
         DataError: if it is not the one that the board's manifest names (`damaged-board`).

@@ -148,7 +148,7 @@ def _cost(known: SystemFacts | None) -> str:
 
 
 def conduct_section(rows: Sequence[ConductRow], split: SplitKey, links: Links) -> Html | None:
-    """A line for each kind of misconduct that the evaluator can see; None if there is not one."""
+    """A line for each kind of misconduct that the evaluator can see; None if absent."""
     if not rows:
         return None
     columns: list[Column] = [("name", "What"), ("number", "Samples"), ("number", "Times"), ("name", "Such as")]

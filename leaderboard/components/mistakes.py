@@ -88,7 +88,7 @@ def _confusion(cells: Sequence[ConfusionCell], split: SplitKey) -> Html:
 
 
 def _by_class(cells: Sequence[ConfusionCell], result: ScoreCell, scale: Scale) -> Html | None:
-    """The metrics of each class with their intervals, and how many samples have it; None if there are not any."""
+    """The metrics of each class with their intervals, and how many samples have it; None if absent."""
     if not scale.by_class:
         return None
     support = {label: sum(cell.samples for cell in cells if cell.label == label) for label in range(len(scale.classes))}

@@ -28,7 +28,7 @@ class Scale:
         low, high: the lowest and the highest value of the headline metric.
         rising: whether the highest is the best.
         classes: what each label means; empty where no class is chosen.
-        reference: the headline metric of the best answer that is the same for every sample; None if there is not one.
+        reference: the headline metric of the best answer that is the same for every sample; None if absent.
         answer: that answer.
         meanings: of the headline metric and the further ones, by title, where there is something to say.
     """
@@ -64,7 +64,7 @@ class Scale:
 
     @property
     def constant(self) -> str:
-        """What the dashed line means; empty if there is not one."""
+        """What the dashed line means; empty if absent."""
         return "" if self.reference is None else f"always answering “{self.answer}”"
 
 

@@ -82,7 +82,7 @@ class BoardAnalysis:
         return points
 
     def svg(self) -> bytes:
-        """The figure; empty if there is not one.
+        """The figure; empty if absent.
 
         Raises:
             DataError: as `table`.

@@ -186,7 +186,7 @@ class Board:
         return TABLES[_NAMES[row]].rows(self.frame(row, split, *wanted, **equal))
 
     def first(self, row: type[Row], split: SplitKey, *wanted: pl.Expr, **equal: str) -> Row | None:
-        """The first of `rows`, None if there is not one."""
+        """The first of `rows`, None if absent."""
         return next(iter(self.rows(row, split, *wanted, **equal)), None)
 
     def frame(self, row: type, split: SplitKey, *wanted: pl.Expr, **equal: str) -> pl.DataFrame:
@@ -284,7 +284,7 @@ class Board:
         return {row.origin: row for row in self.rows(SystemFacts, split)}
 
     def pairs(self, split: SplitKey, one: str, two: str) -> list[Pair]:
-        """The two systems' comparison, the whole quarter first, then by period; empty if there is not one."""
+        """The two systems' comparison, the whole quarter first, then by period; empty if absent."""
         found = self.rows(Pair, split, *(pl.col(name).is_in([one, two]) for name in ("one", "two")))
         ordered = sorted(found, key=lambda pair: (pair.period != ALL_PERIODS, pair.period))
         return [pair if pair.one == one else pair.turned() for pair in ordered]
@@ -318,7 +318,7 @@ def load_board(folder: Path) -> Board:
     """Read a board.
 
     Raises:
-        DataError: if it does not exist (`no-board`), or its files are not what the manifest or the pages say
+        DataError: if there is none (`no-board`), or its files are not what the manifest or the pages say
             (`damaged-board`).
     """
     files = BoardFiles.at(folder)

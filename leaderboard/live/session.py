@@ -57,7 +57,7 @@ def current_board() -> Board:
     """The board; read again when its files have changed, and shared by all visitors.
 
     Raises:
-        DataError: if it does not exist or it is damaged.
+        DataError: if there is none or it is damaged.
     """
     folder = board_folder()
     return _cached_board(folder, stamp_of(folder))

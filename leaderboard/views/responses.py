@@ -23,7 +23,7 @@ from leaderboard.views.visit import Choices, Page, Visit
 
 
 def _rated_split(visit: Visit) -> SplitKey | None:
-    """One of the editions whose responses were rated; None if there is not one."""
+    """One of the editions whose responses were rated; None if absent."""
     known = [split for split in visit.board.splits if visit.board.rows(RatedRow, split)]
     if not known:
         none = "No responses have been rated yet. A study comes in with: "

@@ -123,7 +123,7 @@ class PoliteSession(requests.Session):
         """Ask, and repeat until there is an answer other than a request to wait.
 
         Raises:
-            SourceError: if it does not exist within the limits, or the wiki refuses.
+            SourceError: if there is none within the limits, or the wiki refuses.
         """
         for name in ("params", "data"):
             if options.get(name) is not None:

@@ -210,7 +210,7 @@ def check_contact(contact: str | None) -> str:
     """The operator's contact, if it is one.
 
     Raises:
-        UsageError: if it does not exist, or it could not reach anybody.
+        UsageError: if there is none, or it could not reach anybody.
     """
     text = (contact or "").strip()
     if not text:

@@ -71,7 +71,7 @@ class PageAddress:
         host: lower case, ASCII (punycode), without a trailing dot; an IPv6 address without brackets.
         port: the number, also where the URL names none.
         path: with its leading slash, escaped.
-        query: escaped, without the question mark; empty if there is not one.
+        query: escaped, without the question mark; empty if absent.
     """
 
     scheme: str

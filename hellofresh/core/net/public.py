@@ -50,7 +50,7 @@ class PageReply:
 
     @property
     def content_type(self) -> str:
-        """The header, empty if there is not one."""
+        """The header, empty if absent."""
         return self.headers.get("content-type", "")
 
 

@@ -16,7 +16,7 @@ def retry_after_s(value: str | None, date: str | None = None) -> float | None:
     More than thirty years count as thirty.
 
     Args:
-        value: the header, None if there is not one.
+        value: the header, None if absent.
         date: the reply's own header `Date`, from which a date counts; without it, this machine's clock is taken.
     """
     text = (value or "").strip()

@@ -224,7 +224,7 @@ def read_head(folder: Path) -> tuple[Head, HeadRecord]:
     """Read a head.
 
     Raises:
-        DataError: if it does not exist, or the weights are not those of the record.
+        DataError: if there is none, or the weights are not those of the record.
     """
     record = read_model(folder / "head.json", HeadRecord, fix="Train again.", code="bad-head")
     path = folder / _WEIGHTS

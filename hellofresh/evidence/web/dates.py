@@ -76,7 +76,7 @@ def end_of(text: str) -> datetime | None:
 
 
 def youngest(claims: Iterable[str]) -> str:
-    """The latest of several dates, empty if it does not exist. A day says nothing beside a moment of the same day."""
+    """The latest of several dates, empty if there is none. A day says nothing beside a moment of the same day."""
     known = {claim: end for claim in claims if (end := end_of(claim)) is not None}
     told = {claim[:10] for claim in known if len(claim) > 10}
     left = [claim for claim in known if len(claim) > 10 or claim not in told]

@@ -69,7 +69,7 @@ class FetchResult:
 
     @property
     def sha256(self) -> str:
-        """Hash of the body, empty if there is not one."""
+        """Hash of the body, empty if absent."""
         return hashlib.sha256(self.body).hexdigest() if self.body else ""
 
 
@@ -221,7 +221,7 @@ class PageFetcher:
         self._robots[file.origin] = await self._robots_body(file)
 
     async def _robots_body(self, address: PageAddress) -> bytes | None:
-        """The file: empty if it does not exist, None if it cannot be had."""
+        """The file: empty if there is none, None if it cannot be had."""
         try:
             async with asyncio.timeout(self._limits.total_s):
                 for _ in range(self._limits.redirects + 1):

@@ -75,7 +75,7 @@ class Batches(Protocol):
         """
 
     async def find(self, label: str) -> str | None:
-        """Id of the batch that was handed in under a label, None if there is not one.
+        """Id of the batch that was handed in under a label, None if absent.
 
         Raises:
             CallError: if the provider does not say.

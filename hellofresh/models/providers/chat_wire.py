@@ -362,7 +362,7 @@ def refusal(status: int | None, what: str, where: str, wait_s: float | None) -> 
     """The error for a reply with that HTTP status; a status of 200 is of an error that came in place of an answer.
 
     Args:
-        status: None if there is not one.
+        status: None if absent.
         what: what the provider said.
         where: the model, for the message.
         wait_s: seconds that the provider asked to wait.

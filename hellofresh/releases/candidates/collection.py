@@ -84,7 +84,7 @@ def read_account_file(path: Path) -> CollectionAccount:
     """Read an account.
 
     Raises:
-        DataError: if it does not exist, or it is damaged.
+        DataError: if there is none, or it is damaged.
     """
     content = read_json(path)
     stated = content.pop(_CHECKSUM, None)  # those of earlier versions have none

@@ -31,7 +31,7 @@ from hellofresh.core.quarters import Quarter, parse_utc, utc_text
 from hellofresh.core.workspace import Workspace
 from hellofresh.releases.candidates.collection import CollectionAccount, read_account
 from hellofresh.releases.candidates.rows import read_candidates
-from hellofresh.releases.exposure import Ledger, places, record, waits
+from hellofresh.releases.exposure import ExposureLedger, places, record, waits
 from hellofresh.releases.life.load import Release, facts_of, load_release
 from hellofresh.releases.life.manifest import (
     BUNDLED,
@@ -144,7 +144,7 @@ def build_prospective(
     path = _pending_file(workspace, quarter, task)
     account = read_account(workspace, task, quarter)
     bundled = account.source == BUNDLED
-    ledger = Ledger.before(workspace, (quarter, task.name, PROSPECTIVE), moment, bundled=bundled)
+    ledger = ExposureLedger.before(workspace, (quarter, task.name, PROSPECTIVE), moment, bundled=bundled)
     pending, exposed = _pending(path, task, deadline, ledger)
     chosen, periods = _draw(pending, seed, 2 * cap)
     drawn = ProspectiveDraw(
@@ -156,11 +156,7 @@ def build_prospective(
         **({"exposed": exposed} if exposed else {}),
     )
     withheld = task.public_type is not None and not texts and not bundled
-    if withheld:
-        private = workspace.private(quarter, task.name, PROSPECTIVE) / "samples.jsonl"
-        write_jsonl(private, (to_json(sample) for sample in chosen), mode=0o600)
-    samples = folder / "samples.jsonl"
-    rows = write_jsonl(samples, (to_json(task.public(sample) if withheld else sample) for sample in chosen))
+    rows = _write_samples(workspace, quarter, task, chosen, withheld=withheld)
     calendar = Calendar(moment.replace(microsecond=0), deadline, deadline)
     manifest = Manifest(
         format=FORMAT,
@@ -175,12 +171,23 @@ def build_prospective(
         commitments="none: the labels did not exist when this was published",
         texts="withheld" if withheld else "included",
         prospective=drawn,
-        files=(file_entry(folder, samples, rows),),
+        files=(file_entry(folder, folder / "samples.jsonl", rows),),
     )
     write_manifest(folder, manifest)
     if not bundled:
         record(workspace)
     return Prospective(task.name, quarter, len(pending), rows, deadline, skipped=False)
+
+
+def _write_samples(
+    workspace: Workspace, quarter: Quarter, task: Task, chosen: Sequence[Sample], *, withheld: bool
+) -> int:
+    """Write the samples, whole ones to the private folder where their texts are withheld; returns how many."""
+    if withheld:
+        private = workspace.private(quarter, task.name, PROSPECTIVE) / "samples.jsonl"
+        write_jsonl(private, (to_json(sample) for sample in chosen), mode=0o600)
+    public = workspace.release(quarter, task.name, PROSPECTIVE) / "samples.jsonl"
+    return write_jsonl(public, (to_json(task.public(sample) if withheld else sample) for sample in chosen))
 
 
 def _drawn_before(task: Task, quarter: Quarter, folder: Path) -> Prospective:
@@ -202,7 +209,7 @@ def _pending_file(workspace: Workspace, quarter: Quarter, task: Task) -> Path:
     return path
 
 
-def _pending(path: Path, task: Task, deadline: datetime, ledger: Ledger) -> tuple[list[Sample], int]:
+def _pending(path: Path, task: Task, deadline: datetime, ledger: ExposureLedger) -> tuple[list[Sample], int]:
     """The undecided samples that cannot be decided before the deadline, and how many others another split has."""
     rows = (task.parse_sample(canonical_json(row), where=str(path)) for row in read_jsonl(path))
     wait = task.decides_after

@@ -26,7 +26,7 @@ from hellofresh.releases.candidates.collection import EXPOSED, CollectionAccount
 from hellofresh.releases.candidates.rows import read_candidates
 from hellofresh.releases.draw.escrow import SAMPLE_KEY, Escrow
 from hellofresh.releases.draw.selection import Selection, select
-from hellofresh.releases.exposure import Ledger, record, withdraw
+from hellofresh.releases.exposure import ExposureLedger, record, withdraw
 from hellofresh.releases.life.manifest import (
     BUNDLED,
     COUNTS,
@@ -156,7 +156,7 @@ class _Plan:
     calendar: Calendar
     withheld: bool
     draw_key: str
-    ledger: Ledger
+    ledger: ExposureLedger
 
     @property
     def bundled(self) -> bool:
@@ -221,7 +221,7 @@ def _planned(
     withheld = task.public_type is not None and not texts and not bundled
     if _is_frozen(workspace.release(quarter, task.name), moment):  # what opened later leaves its groups out
         moment = min(moment, calendar.opens)
-    ledger = Ledger.before(workspace, (quarter, task.name, MAIN), moment, bundled=bundled)
+    ledger = ExposureLedger.before(workspace, (quarter, task.name, MAIN), moment, bundled=bundled)
     return _Plan(workspace, quarter, task, collection, escrow, seed, cap, calendar, withheld, draw_key, ledger)
 
 

@@ -96,7 +96,7 @@ class Release:
         """The samples whose texts are at hand.
 
         Raises:
-            ReleaseError: if it does not exist.
+            ReleaseError: if there is none.
         """
         found = [sample for sample in self.samples if sample.id not in self.without_texts]
         if not found:
@@ -113,7 +113,7 @@ def load_release(workspace: Workspace, edition: Edition, task: Task, split: str 
     """Read the samples of a split of a built release and check them against its manifest.
 
     Raises:
-        ReleaseError: if it does not exist, or the samples are not those of the manifest.
+        ReleaseError: if there is none, or the samples are not those of the manifest.
         UsageError: if the split is the prospective one, and the edition is frozen.
     """
     path, manifest = _opened(workspace, edition, task, split)

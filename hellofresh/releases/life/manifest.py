@@ -300,7 +300,7 @@ def read_manifest(folder: Path) -> Manifest:
     """The manifest of a release's folder.
 
     Raises:
-        DataError: if it does not exist, or it is not JSON.
+        DataError: if there is none, or it is not JSON.
         ReleaseError: if it is of another format, or damaged.
     """
     return read_version(folder / MANIFEST)

@@ -176,7 +176,7 @@ class Measure:
 def measure(
     panel: Panel, said: PromptOutputs, where: Where | None = None, metric: Metric | None = None
 ) -> Measure | None:
-    """A metric on those of the samples that were asked about; None if there is not one.
+    """A metric on those of the samples that were asked about; None if absent.
 
     There is no headline of samples of one class alone either: it would say nothing but which class that is.
 
@@ -195,7 +195,7 @@ def measure(
 
 
 def limited(name: str, value: float | None, made: Interval | None, ends: str | None = None) -> dict[str, Cell]:
-    """A value with its limits, as cells of a row; None if there is not one.
+    """A value with its limits, as cells of a row; None if absent.
 
     Args:
         name: of the column of the value.

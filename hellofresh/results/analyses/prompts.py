@@ -206,7 +206,7 @@ def _choose(panel: Panel, system: System, early: Where) -> PromptOutputs | None:
 
 
 def _half(half: str, found: Sequence[Measure | None]) -> dict[str, Cell]:
-    """Precision and recall of one half; empty if there is not one."""
+    """Precision and recall of one half; empty if absent."""
     cells: dict[str, Cell] = {f"{half}_n": next((one.interval.n for one in found[::-1] if one), None)}
     for metric, one in zip(("precision", "recall"), found, strict=True):
         cells |= limited(f"{half}_{metric}", one.value if one else None, one.interval if one else None)

@@ -255,7 +255,7 @@ class ConductRow:
         samples: on how many samples.
         of: of how many that it judged; for copied labels, of those that no other system is right on.
         times: how often.
-        examples, urls: ids of some of the samples, and an address for each, empty if there is not one.
+        examples, urls: ids of some of the samples, and an address for each, empty if absent.
     """
 
     origin: str
@@ -291,7 +291,7 @@ class SampleRow:
     Attributes:
         label, right, facts: None, None and empty before the reveal.
         published: whether its texts are published.
-        title, link: as its task gives them, empty if there are not any.
+        title, link: as its task gives them, empty if absent.
         parts, kinds, texts: names, kinds and texts of what it consists of (see `hellofresh.tasks.TextPart`).
         judged, right: systems (without baselines and smoke tests) that judged it, and that were right.
     """
@@ -415,7 +415,7 @@ class ReleaseFacts:
         texts: included or withheld.
         revealed: whether labels are public.
         seed, rule: how samples were drawn.
-        draw: commitment to the secret key of the draw, empty if there is not one.
+        draw: commitment to the secret key of the draw, empty if absent.
         commitments: how labels are committed to.
         parameters: settings of the collection, as JSON.
     """
@@ -564,7 +564,7 @@ class RatedResponse:
         id: of the sample.
         address: where the post can be seen.
         system, text, sources: the response.
-        people, judged: mean overall rating by people, and by models and classifiers; None if there is not one.
+        people, judged: mean overall rating by people, and by models and classifiers; None if absent.
         raters: people who rated it.
     """
 

@@ -161,7 +161,7 @@ class Figure:
 
     @property
     def left_out(self) -> str:
-        """A sentence about the others; empty if it does not exist."""
+        """A sentence about the others; empty if there is none."""
         rest = self.systems[self.most :]
         if not rest:
             return ""

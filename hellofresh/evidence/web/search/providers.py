@@ -27,7 +27,7 @@ KEYLESS = frozenset({"offline", "corpus", "ddgs", "searxng"})
 
 
 def provider_with_key() -> str:
-    """The first provider whose key stands in its usual environment variable, empty if it does not exist."""
+    """The first provider whose key stands in its usual environment variable, empty if there is none."""
     keyed = (name for name in SERVICES if name not in KEYLESS and name != "google")
     return next((name for name in keyed if os.environ.get(SERVICES[name].key_variable, "").strip()), "")
 

@@ -25,7 +25,7 @@ from hellofresh.tasks.samples import MAIN
 
 
 def study_of(split: BoardSplit) -> RatedStudy | None:
-    """The closed study of a split's samples, None if there is not one."""
+    """The closed study of a split's samples, None if absent."""
     place = split.place
     files = StudyFiles(split.workspace, place.edition, place.task)
     if place.split != MAIN or not split.shown or not (files.ratings.is_file() and files.key.is_file()):

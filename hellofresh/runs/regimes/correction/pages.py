@@ -65,7 +65,7 @@ def bound_of(case: Case, settings: CorrectionSettings) -> datetime:
 
 
 def _moment(fact: object) -> datetime | None:
-    """A time in a fact; None if there is not one."""
+    """A time in a fact; None if absent."""
     return end_of(fact) if isinstance(fact, str) and len(fact) > len("2023-04-01") else None
 
 

@@ -222,7 +222,7 @@ class DescribedPictures:
 
     @property
     def shown(self) -> str:
-        """The descriptions as a prompt shows them, between lines with a mark; empty if there are not any."""
+        """The descriptions as a prompt shows them, between lines with a mark; empty if absent."""
         return fence(self.texts).text if self.pictures else ""
 
 
