@@ -8,24 +8,26 @@ bundled sample are not secret, so its splits stand apart.
 
 `private/exposure.parquet` has a row for each group and label: `group`, `sample`, `task`, `edition`, `split`, and
 `since`, the time from which the label is public (UTC; null where a later collection will decide). It follows from the
-releases, but for samples that were taken down: their texts are gone, and who kept them still knows their groups.
+releases, but for samples that were taken down: who kept them still knows their groups. Their texts are gone, so that
+`private/taken-down.parquet` keeps a sketch of each by which near-equal ones are found (`duplicates.sketch`).
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
 from pathlib import Path
+from typing import TypeVar
 
 from hellofresh.core.editions import Edition, Frozen, is_edition, parse_edition
 from hellofresh.core.errors import ReleaseError
 from hellofresh.core.files import read_jsonl
 from hellofresh.core.parquet import BadTableError, Table, write_parquet
 from hellofresh.core.workspace import Workspace
-from hellofresh.releases.draw.duplicates import near_duplicates
+from hellofresh.releases.draw.duplicates import near_duplicates, near_sketches, sketch
 from hellofresh.releases.life.load import load_release
 from hellofresh.releases.life.manifest import MANIFEST, Manifest, calendar_of, read_manifest
 from hellofresh.tasks import TASKS, Task, get_task
@@ -49,7 +51,21 @@ class ExposedLabel:
     since: str | None
 
 
+@dataclass(frozen=True, slots=True, order=True)
+class TakenDownText:
+    """What is left of a text of a sample that was taken down: a sketch, by shingles of one word or of three."""
+
+    sample: str
+    task: str
+    edition: str
+    split: str
+    words: int
+    sketch: str
+
+
 _LEDGER = Table(ExposedLabel)
+_SKETCHES = Table(TakenDownText)
+_TAKEN_DOWN = "private/taken-down.parquet"
 
 
 def places(workspace: Workspace) -> list[Place]:
@@ -188,11 +204,19 @@ class ExposureLedger:
         ids |= {item.id for split in self.splits for item in split.manifest.takedowns}
         earlier = (pair for split in self.splits for pair in split.texts())
         # A claim is too short for shingles of several words.
-        near = near_duplicates(dict(_texts(task, samples)), earlier, words=1 if task.track == "statements" else 3)
+        texts, words = dict(_texts(task, samples)), 1 if task.track == "statements" else 3
+        near = near_duplicates(texts, earlier, words=words).keys() | near_sketches(texts, self._sketches(words), words)
         ids |= {key.rsplit(" ", 1)[0] for key in near}
         if task.groups_tell:
             groups |= {sample.group for sample in samples if sample.id in ids}
         return frozenset(sample.id for sample in samples if sample.id in ids or sample.group in groups)
+
+    def _sketches(self, words: int) -> Iterator[str]:
+        """Of texts of the splits that were taken down."""
+        mine = {(str(edition), task, str(split)) for edition, task, split in (split.place for split in self.splits)}
+        for row in _read(self.workspace.root / _TAKEN_DOWN, _SKETCHES):
+            if row.words == words and (row.edition, row.task, row.split) in mine:
+                yield row.sketch
 
 
 def withdraw(workspace: Workspace, place: Place, samples: Sequence[Sample], moment: datetime) -> list[Place]:
@@ -239,26 +263,55 @@ def waits(workspace: Workspace, edition: Edition, task: str, split: str = MAIN) 
 
 def _with_taken_down(workspace: Workspace, splits: Iterable[_Exposed]) -> Iterator[list[ExposedLabel]]:
     """The rows of each split; those of samples that were taken down are in the file alone."""
-    path, kept = _file(workspace), defaultdict(list)
-    if path.is_file():
-        try:
-            for row in _LEDGER.rows(_LEDGER.read(path)):
-                kept[row.edition, row.task, row.split].append(row)
-        except BadTableError as error:
-            raise ReleaseError(
-                f"not the ledger of exposure: {error}",
-                where=str(path),
-                fix="Restore it from a backup. Without it, groups of samples that were taken down are not known.",
-                code="damaged-ledger",
-            ) from None
+    kept = defaultdict(list)
+    for row in _read(_file(workspace), _LEDGER):
+        kept[row.edition, row.task, row.split].append(row)
     for split in splits:
         gone = {item.id for item in split.manifest.takedowns}
         edition, task, name = split.place
         yield split.rows + [row for row in kept[str(edition), task, str(name)] if row.sample in gone]
 
 
+_Row = TypeVar("_Row", ExposedLabel, TakenDownText)
+
+
+def _read(path: Path, table: Table[_Row]) -> list[_Row]:
+    """The rows of one of the ledger's two files; none if there is no such file yet."""
+    if not path.is_file():
+        return []
+    try:
+        return table.rows(table.read(path))
+    except BadTableError as error:
+        raise ReleaseError(
+            f"not the ledger of exposure: {error}",
+            where=str(path),
+            fix="Restore it from a backup. Without it, groups of samples that were taken down are not known.",
+            code="damaged-ledger",
+        ) from None
+
+
 def _file(workspace: Workspace) -> Path:
     return workspace.root / "private" / "exposure.parquet"
+
+
+def keep_sketches(workspace: Workspace, place: Place, ids: Collection[str]) -> None:
+    """Keep sketches of the texts of samples that are about to be taken down; those that are kept already stay."""
+    edition, task, split = place
+    path = workspace.root / _TAKEN_DOWN
+    rows = _read(path, _SKETCHES)
+    # A takedown that was interrupted may have removed texts, after their sketches were written.
+    new = set(ids) - {row.sample for row in rows if (row.edition, row.task, row.split) == (str(edition), task, split)}
+    if new and task in TASKS:
+        texts: dict[str, list[str]] = {key: [] for key in new}
+        for key, text in _texts(get_task(task), load_release(workspace, edition, get_task(task), split).samples):
+            texts.get(key.rsplit(" ", 1)[0], []).append(text)
+        rows += [
+            TakenDownText(sample, task, str(edition), str(split), words, sketch(text, words))
+            for sample, found in texts.items()
+            for text in found or [""]
+            for words in (1, 3)
+        ]
+        write_parquet(path, _SKETCHES.frame(sorted(rows)), mode=0o600)
 
 
 def record(workspace: Workspace) -> None:

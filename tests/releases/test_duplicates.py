@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from collectors import wikipedia
 from collectors.notes import NotesSettings, NotesSource, collect
 from hellofresh.core.quarters import Quarter
-from hellofresh.releases.draw.duplicates import near_duplicates
+from hellofresh.releases.draw.duplicates import near_duplicates, near_sketches, sketch
 from hellofresh.releases.draw.selection import select
 from hellofresh.tasks import get_task
 
@@ -96,3 +96,21 @@ def test_real_quarters_have_no_near_duplicates(shared_data: Path, tmp_path: Path
             earlier |= texts
         assert compared >= 15
         assert near / compared < 0.001
+
+
+@given(shared=st.integers(1, 60), only=st.integers(0, 30), words=st.sampled_from([1, 3]))
+def test_a_sketch_finds_what_is_near_equal_and_nothing_far(shared: int, only: int, words: int) -> None:
+    """Above 0.8 always, below 0.5 never; between the two the sketch decides by its estimate."""
+    one = " ".join(f"shared{k}" for k in range(shared))
+    two = f"{one} " + " ".join(f"only{k}" for k in range(only))
+    jaccard = near_duplicates({"two": two}, {"one": one}, words=words)
+    found = near_sketches({"two": two}, [sketch(one, words), sketch("", words)], words)
+    if jaccard:
+        assert found == {"two"}
+    elif shared < 0.5 * (shared + only) - words:
+        assert not found
+
+
+def test_a_sketch_is_of_one_size_and_holds_no_word() -> None:
+    assert {len(sketch(text, 1)) for text in ("word", "a word and many others", "x " * 400)} == {128}
+    assert near_sketches({"a": "the same text"}, [], 1) == near_sketches({"a": ""}, [sketch("text", 1)], 1) == set()

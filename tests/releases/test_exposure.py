@@ -175,6 +175,25 @@ def test_near_equal_texts_are_one_group(make: Maker) -> None:
     assert groups(make, FIRST, "claims") == {f"claim c{n}" for n in range(9)}
 
 
+def test_a_text_near_equal_to_one_that_was_taken_down_is_left_out(make: Maker) -> None:
+    text = "the old bridge of {0} was built in the year {1} by a mason who never saw the river"
+    taken = [
+        claim(f"t{n}", text.format(f"town{n}", 1700 + n) + f" or heard of {n * 7}", FIRST, n % 3) for n in range(9)
+    ]
+    make.release(taken, quarter=FIRST)
+    names = [str(row["id"]) for row in read_jsonl(make.workspace().release(FIRST, "claims") / "samples.jsonl")]
+    take_down(make.workspace(), FIRST, get_task("claims"), dict.fromkeys(names[:3], "asked"), FIRST.end)
+    # A second time, as after an interruption that left no text behind.
+    take_down(make.workspace(), FIRST, get_task("claims"), dict.fromkeys(names[:3], "asked"), FIRST.end)
+    said = {item.sample.id: str(item.sample.statement) for item in taken if isinstance(item.sample, Statement)}
+    again = [claim(f"u{n}", f"{said[key]} before", SECOND, n) for n, key in enumerate(names[:3])]
+    fresh = [claim(f"f{n}", f"lake {n} is {n + 3} miles from the {n * n} sea", SECOND, n % 3) for n in range(6)]
+    assert make.release([*again, *fresh], quarter=SECOND).left_out == 3
+    assert groups(make, SECOND, "claims") == {f"claim f{n}" for n in range(6)}
+    kept = (make.workspace().root / "private/taken-down.parquet").read_bytes()
+    assert not any(word in kept for word in (b"bridge", b"mason", b"river"))
+
+
 def test_what_an_imported_data_set_says_is_left_out_of_living_tasks(make: Maker) -> None:
     text = "the moon is made of green cheese and nothing else at all"
     row = replace(claim("x", text, FIRST).sample, id="ln-1", task="liar-new", group="statement 1")
@@ -345,13 +364,14 @@ class RandomWorld:
                     resolve(self.workspace, edition, task, self.moment, final=True)
 
     def remove(self, task: str, quarter: Quarter) -> None:
-        """Take a sample from X down. Of claims and edits only the texts tell, and these are gone then."""
-        path = self.workspace.release(quarter, task) / "samples.jsonl"
-        if task.startswith("x-") and (path.parent / "manifest.json").is_file():
+        """Take a sample down, of whichever task and split."""
+        split = self.choose.choice((MAIN, MAIN, PROSPECTIVE))
+        path = self.workspace.release(quarter, task, split) / "samples.jsonl"
+        if (path.parent / "manifest.json").is_file():
             rows = list(read_jsonl(path))
             if rows:
                 key = str(self.choose.choice(rows)["id"])
-                take_down(self.workspace, quarter, get_task(task), {key: "asked"}, self.moment)
+                take_down(self.workspace, quarter, get_task(task), {key: "asked"}, self.moment, split=split)
 
     def learn(self) -> None:
         """The attacker looks at all that is public."""

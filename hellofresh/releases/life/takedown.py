@@ -14,7 +14,7 @@ from hellofresh.core.files import read_ids, read_jsonl, read_models, write_jsonl
 from hellofresh.core.quarters import utc_text
 from hellofresh.core.stages import Stage
 from hellofresh.core.workspace import Workspace
-from hellofresh.releases.exposure import places, record
+from hellofresh.releases.exposure import keep_sketches, places, record
 from hellofresh.releases.life.manifest import (
     TOMBSTONES,
     Manifest,
@@ -118,7 +118,9 @@ def take_down(
     before = {item.id for item in old}
     new = [Tombstone(key, reasons[key].strip(), utc_text(moment)) for key in sorted(reasons.keys() - before)]
     tombstones = [*old, *new]
-    record(workspace)  # who kept a sample knows its group, so that the ledger keeps it, too
+    # Who kept a sample knows its group and its text, so that the ledger keeps the group and a sketch of the text.
+    keep_sketches(workspace, (edition, task.name, Split(split)), [item.id for item in tombstones])
+    record(workspace)
     texts = [workspace.private(edition, task.name, split) / "samples.jsonl", workspace.hydrated(edition, task.name)]
     kept = [path for path in texts if path.is_file()]
     gone = {item.id for item in tombstones}
