@@ -22,7 +22,7 @@ import pytest
 
 from hellofresh.cli import main
 from hellofresh.core.clock import now
-from hellofresh.core.editions import parse_edition
+from hellofresh.core.editions import Edition, parse_edition
 from hellofresh.core.files import read_jsonl
 from hellofresh.core.quarters import Quarter
 from hellofresh.core.workspace import Workspace
@@ -32,11 +32,14 @@ from hellofresh.releases.life.load import load_release
 from hellofresh.releases.life.state import reveal
 from hellofresh.tasks import get_task
 from hellofresh.tasks.outputs import Ranking, Response
+from hellofresh.tasks.samples import MAIN, PROSPECTIVE, Split
 from tests import golden
 from tests.cli.test_cli_takedown import everything
+from tests.collectors.notes.conftest import HELPFUL, NOT_HELPFUL, UNDECIDED, Dump
 from tests.ratings.rating import full_answers, submission
 
 pytestmark = pytest.mark.slow
+EARLY, DECIDED = "2026-05-19T06:00:00Z", "2026-06-20T06:00:00Z"
 OPEN, LATER, CLOSED, REVEALED = golden.OPEN, golden.LATER, "2026-10-16T06:00:00Z", golden.REVEALED
 BY_PEOPLE = {"team": 4, "run": 3, "human": 2}
 """What people say of the responses of a submission, of runs and of people."""
@@ -54,6 +57,7 @@ class Life:
         evaluate: options of each evaluation.
         rated: whether people rate.
         repeat: how often a submission answers.
+        split: which split; the prospective one is labelled by a later collection.
     """
 
     task: str
@@ -62,6 +66,7 @@ class Life:
     evaluate: tuple[str, ...]
     rated: bool = False
     repeat: int = 1
+    split: Split = MAIN
 
     @property
     def is_living(self) -> bool:
@@ -83,6 +88,11 @@ LIVES = {
     "wikipedia-edits": living("wikipedia-edits", f"--dump {golden.HISTORY}", *CHOICES),
     "claims": living("claims", f"--feed {golden.FEED}", *CHOICES),
     "repetitions": living("x-notes", f"--dump {golden.DUMP}", "--model coin", repeat=3),
+    "prospective": Life(
+        "x-notes", "2026Q2",
+        ("collect x-notes --quarter 2026Q2 --dump source/early --pending", "release prospective --quarter 2026Q2"),
+        ("--split prospective --model coin",), split=PROSPECTIVE,
+    ),
     "three classes": Life("fever", "fever@12", ("dataset import fever source/sets/fever/part.jsonl --part",), CHOICES),
     "retrieval": Life(
         "scifact-retrieval", golden.RETRIEVAL,
@@ -141,10 +151,22 @@ class World:
         kept = (path for path in paths if path.name not in UNSTEADY and "locks" not in path.parts)
         return {path.relative_to(self.folder).as_posix(): path.read_bytes() for path in kept}
 
+    @property
+    def place(self) -> tuple[Edition, str, Split]:
+        return parse_edition(self.life.edition), self.life.task, self.life.split
+
+    @property
+    def release(self) -> Path:
+        return self.workspace.release(*self.place)
+
+    @property
+    def is_labelled(self) -> bool:
+        return any((self.release / name).is_file() for name in ("labels.jsonl", "outcomes.jsonl"))
+
     def sample(self, place: int) -> str:
         """An id of the samples that are there now."""
-        release = load_release(self.workspace, parse_edition(self.life.edition), get_task(self.life.task))
-        return release.samples[place].id
+        edition, task, split = self.place
+        return load_release(self.workspace, edition, get_task(task), split).samples[place].id
 
     def verify(self) -> None:
         self.run("release verify data/releases --submissions submissions")
@@ -178,7 +200,7 @@ def submit(world: World) -> None:
     folder = world.folder / "handed/team/system"
     folder.mkdir(parents=True)
     rows: list[dict[str, object]] = []
-    for row in read_jsonl(world.workspace.release(parse_edition(life.edition), life.task) / "samples.jsonl"):
+    for row in read_jsonl(world.release / "samples.jsonl"):
         for repetition in range(1, life.repeat + 1):
             key = str(row["id"])
             said: dict[str, object] = {"label": int(token(f"{key} {repetition}"), 16) % max(len(task.classes), 1)}
@@ -187,7 +209,8 @@ def submit(world: World) -> None:
             elif task.output is Ranking:
                 said = {"documents": ["1", "2", "3"]}
             rows.append({"id": key, **said} | ({"repetition": repetition} if repetition > 1 else {}))
-    (folder / "predictions.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    name = "predictions.jsonl" if life.split == MAIN else "prospective.jsonl"
+    (folder / name).write_text("".join(json.dumps(row) + "\n" for row in rows))
     (folder / "system.toml").write_text(
         'name = "Hashes"\nteam = "Team"\ncontact = "c"\nregime = "other"\nmodels = ["m"]\n'
         'knowledge_cutoff = "unknown"\n'
@@ -230,9 +253,10 @@ def score_in_private(world: World) -> None:
 
 
 def show(world: World) -> None:
-    """The board, its static copy and the publication."""
-    world.run("board build")
-    world.run("board export site")
+    """The board and its static copy, once something was scored, and the publication."""
+    if world.life.split == MAIN or world.is_labelled:
+        world.run("board build")
+        world.run("board export site")
     world.run("release publish --to data/published")
 
 
@@ -247,11 +271,17 @@ def reveal_labels(world: World) -> None:
         world.verify()
 
 
+def decide(world: World) -> None:
+    """A later collection knows what became of the samples."""
+    world.run("collect x-notes --quarter 2026Q2 --dump source/late --pending")
+    world.run("release prospective --quarter 2026Q2 --resolve --final")
+    assert world.is_labelled
+    world.verify()
+
+
 def score(world: World) -> None:
-    world.run(f"score --edition {world.life.edition}")
-    rows = list(
-        read_jsonl(world.workspace.release(parse_edition(world.life.edition), world.life.task) / "scores.jsonl")
-    )
+    world.run(f"score --edition {world.life.edition} --split {world.life.split}")
+    rows = list(read_jsonl(world.release / "scores.jsonl"))
     assert rows
     headline = get_task(world.life.task).headline.name
     whole = {str(row["origin"]): row for row in rows if row["period"] == "all" and row["metric"] == headline}
@@ -276,8 +306,7 @@ def take_down(world: World) -> None:
     life = world.life
     key = world.sample(0)
     texts = [f"number {token(key)},"]
-    kept = world.workspace.private(parse_edition(life.edition), life.task) / "samples.jsonl"
-    public_rows = world.workspace.release(parse_edition(life.edition), life.task) / "samples.jsonl"
+    kept, public_rows = world.workspace.private(*world.place) / "samples.jsonl", world.release / "samples.jsonl"
     rows = [json.dumps(row) for row in read_jsonl(kept if kept.is_file() else public_rows)]
     mine = next(row for row in rows if json.loads(row)["id"] == key)
     said = " ".join(get_task(life.task).own_texts(get_task(life.task).parse_sample(mine)))
@@ -285,7 +314,9 @@ def take_down(world: World) -> None:
     texts += [part for part in parts if not any(part in row for row in rows if row != mine)][:2]
     world.gone += texts
     assert main(["release", "takedown", key, "--reason", "asked", "--everywhere"]) in (0, 1)  # 1: submissions stay
-    world.run(f"score --edition {life.edition}" + (" --private" if life.is_living else ""))
+    if world.is_labelled or life.split == MAIN:
+        private = " --private" if life.is_living and life.split == MAIN else ""
+        world.run(f"score --edition {life.edition} --split {life.split}{private}")
     show(world)
     files = {name: content for name, content in everything(world.folder).items()
              if not name.startswith(("source/", "handed/", "submissions/"))}  # fmt: skip
@@ -307,18 +338,51 @@ STEPS: Mapping[str, tuple[str, Callable[[World], None]]] = {
     "pages": (REVEALED, pages),
     "take down after the reveal": (REVEALED, take_down),
 }
+FORESEEN: Mapping[str, tuple[str, Callable[[World], None]]] = {
+    "make": (EARLY, make),
+    "evaluate": (EARLY, evaluate),
+    "submit": (EARLY, submit),
+    "publish while undecided": (EARLY, publish),
+    "take down": (EARLY, take_down),
+    "decide": (DECIDED, decide),
+    "score": (DECIDED, score),
+    "publish": (DECIDED, publish),
+    "pages": (DECIDED, pages),
+    "take down after the labels": (DECIDED, take_down),
+}
+"""Of the prospective split."""
 
 
 def steps_of(life: Life) -> list[str]:
     """Only living tasks are scored in private and revealed; nothing is handed in for a study that is released whole."""
+    if life.split == PROSPECTIVE:
+        return list(FORESEEN)
     left_out = set() if life.is_living else {"score in private", "take down", "reveal"}
     left_out |= set() if life.rated else {"rate"}
     return [name for name in STEPS if name not in left_out | ({"submit"} if life.task == "corrections" else set())]
 
 
+def write_dumps(folder: Path) -> None:
+    """Two dumps: notes that are undecided, and the same ones when all but one are decided."""
+    for name in ("early", "late"):
+        dump = Dump(folder / name)
+        for number in range(1, 13):
+            status = HELPFUL if number % 2 else NOT_HELPFUL
+            known = name == "late" and number < 12
+            text = f"The log of lighthouse {number} says that its lamp was lit every night of the year {1800 + number}."
+            dump.note(number, at=f"2026-05-{14 + number % 4}T10:00:00", status=status if known else UNDECIDED,
+                      locked=known, shown="2026-05-28T10:00:00" if known else None, text=text)  # fmt: skip
+            dump.posts[-1]["text"] = f"Lighthouse {number} stood dark for {number + 3} winters, as every sailor knows."
+        dump.write()
+
+
 @pytest.fixture(scope="session")
 def sources(built_once: Callable[[str, Callable[[Path], None]], Path]) -> Path:
-    return built_once("life-sources", lambda folder: golden.write_sources(folder / "source", golden_code())) / "source"
+    def write(folder: Path) -> None:
+        golden.write_sources(folder / "source", golden_code())
+        write_dumps(folder / "source")
+
+    return built_once("life-sources", write) / "source"
 
 
 def golden_code() -> Path:
@@ -340,7 +404,7 @@ def lived(sources: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[C
                 patch.chdir(folder)
                 patch.setenv("HELLOFRESH_DATA", str(folder / "data"))
                 for step in steps_of(world.life):
-                    moment, do = STEPS[step]
+                    moment, do = (STEPS if world.life.split == MAIN else FORESEEN)[step]
                     patch.setenv("HELLOFRESH_NOW", moment)
                     try:
                         do(world)
