@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help release test soak check leaderboard space bench lock clean
+.PHONY: help release test soak check leaderboard space docs bench lock clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "%-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -49,6 +49,15 @@ space: ## lay out build/space, the folder to push as a Hugging Face Space: site,
 	cp -r data/board build/space/data/board
 	find build/space -name __pycache__ -type d -prune -exec rm -rf {} +
 
+docs: ## build/docs, all pages as a site with search; a dead link is an error
+	$(PYTHON) -m venv --clear build/docs-venv
+	build/docs-venv/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes --no-deps -r requirements-docs.lock
+	rm -rf build/docs-pages
+	mkdir -p build/docs-pages/submissions
+	cp -r *.md LICENSE CITATION.cff docs build/docs-pages
+	cp submissions/README.md build/docs-pages/submissions
+	build/docs-venv/bin/mkdocs build --strict --quiet
+
 bench: $(READY) ## run the benchmarks of speed and memory
 	@for script in benchmarks/*.py; do echo "== $$script"; $(BIN)/python $$script || exit 1; done
 
@@ -57,6 +66,8 @@ lock: ## renew requirements.lock from pyproject.toml (needs uv)
 		--no-header --no-annotate --quiet --upgrade --output-file requirements.lock
 	uv pip compile pyproject.toml --extra site --universal --python-version 3.11 --generate-hashes \
 		--constraint requirements.lock --no-header --no-annotate --quiet --upgrade --output-file requirements-site.lock
+	uv pip compile --group pyproject.toml:docs --universal --python-version 3.11 --generate-hashes \
+		--no-header --no-annotate --quiet --upgrade --output-file requirements-docs.lock
 
 clean: ## remove the virtual environment and caches; data/ stays
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache test-artifacts build *.egg-info
