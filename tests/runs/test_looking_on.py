@@ -12,7 +12,7 @@ from hellofresh.core.errors import RunError, WorkspaceError
 from hellofresh.core.quarters import Quarter
 from hellofresh.models import Answer, Finish, Message, ModelSpec, Request
 from hellofresh.runs.evaluation import Evaluation
-from hellofresh.runs.journal import Journal, JournalKey, snapshot
+from hellofresh.runs.journal import Journal, JournalKey, Scope, snapshot
 from hellofresh.runs.plan import RunPlan, next_number, read_plan
 from hellofresh.runs.regimes.zero_shot import ZeroShot
 from hellofresh.tasks import get_task
@@ -22,7 +22,7 @@ SPEC = ModelSpec("m", "language-model", "A fake.", {})
 
 def add(journal: Journal, number: int) -> None:
     question = JournalKey(f"s{number:05}", "classify", "p", Request((Message("user", ("x" * 2000, "?")),), 15))
-    journal.add(question.sha256(SPEC, ZeroShot()), question, Answer("yes", Finish.STOP), 0.1)
+    journal.add(Scope(SPEC, ZeroShot()).key(question), question, Answer("yes", Finish.STOP), 0.1)
 
 
 def test_a_copy_made_while_answers_are_written_holds_the_first_of_them_whole(tmp_path) -> None:

@@ -12,7 +12,7 @@ import pytest
 from hellofresh.core.errors import RunError, UnknownNameError, UsageError
 from hellofresh.models import Answer, Finish, Limits, Message, ModelSpec, Price, Request
 from hellofresh.runs.dry_run import forecast
-from hellofresh.runs.journal import Journal, JournalKey
+from hellofresh.runs.journal import Journal, JournalKey, Scope
 from hellofresh.runs.ledger import Ledgers
 from hellofresh.runs.prompts import load_prompt_set
 from hellofresh.runs.record import PredictionRow
@@ -157,21 +157,6 @@ def test_settings_are_read_checked_and_part_of_the_key() -> None:
         get_regime("zero-shot", ["pages=3"])
 
 
-def test_a_journal_from_before_roles_is_migrated_and_its_answers_are_found(tmp_path, samples) -> None:
-    main = Fake(spec("main-one", 2.0, 8.0))
-    with Journal(tmp_path) as journal:
-        run(assignment(main, None), samples, journal, lambda _: None)
-    with sqlite3.connect(tmp_path / "journal.sqlite") as database:
-        database.execute("ALTER TABLE answers DROP COLUMN role")
-        database.execute("PRAGMA user_version = 2")
-    database.close()
-    again = Fake(main.spec)
-    with Journal(tmp_path) as journal:
-        run(assignment(again, None), samples, journal, lambda _: None)
-        assert {entry.role for entry in journal.entries()} == {MAIN}
-    assert again.steps == []
-
-
 def test_a_role_that_is_damaged_in_the_journal_is_found(tmp_path, samples) -> None:
     with Journal(tmp_path) as journal:
         run(assignment(Fake(spec("m", 1.0, 1.0)), Fake(spec("h", 1.0, 1.0))), samples, journal, lambda _: None)
@@ -185,8 +170,9 @@ def test_a_role_that_is_damaged_in_the_journal_is_found(tmp_path, samples) -> No
 
 def test_the_role_is_part_of_a_question() -> None:
     question = JournalKey("s", "step", "", Request((Message("user", ("x",)),), 1))
-    one = question.sha256(spec("m", 1.0, 1.0), Helped())
-    assert replace(question, role="helper").sha256(spec("m", 1.0, 1.0), Helped()) != one
+    scope = Scope(spec("m", 1.0, 1.0), Helped())
+    one = scope.key(question)
+    assert scope.key(replace(question, role="helper")) != one
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import random
 from collections import Counter
 from dataclasses import dataclass, field, replace
@@ -274,16 +275,19 @@ def test_a_forecast_counts_what_will_be_asked_and_asks_nothing(tmp_path, samples
     assert after.seconds == after.calls / 4
 
 
-def test_answers_of_one_moment_are_committed_together_and_each_only_when_it_is_on_disk(tmp_path) -> None:
+def test_answers_of_one_moment_are_flushed_together_and_each_waits_for_that(tmp_path, monkeypatch) -> None:
+    flushed = []
+    monkeypatch.setattr(os, "fsync", flushed.append)
+
     async def main(journal: Journal) -> None:
         request = Request((Message("user", ("?",)),), 15)
         waiting = [
             journal.store(f"key {n}", JournalKey(f"xn-{n}", "s", "p", request), Answer("yes", Finish.STOP), 0.0)
             for n in range(250)
         ]
-        assert all(journal.find(f"key {n}") is None for n in range(250))
+        assert not flushed and not any(item.done() for item in waiting)
         await asyncio.gather(*waiting)
-        assert all(journal.find(f"key {n}") == Answer("yes", Finish.STOP) for n in range(250))
+        assert len(flushed) == 1
 
     with Journal(tmp_path) as journal:
         asyncio.run(main(journal))
