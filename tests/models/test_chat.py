@@ -20,9 +20,8 @@ from hellofresh.core.errors import ConfigError
 from hellofresh.core.net.retry_after import retry_after_s
 from hellofresh.models import Answer, CallError, Finish, Message, ModelSpec, Request
 from hellofresh.models._endpoint import Abilities, Endpoint
-from hellofresh.models._http import MAX_BODY
-from hellofresh.models.providers.chat import ChatModel
-from hellofresh.models.providers.chat_wire import first_word_chances, read_reply
+from hellofresh.models.providers.chat import ChatModel, read_reply
+from hellofresh.models.providers.wire import MAX_BODY, first_word_chances
 
 SPEC = ModelSpec("m", "language-model", "A model.", {})
 REQUEST = Request((Message("user", ("A note. ", "Yes or no?")),), max_tokens=15)
@@ -162,6 +161,7 @@ BAD = {
     "tokens a fraction": b'{"choices": [{"message": {"content": "a"}}], "usage": {"prompt_tokens": 1.5}}',
     "model a number": b'{"choices": [{"message": {"content": "a"}}], "model": 1}',
     "infinite log-probability": choice(logprobs={"content": [{"token": "Yes", "logprob": 1e999}]}),
+    "likeliest tokens a number": choice(logprobs={"content": [{"token": "Yes", "logprob": 0, "top_logprobs": 1}]}),
     "log-probability a text": choice(logprobs={"content": [{"token": "Yes", "logprob": "0"}]}),
 }
 

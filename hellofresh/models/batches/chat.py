@@ -7,55 +7,46 @@ so that a batch's answers are kept under the same keys.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any, TypeVar
 
 import aiohttp
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import ValidationError
 
 from hellofresh.core.files import model_fault
 from hellofresh.models._endpoint import Abilities, Endpoint
-from hellofresh.models._http import ModelHttp, bad_reply
 from hellofresh.models.base import CallError, ModelSpec
 from hellofresh.models.batches.base import BatchQuestion, BatchResult, BatchState, BatchStatus
-from hellofresh.models.providers.chat_wire import failure, payload, read_reply
+from hellofresh.models.providers.chat import payload, read_reply
+from hellofresh.models.providers.wire import MAX_BODY, ModelHttp, Shape, bad_reply, failure
 
 _MOST = 20_000
 _MAX_RESULTS = 512 * 2**20
 _PAGES = 20
 _STATES = {
-    "validating": BatchState.RUNNING,
-    "in_progress": BatchState.RUNNING,
-    "finalizing": BatchState.RUNNING,
-    "cancelling": BatchState.RUNNING,
+    **dict.fromkeys(("validating", "in_progress", "finalizing", "cancelling"), BatchState.RUNNING),
     "completed": BatchState.ENDED,
     "expired": BatchState.EXPIRED,
     "cancelled": BatchState.CANCELLED,
     "failed": BatchState.FAILED,
 }
+_T = TypeVar("_T", bound=Shape)
 
 
-class _Lenient(BaseModel):
-    model_config = ConfigDict(strict=True, frozen=True)
-
-
-_T = TypeVar("_T", bound=_Lenient)
-
-
-class _Named(_Lenient):
+class _Named(Shape):
     id: str
 
 
-class _Counts(_Lenient):
+class _Counts(Shape):
     completed: int = 0
     failed: int = 0
 
 
-class _Fault(_Lenient):
+class _Fault(Shape):
     message: str | None = None
 
 
-class _Faults(_Lenient):
+class _Faults(Shape):
     data: list[_Fault] | None = None
 
 
@@ -68,22 +59,22 @@ class _Batch(_Named):
     errors: _Faults | None = None
 
 
-class _Page(_Lenient):
+class _Page(Shape):
     data: list[_Batch]
     has_more: bool = False
 
 
-class _Response(_Lenient):
+class _Response(Shape):
     status_code: int
     body: Any = None
 
 
-class _LineError(_Lenient):
+class _LineError(Shape):
     code: str | None = None
     message: str | None = None
 
 
-class _Line(_Lenient):
+class _Line(Shape):
     custom_id: str
     response: _Response | None = None
     error: _LineError | None = None
@@ -102,37 +93,28 @@ class ChatBatches:
     def __init__(self, spec: ModelSpec, endpoint: Endpoint, abilities: Abilities, *, most: int = _MOST) -> None:
         self.spec, self.most = spec, most
         self._model, self._abilities = endpoint.model, abilities
-        headers = {"Authorization": f"Bearer {endpoint.key}"} if endpoint.key else {}
-        self._http = ModelHttp(endpoint, spec.name, headers)
+        self._http = ModelHttp(endpoint, spec.name)
 
     async def submit(self, questions: Sequence[BatchQuestion], label: str) -> str:
-        """Upload the questions and make a batch of them.
-
-        Raises:
-            CallError: if it was not taken, or it is not known whether it was.
-        """
+        """Upload the questions and make a batch of them."""
         form = aiohttp.FormData()
         form.add_field("purpose", "batch")
         content = b"".join(self._line(question) for question in questions)
         form.add_field("file", content, filename=f"{label}.jsonl", content_type="application/jsonl")
-        file = self._read(_Named, await self._http.fetch("POST", "/files", form))
+        file = await self._take(_Named, "POST", "/files", form)
         wish = {
             "input_file_id": file.id,
             "endpoint": "/v1/chat/completions",
             "completion_window": "24h",
             "metadata": {"hellofresh": label},
         }
-        return self._read(_Named, await self._http.fetch("POST", "/batches", json.dumps(wish).encode())).id
+        return (await self._take(_Named, "POST", "/batches", json.dumps(wish).encode())).id
 
     async def find(self, label: str) -> str | None:
-        """Look among the account's newest batches.
-
-        Raises:
-            CallError: if the provider does not say.
-        """
+        """Look among the account's newest batches."""
         after = ""
         for _ in range(_PAGES):
-            page = self._read(_Page, await self._http.fetch("GET", f"/batches?limit=100{after}"))
+            page = await self._take(_Page, "GET", f"/batches?limit=100{after}")
             for batch in page.data:
                 if (batch.metadata or {}).get("hellofresh") == label:
                     return batch.id
@@ -142,12 +124,8 @@ class ChatBatches:
         return None
 
     async def status(self, batch: str) -> BatchStatus:
-        """How a batch stands.
-
-        Raises:
-            CallError: if the provider does not say.
-        """
-        found = await self._batch(batch)
+        """How a batch stands."""
+        found = await self._take(_Batch, "GET", f"/batches/{_safe(batch, self.spec.name)}")
         state = _STATES.get(found.status)
         if state is None:
             raise bad_reply(self.spec.name, f"unknown status {found.status[:40]!r} of a batch")
@@ -157,17 +135,14 @@ class ChatBatches:
         return BatchStatus(state, max(0, counts.completed) + max(0, counts.failed), message)
 
     async def results(self, batch: str) -> list[BatchResult]:
-        """Download the files of answers and of errors, as far as they are there.
-
-        Raises:
-            CallError: if the provider does not give them.
-        """
-        found = await self._batch(batch)
+        """Download the files of answers and of errors, as far as they are there."""
+        found = await self._take(_Batch, "GET", f"/batches/{_safe(batch, self.spec.name)}")
         results: list[BatchResult] = []
         for file in (found.output_file_id, found.error_file_id):
             if file:
                 path = f"/files/{_safe(file, self.spec.name)}/content"
-                results += self._results(await self._http.fetch("GET", path, most_bytes=_MAX_RESULTS))
+                lines = (await self._fetch("GET", path, most_bytes=_MAX_RESULTS)).splitlines()
+                results += [result for line in lines if (result := self._result(line)) is not None]
         return results
 
     async def close(self) -> None:
@@ -179,35 +154,41 @@ class ChatBatches:
         body = payload(question.request, self._model, self._abilities)
         return json.dumps(head).encode()[:-1] + b', "body": ' + body + b"}\n"
 
-    async def _batch(self, batch: str) -> _Batch:
-        return self._read(_Batch, await self._http.fetch("GET", f"/batches/{_safe(batch, self.spec.name)}"))
+    async def _fetch(
+        self, method: str, path: str, body: bytes | aiohttp.FormData | None = None, *, most_bytes: int = MAX_BODY
+    ) -> bytes:
+        """Send one request and take its reply of status 200; any other status is an error."""
+        reply = await self._http.send(method, path, body, most_bytes=most_bytes)
+        if reply.status != 200:
+            where = self.spec.name
+            answer = failure(reply.status, reply.body, where, reply.wait_s)
+            raise CallError(f"refused ({answer.finish})", where=where, code="refused", status=reply.status)
+        return reply.body
 
-    def _read(self, kind: type[_T], body: bytes) -> _T:
+    async def _take(self, kind: type[_T], method: str, path: str, body: bytes | aiohttp.FormData | None = None) -> _T:
         try:
-            return kind.model_validate_json(body)
+            return kind.model_validate_json(await self._fetch(method, path, body))
         except ValidationError as error:
             raise bad_reply(self.spec.name, model_fault(error)) from None
 
-    def _results(self, content: bytes) -> Iterator[BatchResult]:
-        for line in content.splitlines():
-            try:
-                yield self._result(_Line.model_validate_json(line))
-            except ValidationError:
-                continue  # whose line it was cannot be told; its question is then without a result
-
-    def _result(self, line: _Line) -> BatchResult:
-        where, response = self.spec.name, line.response
-        if response is None:
-            error = line.error or _LineError()
-            said = f"{error.code or 'no reason given'} {error.message or ''}".strip()[:300]
-            return BatchResult(line.custom_id, None, CallError(said, where=where, code="batch-error", retryable=True))
-        body = json.dumps(response.body).encode()
+    def _result(self, content: bytes) -> BatchResult | None:
+        """What a line says; None where it cannot be told whose it is, whose question is then without a result."""
         try:
+            line = _Line.model_validate_json(content)
+        except ValidationError:
+            return None
+        where, response = self.spec.name, line.response
+        try:
+            if response is None:
+                error = line.error or _LineError()
+                said = f"{error.code or 'no reason given'} {error.message or ''}".strip()[:300]
+                raise CallError(said, where=where, code="batch-error", retryable=True)
+            body = json.dumps(response.body).encode()
             if response.status_code == 200:
                 return BatchResult(line.custom_id, read_reply(body, where))
             return BatchResult(line.custom_id, failure(response.status_code, body, where, None))
-        except CallError as error:
-            return BatchResult(line.custom_id, None, error)
+        except CallError as failed:
+            return BatchResult(line.custom_id, None, failed)
 
 
 def _safe(name: str, where: str) -> str:

@@ -8,67 +8,33 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from hellofresh.models._endpoint import Abilities, Endpoint
-from hellofresh.models._http import bad_reply
-from hellofresh.models.base import Answer, CallError, ModelSpec
+from hellofresh.models.base import CallError
 from hellofresh.models.batches.base import BatchQuestion, BatchResult, BatchState, BatchStatus
-from hellofresh.models.providers.gemini import (
-    GeminiConnection,
-    ask_config,
-    ask_contents,
-    check_installed,
-    named_errors,
-    read_response,
-)
+from hellofresh.models.providers.gemini import GeminiClient, ask_config, ask_contents, read_response
+from hellofresh.models.providers.wire import bad_reply
 
 if TYPE_CHECKING:
-    from google.genai.client import AsyncClient
     from google.genai.types import InlinedResponse
 
 
-_MOST = 2_000  # a wish may have 20 MB, and a question takes up to 8 KB
 _STATES = {
-    "JOB_STATE_QUEUED": BatchState.RUNNING,
-    "JOB_STATE_PENDING": BatchState.RUNNING,
-    "JOB_STATE_RUNNING": BatchState.RUNNING,
-    "JOB_STATE_CANCELLING": BatchState.RUNNING,
-    "JOB_STATE_PAUSED": BatchState.RUNNING,
-    "JOB_STATE_UPDATING": BatchState.RUNNING,
-    "JOB_STATE_SUCCEEDED": BatchState.ENDED,
-    "JOB_STATE_PARTIALLY_SUCCEEDED": BatchState.ENDED,
-    "JOB_STATE_EXPIRED": BatchState.EXPIRED,
-    "JOB_STATE_CANCELLED": BatchState.CANCELLED,
-    "JOB_STATE_FAILED": BatchState.FAILED,
+    **dict.fromkeys(("QUEUED", "PENDING", "RUNNING", "CANCELLING", "PAUSED", "UPDATING"), BatchState.RUNNING),
+    **dict.fromkeys(("SUCCEEDED", "PARTIALLY_SUCCEEDED"), BatchState.ENDED),
+    "EXPIRED": BatchState.EXPIRED,
+    "CANCELLED": BatchState.CANCELLED,
+    "FAILED": BatchState.FAILED,
 }
 _RETRYABLE = frozenset({1, 4, 8, 10, 13, 14})
 """Codes of google.rpc.Code: cancelled, deadline exceeded, exhausted, aborted, internal, unavailable."""
 
 
-class GeminiBatches:
-    """Batches of a model of the Gemini API.
+class GeminiBatches(GeminiClient):
+    """Batches of a model of the Gemini API."""
 
-    Args:
-        spec: what is known of the model.
-        endpoint: where it is.
-        abilities: what it takes.
-        most: most questions of one batch.
-
-    Raises:
-        UsageError: if google-genai is not installed.
-    """
-
-    def __init__(self, spec: ModelSpec, endpoint: Endpoint, abilities: Abilities, *, most: int = _MOST) -> None:
-        check_installed()
-        self.spec, self.most = spec, most
-        self._endpoint, self._abilities = endpoint, abilities
-        self._connected: GeminiConnection | None = None
+    most = 2_000  # a wish may have 20 MB, and a question takes up to 8 KB
 
     async def submit(self, questions: Sequence[BatchQuestion], label: str) -> str:
-        """Hand the questions in.
-
-        Raises:
-            CallError: if it was not taken, or it is not known whether it was.
-        """
+        """Hand the questions in."""
         from google.genai.types import InlinedRequest
 
         wishes = [
@@ -79,8 +45,8 @@ class GeminiBatches:
             )
             for question in questions
         ]
-        async with named_errors(self.spec.name, self._endpoint):
-            job = await self._client.batches.create(
+        async with self._named_errors():
+            job = await self._client.aio.batches.create(
                 model=self._endpoint.model, src=wishes, config={"display_name": label}
             )
         if not job.name:
@@ -88,68 +54,39 @@ class GeminiBatches:
         return job.name
 
     async def find(self, label: str) -> str | None:
-        """Look among the account's batches.
-
-        Raises:
-            CallError: if the provider does not say.
-        """
-        async with named_errors(self.spec.name, self._endpoint):
-            async for job in await self._client.batches.list():
+        """Look among the account's batches."""
+        async with self._named_errors():
+            async for job in await self._client.aio.batches.list():
                 if job.display_name == label and job.name:
                     return job.name
         return None
 
     async def status(self, batch: str) -> BatchStatus:
-        """How a batch stands.
-
-        Raises:
-            CallError: if the provider does not say.
-        """
+        """How a batch stands."""
         job = await self._job(batch)
-        state = _STATES.get("" if job.state is None else str(job.state.value))
+        state = _STATES.get("" if job.state is None else str(job.state.value).removeprefix("JOB_STATE_"))
         if state is None:
             raise bad_reply(self.spec.name, "a batch in an unknown state")
         message = "" if job.error is None else str(job.error.message or "")[:300]
         return BatchStatus(state, message=message)
 
     async def results(self, batch: str) -> list[BatchResult]:
-        """The answers and errors that stand in the batch itself.
-
-        Raises:
-            CallError: if the provider does not give them.
-        """
+        """The answers and errors that stand in the batch itself."""
         job = await self._job(batch)
         responses = job.dest.inlined_responses if job.dest is not None else None
         return [self._result(item) for item in responses or [] if item.metadata and item.metadata.get("key")]
 
-    async def close(self) -> None:
-        """Close all connections."""
-        connected, self._connected = self._connected, None
-        if connected is not None:
-            await connected.close()
-
-    @property
-    def _client(self) -> AsyncClient:
-        if self._connected is None:
-            self._connected = GeminiConnection(self._endpoint)
-        return self._connected.client.aio
-
     async def _job(self, batch: str) -> Any:
-        async with named_errors(self.spec.name, self._endpoint):
-            return await self._client.batches.get(name=batch)
+        async with self._named_errors():
+            return await self._client.aio.batches.get(name=batch)
 
     def _result(self, item: InlinedResponse) -> BatchResult:
-        key = str((item.metadata or {})["key"])
+        key, error = str((item.metadata or {})["key"]), item.error
         try:
-            return BatchResult(key, self._answer(item))
-        except CallError as error:
-            return BatchResult(key, None, error)
-
-    def _answer(self, item: InlinedResponse) -> Answer:
-        if item.response is not None:
-            return read_response(item.response, self.spec.name)
-        code = item.error.code if item.error is not None else None
-        said = str(item.error.message or "")[:300] if item.error is not None else "neither a response nor an error"
-        raise CallError(
-            said, where=self.spec.name, code="batch-error", retryable=item.error is None or code in _RETRYABLE
-        )
+            if item.response is not None:
+                return BatchResult(key, read_response(item.response, self.spec.name))
+            said = "neither a response nor an error" if error is None else str(error.message or "")[:300]
+            retryable = error is None or error.code in _RETRYABLE
+            raise CallError(said, where=self.spec.name, code="batch-error", retryable=retryable)
+        except CallError as failed:
+            return BatchResult(key, None, failed)
