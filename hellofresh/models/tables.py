@@ -142,6 +142,14 @@ class AbilitiesTable(Strict):
         seed = kind not in ("anthropic", "openai-responses") if self.seed is None else self.seed
         return Abilities(**{**said, "seed": seed})
 
+    def fault(self, kind: ProviderKind) -> str:
+        """Why no model of a provider of this kind can have them, empty if it can."""
+        if kind in ("anthropic", "openai-responses") and (self.seed or self.logprobs):
+            return f"models of the kind {kind} take no seed and give no log-probabilities"
+        if kind != "openai-compatible" and self.token_parameter != "max_tokens":  # noqa: S105 - counted, not secret
+            return "token_parameter is for providers of the kind openai-compatible"
+        return ""
+
 
 class ModelTable(Strict):
     """A model at a provider."""
