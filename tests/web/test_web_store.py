@@ -22,9 +22,9 @@ from hellofresh.core.errors import HelloFreshError, RunError
 from hellofresh.evidence.settings import WebSettings
 from hellofresh.evidence.web import Found, PageStatus, SearchResult, Web, WebPage, open_web
 from hellofresh.evidence.web import store as store_module
-from hellofresh.evidence.web.documents import Corpus, CorpusReader
 from hellofresh.evidence.web.excluded import ExcludedSources
 from hellofresh.evidence.web.search import ProviderAnswer
+from hellofresh.evidence.web.search.offline import Corpus
 from hellofresh.evidence.web.store import StoredWeb, WebStore, user_agent
 
 T = TypeVar("T")
@@ -388,7 +388,7 @@ def test_a_refusal_of_all_searches_is_raised_to_everybody_who_waits_and_never_ke
             return await super().search(query, count, before)
 
     async def run() -> tuple[list[Any], Found]:
-        web = stored(tmp_path, Refusing(), CorpusReader(Corpus(())))
+        web = stored(tmp_path, Refusing(), SimpleNamespace(close=Provider().close))
         try:
             both = await asyncio.gather(web.search("a"), web.search("a"), return_exceptions=True)
             return both, await web.search("a")
@@ -412,10 +412,10 @@ def test_another_runs_searches_and_direct_pages_are_taken_over_and_pages_that_le
         first, second = WebStore(tmp_path / "first"), WebStore(tmp_path / "second")
         for page in pages:
             await first.keep_page(page, "text/html", b"body")
-        taken = [await second.take_page(page.url, [first]) for page in pages]
+        taken = [await second.page(page.url, [first]) for page in pages]
         kept = [await second.page(page.url) for page in pages]
         assert await second.body(direct) == b"body"
-        assert await second.take_search("unknown", [first]) is None
+        assert await second.search("unknown", [first]) is None
         first.close()
         second.close()
         assert taken == kept
