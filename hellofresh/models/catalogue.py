@@ -35,7 +35,7 @@ from hellofresh.models.baselines import (
     WordRegression,
     names_a_class,
 )
-from hellofresh.models.batches.base import Batches
+from hellofresh.models.batches import Batches
 from hellofresh.models.local import LOCAL_FOLDER
 from hellofresh.models.scripted import PREFIX, ScriptedModel
 from hellofresh.models.tables import AbilitiesTable, ModelTable, Name, ProviderKind, ProviderTable, listed_price
@@ -213,7 +213,7 @@ class HostedModel:
             raise _no_batches(self.name, self.provider)
         endpoint = self.endpoint(keyless=only_known)
         way: Callable[[ModelSpec, Endpoint, Abilities], Batches] = resolve_name(
-            f"hellofresh.models.batches.{'gemini:GeminiBatches' if self.kind == 'gemini' else 'chat:ChatBatches'}"
+            f"hellofresh.models.providers.{'gemini:GeminiBatches' if self.kind == 'gemini' else 'chat:ChatBatches'}"
         )
         return way(self.spec, endpoint, self.abilities)
 

@@ -150,24 +150,3 @@ def test_a_reply_that_is_no_message_is_a_named_error(chat, loopback, name: str) 
 def test_an_error_page_of_something_in_between_keeps_its_status(chat, loopback) -> None:
     error = failing(chat, loopback, b"<h1>Bad gateway</h1>", 502)
     assert (error.status, error.retryable) == (502, True)
-
-
-def test_redirects_are_not_followed(chat, loopback) -> None:
-    error = failing(chat, loopback, b"", 307, headers={"Location": "http://127.0.0.1:1/"})
-    assert (error.status, error.retryable) == (307, False)
-
-
-@pytest.mark.parametrize(
-    ("reply", "code"),
-    [
-        ({"reset": True}, "unreachable"),
-        ({"cut_at": 20}, "cut-off"),
-        ({"cut_at": 20, "reset": True}, "cut-off or unreachable"),
-        ({"delay_s": 3.0}, "timeout"),
-        ({"trickle_s": 0.05}, "timeout"),
-    ],
-)
-def test_a_broken_connection_is_worth_another_attempt(chat, loopback, reply: dict[str, Any], code: str) -> None:
-    error = failing(chat, loopback, message(), **reply)
-    assert error.code in code.split(" or ")
-    assert (error.retryable, error.status) == (True, None)

@@ -11,8 +11,8 @@ import pytest
 
 from hellofresh.models import CallError, Finish, Message, ModelSpec, Request
 from hellofresh.models._endpoint import Abilities, Endpoint
-from hellofresh.models.batches.base import BatchQuestion, BatchState
-from hellofresh.models.batches.gemini import GeminiBatches
+from hellofresh.models.batches import BatchQuestion, BatchState
+from hellofresh.models.providers.gemini import GeminiBatches
 
 KEY = "gemini-secret-123"
 SPEC = ModelSpec("gemini", "language-model", "A fake.", {})

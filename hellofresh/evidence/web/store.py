@@ -11,7 +11,7 @@ import sqlite3
 import zlib
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from datetime import UTC, date, datetime
 from functools import partial
 from importlib.metadata import version
@@ -58,17 +58,6 @@ class PageReader(Protocol):
 
     async def fetch(self, url: str) -> FetchResult: ...
     async def close(self) -> None: ...
-
-
-@dataclass(frozen=True, slots=True)
-class StoredSearch:
-    """One search of the store: who was asked and how, for what, as of which day (empty for none), and when (UTC)."""
-
-    provider: str
-    query: str
-    before: str
-    at: str
-    found: Found
 
 
 class WebStore:
@@ -126,16 +115,6 @@ class WebStore:
         row = (url, final_url, self._at(), page.status.value, kind, text, zlib.compress(body))
         await self._on_thread(lambda: self._insert("pages", row))
         return _page(text)
-
-    async def body(self, url: str) -> bytes | None:
-        """The body of a page as it came, unpacked; None where the page is not kept."""
-        row = await self._kept("pages", "url", _writable(url), ())
-        return None if row is None else zlib.decompress(bytes(row[6]))
-
-    async def searches(self) -> Sequence[StoredSearch]:
-        """All searches, by query and day."""
-        rows = await self._on_thread(lambda: self._rows("SELECT * FROM searches ORDER BY query, before, key"))
-        return [StoredSearch(row[1], row[3], row[4], row[5], _found(row[6])) for row in rows]
 
     async def _kept(self, table: str, column: str, key: str, others: Sequence[WebStore]) -> _Row | None:
         question = f"SELECT * FROM {table} WHERE {column} = ?"  # noqa: S608 - names of our own

@@ -42,10 +42,10 @@ class CorpusSearch:
         ranking = await self._retriever.retrieve(query, count, before=before)
         hits = [
             Hit(
-                document_address(self._corpus.name, document.id),
-                document.title,
-                first_words(document.text, _SNIPPET_WORDS),
-                None if document.date is None else document.date.isoformat(),
+                url=document_address(self._corpus.name, document.id),
+                title=document.title,
+                snippet=first_words(document.text, _SNIPPET_WORDS),
+                date=None if document.date is None else document.date.isoformat(),
             )
             for document in map(self._corpus.document, ranking.documents)
         ]

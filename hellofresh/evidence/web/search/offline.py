@@ -176,7 +176,13 @@ class Offline:
         found = [self._documents[number] for number in best]
         raw = json.dumps([[round(float(scores[number]), 4), self._documents[number].name] for number in best]).encode()
         hits = [
-            Hit(page.url, page.title, first_words(page.text, _SNIPPET_WORDS), page.date.isoformat()) for page in found
+            Hit(
+                url=page.url,
+                title=page.title,
+                snippet=first_words(page.text, _SNIPPET_WORDS),
+                date=page.date.isoformat(),
+            )
+            for page in found
         ]
         return ProviderAnswer(ranked(hits, count, before), raw)
 
