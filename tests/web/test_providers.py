@@ -240,12 +240,6 @@ def test_a_wait_beyond_the_deadline_ends_the_search_at_once(net: SimpleNamespace
     assert len(site.requests) == 1 and time.monotonic() - start < 60
 
 
-@pytest.mark.parametrize("stated", ["soon", "-5", "\u0661", "1e9", ""])
-def test_a_retry_after_that_says_nothing_is_passed_over(net: SimpleNamespace, stated: str) -> None:
-    failing = net.reply(b"", status=429, Retry_After=stated.encode().decode("latin-1"))
-    assert search(net, "brave", [failing, as_json(net, ANSWERS["brave"])])[0].found.problem == ""
-
-
 def misbehaving(net: SimpleNamespace) -> dict[str, Callable[..., Awaitable[None]] | bytes]:
     async def stall(_: Any, writer: asyncio.StreamWriter) -> None:
         await asyncio.sleep(100)
