@@ -183,12 +183,15 @@ def read_lists(lists: Mapping[Priority, Path], ratings: Publishers | None = None
     left_out = list(ratings.left_out) if ratings is not None else []
     listed: dict[str, Priority] = {}
     for priority in PRIORITIES:
-        for line in _read(lists[priority]).splitlines() if priority in lists else ():
-            name = "" if line.lstrip().startswith("#") else _place(line)
-            if name:
-                listed.setdefault(name, priority)
-            elif line.strip() and not line.lstrip().startswith("#"):
-                left_out.append(line.strip()[:80])
+        lines = _read(lists[priority]).splitlines() if priority in lists else []
+        for line in (line.strip() for line in lines if line.strip() and not line.lstrip().startswith("#")):
+            # A domain, or a part of a site such as `one.example/news`.
+            host, _, path = line.lower().split("://")[-1].partition("/")
+            steps = [step for step in path.partition("?")[0].split("/") if step]
+            if domain := _domain(host):
+                listed.setdefault("/".join([domain, *steps]), priority)
+            else:
+                left_out.append(line[:80])
     if not listed and lists:
         where = ", ".join(map(str, lists.values()))
         raise SourceError("no domains", where=where, expected="a domain a line", code="bad-publishers")
@@ -254,28 +257,24 @@ def _read(path: Path) -> str:
 def _rows(path: Path, domain: str) -> Iterator[tuple[int, Mapping[str, object]]]:
     text = _read(path)
     if text.lstrip().startswith("{"):
-        yield from _json_rows(path, text)
+        for number, line in enumerate(text.splitlines(), start=1):
+            try:
+                row = json.loads(line)
+            except (ValueError, RecursionError):
+                row = None
+            if not isinstance(row, dict):
+                raise SourceError("not a JSON object", where=f"{path} line {number}", code="bad-publishers")
+            yield number, row
         return
     try:
         reader = csv.DictReader(io.StringIO(text, newline=""), strict=True)
         if domain not in (reader.fieldnames or ()):
             expected = f"a header with the column {domain!r}"
             raise SourceError("no column of domains", where=str(path), expected=expected, code="bad-publishers")
-        for row in reader:
-            yield reader.line_num, row
+        for cells in reader:
+            yield reader.line_num, cells
     except csv.Error as error:
         raise SourceError(f"not CSV ({error})", where=str(path), code="bad-publishers") from None
-
-
-def _json_rows(path: Path, text: str) -> Iterator[tuple[int, Mapping[str, object]]]:
-    for number, line in enumerate(text.splitlines(), start=1):
-        try:
-            row = json.loads(line)
-        except (ValueError, RecursionError):
-            row = None
-        if not isinstance(row, dict):
-            raise SourceError("not a JSON object", where=f"{path} line {number}", code="bad-publishers")
-        yield number, row
 
 
 def _domain(value: object) -> str:
@@ -285,14 +284,6 @@ def _domain(value: object) -> str:
         return host_name(text.split("://")[-1].split("/")[0]).removeprefix("www.")
     except AddressError:
         return ""
-
-
-def _place(line: str) -> str:
-    """A domain, or a part of a site such as `one.example/news`; empty if it is none."""
-    host, _, path = line.strip().lower().split("://")[-1].partition("/")
-    domain = _domain(host)
-    steps = [step for step in path.partition("?")[0].split("/") if step]
-    return domain and "/".join([domain, *steps])
 
 
 def _words(value: object) -> str:

@@ -24,8 +24,7 @@ from typing import TYPE_CHECKING, Protocol
 
 import aiohttp
 import numpy as np
-from numpy.typing import NDArray
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, Field, ValidationError
 
 from hellofresh.core.errors import ConfigError, DataError, RunError
 from hellofresh.core.files import read_models, sha256_file
@@ -52,8 +51,6 @@ _THREADS = 2
 _LEAST_SIDE = 16
 """Pixels below which there is no room for a line, and the engine fails."""
 
-Pixels = NDArray[np.uint8]
-
 
 @dataclass(frozen=True, slots=True)
 class TextLine:
@@ -68,18 +65,11 @@ class UnreadPictureError(Exception):
 
 
 class TextReader(Protocol):
-    """Reads text in pictures."""
+    """Reads text in pictures; `parameters` are all that decides what is read."""
 
     @property
-    def parameters(self) -> Parameters:
-        """All that decides what is read."""
-
-    def read(self, image: Image) -> Sequence[TextLine]:
-        """The lines of a picture from top to bottom, each with its confidence; takes seconds.
-
-        Raises:
-            UnreadPictureError: if it cannot be read.
-        """
+    def parameters(self) -> Parameters: ...
+    def read(self, image: Image) -> Sequence[TextLine]: ...
 
 
 @dataclass
@@ -140,16 +130,20 @@ class RapidOcr:
         """
         with self._turn:
             try:
-                return tuple(self._recognised(_pixels(image.content)))
+                return tuple(self._recognised(image.content))
             # Pillow, OpenCV, onnxruntime and RapidOCR each have errors of their own; none of them may end a run.
             except Exception as error:
                 raise UnreadPictureError(type(error).__name__) from error
 
-    def _recognised(self, pixels: Pixels) -> Iterator[TextLine]:
+    def _recognised(self, content: bytes) -> Iterator[TextLine]:
+        from PIL import Image as Picture
         from rapidocr.ch_ppocr_det import TextDetOutput
         from rapidocr.ch_ppocr_rec import TextRecOutput
         from rapidocr.utils.process_img import get_rotate_crop_image
 
+        with Picture.open(BytesIO(content)) as opened:
+            # Blue, green and red of each pixel, as the engine's models were trained on.
+            pixels = np.ascontiguousarray(np.asarray(opened.convert("RGB"))[:, :, ::-1])
         height, width = pixels.shape[:2]
         if min(height, width) * min(1.0, self.side / max(height, width)) < _LEAST_SIDE:
             return
@@ -172,14 +166,6 @@ def ocr_parameters() -> Parameters:
     return {"ocr": _PACKAGE, **hashes}
 
 
-def _pixels(content: bytes) -> Pixels:
-    """Blue, green and red of each pixel, as the engine's models were trained on."""
-    from PIL import Image as Picture
-
-    with Picture.open(BytesIO(content)) as opened:
-        return np.ascontiguousarray(np.asarray(opened.convert("RGB"))[:, :, ::-1])
-
-
 PEOPLE_KEY = "HELLOFRESH_PEOPLE_KEY"
 """The environment variable with the key of a service that names people, sent as a bearer token where it is set."""
 _SCHEMA = "CREATE TABLE people (service TEXT, image TEXT, names TEXT, PRIMARY KEY (service, image)) STRICT"
@@ -190,8 +176,7 @@ class _Known(Strict):
     people: list[str] = Field(max_length=50)
 
 
-class _Reply(BaseModel):
-    model_config = ConfigDict(strict=True)
+class _Reply(BaseModel, strict=True):
     people: list[str] = Field(max_length=50)
 
 

@@ -6,6 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
+from pydantic import Field
+
+from hellofresh.core.strict import Strict
 from hellofresh.models.base import Sampling
 
 TokenParameter = Literal["max_tokens", "max_completion_tokens"]
@@ -30,8 +33,7 @@ class Endpoint:
     timeout_s: float = 120.0
 
 
-@dataclass(frozen=True, slots=True)
-class Abilities:
+class Abilities(Strict):
     """What a model takes and gives.
 
     A request's parameters that a model does not take are left out, never sent to be refused. Both are kept in
@@ -57,7 +59,7 @@ class Abilities:
     seed: bool = True
     logprobs: bool = False
     token_parameter: TokenParameter = "max_tokens"  # noqa: S105 - counted, not secret
-    hidden_tokens: int = 0
+    hidden_tokens: int = Field(default=0, ge=0, le=200_000)
     system_messages: bool = True
     tools: bool = True
     search: bool = False
@@ -66,8 +68,8 @@ class Abilities:
     @property
     def sent_parameters(self) -> str:
         """Names of the settings that are sent, as in `ModelSpec.parameters`."""
-        names = [name for name, taken in (("temperature", self.temperature), ("seed", self.seed)) if taken]
-        return ",".join(sorted([self.token_parameter, *names]))
+        taken = [name for name in ("seed", "temperature") if getattr(self, name)]
+        return ",".join(sorted([self.token_parameter, *taken]))
 
     @property
     def sampling(self) -> Sampling:
@@ -79,4 +81,4 @@ class Abilities:
     @property
     def dropped(self) -> str:
         """Names of the settings that are left out, as in `ModelSpec.parameters`."""
-        return ",".join(name for name, taken in (("seed", self.seed), ("temperature", self.temperature)) if not taken)
+        return ",".join(name for name in ("seed", "temperature") if not getattr(self, name))

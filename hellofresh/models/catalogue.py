@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
+from pkgutil import resolve_name
 from typing import ClassVar
 
 from pydantic import Field, ValidationError
@@ -34,7 +35,7 @@ from hellofresh.models.baselines import (
     WordRegression,
     names_a_class,
 )
-from hellofresh.models.batches.base import Batches
+from hellofresh.models.batches import Batches
 from hellofresh.models.local import LOCAL_FOLDER
 from hellofresh.models.scripted import PREFIX, ScriptedModel
 from hellofresh.models.tables import AbilitiesTable, ModelTable, Name, ProviderKind, ProviderTable, listed_price
@@ -176,15 +177,19 @@ class HostedModel:
     def endpoint(self, *, keyless: bool = False) -> Endpoint:
         """Where it is asked, with the key from the environment unless `keyless`.
 
+        To OpenAI, and to nobody else, headers say which organisation and project pay, as its SDK does.
+
         Raises:
             UsageError: if a key is needed and not set, or is not one line of plain characters.
         """
         service = self.service
+        account = {name: os.environ.get(variable, "").strip() for variable, name in _ACCOUNT.items()}
+        told = account if URL(service.base_url).host == "api.openai.com" else {}
         return Endpoint(
             base_url=service.base_url.rstrip("/"),
             model=self.table.model,
             key=None if keyless or service.key_variable is None else _key(service.key_variable, self.name),
-            headers={**_account(service.base_url), **service.headers},
+            headers={**{name: value for name, value in told.items() if value}, **service.headers},
             timeout_s=service.timeout_s,
         )
 
@@ -195,21 +200,8 @@ class HostedModel:
             UsageError: if the key or the extra that it needs is not there.
         """
         endpoint = self.endpoint(keyless=context is not None and context.only_known)
-        if self.kind == "gemini":
-            from hellofresh.models.providers.gemini import GeminiModel
-
-            return GeminiModel(self.spec, endpoint, self.abilities)
-        if self.kind == "anthropic":
-            from hellofresh.models.providers.anthropic import AnthropicModel
-
-            return AnthropicModel(self.spec, endpoint, self.abilities)
-        if self.kind == "openai-responses":
-            from hellofresh.models.providers.responses import ResponsesModel
-
-            return ResponsesModel(self.spec, endpoint, self.abilities)
-        from hellofresh.models.providers.chat import ChatModel
-
-        return ChatModel(self.spec, endpoint, self.abilities)
+        client: Callable[[ModelSpec, Endpoint, Abilities], Model] = resolve_name(_CLIENTS[self.kind])
+        return client(self.spec, endpoint, self.abilities)
 
     def open_batches(self, *, only_known: bool = False) -> Batches:
         """Its provider's way of taking batches; without its key if nothing will be handed in.
@@ -220,13 +212,18 @@ class HostedModel:
         if not self.service.batches:
             raise _no_batches(self.name, self.provider)
         endpoint = self.endpoint(keyless=only_known)
-        if self.kind == "gemini":
-            from hellofresh.models.batches.gemini import GeminiBatches
+        way: Callable[[ModelSpec, Endpoint, Abilities], Batches] = resolve_name(
+            f"hellofresh.models.providers.{'gemini:GeminiBatches' if self.kind == 'gemini' else 'chat:ChatBatches'}"
+        )
+        return way(self.spec, endpoint, self.abilities)
 
-            return GeminiBatches(self.spec, endpoint, self.abilities)
-        from hellofresh.models.batches.chat import ChatBatches
 
-        return ChatBatches(self.spec, endpoint, self.abilities)
+_CLIENTS: Mapping[ProviderKind, str] = {
+    "openai-compatible": "hellofresh.models.providers.chat:ChatModel",
+    "openai-responses": "hellofresh.models.providers.responses:ResponsesModel",
+    "gemini": "hellofresh.models.providers.gemini:GeminiModel",
+    "anthropic": "hellofresh.models.providers.anthropic:AnthropicModel",
+}
 
 
 def _no_batches(name: str, provider: str) -> UsageError:
@@ -237,13 +234,6 @@ def _no_batches(name: str, provider: str) -> UsageError:
         fix="Leave --batch out.",
         code="no-batches",
     )
-
-
-def _account(base_url: str) -> dict[str, str]:
-    """Headers that say which organisation and project pay, from the variables of the OpenAI SDK; for OpenAI only."""
-    if URL(base_url).host != "api.openai.com":
-        return {}
-    return {header: value for name, header in _ACCOUNT.items() if (value := os.environ.get(name, "").strip())}
 
 
 def _key(variable: str, model: str) -> str:
@@ -276,12 +266,12 @@ def _retriever(name: str) -> Callable[[ModelContext], Model]:
         from hellofresh.models.retrievers import RetrieverModel  # it imports the indexes
 
         workspace = context.workspace or Workspace.from_environment()
-        return RetrieverModel(name, workspace, RETRIEVER_ABOUT.get(name, ""))
+        return RetrieverModel(name, workspace, _RETRIEVERS.get(name, ""))
 
     return opener
 
 
-RETRIEVER_ABOUT: Mapping[str, str] = {
+_RETRIEVERS: Mapping[str, str] = {
     "tf-idf": "Retriever: TF-IDF, the cosine of weighted word counts.",
     "bm25": "Retriever: BM25 over stemmed words.",
     "minilm": "Retriever: all-MiniLM-L6-v2 on this machine, the nearest vectors.",
@@ -289,7 +279,25 @@ RETRIEVER_ABOUT: Mapping[str, str] = {
     "bm25+minilm": "Retriever in two stages: BM25, its first 20 documents put in order by MiniLM.",
 }
 """What the list of models says of those that need no file."""
-
+_BASELINES: Mapping[str, tuple[str, Callable[[ModelContext], Model]]] = {
+    "always-yes": (
+        "Baseline: says yes to every sample; always-CLASS, such as always-false, says a class of the task.",
+        lambda _: AlwaysYes(),
+    ),
+    "coin": ("Baseline: throws a fair coin, seeded by the sample's id.", lambda _: Coin()),
+    "majority-class": (
+        "Baseline: says the class that is most frequent among the labels of earlier editions.",
+        lambda context: Prior.train(context.task, context.training(), draws=False),
+    ),
+    "prior": (
+        "Baseline: draws a class by its share among the labels of earlier editions.",
+        lambda context: Prior.train(context.task, context.training(), draws=True),
+    ),
+    "tfidf-logreg": (
+        "Baseline: TF-IDF and logistic regression, trained on the labels of earlier editions.",
+        lambda context: WordRegression.train(context.task, context.training()),
+    ),
+}
 CATALOGUE: Mapping[str, CatalogueEntry] = {
     "smollm2-135m": CatalogueEntry(
         "SmolLM2-135M-Instruct on this machine, held to the answers asked for: a smoke test at chance level.",
@@ -304,40 +312,8 @@ CATALOGUE: Mapping[str, CatalogueEntry] = {
         lambda _: ScriptedModel.load(),
         knowledge_cutoff="none",
     ),
-    **{
-        name: CatalogueEntry(about, _retriever(name), kind="retriever", knowledge_cutoff="none")
-        for name, about in RETRIEVER_ABOUT.items()
-    },
-    "always-yes": CatalogueEntry(
-        "Baseline: says yes to every sample; always-CLASS, such as always-false, says a class of the task.",
-        lambda _: AlwaysYes(),
-        kind="baseline",
-        knowledge_cutoff="none",
-    ),
-    "coin": CatalogueEntry(
-        "Baseline: throws a fair coin, seeded by the sample's id.",
-        lambda _: Coin(),
-        kind="baseline",
-        knowledge_cutoff="none",
-    ),
-    "majority-class": CatalogueEntry(
-        "Baseline: says the class that is most frequent among the labels of earlier editions.",
-        lambda context: Prior.train(context.task, context.training(), draws=False),
-        kind="baseline",
-        knowledge_cutoff="none",
-    ),
-    "prior": CatalogueEntry(
-        "Baseline: draws a class by its share among the labels of earlier editions.",
-        lambda context: Prior.train(context.task, context.training(), draws=True),
-        kind="baseline",
-        knowledge_cutoff="none",
-    ),
-    "tfidf-logreg": CatalogueEntry(
-        "Baseline: TF-IDF and logistic regression, trained on the labels of earlier editions.",
-        lambda context: WordRegression.train(context.task, context.training()),
-        kind="baseline",
-        knowledge_cutoff="none",
-    ),
+    **{name: CatalogueEntry(about, _retriever(name), "retriever", "none") for name, about in _RETRIEVERS.items()},
+    **{name: CatalogueEntry(about, opener, "baseline", "none") for name, (about, opener) in _BASELINES.items()},
 }
 
 
@@ -376,61 +352,47 @@ def hosted_models(own: HostedTables | None = None) -> dict[str, HostedModel]:
         ConfigError: if a table names a provider that is not there, or a name that the project has taken.
     """
     own = own or read_settings(HostedTables, only=("providers", "models"))
-    bundled = _bundled()
-    providers = {**{name: _at_address(table) for name, table in bundled.providers.items()}, **own.providers}
-    for name in own.providers.keys() & bundled.providers.keys():  # another address has the prices of the known service
-        known, given = bundled.providers[name], own.providers[name]
-        unsaid = {field: getattr(known, field) for field in _PRICING if field not in given.model_fields_set}
-        providers[name] = given.model_copy(update=unsaid)
-    tables = {**bundled.models, **own.models}
-    for name in own.models:
+    bundled, hosted = _bundled(), {}
+    providers = _providers(bundled.providers, own.providers)
+    for name, table in {**bundled.models, **own.models}.items():
+        where = f"hellofresh.toml, [models.{name}]"
         if name in CATALOGUE:
+            what, fix = "the name belongs to a built-in model", "Give it another name."
+            raise ConfigError(what, where=where, fix=fix, code="taken-name")
+        if table.provider not in providers:
             raise ConfigError(
-                "the name belongs to a built-in model",
-                where=f"hellofresh.toml, [models.{name}]",
-                fix="Give it another name.",
-                code="taken-name",
+                f"unknown provider {table.provider!r}",
+                where=where,
+                expected=f"one of {', '.join(sorted(providers))}, or a table [providers.{table.provider}]",
+                code="unknown-provider",
             )
-    return {name: _hosted(name, table, providers) for name, table in tables.items()}
+        hosted[name] = HostedModel(name, table.provider, table, providers[table.provider])
+        if fault := table.abilities.fault(hosted[name].kind):
+            raise ConfigError(fault, where=f"[models.{name}.abilities]", code="bad-abilities")
+    return hosted
 
 
-def _at_address(service: ProviderTable) -> ProviderTable:
-    """OpenAI's service at the address that OPENAI_BASE_URL says, as every client of it does; others as they are."""
+def _providers(bundled: Mapping[str, ProviderTable], own: Mapping[str, ProviderTable]) -> dict[str, ProviderTable]:
+    """All providers by name: OpenAI's service at the address that OPENAI_BASE_URL says, as every client of it does.
+
+    A known provider's name at another address of the user's keeps the prices of the known service.
+    """
     address = os.environ.get(_ADDRESS, "").strip()
-    if service.base_url != _OPENAI or not address:
-        return service
-    return as_model(
-        ProviderTable,
-        service.model_dump(exclude_unset=True) | {"base_url": address},
-        where=f"environment variable {_ADDRESS}",
-        error=ConfigError,
-        fix="Set it to an address such as https://models.example.org/v1, or unset it.",
-        code="bad-endpoint",
-    )
-
-
-def _hosted(name: str, table: ModelTable, providers: Mapping[str, ProviderTable]) -> HostedModel:
-    if table.provider not in providers:
-        raise ConfigError(
-            f"unknown provider {table.provider!r}",
-            where=f"[models.{name}]",
-            expected=f"one of {', '.join(sorted(providers))}, or a table [providers.{table.provider}]",
-            code="unknown-provider",
-        )
-    kind, abilities = providers[table.provider].kind, table.abilities
-    if kind in ("anthropic", "openai-responses") and (abilities.seed or abilities.logprobs):
-        raise ConfigError(
-            f"models of the kind {kind} take no seed and give no log-probabilities",
-            where=f"[models.{name}.abilities]",
-            code="bad-abilities",
-        )
-    if kind != "openai-compatible" and abilities.token_parameter != "max_tokens":  # noqa: S105 - counted, not secret
-        raise ConfigError(
-            "token_parameter is for providers of the kind openai-compatible",
-            where=f"[models.{name}.abilities]",
-            code="bad-abilities",
-        )
-    return HostedModel(name, table.provider, table, providers[table.provider])
+    providers = {**bundled, **own}
+    for name, known in bundled.items():
+        if name in own:
+            unsaid = {item: getattr(known, item) for item in _PRICING if item not in own[name].model_fields_set}
+            providers[name] = own[name].model_copy(update=unsaid)
+        elif address and known.base_url == _OPENAI:
+            providers[name] = as_model(
+                ProviderTable,
+                known.model_dump(exclude_unset=True) | {"base_url": address},
+                where=f"environment variable {_ADDRESS}",
+                error=ConfigError,
+                fix="Set it to an address such as https://models.example.org/v1, or unset it.",
+                code="bad-endpoint",
+            )
+    return providers
 
 
 def known_models(own: HostedTables | None = None) -> dict[str, CatalogueEntry | HostedModel]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import suppress
 from importlib.metadata import PackageNotFoundError, version
 
 from hellofresh.core.errors import RunError
@@ -28,12 +29,16 @@ class RetrieverModel:
 
     def __init__(self, name: str, workspace: Workspace, about: str = "") -> None:
         self._name, self._workspace = name, workspace
+        versions = {}
+        for package in _PACKAGES:
+            with suppress(PackageNotFoundError):
+                versions[package] = version(package)
         self._opened: dict[str, Retriever] = {}
         self.spec = ModelSpec(
             name=name if ":" not in name else _short(name),
             kind="retriever",
             about=about or f"Retriever: {_short(name)}.",
-            parameters={"retriever": name, "depth": _DEPTH, **_versions()},
+            parameters={"retriever": name, "depth": _DEPTH, **versions},
             free=True,
             knowledge_cutoff="none",
         )
@@ -67,13 +72,3 @@ def _short(name: str) -> str:
     """A name without the folder of what was trained."""
     kind, _, folder = name.partition(":")
     return f"{kind}-{folder.rstrip('/').rsplit('/', 1)[-1]}"[:100] if folder else kind
-
-
-def _versions() -> dict[str, str]:
-    found = {}
-    for package in _PACKAGES:
-        try:
-            found[package] = version(package)
-        except PackageNotFoundError:
-            continue
-    return found

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from math import ceil, floor, sqrt
 
 from hellofresh.core.errors import RunError
-from hellofresh.models.base import Message, ModelSpec, Request
+from hellofresh.models.base import ModelSpec, Request
 from hellofresh.tasks.images import Image
 
 _MIB = 2**20
@@ -87,10 +87,6 @@ def _by_patches(image: Image) -> int:
     return ceil(min(patches, _MOST_PATCHES) * _TOKENS_A_PATCH)
 
 
-def _misplaced(message: Message) -> bool:
-    return bool(message.images) and (message.role != "user" or message.call is not None)
-
-
 def check_images(spec: ModelSpec, request: Request) -> None:
     """Make sure, before anything is sent, that a model takes the pictures of a request.
 
@@ -113,7 +109,7 @@ def check_images(spec: ModelSpec, request: Request) -> None:
         "a picture without content"
         if not all(sizes)
         else "pictures outside of a user's message"
-        if any(map(_misplaced, request.messages))
+        if any(one.images and (one.role != "user" or one.call is not None) for one in request.messages)
         else f"{len(images):,} pictures"
         if len(images) > limits.images
         else f"a picture of {max(sizes):,} bytes"

@@ -16,7 +16,7 @@ from yarl import URL
 from hellofresh.core.clock import now
 from hellofresh.core.net.keys import may_carry_key
 from hellofresh.core.strict import Strict
-from hellofresh.models._endpoint import Abilities, TokenParameter
+from hellofresh.models._endpoint import Abilities
 from hellofresh.models.base import Limits, Price
 
 ProviderKind = Literal["openai-compatible", "openai-responses", "gemini", "anthropic"]
@@ -64,6 +64,7 @@ class ProviderTable(Strict):
         try:
             url = URL(self.base_url)
             good = url.scheme in ("http", "https") and bool(url.host) and url.user is None and not url.query_string
+            good = good and self.base_url.isprintable() and " " not in self.base_url
         except ValueError:
             good = False
         if not good:
@@ -121,26 +122,29 @@ def listed_price(provider: str, model: str, batch_factor: float | None) -> Price
     )
 
 
-class AbilitiesTable(Strict):
+class AbilitiesTable(Abilities):
     """What a model takes and gives; where nothing is said, what is usual for its provider's kind."""
 
-    temperature: bool = True
-    seed: bool | None = None
-    logprobs: bool = False
-    token_parameter: TokenParameter = "max_tokens"  # noqa: S105 - counted, not secret
-    hidden_tokens: int = Field(default=0, ge=0, le=200_000)
     usual_hidden_tokens: int | None = Field(default=None, ge=0, le=200_000)
-    system_messages: bool = True
-    tools: bool = True
-    search: bool = False
-    sees: bool = False
     image_tokens: int | None = Field(default=None, ge=0, le=200_000)
 
     def abilities(self, kind: ProviderKind) -> Abilities:
         """What a client goes by."""
-        said = self.model_dump(exclude={"image_tokens", "usual_hidden_tokens"})
-        seed = kind not in ("anthropic", "openai-responses") if self.seed is None else self.seed
+        said = self.model_dump(include=set(Abilities.model_fields))
+        seed = self.seed if self._says_seed else kind not in ("anthropic", "openai-responses")
         return Abilities(**{**said, "seed": seed})
+
+    @property
+    def _says_seed(self) -> bool:
+        return "seed" in self.model_fields_set
+
+    def fault(self, kind: ProviderKind) -> str:
+        """Why no model of a provider of this kind can have them, empty if it can."""
+        if kind in ("anthropic", "openai-responses") and ((self.seed and self._says_seed) or self.logprobs):
+            return f"models of the kind {kind} take no seed and give no log-probabilities"
+        if kind != "openai-compatible" and self.token_parameter != "max_tokens":  # noqa: S105 - counted, not secret
+            return "token_parameter is for providers of the kind openai-compatible"
+        return ""
 
 
 class ModelTable(Strict):

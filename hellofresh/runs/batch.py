@@ -20,7 +20,7 @@ from hellofresh.core.errors import RunError, UsageError
 from hellofresh.core.files import as_model, read_json, write_json
 from hellofresh.core.net.retry import RetryPolicy
 from hellofresh.models import Answer, CallError, Finish, ModelSpec, Request
-from hellofresh.models.batches.base import Batches, BatchQuestion, BatchResult, BatchState, BatchStatus, sorted_out
+from hellofresh.models.batches import Batches, BatchQuestion, BatchResult, BatchState, BatchStatus, sorted_out
 from hellofresh.models.sight import check_images
 from hellofresh.runs.journal import Journal, JournalKey, Scope, recount
 from hellofresh.runs.ledger import Ledger, Ledgers

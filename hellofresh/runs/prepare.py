@@ -20,7 +20,7 @@ from hellofresh.evidence.web.pictures import open_pictures
 from hellofresh.evidence.web.store import TEXTS_ALREADY, user_agent
 from hellofresh.models import Model, ModelSpec, Sampling
 from hellofresh.models.baselines import TrainingSample
-from hellofresh.models.batches.base import Batches
+from hellofresh.models.batches import Batches
 from hellofresh.models.catalogue import ModelContext, open_batches, open_model
 from hellofresh.releases.draw.prospective import load_prospective
 from hellofresh.releases.life.load import Release, load_labels, load_release

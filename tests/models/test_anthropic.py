@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import asyncio
-import json
 from typing import Any
 
 import pytest
 
-from hellofresh.models import Answer, CallError, Finish, Message, ModelSpec, Request
-from hellofresh.models._endpoint import Abilities, Endpoint
-from hellofresh.models.providers.anthropic import AnthropicModel
+from hellofresh.models import Answer, Finish, Message, Request
+from hellofresh.models._endpoint import Abilities
+from tests.models.conftest import KEY, ask, failing, says
 
-KEY = "sk-ant-secret-123"
-SPEC = ModelSpec("claude", "language-model", "A fake.", {})
 REQUEST = Request((Message("system", ("Be short.",)), Message("user", ("sample ", "question"))), 15, seed=3)
 USAGE = {"input_tokens": 12, "output_tokens": 3, "cache_creation_input_tokens": 2, "cache_read_input_tokens": 1}
 
@@ -32,35 +28,12 @@ def message(stop: str | None = "end_turn", *, content: Any = None, **more: Any) 
     }
 
 
-def ask(chat: Any, abilities: Abilities | None = None, request: Request = REQUEST, timeout_s: float = 5.0) -> Answer:
-    endpoint = Endpoint(chat.base_url, "claude-haiku-9", KEY, timeout_s=timeout_s)
-    model = AnthropicModel(SPEC, endpoint, abilities or Abilities(seed=False))
-
-    async def both() -> Answer:
-        try:
-            return await model.ask(request)
-        finally:
-            await model.close()
-
-    return asyncio.run(both())
-
-
-def failing(chat: Any, loopback: Any, body: object, status: int = 200, **more: Any) -> CallError:
-    content = body if isinstance(body, bytes) else json.dumps(body).encode()
-    chat.behave = lambda _n, _body: loopback.Reply(content, status, **more)
-    with pytest.raises(CallError) as caught:
-        ask(chat, timeout_s=0.5)
-    assert KEY not in str(caught.value)
-    assert len(chat.bodies) == 1
-    return caught.value
-
-
 def test_a_question_is_sent_as_the_api_takes_it(chat, loopback) -> None:
-    chat.behave = lambda _n, _body: loopback.Reply(json.dumps(message()).encode())
-    answer = ask(chat)
+    says(chat, loopback, message())
+    answer = ask("anthropic", chat, REQUEST)
     assert chat.bodies == [
         {
-            "model": "claude-haiku-9",
+            "model": "m-1",
             "max_tokens": 15,
             "temperature": 0.0,
             "system": "Be short.",
@@ -75,8 +48,8 @@ def test_a_question_is_sent_as_the_api_takes_it(chat, loopback) -> None:
 
 
 def test_a_reasoning_model_gets_no_temperature_and_room_for_15_visible_tokens(chat, loopback) -> None:
-    chat.behave = lambda _n, _body: loopback.Reply(json.dumps(message()).encode())
-    ask(chat, Abilities(temperature=False, seed=False, hidden_tokens=4000))
+    says(chat, loopback, message())
+    ask("anthropic", chat, REQUEST, Abilities(temperature=False, seed=False, hidden_tokens=4000))
     assert "temperature" not in chat.bodies[0] and "seed" not in chat.bodies[0]
     assert chat.bodies[0]["max_tokens"] == 4015
 
@@ -92,8 +65,8 @@ def test_a_reasoning_model_gets_no_temperature_and_room_for_15_visible_tokens(ch
     ],
 )
 def test_the_reason_why_an_answer_ended_is_kept(chat, loopback, stop: str, finish: Finish) -> None:
-    chat.behave = lambda _n, _body: loopback.Reply(json.dumps(message(stop, content=[])).encode())
-    answer = ask(chat)
+    says(chat, loopback, message(stop, content=[]))
+    answer = ask("anthropic", chat, REQUEST)
     assert (answer.text, answer.finish) == ("", finish)
 
 
@@ -116,10 +89,10 @@ def test_an_error_means_the_same_with_its_status_and_with_200(
     chat, loopback, status: int, kind: str, retryable: bool
 ) -> None:
     body = {"type": "error", "error": {"type": kind, "message": f"no, {KEY}"}, "request_id": "req_1"}
-    error = failing(chat, loopback, body, status, headers={"Retry-After": "7"})
+    error = failing("anthropic", chat, loopback, REQUEST, body, status, headers={"Retry-After": "7"})
     assert (error.status, error.retryable, error.retry_after_s) == (status, retryable, 7.0)
     chat.bodies.clear()
-    hidden = failing(chat, loopback, body, 200)
+    hidden = failing("anthropic", chat, loopback, REQUEST, body, 200)
     assert (hidden.status, hidden.retryable, hidden.code) == (status, retryable, error.code)
 
 
@@ -143,31 +116,10 @@ BAD = {
 
 @pytest.mark.parametrize("name", BAD)
 def test_a_reply_that_is_no_message_is_a_named_error(chat, loopback, name: str) -> None:
-    error = failing(chat, loopback, BAD[name])
+    error = failing("anthropic", chat, loopback, REQUEST, BAD[name])
     assert (error.code, error.retryable) == ("bad-reply", True)
 
 
 def test_an_error_page_of_something_in_between_keeps_its_status(chat, loopback) -> None:
-    error = failing(chat, loopback, b"<h1>Bad gateway</h1>", 502)
+    error = failing("anthropic", chat, loopback, REQUEST, b"<h1>Bad gateway</h1>", 502)
     assert (error.status, error.retryable) == (502, True)
-
-
-def test_redirects_are_not_followed(chat, loopback) -> None:
-    error = failing(chat, loopback, b"", 307, headers={"Location": "http://127.0.0.1:1/"})
-    assert (error.status, error.retryable) == (307, False)
-
-
-@pytest.mark.parametrize(
-    ("reply", "code"),
-    [
-        ({"reset": True}, "unreachable"),
-        ({"cut_at": 20}, "cut-off"),
-        ({"cut_at": 20, "reset": True}, "cut-off or unreachable"),
-        ({"delay_s": 3.0}, "timeout"),
-        ({"trickle_s": 0.05}, "timeout"),
-    ],
-)
-def test_a_broken_connection_is_worth_another_attempt(chat, loopback, reply: dict[str, Any], code: str) -> None:
-    error = failing(chat, loopback, message(), **reply)
-    assert error.code in code.split(" or ")
-    assert (error.retryable, error.status) == (True, None)

@@ -177,6 +177,9 @@ BAD = {
         "base_url",
     ),
     "query in the address": ('[providers.lab]\nkind = "gemini"\nbase_url = "https://e.org/?k=v"\n', "base_url"),
+    "space in the address": ('[providers.lab]\nkind = "gemini"\nbase_url = "http://a b/"\n', "base_url"),
+    "no host in the address": ('[providers.lab]\nkind = "gemini"\nbase_url = "http://"\n', "base_url"),
+    "no scheme in the address": ('[providers.lab]\nkind = "gemini"\nbase_url = "e.org/v1"\n', "base_url"),
     "a file for an address": ('[providers.lab]\nkind = "gemini"\nbase_url = "file:///etc"\n', "base_url"),
     "key over plain http": (
         '[providers.lab]\nkind = "gemini"\nbase_url = "http://example.org"\nkey_variable = "K"\n',

@@ -11,8 +11,8 @@ import pytest
 
 from hellofresh.models import CallError, Finish, ModelSpec
 from hellofresh.models._endpoint import Abilities, Endpoint
-from hellofresh.models.batches.base import BatchState
-from hellofresh.models.batches.chat import ChatBatches
+from hellofresh.models.batches import BatchState
+from hellofresh.models.providers.chat import ChatBatches
 
 KEY = "sk-secret-123"
 SPEC = ModelSpec("m", "language-model", "A fake.", {})

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import asyncio
 import importlib.util
-import json
 from typing import Any
 
 import pytest
 
 from hellofresh.core.errors import UsageError
-from hellofresh.models import Answer, CallError, Finish, Message, ModelSpec, Request
+from hellofresh.models import Answer, Finish, Message, Request
 from hellofresh.models._endpoint import Abilities, Endpoint
 from hellofresh.models.providers.gemini import GeminiModel
+from tests.models.conftest import KEY, SPEC, ask, failing, says
 
-KEY = "gemini-secret-123"
-SPEC = ModelSpec("gemini", "language-model", "A fake.", {})
 REQUEST = Request((Message("system", ("Be short.",)), Message("user", ("sample ", "question"))), 15, seed=3)
 USAGE = {"promptTokenCount": 12, "candidatesTokenCount": 1, "thoughtsTokenCount": 30, "totalTokenCount": 43}
 
@@ -27,34 +24,11 @@ def response(finish: str | None = "STOP", parts: Any = None, **more: Any) -> dic
     return {"candidates": [candidate], "usageMetadata": USAGE, "modelVersion": "gemini-9-001"}
 
 
-def ask(chat: Any, abilities: Abilities | None = None, timeout_s: float = 5.0) -> Answer:
-    endpoint = Endpoint(chat.base_url.removesuffix("/v1"), "gemini-9", KEY, timeout_s=timeout_s)
-    model = GeminiModel(SPEC, endpoint, abilities or Abilities())
-
-    async def both() -> Answer:
-        try:
-            return await model.ask(REQUEST)
-        finally:
-            await model.close()
-
-    return asyncio.run(both())
-
-
-def failing(chat: Any, loopback: Any, body: object, status: int = 200, **more: Any) -> CallError:
-    content = body if isinstance(body, bytes) else json.dumps(body).encode()
-    chat.behave = lambda _n, _body: loopback.Reply(content, status, **more)
-    with pytest.raises(CallError) as caught:
-        ask(chat, timeout_s=0.7)
-    assert KEY not in str(caught.value)
-    assert len(chat.bodies) == 1
-    return caught.value
-
-
 def test_a_question_is_sent_as_the_api_takes_it(chat, loopback, monkeypatch) -> None:
     monkeypatch.setenv("GOOGLE_API_KEY", "of-somebody-else")
     monkeypatch.setenv("GOOGLE_GENAI_USE_VERTEXAI", "true")
-    chat.behave = lambda _n, _body: loopback.Reply(json.dumps(response()).encode())
-    answer = ask(chat, Abilities(hidden_tokens=100))
+    says(chat, loopback, response())
+    answer = ask("gemini", chat, REQUEST, Abilities(hidden_tokens=100))
     body = chat.bodies[0]
     assert body["contents"] == [{"role": "user", "parts": [{"text": "sample question"}]}]
     assert body["systemInstruction"]["parts"] == [{"text": "Be short."}]
@@ -65,16 +39,16 @@ def test_a_question_is_sent_as_the_api_takes_it(chat, loopback, monkeypatch) -> 
 
 
 def test_what_a_model_does_not_take_is_not_sent(chat, loopback) -> None:
-    chat.behave = lambda _n, _body: loopback.Reply(json.dumps(response()).encode())
-    ask(chat, Abilities(temperature=False, seed=False))
+    says(chat, loopback, response())
+    ask("gemini", chat, REQUEST, Abilities(temperature=False, seed=False))
     assert not {"temperature", "seed", "responseLogprobs"} & chat.bodies[0]["generationConfig"].keys()
 
 
 def test_log_probabilities_of_yes_and_no_are_added_up_over_spellings(chat, loopback) -> None:
     tops = [{"token": "Yes", "logProbability": -1.0}, {"token": "no", "logProbability": -2.0}]
     found = {"topCandidates": [{"candidates": tops}], "chosenCandidates": []}
-    chat.behave = lambda _n, _body: loopback.Reply(json.dumps(response(logprobsResult=found)).encode())
-    assert ask(chat, Abilities(logprobs=True)).logprobs == {"yes": -1.0, "no": -2.0}
+    says(chat, loopback, response(logprobsResult=found))
+    assert ask("gemini", chat, REQUEST, Abilities(logprobs=True)).logprobs == {"yes": -1.0, "no": -2.0}
     assert chat.bodies[0]["generationConfig"]["responseLogprobs"] is True
 
 
@@ -87,15 +61,15 @@ def test_log_probabilities_of_yes_and_no_are_added_up_over_spellings(chat, loopb
     ],
 )
 def test_the_reason_why_an_answer_ended_is_kept(chat, loopback, reason: str, finish: Finish) -> None:
-    chat.behave = lambda _n, _body: loopback.Reply(json.dumps(response(reason, parts=False)).encode())
-    answer = ask(chat)
+    says(chat, loopback, response(reason, parts=False))
+    answer = ask("gemini", chat, REQUEST)
     assert (answer.text, answer.finish) == ("", finish)
 
 
 def test_a_blocked_question_is_a_blocked_answer(chat, loopback) -> None:
     body = {"promptFeedback": {"blockReason": "PROHIBITED_CONTENT"}, "usageMetadata": {"promptTokenCount": 9}}
-    chat.behave = lambda _n, _body: loopback.Reply(json.dumps(body).encode())
-    assert ask(chat) == Answer("", Finish.BLOCKED, 9, 0)
+    says(chat, loopback, body)
+    assert ask("gemini", chat, REQUEST) == Answer("", Finish.BLOCKED, 9, 0)
 
 
 BAD = {
@@ -113,7 +87,7 @@ BAD = {
 
 @pytest.mark.parametrize("name", BAD)
 def test_a_reply_without_an_answer_is_a_named_error(chat, loopback, name: str) -> None:
-    error = failing(chat, loopback, BAD[name])
+    error = failing("gemini", chat, loopback, REQUEST, BAD[name])
     assert (error.code, error.retryable) == ("bad-reply", True)
 
 
@@ -128,23 +102,28 @@ def fault(status: int, name: str, *details: Any) -> dict[str, Any]:
 def test_errors_keep_their_status_and_are_not_asked_again_by_the_sdk(
     chat, loopback, status: int, retryable: bool
 ) -> None:
-    error = failing(chat, loopback, fault(status, "SOME"), status, headers={"Retry-After": "7"})
+    error = failing("gemini", chat, loopback, REQUEST, fault(status, "SOME"), status, headers={"Retry-After": "7"})
     assert (error.status, error.retryable, error.retry_after_s) == (status, retryable, 7.0)
 
 
 def test_the_wait_in_an_errors_details_is_kept(chat, loopback) -> None:
     details = [{"@type": "type.googleapis.com/google.rpc.QuotaFailure"}, {"@type": "x", "retryDelay": "34.5s"}]
-    assert failing(chat, loopback, fault(429, "RESOURCE_EXHAUSTED", *details), 429).retry_after_s == 34.5
+    assert (
+        failing("gemini", chat, loopback, REQUEST, fault(429, "RESOURCE_EXHAUSTED", *details), 429).retry_after_s
+        == 34.5
+    )
 
 
 def test_a_wrong_key_is_told_from_a_wrong_question(chat, loopback) -> None:
-    error = failing(chat, loopback, fault(400, "INVALID_ARGUMENT", {"reason": "API_KEY_INVALID"}), 400)
+    error = failing(
+        "gemini", chat, loopback, REQUEST, fault(400, "INVALID_ARGUMENT", {"reason": "API_KEY_INVALID"}), 400
+    )
     assert (error.code, error.status, error.retryable) == ("not-authorised", 401, False)
 
 
 @pytest.mark.parametrize("reply", [{"reset": True}, {"cut_at": 20}, {"cut_at": 20, "reset": True}, {"delay_s": 3.0}])
 def test_a_broken_connection_is_worth_another_attempt(chat, loopback, reply: dict[str, Any]) -> None:
-    error = failing(chat, loopback, response(), **reply)
+    error = failing("gemini", chat, loopback, REQUEST, response(), **reply)
     assert (error.code, error.retryable, error.status) == (
         "timeout" if "delay_s" in reply else "unreachable",
         True,
@@ -153,7 +132,7 @@ def test_a_broken_connection_is_worth_another_attempt(chat, loopback, reply: dic
 
 
 def test_redirects_are_not_followed_so_that_the_key_stays(chat, loopback) -> None:
-    error = failing(chat, loopback, b"", 307, headers={"Location": f"{chat.base_url}/elsewhere"})
+    error = failing("gemini", chat, loopback, REQUEST, b"", 307, headers={"Location": f"{chat.base_url}/elsewhere"})
     assert (error.code, error.retryable) == ("redirect", False)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from collections.abc import Awaitable, Callable
 from typing import Any, TypeVar
 
@@ -11,8 +10,9 @@ import pytest
 
 from hellofresh.models import CallError, Finish, Message, ModelSpec, Request
 from hellofresh.models._endpoint import Abilities, Endpoint
-from hellofresh.models.batches.base import BatchQuestion, BatchState
-from hellofresh.models.batches.gemini import GeminiBatches
+from hellofresh.models.batches import BatchQuestion, BatchState
+from hellofresh.models.providers.gemini import GeminiBatches
+from tests.models.conftest import says
 
 KEY = "gemini-secret-123"
 SPEC = ModelSpec("gemini", "language-model", "A fake.", {})
@@ -34,11 +34,6 @@ def with_batches(chat: Any, call: Callable[[GeminiBatches], Awaitable[T]]) -> T:
             await batches.close()
 
     return asyncio.run(both())
-
-
-def says(chat: Any, loopback: Any, body: object, status: int = 200) -> None:
-    content = body if isinstance(body, bytes) else json.dumps(body).encode()
-    chat.behave = lambda _n, _body: loopback.Reply(content, status)
 
 
 def job(state: str, **more: Any) -> dict[str, Any]:

@@ -2,24 +2,17 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 from typing import Any
 
 import pytest
 
-from hellofresh.models import Answer, CallError, Finish, Message, ModelSpec, Request, Tool, ToolCall
-from hellofresh.models._endpoint import Abilities, Endpoint
-from hellofresh.models.providers.anthropic import AnthropicModel
-from hellofresh.models.providers.chat import ChatModel
-from hellofresh.models.providers.gemini import GeminiModel
-from hellofresh.models.providers.responses import ResponsesModel
+from hellofresh.models import Answer, CallError, Finish, Message, Request, Tool, ToolCall
+from hellofresh.models._endpoint import Abilities
 from hellofresh.runs.journal import _answer_text, read_request, request_text
+from tests.models.conftest import KINDS, ask, failing, says
 
-KEY = "secret-key-123"
-SPEC = ModelSpec("m", "language-model", "A fake.", {}, calls_tools=True, searches=True)
 TOOL = Tool("search", "Searches.", "query")
-KINDS = {"chat": ChatModel, "anthropic": AnthropicModel, "gemini": GeminiModel, "responses": ResponsesModel}
 FIRST = Message("user", ("Is it so?",))
 CALL = ToolCall("call-9", "search", "moon rock")
 TALK = Request(
@@ -59,23 +52,9 @@ def output_text(text: str, *urls: str) -> dict[str, Any]:
     return {"type": "message", "content": [{"type": "output_text", "text": text, "annotations": cited}]}
 
 
-def ask(kind: str, chat: Any, request: Request, timeout_s: float = 5.0) -> Answer:
-    base = chat.base_url.removesuffix("/v1") if kind == "gemini" else chat.base_url
-    model = KINDS[kind](SPEC, Endpoint(base, "m-1", KEY, timeout_s=timeout_s), Abilities(seed=False, search=True))
-
-    async def both() -> Answer:
-        try:
-            return await model.ask(request)
-        finally:
-            await model.close()
-
-    return asyncio.run(both())
-
-
 def answered(kind: str, chat: Any, loopback: Any, reply: object, request: Request) -> tuple[Answer, dict[str, Any]]:
-    content = reply if isinstance(reply, bytes) else json.dumps(reply).encode()
-    chat.behave = lambda _n, _body: loopback.Reply(content)
-    return ask(kind, chat, request), chat.bodies[-1]
+    says(chat, loopback, reply)
+    return ask(kind, chat, request, Abilities(seed=False, search=True)), chat.bodies[-1]
 
 
 CALLS = {
@@ -205,11 +184,7 @@ def test_odd_arguments_of_a_call_are_read_or_empty(chat, loopback, odd: Any) -> 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("body", [b"", b"{", b"[]", b"null", b'{"error": {"message": "busy"}}', b"\xff" * 9], ids=repr)
 def test_a_reply_that_is_none_is_a_named_error_after_one_attempt(chat, loopback, kind: str, body: bytes) -> None:
-    chat.behave = lambda _n, _body: loopback.Reply(body)
-    with pytest.raises(CallError) as caught:
-        ask(kind, chat, SEARCH)
-    assert KEY not in str(caught.value)
-    assert len(chat.bodies) == 1
+    failing(kind, chat, loopback, SEARCH, body)
 
 
 RESPONSES = {

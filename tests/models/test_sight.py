@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import asyncio
 import base64
 import hashlib
-import json
 from typing import Any
 
 import pytest
@@ -13,19 +11,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hellofresh.core.errors import RunError
-from hellofresh.models import Answer, Message, ModelSpec, Request, ToolCall
-from hellofresh.models._endpoint import Abilities, Endpoint
+from hellofresh.models import Message, ModelSpec, Request, ToolCall
+from hellofresh.models._endpoint import Abilities
 from hellofresh.models.baselines import AlwaysYes
 from hellofresh.models.catalogue import endpoint_model, hosted_models
-from hellofresh.models.providers.anthropic import AnthropicModel
-from hellofresh.models.providers.chat import ChatModel
-from hellofresh.models.providers.gemini import GeminiModel
-from hellofresh.models.providers.responses import ResponsesModel
 from hellofresh.models.scripted import ScriptedModel
 from hellofresh.models.sight import check_images, image_limits, image_tokens
 from hellofresh.tasks.images import Image
+from tests.models.conftest import ask, says
 
-KINDS = {"openai-compatible": ChatModel, "anthropic": AnthropicModel, "openai-responses": ResponsesModel}
 PIXELS = b"\xff\xd8\xffpixels of a picture"
 REPLIES = {
     "openai-compatible": {"model": "m", "choices": [{"finish_reason": "stop", "message": {"content": "Yes."}}]},
@@ -56,26 +50,13 @@ def shown(*images: Image) -> Request:
     return Request((Message("system", ("Rules.",)), Message("user", ("What ", "is it?"), images=images)), 15)
 
 
-def ask(chat: Any, loopback: Any, kind: str, request: Request, abilities: Abilities | None = None) -> Answer:
-    chat.behave = lambda _n, _body: loopback.Reply(json.dumps(REPLIES[kind]).encode())
-    base_url = chat.base_url.removesuffix("/v1") if kind == "gemini" else chat.base_url
-    endpoint = Endpoint(base_url, "m-1", "key-123456", timeout_s=5.0)
-    made = {**KINDS, "gemini": GeminiModel}[kind](spec(kind), endpoint, abilities or Abilities(seed=False))
-
-    async def both() -> Answer:
-        try:
-            return await made.ask(request)
-        finally:
-            await made.close()
-
-    return asyncio.run(both())
-
-
 @pytest.mark.parametrize("kind", REPLIES)
 def test_every_provider_is_sent_the_bytes_before_the_text_in_its_own_form(chat, loopback, kind: str) -> None:
     if kind == "gemini":
         pytest.importorskip("google.genai")
-    assert ask(chat, loopback, kind, shown(picture(), picture(b"second"))).text == "Yes."
+    says(chat, loopback, REPLIES[kind])
+    name = {"openai-compatible": "chat", "openai-responses": "responses"}.get(kind, kind)
+    assert ask(name, chat, shown(picture(), picture(b"second"))).text == "Yes."
     body = chat.bodies[0]
     packed = [base64.b64encode(content).decode() for content in (PIXELS, b"second")]
     urls = [f"data:image/jpeg;base64,{item}" for item in packed]
@@ -108,7 +89,8 @@ def test_every_provider_is_sent_the_bytes_before_the_text_in_its_own_form(chat, 
 
 
 def test_rules_go_before_the_text_of_a_message_with_pictures_too(chat, loopback) -> None:
-    ask(chat, loopback, "openai-compatible", shown(picture()), Abilities(system_messages=False))
+    says(chat, loopback, REPLIES["openai-compatible"])
+    ask("chat", chat, shown(picture()), Abilities(system_messages=False))
     (message,) = chat.bodies[0]["messages"]
     assert [part["type"] for part in message["content"]] == ["image_url", "text"]
     assert message["content"][1]["text"] == "Rules.\n\nWhat is it?"

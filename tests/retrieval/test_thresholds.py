@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
 from hellofresh.cli import main
 from hellofresh.core.errors import DataError, UsageError
@@ -27,29 +24,7 @@ from hellofresh.evidence.retrieval.thresholds import (
     score_pairs,
 )
 from hellofresh.runs.regimes.correction.pages import TextRelevance
-
-
-@dataclass
-class WordEncoder:
-    """Words as vectors of length 1: an honest encoder of the smallest size."""
-
-    name: str = "words"
-    dimensions: int = 64
-
-    @property
-    def parameters(self) -> dict[str, str | int | float | bool]:
-        return {"encoder": self.name}
-
-    def queries(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        return self.passages(texts)
-
-    def passages(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        found = np.zeros((len(texts), self.dimensions), dtype=np.float32)
-        for number, text in enumerate(texts):
-            for word in text.lower().split():
-                found[number, sum(map(ord, word)) % self.dimensions] += 1
-            found[number] /= max(float(np.linalg.norm(found[number])), 1e-9)
-        return found
+from tests.retrieval.test_dense import LetterEncoder
 
 
 def scored(seed: int, apart: float, n: int = 400) -> ScoredPairs:
@@ -62,7 +37,7 @@ def scored(seed: int, apart: float, n: int = 400) -> ScoredPairs:
 
 
 def test_a_pair_has_the_same_score_among_others_and_alone() -> None:
-    relevance = TextRelevance(WordEncoder())
+    relevance = TextRelevance(LetterEncoder())
     pairs = [("one two", "two three"), ("one", "two three"), ("one two", "one"), ("one", "one")]
     assert relevance.of_pairs(pairs) == [asyncio.run(relevance.of(post, [page]))[0] for post, page in pairs]
     assert relevance.of_pairs(pairs)[-1] == 1

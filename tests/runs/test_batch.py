@@ -17,8 +17,8 @@ import pytest
 from hellofresh.core.errors import RunError, UsageError
 from hellofresh.models import Answer, CallError, Finish, Limits, ModelSpec, Price, Request
 from hellofresh.models._endpoint import Abilities, Endpoint
-from hellofresh.models.batches.base import BatchResult, sorted_out
-from hellofresh.models.batches.chat import ChatBatches
+from hellofresh.models.batches import BatchResult, sorted_out
+from hellofresh.models.providers.chat import ChatBatches
 from hellofresh.runs.batch import FILE, BatchRecord, run_batch
 from hellofresh.runs.journal import Journal
 from hellofresh.runs.prompts import load_prompt_set

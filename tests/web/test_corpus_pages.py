@@ -7,7 +7,6 @@ import tomllib
 import unicodedata
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from datetime import date
 from functools import cache
 from itertools import pairwise
@@ -15,11 +14,8 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-import pytest
+from hellofresh.evidence.web.search.offline import BUNDLED, Corpus, Document
 
-import hellofresh
-
-PAGES = Path(hellofresh.__file__).parent / "evidence" / "web" / "corpus"
 SAMPLE = Path(__file__).parents[2] / "benchmarks" / "made" / "sample"
 OVERLAP = 13
 FEWEST, MOST = 150, 350
@@ -34,29 +30,16 @@ _TOKEN = re.compile(rf"[{_HAN_KANA}]|[^\W{_HAN_KANA}]+")
 _HAN_RUN = re.compile(r"[一-鿿]{2,}")
 
 
-@dataclass(frozen=True, slots=True)
-class CorpusPage:
-    """A file of the corpus: its name below the folder, the front matter and the text."""
-
-    name: str
-    front: Mapping[str, Any]
-    text: str
-
-
-def read_page(path: Path) -> CorpusPage:
-    """Read a page; the front matter ends at the second line of `+++`, and later ones belong to the text."""
-    opening, front, text = path.read_bytes().decode("utf-8").split("+++\n", 2)
-    assert opening == "", path
-    return CorpusPage(path.relative_to(PAGES).with_suffix("").as_posix(), tomllib.loads(front), text)
+@cache
+def pages() -> dict[str, Document]:
+    """The pages by name; that they can be read checks their front matter, and that their addresses are unique."""
+    return {page.name.removesuffix(".md"): page for page in Corpus.load(BUNDLED).documents}
 
 
 @cache
-def pages() -> tuple[CorpusPage, ...]:
-    return tuple(read_page(path) for path in sorted(PAGES.rglob("*.md")))
-
-
-def page_named(name: str) -> CorpusPage:
-    return next(page for page in pages() if page.name == name)
+def raw(name: str) -> str:
+    """What stands below a page's front matter."""
+    return (BUNDLED / f"{name}.md").read_text(encoding="utf-8").split("+++\n", 2)[2]
 
 
 def tokens(text: str) -> list[str]:
@@ -111,90 +94,57 @@ def topics() -> tuple[tuple[str, str], ...]:
     return (*posts, *articles)
 
 
-def test_there_are_pages_on_many_hosts() -> None:
-    assert len(pages()) >= 150
-    assert len({urlsplit(page.front["url"]).hostname for page in pages()}) >= 40
-
-
-@pytest.mark.parametrize("page", pages(), ids=lambda page: page.name)
-def test_front_matter_has_the_three_keys_and_nothing_else(page: CorpusPage) -> None:
-    assert set(page.front) == {"url", "title", "date"}
-    assert all(isinstance(value, str) and value.strip() for value in page.front.values())
-    assert re.fullmatch(r"[a-z0-9-]+/[a-z0-9-]+", page.name)
-    assert page.text.startswith("\n") and page.text.endswith("\n") and "\r" not in page.text
-
-
-def test_addresses_are_unique_and_on_names_that_nobody_can_own() -> None:
-    addresses = [page.front["url"] for page in pages()]
-    assert len(set(addresses)) == len(addresses)
-    for address in addresses:
-        parts = urlsplit(address)
-        assert parts.scheme == "https", address
-        assert re.fullmatch(r"[a-z0-9-]+\.example", parts.netloc), address
-        assert re.fullmatch(r"(/[a-z0-9-]+)+", parts.path), address
-        assert not parts.query and not parts.fragment, address
-
-
-def test_days_are_iso_and_lie_on_both_sides_of_the_sample() -> None:
-    days = []
-    for page in pages():
-        day = date.fromisoformat(page.front["date"])
-        assert day.isoformat() == page.front["date"], page.name
-        days.append(day)
+def test_pages_are_on_many_names_that_nobody_can_own_and_on_both_sides_of_the_sample() -> None:
+    parts = [urlsplit(page.url) for page in pages().values()]
+    assert len(parts) >= 150 and len({part.hostname for part in parts}) >= 40
+    for part in parts:
+        assert part.scheme == "https" and re.fullmatch(r"[a-z0-9-]+\.example", part.netloc), part
+        assert re.fullmatch(r"(/[a-z0-9-]+)+", part.path) and not part.query and not part.fragment, part
+    days = [page.date for page in pages().values()]
     assert date(2019, 1, 1) <= min(days) and max(days) < date(2026, 10, 1)
-    before = sum(day < date(2026, 4, 1) for day in days)
-    assert len(days) / 2 < before < len(days)
-    assert {day.year for day in days} == set(range(2019, 2027))
+    assert len(days) / 2 < sum(day < date(2026, 4, 1) for day in days) < len(days)
 
 
 def test_pages_are_short_but_not_empty() -> None:
-    counts = {page.name: len(page.text.split()) for page in pages() if page.name not in SHORT | UNSPACED}
+    counts = {name: len(raw(name).split()) for name in pages() if name not in SHORT | UNSPACED}
     assert {name: count for name, count in counts.items() if not FEWEST <= count <= MOST} == {}
-    assert 0 < len(page_named("hostile/very-short").text.split()) < 20
-    assert FEWEST <= len(tokens(page_named("geography/fuji").text)) <= 3 * MOST
+    assert 0 < len(raw("hostile/very-short").split()) < 20
+    assert FEWEST <= len(tokens(raw("geography/fuji"))) <= 3 * MOST
 
 
 def test_no_page_but_one_carries_a_run_of_the_sample() -> None:
     sample = set[tuple[str, ...]]().union(*(runs(text) for text in sample_texts()))
-    carrying = {page.name for page in pages() if not sample.isdisjoint(runs(page.text))}
-    assert carrying == {CARRIES_A_NOTE}
-
-
-def test_the_quoting_page_carries_a_whole_note() -> None:
-    text = page_named(CARRIES_A_NOTE).text
+    assert {name for name in pages() if not sample.isdisjoint(runs(raw(name)))} == {CARRIES_A_NOTE}
+    text = raw(CARRIES_A_NOTE)
     notes = [note["text"] for content in sample_files("notes") for post in content["post"] for note in post["note"]]
     assert sum(note in text for note in notes) == 1
 
 
 def test_no_two_pages_share_a_run() -> None:
-    counted = Counter(run for page in pages() for run in runs(page.text))
+    counted = Counter(run for name in pages() for run in runs(raw(name)))
     assert [run for run, count in counted.items() if count > 1] == []
 
 
 def test_every_topic_of_the_sample_has_a_page_that_shares_two_rare_words() -> None:
     frequency = Counter(word for _, text in topics() for word in telling_words(text))
-    on_page = [telling_words(f"{page.front['title']} {page.text}") for page in pages()]
+    on_page = [telling_words(f"{page.title} {page.text}") for page in pages().values()]
     for name, text in topics():
         rare = {word for word in telling_words(text) if frequency[word] <= RARE_AT_MOST}
         assert max(len(rare & words) for words in on_page) >= RARE_SHARED, name
 
 
 def test_hostile_pages_hold_what_they_are_there_for() -> None:
-    invisible = {unicodedata.category(sign) for sign in page_named("hostile/invisible-characters").text}
+    invisible = {unicodedata.category(sign) for sign in raw("hostile/invisible-characters")}
     assert "Cf" in invisible
-    assert {unicodedata.bidirectional(sign) for sign in page_named("hostile/right-to-left").text} >= {"AL"}
-    assert all(mark in page_named("hostile/fence-markers").text for mark in ('"""', "```", "'''", "\n+++\n", "</page>"))
-    assert "ignore the question" in page_named("hostile/ignore-the-question").text
-    assert any(unicodedata.category(sign) == "So" for sign in page_named("hostile/emoji-title").front["title"])
-    repeated = Counter(pairwise(tokens(page_named("hostile/repeated-keyword").text)))
+    assert {unicodedata.bidirectional(sign) for sign in raw("hostile/right-to-left")} >= {"AL"}
+    assert all(mark in raw("hostile/fence-markers") for mark in ('"""', "```", "'''", "\n+++\n", "</page>"))
+    assert "ignore the question" in raw("hostile/ignore-the-question")
+    assert any(unicodedata.category(sign) == "So" for sign in pages()["hostile/emoji-title"].title)
+    repeated = Counter(pairwise(tokens(raw("hostile/repeated-keyword"))))
     assert repeated["goldfish", "memory"] > 50
 
 
 def test_only_the_page_made_for_it_holds_invisible_characters() -> None:
-    joiners = {"‍", "️"}  # a part of emoji
-    holding = {
-        page.name
-        for page in pages()
-        if any(unicodedata.category(sign) == "Cf" and sign not in joiners for sign in page.text)
-    }
+    joiners = {"\u200d", "\ufe0f"}  # a part of emoji
+    holding = {name for name in pages() if any(unicodedata.category(c) == "Cf" and c not in joiners for c in raw(name))}
     assert holding == {"hostile/invisible-characters"}

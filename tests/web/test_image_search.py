@@ -133,13 +133,6 @@ def test_bings_pages_that_include_the_picture_are_read_and_nothing_else(net: Sim
     assert json.dumps({"imageInfo": {"url": PICTURE}}).encode() in request.body
 
 
-@pytest.mark.parametrize("status", [401, 402, 403])
-def test_a_refused_key_ends_the_run_without_showing_it(net: SimpleNamespace, status: int) -> None:
-    with pytest.raises(RunError, match=f"HTTP {status}") as caught:
-        search(net, "serpapi", net.reply(b"", status=status))
-    assert KEY not in str(caught.value)
-
-
 def test_a_key_is_needed_and_goes_over_encrypted_connections_only(monkeypatch: pytest.MonkeyPatch) -> None:
     assert open_image_provider(WebSettings()) is None
     with pytest.raises(ConfigError, match="unencrypted"):

@@ -11,8 +11,7 @@ import pytest
 
 from hellofresh.core.errors import HelloFreshError
 from hellofresh.evidence.web import Found, PageStatus
-from hellofresh.evidence.web.documents import Corpus, CorpusReader
-from hellofresh.evidence.web.search.offline import Offline
+from hellofresh.evidence.web.search.offline import Corpus, Offline
 
 
 def search(corpus: Corpus, query: str, count: int = 10, before: date | None = None) -> Found:
@@ -91,7 +90,7 @@ def test_the_hash_goes_by_content_and_not_by_the_order_of_files(corpus_folder: P
 
 
 def test_pages_are_read_by_any_spelling_of_their_address(corpus_folder: Path) -> None:
-    reader = CorpusReader(Corpus.load(corpus_folder))
+    reader = Offline(Corpus.load(corpus_folder))
     fetched = asyncio.run(reader.fetch("HTTPS://Delta.Example:443/silt#part"))
     assert fetched.status is PageStatus.OK
     assert fetched.text is not None

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from hellofresh.core.errors import RunError
 from hellofresh.evidence.web import _workers
-from hellofresh.evidence.web._workers import Extraction, ExtractionError
+from hellofresh.evidence.web._workers import Extraction, WorkerError
 from hellofresh.evidence.web.text import clean, first_words, main_text
 
 PROSE = "The river rose in the night and left its bed before the town was awake. " * 6
@@ -142,7 +142,7 @@ def test_a_page_that_takes_too_long_is_given_up_and_the_next_one_is_read() -> No
     async def run() -> None:
         extraction = Extraction("trafilatura", cpu_s=1, at_once=1)
         before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
-        with pytest.raises(ExtractionError, match="over 1 s of CPU time"):
+        with pytest.raises(WorkerError, match="over 1 s of CPU time"):
             await extraction.main_text(HOSTILE, "text/html")
         # Imports come before the second that the page is given.
         assert resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - before < 15
@@ -158,14 +158,14 @@ def test_a_page_costs_its_workers_cpu_time_and_not_the_time_that_the_worker_wait
         extraction = Extraction("trafilatura", cpu_s=0.25, at_once=1)
         page = html(f"<p>{PROSE}</p>")
         quiet = await extraction.main_text(page, "text/html")
-        (worker,) = extraction.workers.idle
+        (worker,) = extraction.idle
         worker.send_signal(signal.SIGSTOP)
         asked = asyncio.ensure_future(extraction.main_text(page, "text/html"))
         await asyncio.wait([asked], timeout=0.5)
         assert not asked.done()
         worker.send_signal(signal.SIGCONT)
         assert await asked == quiet
-        assert extraction.workers.idle == [worker]
+        assert extraction.idle == [worker]
         await extraction.close()
 
     asyncio.run(run())
@@ -175,7 +175,7 @@ def test_a_worker_that_hangs_ends_the_run_and_not_the_page(monkeypatch: pytest.M
     async def run() -> None:
         extraction = Extraction("trafilatura", at_once=1)
         await extraction.main_text(html(f"<p>{PROSE}</p>"), "text/html")
-        (worker,) = extraction.workers.idle
+        (worker,) = extraction.idle
         worker.send_signal(signal.SIGSTOP)
         monkeypatch.setattr(_workers, "_HUNG_S", 0.2)
         with pytest.raises(RunError, match="hangs"):
@@ -191,7 +191,7 @@ def test_a_worker_that_has_died_is_replaced() -> None:
         extraction = Extraction("trafilatura", at_once=1)
         for _ in range(2):
             assert "river rose" in (await extraction.main_text(html(f"<p>{PROSE}</p>"), "text/html")).text
-            (worker,) = extraction.workers.idle
+            (worker,) = extraction.idle
             worker.kill()
             await worker.wait()
         await extraction.close()

@@ -77,16 +77,16 @@ def rank_queries(
 ) -> list[Ranking]:
     """The ranking of each query, without the document of the query's own id if asked."""
 
-    async def ranked(query: Query) -> Ranking:
-        found = await retriever.retrieve(query.text, DEPTH + ignore_identical_ids)
-        pairs = zip(found.documents, found.scores, strict=True)
-        left = [pair for pair in pairs if not (ignore_identical_ids and pair[0] == query.id)]
-        return made_ranking(left[:DEPTH])
+    async def ranked() -> list[Ranking]:
+        rankings = []
+        for query in queries:
+            found = await retriever.retrieve(query.text, DEPTH + ignore_identical_ids)
+            pairs = zip(found.documents, found.scores, strict=True)
+            left = [pair for pair in pairs if not (ignore_identical_ids and pair[0] == query.id)]
+            rankings.append(made_ranking(left[:DEPTH]))
+        return rankings
 
-    async def all_ranked() -> list[Ranking]:
-        return [await ranked(query) for query in queries]
-
-    return asyncio.run(all_ranked())
+    return asyncio.run(ranked())
 
 
 def compare_retrievers(
@@ -112,7 +112,10 @@ def compare_retrievers(
         rankings = rank_queries(retriever, queries, ignore_identical_ids=own)
         found = [_measures(ranking, qrels[query.id]) for query, ranking in zip(queries, rankings, strict=True)]
         values = {metric.name: np.array([one[metric.name] for one in found]) for metric in metrics}
-        tables.append({metric.name: _table(values[metric.name], groups, metric) for metric in metrics})
+        one = np.ones(len(queries))
+        tables.append(
+            {metric.name: cluster_tables(metric.statistics(one, values[metric.name]), groups) for metric in metrics}
+        )
         intervals = {metric.name: metric_interval(tables[-1][metric.name], metric) for metric in metrics}
         compared.append(ComparedRetriever(retriever.name, rankings, values, intervals))
     steps = {
@@ -131,7 +134,3 @@ def _measures(ranking: Ranking, relevance: Mapping[str, int]) -> dict[str, float
     hits = np.cumsum([int(relevance.get(document, 0) > 0) for document in ranking.documents] or [0])
     capped = {f"recall_cap@{cut}": float(hits[:cut][-1]) / max(1, min(cut, relevant)) for cut in _CAPS}
     return {**measures(ranking.documents, ranking.scores, relevance), **capped}
-
-
-def _table(values: NDArray[np.float64], groups: NDArray[np.int64], metric: Metric) -> NDArray[np.float64]:
-    return cluster_tables(metric.statistics(np.ones(len(values)), values), groups)

@@ -14,6 +14,7 @@ documents come in.
 from __future__ import annotations
 
 import hashlib
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
@@ -31,7 +32,9 @@ from hellofresh.core.files import (
     remove_file,
     sha256_file,
     sha256_text,
+    write_bytes,
     write_json,
+    write_jsonl,
 )
 from hellofresh.core.strict import Strict
 from hellofresh.core.workspace import Workspace
@@ -48,8 +51,6 @@ from hellofresh.evidence.retrieval.documents import (
     normalised,
     read_qrels,
     read_queries,
-    write_qrels,
-    write_queries,
 )
 from hellofresh.evidence.retrieval.documents import read_documents as _read_documents
 
@@ -218,8 +219,14 @@ def write_corpus(
         raise DataError("no document", where=str(folder), expected="at least one", code="empty-corpus")
     kept = list(intake.judgements({query.id for query in queries}))
     _check_queries(queries, kept, folder)
-    write_queries(folder / _FILES[1], queries)
-    write_qrels(folder / _FILES[2], kept)
+    write_jsonl(folder / _FILES[1], (query.model_dump() for query in queries))
+    lines = (f"{item.query} 0 {item.document} {item.relevance}\n" for item in kept)
+    write_bytes(folder / _FILES[2], "".join(lines).encode())
+    digest = hashlib.sha256(writer.digest.digest())
+    for query in queries:
+        digest.update(canonical_json(query.model_dump()).encode())
+    for item in kept:
+        digest.update(canonical_json([item.query, item.document, item.relevance]).encode())
     splits = sorted({query.split for query in queries})
     manifest = CorpusManifest(
         format=_FORMAT,
@@ -230,21 +237,12 @@ def write_corpus(
         documents=writer.rows,
         queries={split: sum(query.split == split for query in queries) for split in splits},
         judgements=len(kept),
-        counts=intake.counts,
+        counts=dict(intake.counts),
         files={name: sha256_file(folder / name) for name in _FILES},
-        sha256=_content_hash(writer, queries, kept),
+        sha256=digest.hexdigest(),
     )
     write_json(folder / "manifest.json", manifest.model_dump())
     return manifest
-
-
-def _content_hash(writer: DocumentWriter, queries: Sequence[Query], judgements: Sequence[Judgement]) -> str:
-    content = hashlib.sha256(writer.digest.digest())
-    for query in queries:
-        content.update(canonical_json(query.model_dump()).encode())
-    for item in judgements:
-        content.update(canonical_json([item.query, item.document, item.relevance]).encode())
-    return content.hexdigest()
 
 
 class _Intake:
@@ -254,22 +252,22 @@ class _Intake:
         self._content = content
         self._duplicates = Duplicates(content.keep_copies)
         self._dropped: set[str] = set()
-        self.counts: dict[str, int] = {"read": 0, "kept": 0}
+        self.counts = Counter(read=0, kept=0)
 
     def accepts(self, found: FoundDocument) -> bool:
         """Whether the document comes in."""
-        self._count("read")
+        self.counts["read"] += 1
         try:
             check_document(found.document, found.where)
         except DataError as error:
             if not self._content.drop_invalid:
                 raise
             self._dropped.add(found.document.id)
-            self._count(f"invalid_{error.code.replace('-', '_')}")
+            self.counts[f"invalid_{error.code.replace('-', '_')}"] += 1
             return False
         same = self._duplicates.find(found.document, found.doi)
         if same is None:
-            self._count("kept")
+            self.counts["kept"] += 1
             return True
         if same == "duplicate_id" and not self._content.drop_duplicates:
             raise DataError(
@@ -279,7 +277,7 @@ class _Intake:
                 fix="Repair the source, or repeat with --drop-invalid to keep the first.",
                 code="duplicate-id",
             )
-        self._count(same.value)
+        self.counts[same.value] += 1
         return False
 
     def judgements(self, queries: set[str]) -> Iterator[Judgement]:
@@ -293,7 +291,7 @@ class _Intake:
             if name not in documents:
                 if not (self._content.drop_invalid and name in self._dropped):
                     raise _unknown("document", name, item)
-                self._count("judgements_dropped")
+                self.counts["judgements_dropped"] += 1
                 continue
             if (before := seen.setdefault((item.query, name), item.relevance)) != item.relevance:
                 raise DataError(
@@ -303,9 +301,6 @@ class _Intake:
                     code="contradicting-judgements",
                 )
         yield from (Judgement(query, name, relevance) for (query, name), relevance in seen.items())
-
-    def _count(self, what: str) -> None:
-        self.counts[what] = self.counts.get(what, 0) + 1
 
 
 def _unknown(what: str, name: str, item: Judgement) -> DataError:
@@ -470,19 +465,13 @@ def pool_documents(rule: PoolRule) -> Iterator[FoundDocument]:
     for document in rule.base.documents():
         titles.add(normalised(document.title))
         yield FoundDocument(document, rule.base.name)
-    for other, places in zip(rule.others, _places(rule, taken), strict=True):
+    share, rest = divmod((rule.size or taken) - taken, max(1, len(rule.others)))
+    for number, other in enumerate(rule.others):
+        places = None if rule.size is None else share + (number < rest)
         chosen = _chosen(other, places, rule.seed, titles)
         for document in other.documents():
             if document.id in chosen:
-                name = f"{other.name}:{document.id}"
-                yield FoundDocument(replace(document, id=name), other.name)
-
-
-def _places(rule: PoolRule, taken: int) -> list[int | None]:
-    if rule.size is None:
-        return [None] * len(rule.others)
-    share, rest = divmod(rule.size - taken, len(rule.others))
-    return [share + (number < rest) for number in range(len(rule.others))]
+                yield FoundDocument(replace(document, id=f"{other.name}:{document.id}"), other.name)
 
 
 def _chosen(corpus: RetrievalCorpus, places: int | None, seed: int, titles: set[str]) -> set[str]:

@@ -79,7 +79,12 @@ def corpus_vectors(
     if not whole.is_file():
         starts = range(0, corpus.manifest.documents, _BLOCK)
         blocks = [_block(corpus, encoder, folder, start, progress) for start in starts]
-        _join(blocks, whole, (corpus.manifest.documents, encoder.dimensions))
+        with atomic_path(whole) as temporary:
+            shape = (corpus.manifest.documents, encoder.dimensions)
+            joined = np.lib.format.open_memmap(temporary, mode="w+", dtype=np.float32, shape=shape)
+            for start, path in zip(starts, blocks, strict=True):
+                joined[start : start + _BLOCK] = np.load(path)
+            joined.flush()
         for path in blocks:
             path.unlink()
     vectors: NDArray[np.float32] = np.load(whole, mmap_mode="r")
@@ -97,11 +102,3 @@ def _block(
             np.save(file, encoder.passages(texts))
     progress(stop)
     return path
-
-
-def _join(blocks: Sequence[Path], whole: Path, shape: tuple[int, int]) -> None:
-    with atomic_path(whole) as temporary:
-        vectors = np.lib.format.open_memmap(temporary, mode="w+", dtype=np.float32, shape=shape)
-        for number, path in enumerate(blocks):
-            vectors[number * _BLOCK : (number + 1) * _BLOCK] = np.load(path)
-        vectors.flush()

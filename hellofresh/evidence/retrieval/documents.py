@@ -11,7 +11,7 @@ import hashlib
 import re
 import tempfile
 import unicodedata
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import astuple, dataclass, field
 from datetime import date
 from enum import StrEnum
@@ -23,7 +23,7 @@ import polars as pl
 from pydantic import Field
 
 from hellofresh.core.errors import DataError
-from hellofresh.core.files import canonical_json, read_models, write_bytes, write_jsonl
+from hellofresh.core.files import canonical_json, read_models
 from hellofresh.core.parquet import join_parquet, write_parquet
 from hellofresh.core.strict import Strict
 
@@ -141,28 +141,19 @@ def read_documents(path: Path, start: int = 0, stop: int | None = None) -> Itera
     Raises:
         DataError: if the file is missing, no Parquet, or has other columns.
     """
-    end = stop if stop is not None else _height(path)
+    end = stop if stop is not None else document_columns(path, "id").height
     for first in range(start, end, _PART):
-        table = _read(path, tuple(SCHEMA), first, min(_PART, end - first))
+        table = document_columns(path, *SCHEMA, start=first, rows=min(_PART, end - first))
         for row in table.iter_rows():
             yield CorpusDocument(*row)
 
 
-def document_columns(path: Path, *columns: str) -> pl.DataFrame:
-    """Some columns of all documents.
+def document_columns(path: Path, *columns: str, start: int = 0, rows: int | None = None) -> pl.DataFrame:
+    """Some columns of all documents, or of so many from a place on.
 
     Raises:
         DataError: as `read_documents`.
     """
-    return _read(path, columns, 0, None)
-
-
-def _height(path: Path) -> int:
-    table = _read(path, ("id",), 0, None)
-    return table.height
-
-
-def _read(path: Path, columns: Sequence[str], start: int, rows: int | None) -> pl.DataFrame:
     try:
         found = pl.scan_parquet(path)
         if dict(found.collect_schema()) != SCHEMA:
@@ -208,11 +199,6 @@ class Judgement:
     relevance: int
 
 
-def write_queries(path: Path, queries: Iterable[Query]) -> None:
-    """Write queries in their order."""
-    write_jsonl(path, (query.model_dump() for query in queries))
-
-
 def read_queries(path: Path) -> list[Query]:
     """Read queries.
 
@@ -220,12 +206,6 @@ def read_queries(path: Path) -> list[Query]:
         DataError: if the file is missing or a line is not a query.
     """
     return list(read_models(path, Query, code="bad-query"))
-
-
-def write_qrels(path: Path, judgements: Iterable[Judgement]) -> None:
-    """Write judgements in their order."""
-    lines = (f"{item.query} 0 {item.document} {item.relevance}\n" for item in judgements)
-    write_bytes(path, "".join(lines).encode())
 
 
 def read_qrels(path: Path) -> list[Judgement]:
@@ -240,22 +220,19 @@ def read_qrels(path: Path) -> list[Judgement]:
         raise DataError("no such file", where=str(path), code="missing-file") from None
     except UnicodeDecodeError as error:
         raise DataError(f"byte {error.start} is not UTF-8", where=str(path), code="bad-qrels") from None
-    return list(_parsed(content, path))
-
-
-def _parsed(content: str, path: Path) -> Iterator[Judgement]:
+    found = []
     for number, line in enumerate(content.splitlines(), start=1):
         words = line.split()
-        if not words:
-            continue
-        if len(words) != 4 or not words[3].lstrip("-").isascii() or not words[3].lstrip("-").isdigit():
+        score = words[-1].lstrip("-") if words else ""
+        if words and (len(words) != 4 or not score.isascii() or not score.isdigit()):
             raise DataError(
                 f"not a judgement: {line[:80]!r}",
                 where=f"{path} line {number}",
                 expected="QUERY 0 DOCUMENT RELEVANCE",
                 code="bad-qrels",
             )
-        yield Judgement(words[0], words[2], int(words[3]))
+        found += [Judgement(words[0], words[2], int(words[3]))] if words else []
+    return found
 
 
 def by_query(judgements: Iterable[Judgement]) -> Mapping[str, Mapping[str, int]]:
@@ -304,7 +281,11 @@ class Duplicates:
 
     def find(self, document: CorpusDocument, doi: str = "") -> SameBy | None:
         """Why the document is one that is known already; None remembers it as new."""
-        keys = {SameBy.ID: _hash("id", document.id)} if self.by_id_alone else _keys(document, doi)
+        keys = {SameBy.ID: _hash("id", document.id)}
+        if not self.by_id_alone:
+            if name := _DOI_PREFIX.sub("", doi.strip()).casefold():
+                keys[SameBy.DOI] = _hash("doi", name)
+            keys[SameBy.TEXT] = _hash("text", f"{normalised(document.title)}\n{normalised(document.text)}")
         for same_by, key in keys.items():
             if key in self._seen:
                 first = self._ids[self._seen[key]]
@@ -314,15 +295,6 @@ class Duplicates:
         self._seen.update(dict.fromkeys(keys.values(), len(self._ids)))
         self._ids.append(document.id)
         return None
-
-
-def _keys(document: CorpusDocument, doi: str) -> dict[SameBy, int]:
-    keys = {SameBy.ID: _hash("id", document.id)}
-    name = _DOI_PREFIX.sub("", doi.strip()).casefold()
-    if name:
-        keys[SameBy.DOI] = _hash("doi", name)
-    keys[SameBy.TEXT] = _hash("text", f"{normalised(document.title)}\n{normalised(document.text)}")
-    return keys
 
 
 def _hash(kind: str, text: str) -> int:

@@ -9,7 +9,7 @@ batch, and a vector is to be a function of its text alone. On a processor a batc
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from importlib.util import find_spec
@@ -117,18 +117,14 @@ class MiniLm:
     def passages(self, texts: Sequence[str]) -> Vectors:
         """As queries."""
         found = np.zeros((len(texts), _DIMENSIONS), dtype=np.float32)
-        for number, vector in enumerate(self._vectors(texts)):
+        for number, text in enumerate(texts):
+            tokens = np.array([self._tokenizer.encode(text).ids], dtype=np.int64)
+            types = np.zeros_like(tokens)
+            feed = {"input_ids": tokens, "attention_mask": np.ones_like(tokens), "token_type_ids": types}
+            states: Vectors = self._session.run(["last_hidden_state"], feed)[0]
+            vector = states[0].mean(axis=0)
             found[number] = vector / max(float(np.linalg.norm(vector)), 1e-12)
         return found
-
-    def _vectors(self, texts: Sequence[str]) -> Iterator[Vectors]:
-        for text in texts:
-            tokens = np.array([self._tokenizer.encode(text).ids], dtype=np.int64)
-            feed = {
-                "input_ids": tokens, "attention_mask": np.ones_like(tokens), "token_type_ids": np.zeros_like(tokens)
-            }  # fmt: skip
-            states: Vectors = self._session.run(["last_hidden_state"], feed)[0]
-            yield states[0].mean(axis=0)
 
 
 _PREFIXES = (("e5", "query: ", "passage: "), ("bge", "Represent this sentence for searching relevant passages: ", ""))

@@ -25,7 +25,6 @@ from hellofresh.evidence.retrieval.encoders import MINILM, open_encoder
 from hellofresh.evidence.retrieval.rerank import (
     CrossEncoderScorer,
     DenseScorer,
-    Scorer,
     TrainedScorer,
     TwoStage,
     read_head,
@@ -93,7 +92,19 @@ def open_retriever(name: str, corpus: RetrievalCorpus, opening: Opening | None =
     chosen = opening or Opening()
     if "+" in name:
         first, _, second = name.partition("+")
-        return TwoStage(open_retriever(first, corpus, chosen), _scorer(second, corpus, chosen))
+        found = open_retriever(first, corpus, chosen)
+        kind, _, rest = second.partition(":")
+        if kind == "cross" and rest:
+            return TwoStage(found, CrossEncoderScorer(rest, corpus))
+        if kind == "trained" and rest:
+            return TwoStage(found, TrainedScorer(*read_head(Path(rest)), dense_scorer(MINILM, corpus, chosen)))
+        if second == MINILM or "/" in second:
+            return TwoStage(found, dense_scorer(second, corpus, chosen))
+        raise UsageError(
+            f"unknown second stage {second!r}",
+            expected="minilm, a model of sentence-transformers, cross:MODEL or trained:FOLDER",
+            code="unknown-name",
+        )
     if name in {"tf-idf", "bm25"}:
         weighting = TfIdf() if name == "tf-idf" else Bm25()
         return SparseRetriever.open(corpus, weighting, pool=chosen.pool, progress=chosen.progress)
@@ -105,28 +116,11 @@ def open_retriever(name: str, corpus: RetrievalCorpus, opening: Opening | None =
 
 
 def _dense(name: str, corpus: RetrievalCorpus, opening: Opening) -> DenseRetriever:
+    def progress(done: int) -> None:
+        opening.progress(f"encoding {corpus.name}: {done:,} of {corpus.manifest.documents:,} documents")
+
     encoder = open_encoder(name)
-    vectors = corpus_vectors(corpus, encoder, lambda done: opening.progress(_encoded(corpus, done)))
-    return DenseRetriever(encoder, corpus.keys, vectors, corpus.manifest.sha256)
-
-
-def _encoded(corpus: RetrievalCorpus, done: int) -> str:
-    return f"encoding {corpus.name}: {done:,} of {corpus.manifest.documents:,} documents"
-
-
-def _scorer(name: str, corpus: RetrievalCorpus, opening: Opening) -> Scorer:
-    kind, _, rest = name.partition(":")
-    if kind == "cross" and rest:
-        return CrossEncoderScorer(rest, corpus)
-    if kind == "trained" and rest:
-        return TrainedScorer(*read_head(Path(rest)), dense_scorer(MINILM, corpus, opening))
-    if name == MINILM or "/" in name:
-        return dense_scorer(name, corpus, opening)
-    raise UsageError(
-        f"unknown second stage {name!r}",
-        expected="minilm, a model of sentence-transformers, cross:MODEL or trained:FOLDER",
-        code="unknown-name",
-    )
+    return DenseRetriever(encoder, corpus.keys, corpus_vectors(corpus, encoder, progress), corpus.manifest.sha256)
 
 
 def dense_scorer(name: str, corpus: RetrievalCorpus, opening: Opening) -> DenseScorer:

@@ -29,7 +29,6 @@ from dataclasses import asdict, dataclass, field
 from datetime import date
 from functools import lru_cache
 from pathlib import Path
-from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -96,33 +95,6 @@ _FORMAT = 2
 _PART = 20_000
 
 
-class TermWeighting(Protocol):
-    """What a term weighs in a document."""
-
-    @property
-    def name(self) -> str:
-        """Of the retriever that uses it."""
-
-    @property
-    def parameters(self) -> Parameters:
-        """All that decides the weights."""
-
-    def rarity(self, documents: int, found_in: NDArray[np.int64]) -> NDArray[np.float64]:
-        """What rarity is worth, by the number of documents that a term is in."""
-
-    def weights(
-        self, counts: NDArray[np.float64], rarity: NDArray[np.float64], owners: NDArray[np.int64], lengths: Lengths
-    ) -> NDArray[np.float64]:
-        """The weight of each posting of a part.
-
-        Args:
-            counts: how often the term is in the document.
-            rarity: of the term.
-            owners: the document's number within the part.
-            lengths: of the documents.
-        """
-
-
 @dataclass(frozen=True, slots=True)
 class Lengths:
     """How long documents are, in words.
@@ -151,18 +123,13 @@ class Postings:
     weights: NDArray[np.float32]
     maxima: NDArray[np.float32]
 
-    def of(self, term: str) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
-        """The documents that have a term, in order, and its weights in them."""
+    def of(self, term: str) -> tuple[NDArray[np.int32], NDArray[np.float32], float]:
+        """The documents that have a term, in order, its weights in them, and the highest of these, 0 without any."""
         number = self.terms.get(term)
         if number is None:
-            return self.documents[:0], self.weights[:0]
+            return self.documents[:0], self.weights[:0], 0.0
         run = slice(int(self.starts[number]), int(self.starts[number + 1]))
-        return self.documents[run], self.weights[run]
-
-    def most(self, term: str) -> float:
-        """The highest weight of a term, 0 for one that no document has."""
-        number = self.terms.get(term)
-        return 0.0 if number is None else float(self.maxima[number])
+        return self.documents[run], self.weights[run], float(self.maxima[number])
 
 
 @dataclass(frozen=True, slots=True)
@@ -323,18 +290,14 @@ def _text_postings(texts: Iterable[str], weighting: TermWeighting, analyzer: Ana
     return Postings({term: number for number, term in enumerate(found.terms)}, starts, found.owners, weights, maxima)
 
 
-def _part_terms(stored: Mapping[str, NDArray[np.uint8]]) -> list[str]:
-    text = stored["terms"].tobytes().decode()
-    return text.split("\n") if text else []
-
-
 def _merge(parts: Sequence[_Part], weighting: TermWeighting, folder: Path, documents: int) -> None:
     terms: dict[str, int] = {}
     numbers: list[NDArray[np.int64]] = []
     found_in = np.zeros(0, dtype=np.int64)
     for part in parts:
         with np.load(part.path) as stored:
-            own = [terms.setdefault(term, len(terms)) for term in _part_terms(stored)]
+            text = stored["terms"].tobytes().decode()
+            own = [terms.setdefault(term, len(terms)) for term in text.split("\n") if term]
             numbers.append(np.array(own, dtype=np.int64))
             found_in = np.concatenate([found_in, np.zeros(len(terms) - len(found_in), dtype=np.int64)])
             found_in[numbers[-1]] += stored["found_in"]
@@ -392,7 +355,14 @@ class Bm25:
     def weights(
         self, counts: NDArray[np.float64], rarity: NDArray[np.float64], owners: NDArray[np.int64], lengths: Lengths
     ) -> NDArray[np.float64]:
-        """Rarity times the saturated frequency."""
+        """The weight of each posting of a part: rarity times the saturated frequency.
+
+        Args:
+            counts: how often the term is in the document.
+            rarity: of the term.
+            owners: the document's number within the part.
+            lengths: of the documents.
+        """
         norm = self.k1 * (1 - self.b + self.b * lengths.part / max(lengths.mean, 1e-9))
         weights: NDArray[np.float64] = rarity * counts / (counts + norm[owners])
         return weights
@@ -422,6 +392,10 @@ class TfIdf:
         norms = np.sqrt(np.bincount(owners, weights=plain**2, minlength=len(lengths.part)))
         weights: NDArray[np.float64] = plain * rarity / np.maximum(norms, 1e-12)[owners]
         return weights
+
+
+TermWeighting = Bm25 | TfIdf
+"""What a term weighs in a document."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -497,7 +471,8 @@ class SparseRetriever:
     def _runs(self, query: str) -> list[_TermRun]:
         """The query's terms in the order in which their weights are added."""
         counts = sorted(Counter(self.analyzer.terms(query)).items())
-        return [_TermRun(*self.postings.of(term), times, self.postings.most(term) * times) for term, times in counts]
+        found = ((*self.postings.of(term), times) for term, times in counts)
+        return [_TermRun(documents, weights, times, most * times) for documents, weights, most, times in found]
 
 
 @dataclass(frozen=True, slots=True)

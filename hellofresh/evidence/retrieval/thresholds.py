@@ -179,15 +179,12 @@ async def corpus_pairs(
         ranking = await first.retrieve(query.text, others + len(relevant))
         rest = [name for name in ranking.documents if name not in relevant][:others]
         found += [(query, name, name in relevant) for name in relevant + rest]
-    texts = _texts(corpus, {name for _, name, _ in found})
+    names = {name for _, name, _ in found}
+    texts = {document.id: document.content for document in corpus.documents() if document.id in names}
     return [
         LabelledPair(text=query.text, page=texts[name], relevant=relevant, group=query.group)
         for query, name, relevant in found
     ]
-
-
-def _texts(corpus: RetrievalCorpus, names: set[str]) -> dict[str, str]:
-    return {document.id: document.content for document in corpus.documents() if document.id in names}
 
 
 def score_pairs(score: Score, pairs: Sequence[LabelledPair]) -> ScoredPairs:
@@ -204,8 +201,9 @@ def score_pairs(score: Score, pairs: Sequence[LabelledPair]) -> ScoredPairs:
     if not labels.any() or labels.all():
         raise DataError(
             f"{int(labels.sum())} of {len(pairs)} pairs are relevant",
-            expected="some that are and some that are not", code="one-class",
-        )  # fmt: skip
+            expected="some that are and some that are not",
+            code="one-class",
+        )
     names = [pair.group or pair.text for pair in pairs]
     numbers = {name: number for number, name in enumerate(dict.fromkeys(names))}
     half = {name: int(sha256_text(name)[:8], 16) % 2 == 1 for name in numbers}
@@ -239,17 +237,14 @@ def _chosen(pairs: ScoredPairs, among: Mask, rule: Rule) -> float:
     candidates: Floats = np.unique(np.round(np.linspace(scores.min(), scores.max() + 0.01, _CANDIDATES), 2)).astype(
         np.float64
     )
-    recall, false = (_passing(scores[mask], candidates) for mask in (relevant, ~relevant))
+    # The share of scores from each candidate on.
+    recall, false = (
+        1 - np.searchsorted(np.sort(scores[mask]), candidates, side="left") / mask.sum()
+        for mask in (relevant, ~relevant)
+    )
     value = rule(recall, false)
     best = candidates[value == value.max()]
     return float(round(best[best.size // 2], 2))
-
-
-def _passing(scores: Floats, thresholds: Floats) -> Floats:
-    """The share of scores from each threshold on."""
-    ordered = np.sort(scores)
-    below: Floats = np.searchsorted(ordered, thresholds, side="left") / ordered.size
-    return 1 - below
 
 
 def joined(pairs: Iterable[ScoredPairs]) -> ScoredPairs:

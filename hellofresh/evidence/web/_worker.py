@@ -52,7 +52,7 @@ def _read_robots(body: bytes, url: str) -> dict[str, object]:
 
 
 def _read_picture(body: bytes, _about: str) -> dict[str, object]:
-    from hellofresh.evidence.web.pictures.decoding import UnfitPictureError, decode
+    from hellofresh.evidence.web._decoding import UnfitPictureError, decode
 
     try:
         found = decode(body)

@@ -18,7 +18,7 @@ from typing import Generic, Literal, TypeVar
 
 from hellofresh.core.errors import RunError
 from hellofresh.core.files import as_model
-from hellofresh.evidence.web.text import Extractor, MainText
+from hellofresh.evidence.web.text import MainText
 
 Job = Literal["trafilatura", "beautifulsoup", "robots", "picture"]
 
@@ -57,11 +57,21 @@ class Workers:
             worker = await self._worker()
             try:
                 async with asyncio.timeout(_HUNG_S):
-                    reply = await _exchange(worker, body, about)
+                    assert worker.stdin is not None and worker.stdout is not None
+                    worker.stdin.write(json.dumps({"length": len(body), "about": about}).encode() + b"\n" + body)
+                    await worker.stdin.drain()
+                    # A worker that ended leaves an empty line, which is no JSON.
+                    reply: dict[str, object] = json.loads(await worker.stdout.readline())
             except TimeoutError:
-                raise _hung(self._job) from None
-            except (OSError, ValueError, EOFError):
-                raise WorkerError(await self._reason(worker)) from None
+                raise RunError(
+                    f"a worker process ({self._job}) hangs without computing",
+                    fix="Earlier results are kept: run the same command again to resume.",
+                    code="worker-hangs",
+                ) from None
+            except (OSError, ValueError):
+                await _stop(worker)
+                is_over = worker.returncode == _OVER_TIME
+                raise WorkerError(f"over {self._cpu_s:g} s of CPU time" if is_over else "the reader broke") from None
             else:
                 self.idle.append(worker)
                 return reply
@@ -69,51 +79,28 @@ class Workers:
                 if worker not in self.idle:
                     await _stop(worker)
 
-    async def _reason(self, worker: asyncio.subprocess.Process) -> str:
-        await _stop(worker)
-        return f"over {self._cpu_s:g} s of CPU time" if worker.returncode == _OVER_TIME else "the reader broke"
-
     async def _worker(self) -> asyncio.subprocess.Process:
         while self.idle:
             worker = self.idle.pop()
             if worker.returncode is None:
                 return worker
-        return await _start(self._job, self._cpu_s)
+        # The worker must run this very code, wherever the current folder is.
+        paths = [str(_PACKAGE_PARENT), *filter(None, [os.environ.get("PYTHONPATH")])]
+        return await asyncio.create_subprocess_exec(
+            *(sys.executable, "-m", "hellofresh.evidence.web._worker", self._job, str(self._cpu_s)),
+            stdin=asyncio.subprocess.PIPE,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.DEVNULL,
+            env={**os.environ, "PYTHONPATH": os.pathsep.join(paths)},
+            limit=_LONGEST_REPLY,
+            # An interrupt at the terminal is for the run; a worker that it killed would look like a page without text.
+            start_new_session=True,
+        )
 
     async def close(self) -> None:
         """Stop the workers."""
         while self.idle:
             await _stop(self.idle.pop())
-
-
-async def _exchange(worker: asyncio.subprocess.Process, body: bytes, about: str) -> dict[str, object]:
-    assert worker.stdin is not None and worker.stdout is not None
-    worker.stdin.write(json.dumps({"length": len(body), "about": about}).encode() + b"\n" + body)
-    await worker.stdin.drain()
-    line = await worker.stdout.readline()
-    if not line:
-        raise EOFError
-    reply: dict[str, object] = json.loads(line)
-    return reply
-
-
-async def _start(job: Job, cpu_s: float) -> asyncio.subprocess.Process:
-    # The worker must run this very code, wherever the current folder is.
-    paths = [str(_PACKAGE_PARENT), *filter(None, [os.environ.get("PYTHONPATH")])]
-    return await asyncio.create_subprocess_exec(
-        sys.executable,
-        "-m",
-        "hellofresh.evidence.web._worker",
-        job,
-        str(cpu_s),
-        stdin=asyncio.subprocess.PIPE,
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.DEVNULL,
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(paths)},
-        limit=_LONGEST_REPLY,
-        # An interrupt at the terminal is for the run; a worker that it killed would look like a page without a text.
-        start_new_session=True,
-    )
 
 
 async def _stop(worker: asyncio.subprocess.Process) -> None:
@@ -128,45 +115,17 @@ async def _stop(worker: asyncio.subprocess.Process) -> None:
     await worker.wait()
 
 
-def _hung(job: Job) -> RunError:
-    return RunError(
-        f"a worker process ({job}) hangs without computing",
-        fix="Earlier results are kept: run the same command again to resume.",
-        code="worker-hangs",
-    )
-
-
-class ExtractionError(Exception):
-    """No text could be taken out; says why."""
-
-
-class Extraction:
-    """Takes out main texts off the event loop, a few pages at once.
-
-    Args:
-        extractor: how.
-        cpu_s: CPU seconds that one page may take.
-        at_once: most pages at once.
-    """
-
-    def __init__(self, extractor: Extractor, *, cpu_s: float = 10.0, at_once: int = 2) -> None:
-        self.workers = Workers(extractor, cpu_s=cpu_s, at_once=at_once)
+class Extraction(Workers):
+    """Takes out main texts off the event loop, a few pages at once."""
 
     async def main_text(self, body: bytes, content_type: str) -> MainText:
         """Title and main text.
 
         Raises:
-            ExtractionError: if it takes too much time or memory, or breaks the worker.
+            WorkerError: if it takes too much time or memory, or breaks the worker.
+            RunError: if the worker hangs.
         """
-        try:
-            found = await self.workers.ask(body, content_type)
-        except WorkerError as error:
-            raise ExtractionError(f"no text could be extracted ({error})") from None
-        return as_model(MainText, found, where="the extractor")
-
-    async def close(self) -> None:
-        """Stop the workers."""
-        await self.workers.close()
+        return as_model(MainText, await self.ask(body, content_type), where="the extractor")
 
 
 K = TypeVar("K", bound=Hashable)

@@ -106,11 +106,7 @@ class _Manners:
         self._pause_s = pause_s
         self._locks: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
         self._free_at: dict[str, float] = {}
-        self._own_pause_s: dict[str, float] = {}
-
-    def ask_pause(self, host: str, seconds: float) -> None:
-        """A host asks for a longer pause."""
-        self._own_pause_s[host] = max(seconds, self._pause_s)
+        self.own_pause_s: dict[str, float] = {}  # of hosts that ask for another one
 
     @asynccontextmanager
     async def turn(self, host: str) -> AsyncIterator[None]:
@@ -121,7 +117,7 @@ class _Manners:
             try:
                 yield
             finally:
-                self._free_at[host] = now() + self._own_pause_s.get(host, self._pause_s)
+                self._free_at[host] = now() + max(self.own_pause_s.get(host, 0.0), self._pause_s)
 
 
 class PageFetcher:
@@ -213,7 +209,7 @@ class PageFetcher:
         except WorkerError as error:
             raise _Stop(PageStatus.ROBOTS, f"robots.txt cannot be read ({error})") from None
         if isinstance(delay_s := said["delay_s"], int | float):
-            self._manners.ask_pause(address.host, min(delay_s, self._limits.longest_pause_s))
+            self._manners.own_pause_s[address.host] = min(delay_s, self._limits.longest_pause_s)
         if not said["allowed"]:
             raise _Stop(PageStatus.ROBOTS, "robots.txt forbids this page")
 
@@ -254,18 +250,13 @@ def _judged(address: PageAddress, reply: PageReply) -> FetchResult:
     kind = reply.content_type.partition(";")[0].strip().lower()
     if kind and kind not in _HTML and (not kind.startswith("text/") or kind in _NO_PROSE):
         return FetchResult(address.url, PageStatus.NOT_TEXT, f"content type {kind[:60]}", reply.content_type)
-    if _is_binary(reply.body) or (not kind and reply.body.lstrip()[:1] != b"<"):
+    # UTF-16 has zero bytes and says so by its mark.
+    has_zero = b"\0" in reply.body[:1024] and not reply.body.startswith((b"\xff\xfe", b"\xfe\xff"))
+    if has_zero or reply.body.startswith(_BINARY) or (not kind and reply.body.lstrip()[:1] != b"<"):
         return FetchResult(address.url, PageStatus.NOT_TEXT, "the content is not text", reply.content_type)
     if not reply.body.strip():
         return FetchResult(address.url, PageStatus.EMPTY, "an empty page", reply.content_type)
     return FetchResult(address.url, PageStatus.OK, "", reply.content_type, reply.body)
-
-
-def _is_binary(body: bytes) -> bool:
-    if body.startswith(_BINARY):
-        return True
-    # UTF-16 has zero bytes and says so by its mark.
-    return b"\0" in body[:1024] and not body.startswith((b"\xff\xfe", b"\xfe\xff"))
 
 
 def _brief(error: Exception) -> str:

@@ -9,15 +9,15 @@ import asyncio
 import json
 import sqlite3
 import zlib
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, replace
 from datetime import UTC, date, datetime
 from functools import partial
-from importlib.metadata import PackageNotFoundError, version
+from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, Protocol, TypeVar
+from typing import Any, Protocol, TypeVar, cast
 
 from hellofresh import __version__
 from hellofresh.core.errors import RunError, UsageError
@@ -27,12 +27,11 @@ from hellofresh.core.net.database import open_database
 from hellofresh.core.net.public import PublicHttp
 from hellofresh.evidence.settings import WebSettings
 from hellofresh.evidence.web._base import Found, PageStatus, SearchResult, Web, WebPage
-from hellofresh.evidence.web._workers import Extraction, ExtractionError, Once
+from hellofresh.evidence.web._workers import Extraction, Once, WorkerError
 from hellofresh.evidence.web.dates import url_date, youngest
-from hellofresh.evidence.web.documents import Corpus, CorpusReader
 from hellofresh.evidence.web.excluded import ExcludedSources
 from hellofresh.evidence.web.fetch import FetchResult, PageFetcher
-from hellofresh.evidence.web.search import ProviderAnswer, SearchProvider, load_corpus, named_corpus, open_provider
+from hellofresh.evidence.web.search import ProviderAnswer, SearchProvider, open_provider
 from hellofresh.evidence.web.search.providers import open_image_provider
 from hellofresh.evidence.web.search.services import MOST_LINKS
 from hellofresh.evidence.web.text import Extractor
@@ -55,24 +54,10 @@ TEXTS_ALREADY = frozenset({"offline", "corpus"})
 
 
 class PageReader(Protocol):
-    """Gives pages: over the network, or from a corpus."""
+    """Gives pages: over the network, or from a corpus; what went wrong is in what it gives."""
 
-    async def fetch(self, url: str) -> FetchResult:
-        """A page; what went wrong is in what it gives."""
-
-    async def close(self) -> None:
-        """Let go of connections."""
-
-
-@dataclass(frozen=True, slots=True)
-class StoredSearch:
-    """One search of the store: who was asked and how, for what, as of which day (empty for none), and when (UTC)."""
-
-    provider: str
-    query: str
-    before: str
-    at: str
-    found: Found
+    async def fetch(self, url: str) -> FetchResult: ...
+    async def close(self) -> None: ...
 
 
 class WebStore:
@@ -82,23 +67,17 @@ class WebStore:
         RunError: here and on every call, if the file is damaged or cannot be written.
     """
 
-    def __init__(self, folder: Path, *, now: Callable[[], datetime] | None = None) -> None:
-        self._path = folder / _FILE
-        self._now = now or _utc_now
+    def __init__(self, folder: Path, *, now: Callable[[], datetime] = lambda: datetime.now(UTC)) -> None:
+        self._path, self._now = folder / _FILE, now
         # One thread owns the file: nothing waits for the disk on the event loop, and writes have an order.
         self._thread = ThreadPoolExecutor(1, "web-store")
         try:
-            self._database = self._thread.submit(self._connect).result()
-        except BaseException:
-            self._thread.shutdown()
-            raise
-
-    def _connect(self) -> sqlite3.Connection:
-        try:
-            return open_database(self._path, _SCHEMA)
+            self._database = self._thread.submit(open_database, self._path, _SCHEMA).result()
         except (sqlite3.OperationalError, OSError) as error:
+            self._thread.shutdown()
             raise self._unwritten(error) from error
         except sqlite3.Error as error:
+            self._thread.shutdown()
             raise self._damaged(f"the store cannot be opened ({error})") from error
 
     @property
@@ -106,77 +85,47 @@ class WebStore:
         """The file's path, for messages."""
         return str(self._path)
 
-    async def search(self, key: str) -> Found | None:
-        """What a search found when it was made."""
-        row = await self._on_thread(lambda: self._row("searches", "key", key))
+    async def search(self, key: str, others: Sequence[WebStore] = ()) -> Found | None:
+        """What a search found when it was made; one that another memory has is kept here from then on."""
+        row = await self._kept("searches", "key", key, others)
         return None if row is None else _found(row[6])
 
     async def keep_search(
         self, key: str, provider: SearchProvider, query: str, before: date | None, searched: ProviderAnswer
     ) -> Found:
         """Keep a search; it is on disk when this returns. Gives it as it will be played back."""
-        results = [asdict(result) for result in searched.found.results]
-        content = _writable(canonical_json({"results": results, "problem": searched.found.problem}))
-        day = before.isoformat() if before else ""
-        row = (
-            key,
-            provider.name,
-            canonical_json(dict(provider.parameters)),
-            _writable(query),
-            day,
-            self._at(),
-            content,
-            zlib.compress(searched.raw),
-        )
+        content = _writable(canonical_json(asdict(searched.found)))
+        parameters, day = canonical_json(dict(provider.parameters)), before.isoformat() if before else ""
+        row = (key, provider.name, parameters, _writable(query), day, self._at(), content, zlib.compress(searched.raw))
         await self._on_thread(lambda: self._insert("searches", row))
         return _found(content)
 
-    async def page(self, url: str) -> WebPage | None:
-        """A page as it was when it was read."""
-        row = await self._on_thread(lambda: self._row("pages", "url", _writable(url)))
+    async def page(self, url: str, others: Sequence[WebStore] = ()) -> WebPage | None:
+        """A page as it was when it was read.
+
+        One that another memory has, and that leads nowhere else, is kept here from then on.
+        """
+        row = await self._kept("pages", "url", _writable(url), others)
         return None if row is None else _page(row[5])
 
     async def keep_page(self, page: WebPage, content_type: str, body: bytes) -> WebPage:
         """Keep a page; it is on disk when this returns. Gives it as it will be played back."""
         text = _writable(canonical_json(asdict(page)))
-        row = (
-            _writable(page.url),
-            _writable(page.final_url),
-            self._at(),
-            page.status.value,
-            _writable(content_type),
-            text,
-            zlib.compress(body),
-        )
+        url, final_url, kind = map(_writable, (page.url, page.final_url, content_type))
+        row = (url, final_url, self._at(), page.status.value, kind, text, zlib.compress(body))
         await self._on_thread(lambda: self._insert("pages", row))
         return _page(text)
 
-    async def body(self, url: str) -> bytes | None:
-        """The body of a page as it came, unpacked; None where the page is not kept."""
-        row = await self._on_thread(lambda: self._row("pages", "url", _writable(url)))
-        return None if row is None else zlib.decompress(bytes(row[6]))
-
-    async def searches(self) -> Sequence[StoredSearch]:
-        """All searches, by query and day."""
-        rows = await self._on_thread(lambda: self._rows("SELECT * FROM searches ORDER BY query, before, key"))
-        return [StoredSearch(row[1], row[3], row[4], row[5], _found(row[6])) for row in rows]
-
-    async def take_search(self, key: str, others: Sequence[WebStore]) -> Found | None:
-        """A search that another memory has, which is kept here from then on."""
-        row = await self._taken("searches", "key", key, others)
-        return None if row is None else _found(row[6])
-
-    async def take_page(self, url: str, others: Sequence[WebStore]) -> WebPage | None:
-        """A page that another memory has and that leads nowhere else, which is kept here from then on."""
-        row = await self._taken("pages", "url", _writable(url), others)
-        return None if row is None else _page(row[5])
-
-    async def _taken(self, table: str, column: str, key: str, others: Sequence[WebStore]) -> _Row | None:
-        for other in others:
-            row = await other._on_thread(partial(other._row, table, column, key))
-            if row is not None and (table == "searches" or _is_direct(row)):
-                await self._on_thread(partial(self._insert, table, row[:-1]))
-                return row
+    async def _kept(self, table: str, column: str, key: str, others: Sequence[WebStore]) -> _Row | None:
+        question = f"SELECT * FROM {table} WHERE {column} = ?"  # noqa: S608 - names of our own
+        for store in (self, *others):
+            rows = await store._on_thread(partial(store._rows, question, key))
+            # Whether a page is excluded depends on who asks, and so do all that lead elsewhere.
+            is_direct = table == "searches" or (rows and rows[0][0] == rows[0][1] and rows[0][3] != PageStatus.EXCLUDED)
+            if rows and (store is self or is_direct):
+                if store is not self:
+                    await self._on_thread(partial(self._insert, table, rows[0][:-1]))
+                return rows[0]
         return None
 
     def _at(self) -> str:
@@ -184,10 +133,6 @@ class WebStore:
 
     async def _on_thread(self, work: Callable[[], T]) -> T:
         return await asyncio.get_running_loop().run_in_executor(self._thread, work)
-
-    def _row(self, table: str, column: str, key: str) -> _Row | None:
-        rows = self._rows(f"SELECT * FROM {table} WHERE {column} = ?", key)  # noqa: S608 - names of our own
-        return rows[0] if rows else None
 
     def _rows(self, question: str, *values: str) -> Sequence[_Row]:
         try:
@@ -218,15 +163,6 @@ class WebStore:
     def _unwritten(self, error: Exception) -> RunError:
         fix = "Nothing stored so far is lost. Make room and run the same command again."
         return RunError(f"results cannot be stored ({error})", where=str(self._path), fix=fix, code="web-store-write")
-
-
-def _is_direct(row: _Row) -> bool:
-    """Whether a page is where it was looked for; whether it is excluded depends on who asks."""
-    return bool(row[0] == row[1] and row[3] != PageStatus.EXCLUDED.value)
-
-
-def _utc_now() -> datetime:
-    return datetime.now(UTC)
 
 
 def _writable(text: str) -> str:
@@ -280,20 +216,17 @@ class StoredWeb:
         self._extraction = Extraction(extractor)
         self._search_once = Once(self._search)
         self._read_once = Once(self._read)
-        self._parameters = {
+        self.parameters: dict[str, str | int | float | bool] = {
             **provider.parameters,
             "count": count,
             "excluded": excluded.sha256,
             "code": __version__,
             **({} if images is None else {f"images_{name}": value for name, value in images.parameters.items()}),
-            # A corpus's pages are texts already: nothing is taken out of them.
-            **({} if provider.name in TEXTS_ALREADY else {"extractor": f"{extractor} {_extractor_version(extractor)}"}),
         }
-
-    @property
-    def parameters(self) -> Mapping[str, str | int | float | bool]:
-        """All that decides what is found."""
-        return self._parameters
+        if provider.name not in TEXTS_ALREADY:
+            package = "beautifulsoup4" if extractor == "beautifulsoup" else extractor
+            installed = version(package) if find_spec("bs4" if extractor == "beautifulsoup" else extractor) else ""
+            self.parameters |= {"extractor": f"{extractor} {installed}"}
 
     @property
     def blocked(self) -> Sequence[str]:
@@ -306,7 +239,7 @@ class StoredWeb:
 
     async def search(self, query: str, *, before: date | None = None) -> Found:
         """Search, or remember."""
-        return await self._search_once((query, before))
+        return await self._search_once((self._provider, self._count, query, before))
 
     @property
     def searches_images(self) -> bool:
@@ -317,15 +250,13 @@ class StoredWeb:
         """The pages on which a picture stands, or what was found of them before."""
         if self._images is None:
             return Found((), "no service for reverse image search is configured")
-        return await self._ask(self._images, MOST_LINKS, address, None)
+        return await self._search((self._images, MOST_LINKS, address, None))
 
-    async def _search(self, asked: tuple[str, date | None]) -> Found:
-        return await self._ask(self._provider, self._count, *asked)
-
-    async def _ask(self, provider: SearchProvider, count: int, query: str, before: date | None) -> Found:
+    async def _search(self, asked: tuple[SearchProvider, int, str, date | None]) -> Found:
+        provider, count, query, before = asked
         parts = [dict(provider.parameters), count, _writable(query), before.isoformat() if before else ""]
         key = sha256_text(canonical_json(parts))
-        kept = await self._store.search(key) or await self._store.take_search(key, self._others)
+        kept = await self._store.search(key, self._others)
         if kept is not None:
             return kept
         if self._reader is None:
@@ -345,14 +276,26 @@ class StoredWeb:
         return await self._read_once(url)
 
     async def _read(self, url: str) -> WebPage:
-        kept = await self._store.page(url) or await self._store.take_page(url, self._others)
+        kept = await self._store.page(url, self._others)
         if kept is not None:
             return kept
         if self._reader is None:
             raise self._not_recorded(f"the page {url}")
         fetched = await self._reader.fetch(url)
-        page = await self._page(url, fetched)
+        page = WebPage(url, fetched.final_url, fetched.status, fetched.detail, sha256=fetched.sha256)
+        if fetched.status is PageStatus.OK:
+            page = await self._with_text(page, fetched)
         return await self._store.keep_page(page, fetched.content_type, fetched.body)
+
+    async def _with_text(self, page: WebPage, fetched: FetchResult) -> WebPage:
+        try:
+            found = fetched.text or await self._extraction.main_text(fetched.body, fetched.content_type)
+        except WorkerError as error:
+            return replace(page, status=PageStatus.TIMEOUT, detail=f"no text could be extracted ({error})")
+        if not found.text:
+            return replace(page, status=PageStatus.EMPTY, detail="no text", title=found.title)
+        dated = youngest((found.date, url_date(page.url), url_date(page.final_url)))
+        return replace(page, title=found.title, text=found.text, date=dated)
 
     def _not_recorded(self, what: str) -> RunError:
         return RunError(
@@ -362,29 +305,12 @@ class StoredWeb:
             code="not-recorded",
         )
 
-    async def _page(self, url: str, fetched: FetchResult) -> WebPage:
-        if fetched.status is not PageStatus.OK:
-            return WebPage(url, fetched.final_url, fetched.status, fetched.detail, sha256=fetched.sha256)
-        try:
-            found = fetched.text or await self._extraction.main_text(fetched.body, fetched.content_type)
-        except ExtractionError as error:
-            return WebPage(url, fetched.final_url, PageStatus.TIMEOUT, str(error), sha256=fetched.sha256)
-        if not found.text:
-            return WebPage(url, fetched.final_url, PageStatus.EMPTY, "no text", found.title, sha256=fetched.sha256)
-        dated = youngest((found.date, url_date(url), url_date(fetched.final_url)))
-        return WebPage(url, fetched.final_url, PageStatus.OK, "", found.title, found.text, fetched.sha256, dated)
-
     async def close(self) -> None:
         """Let go of connections, workers and the file."""
-        closings: list[Callable[[], Awaitable[None]]] = [
-            self._search_once.close,
-            self._read_once.close,
-            self._provider.close,
-            self._extraction.close,
-        ]
-        closings += [part.close for part in (self._reader, self._images) if part is not None]
-        for closing in closings:
-            await closing()
+        parts = (self._search_once, self._read_once, self._provider, self._extraction, self._reader, self._images)
+        for part in parts:
+            if part is not None:
+                await part.close()
         for store in (self._store, *self._others):
             store.close()
 
@@ -416,12 +342,24 @@ def open_web(
         WorkspaceError, SourceError: if the corpus cannot be read.
         RunError: if the memory is damaged or cannot be written.
     """
-    _need_packages(settings, replay=replay)
+    # What is missing is said before anything is asked; modules are imported where they are used.
+    needed = ["tldextract"]
+    if settings.provider not in TEXTS_ALREADY and not replay:
+        needed += ["protego", "lxml", "bs4", *(["trafilatura"] if settings.extractor == "trafilatura" else [])]
+    if missing := [name for name in needed if find_spec(name) is None]:
+        raise UsageError(
+            f"packages are not installed: {', '.join(missing)}",
+            where="[web]",
+            fix="Install hellofresh[web].",
+            code="missing-extra",
+        )
     excluded = ExcludedSources.load(settings.excluded, groups=groups)
-    corpus = load_corpus(settings) if settings.provider == "offline" else None
-    provider = open_provider(settings, replay=replay, corpus=corpus)
-    reader = None if replay else _reader(settings, corpus, excluded)
-    stores = [WebStore(other) for other in others if other != folder and (other / _FILE).is_file()]
+    provider = open_provider(settings, replay=replay)
+    reader: PageReader | None = None
+    if settings.provider in TEXTS_ALREADY and not replay:
+        reader = cast(PageReader, provider)
+    elif not replay:
+        reader = PageFetcher(PublicHttp(user_agent(settings.contact)), excluded)
     return StoredWeb(
         WebStore(folder),
         provider,
@@ -429,38 +367,6 @@ def open_web(
         excluded=excluded,
         extractor=settings.extractor,
         count=settings.count,
-        others=stores,
+        others=[WebStore(other) for other in others if other != folder and (other / _FILE).is_file()],
         images=open_image_provider(settings, replay=replay),
     )
-
-
-def _need_packages(settings: WebSettings, *, replay: bool) -> None:
-    """Say what is missing before anything is asked; modules are imported where they are used."""
-    needed = ["tldextract"]
-    if settings.provider not in TEXTS_ALREADY and not replay:
-        needed += ["protego", "lxml", "bs4", *(["trafilatura"] if settings.extractor == "trafilatura" else [])]
-    missing = [name for name in needed if find_spec(name) is None]
-    if missing:
-        raise UsageError(
-            f"packages are not installed: {', '.join(missing)}",
-            where="[web]",
-            fix="Install hellofresh[web].",
-            code="missing-extra",
-        )
-
-
-def _extractor_version(extractor: Extractor) -> str:
-    try:
-        return version("beautifulsoup4" if extractor == "beautifulsoup" else extractor)
-    except PackageNotFoundError:
-        return ""
-
-
-def _reader(settings: WebSettings, corpus: Corpus | None, excluded: ExcludedSources) -> PageReader:
-    if corpus is not None:
-        return CorpusReader(corpus)
-    if settings.provider == "corpus":
-        from hellofresh.evidence.web.search.corpus import CorpusPages  # with polars, which no other provider needs
-
-        return CorpusPages(named_corpus(settings))
-    return PageFetcher(PublicHttp(user_agent(settings.contact)), excluded)

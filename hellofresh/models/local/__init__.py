@@ -1,6 +1,80 @@
 """Language models that run in this process: the embedded one, and those in folders of weights."""
 
-__all__ = ["LOCAL_FOLDER"]
+from __future__ import annotations
+
+import asyncio
+import threading
+from abc import ABC, abstractmethod
+from typing import Generic, TypeVar
+
+from hellofresh.core.errors import RunError, UsageError
+from hellofresh.models.base import Answer, ModelSpec, Request
 
 LOCAL_FOLDER = "local-hf:"
 """Before the folder of a model that transformers loads."""
+L = TypeVar("L")
+
+
+class LocalModel(ABC, Generic[L]):
+    """A model in this process, asked one request at a time. Its weights are loaded by the first question."""
+
+    spec: ModelSpec
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._loaded: L | None = None
+
+    async def ask(self, request: Request) -> Answer:
+        """Answer one request; the event loop stays free meanwhile.
+
+        Raises:
+            UsageError: if a temperature is asked for, or the weights are not the expected ones.
+            DataError, WorkspaceError: if the weights cannot be loaded, or the cache folder cannot be written.
+            RunError: if the request is longer than the model's context.
+        """
+        return await asyncio.to_thread(self._ask, request)
+
+    async def close(self) -> None:
+        """Let go of the weights; a later question loads them again."""
+        await asyncio.to_thread(self._drop)
+
+    def _ask(self, request: Request) -> Answer:
+        if request.temperature:
+            raise UsageError(
+                f"temperature {request.temperature}",
+                where=self.spec.name,
+                expected="0: it gives its likeliest answer only",
+                code="unsupported-temperature",
+            )
+        with self._lock:  # a cancelled question still runs to its end in its thread
+            if self._loaded is None:
+                self._loaded = self.load()
+            return self.answer(self._loaded, request)
+
+    def _drop(self) -> None:
+        with self._lock:
+            self._loaded = None
+
+    @abstractmethod
+    def load(self) -> L:
+        """The weights, ready to be used."""
+
+    @abstractmethod
+    def answer(self, loaded: L, request: Request) -> Answer:
+        """The answer; takes seconds."""
+
+
+def check_length(length: int, request: Request, most: int, where: str) -> None:
+    """Make sure that a request of so many tokens and its answer fit into a model's context.
+
+    Raises:
+        RunError: if they do not.
+    """
+    if length + request.max_tokens > most:
+        raise RunError(
+            f"a request of {length} tokens and an answer of up to {request.max_tokens}",
+            where=where,
+            expected=f"at most {most} tokens together",
+            fix="Shorten what the prompt shows, or ask a model with a longer context.",
+            code="context-length",
+        )

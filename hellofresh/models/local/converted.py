@@ -22,7 +22,7 @@ import importlib.util
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -107,17 +107,12 @@ def converted() -> Path:
         WorkspaceError: if the cache folder cannot be written.
     """
     key = "-".join(engine_versions()[name] for name in ENGINE[:2])
-    folder = _cache() / "embedded" / f"{WEIGHTS_SHA256[:16]}-{key}-{_FORM}"
+    usual = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "hellofresh"
+    cache = Path(os.environ.get("HELLOFRESH_CACHE") or usual)
+    folder = cache / "embedded" / f"{WEIGHTS_SHA256[:16]}-{key}-{_FORM}"
     if not _whole(folder):
         _make(folder)
     return folder
-
-
-def _cache() -> Path:
-    named = os.environ.get("HELLOFRESH_CACHE")
-    if named:
-        return Path(named)
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "hellofresh"
 
 
 def _whole(folder: Path) -> bool:
@@ -175,9 +170,11 @@ def _swap(made: Path, folder: Path, old: Path) -> None:
 
 
 def _convert(weights: Path, raw: Path, made: Path) -> None:
+    import numpy as np
     import openvino
     import openvino_genai
     import openvino_tokenizers  # type: ignore[import-untyped]  # noqa: F401 -- no types; adds the tokenizers' operations
+    from openvino import opset13
 
     raw.mkdir()
     made.mkdir()
@@ -186,25 +183,20 @@ def _convert(weights: Path, raw: Path, made: Path) -> None:
     openvino_genai.LLMPipeline(raw / weights.name, "CPU", enable_save_ov_model=True, ATTENTION_BACKEND="SDPA")
     core = openvino.Core()
     network, tokenizer = core.read_model(raw / NETWORK), core.read_model(raw / TOKENIZER)
-    _last_position_only(network)
-    _as_stored(network, weights)
-    _plain_text_only(tokenizer)
-    for name, model in ((NETWORK, network), (TOKENIZER, tokenizer), (DETOKENIZER, core.read_model(raw / DETOKENIZER))):
-        openvino.save_model(model, made / name, compress_to_fp16=False)
-    files: Sequence[Path] = sorted(made.iterdir())
-    write_json(made / _LISTING, {path.name: sha256_file(path) for path in files})
-
-
-def _last_position_only(model: Any) -> None:
-    """Cut the hidden states to the last position before the matrix product that gives the scores of all words."""
-    import numpy as np
-    from openvino import opset13
-
-    product = model.get_results()[0].input_value(0).get_node()
+    # The hidden states are cut to the last position before the matrix product that gives the scores of all words.
+    product = network.get_results()[0].input_value(0).get_node()
     start, stop, step = (np.array([value]) for value in (-1, np.iinfo(np.int64).max, 1))
     last = opset13.slice(product.input_value(0), start, stop, step, np.array([1]))
     product.input(0).replace_source_output(last.output(0))
-    model.validate_nodes_and_infer_types()
+    _as_stored(network, weights)
+    # No text is read as a control token: the template puts them in by number, a sample cannot. The operation that cuts
+    # them out of a text gets a pattern that matches nothing.
+    (split,) = (node for node in tokenizer.get_ops() if node.get_type_name() == "SpecialTokensSplit")
+    never = opset13.constant(np.frombuffer(b"(?!)", dtype=np.uint8))
+    split.input(split.get_input_size() - 1).replace_source_output(never.output(0))
+    for name, model in ((NETWORK, network), (TOKENIZER, tokenizer), (DETOKENIZER, core.read_model(raw / DETOKENIZER))):
+        openvino.save_model(model, made / name, compress_to_fp16=False)
+    write_json(made / _LISTING, {path.name: sha256_file(path) for path in sorted(made.iterdir())})
 
 
 def _as_stored(model: Any, weights: Path) -> None:
@@ -219,9 +211,22 @@ def _as_stored(model: Any, weights: Path) -> None:
     zeros = {}
     for blocks in read_q4_1(weights):
         exact = np.divide(-blocks.minima, blocks.scales, where=blocks.scales != 0, out=np.zeros_like(blocks.scales))
-        for order in _row_orders(blocks):
+        rows = np.arange(len(blocks.scales))
+        orders = [rows]
+        if blocks.name.endswith(("attn_q.weight", "attn_k.weight")):
+            # The file stores the two halves of a head of queries or keys interleaved, the network one after the other.
+            orders.append(rows.reshape(-1, _HEAD // 2, 2).swapaxes(1, 2).ravel())
+        for order in orders:
             zeros[blocks.scales[order].tobytes()] = exact[order, :, None]
-    for node in _differences(model):
+    # The operations that compute q - z, one a four-bit matrix.
+    differences = [
+        node
+        for node in model.get_ops()
+        if node.get_type_name() == "Subtract"
+        and node.input_value(0).get_node().get_type_name() == "Convert"
+        and node.input_value(0).get_node().input_value(0).get_element_type().to_string() == "u4"
+    ]
+    for node in differences:
         (product,) = (target.get_node() for target in node.output(0).get_target_inputs())
         scales = np.array(product.input_value(1).get_node().data)
         node.input(1).replace_source_output(opset13.constant(zeros[scales.tobytes()]).output(0))
@@ -237,40 +242,3 @@ def read_q4_1(weights: Path) -> Iterator[Blocks]:
         if tensor.tensor_type == GGMLQuantizationType.Q4_1:
             heads = tensor.data.reshape(len(tensor.data), -1, 20)[..., :4].copy().view(np.float16)
             yield Blocks(tensor.name, heads[..., 0], heads[..., 1])
-
-
-def _row_orders(blocks: Blocks) -> list[Any]:
-    """The orders in which a matrix's rows may stand in the network.
-
-    The file stores the two halves of a head of queries or keys interleaved, the network one after the other.
-    """
-    import numpy as np
-
-    rows = np.arange(len(blocks.scales))
-    if not blocks.name.endswith(("attn_q.weight", "attn_k.weight")):
-        return [rows]
-    return [rows, rows.reshape(-1, _HEAD // 2, 2).swapaxes(1, 2).ravel()]
-
-
-def _differences(model: Any) -> list[Any]:
-    """The operations that compute q - z, one a four-bit matrix."""
-    return [
-        node
-        for node in model.get_ops()
-        if node.get_type_name() == "Subtract"
-        and node.input_value(0).get_node().get_type_name() == "Convert"
-        and node.input_value(0).get_node().input_value(0).get_element_type().to_string() == "u4"
-    ]
-
-
-def _plain_text_only(model: Any) -> None:
-    """Let no text be read as a control token: the template puts them in by number, a sample cannot.
-
-    The operation that cuts them out of a text gets a pattern that matches nothing.
-    """
-    import numpy as np
-    from openvino import opset13
-
-    (split,) = (node for node in model.get_ops() if node.get_type_name() == "SpecialTokensSplit")
-    never = opset13.constant(np.frombuffer(b"(?!)", dtype=np.uint8))
-    split.input(split.get_input_size() - 1).replace_source_output(never.output(0))

@@ -11,11 +11,9 @@ them is taken from a copy that was made then, to the same last bit.
 
 from __future__ import annotations
 
-import asyncio
 import math
 import os
 import sys
-import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -23,8 +21,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from hellofresh.core.errors import RunError, UsageError
+from hellofresh.core.errors import UsageError
 from hellofresh.models.base import Answer, Finish, Message, ModelSpec, Request, Sampling
+from hellofresh.models.local import LocalModel, check_length
 from hellofresh.models.local.converted import WEIGHTS_SHA256, converted, engine_versions, find_weights
 
 if TYPE_CHECKING:
@@ -41,7 +40,7 @@ _TEMPLATE = "smollm2/1"
 _SYSTEM = Message("system", ("You are a helpful AI assistant named SmolLM, trained by Hugging Face",))
 
 
-class EmbeddedModel:
+class EmbeddedModel(LocalModel["_Session"]):
     """SmolLM2-135M-Instruct in this process. Its weights are loaded by the first question (about 3 s, 0.6 GB).
 
     Args:
@@ -53,18 +52,16 @@ class EmbeddedModel:
     """
 
     def __init__(self, *, held_to_choices: bool = True) -> None:
+        super().__init__()
         versions = engine_versions()
         find_weights()
+        held = "takes the likeliest of the answers that a question allows"
+        how = held if held_to_choices else "answers in free text"
         self.spec = ModelSpec(
             name="smollm2-135m" if held_to_choices else "smollm2-135m-text",
             kind="language-model",
-            about="SmolLM2-135M-Instruct, run in-process"
-            + (
-                ", takes the likeliest of the answers that a question allows"
-                if held_to_choices
-                else ", answers in free text"
-            )
-            + ". It is at chance level and only shows that the machinery works.",
+            about=f"SmolLM2-135M-Instruct, run in-process, {how}. It is at chance level and only shows that the "
+            "machinery works.",
             parameters={
                 "weights_sha256": WEIGHTS_SHA256,
                 **versions,
@@ -79,40 +76,18 @@ class EmbeddedModel:
             sampling=Sampling.NEVER,
         )
         self._held_to_choices = held_to_choices
-        self._lock = threading.Lock()
-        self._session: _Session | None = None
 
-    async def ask(self, request: Request) -> Answer:
-        """Answer one request; the event loop stays free meanwhile.
+    def load(self) -> _Session:
+        """The converted network."""
+        from hellofresh.models.local.engine import Network, Tokenizer  # the engine is an extra
 
-        Raises:
-            UsageError: if the weights are not the expected ones, or a temperature is asked for.
-            WorkspaceError: if the cache folder cannot be written.
-            RunError: if the request is longer than the model's context.
-        """
-        return await asyncio.to_thread(self._ask, request)
+        folder = converted()
+        return _Session(Network(folder, threads=_threads(), precision=_PRECISION), Tokenizer(folder))
 
-    async def close(self) -> None:
-        """Let go of the network's memory; a later question loads it again."""
-        await asyncio.to_thread(self._drop)
-
-    def _ask(self, request: Request) -> Answer:
-        if request.temperature:
-            raise UsageError(
-                f"temperature {request.temperature}",
-                where="smollm2-135m",
-                expected="0: it gives its likeliest answer only",
-                code="unsupported-temperature",
-            )
-        with self._lock:  # a cancelled question still runs to its end in its thread
-            if self._session is None:
-                self._session = _Session.open()
-            held = self._held_to_choices and self._session.has_words(request.choices)
-            return self._session.answer(request, request.choices if held else ())
-
-    def _drop(self) -> None:
-        with self._lock:
-            self._session = None
+    def answer(self, loaded: _Session, request: Request) -> Answer:
+        """The likeliest of the choices, or free text."""
+        held = self._held_to_choices and loaded.has_words(request.choices)
+        return loaded.answer(request, request.choices if held else ())
 
 
 def _threads() -> int:
@@ -137,24 +112,10 @@ class _Session:
         self._shared: list[_Read] = []
         self._spellings: dict[str, list[int]] = {}
 
-    @classmethod
-    def open(cls) -> _Session:
-        from hellofresh.models.local.engine import Network, Tokenizer  # the engine is an extra
-
-        folder = converted()
-        return cls(Network(folder, threads=_threads(), precision=_PRECISION), Tokenizer(folder))
-
     def answer(self, request: Request, choices: Sequence[str]) -> Answer:
         chunks = self._chunks(request.messages)
         length = sum(map(len, chunks))
-        if length + request.max_tokens > _CONTEXT:
-            raise RunError(
-                f"a request of {length} tokens and an answer of up to {request.max_tokens}",
-                where="smollm2-135m",
-                expected=f"at most {_CONTEXT} tokens together",
-                fix="Shorten what the prompt shows, or ask a model with a longer context.",
-                code="context-length",
-            )
+        check_length(length, request, _CONTEXT, "smollm2-135m")
         scores = self._read(chunks)
         chances = self._chances(scores, choices or ("yes", "no"))
         if choices:
@@ -211,18 +172,17 @@ class _Session:
     def _chances(self, scores: NDArray[np.float32], words: Sequence[str]) -> dict[str, float]:
         """Log-probability of the first token being a spelling of each word."""
         weights = np.exp(scores.astype(np.float64) - float(scores.max()))
-        total = float(weights.sum())
-        found = {word: float(weights[self._first_tokens(word)].sum()) for word in words}
-        return {word: min(0.0, math.log(max(weight, sys.float_info.min) / total)) for word, weight in found.items()}
+        total, found = float(weights.sum()), {}
+        for word in words:
+            if not (tokens := self._spelled(word)):
+                raise UsageError(f"the word {word!r} is not one token", where="smollm2-135m", code="bad-word")
+            chance = max(float(weights[tokens].sum()), sys.float_info.min) / total
+            found[word] = min(0.0, math.log(chance))
+        return found
 
     def has_words(self, words: Sequence[str]) -> bool:
         """Whether each word has a spelling that is one token; an answer can be held to no others."""
         return all(self._spelled(word) for word in words)
-
-    def _first_tokens(self, word: str) -> list[int]:
-        if not self._spelled(word):
-            raise UsageError(f"the word {word!r} is not one token", where="smollm2-135m", code="bad-word")
-        return self._spellings[word]
 
     def _spelled(self, word: str) -> list[int]:
         """Tokens that are the whole word, in any usual case, with or without a space before it."""

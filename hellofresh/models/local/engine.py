@@ -100,21 +100,19 @@ class Network:
         A long text is read a block at a time, so that memory does not grow with the square of its length.
         """
         for start in range(0, len(tokens), _BLOCK):
-            self._infer(tokens[start : start + _BLOCK])
+            block = tokens[start : start + _BLOCK]
+            end = self._length + len(block)
+            self._request.infer(
+                {
+                    "input_ids": np.array([block], dtype=np.int64),
+                    "attention_mask": np.ones((1, end), dtype=np.int64),
+                    "position_ids": np.arange(self._length, end, dtype=np.int64)[None],
+                    "beam_idx": np.zeros(1, dtype=np.int32),
+                }
+            )
+            self._length = end
         scores: NDArray[np.float32] = self._request.get_output_tensor(0).data[0, -1].copy()
         return scores
-
-    def _infer(self, tokens: Sequence[int]) -> None:
-        end = self._length + len(tokens)
-        self._request.infer(
-            {
-                "input_ids": np.array([tokens], dtype=np.int64),
-                "attention_mask": np.ones((1, end), dtype=np.int64),
-                "position_ids": np.arange(self._length, end, dtype=np.int64)[None],
-                "beam_idx": np.zeros(1, dtype=np.int32),
-            }
-        )
-        self._length = end
 
     def state(self) -> EngineState:
         """A copy of where the network is now."""

@@ -6,9 +6,7 @@ alone on one type of processor. Nothing is downloaded, and no code of the folder
 
 from __future__ import annotations
 
-import asyncio
 import re
-import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
@@ -16,10 +14,10 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from hellofresh.core.errors import DataError, RunError, UsageError
+from hellofresh.core.errors import DataError, UsageError
 from hellofresh.core.files import canonical_json, read_json, sha256_file, sha256_text
 from hellofresh.models.base import Answer, Finish, Message, ModelSpec, Request, Sampling
-from hellofresh.models.local import LOCAL_FOLDER
+from hellofresh.models.local import LOCAL_FOLDER, LocalModel, check_length
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
@@ -108,7 +106,7 @@ class _Loaded:
     context: int
 
 
-class FolderModel:
+class FolderModel(LocalModel[_Loaded]):
     """A model in a folder; its weights are loaded by the first question.
 
     Raises:
@@ -126,9 +124,8 @@ class FolderModel:
                 )
         if not folder.is_dir():
             raise UsageError("no such folder", where=f"{LOCAL_FOLDER}{folder}", code="missing-folder")
+        super().__init__()
         self._folder = folder
-        self._lock = threading.Lock()
-        self._loaded: _Loaded | None = None
         sha256 = folder_sha256(folder)
         self.spec = ModelSpec(
             name=f"local-hf-{_slug(folder.resolve())}",
@@ -144,79 +141,43 @@ class FolderModel:
             sampling=Sampling.NEVER,
         )
 
-    async def ask(self, request: Request) -> Answer:
-        """Answer one request; the event loop stays free meanwhile.
-
-        Raises:
-            UsageError: if a temperature is asked for.
-            RunError: if the request is longer than the model's context.
-        """
-        return await asyncio.to_thread(self._ask, request)
-
-    async def close(self) -> None:
-        """Let go of the weights; a later question loads them again."""
-        with self._lock:
-            self._loaded = None
-
-    def _ask(self, request: Request) -> Answer:
-        if request.temperature:
-            raise UsageError(
-                f"temperature {request.temperature}",
-                where=self.spec.name,
-                expected="0: it gives its likeliest answer only",
-                code="unsupported-temperature",
-            )
-        with self._lock:
-            if self._loaded is None:
-                self._loaded = _load(self._folder)
-            return self._answer(self._loaded, request)
-
-    def _answer(self, loaded: _Loaded, request: Request) -> Answer:
+    def answer(self, loaded: _Loaded, request: Request) -> Answer:
+        """The likeliest tokens after the request."""
         import torch
 
         text = rendered(loaded.tokenizer, request.messages)
         asked = loaded.tokenizer(text, return_tensors="pt", add_special_tokens=False).to(loaded.model.device)
         length = int(asked["input_ids"].shape[1])
-        if length + request.max_tokens > loaded.context:
-            raise RunError(
-                f"a request of {length} tokens and an answer of up to {request.max_tokens}",
-                where=self.spec.name,
-                expected=f"at most {loaded.context} tokens together",
-                fix="Shorten what the prompt shows, or ask a model with a longer context.",
-                code="context-length",
-            )
+        check_length(length, request, loaded.context, self.spec.name)
         with torch.no_grad():
             found = loaded.model.generate(
                 **asked, max_new_tokens=request.max_tokens, do_sample=False, pad_token_id=loaded.tokenizer.pad_token_id
             )[0, length:].tolist()
-        ended = bool(found) and found[-1] in _ends(loaded)
+        ends = loaded.model.generation_config.eos_token_id
+        ended = bool(found) and found[-1] in (ends if isinstance(ends, list) else [ends])
         text = loaded.tokenizer.decode(found, skip_special_tokens=True)
         return Answer(text, Finish.STOP if ended else Finish.LENGTH, length, len(found))
 
+    def load(self) -> _Loaded:
+        """Weights and tokenizer, an adapter merged into its model."""
+        import torch
+        from transformers import AutoModelForCausalLM, AutoTokenizer
 
-def _ends(loaded: _Loaded) -> list[int]:
-    ends = loaded.model.generation_config.eos_token_id
-    return ends if isinstance(ends, list) else [ends]
+        folder = self._folder
+        base = adapter_base(folder)
+        device = "cuda" if torch.cuda.is_available() else "cpu"
+        precision = torch.bfloat16 if device == "cuda" else torch.float32
+        try:
+            model = AutoModelForCausalLM.from_pretrained(
+                str(base or folder), dtype=precision, local_files_only=True, trust_remote_code=False
+            )
+            tokenizer = AutoTokenizer.from_pretrained(str(folder), local_files_only=True, trust_remote_code=False)
+            if base is not None:
+                from peft import PeftModel
 
-
-def _load(folder: Path) -> _Loaded:
-    import torch
-    from transformers import AutoModelForCausalLM, AutoTokenizer
-
-    base = adapter_base(folder)
-    device = "cuda" if torch.cuda.is_available() else "cpu"
-    precision = torch.bfloat16 if device == "cuda" else torch.float32
-    try:
-        model = AutoModelForCausalLM.from_pretrained(
-            str(base or folder), dtype=precision, local_files_only=True, trust_remote_code=False
-        )
-        tokenizer = AutoTokenizer.from_pretrained(str(folder), local_files_only=True, trust_remote_code=False)
-        if base is not None:
-            from peft import PeftModel
-
-            model = PeftModel.from_pretrained(model, str(folder), local_files_only=True).merge_and_unload()
-    except (OSError, ValueError, KeyError) as error:
-        raise DataError(f"transformers cannot load it ({error})", where=str(folder), code="bad-model") from None
-    if tokenizer.pad_token_id is None:
-        tokenizer.pad_token = tokenizer.eos_token
-    return _Loaded(tokenizer, model.to(device).eval(), int(getattr(model.config, "max_position_embeddings", 4096)))
+                model = PeftModel.from_pretrained(model, str(folder), local_files_only=True).merge_and_unload()
+        except (OSError, ValueError, KeyError) as error:
+            raise DataError(f"transformers cannot load it ({error})", where=str(folder), code="bad-model") from None
+        if tokenizer.pad_token_id is None:
+            tokenizer.pad_token = tokenizer.eos_token
+        return _Loaded(tokenizer, model.to(device).eval(), int(getattr(model.config, "max_position_embeddings", 4096)))

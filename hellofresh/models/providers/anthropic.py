@@ -7,18 +7,24 @@ from __future__ import annotations
 
 import base64
 import json
-from typing import Annotated, Any, Literal
+from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import ValidationError
 
 from hellofresh.core.files import model_fault
 from hellofresh.core.net.http import HttpReply
 from hellofresh.models._endpoint import Abilities, Endpoint
-from hellofresh.models._http import ModelHttp, bad_reply
-from hellofresh.models.base import Answer, CallError, Finish, Message, ModelSpec, Request, Tool, ToolCall
-from hellofresh.models.providers.chat_wire import (
+from hellofresh.models.base import Answer, Finish, Message, ModelSpec, Request
+from hellofresh.models.providers.wire import (
+    HttpModel,
+    Shape,
+    Tokens,
     addresses_in,
+    bad_reply,
     call_arguments,
+    content_of,
+    encoded,
+    excerpt,
     failure,
     read_call,
     refusal,
@@ -50,18 +56,13 @@ _STATUSES = {
     "timeout_error": 504,
     "overloaded_error": 529,
 }
-_Tokens = Annotated[int, Field(ge=0, lt=2**53)]
 
 
-class _Strict(BaseModel):
-    model_config = ConfigDict(strict=True, frozen=True)
-
-
-class _Cited(_Strict):
+class _Cited(Shape):
     url: str | None = None
 
 
-class _Block(_Strict):
+class _Block(Shape):
     type: str
     text: str | None = None
     id: str | None = None
@@ -70,14 +71,14 @@ class _Block(_Strict):
     citations: list[_Cited] | None = None
 
 
-class _Usage(_Strict):
-    input_tokens: _Tokens
-    output_tokens: _Tokens
-    cache_creation_input_tokens: _Tokens | None = None
-    cache_read_input_tokens: _Tokens | None = None
+class _Usage(Shape):
+    input_tokens: Tokens
+    output_tokens: Tokens
+    cache_creation_input_tokens: Tokens | None = None
+    cache_read_input_tokens: Tokens | None = None
 
 
-class _Message(_Strict):
+class _Message(Shape):
     type: Literal["message"]
     role: Literal["assistant"]
     model: str
@@ -86,88 +87,76 @@ class _Message(_Strict):
     usage: _Usage
 
 
-class _Error(_Strict):
+class _Error(Shape):
     type: str
     message: str = ""
 
 
-class _Failure(_Strict):
+class _Failure(Shape):
     type: Literal["error"]
     error: _Error
 
 
-class AnthropicModel:
-    """A model behind `<base_url>/messages`.
+class AnthropicModel(HttpModel):
+    """A model behind `<base_url>/messages`."""
 
-    Args:
-        spec: what is known of it.
-        endpoint: where it is.
-        abilities: what it takes.
-
-    Raises:
-        ConfigError: if a header or the key has a control character in it.
-    """
+    path = "/messages"
 
     def __init__(self, spec: ModelSpec, endpoint: Endpoint, abilities: Abilities) -> None:
-        self.spec = spec
-        self._model, self._abilities = endpoint.model, abilities
-        headers = {"anthropic-version": _VERSION, "Accept": "application/json"}
-        if endpoint.key:
-            headers["x-api-key"] = endpoint.key
-        self._http = ModelHttp(endpoint, spec.name, headers)
+        headers = {"anthropic-version": _VERSION} | ({"x-api-key": endpoint.key} if endpoint.key else {})
+        super().__init__(spec, endpoint, abilities, headers)
 
-    async def ask(self, request: Request) -> Answer:
-        """Ask once.
-
-        Raises:
-            CallError: if no answer came; `retryable` says whether another attempt makes sense.
-        """
-        reply = await self._http.send("POST", "/messages", self._body(request))
-        failed = _read_failure(reply)
-        if failed is not None:
-            raise self._failed(reply, failed)
-        if reply.status != 200:
-            return failure(reply.status, reply.body, self.spec.name, reply.wait_s)
-        return self._read(reply.body, whole_calls(request))
-
-    async def close(self) -> None:
-        """Close all connections; a later question opens new ones."""
-        await self._http.close()
-
-    def _body(self, request: Request) -> bytes:
+    def body(self, request: Request) -> bytes:
+        """A message without system messages, whose texts go before it."""
         rules = "\n\n".join(message.text for message in request.messages if message.role == "system")
-        turns = [_turn(message) for message in request.messages if message.role != "system"]
         body: dict[str, Any] = {
             "model": self._model,
             "max_tokens": request.max_tokens + self._abilities.hidden_tokens,
-            "messages": turns,
+            "messages": [_turn(message) for message in request.messages if message.role != "system"],
         }
         if rules:
             body["system"] = rules
         if self._abilities.temperature:
             body["temperature"] = request.temperature
-        tools = [_tool(tool) for tool in request.tools] + ([_search(request)] if request.searches else [])
+        tools: list[dict[str, Any]] = [
+            {"name": tool.name, "description": tool.about, "input_schema": tool_schema(tool)} for tool in request.tools
+        ]
+        if request.searches:
+            blocked = {"blocked_domains": list(request.excluded)} if request.excluded else {}
+            tools.append({"type": _SEARCH_TOOL, "name": "web_search", "max_uses": _MOST_SEARCHES, **blocked})
         if tools:
             body["tools"] = tools
-        return json.dumps(body, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")
+        return encoded(body)
 
-    def _failed(self, reply: HttpReply, error: _Error) -> CallError:
-        # A failure may come with status 200; the type then says what the status would have been.
-        status = reply.status if reply.status >= 400 else _STATUSES.get(error.type, 500)
-        said = "".join(c if c.isprintable() else " " for c in error.message)[:300]
-        return refusal(status, f"{error.type}: {said}", self.spec.name, reply.wait_s)
+    def read(self, reply: HttpReply, request: Request) -> Answer:
+        """The answer in a message.
 
-    def _read(self, body: bytes, whole: bool) -> Answer:
+        Raises:
+            CallError: if it is something else.
+        """
         try:
-            message = _Message.model_validate_json(body)
-        except ValidationError as error:
-            raise bad_reply(self.spec.name, model_fault(error)) from None
-        finish = _FINISHES.get(message.stop_reason)
+            error = _Failure.model_validate_json(reply.body).error
+        except ValidationError:
+            if reply.status != 200:
+                return failure(reply.status, reply.body, self.where, reply.wait_s)
+        else:
+            # A failure may come with status 200; the type then says what the status would have been.
+            status = reply.status if reply.status >= 400 else _STATUSES.get(error.type, 500)
+            raise refusal(status, f"{error.type}: {excerpt(error.message)}", self.where, reply.wait_s)
+        try:
+            return self._answer(_Message.model_validate_json(reply.body), whole_calls(request))
+        except ValidationError as fault:
+            raise bad_reply(self.where, model_fault(fault)) from None
+
+    def _answer(self, message: _Message, whole: bool) -> Answer:
+        finish, usage = _FINISHES.get(message.stop_reason), message.usage
         if finish is None:
-            raise bad_reply(self.spec.name, f"unknown stop_reason {message.stop_reason[:40]!r}")
-        usage = message.usage
+            raise bad_reply(self.where, f"unknown stop_reason {message.stop_reason[:40]!r}")
         used = (block for block in message.content if block.type == "tool_use")
-        calls = [_call(block, number, whole) for number, block in enumerate(used, start=1)]
+        calls = [
+            read_call(block.id or f"call-{number}", block.name or "", block.input, whole=whole)
+            for number, block in enumerate(used, start=1)
+        ]
         written, cached = usage.cache_creation_input_tokens or 0, usage.cache_read_input_tokens or 0
         return Answer(
             text="".join(block.text or "" for block in message.content if block.type == "text"),
@@ -186,7 +175,7 @@ class AnthropicModel:
 def _turn(message: Message) -> dict[str, Any]:
     call = message.call
     if call is None:
-        return {"role": message.role, "content": _content(message)}
+        return {"role": message.role, "content": content_of(message, _picture)}
     if message.role == "user":
         return {"role": "user", "content": [{"type": "tool_result", "tool_use_id": call.id, "content": message.text}]}
     said = [{"type": "text", "text": message.text}] if message.text.strip() else []
@@ -197,32 +186,6 @@ def _turn(message: Message) -> dict[str, Any]:
     return {"role": "assistant", "content": [*said, *used]}
 
 
-def _content(message: Message) -> str | list[dict[str, Any]]:
-    if not message.images:
-        return message.text
-    shown = [{"type": "image", "source": _source(image)} for image in message.images]
-    return [*shown, {"type": "text", "text": message.text}]
-
-
-def _source(image: Image) -> dict[str, str]:
-    return {"type": "base64", "media_type": image.type, "data": base64.b64encode(image.content).decode()}
-
-
-def _tool(tool: Tool) -> dict[str, Any]:
-    return {"name": tool.name, "description": tool.about, "input_schema": tool_schema(tool)}
-
-
-def _search(request: Request) -> dict[str, Any]:
-    tool: dict[str, Any] = {"type": _SEARCH_TOOL, "name": "web_search", "max_uses": _MOST_SEARCHES}
-    return {**tool, "blocked_domains": list(request.excluded)} if request.excluded else tool
-
-
-def _call(block: _Block, number: int, whole: bool) -> ToolCall:
-    return read_call(block.id or f"call-{number}", block.name or "", block.input, whole=whole)
-
-
-def _read_failure(reply: HttpReply) -> _Error | None:
-    try:
-        return _Failure.model_validate_json(reply.body).error
-    except ValidationError:
-        return None
+def _picture(image: Image) -> dict[str, Any]:
+    data = base64.b64encode(image.content).decode()
+    return {"type": "image", "source": {"type": "base64", "media_type": image.type, "data": data}}

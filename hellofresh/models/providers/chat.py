@@ -1,71 +1,434 @@
-"""Models behind an OpenAI-compatible endpoint, asked over its wire format without an SDK.
+"""Models behind an OpenAI-compatible endpoint, asked over its wire format, and how strictly a reply is read.
 
-One attempt a call: waiting and asking again is the runner's work. Connections are kept and used again. Nothing is
-followed elsewhere (a redirect is an error, so that the key goes to nobody else), and nothing is unpacked.
+Source: https://platform.openai.com/docs/api-reference/chat/create, and what compatible servers make of it (a list of
+content parts, an `error` in a reply of status 200, other names for why an answer ended).
 """
 
 from __future__ import annotations
 
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any, TypeVar
+
+import aiohttp
+from pydantic import Field, FiniteFloat, TypeAdapter, ValidationError
 from yarl import URL
 
-from hellofresh.core.errors import ConfigError
-from hellofresh.core.net.keys import may_carry_key
+from hellofresh.core.files import model_fault
+from hellofresh.core.net.http import HttpReply
 from hellofresh.models._endpoint import Abilities, Endpoint
-from hellofresh.models._http import ModelHttp
-from hellofresh.models.base import Answer, ModelSpec, Request
-from hellofresh.models.providers.chat_wire import failure, payload, read_reply, whole_calls
+from hellofresh.models.base import Answer, CallError, Finish, Message, ModelSpec, Request, ToolCall
+from hellofresh.models.batches import BatchQuestion, BatchResult, BatchState, BatchStatus
+from hellofresh.models.providers.wire import (
+    MAX_BODY,
+    HttpModel,
+    ModelHttp,
+    Shape,
+    Tokens,
+    addresses_in,
+    bad_reply,
+    call_arguments,
+    content_of,
+    data_url,
+    encoded,
+    excerpt,
+    failure,
+    first_word_chances,
+    parsed,
+    read_call,
+    tool_schema,
+    whole_calls,
+)
+
+_TOP_LOGPROBS = 20
+_FINISHES = {
+    **dict.fromkeys(("length", "max_tokens", "model_length"), Finish.LENGTH),
+    **dict.fromkeys(("content_filter", "refusal", "safety"), Finish.BLOCKED),
+}
+_T = TypeVar("_T", bound=Shape)
 
 
-class ChatModel:
-    """A model behind `<base_url>/chat/completions`.
+class _Said(Shape):
+    content: str | list[dict[str, Any]] | None = None
+    refusal: Any = None
+    tool_calls: Any = None
+    annotations: Any = None
 
-    Args:
-        spec: what is known of it.
-        endpoint: where it is.
-        abilities: what it takes.
 
-    Raises:
-        ConfigError: if the address is not a http(s) URL, or would send a key unencrypted to another machine.
-    """
+class _Token(Shape):
+    token: str
+    logprob: FiniteFloat
+
+
+_TOKENS = TypeAdapter(list[_Token])
+
+
+class _Logprobs(Shape):
+    content: list[dict[str, Any]] | None = None
+
+
+class _Choice(Shape):
+    message: _Said
+    finish_reason: str | None = None
+    logprobs: _Logprobs | None = None
+
+
+class _Details(Shape):
+    cached_tokens: Tokens | None = None
+
+
+class _Usage(Shape):
+    prompt_tokens: Tokens | None = None
+    completion_tokens: Tokens | None = None
+    prompt_tokens_details: Any = None
+
+
+class _Reply(Shape):
+    choices: list[dict[str, Any]] = Field(min_length=1)
+    usage: _Usage | None = None
+    model: str | None = None
+    citations: Any = None
+    search_results: Any = None
+
+
+class ChatModel(HttpModel):
+    """A model behind `<base_url>/chat/completions`."""
+
+    path = "/chat/completions"
 
     def __init__(self, spec: ModelSpec, endpoint: Endpoint, abilities: Abilities) -> None:
-        self.spec = spec
-        self._model, self._abilities = endpoint.model, abilities
-        headers = {"Authorization": f"Bearer {endpoint.key}"} if endpoint.key else {}
-        self._where = f"{spec.name} at {_checked_host(endpoint)}"
-        self._http = ModelHttp(endpoint, self._where, headers)
+        super().__init__(spec, endpoint, abilities, where=f"{spec.name} at {URL(endpoint.base_url).host}")
 
-    async def ask(self, request: Request) -> Answer:
-        """Ask once.
+    def body(self, request: Request) -> bytes:
+        """As `payload`."""
+        return payload(request, self._model, self._abilities)
 
-        Raises:
-            CallError: if no answer came; `retryable` says whether another attempt makes sense.
-        """
-        reply = await self._http.send("POST", "/chat/completions", payload(request, self._model, self._abilities))
+    def read(self, reply: HttpReply, request: Request) -> Answer:
+        """As `read_reply`."""
         if reply.status == 200:
-            return read_reply(reply.body, self._where, whole=whole_calls(request))
-        return failure(reply.status, reply.body, self._where, reply.wait_s)
+            return read_reply(reply.body, self.where, whole=whole_calls(request))
+        return failure(reply.status, reply.body, self.where, reply.wait_s)
+
+
+def payload(request: Request, model: str, abilities: Abilities) -> bytes:
+    """The body of a request, with only what the model takes."""
+    messages: Sequence[Message] = request.messages
+    if not abilities.system_messages:
+        messages = _without_system(messages)
+    body: dict[str, Any] = {
+        "model": model,
+        "messages": [_message(message) for message in messages],
+        abilities.token_parameter: request.max_tokens + abilities.hidden_tokens,
+    }
+    if abilities.temperature:
+        body["temperature"] = request.temperature
+    if abilities.seed and request.seed is not None:
+        body["seed"] = request.seed
+    if abilities.logprobs:
+        body["logprobs"], body["top_logprobs"] = True, _TOP_LOGPROBS
+    if request.tools:
+        functions = (
+            {"name": tool.name, "description": tool.about, "parameters": tool_schema(tool)} for tool in request.tools
+        )
+        body["tools"] = [{"type": "function", "function": function} for function in functions]
+    if request.options:
+        body |= json.loads(request.options)
+    return encoded(body)
+
+
+def _message(message: Message) -> dict[str, Any]:
+    call = message.call
+    if call is None:
+        shown = content_of(message, lambda image: {"type": "image_url", "image_url": {"url": data_url(image)}})
+        return {"role": message.role, "content": shown}
+    if message.role == "user":
+        return {"role": "tool", "tool_call_id": call.id, "content": message.text}
+    called = [
+        {"id": item.id, "type": "function", "function": {"name": item.name, "arguments": call_arguments(item)}}
+        for item in (call, *message.more_calls)
+    ]
+    return {"role": "assistant", "content": message.text or None, "tool_calls": called}
+
+
+def _without_system(messages: Sequence[Message]) -> Sequence[Message]:
+    """The texts of system messages put before the first one of the user."""
+    rest = [message for message in messages if message.role != "system"]
+    if len(rest) == len(messages):
+        return messages
+    rules = "\n\n".join(message.text for message in messages if message.role == "system")
+    for number, message in enumerate(rest):
+        if message.role == "user" and message.call is None:
+            rest[number] = replace(message, parts=(f"{rules}\n\n", *message.parts))
+            return rest
+    return [Message("user", (rules,)), *rest]
+
+
+def read_reply(body: bytes, where: str, *, whole: bool = False) -> Answer:
+    """The answer in the body of a reply of status 200.
+
+    Args:
+        body: as it came.
+        where: the endpoint and model, for messages.
+        whole: whether calls of tools are handed on whole.
+
+    Raises:
+        CallError: if the body is not a JSON, holds an error, or is not shaped as it should be.
+    """
+    try:
+        reply = parsed(body)
+        if isinstance(reply, dict) and reply.get("error"):
+            return failure(200, body, where, None)
+        return _answer(_Reply.model_validate(reply), whole)
+    except ValidationError as error:
+        raise bad_reply(where, model_fault(error)) from None
+    except RecursionError:
+        raise bad_reply(where, "nested too deeply") from None
+    except ValueError as error:
+        raise bad_reply(where, str(error)) from None
+
+
+def _answer(reply: _Reply, whole: bool) -> Answer:
+    if error := reply.choices[0].get("error"):
+        raise ValueError(f"choices[0] holds an error: {excerpt(str(error))}")
+    choice, usage = _Choice.model_validate(reply.choices[0]), reply.usage or _Usage()
+    said, reason = choice.message, choice.finish_reason
+    if reason == "error":
+        raise ValueError("finish_reason is error")
+    details = usage.prompt_tokens_details
+    cached = _Details.model_validate(details).cached_tokens if isinstance(details, dict) else None
+    calls = _calls(said.tool_calls, whole)
+    return Answer(
+        text=_text(said.content) or str(said.refusal or ""),
+        finish=Finish.BLOCKED if said.refusal else _FINISHES.get(reason or "stop", Finish.STOP),
+        tokens_in=usage.prompt_tokens,
+        tokens_out=usage.completion_tokens,
+        logprobs=_logprobs(choice.logprobs),
+        served_by=reply.model,
+        call=next(iter(calls), None),
+        sources=_sources(reply, said.annotations),
+        more_calls=calls[1:] if whole else (),
+        cached_in=min(cached or 0, usage.prompt_tokens or 0),
+    )
+
+
+def _text(content: str | list[dict[str, Any]] | None) -> str:
+    """The visible text; none is empty (a call of a tool that nobody offered, or hidden reasoning used up the cap)."""
+    if not isinstance(content, list):
+        return content or ""
+    texts = [part.get("text") for part in content if part.get("type") == "text"]
+    if any(not isinstance(text, str) for text in texts):
+        raise ValueError("a part of content has no text")
+    return "".join(map(str, texts))
+
+
+def _calls(items: Any, whole: bool) -> tuple[ToolCall, ...]:
+    """The calls of functions; what stands there and is none is left out, and all if the first one is none."""
+    calls = []
+    for number, item in enumerate(_dicts(items), start=1):
+        function = item.get("function")
+        if not isinstance(function, dict) or not isinstance(function.get("name"), str):
+            break
+        key = str(item.get("id") or f"call-{number}")
+        calls.append(read_call(key, function["name"], function.get("arguments"), whole=whole))
+    return tuple(calls)
+
+
+def _sources(reply: _Reply, annotations: Any) -> tuple[str, ...]:
+    """Addresses that an answer cites, in any of the ways that endpoints have; others are not citations."""
+    cited = _dicts([item.get("url_citation", item) for item in _dicts(annotations)]) + _dicts(reply.search_results)
+    listed = reply.citations if isinstance(reply.citations, list) else []
+    return addresses_in([*(item.get("url") for item in cited), *listed])
+
+
+def _dicts(items: Any) -> list[dict[str, Any]]:
+    return [item for item in items if isinstance(item, dict)] if isinstance(items, list) else []
+
+
+def _logprobs(logprobs: _Logprobs | None) -> Mapping[str, float] | None:
+    """What the first token's likeliest spellings say of yes and no."""
+    if logprobs is None or not logprobs.content:
+        return None
+    likeliest = _TOKENS.validate_python(logprobs.content[0].get("top_logprobs") or logprobs.content[:1])
+    return first_word_chances((item.token, item.logprob) for item in likeliest)
+
+
+# Batches: a file of requests goes up, a batch is made of it, and files of results come down. Requests are those of
+# `ChatModel`, byte for byte, so that a batch's answers are kept under the same keys.
+# Source of the format: https://platform.openai.com/docs/guides/batch.
+
+_MOST = 20_000
+_MAX_RESULTS = 512 * 2**20
+_PAGES = 20
+_STATES = {
+    **dict.fromkeys(("validating", "in_progress", "finalizing", "cancelling"), BatchState.RUNNING),
+    "completed": BatchState.ENDED,
+    "expired": BatchState.EXPIRED,
+    "cancelled": BatchState.CANCELLED,
+    "failed": BatchState.FAILED,
+}
+
+
+class _Named(Shape):
+    id: str
+
+
+class _Counts(Shape):
+    completed: int = 0
+    failed: int = 0
+
+
+class _Fault(Shape):
+    message: str | None = None
+
+
+class _Faults(Shape):
+    data: list[_Fault] | None = None
+
+
+class _Batch(_Named):
+    status: str
+    output_file_id: str | None = None
+    error_file_id: str | None = None
+    request_counts: _Counts | None = None
+    metadata: dict[str, str] | None = None
+    errors: _Faults | None = None
+
+
+class _Page(Shape):
+    data: list[_Batch]
+    has_more: bool = False
+
+
+class _Response(Shape):
+    status_code: int
+    body: Any = None
+
+
+class _LineError(Shape):
+    code: str | None = None
+    message: str | None = None
+
+
+class _Line(Shape):
+    custom_id: str
+    response: _Response | None = None
+    error: _LineError | None = None
+
+
+class ChatBatches:
+    """Batches of a model behind `<base_url>/batches`.
+
+    Args:
+        spec: what is known of the model.
+        endpoint: where it is.
+        abilities: what it takes.
+        most: most questions of one batch.
+    """
+
+    def __init__(self, spec: ModelSpec, endpoint: Endpoint, abilities: Abilities, *, most: int = _MOST) -> None:
+        self.spec, self.most = spec, most
+        self._model, self._abilities = endpoint.model, abilities
+        self._http = ModelHttp(endpoint, spec.name)
+
+    async def submit(self, questions: Sequence[BatchQuestion], label: str) -> str:
+        """Upload the questions and make a batch of them."""
+        form = aiohttp.FormData()
+        form.add_field("purpose", "batch")
+        content = b"".join(self._line(question) for question in questions)
+        form.add_field("file", content, filename=f"{label}.jsonl", content_type="application/jsonl")
+        file = await self._take(_Named, "POST", "/files", form)
+        wish = {
+            "input_file_id": file.id,
+            "endpoint": "/v1/chat/completions",
+            "completion_window": "24h",
+            "metadata": {"hellofresh": label},
+        }
+        return (await self._take(_Named, "POST", "/batches", json.dumps(wish).encode())).id
+
+    async def find(self, label: str) -> str | None:
+        """Look among the account's newest batches."""
+        after = ""
+        for _ in range(_PAGES):
+            page = await self._take(_Page, "GET", f"/batches?limit=100{after}")
+            for batch in page.data:
+                if (batch.metadata or {}).get("hellofresh") == label:
+                    return batch.id
+            if not page.has_more or not page.data:
+                return None
+            after = f"&after={_safe(page.data[-1].id, self.spec.name)}"
+        return None
+
+    async def status(self, batch: str) -> BatchStatus:
+        """How a batch stands."""
+        found = await self._take(_Batch, "GET", f"/batches/{_safe(batch, self.spec.name)}")
+        state = _STATES.get(found.status)
+        if state is None:
+            raise bad_reply(self.spec.name, f"unknown status {found.status[:40]!r} of a batch")
+        counts = found.request_counts or _Counts()
+        faults = found.errors.data if found.errors is not None and found.errors.data else []
+        message = "; ".join(fault.message[:200] for fault in faults[:3] if fault.message)
+        return BatchStatus(state, max(0, counts.completed) + max(0, counts.failed), message)
+
+    async def results(self, batch: str) -> list[BatchResult]:
+        """Download the files of answers and of errors, as far as they are there."""
+        found = await self._take(_Batch, "GET", f"/batches/{_safe(batch, self.spec.name)}")
+        results: list[BatchResult] = []
+        for file in (found.output_file_id, found.error_file_id):
+            if file:
+                path = f"/files/{_safe(file, self.spec.name)}/content"
+                lines = (await self._fetch("GET", path, most_bytes=_MAX_RESULTS)).splitlines()
+                results += [result for line in lines if (result := self._result(line)) is not None]
+        return results
 
     async def close(self) -> None:
-        """Close all connections; a later question opens new ones."""
+        """Close all connections."""
         await self._http.close()
 
+    def _line(self, question: BatchQuestion) -> bytes:
+        head = {"custom_id": question.custom_id, "method": "POST", "url": "/v1/chat/completions"}
+        body = payload(question.request, self._model, self._abilities)
+        return json.dumps(head).encode()[:-1] + b', "body": ' + body + b"}\n"
 
-def _checked_host(endpoint: Endpoint) -> str:
-    try:
-        url = URL(endpoint.base_url.rstrip("/") + "/chat/completions")
-        usable = url.scheme in ("http", "https") and bool(url.host) and url.user is None and not url.query_string
-        usable = usable and not any(c.isspace() or not c.isprintable() for c in endpoint.base_url)
-    except ValueError:
-        usable = False
-    if not usable:
-        raise ConfigError(
-            f"{endpoint.base_url!r} is not a base URL",
-            expected="such as https://api.example.org/v1 or http://127.0.0.1:8000/v1",
-            code="bad-base-url",
-        )
-    if endpoint.key and not may_carry_key(endpoint.base_url):
-        raise ConfigError(
-            "a key would be sent unencrypted", where=endpoint.base_url, fix="Use https.", code="unsafe-base-url"
-        )
-    return url.host or ""
+    async def _fetch(
+        self, method: str, path: str, body: bytes | aiohttp.FormData | None = None, *, most_bytes: int = MAX_BODY
+    ) -> bytes:
+        """Send one request and take its reply of status 200; any other status is an error."""
+        reply = await self._http.send(method, path, body, most_bytes=most_bytes)
+        if reply.status != 200:
+            where = self.spec.name
+            answer = failure(reply.status, reply.body, where, reply.wait_s)
+            raise CallError(f"refused ({answer.finish})", where=where, code="refused", status=reply.status)
+        return reply.body
+
+    async def _take(self, kind: type[_T], method: str, path: str, body: bytes | aiohttp.FormData | None = None) -> _T:
+        try:
+            return kind.model_validate_json(await self._fetch(method, path, body))
+        except ValidationError as error:
+            raise bad_reply(self.spec.name, model_fault(error)) from None
+
+    def _result(self, content: bytes) -> BatchResult | None:
+        """What a line says; None where it cannot be told whose it is, whose question is then without a result."""
+        try:
+            line = _Line.model_validate_json(content)
+        except ValidationError:
+            return None
+        where, response = self.spec.name, line.response
+        try:
+            if response is None:
+                error = line.error or _LineError()
+                said = f"{error.code or 'no reason given'} {error.message or ''}".strip()[:300]
+                raise CallError(said, where=where, code="batch-error", retryable=True)
+            body = json.dumps(response.body).encode()
+            if response.status_code == 200:
+                return BatchResult(line.custom_id, read_reply(body, where))
+            return BatchResult(line.custom_id, failure(response.status_code, body, where, None))
+        except CallError as failed:
+            return BatchResult(line.custom_id, None, failed)
+
+
+def _safe(name: str, where: str) -> str:
+    """An id that may stand in a path."""
+    if not name or not all(c.isascii() and (c.isalnum() or c in "_-.") for c in name) or ".." in name:
+        raise bad_reply(where, "an id with characters that ids never have")
+    return name

@@ -8,8 +8,9 @@ import importlib.util
 import json
 import math
 import re
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import aiohttp
@@ -18,11 +19,13 @@ from pydantic import ValidationError
 from hellofresh.core.errors import UsageError
 from hellofresh.core.net.retry_after import retry_after_s
 from hellofresh.models._endpoint import Abilities, Endpoint
-from hellofresh.models._http import bad_reply
 from hellofresh.models.base import Answer, CallError, Finish, Message, ModelSpec, Request, ToolCall
-from hellofresh.models.providers.chat_wire import (
+from hellofresh.models.batches import BatchQuestion, BatchResult, BatchState, BatchStatus
+from hellofresh.models.providers.wire import (
     addresses_in,
+    bad_reply,
     call_arguments,
+    excerpt,
     first_word_chances,
     read_call,
     refusal,
@@ -31,8 +34,16 @@ from hellofresh.models.providers.chat_wire import (
 )
 
 if TYPE_CHECKING:
+    from google.genai import Client
     from google.genai.errors import APIError
-    from google.genai.types import Candidate, Content, GenerateContentConfig, GenerateContentResponse, Part, Tool
+    from google.genai.types import (
+        Candidate,
+        Content,
+        GenerateContentConfig,
+        GenerateContentResponse,
+        InlinedResponse,
+        Part,
+    )
 
 _FINISHES = {"STOP": Finish.STOP, "MAX_TOKENS": Finish.LENGTH}
 _BLOCKING = frozenset({"SAFETY", "RECITATION", "LANGUAGE", "BLOCKLIST", "PROHIBITED_CONTENT", "SPII", "MODEL_ARMOR"})
@@ -41,31 +52,36 @@ _SITE = re.compile(r"[a-z0-9-]+(?:\.[a-z0-9-]+)+", re.IGNORECASE)
 _DELAY = re.compile(r"(\d+(?:\.\d+)?)s")
 
 
-def check_installed() -> None:
-    """Make sure that the SDK is there.
+class GeminiClient:
+    """The SDK's client for a model, over a session of our own: it asks once, and nowhere else.
+
+    Args:
+        spec: what is known of the model.
+        endpoint: where it is.
+        abilities: what it takes.
 
     Raises:
         UsageError: if google-genai is not installed.
     """
-    if importlib.util.find_spec("google") is None or importlib.util.find_spec("google.genai") is None:
-        raise UsageError(
-            "models of the kind gemini need google-genai",
-            fix="Install it with: python -m pip install 'hellofresh[gemini]'",
-            code="missing-extra",
-        )
 
+    def __init__(self, spec: ModelSpec, endpoint: Endpoint, abilities: Abilities) -> None:
+        if importlib.util.find_spec("google") is None or importlib.util.find_spec("google.genai") is None:
+            raise UsageError(
+                "models of the kind gemini need google-genai",
+                fix="Install it with: python -m pip install 'hellofresh[gemini]'",
+                code="missing-extra",
+            )
+        self.spec = spec
+        self._endpoint, self._abilities = endpoint, abilities
+        self._session: aiohttp.ClientSession | None = None
 
-class GeminiConnection:
-    """The SDK's client over a session of our own: it asks once, and nowhere else.
-
-    Made within the running event loop.
-    """
-
-    def __init__(self, endpoint: Endpoint) -> None:
+    @cached_property
+    def _client(self) -> Client:
+        """Opened with the first request, within the running event loop."""
         from google.genai import Client
         from google.genai.types import HttpOptions, HttpRetryOptions
 
-        trace = aiohttp.TraceConfig()
+        endpoint, trace = self._endpoint, aiohttp.TraceConfig()
         trace.on_request_redirect.append(_refuse)
         self._session = aiohttp.ClientSession(
             trace_configs=[trace],
@@ -81,14 +97,37 @@ class GeminiConnection:
             aiohttp_client=self._session,
         )
         # The key is always given, so that no other one is taken from the environment.
-        self.client = Client(vertexai=False, api_key=endpoint.key or "none", http_options=options)
+        return Client(vertexai=False, api_key=endpoint.key or "none", http_options=options)
 
     async def close(self) -> None:
-        """Close all connections."""
-        await self.client.aio.aclose()
-        self.client.close()
-        await self._session.close()
-        await asyncio.sleep(0)  # transports close in the loop's next turn
+        """Close all connections; a later question opens new ones."""
+        session, self._session = self._session, None
+        if session is not None:
+            client = self.__dict__.pop("_client")
+            await client.aio.aclose()
+            client.close()
+            await session.close()
+            await asyncio.sleep(0)  # transports close in the loop's next turn
+
+    @asynccontextmanager
+    async def _named_errors(self) -> AsyncIterator[None]:
+        """Have whatever the SDK raises, or does not within the time for one attempt, come as a `CallError`."""
+        from google.genai.errors import APIError, UnknownApiResponseError
+
+        where, timeout_s = self.spec.name, self._endpoint.timeout_s
+        try:
+            async with asyncio.timeout(timeout_s):
+                yield
+        except APIError as error:
+            raise _read_error(error, where, self._endpoint.key) from None
+        except TimeoutError:
+            raise CallError(f"no answer within {timeout_s:g} s", where=where, code="timeout", retryable=True) from None
+        except (aiohttp.ClientError, OSError) as error:
+            what = f"no complete answer ({type(error).__name__})"
+            raise CallError(what, where=where, code="unreachable", retryable=True) from None
+        except (ValidationError, UnknownApiResponseError, ValueError, TypeError, AttributeError, KeyError) as error:
+            # The SDK reads replies without checking their shape first.
+            raise bad_reply(where, type(error).__name__) from None
 
 
 async def _refuse(*_: object) -> None:
@@ -101,44 +140,8 @@ async def _refuse(*_: object) -> None:
     )
 
 
-@asynccontextmanager
-async def named_errors(where: str, endpoint: Endpoint) -> AsyncIterator[None]:
-    """Have whatever the SDK raises, or does not within the time for one attempt, come as a `CallError`."""
-    from google.genai.errors import APIError, UnknownApiResponseError
-
-    try:
-        async with asyncio.timeout(endpoint.timeout_s):
-            yield
-    except APIError as error:
-        raise read_error(error, where, endpoint.key) from None
-    except TimeoutError:
-        what = f"no answer within {endpoint.timeout_s:g} s"
-        raise CallError(what, where=where, code="timeout", retryable=True) from None
-    except (aiohttp.ClientError, OSError) as error:
-        what = f"no complete answer ({type(error).__name__})"
-        raise CallError(what, where=where, code="unreachable", retryable=True) from None
-    except (ValidationError, UnknownApiResponseError, ValueError, TypeError, AttributeError, KeyError) as error:
-        # The SDK reads replies without checking their shape first.
-        raise bad_reply(where, type(error).__name__) from None
-
-
-class GeminiModel:
-    """A model of Google's Gemini API.
-
-    Args:
-        spec: what is known of it.
-        endpoint: where it is.
-        abilities: what it takes.
-
-    Raises:
-        UsageError: if google-genai is not installed.
-    """
-
-    def __init__(self, spec: ModelSpec, endpoint: Endpoint, abilities: Abilities) -> None:
-        self.spec = spec
-        self._endpoint, self._abilities = endpoint, abilities
-        check_installed()
-        self._connected: GeminiConnection | None = None
+class GeminiModel(GeminiClient):
+    """A model of Google's Gemini API."""
 
     async def ask(self, request: Request) -> Answer:
         """Ask once.
@@ -146,22 +149,13 @@ class GeminiModel:
         Raises:
             CallError: if no answer came; `retryable` says whether another attempt makes sense.
         """
-        if self._connected is None:
-            self._connected = GeminiConnection(self._endpoint)
-        where = self.spec.name
-        async with named_errors(where, self._endpoint):
-            response = await self._connected.client.aio.models.generate_content(
+        async with self._named_errors():
+            response = await self._client.aio.models.generate_content(
                 model=self._endpoint.model,
                 contents=list(ask_contents(request)),
                 config=ask_config(request, self._abilities),
             )
-        return read_response(response, where, whole=whole_calls(request))
-
-    async def close(self) -> None:
-        """Close all connections; a later question opens new ones."""
-        connected, self._connected = self._connected, None
-        if connected is not None:
-            await connected.close()
+        return read_response(response, self.spec.name, whole=whole_calls(request))
 
 
 def ask_contents(request: Request) -> tuple[Content, ...]:
@@ -198,9 +192,21 @@ def _parts(message: Message) -> list[Part]:
 
 def ask_config(request: Request, abilities: Abilities) -> GenerateContentConfig:
     """A request's settings, with only what the model takes."""
-    from google.genai.types import AutomaticFunctionCallingConfig, GenerateContentConfig
+    from google.genai.types import (
+        AutomaticFunctionCallingConfig,
+        FunctionDeclaration,
+        GenerateContentConfig,
+        GoogleSearch,
+        Tool,
+    )
 
     rules = "\n\n".join(message.text for message in request.messages if message.role == "system")
+    functions = [
+        FunctionDeclaration(name=tool.name, description=tool.about, parameters_json_schema=tool_schema(tool))
+        for tool in request.tools
+    ]
+    tools = [Tool(function_declarations=functions)] if functions else []
+    tools += [Tool(google_search=GoogleSearch())] if request.searches else []
     return GenerateContentConfig(
         system_instruction=rules or None,
         temperature=request.temperature if abilities.temperature else None,
@@ -210,19 +216,8 @@ def ask_config(request: Request, abilities: Abilities) -> GenerateContentConfig:
         response_logprobs=True if abilities.logprobs else None,
         logprobs=_TOP_LOGPROBS if abilities.logprobs else None,
         automatic_function_calling=AutomaticFunctionCallingConfig(disable=True),
-        tools=[*_tools(request)] or None,
+        tools=[*tools] or None,
     )
-
-
-def _tools(request: Request) -> list[Tool]:
-    from google.genai.types import FunctionDeclaration, GoogleSearch, Tool
-
-    functions = [
-        FunctionDeclaration(name=tool.name, description=tool.about, parameters_json_schema=tool_schema(tool))
-        for tool in request.tools
-    ]
-    searching = [Tool(google_search=GoogleSearch())] if request.searches else []
-    return [*([Tool(function_declarations=functions)] if functions else []), *searching]
 
 
 def read_response(response: GenerateContentResponse, where: str, *, whole: bool = False) -> Answer:
@@ -301,14 +296,13 @@ def _logprobs(result: Any) -> dict[str, float] | None:
     return dict(first_word_chances((token, value) for token, value in spellings if value is not None))
 
 
-def read_error(error: APIError, where: str, key: str | None) -> CallError:
+def _read_error(error: APIError, where: str, key: str | None) -> CallError:
     """What the SDK raised, as this project's own error."""
     message = (error.message or error.status or "no reason given") if isinstance(error.message, str | None) else ""
-    message = " ".join("".join(c if c.isprintable() else " " for c in message).split())[:300]
     status = error.code if isinstance(error.code, int) else None
     wrong_key = status == 400 and "API_KEY_INVALID" in json.dumps(error.details, default=str)
     status = 401 if wrong_key else status
-    said = message.replace(key, "[key]") if key else message
+    said = excerpt(message.replace(key, "[key]") if key else message)
     return refusal(status, f"HTTP {status}: {said}", where, _wait(error))
 
 
@@ -324,3 +318,81 @@ def _wait(error: APIError) -> float | None:
         if found is not None:
             return float(found[1])
     return None
+
+
+# Batches: requests go up within the wish, each with its id beside it.
+# Source of the format: https://ai.google.dev/gemini-api/docs/batch-api.
+
+_STATES = {
+    **dict.fromkeys(("QUEUED", "PENDING", "RUNNING", "CANCELLING", "PAUSED", "UPDATING"), BatchState.RUNNING),
+    **dict.fromkeys(("SUCCEEDED", "PARTIALLY_SUCCEEDED"), BatchState.ENDED),
+    "EXPIRED": BatchState.EXPIRED,
+    "CANCELLED": BatchState.CANCELLED,
+    "FAILED": BatchState.FAILED,
+}
+_RETRYABLE = frozenset({1, 4, 8, 10, 13, 14})
+"""Codes of google.rpc.Code: cancelled, deadline exceeded, exhausted, aborted, internal, unavailable."""
+
+
+class GeminiBatches(GeminiClient):
+    """Batches of a model of the Gemini API."""
+
+    most = 2_000  # a wish may have 20 MB, and a question takes up to 8 KB
+
+    async def submit(self, questions: Sequence[BatchQuestion], label: str) -> str:
+        """Hand the questions in."""
+        from google.genai.types import InlinedRequest
+
+        wishes = [
+            InlinedRequest(
+                contents=list(ask_contents(question.request)),
+                config=ask_config(question.request, self._abilities),
+                metadata={"key": question.custom_id},
+            )
+            for question in questions
+        ]
+        async with self._named_errors():
+            job = await self._client.aio.batches.create(
+                model=self._endpoint.model, src=wishes, config={"display_name": label}
+            )
+        if not job.name:
+            raise bad_reply(self.spec.name, "a batch without a name")
+        return job.name
+
+    async def find(self, label: str) -> str | None:
+        """Look among the account's batches."""
+        async with self._named_errors():
+            async for job in await self._client.aio.batches.list():
+                if job.display_name == label and job.name:
+                    return job.name
+        return None
+
+    async def status(self, batch: str) -> BatchStatus:
+        """How a batch stands."""
+        job = await self._job(batch)
+        state = _STATES.get("" if job.state is None else str(job.state.value).removeprefix("JOB_STATE_"))
+        if state is None:
+            raise bad_reply(self.spec.name, "a batch in an unknown state")
+        message = "" if job.error is None else str(job.error.message or "")[:300]
+        return BatchStatus(state, message=message)
+
+    async def results(self, batch: str) -> list[BatchResult]:
+        """The answers and errors that stand in the batch itself."""
+        job = await self._job(batch)
+        responses = job.dest.inlined_responses if job.dest is not None else None
+        return [self._result(item) for item in responses or [] if item.metadata and item.metadata.get("key")]
+
+    async def _job(self, batch: str) -> Any:
+        async with self._named_errors():
+            return await self._client.aio.batches.get(name=batch)
+
+    def _result(self, item: InlinedResponse) -> BatchResult:
+        key, error = str((item.metadata or {})["key"]), item.error
+        try:
+            if item.response is not None:
+                return BatchResult(key, read_response(item.response, self.spec.name))
+            said = "neither a response nor an error" if error is None else str(error.message or "")[:300]
+            retryable = error is None or error.code in _RETRYABLE
+            raise CallError(said, where=self.spec.name, code="batch-error", retryable=retryable)
+        except CallError as failed:
+            return BatchResult(key, None, failed)

@@ -5,44 +5,42 @@ Source of the format: https://platform.openai.com/docs/api-reference/responses. 
 
 from __future__ import annotations
 
-import json
-from typing import Annotated, Any
+from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import ValidationError
 
 from hellofresh.core.files import model_fault
-from hellofresh.models._endpoint import Abilities, Endpoint
-from hellofresh.models._http import ModelHttp, bad_reply
-from hellofresh.models.base import Answer, Finish, Message, ModelSpec, Request, ToolCall
-from hellofresh.models.providers.chat_wire import (
+from hellofresh.core.net.http import HttpReply
+from hellofresh.models.base import Answer, Finish, Message, Request
+from hellofresh.models.providers.wire import (
+    HttpModel,
+    Shape,
+    Tokens,
     addresses_in,
+    bad_reply,
     call_arguments,
+    content_of,
     data_url,
+    encoded,
     failure,
     read_call,
     tool_schema,
     whole_calls,
 )
 
-_Tokens = Annotated[int, Field(ge=0, lt=2**53)]
 
-
-class _Strict(BaseModel):
-    model_config = ConfigDict(strict=True, frozen=True)
-
-
-class _Annotation(_Strict):
+class _Annotation(Shape):
     url: str | None = None
 
 
-class _Part(_Strict):
+class _Part(Shape):
     type: str
     text: str | None = None
     refusal: str | None = None
     annotations: list[_Annotation] | None = None
 
 
-class _Item(_Strict):
+class _Item(Shape):
     type: str
     content: list[_Part] | None = None
     call_id: str | None = None
@@ -50,26 +48,25 @@ class _Item(_Strict):
     arguments: str | None = None
 
 
-class _Details(_Strict):
-    cached_tokens: _Tokens = 0
+class _Details(Shape):
+    cached_tokens: Tokens = 0
 
 
-class _Usage(_Strict):
-    input_tokens: _Tokens
-    output_tokens: _Tokens
+class _Usage(Shape):
+    input_tokens: Tokens
+    output_tokens: Tokens
     input_tokens_details: _Details | None = None
 
-    @property
-    def cached(self) -> int:
-        details = self.input_tokens_details
-        return 0 if details is None else min(details.cached_tokens, self.input_tokens)
 
-
-class _Incomplete(_Strict):
+class _Incomplete(Shape):
     reason: str | None = None
 
 
-class _Response(_Strict):
+class _Failed(Shape):
+    error: Any
+
+
+class _Response(Shape):
     status: str
     model: str
     output: list[_Item]
@@ -77,45 +74,13 @@ class _Response(_Strict):
     incomplete_details: _Incomplete | None = None
 
 
-class ResponsesModel:
-    """A model behind `<base_url>/responses`.
+class ResponsesModel(HttpModel):
+    """A model behind `<base_url>/responses`."""
 
-    Args:
-        spec: what is known of it.
-        endpoint: where it is.
-        abilities: what it takes.
+    path = "/responses"
 
-    Raises:
-        ConfigError: if a header or the key has a control character in it.
-    """
-
-    def __init__(self, spec: ModelSpec, endpoint: Endpoint, abilities: Abilities) -> None:
-        self.spec = spec
-        self._model, self._abilities = endpoint.model, abilities
-        headers = {"Authorization": f"Bearer {endpoint.key}"} if endpoint.key else {}
-        self._http = ModelHttp(endpoint, spec.name, headers)
-
-    async def ask(self, request: Request) -> Answer:
-        """Ask once.
-
-        Raises:
-            CallError: if no answer came; `retryable` says whether another attempt makes sense.
-        """
-        reply = await self._http.send("POST", "/responses", self._body(request))
-        if reply.status != 200:
-            return failure(reply.status, reply.body, self.spec.name, reply.wait_s)
-        try:
-            return self._answer(_Response.model_validate_json(reply.body), whole_calls(request))
-        except ValidationError as error:
-            if _holds_error(reply.body):
-                return failure(200, reply.body, self.spec.name, None)
-            raise bad_reply(self.spec.name, model_fault(error)) from None
-
-    async def close(self) -> None:
-        """Close all connections; a later question opens new ones."""
-        await self._http.close()
-
-    def _body(self, request: Request) -> bytes:
+    def body(self, request: Request) -> bytes:
+        """The conversation as items, and functions and search as tools."""
         body: dict[str, Any] = {
             "model": self._model,
             "input": [item for message in request.messages for item in _items(message)],
@@ -132,14 +97,36 @@ class ResponsesModel:
             tools.append({"type": "web_search"})
         if tools:
             body["tools"] = tools
-        return json.dumps(body, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")
+        return encoded(body)
+
+    def read(self, reply: HttpReply, request: Request) -> Answer:
+        """The answer in a response.
+
+        Raises:
+            CallError: if it is something else.
+        """
+        try:
+            if reply.status == 200:
+                return self._answer(_Response.model_validate_json(reply.body), whole_calls(request))
+        except ValidationError as fault:
+            try:
+                holds_error = bool(_Failed.model_validate_json(reply.body).error)
+            except ValidationError:
+                holds_error = False
+            if not holds_error:
+                raise bad_reply(self.where, model_fault(fault)) from None
+        return failure(reply.status, reply.body, self.where, reply.wait_s)
 
     def _answer(self, response: _Response, whole: bool) -> Answer:
         parts = [part for item in response.output if item.type == "message" for part in item.content or ()]
         refused = any(part.type == "refusal" for part in parts)
-        usage = response.usage
         items = (item for item in response.output if item.type == "function_call")
-        calls = [_call(item, number, whole) for number, item in enumerate(items, start=1)]
+        calls = [
+            read_call(item.call_id or f"call-{number}", item.name or "", item.arguments or "", whole=whole)
+            for number, item in enumerate(items, start=1)
+        ]
+        usage = response.usage
+        details = usage.input_tokens_details if usage is not None else None
         return Answer(
             text="".join((part.text if part.type == "output_text" else part.refusal) or "" for part in parts),
             finish=Finish.BLOCKED if refused else self._finish(response),
@@ -149,7 +136,7 @@ class ResponsesModel:
             call=next(iter(calls), None),
             more_calls=tuple(calls[1:]) if whole else (),
             sources=addresses_in(cited.url for part in parts for cited in part.annotations or ()),
-            cached_in=0 if usage is None else usage.cached,
+            cached_in=0 if usage is None or details is None else min(details.cached_tokens, usage.input_tokens),
         )
 
     def _finish(self, response: _Response) -> Finish:
@@ -158,13 +145,14 @@ class ResponsesModel:
         reason = response.incomplete_details.reason if response.incomplete_details is not None else None
         if response.status == "incomplete" and reason in ("max_output_tokens", "content_filter"):
             return Finish.LENGTH if reason == "max_output_tokens" else Finish.BLOCKED
-        raise bad_reply(self.spec.name, f"status {response.status[:40]!r}")
+        raise bad_reply(self.where, f"status {response.status[:40]!r}")
 
 
 def _items(message: Message) -> list[dict[str, Any]]:
     call = message.call
     if call is None:
-        return [{"role": message.role, "content": _content(message)}]
+        said = content_of(message, lambda one: {"type": "input_image", "image_url": data_url(one)}, "input_text")
+        return [{"role": message.role, "content": said}]
     if message.role == "user":
         return [{"type": "function_call_output", "call_id": call.id, "output": message.text}]
     called = [
@@ -172,22 +160,3 @@ def _items(message: Message) -> list[dict[str, Any]]:
         for item in (call, *message.more_calls)
     ]
     return [*([{"role": "assistant", "content": message.text}] if message.text.strip() else []), *called]
-
-
-def _content(message: Message) -> str | list[dict[str, Any]]:
-    if not message.images:
-        return message.text
-    shown = [{"type": "input_image", "image_url": data_url(image)} for image in message.images]
-    return [*shown, {"type": "input_text", "text": message.text}]
-
-
-def _call(item: _Item, number: int, whole: bool) -> ToolCall:
-    return read_call(item.call_id or f"call-{number}", item.name or "", item.arguments or "", whole=whole)
-
-
-def _holds_error(body: bytes) -> bool:
-    try:
-        reply = json.loads(body)
-    except (ValueError, RecursionError):
-        return False
-    return isinstance(reply, dict) and bool(reply.get("error"))

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from datetime import date
 from typing import Protocol
 
+from pydantic import BaseModel, ConfigDict
+
 from hellofresh.evidence.web._base import Found, SearchResult
 from hellofresh.evidence.web.dates import read_date
 
@@ -48,13 +50,18 @@ class SearchProvider(Protocol):
         """Let go of connections."""
 
 
-@dataclass(frozen=True, slots=True)
-class Hit:
+class ProviderReply(BaseModel):
+    """Base of what providers answer: types as documented, fields beyond them ignored."""
+
+    model_config = ConfigDict(extra="ignore", strict=True, frozen=True)
+
+
+class Hit(ProviderReply):
     """A result before it has its rank; `date` is what the provider wrote, such as `2 days ago`, which names no day."""
 
-    url: str
-    title: str
-    snippet: str
+    url: str = ""
+    title: str = ""
+    snippet: str | None = ""
     date: str | None = None
 
 
@@ -68,5 +75,5 @@ def ranked(hits: Sequence[Hit], count: int, before: date | None) -> Found:
         day = read_date(hit.date or "")[:10] or None
         late = before is not None and day is not None and day >= before.isoformat()
         if not late and hit.url.lower().startswith(("http://", "https://")) and len(results) < count:
-            results.append(SearchResult(hit.url, hit.title, hit.snippet, day, len(results) + 1))
+            results.append(SearchResult(hit.url, hit.title, hit.snippet or "", day, len(results) + 1))
     return Found(tuple(results))

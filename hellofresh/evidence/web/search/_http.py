@@ -10,7 +10,7 @@ from datetime import date
 from typing import Any
 
 import aiohttp
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import ValidationError
 
 from hellofresh import __version__
 from hellofresh.core.errors import RunError
@@ -23,19 +23,6 @@ from hellofresh.evidence.web.search._base import Hit, ProviderAnswer, ranked
 _MOST_BYTES = 5_000_000
 _SHUT_OUT = frozenset({401, 402, 403})
 """Statuses that say who may search, not what was looked for."""
-
-
-class ProviderReply(BaseModel):
-    """Base of what providers answer: types as documented, fields beyond them ignored."""
-
-    model_config = ConfigDict(extra="ignore", strict=True, frozen=True)
-
-
-class _Row(ProviderReply):
-    url: str = ""
-    title: str = ""
-    snippet: str | None = ""
-    date: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,12 +65,6 @@ class Service:
     most: int = 20
     about: Mapping[str, str] = field(default_factory=dict)
 
-    def headers(self, key: str) -> dict[str, str]:
-        """The header with the key, where it goes by one."""
-        if not (key and self.key_header):
-            return {}
-        return {self.key_header: f"Bearer {key}" if self.key_header == "Authorization" else key}
-
     def hits(self, body: bytes) -> list[Hit]:
         """The results in an answer.
 
@@ -98,15 +79,14 @@ class Service:
         else:
             for name in self.results:
                 found = {} if found is None else found.get(name, {})
-        rows = [self._row(item) for item in found or ()] if found else []
-        return [Hit(row.url, row.title, row.snippet or "", row.date) for row in rows]
+        return [self._hit(item) for item in found or ()]
 
-    def _row(self, item: object) -> _Row:
+    def _hit(self, item: object) -> Hit:
         if not isinstance(item, dict):
             raise TypeError("not an object")
-        called = {name: self.fields.get(name, name) for name in _Row.model_fields}
+        called = {name: self.fields.get(name, name) for name in Hit.model_fields}
         given = {name: item[field_name] for name, field_name in called.items() if field_name in item}
-        return _Row.model_validate(given if self.date_of is None else {**given, "date": self.date_of(item)})
+        return Hit.model_validate(given if self.date_of is None else {**given, "date": self.date_of(item)})
 
 
 SEARCH_RETRIES: RetryPolicy = RetryPolicy(attempts=4, timeout_s=15.0, deadline_s=60.0, retry_after_s=60.0)
@@ -141,7 +121,9 @@ class HttpProvider:
             **service.about,
         }
         agent = f"hellofresh/{__version__} (research benchmark)"
-        headers = {"Accept": "application/json", "User-Agent": agent, **service.headers(key)}
+        headers = {"Accept": "application/json", "User-Agent": agent}
+        if key and service.key_header:
+            headers[service.key_header] = f"Bearer {key}" if service.key_header == "Authorization" else key
         self._client = HttpClient(f"web.{service.name}", headers, timeout_s=retries.timeout_s)
         self._secret_query = {**({service.key_query: key} if service.key_query else {}), **(more or {})}
         self._answered = False
@@ -175,7 +157,11 @@ class HttpProvider:
 
     async def _try(self, ask: SearchRequest) -> bytes | str | TryAgain:
         """The body, or why not to try again, or why to."""
-        body = _form(ask.form) if ask.form else None if ask.json is None else json.dumps(ask.json).encode()
+        body: bytes | aiohttp.FormData | None = None if ask.json is None else json.dumps(ask.json).encode()
+        if ask.form:
+            body = aiohttp.FormData(default_to_multipart=True)
+            for name, value in ask.form.items():
+                body.add_field(name, value)
         method = "GET" if body is None else "POST"
         query = {**ask.query, **self._secret_query}
         headers = {"Content-Type": "application/json"} if isinstance(body, bytes) else None
@@ -197,26 +183,15 @@ class HttpProvider:
         if status == 429 or status >= 500:
             return TryAgain(f"HTTP {status}", wait_s)
         if status in _SHUT_OUT or (status != 200 and not self._answered):
-            raise self._refused(status)
+            raise RunError(
+                f"the provider refuses to search (HTTP {status})",
+                where=f"web.{self.name}",
+                fix="Check its key, its credit and base_url, then run the same command again: stored results are kept.",
+                code="search-refused",
+            )
         self._answered = True
         return None if status == 200 else f"HTTP {status}"
-
-    def _refused(self, status: int) -> RunError:
-        return RunError(
-            f"the provider refuses to search (HTTP {status})",
-            where=f"web.{self.name}",
-            fix="Check its key, its credit and base_url, then run the same command again: stored results are kept.",
-            code="search-refused",
-        )
 
     async def close(self) -> None:
         """Close all connections."""
         await self._client.close()
-
-
-def _form(fields: Mapping[str, str]) -> aiohttp.FormData:
-    """A form in parts, each a text."""
-    form = aiohttp.FormData(default_to_multipart=True)
-    for name, value in fields.items():
-        form.add_field(name, value)
-    return form

@@ -14,7 +14,6 @@ from hellofresh.core.net.addresses import AddressError, PageAddress
 from hellofresh.core.texts import visible as clean
 from hellofresh.evidence.retrieval.base import Retriever
 from hellofresh.evidence.retrieval.corpora import ADDRESS_ENDING, RetrievalCorpus, document_address
-from hellofresh.evidence.retrieval.documents import CorpusDocument
 from hellofresh.evidence.web._base import PageStatus
 from hellofresh.evidence.web.fetch import FetchResult
 from hellofresh.evidence.web.search._base import Hit, ProviderAnswer, ranked
@@ -41,27 +40,20 @@ class CorpusSearch:
     async def search(self, query: str, count: int, before: date | None) -> ProviderAnswer:
         """The nearest documents."""
         ranking = await self._retriever.retrieve(query, count, before=before)
-        hits = [self._hit(self._corpus.document(name)) for name in ranking.documents]
+        hits = [
+            Hit(
+                url=document_address(self._corpus.name, document.id),
+                title=document.title,
+                snippet=first_words(document.text, _SNIPPET_WORDS),
+                date=None if document.date is None else document.date.isoformat(),
+            )
+            for document in map(self._corpus.document, ranking.documents)
+        ]
         raw = json.dumps([list(ranking.documents), [round(score, 6) for score in ranking.scores]]).encode()
         return ProviderAnswer(ranked(hits, count, before), raw)
 
-    def _hit(self, document: CorpusDocument) -> Hit:
-        url = document_address(self._corpus.name, document.id)
-        day = None if document.date is None else document.date.isoformat()
-        return Hit(url, document.title, first_words(document.text, _SNIPPET_WORDS), day)
-
-    async def close(self) -> None:
-        """Nothing is held."""
-
-
-class CorpusPages:
-    """Gives a corpus's documents as if they had been fetched."""
-
-    def __init__(self, corpus: RetrievalCorpus) -> None:
-        self._corpus = corpus
-
     async def fetch(self, url: str) -> FetchResult:
-        """The document with that address, `dead` where there is none."""
+        """The document with that address as if it had been fetched, `dead` where there is none."""
         try:
             address = PageAddress.parse(url)
         except AddressError as error:

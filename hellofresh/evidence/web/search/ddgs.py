@@ -13,8 +13,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from hellofresh.core.errors import UsageError
 from hellofresh.evidence.web._base import Found
-from hellofresh.evidence.web.search._base import Hit, ProviderAnswer, ranked
-from hellofresh.evidence.web.search._http import ProviderReply
+from hellofresh.evidence.web.search._base import Hit, ProviderAnswer, ProviderReply, ranked
 
 _DEADLINE_S = 30.0
 _ENGINE = "duckduckgo"
@@ -64,7 +63,9 @@ class Ddgs:
             return ProviderAnswer(Found((), "not the provider's format"), raw)
         except Exception as error:
             return ProviderAnswer(Found((), f"no answer ({type(error).__name__})"))
-        return ProviderAnswer(ranked([Hit(r.href, r.title, r.body) for r in results], count, before), raw)
+        return ProviderAnswer(
+            ranked([Hit(url=r.href, title=r.title, snippet=r.body) for r in results], count, before), raw
+        )
 
     async def close(self) -> None:
         """Nothing is held."""

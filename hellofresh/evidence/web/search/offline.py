@@ -1,18 +1,144 @@
-"""Search in a corpus on this machine: BM25 over titles and texts, as of a day if asked."""
+"""Search in a folder of pages on this machine that stands in for the web: BM25 over titles and texts, as of a day.
+
+A page is one file `<topic>/<slug>.md`: TOML between two lines of `+++` with `url`, `title` and `date`, then its text as
+paragraphs.
+"""
 
 from __future__ import annotations
 
+import datetime
 import json
-from collections.abc import Mapping
-from datetime import date
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
+from pydantic import Field, ValidationError, field_validator
 
-from hellofresh.evidence.web.documents import Corpus, Document
+from hellofresh.core.errors import SourceError, WorkspaceError
+from hellofresh.core.files import canonical_json, model_fault, parse_toml, sha256_text
+from hellofresh.core.net.addresses import AddressError, PageAddress
+from hellofresh.core.strict import Strict
+from hellofresh.core.texts import visible as clean
+from hellofresh.evidence.web._base import PageStatus
+from hellofresh.evidence.web.fetch import FetchResult
 from hellofresh.evidence.web.search._base import Hit, ProviderAnswer, ranked
-from hellofresh.evidence.web.text import first_words
+from hellofresh.evidence.web.text import MainText, first_words
 
 _SNIPPET_WORDS = 30
+BUNDLED = Path(__file__).parents[1] / "corpus"
+"""The pages that come with the package."""
+_FENCE = "+++"
+
+
+class _Head(Strict):
+    url: str
+    title: str = Field(min_length=1)
+    date: datetime.date
+
+    @field_validator("date", mode="before")
+    @classmethod
+    def _day(cls, value: object) -> object:
+        # Written with or without quotation marks it is the same day.
+        return datetime.date.fromisoformat(value) if isinstance(value, str) else value
+
+    @field_validator("url")
+    @classmethod
+    def _readable(cls, value: str) -> str:
+        return PageAddress.parse(value).url
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """One page of a corpus.
+
+    Attributes:
+        name: path within the corpus, such as `rivers/delta.md`.
+        url: in its one spelling.
+        title, text: cleaned of invisible characters; paragraphs are lines.
+        date: the day the page is from.
+    """
+
+    name: str
+    url: str
+    title: str
+    date: datetime.date
+    text: str
+
+
+@dataclass(frozen=True)
+class Corpus:
+    """All pages of a folder, sorted by name.
+
+    Attributes:
+        documents: the pages.
+    """
+
+    documents: Sequence[Document]
+
+    @classmethod
+    def load(cls, folder: Path) -> Corpus:
+        """Read a folder.
+
+        Raises:
+            WorkspaceError: if there is no such folder or no page in it.
+            SourceError: if a page is malformed, or two have the same URL.
+        """
+        paths = sorted(folder.glob("*/*.md"), key=lambda path: (path.parent.name, path.name))
+        if not paths:
+            raise WorkspaceError(
+                "no pages",
+                where=str(folder),
+                expected="files <topic>/<slug>.md",
+                code="no-corpus",
+                fix="Name a folder of pages as `corpus` under [web] in hellofresh.toml.",
+            )
+        documents = [_read(path) for path in paths]
+        seen: dict[str, str] = {}
+        for document in documents:
+            if document.url in seen:
+                raise SourceError(
+                    f"the same url as {seen[document.url]}",
+                    where=document.name,
+                    expected="a url of its own for each page",
+                    code="duplicate-url",
+                )
+            seen[document.url] = document.name
+        return cls(documents)
+
+    @property
+    def sha256(self) -> str:
+        """Hash of all pages."""
+        return sha256_text(canonical_json([[d.url, d.title, d.date.isoformat(), d.text] for d in self.documents]))
+
+
+def _read(path: Path) -> Document:
+    name = f"{path.parent.name}/{path.name}"
+
+    def fault(what: str, expected: str = "") -> SourceError:
+        return SourceError(what, where=name, expected=expected, code="bad-page")
+
+    try:
+        lines = path.read_bytes().decode().replace("\r\n", "\n").split("\n")
+    except OSError as error:
+        raise WorkspaceError(f"cannot be read ({error.strerror})", where=str(path), code="unreadable") from error
+    except UnicodeDecodeError as error:
+        raise fault(f"not UTF-8 ({error.reason})") from None
+    if lines[0] != _FENCE or _FENCE not in lines[1:]:
+        raise fault("no front matter", f"TOML between two lines {_FENCE}")
+    end = lines.index(_FENCE, 1)
+    try:
+        head = _Head.model_validate(parse_toml("\n".join(lines[1:end]).encode()))
+    except ValidationError as error:
+        raise fault(model_fault(error), "url, title and date") from None
+    except ValueError as error:
+        raise fault(f"not TOML ({error})") from None
+    # Lines of one paragraph are joined, since where they were broken means nothing.
+    blocks = "\n".join(line.strip() for line in lines[end + 1 :]).split("\n\n")
+    text = clean("\n".join(block.replace("\n", " ").strip() for block in blocks))
+    if not text:
+        raise fault("no text", "paragraphs after the front matter")
+    return Document(name, head.url, clean(head.title), head.date, text)
 
 
 class Offline:
@@ -26,6 +152,7 @@ class Offline:
 
     def __init__(self, corpus: Corpus) -> None:
         self._documents = corpus.documents
+        self._by_url = {document.url: document for document in corpus.documents}
         from hellofresh.evidence.retrieval.sparse import SparseRetriever  # brings polars, which few commands need
 
         # Titles count double.
@@ -40,7 +167,7 @@ class Offline:
             "dated": True,
         }
 
-    async def search(self, query: str, count: int, before: date | None) -> ProviderAnswer:
+    async def search(self, query: str, count: int, before: datetime.date | None) -> ProviderAnswer:
         """Search; equal scores stand by name."""
         scores = self._index.scores(query)
         if before is not None:
@@ -48,11 +175,28 @@ class Offline:
         best = [number for number in np.argsort(-scores, kind="stable")[:count].tolist() if scores[number] > 0]
         found = [self._documents[number] for number in best]
         raw = json.dumps([[round(float(scores[number]), 4), self._documents[number].name] for number in best]).encode()
-        return ProviderAnswer(ranked([_hit(document) for document in found], count, before), raw)
+        hits = [
+            Hit(
+                url=page.url,
+                title=page.title,
+                snippet=first_words(page.text, _SNIPPET_WORDS),
+                date=page.date.isoformat(),
+            )
+            for page in found
+        ]
+        return ProviderAnswer(ranked(hits, count, before), raw)
+
+    async def fetch(self, url: str) -> FetchResult:
+        """The page with that address as if it had been fetched, `dead` where there is none."""
+        try:
+            address = PageAddress.parse(url).url
+        except AddressError as error:
+            return FetchResult(url, PageStatus.UNSAFE, str(error))
+        found = self._by_url.get(address)
+        if found is None:
+            return FetchResult(address, PageStatus.DEAD, "not in the corpus")
+        text = MainText(found.title, found.text, found.date.isoformat())
+        return FetchResult(address, PageStatus.OK, "", "text/plain; charset=utf-8", found.text.encode(), text)
 
     async def close(self) -> None:
         """Nothing is held."""
-
-
-def _hit(document: Document) -> Hit:
-    return Hit(document.url, document.title, first_words(document.text, _SNIPPET_WORDS), document.date.isoformat())

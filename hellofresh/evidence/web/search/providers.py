@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from hellofresh.core.errors import ConfigError
 from hellofresh.core.net.keys import may_carry_key
@@ -12,56 +11,21 @@ from hellofresh.core.net.retry import RetryPolicy
 from hellofresh.core.plugins import plugins
 from hellofresh.core.workspace import Workspace
 from hellofresh.evidence.settings import PLUGINS, WebProviderSettings, WebSettings
-from hellofresh.evidence.web.documents import BUNDLED, Corpus
 from hellofresh.evidence.web.search._base import SearchProvider
 from hellofresh.evidence.web.search._http import SEARCH_RETRIES, HttpProvider, Service
 from hellofresh.evidence.web.search.ddgs import Ddgs
-from hellofresh.evidence.web.search.offline import Offline
+from hellofresh.evidence.web.search.offline import BUNDLED, Corpus, Offline
 from hellofresh.evidence.web.search.services import IMAGE_SERVICES, SERVICES, PagedImageSearch, image_search
-
-if TYPE_CHECKING:
-    from hellofresh.evidence.retrieval.corpora import RetrievalCorpus
-
-KEYLESS = frozenset({"offline", "corpus", "ddgs", "searxng"})
-"""Providers that need no key."""
 
 
 def provider_with_key() -> str:
     """The first provider whose key stands in its usual environment variable, empty if there is none."""
-    keyed = (name for name in SERVICES if name not in KEYLESS and name != "google")
+    keyed = (name for name in SERVICES if name not in ("searxng", "google"))
     return next((name for name in keyed if os.environ.get(SERVICES[name].key_variable, "").strip()), "")
 
 
-def load_corpus(settings: WebSettings) -> Corpus:
-    """The corpus that the settings name, else the one of the package.
-
-    Raises:
-        WorkspaceError, SourceError: as `Corpus.load`.
-    """
-    return Corpus.load(BUNDLED if settings.corpus is None else Path(settings.corpus))
-
-
-def named_corpus(settings: WebSettings) -> RetrievalCorpus:
-    """The corpus of the workspace that the settings name.
-
-    Raises:
-        ConfigError: if they name none.
-        UsageError, DataError: if there is none of that name, or it is damaged.
-    """
-    if not settings.corpus:
-        raise ConfigError(
-            "the provider corpus needs the name of a corpus",
-            where="web.corpus",
-            code="missing-corpus",
-            fix="List them: hellofresh corpus show",
-        )
-    from hellofresh.evidence.retrieval.corpora import open_corpus  # with polars, which no other provider needs
-
-    return open_corpus(Workspace.from_environment(), settings.corpus)
-
-
 def open_provider(
-    settings: WebSettings, *, replay: bool = False, retries: RetryPolicy = SEARCH_RETRIES, corpus: Corpus | None = None
+    settings: WebSettings, *, replay: bool = False, retries: RetryPolicy = SEARCH_RETRIES
 ) -> SearchProvider:
     """The provider that the settings name.
 
@@ -69,7 +33,6 @@ def open_provider(
         settings: which, where it is and where its key is.
         replay: nothing will be asked, so that no key is needed.
         retries: how long a provider is waited for.
-        corpus: the pages of the provider `offline`, if they are loaded already.
 
     Raises:
         ConfigError: if a key or an address is missing, or a key would go over an unencrypted connection.
@@ -78,23 +41,27 @@ def open_provider(
     """
     name = settings.provider
     if name == "offline":
-        return Offline(corpus or load_corpus(settings))
+        return Offline(Corpus.load(Path(settings.corpus) if settings.corpus else BUNDLED))
     if name == "corpus":
+        if not settings.corpus:
+            raise ConfigError(
+                "the provider corpus needs the name of a corpus",
+                where="web.corpus",
+                code="missing-corpus",
+                fix="List them: hellofresh corpus show",
+            )
+        from hellofresh.evidence.retrieval.corpora import open_corpus  # with polars, which no other provider needs
         from hellofresh.evidence.retrieval.retrievers import open_retriever  # an extra, which takes a while to import
         from hellofresh.evidence.web.search.corpus import CorpusSearch
 
-        found = named_corpus(settings)
-        return CorpusSearch(found, open_retriever(settings.retriever, found))
+        corpus = open_corpus(Workspace.from_environment(), settings.corpus)
+        return CorpusSearch(corpus, open_retriever(settings.retriever, corpus))
     if name == "ddgs":
         return Ddgs()
-    if name in SERVICES:
-        return _service(settings, name, retries, replay=replay)
-    provider: SearchProvider = plugins(PLUGINS, name)[name](settings.options, replay=replay)
-    return provider
-
-
-def _service(settings: WebSettings, name: str, retries: RetryPolicy, *, replay: bool) -> SearchProvider:
-    service, more = SERVICES[name], {}
+    if name not in SERVICES:
+        provider: SearchProvider = plugins(PLUGINS, name)[name](settings.options, replay=replay)
+        return provider
+    more = {}
     if name == "google":
         if not settings.google.engine:
             raise ConfigError(
@@ -104,8 +71,8 @@ def _service(settings: WebSettings, name: str, retries: RetryPolicy, *, replay: 
                 code="missing-engine",
             )
         more = {"cx": settings.google.engine}
-    base_url, key = _place(service, getattr(settings, name), replay=replay)
-    return HttpProvider(service, base_url, key, retries, more=more)
+    base_url, key = _place(SERVICES[name], getattr(settings, name), replay=replay)
+    return HttpProvider(SERVICES[name], base_url, key, retries, more=more)
 
 
 def open_image_provider(

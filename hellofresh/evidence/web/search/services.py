@@ -13,7 +13,7 @@ given the address of a picture: one without an address, such as a file, is not s
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date, timedelta
 from functools import partial
@@ -208,9 +208,6 @@ class PagedImageSearch:
 
 def image_search(name: str, base_url: str, key: str, retries: RetryPolicy = SEARCH_RETRIES) -> PagedImageSearch:
     """A service of search by picture with a key: SerpApi in five pages of ten links, others at once."""
-    service = IMAGE_SERVICES[name]
-    starts = range(0, MOST_LINKS, _A_PAGE) if name == "serpapi" else (0,)
-    asks: list[Callable[[str, int, date | None], SearchRequest]] = [
-        partial(_serpapi, start=start) if start else service.ask for start in starts
-    ]
-    return PagedImageSearch(name, [HttpProvider(replace(service, ask=ask), base_url, key, retries) for ask in asks])
+    service, starts = IMAGE_SERVICES[name], range(0, MOST_LINKS, _A_PAGE) if name == "serpapi" else (0,)
+    pages = [replace(service, ask=partial(_serpapi, start=start)) if start else service for start in starts]
+    return PagedImageSearch(name, [HttpProvider(page, base_url, key, retries) for page in pages])

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pydantic import JsonValue
 
 from hellofresh.models import Answer, Finish, ToolCall
-from hellofresh.models.providers.chat_wire import call_arguments
+from hellofresh.models.providers.wire import call_arguments
 
 _Fields = dict[str, JsonValue]
 _CHAT_FINISHES = {Finish.STOP: "stop", Finish.LENGTH: "length", Finish.BLOCKED: "content_filter"}

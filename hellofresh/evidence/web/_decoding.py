@@ -1,6 +1,6 @@
 """Decoding one picture and writing it again: what comes out holds pixels and nothing else.
 
-Runs in a worker process (`hellofresh.evidence.web.pictures.decoder`), since a decoder of a stranger's bytes may be
+Runs in a worker process (`PictureDecoder`), since a decoder of a stranger's bytes may be
 broken by them. Its type is told by its first bytes, never by a name or a header. Only the first frame is decoded.
 """
 
