@@ -36,7 +36,7 @@ _MAY_HAVE: dict[str, Form] = {
     "previous": {"path": str, "sha256": SHA256},
     "selection": {
         **{**_DRAWN, "cap_per_class_and_period": _POSITIVE, "classes?": range(1, 128)},
-        "periods": {"*": {"taken_per_class": COUNT}},
+        "periods": {"*": {"taken_per_class": COUNT, "*": COUNT}},
     },
     "counts": {"*": {"positives?": (COUNT, None), "others?": [COUNT], "negatives": COUNT}},
     "prospective": {**_DRAWN, "cap_per_period": _POSITIVE, "periods": {"*": {"pending": COUNT, "taken": COUNT}}},
@@ -56,7 +56,7 @@ _MAY_HAVE: dict[str, Form] = {
     },
 }
 _FORM: Form = {
-    **{"format": range(2, 3), "version": _POSITIVE, "task": str, "edition": EDITION, "source": str},
+    **{"format": range(1, 3), "version": _POSITIVE, "task": str, "edition": EDITION, "source": str},
     "split?": re.compile(f"main|{PROSPECTIVE}"),
     "files": [{"path": str, "size": COUNT, "sha256": SHA256, "rows": COUNT}],
     "revealed?": bool,
@@ -171,6 +171,8 @@ def read_manifest(path: Path) -> Manifest:
     if path.stat().st_size > MAX_MANIFEST_BYTES:
         raise ValueError(f"larger than {MAX_MANIFEST_BYTES:,} bytes")
     said = strict_json(path.read_bytes(), _MOST_LEVELS)
+    if isinstance(said, dict) and said.get("format") == 1 and "quarter" in said:
+        said["edition"] = said.pop("quarter")
     if wrong := misfit(said, _FORM):
         raise ValueError(wrong)
     assert isinstance(said, dict)
@@ -217,7 +219,10 @@ def statement_faults(manifest: Manifest) -> Iterator[str]:
         != (is_main, not is_main),
         "it does not say what the key of the draw was committed to": is_main and selection and days and draw is None,
         "a prospective split is resolved, never revealed": not is_main and revealed,
-        "counts by label are public from the reveal on": selection is not None and (counts is None) == revealed,
+        "the counts by label are there before the reveal": counts is not None and not revealed,
+        "it does not say how many candidates of each label there were": revealed
+        and counts is None
+        and not all("negatives" in item for item in (selection or {"periods": {}})["periods"].values()),
         "the counts by label are not of the periods that were drawn from": counts is not None
         and counts.keys() != (selection or {"periods": {}})["periods"].keys(),
     }
