@@ -235,6 +235,8 @@ def _density(values: FloatArray, df: float) -> FloatArray:
 
 def _two_sided(value: float, df: float) -> float:
     """P(|T| > value) of Student's t: the density beyond the value, summed at steps that grow twice exponentially."""
+    if value == 0:
+        return 1.0
     at = np.linspace(-5, 5, 1001)
     beyond = np.exp(pi / 2 * np.sinh(at))
     width = 0.01 * pi / 2 * np.cosh(at) * beyond
@@ -248,7 +250,7 @@ def t_quantile(tail: float, df: float) -> float:
     for _ in range(500):
         step = (_two_sided(value, df) - tail) / (2 * float(_density(np.array(value), df)))
         value += step
-        if abs(step) <= 1e-14 * (1 + value):
+        if abs(step) <= 1e-14 * (1 + value) or value > 1e100:
             break
     return value
 

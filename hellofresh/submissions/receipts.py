@@ -79,6 +79,11 @@ class Receipt:
     code: str
     earlier: tuple[Receipt, ...] = ()
 
+    @property
+    def history(self) -> set[tuple[str, datetime]]:
+        """Content and time of this receipt and of those that it replaced."""
+        return {(one.sha256, one.received) for one in (*self.earlier, self)}
+
     def to_json(self) -> dict[str, object]:
         """As in the file."""
         return {**self._one(), "earlier": [receipt._one() for receipt in self.earlier]}
