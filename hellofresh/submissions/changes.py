@@ -33,7 +33,7 @@ DueOf = Callable[[Edition, Split], Due]
 
 _MOST_CHANGES = 200
 _TEAMS = "TEAMS.toml"
-_SPLIT_OF = {name: split for split, files in FILES.items() for name in files.names}
+_SPLIT_OF = {name: split for split, files in FILES.items() for name in files}
 _HANDED_IN = frozenset({SYSTEM, *(name for files in FILES.values() for name in (files.jsonl, files.receipt))})
 
 
