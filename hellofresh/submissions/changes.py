@@ -6,19 +6,19 @@ check reads is bounded. Nothing in them is run.
 
 from __future__ import annotations
 
-import filecmp
 import os
 import subprocess
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import datetime
+from functools import cache
 from pathlib import Path
 
 from hellofresh.core.clock import now
 from hellofresh.core.editions import Edition, parse_edition
 from hellofresh.core.errors import DataError, HelloFreshError, UsageError
-from hellofresh.core.files import as_model, parse_toml
+from hellofresh.core.files import as_model, parse_toml, sha256_file
 from hellofresh.core.quarters import parse_utc, utc_text
 from hellofresh.core.strict import Strict
 from hellofresh.submissions.check import Due
@@ -33,7 +33,7 @@ DueOf = Callable[[Edition, Split], Due]
 
 _MOST_CHANGES = 200
 _TEAMS = "TEAMS.toml"
-_SPLIT_OF = {name: split for split, files in FILES.items() for name in files.names}
+_SPLIT_OF = {name: split for split, files in FILES.items() for name in files}
 _HANDED_IN = frozenset({SYSTEM, *(name for files in FILES.values() for name in (files.jsonl, files.receipt))})
 
 
@@ -91,110 +91,80 @@ def check_changes(
     for folder in (after, before):
         if not folder.is_dir():
             raise UsageError("no such folder", where=str(folder), expected="a folder of submissions", code="no-folder")
-    report, at = ChangeReport(), moment or now()
-    changed = list(_changed(after, before))
+    report, at, dues = ChangeReport(), moment or now(), cache(due_of)
+    there, was = _files(after), _files(before)
+    changed = sorted(path for path in there.keys() | was.keys() if there.get(path) != was.get(path))
     if len(changed) > _MOST_CHANGES:
         what = f"{len(changed):,} changed files; at most {_MOST_CHANGES} are checked"
         report.faults.append(Fault("too-many-files", str(after), what, "Send them in parts."))
         return report
-    dues = _Dues(due_of)
     touched: dict[_Place, set[Split]] = defaultdict(set)
     for path in changed:
         place = _place_of(path, after, report)
-        if place is not None:
-            splits = _splits_of(path, after, before)
-            fault = next(filter(None, (_closed(dues, place[0], split, at) for split in splits)), None)
-            if fault is None:
-                touched[place] |= splits
-            else:
-                report.faults.append(Fault(fault[0], _shown(path), fault[1], "Leave the folder as it is."))
+        if place is None:
+            continue
+        # What a system says of itself is part of all that it handed in.
+        below, _, name = path.rpartition("/")
+        both = {split for split in Split if has_split(after / below, split) or has_split(before / below, split)}
+        splits = {_SPLIT_OF[name]} if name in _SPLIT_OF else both or {MAIN}
+        faults = [fault for split in sorted(splits) if (fault := _closed(dues, place[0], split, at)) is not None]
+        report.faults += (Fault(code, _shown(path), what, "Leave the folder as it is.") for code, what in faults[:1])
+        touched[place] |= set() if faults else splits
+    touched = {place: splits for place, splits in touched.items() if splits}
     _check_teams(before, sorted({team for _, team, _ in touched}), author, report)
     for place in sorted(touched, key=str):
-        here = [dues[place[0], split] for split in Split if split in touched[place]]
+        here = [dues(place[0], split) for split in Split if split in touched[place]]
         report.entries.append(_check_entry((before, after), place, here, at, report))
     return report
 
 
-class _Dues(dict[tuple[Edition, Split], Due]):
-    """What is due, asked for once; a split that is not released is not there."""
-
-    def __init__(self, due_of: DueOf) -> None:
-        self._due_of = due_of
-
-    def find(self, edition: Edition, split: Split) -> Due | None:
-        try:
-            return self[edition, split]
-        except HelloFreshError as error:
-            if error.code != "no-release":
-                raise
-            return None
-
-    def __missing__(self, key: tuple[Edition, Split]) -> Due:
-        self[key] = due = self._due_of(*key)
-        return due
-
-
-def _files(root: Path) -> Iterator[str]:
-    """Paths of all files, and of links to folders, below a folder."""
+def _files(root: Path) -> dict[str, object]:
+    """What all files, and links to folders, below a folder hold: a link's end, or the hash of a file."""
+    found: dict[str, object] = {}
     for folder, folders, names in os.walk(root):
-        links = [name for name in folders if Path(folder, name).is_symlink()]
-        yield from (Path(folder, name).relative_to(root).as_posix() for name in (*names, *links))
-
-
-def _changed(after: Path, before: Path) -> Iterator[str]:
-    there, was = set(_files(after)), set(_files(before))
-    yield from sorted(
-        path for path in there | was if path not in there or path not in was or not _same(after / path, before / path)
-    )
-
-
-def _same(one: Path, other: Path) -> bool:
-    if one.is_symlink() or other.is_symlink():
-        return one.is_symlink() and other.is_symlink() and one.readlink() == other.readlink()
-    return filecmp.cmp(one, other, shallow=False)
+        for path in (Path(folder, name) for name in (*names, *folders)):
+            if path.is_symlink():
+                found[path.relative_to(root).as_posix()] = path.readlink()
+            elif path.is_file():
+                found[path.relative_to(root).as_posix()] = sha256_file(path)
+    return found
 
 
 def _place_of(path: str, after: Path, report: ChangeReport) -> _Place | None:
     """The submission that a file belongs to, or None and what is wrong with the path."""
     parts = path.split("/")
+    code, fix = "", "Change only submissions/<edition>/<team>/<system>/; anything else is for another request."
     if len(parts) != 4 or parts[0] == "example":
-        fix = "Change only submissions/<edition>/<team>/<system>/; anything else is for another request."
         report.faults.append(Fault("outside-submissions", _shown(path), "a file that is not part of a submission", fix))
         return None
     edition, team, system, name = parts
-    fault: tuple[str, str, str] | None = None
     if not (FOLDER_NAME.fullmatch(team) and FOLDER_NAME.fullmatch(system)):
-        fault = "bad-folder", "a folder with another name", "Name folders in lower-case letters, digits and hyphens."
+        code, what = "bad-folder", "a folder with another name"
+        fix = "Name folders in lower-case letters, digits and hyphens."
     elif name not in _HANDED_IN:
-        files = FILES[_SPLIT_OF.get(name, MAIN)]
+        code, what, files = "unknown-file", "not a file of a submission", FILES[_SPLIT_OF.get(name, MAIN)]
         made = f", which also makes {files.jsonl} of {files.csv}." if name == files.csv else "."
         fix = f"A submission has {files.jsonl} and {SYSTEM}, and {files.receipt} from 'hellofresh submission add'{made}"
-        fault = "unknown-file", "not a file of a submission", fix
     elif (after / path).is_symlink() or ((after / path).is_file() and os.access(after / path, os.X_OK)):
-        what = "a link" if (after / path).is_symlink() else "a program"
-        fault = "not-a-file", what, "Submit plain files."
+        code, what = "not-a-file", "a link" if (after / path).is_symlink() else "a program"
+        fix = "Submit plain files."
     try:
-        if fault is None:
+        if not code:
             return parse_edition(edition), team, system
     except UsageError as error:
-        fault = "bad-quarter", error.what, f"Expected {error.expected}."
-    report.faults.append(Fault(fault[0], _shown(path), *fault[1:]))
+        code, what, fix = "bad-quarter", error.what, f"Expected {error.expected}."
+    report.faults.append(Fault(code, _shown(path), what, fix))
     return None
 
 
-def _splits_of(path: str, *roots: Path) -> set[Split]:
-    """The splits that a change of a file touches: what a system says of itself is part of all that it handed in."""
-    folder, _, name = path.rpartition("/")
-    if name in _SPLIT_OF:
-        return {_SPLIT_OF[name]}
-    return {split for split in Split if any(has_split(root / folder, split) for root in roots)} or {MAIN}
-
-
-def _closed(dues: _Dues, edition: Edition, split: Split, moment: datetime) -> tuple[str, str] | None:
+def _closed(dues: DueOf, edition: Edition, split: Split, moment: datetime) -> tuple[str, str] | None:
     """Code and reason why nothing of an edition's split may be changed now."""
     what = str(edition) if split is MAIN else f"the {split} split of {edition}"
-    due = dues.find(edition, split)
-    if due is None:
+    try:
+        due = dues(edition, split)
+    except HelloFreshError as error:
+        if error.code != "no-release":
+            raise
         return "no-release", f"{what} has no public samples"
     if not due.edition.is_living:
         return None
@@ -213,15 +183,23 @@ def _shown(path: str) -> str:
 
 
 def _check_teams(before: Path, teams: Sequence[str], author: str, report: ChangeReport) -> None:
-    """One team at a time; one that is there already is changed by its own accounts only, as `TEAMS.toml` names them."""
+    """One team at a time; one that is there already is changed by its own accounts only, as `TEAMS.toml` names them.
+
+    That file is the maintainers' own, so what is wrong with it is an error.
+    """
     if len(teams) > 1:
         what = f"the folders of {len(teams)} teams: {', '.join(teams)[:200]}"
         report.faults.append(Fault("several-teams", "the request", what, "Send a request for each team."))
-    if not author:
-        return
-    owners, known = _accounts(before / _TEAMS), known_teams(before)
-    for team in teams:
-        if author.casefold() in owners.get(team, ()):
+    path, where, expected = before / _TEAMS, f"submissions/{_TEAMS}", '[team] with accounts = ["name"]'
+    try:
+        table = parse_toml(path.read_bytes()) if author and path.is_file() and not path.is_symlink() else {}
+        owners = as_model(dict[str, _Team], table, where=where, fix=f"Write {expected}", code="bad-teams")
+    except ValueError as error:
+        raise DataError(f"not TOML ({error})", where=where, expected=expected, code="bad-teams") from None
+    known = known_teams(before)
+    for team in teams if author else ():
+        accounts = owners[team].accounts if team in owners else []
+        if author.casefold() in map(str.casefold, accounts):
             continue
         if team in known or team in owners:
             what = f"the account {author[:80]!r} is not one of the team's in submissions/{_TEAMS}"
@@ -229,19 +207,6 @@ def _check_teams(before: Path, teams: Sequence[str], author: str, report: Change
         else:
             what = f"a new team: on merging, add its account to submissions/{_TEAMS}"
             report.warnings.append(Fault("new-team", team, what))
-
-
-def _accounts(path: Path) -> Mapping[str, Sequence[str]]:
-    """Accounts by team. The file is the maintainers' own, so what is wrong with it is an error."""
-    if not path.is_file() or path.is_symlink():
-        return {}
-    where, expected = f"submissions/{_TEAMS}", '[team] with accounts = ["name"]'
-    try:
-        table = parse_toml(path.read_bytes())
-        teams = as_model(dict[str, _Team], table, where=where, fix=f"Write {expected}", code="bad-teams")
-    except ValueError as error:
-        raise DataError(f"not TOML ({error})", where=where, expected=expected, code="bad-teams") from None
-    return {team: tuple(name.casefold() for name in row.accounts) for team, row in teams.items()}
 
 
 def _check_entry(
@@ -260,30 +225,19 @@ def _check_entry(
         there = [item for item in standings(after, due, moment).entries if item.folder == after / name]
         tasks += [] if there else [f"{due.split} split: withdrawn"]
         for standing in there:
-            report.faults += (item for item in _within(after, standing.faults) if item not in report.faults)
-            report.warnings += (item for item in _within(after, standing.warnings) if item not in report.warnings)
+            for found, kept in ((standing.faults, report.faults), (standing.warnings, report.warnings)):
+                within = (replace(one, where=one.where.replace(str(after), "submissions")) for one in found)
+                kept.extend(fault for fault in within if fault not in kept)
             _check_receipt(standing, FILES[due.split].receipt, earlier, moment, report)
-            _check_name(standing, before, report)
-            info = info or (standing.submission.info if standing.submission is not None else None)
+            if (submission := standing.submission) is not None:
+                info = info or submission.info
+                if other := look_alike(submission.team, submission.info.team, known_teams(before)):
+                    what = f"the team {submission.info.team!r} looks like the team {other!r}"
+                    fix = "Take another name, or the team's folder."
+                    report.faults.append(Fault("look-alike", standing.origin, what, fix))
             tasks += (f"{task}{on}: {outcome}" for task, outcome in standing.tasks.items())
             flags += standing.flags
     return ChangedEntry(name, "changed" if was else "new", info, tuple(tasks), tuple(flags))
-
-
-def _within(after: Path, faults: Sequence[Fault]) -> Iterator[Fault]:
-    """Faults with the place in the folder of submissions, wherever the copy lies that was checked."""
-    return (
-        Fault(fault.code, fault.where.replace(str(after), "submissions"), fault.what, fault.fix) for fault in faults
-    )
-
-
-def _check_name(standing: SubmissionStanding, before: Path, report: ChangeReport) -> None:
-    submission = standing.submission
-    other = look_alike(submission.team, submission.info.team, known_teams(before)) if submission is not None else ""
-    if submission is not None and other:
-        what = f"the team {submission.info.team!r} looks like the team {other!r}"
-        fix = "Take another name, or the team's folder."
-        report.faults.append(Fault("look-alike", standing.origin, what, fix))
 
 
 def _check_receipt(
@@ -304,13 +258,8 @@ def _check_receipt(
     if receipt.received > moment:
         what = f"received {utc_text(receipt.received)}, which is in the future"
         report.faults.append(Fault("future-receipt", where, what, fix))
-    if earlier is not None and not _history(earlier) <= _history(receipt):
+    if earlier is not None and not earlier.history <= receipt.history:
         report.faults.append(Fault("lost-receipt", where, "earlier receipts are missing from its history", fix))
-
-
-def _history(receipt: Receipt) -> set[tuple[str, datetime]]:
-    """Content and time of a receipt and of those that it replaced."""
-    return {(one.sha256, one.received) for one in (*receipt.earlier, receipt)}
 
 
 def merged_at(folder: Path) -> datetime:

@@ -13,7 +13,6 @@ from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date, datetime
-from itertools import islice
 from pathlib import Path
 
 from hellofresh.core.calendar import Calendar
@@ -188,7 +187,12 @@ def inspect_submission(folder: Path, due: Due, moment: datetime | None = None) -
     ordered, team = checked.predictions, where.parent.name
     labels = {item.id: item.label for item in ordered if item.repetition == 1}
     submission = Submission(due.edition, team, where.name, info, labels, content_hash(info, ordered), ordered)
-    return SubmissionCheck((), (*checked.warnings, *_about_names(folder, team, info)), ordered, submission)
+    named = []
+    if vendor := vendor_in(info.team) or vendor_in(team):
+        what = f"the team {info.team!r} bears the name of a maker of models, {vendor!r}"
+        fix = "The maintainers will ask whether it is theirs."
+        named.append(Fault("vendor-name", str(folder / SYSTEM), what, fix))
+    return SubmissionCheck((), (*checked.warnings, *named), ordered, submission)
 
 
 def content_hash(info: SystemInfo, ordered: Sequence[Prediction]) -> str:
@@ -229,19 +233,9 @@ def _about_labels(
         if given and not answered:
             yield Fault("no-answers", str(path), f"no answer for any sample of {task}", "Each counts as wrong.")
         elif len(given) > 1 and len(answered) == 1:
-            what = f"every answer for {task} is {_short(answered.pop())}"
-            yield Fault("one-class", str(path), what, "If this is intended, change nothing.")
-
-
-def _about_names(folder: Path, team: str, info: SystemInfo) -> Iterator[Fault]:
-    vendor = vendor_in(info.team) or vendor_in(team)
-    if vendor:
-        what = f"the team {info.team!r} bears the name of a maker of models, {vendor!r}"
-        yield Fault("vendor-name", str(folder / SYSTEM), what, "The maintainers will ask whether it is theirs.")
-
-
-def _short(answer: int | str | tuple[str, ...]) -> str:
-    return str(answer) if isinstance(answer, int) else "the same"
+            only = answered.pop()
+            what = f"every answer for {task} is {only if isinstance(only, int) else 'the same'}"
+            yield Fault("one-class", str(path), what, _INTENDED)
 
 
 def _check_ids(
@@ -252,84 +246,75 @@ def _check_ids(
     faults: list[Fault],
 ) -> None:
     places: defaultdict[tuple[str, int], list[int]] = defaultdict(list)
-    for line in read.lines:
-        places[line.prediction.id, line.prediction.repetition].append(line.number)
-    repeated = {name: numbers for (name, _), numbers in sorted(places.items()) if len(numbers) > 1}
-    faults += _each("duplicate-id", path, repeated, "occurs more than once")
+    for number, item in read.lines:
+        places[item.id, item.repetition].append(number)
+    ordered = sorted(places.items())
     names = {name for name, _ in places} | (read.faulty or set())
     covered = {
         task: ids for task, ids in samples.items() if any(name.startswith(TASKS[task].id_prefix) for name in names)
     }
-    faults += _wrong_answers(path, read.lines, covered)
     known = set(taken_down).union(*covered.values())
-    unknown = {name: numbers for (name, _), numbers in sorted(places.items()) if name not in known}
-    faults += _each("unknown-id", path, unknown, "is not a sample of this edition")
+    repeated = {name: numbers for (name, _), numbers in ordered if len(numbers) > 1}
+    unknown = {name: numbers for (name, _), numbers in ordered if name not in known}
+    answers = (
+        fault for task, ids in covered.items() for fault in _wrong_answers(path, read.lines, get_task(task), ids)
+    )
+    faults += _first_of(_each("duplicate-id", path, repeated, "occurs more than once"), path)
+    faults += _first_of(answers, path)
+    faults += _first_of(_each("unknown-id", path, unknown, "is not a sample of this edition"), path)
     if read.faulty is None:  # a sample may be on a line that could not be read
         return
     for task, ids in covered.items():
-        faults += _missing(path, task, ids, places.keys(), read.faulty)
+        repetitions = sorted({number for name, number in places if name in ids} | {1})
+        for number in repetitions:
+            missing = sorted(name for name in ids if (name, number) not in places and name not in read.faulty)
+            if missing:
+                which = f" in repetition {number}" if len(repetitions) > 1 else ""
+                what = f"{len(missing)} of {len(ids)} samples of {task} are missing{which}, the first is {missing[0]}"
+                fix = f"Give every sample a line; a {ANSWERS[get_task(task).output]} of null means no answer."
+                faults.append(Fault("missing-id", str(path), what, fix))
 
 
-def _missing(
-    path: Path, task: str, ids: frozenset[str], there: Collection[tuple[str, int]], faulty: Collection[str]
-) -> Iterator[Fault]:
-    """A fault for each repetition of a task that has not all samples; those on faulty lines are there."""
-    repetitions = sorted({number for name, number in there if name in ids} | {1})
-    for number in repetitions:
-        missing = sorted(name for name in ids if (name, number) not in there and name not in faulty)
-        if missing:
-            which = f" in repetition {number}" if len(repetitions) > 1 else ""
-            what = f"{len(missing)} of {len(ids)} samples of {task} are missing{which}, the first is {missing[0]}"
-            fix = f"Give every sample a line; a {ANSWERS[get_task(task).output]} of null means no answer."
-            yield Fault("missing-id", str(path), what, fix)
+def _first_of(faults: Iterable[Fault], path: Path) -> Iterator[Fault]:
+    """The first hundred faults of a kind; those beyond are counted."""
+    found = list(faults)
+    yield from found[:MAX_FAULTS]
+    if len(found) > MAX_FAULTS:
+        what = f"{len(found) - MAX_FAULTS:,} more lines like these"
+        yield Fault(found[0].code, str(path), what, "Fix these faults and check again.")
 
 
-def _wrong_answers(
-    path: Path, lines: Sequence[PredictionLine], covered: Mapping[str, frozenset[str]]
-) -> Iterator[Fault]:
-    """A fault for each answer that its task does not take, with line and field; beyond a hundred they are counted."""
-    for name, ids in covered.items():
-        task = get_task(name)
-        found = [
-            Fault("bad-field", f"{path} line {line.number}, {field}", f"{line.prediction.id!r} {what}", fix)
-            for line in lines
-            if line.prediction.id in ids
-            for field, what, fix in _unfitting(line.prediction, task)
-        ]
-        yield from found[:MAX_FAULTS]
-        if len(found) > MAX_FAULTS:
-            what = f"{len(found) - MAX_FAULTS:,} more lines like these"
-            yield Fault("many-faults", str(path), what, "Fix these faults and check again.")
-
-
-def _unfitting(item: Prediction, task: Task) -> Iterator[tuple[str, str, str]]:
-    """Field, fault and remedy of what a task does not take."""
-    wanted, classes = ANSWERS[task.output], task.classes
-    if item.field != wanted:
-        yield item.field, f"has {item.field}, and {task.name} takes {wanted}", f"Give {wanted} instead."
-        return
-    known = ", ".join(f"{number} ({text})" for number, text in enumerate(classes))
-    if item.label is not None and item.label >= len(classes):
-        yield "label", f"has the label {item.label}", f"Give one of {known}, or null for no answer."
-    if item.probabilities and len(item.probabilities) != len(classes):
-        what = f"has {len(item.probabilities)} probabilities, and {task.name} has {len(classes)} classes"
-        yield "probabilities", what, f"Give one for each of {known}." if classes else "Leave them out."
-    if item.confidence is not None and len(classes) != 2:
-        fix = f"Give probabilities of {known} instead." if classes else "Leave it out."
-        yield "confidence", f"has a confidence, and {task.name} has not two classes", fix
-    if item.certainty is not None and not classes:
-        yield "certainty", f"has a certainty, and {task.name} has no classes", "Leave it out."
+def _wrong_answers(path: Path, lines: Sequence[PredictionLine], task: Task, ids: Collection[str]) -> Iterator[Fault]:
+    """A fault for each answer that its task does not take, with line and field."""
+    wanted, many = ANSWERS[task.output], len(task.classes)
+    known = ", ".join(f"{number} ({text})" for number, text in enumerate(task.classes))
+    for number, item in lines:
+        odd: list[tuple[str, str, str]] = []
+        if item.id in ids and item.field != wanted:
+            odd = [(item.field, f"{item.field}, and {task.name} takes {wanted}", f"Give {wanted} instead.")]
+        elif item.id in ids:
+            if item.label is not None and item.label >= many:
+                odd.append(("label", f"the label {item.label}", f"Give one of {known}, or null for no answer."))
+            if item.probabilities and len(item.probabilities) != many:
+                what = f"{len(item.probabilities)} probabilities, and {task.name} has {many} classes"
+                odd.append(("probabilities", what, f"Give one for each of {known}." if many else "Leave them out."))
+            if item.confidence is not None and many != 2:
+                fix = f"Give probabilities of {known} instead." if many else "Leave it out."
+                odd.append(("confidence", f"a confidence, and {task.name} has not two classes", fix))
+            if item.certainty is not None and not many:
+                odd.append(("certainty", f"a certainty, and {task.name} has no classes", "Leave it out."))
+        for name, what, fix in odd:
+            yield Fault("bad-field", f"{path} line {number}, {name}", f"{item.id!r} has {what}", fix)
 
 
 def _each(code: str, path: Path, places: Mapping[str, Sequence[int]], what: str) -> Iterator[Fault]:
-    """A fault for each id, which may hold anything, with its lines; those beyond the first hundred are counted."""
-    for sample_id, numbers in islice(places.items(), MAX_FAULTS):
+    """A fault for each id, which may hold anything, with its lines."""
+    for sample_id, numbers in places.items():
         where = f"{path} line{'s' if len(numbers) > 1 else ''} {', '.join(map(str, numbers[:5]))}"
         yield Fault(code, where, f"{sample_id!r} {what}", "Take it out." if len(numbers) == 1 else "Keep one line.")
-    if len(places) > MAX_FAULTS:
-        yield Fault(code, str(path), f"{len(places) - MAX_FAULTS:,} more ids like these", "Take them out.")
 
 
+_INTENDED = "If this is intended, change nothing."
 _SHORT, _LONG = 8, 400
 """Words; the responses of the released study have 10 to 250."""
 _LINK = re.compile(r"https?://[^\s<>\"')\]]+")
@@ -345,41 +330,37 @@ _WORDS_TO_TELL = 20
 def about_responses(path: Path, predictions: Sequence[Prediction]) -> Iterator[Fault]:
     """A line for each kind of oddity, with how many texts have it and the first of them."""
     texts = {item.id: item for item in predictions if item.text is not None and item.repetition == 1}
-    kinds = (
-        ("short-response", f"fewer than {_SHORT} words", lambda item: len(_words(item)) < _SHORT),
-        ("long-response", f"more than {_LONG} words", lambda item: len(_words(item)) > _LONG),
-        ("other-language", "no English text, as far as common words tell", _is_foreign),
-        ("uncited-link", "a link in the text that is not among sources", _has_uncited),
-    )
-    for code, what, odd in kinds:
-        found = [name for name, item in texts.items() if odd(item)]
+    words = {name: (item.text or "").split() for name, item in texts.items()}
+    cited = {name: {address.rstrip("/.,;") for address in item.sources} for name, item in texts.items()}
+    links = {name: {link.rstrip("/.,;") for link in _LINK.findall(item.text or "")} for name, item in texts.items()}
+    kinds = {
+        ("short-response", f"fewer than {_SHORT} words"): [name for name in texts if len(words[name]) < _SHORT],
+        ("long-response", f"more than {_LONG} words"): [name for name in texts if len(words[name]) > _LONG],
+        ("other-language", "no English text, as far as common words tell"): [
+            name for name, item in texts.items() if _is_foreign(item.text or "")
+        ],
+        ("uncited-link", "a link in the text that is not among sources"): [
+            name for name in texts if links[name] - cited[name]
+        ],
+    }
+    for (code, what), found in kinds.items():
         if found:
-            yield Fault(code, str(path), f"{len(found)} responses have {what}, the first is that to {found[0]}",
-                        "If this is intended, change nothing.")  # fmt: skip
-    times = Counter(" ".join(_words(item)).casefold() for item in texts.values())
-    repeated = sum(count for count in times.values() if count > 1)
-    if repeated:
+            told = f"{len(found)} responses have {what}, the first is that to {found[0]}"
+            yield Fault(code, str(path), told, _INTENDED)
+    times = Counter(" ".join(said).casefold() for said in words.values())
+    if repeated := sum(count for count in times.values() if count > 1):
         what = f"{repeated} responses are word by word the same as another one"
-        yield Fault("repeated-response", str(path), what, "If this is intended, change nothing.")
+        yield Fault("repeated-response", str(path), what, _INTENDED)
 
 
-def _words(item: Prediction) -> list[str]:
-    return (item.text or "").split()
-
-
-def _is_foreign(item: Prediction) -> bool:
-    text = _LINK.sub(" ", item.text or "")
+def _is_foreign(text: str) -> bool:
+    text = _LINK.sub(" ", text)
     letters = [char for char in text if char.isalpha()]
     latin = sum("LATIN" in unicodedata.name(char, "") for char in letters)
     words = re.findall(r"[a-z]+", text.casefold())
     if letters and latin < 0.7 * len(letters):
         return True
     return len(words) >= _WORDS_TO_TELL and sum(word in _ENGLISH for word in words) < _LEAST_ENGLISH * len(words)
-
-
-def _has_uncited(item: Prediction) -> bool:
-    cited = {address.rstrip("/.,;") for address in item.sources}
-    return any(found.rstrip("/.,;") not in cited for found in _LINK.findall(item.text or ""))
 
 
 _DAY = (1980, 1, 1, 0, 0, 0)

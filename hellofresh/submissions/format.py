@@ -12,8 +12,9 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
+from functools import partial
 from pathlib import Path
-from typing import Annotated, Literal, Self, get_args
+from typing import Annotated, Literal, NamedTuple, Self, get_args
 
 from pydantic import (
     Field,
@@ -33,18 +34,12 @@ from hellofresh.tasks.outputs import Choice, Output, Ranking, Response, Status
 from hellofresh.tasks.samples import MAIN, PROSPECTIVE, Split
 
 
-@dataclass(frozen=True, slots=True)
-class SplitFiles:
+class SplitFiles(NamedTuple):
     """Names of the files of a split: predictions as JSON lines or as a table, and the receipt."""
 
     jsonl: str
     csv: str
     receipt: str
-
-    @property
-    def names(self) -> tuple[str, str, str]:
-        """All of them."""
-        return self.jsonl, self.csv, self.receipt
 
 
 FILES: Mapping[Split, SplitFiles] = {
@@ -55,7 +50,7 @@ FILES: Mapping[Split, SplitFiles] = {
 
 def has_split(folder: Path, split: Split) -> bool:
     """Whether a folder has any file of a split."""
-    return any((folder / name).exists() or (folder / name).is_symlink() for name in FILES[split].names)
+    return any((folder / name).exists() or (folder / name).is_symlink() for name in FILES[split])
 
 
 MAX_BYTES = 10_000_000
@@ -81,10 +76,12 @@ class Fault:
 
 
 _KINDS = (
-    (b"PK\x03\x04", "a zip archive"), (b"\x1f\x8b", "gzip data"), (b"BZh", "bzip2 data"), (b"\xfd7zXZ", "xz data"),
-    (b"\x28\xb5\x2f\xfd", "zstd data"), (b"7z\xbc\xaf\x27\x1c", "a 7z archive"),
-    *((bytes((0x80, version)), "a pickle") for version in range(2, 6)),
-)  # fmt: skip
+    *((0, b"PK\x03\x04", "a zip archive"), (0, b"\x1f\x8b", "gzip data"), (0, b"BZh", "bzip2 data")),
+    *((0, b"\xfd7zXZ", "xz data"), (0, b"\x28\xb5\x2f\xfd", "zstd data"), (0, b"7z\xbc\xaf\x27\x1c", "a 7z archive")),
+    *((0, bytes((0x80, version)), "a pickle") for version in range(2, 6)),
+    (257, b"ustar", "a tar archive"),
+)
+"""Where a mark stands, the mark, and what begins so."""
 
 
 def read_plain(path: Path, most: int, faults: list[Fault]) -> bytes | None:
@@ -100,25 +97,16 @@ def read_plain(path: Path, most: int, faults: list[Fault]) -> bytes | None:
         faults.append(Fault("too-large", str(path), f"{size:,} bytes", f"At most {most:,} bytes are taken."))
         return None
     content = path.read_bytes()
-    fault = _no_text(content)
-    if fault is not None:
-        code, what, fix = fault
-        faults.append(Fault(code, str(path), what, fix))
-        return None
-    return content
-
-
-def _no_text(content: bytes) -> tuple[str, str, str] | None:
-    """Code, fault and remedy where the content cannot be a text in UTF-8."""
-    for mark, name in _KINDS:
-        if content.startswith(mark):
-            return "wrong-kind", f"this is {name}", "Submit the plain text file."
-    if content[257:262] == b"ustar":
-        return "wrong-kind", "this is a tar archive", "Submit the plain text file."
-    if content.startswith((b"\xff\xfe", b"\xfe\xff")) or b"\x00" in content:
-        return "not-utf8", "UTF-16 or NUL bytes", "Save the file as UTF-8."
-    if content.startswith(b"\xef\xbb\xbf"):
-        return "byte-order-mark", "a byte-order mark before the text", "Save the file as UTF-8 without it."
+    kind = next((name for at, mark, name in _KINDS if content[at:].startswith(mark)), "")
+    if kind:
+        faults.append(Fault("wrong-kind", str(path), f"this is {kind}", "Submit the plain text file."))
+    elif content.startswith((b"\xff\xfe", b"\xfe\xff")) or b"\x00" in content:
+        faults.append(Fault("not-utf8", str(path), "UTF-16 or NUL bytes", "Save the file as UTF-8."))
+    elif content.startswith(b"\xef\xbb\xbf"):
+        what, fix = "a byte-order mark before the text", "Save the file as UTF-8 without it."
+        faults.append(Fault("byte-order-mark", str(path), what, fix))
+    else:
+        return content
     return None
 
 
@@ -221,23 +209,11 @@ def _field_faults(
 
 def system_toml(info: SystemInfo) -> str:
     """The text of a `system.toml` that says this."""
-    cutoff = info.knowledge_cutoff
-    lines = [
-        f"name = {_quoted(info.name)}",
-        f"team = {_quoted(info.team)}",
-        f"contact = {_quoted(info.contact)}",
-        f"regime = {_quoted(info.regime)}",
-        f"models = [{', '.join(_quoted(model) for model in info.models)}]",
-        f"knowledge_cutoff = {cutoff.isoformat() if isinstance(cutoff, date) else _quoted(cutoff)}",
-        f"url = {_quoted(info.url)}",
-        f"notes = {_quoted(info.notes)}",
-    ]
-    return "\n".join(lines) + "\n"
 
+    def value(said: object) -> str:  # JSON's escapes are among TOML's
+        return said.isoformat() if isinstance(said, date) else json.dumps(said, ensure_ascii=False)
 
-def _quoted(text: str) -> str:
-    """A TOML basic string; JSON's escapes are among TOML's."""
-    return json.dumps(text, ensure_ascii=False)
+    return "".join(f"{name} = {value(getattr(info, name))}\n" for name in SystemInfo.model_fields)
 
 
 ANSWERS: Mapping[type[Output], str] = {Choice: "label", Response: "text", Ranking: "documents"}
@@ -335,30 +311,25 @@ class Prediction(Strict):
         """The same as an output."""
         silent = Status.BLOCKED if self.status == "blocked" else Status.NONE
         status = silent if self.answer is None else Status.ANSWERED
-        return replace(self._bare(), prompt=prompt, status=status, rationale=self.rationale or "",
-                       sources=tuple(self.sources))  # fmt: skip
-
-    def _bare(self) -> Output:
-        if self.field == "text":
-            return Response(text=self.text or "")
-        if self.field == "documents":
-            documents = tuple(self.documents or ())
-            return Ranking(documents=documents, scores=tuple(map(float, range(len(documents), 0, -1))))
         stated = () if self.confidence is None else (1 - self.confidence, self.confidence)
-        chances = tuple(self.probabilities) or stated
-        return Choice(label=self.label, probabilities=chances, certainty=self.certainty)
+        chances, documents = tuple(self.probabilities) or stated, tuple(self.documents or ())
+        bare: Output = Choice(label=self.label, probabilities=chances, certainty=self.certainty)
+        if self.field == "text":
+            bare = Response(text=self.text or "")
+        elif self.field == "documents":
+            bare = Ranking(documents=documents, scores=tuple(map(float, range(len(documents), 0, -1))))
+        sources = tuple(self.sources)
+        return replace(bare, prompt=prompt, status=status, rationale=self.rationale or "", sources=sources)
 
 
-@dataclass(frozen=True, slots=True)
-class PredictionLine:
+class PredictionLine(NamedTuple):
     """A prediction and the line of the file that it stands on, from 1."""
 
     number: int
     prediction: Prediction
 
 
-@dataclass(frozen=True, slots=True)
-class ReadPredictions:
+class ReadPredictions(NamedTuple):
     """What could be read of a file.
 
     Attributes:
@@ -366,8 +337,8 @@ class ReadPredictions:
         faulty: ids of the other lines; None where some of these have no readable id, or were not read.
     """
 
-    lines: tuple[PredictionLine, ...]
-    faulty: frozenset[str] | None = frozenset()
+    lines: Sequence[PredictionLine]
+    faulty: set[str] | None
 
 
 def canonical_row(prediction: Prediction) -> dict[str, object]:
@@ -379,22 +350,17 @@ def canonical_row(prediction: Prediction) -> dict[str, object]:
 def hashed_row(prediction: Prediction) -> dict[str, object]:
     """What is hashed of a prediction."""
     row = prediction.model_dump(mode="json")
-    said = prediction.model_dump(mode="json", exclude_defaults=True)
-    return {name: row[name] for name in _ALWAYS} | said
+    return {name: row[name] for name in _ALWAYS} | prediction.model_dump(mode="json", exclude_defaults=True)
 
 
 def predictions_file(folder: Path, faults: list[Fault], split: Split = MAIN) -> Path:
     """The file of predictions in a folder: JSONL, or CSV where there is no JSONL."""
-    files = FILES[split]
-    lines, table = folder / files.jsonl, folder / files.csv
-    if not (table.exists() or table.is_symlink()):
-        return lines
-    if lines.exists() or lines.is_symlink():
-        faults.append(
-            Fault("two-files", str(folder), f"both {files.jsonl} and {files.csv}", "Submit only one of them.")
-        )
-        return lines
-    return table
+    lines, table = folder / FILES[split].jsonl, folder / FILES[split].csv
+    there = [path for path in (lines, table) if path.exists() or path.is_symlink()]
+    if len(there) == 2:
+        what = f"both {lines.name} and {table.name}"
+        faults.append(Fault("two-files", str(folder), what, "Submit only one of them."))
+    return there[0] if there else lines
 
 
 def read_predictions(path: Path, most_lines: int, faults: list[Fault]) -> ReadPredictions | None:
@@ -408,24 +374,22 @@ def read_predictions(path: Path, most_lines: int, faults: list[Fault]) -> ReadPr
     content = read_plain(path, MAX_BYTES, faults)
     if content is None:
         return None
-    if not content.strip():
-        faults.append(Fault("empty-file", str(path), "no predictions", "Give every sample of a task one line."))
-        return None
+    fix = "Give every sample of a task one line."
     ends = content.count(b"\n")
     if ends > most_lines:
-        fault = Fault("too-many-lines", str(path), f"{ends:,} lines", "Give every sample of the quarter one line.")
-        faults.append(fault)
+        faults.append(Fault("too-many-lines", str(path), f"{ends:,} lines", fix))
         return None
     lines = content.split(b"\n")
     before = len(faults)
-    if path.suffix.lower() == ".csv":
+    found: ReadPredictions | None = ReadPredictions((), None)
+    if content.strip() and path.suffix.lower() == ".csv":
         columns = _read_header(lines[0], f"{path} line 1", faults)
-        found = _each_line(path, lines, 1, _row_reader(columns), faults) if columns else None
-    else:
+        found = _each_line(path, lines, 1, partial(_read_row, columns), faults) if columns else None
+    elif content.strip():
         found = _each_line(path, lines, 0, strict_json, faults)
     if found is not None and not found.lines and len(faults) == before:
-        faults.append(Fault("empty-file", str(path), "no predictions", "Give every sample of a task one line."))
-    return found
+        faults.append(Fault("empty-file", str(path), "no predictions", fix))
+    return found if content.strip() else None
 
 
 def _each_line(
@@ -438,7 +402,7 @@ def _each_line(
         if len(faults) - before >= MAX_FAULTS:
             what = f"the lines from {number} on were not read"
             faults.append(Fault("many-faults", str(path), what, "Fix these faults and check again."))
-            return ReadPredictions(tuple(predictions), None)
+            return ReadPredictions(predictions, None)
         if not line.strip():
             continue
         found = _read_line(line, f"{path} line {number}", read, faults)
@@ -448,7 +412,7 @@ def _each_line(
             faulty = None
         else:
             faulty.add(found)
-    return ReadPredictions(tuple(predictions), None if faulty is None else frozenset(faulty))
+    return ReadPredictions(predictions, faulty)
 
 
 def _read_line(
@@ -543,18 +507,12 @@ def _cells(line: bytes) -> list[str]:
     return cells
 
 
-def _row_reader(columns: Sequence[str]) -> Callable[[bytes], object]:
-    def read(line: bytes) -> object:
-        cells = _cells(line)
-        if len(cells) != len(columns):
-            raise BadJsonError("ragged-row", f"{len(cells)} cells, expected {len(columns)}")
-        return _one_answer({name: _cell_value(name, cell) for name, cell in zip(columns, cells, strict=True)})
-
-    return read
-
-
-def _one_answer(row: dict[str, object]) -> dict[str, object]:
+def _read_row(columns: Sequence[str], line: bytes) -> object:
     """In a table of several tasks, only the cell that is filled is a row's answer; or the first, where none is."""
+    cells = _cells(line)
+    if len(cells) != len(columns):
+        raise BadJsonError("ragged-row", f"{len(cells)} cells, expected {len(columns)}")
+    row = {name: _cell_value(name, cell) for name, cell in zip(columns, cells, strict=True)}
     there = [name for name in ANSWERS.values() if name in row]
     filled = [name for name in there if row[name] is not None] or there[:1]
     return {name: value for name, value in row.items() if name not in there or name in filled}

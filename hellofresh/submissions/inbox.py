@@ -11,15 +11,15 @@ from __future__ import annotations
 import os
 import re
 import shutil
-import tempfile
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
-from typing import Literal
+from tempfile import TemporaryDirectory, mkdtemp
+from typing import Annotated, Literal
 
-from pydantic import field_validator
+from pydantic import AfterValidator
 
 from hellofresh.core.clock import Event, check_clock, now
 from hellofresh.core.editions import Edition
@@ -106,17 +106,16 @@ class HandedIn:
     new: bool
 
 
+def _folder_name(value: str) -> str:
+    if not FOLDER_NAME.fullmatch(value):
+        raise ValueError("not a folder's name")
+    return value
+
+
 class _About(Strict):
     split: SplitName
-    team: str
-    system: str
-
-    @field_validator("team", "system")
-    @classmethod
-    def _names_a_folder(cls, value: str) -> str:
-        if not FOLDER_NAME.fullmatch(value):
-            raise ValueError("not a folder's name")
-        return value
+    team: Annotated[str, AfterValidator(_folder_name)]
+    system: Annotated[str, AfterValidator(_folder_name)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,19 +155,23 @@ class Inbox:
             tasks = due.tasks_of(submission.labels)
             check_time(due, tasks, at)
             check_clock(at, (item.event for item in lying))
-            self._check_size(files, lying)
+            size = sum(map(len, files.values()))
+            if size > ARRIVAL_BYTES:
+                what = f"{size:,} bytes; at most {ARRIVAL_BYTES:,} are accepted"
+                raise SubmissionError(what, fix="Shorten the rationales.", code="too-large")
+            kept = sum(path.stat().st_size for item in lying for path in item.folder.iterdir())
+            if len(lying) >= INBOX_ARRIVALS or kept + size > INBOX_BYTES:
+                fix = "Try again tomorrow, or send the package to the maintainers as a pull request."
+                raise SubmissionError("the inbox is full", fix=fix, code="inbox-full")
             receipt = new_receipt(due.edition, tasks, submission.sha256, at, None)
             self._keep(files, submission, due.split, receipt)
             return HandedIn(receipt, new=True)
 
     def arrivals(self) -> tuple[list[Arrival], list[Fault]]:
         """All that lies in the inbox, in the order in which it came, and what in it cannot be read."""
-        found: list[Arrival] = []
         faults: list[Fault] = []
-        for folder in self._folders():
-            arrival = _read(folder, faults)
-            found += [arrival] if arrival is not None else []
-        return found, faults
+        found = [_read(folder, faults) for folder in self._folders()]
+        return [arrival for arrival in found if arrival is not None], faults
 
     def remove(self, arrivals: Sequence[Arrival]) -> None:
         """Take arrivals out of the inbox.
@@ -207,32 +210,23 @@ class Inbox:
                 code="unwritable",
             ) from error
 
-    def _check_size(self, files: Mapping[str, bytes], lying: Sequence[Arrival]) -> None:
-        size = sum(map(len, files.values()))
-        if size > ARRIVAL_BYTES:
-            what = f"{size:,} bytes; at most {ARRIVAL_BYTES:,} are accepted"
-            raise SubmissionError(what, fix="Shorten the rationales.", code="too-large")
-        kept = sum(path.stat().st_size for item in lying for path in item.folder.iterdir())
-        if len(lying) >= INBOX_ARRIVALS or kept + size > INBOX_BYTES:
-            raise SubmissionError(
-                "the inbox is full",
-                fix="Try again tomorrow, or send the package to the maintainers as a pull request.",
-                code="inbox-full",
-            )
-
     def _keep(self, files: Mapping[str, bytes], submission: Submission, split: Split, receipt: Receipt) -> None:
         """Write the arrival's folder beside its place and rename it."""
         numbers = [int(folder.name.split("-")[1]) for folder in self._folders()]
         time_text = receipt.received.strftime("%Y%m%dT%H%M%SZ")
         name = f"{time_text}-{max(numbers, default=0) + 1:06d}-{receipt.sha256[:16]}"
-        new = Path(tempfile.mkdtemp(prefix=_HALF_DONE, dir=self.folder))
+        new = Path(mkdtemp(prefix=_HALF_DONE, dir=self.folder))
         for file, content in files.items():
             write_bytes(new / file, content, mode=0o600)
         write_receipt(new, receipt, split)
         about = {"split": split, "team": submission.team, "system": submission.system}
         write_json(new / _ABOUT, about, mode=0o600)
         new.rename(self.folder / name)
-        _sync(self.folder)
+        descriptor = os.open(self.folder, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
 
 
 def _read(folder: Path, faults: list[Fault]) -> Arrival | None:
@@ -246,14 +240,6 @@ def _read(folder: Path, faults: list[Fault]) -> Arrival | None:
     if receipt is None and len(faults) == before:
         faults.append(Fault("bad-arrival", str(folder), f"no {FILES[about.split].receipt}"))
     return Arrival(folder, about.team, about.system, about.split, receipt) if receipt is not None else None
-
-
-def _sync(folder: Path) -> None:
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
 
 
 DueOf = Callable[[Edition, Split], Due]
@@ -311,9 +297,11 @@ def collect_inbox(
     arrivals, faults = inbox.arrivals()
     welcome = {named for text in accepted for named in _accepted(text, arrivals)}
     wanted = [item for item in arrivals if edition is None or item.receipt.edition == edition]
-    with _place_to_work(root, rehearse=rehearse) as place:
-        found = [_collect(item, due_of, place, welcome, moment or now()) for item in wanted]
-    return found, faults
+    with TemporaryDirectory(prefix="hellofresh-") as temporary:
+        place = Path(temporary) / "submissions" if rehearse else root
+        if rehearse and root.is_dir():
+            shutil.copytree(root, place, symlinks=True)
+        return [_collect(item, due_of, place, welcome, moment or now()) for item in wanted], faults
 
 
 def _accepted(text: str, arrivals: Sequence[Arrival]) -> list[str]:
@@ -336,27 +324,19 @@ def _accepted(text: str, arrivals: Sequence[Arrival]) -> list[str]:
     return [item.folder.name for item in matching]
 
 
-@contextmanager
-def _place_to_work(root: Path, *, rehearse: bool) -> Iterator[Path]:
-    """The folder of submissions, or a copy that is thrown away."""
-    if not rehearse:
-        yield root
-        return
-    with tempfile.TemporaryDirectory(prefix="hellofresh-") as temporary:
-        copy = Path(temporary) / "submissions"
-        if root.is_dir():
-            shutil.copytree(root, copy, symlinks=True)
-        yield copy
-
-
 def _collect(arrival: Arrival, due_of: DueOf, root: Path, accepted: Collection[str], moment: datetime) -> ArrivalReport:
-    place = root / str(arrival.receipt.edition) / arrival.team / arrival.system
-    contact = ""
+    name = f"{arrival.receipt.edition}/{arrival.team}/{arrival.system}"
+    place, contact = root / name, ""
     try:
-        if _was_taken(arrival, place):
+        there = None if is_linked(place) else read_receipt(place, [], arrival.split)
+        if there is not None and (arrival.receipt.sha256, arrival.receipt.received) in there.history:
             return ArrivalReport(arrival, "taken-before")
         due = due_of(arrival.receipt.edition, arrival.split)
-        with _laid_out(arrival) as folder:
+        with TemporaryDirectory(prefix="hellofresh-") as temporary:
+            folder = Path(temporary) / name  # named as the check wants it
+            for source in (arrival.folder / file for file in (FILES[arrival.split].jsonl, SYSTEM)):
+                if source.is_file() and not source.is_symlink():
+                    write_bytes(folder / source.name, source.read_bytes())
             submission = _checked(arrival, folder, due)
             contact = submission.info.contact
             _check_claim(arrival, place, root, accepted, moment)
@@ -369,34 +349,13 @@ def _collect(arrival: Arrival, due_of: DueOf, root: Path, accepted: Collection[s
     return ArrivalReport(arrival, added.state, None, contact, tuple(remarks))
 
 
-def _was_taken(arrival: Arrival, place: Path) -> bool:
-    """Whether it is the entry that lies there, or one that this entry replaced."""
-    receipt = None if is_linked(place) else read_receipt(place, [], arrival.split)
-    if receipt is None:
-        return False
-    mine = arrival.receipt.sha256, arrival.receipt.received
-    return any((item.sha256, item.received) == mine for item in (receipt, *receipt.earlier))
-
-
-@contextmanager
-def _laid_out(arrival: Arrival) -> Iterator[Path]:
-    """A copy of the arrival's two files in folders named as the check wants them."""
-    with tempfile.TemporaryDirectory(prefix="hellofresh-") as temporary:
-        folder = Path(temporary) / str(arrival.receipt.edition) / arrival.team / arrival.system
-        for name in (FILES[arrival.split].jsonl, SYSTEM):
-            source = arrival.folder / name
-            if source.is_file() and not source.is_symlink():
-                write_bytes(folder / name, source.read_bytes())
-        yield folder
-
-
 def _checked(arrival: Arrival, folder: Path, due: Due) -> Submission:
     """What it says, if it is without fault and still what the receipt is for."""
     checked = inspect_submission(folder, due, arrival.receipt.received)
     if checked.submission is None:
         error = as_error(tuple(replace(fault, where=arrival.folder.name) for fault in checked.faults), "")
-        raise SubmissionError(error.what, fix=error.fix or "It passed when it arrived: see what changed.",
-                              code=error.code)  # fmt: skip
+        fix = error.fix or "It passed when it arrived: see what changed."
+        raise SubmissionError(error.what, fix=fix, code=error.code)
     if checked.submission.sha256 != arrival.receipt.sha256:
         raise SubmissionError("its receipt is for other content", fix="It was changed in the inbox.", code="altered")
     return checked.submission
@@ -405,10 +364,8 @@ def _checked(arrival: Arrival, folder: Path, due: Due) -> Submission:
 def _check_claim(arrival: Arrival, place: Path, root: Path, accepted: Collection[str], moment: datetime) -> None:
     """Refuse what a maintainer has to say yes to, and what would put an older content in place of a newer one."""
     if arrival.receipt.received > moment:
-        when = utc_text(arrival.receipt.received)
-        raise SubmissionError(
-            f"it arrived at {when}, which is in the future", fix="Set the clock right.", code="bad-time"
-        )
+        what = f"it arrived at {utc_text(arrival.receipt.received)}, which is in the future"
+        raise SubmissionError(what, fix="Set the clock right.", code="bad-time")
     there = read_receipt(place, [], arrival.split)
     if there is not None and there.sha256 == arrival.receipt.sha256:
         return

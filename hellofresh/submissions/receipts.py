@@ -37,6 +37,7 @@ from hellofresh.submissions.check import (
     in_order,
     inspect_submission,
     is_misnamed,
+    place_of,
 )
 from hellofresh.submissions.format import (
     FILES,
@@ -79,18 +80,16 @@ class Receipt:
     code: str
     earlier: tuple[Receipt, ...] = ()
 
+    @property
+    def history(self) -> set[tuple[str, datetime]]:
+        """Content and time of this receipt and of those that it replaced."""
+        return {(one.sha256, one.received) for one in (*self.earlier, self)}
+
     def to_json(self) -> dict[str, object]:
         """As in the file."""
-        return {**self._one(), "earlier": [receipt._one() for receipt in self.earlier]}
-
-    def _one(self) -> dict[str, object]:
-        return {
-            "edition": str(self.edition),
-            "tasks": list(self.tasks),
-            "sha256": self.sha256,
-            "received": utc_text(self.received),
-            "code": self.code,
-        }
+        said = {"edition": str(self.edition), "tasks": list(self.tasks), "sha256": self.sha256, "code": self.code}
+        earlier = [{name: value for name, value in one.to_json().items() if name != "earlier"} for one in self.earlier]
+        return {**said, "received": utc_text(self.received), "earlier": earlier}
 
 
 class _One(Strict):
@@ -149,7 +148,11 @@ def read_receipt(folder: Path, faults: list[Fault], split: Split = MAIN) -> Rece
     fix = "Remove it and submit again: hellofresh submission add"
     try:
         value = _File.model_validate(strict_json(content))
-        return _rising(replace(value.receipt(), earlier=tuple(one.receipt() for one in value.earlier)))
+        receipt = replace(value.receipt(), earlier=tuple(one.receipt() for one in value.earlier))
+        for before, after in pairwise(one.received for one in (*receipt.earlier, receipt)):
+            if after < before:
+                raise ValueError(f"{utc_text(after)} stands after {utc_text(before)}: times of receipts only rise")
+        return receipt
     except BadJsonError as error:
         faults.append(Fault(error.code, str(path), str(error), fix))
     except ValidationError as error:
@@ -157,15 +160,6 @@ def read_receipt(folder: Path, faults: list[Fault], split: Split = MAIN) -> Rece
     except ValueError as error:
         faults.append(Fault("bad-receipt", str(path), str(error), fix))
     return None
-
-
-def _rising(receipt: Receipt) -> Receipt:
-    """The receipt, if no time in it is before an earlier one's; raises ValueError."""
-    times = [one.received for one in (*receipt.earlier, receipt)]
-    for before, after in pairwise(times):
-        if after < before:
-            raise ValueError(f"{utc_text(after)} stands after {utc_text(before)}: times of receipts only rise")
-    return receipt
 
 
 def write_receipt(folder: Path, receipt: Receipt, split: Split = MAIN) -> None:
@@ -260,8 +254,13 @@ def add_submission(folder: Path, due: Due, root: Path, moment: datetime | None =
         fix = f"See all with: hellofresh submission check {folder} --edition {due.edition}"
         raise as_error(checked.faults, fix)
     submission = checked.submission
-    _check_team(submission, known_teams(root))
-    place = _place(root, submission)
+    if other := look_alike(submission.team, submission.info.team, known_teams(root)):
+        raise SubmissionError(
+            f"the team {submission.info.team!r} in the folder {submission.team!r} looks like the team {other!r}",
+            fix=f"If it is your team, use the folder {other!r}; else choose another name.",
+            code="look-alike",
+        )
+    place = root / place_of(submission)
     if is_linked(place):
         raise WorkspaceError("a link", where=str(place), expected="folders", code="linked-folder")
     faults: list[Fault] = []
@@ -279,20 +278,6 @@ def add_submission(folder: Path, due: Due, root: Path, moment: datetime | None =
     state: Literal["added", "replaced", "unchanged"]
     state = "unchanged" if receipt is before else "replaced" if there and before is not None else "added"
     return StoredSubmission(place, submission, receipt, state, checked.warnings)
-
-
-def _place(root: Path, submission: Submission) -> Path:
-    return root / str(submission.edition) / submission.team / submission.system
-
-
-def _check_team(submission: Submission, known: KnownTeams) -> None:
-    other = look_alike(submission.team, submission.info.team, known)
-    if other:
-        raise SubmissionError(
-            f"the team {submission.info.team!r} in the folder {submission.team!r} looks like the team {other!r}",
-            fix=f"If it is your team, use the folder {other!r}; else choose another name.",
-            code="look-alike",
-        )
 
 
 def _check_other(place: Path, split: Split, info: SystemInfo) -> None:
@@ -315,7 +300,7 @@ def _check_other(place: Path, split: Split, info: SystemInfo) -> None:
 
 def _put(source: Path, root: Path, submission: Submission, receipt: Receipt, split: Split) -> None:
     """Make the folder of a submission; what lies in its place already only gets its receipt."""
-    place = _place(root, submission)
+    place = root / place_of(submission)
     if place.exists() and source.resolve() == place.resolve():
         if not (place / FILES[split].jsonl).exists():
             write_jsonl(place / FILES[split].jsonl, map(canonical_row, submission.predictions))
@@ -333,19 +318,14 @@ def _put(source: Path, root: Path, submission: Submission, receipt: Receipt, spl
         for name, content in canonical_files(submission, split).items():
             write_bytes(new / name, content)
         write_receipt(new, receipt, split)
-        _carry_over(place, new, split)
+        for name in (name for other in Split if other is not split for name in FILES[other]):
+            if (place / name).is_file() and not (place / name).is_symlink():
+                write_bytes(new / name, (place / name).read_bytes())
         _swap(new, place)
     except OSError as error:
         raise _unwritable(place, error) from error
     finally:
         shutil.rmtree(new, ignore_errors=True)
-
-
-def _carry_over(place: Path, new: Path, split: Split) -> None:
-    """Copy the plain files of the other splits that lie in the place already."""
-    for name in (name for other in Split if other is not split for name in FILES[other].names):
-        if (place / name).is_file() and not (place / name).is_symlink():
-            write_bytes(new / name, (place / name).read_bytes())
 
 
 def _swap(new: Path, place: Path) -> None:
@@ -388,7 +368,7 @@ def withdraw_submission(root: Path, due: Due, team: str, system: str, moment: da
     check_time(due, set(due.calendars), moment or now())
     try:
         if others:
-            for name in due.files.names:
+            for name in due.files:
                 (place / name).unlink(missing_ok=True)
             return place
         gone = Path(tempfile.mkdtemp(prefix=".withdrawing-", dir=root))

@@ -20,7 +20,7 @@ from __future__ import annotations
 import hashlib
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from enum import StrEnum
 from pathlib import Path
@@ -33,7 +33,7 @@ from hellofresh.core.clock import now
 from hellofresh.core.editions import Edition, is_edition
 from hellofresh.core.quarters import utc_text
 from hellofresh.submissions.check import Due, Submission, inspect_submission, is_misnamed
-from hellofresh.submissions.format import Fault, Prediction, has_split
+from hellofresh.submissions.format import Fault, has_split
 from hellofresh.submissions.names import skeleton
 from hellofresh.submissions.receipts import Receipt, find_submissions, is_linked, read_receipt
 from hellofresh.tasks import MOST_CLASSES
@@ -149,13 +149,6 @@ def _code(answer: int | str | None) -> int:
     return -1 if answer is None else answer
 
 
-def _both(marks: NDArray[np.bool_]) -> _Floats:
-    """In how many columns both rows have a mark."""
-    numbers = marks.astype(np.float32)
-    found: _Floats = numbers @ numbers.T
-    return found
-
-
 def _equal_confidences(entries: Sequence[GivenAnswers], ids: Sequence[str]) -> NDArray[np.bool_]:
     given = np.array([[entry.confidences.get(key, np.nan) for key in ids] for entry in entries])
     rich = np.array([len(np.unique(row[~np.isnan(row)])) >= _FEWEST_VALUES for row in given])
@@ -169,8 +162,8 @@ def _same_errors(said: NDArray[np.int64], ids: Sequence[str], truth: Mapping[str
     wrong = said != np.array([truth.get(key, -2) for key in ids], dtype=np.int64)
     # Where an answer is wrong and another is the same, both are wrong.
     alike: _Floats = np.stack([(wrong & (said == row)).sum(axis=1, dtype=np.float32) for row in said])
-    number = wrong.sum(axis=1, dtype=np.float32)
-    either = number[:, None] + number[None, :] - _both(wrong)
+    marks = wrong.astype(np.float32)
+    either = marks.sum(axis=1)[:, None] + marks.sum(axis=1)[None, :] - marks @ marks.T
     found: NDArray[np.bool_] = (either >= _FEWEST) & (alike >= _SHARE * either)
     return found
 
@@ -230,30 +223,21 @@ class SubmissionStandings:
 
 def passed_over(root: Path, edition: Edition) -> Iterator[str]:
     """Sentences about files and folders that are not submissions, because of their place or name."""
-    if not root.is_dir():
-        return
-    for path in root.iterdir():
+    found: dict[Path, str] = {}
+    for path in root.iterdir() if root.is_dir() else ():
         plain = path.name in _OTHER_NAMES or path.name.startswith(".") or is_edition(path.name)
         if not plain or (path.name == str(edition) and path.is_symlink()):
-            yield f"{path.name!r} among the submissions is not an edition's folder, and is passed over"
-    for path in root.glob(f"{edition}/*"):
-        if path.is_symlink() or not path.is_dir():
-            yield f"{_below(path, root)} is not a team's folder, and is passed over"
-    for path in root.glob(f"{edition}/*/*"):
-        if path.is_symlink() or not path.is_dir():
-            yield f"{_below(path, root)} is not a system's folder, and is passed over"
-        elif is_misnamed(path) or is_linked(path):
-            yield f"{_below(path, root)} is misnamed or behind a link, and is passed over"
-        else:
-            yield from (
-                f"{_below(deeper, root)} lies too deep, and is passed over"
-                for deeper in path.iterdir()
-                if deeper.is_dir()
-            )
-
-
-def _below(path: Path, root: Path) -> str:
-    return repr(path.relative_to(root).as_posix()[:200])
+            found[path] = "is not an edition's folder"
+    for depth, whose in (("*", "team"), ("*/*", "system")):
+        for path in root.glob(f"{edition}/{depth}"):
+            if path.is_symlink() or not path.is_dir():
+                found[path] = f"is not a {whose}'s folder"
+            elif whose == "system" and (is_misnamed(path) or is_linked(path)):
+                found[path] = "is misnamed or behind a link"
+            elif whose == "system":
+                found |= {deeper: "lies too deep" for deeper in path.iterdir() if deeper.is_dir()}
+    for path, what in found.items():
+        yield f"{path.relative_to(root).as_posix()[:200]!r} among the submissions {what}, and is passed over"
 
 
 def standings(
@@ -267,32 +251,18 @@ def standings(
         moment: the time that counts as now; knowledge cutoffs and receipts are held against it.
         truth: label by sample id, by task, where it is known and may be used to find copies.
     """
-    read = [_read(folder, due, moment) for folder in _folders(root, due)]
+    read = []
+    for folder in find_submissions(root, due.edition):
+        # a folder with nothing for any split is a faulty submission to the main one
+        if has_split(folder, due.split) or (due.split is MAIN and not any(has_split(folder, one) for one in Split)):
+            checked, about_receipt = inspect_submission(folder, due, moment), list[Fault]()
+            receipt = read_receipt(folder, about_receipt, due.split)
+            faults, submission = (*checked.faults, *about_receipt), None if about_receipt else checked.submission
+            read.append(SubmissionStanding(folder, submission, receipt, faults, checked.warnings))
     outcomes = _outcomes(read, due, moment or now())
     flags = _flags(read, due, truth or {})
-    entries = tuple(
-        SubmissionStanding(item.folder, item.submission, item.receipt, item.faults, item.warnings,
-                 outcomes[item.folder], tuple(flags[item.origin]))
-        for item in read
-    )  # fmt: skip
-    return SubmissionStandings(entries, tuple(sorted(passed_over(root, due.edition))))
-
-
-def _folders(root: Path, due: Due) -> list[Path]:
-    """The folders with something for the split; one with nothing for any is a faulty submission to the main one."""
-
-    def is_for(folder: Path, split: Split) -> bool:
-        return has_split(folder, split) or (split is MAIN and not any(has_split(folder, other) for other in Split))
-
-    return [folder for folder in find_submissions(root, due.edition) if is_for(folder, due.split)]
-
-
-def _read(folder: Path, due: Due, moment: datetime | None) -> SubmissionStanding:
-    checked = inspect_submission(folder, due, moment)
-    about_receipt: list[Fault] = []
-    receipt = read_receipt(folder, about_receipt, due.split)
-    faults = (*checked.faults, *about_receipt)
-    return SubmissionStanding(folder, None if faults else checked.submission, receipt, faults, checked.warnings)
+    entries = (replace(item, tasks=outcomes[item.folder], flags=tuple(flags[item.origin])) for item in read)
+    return SubmissionStandings(tuple(entries), tuple(sorted(passed_over(root, due.edition))))
 
 
 def _outcomes(
@@ -311,7 +281,8 @@ def _outcomes(
             if outcome is EntryOutcome.COUNTS:
                 in_time[teams[item.folder]].append(item)
         for entries in in_time.values():
-            for item in sorted(entries, key=_latest_first)[MOST_ENTRIES:]:
+            ordered = sorted(entries, key=lambda item: item.origin)
+            for item in sorted(ordered, key=_time_of, reverse=True)[MOST_ENTRIES:]:
                 found[item.folder][task] = EntryOutcome.OVER_LIMIT
     return found
 
@@ -329,10 +300,6 @@ def _by_receipt(
     return EntryOutcome.IMPOSSIBLE if early or receipt.received > moment else EntryOutcome.COUNTS
 
 
-def _latest_first(item: SubmissionStanding) -> tuple[float, str]:
-    return (-item.receipt.received.timestamp() if item.receipt else 0.0, item.origin)
-
-
 def _teams(read: Sequence[SubmissionStanding]) -> Mapping[Path, str]:
     """One name for all entries of a team: folders or names that look alike are the same team."""
     same: dict[str, str] = {}
@@ -342,14 +309,11 @@ def _teams(read: Sequence[SubmissionStanding]) -> Mapping[Path, str]:
             name = same[name]
         return name
 
+    folders = {item.folder: f"folder {skeleton(item.folder.parent.name)}" for item in read}
     for item in read:
         if item.submission is not None:
-            same[root_of(f"name {skeleton(item.submission.info.team)}")] = root_of(f"folder {_folder_of(item)}")
-    return {item.folder: root_of(f"folder {_folder_of(item)}") for item in read}
-
-
-def _folder_of(item: SubmissionStanding) -> str:
-    return skeleton(item.folder.parent.name)
+            same[root_of(f"name {skeleton(item.submission.info.team)}")] = root_of(folders[item.folder])
+    return {folder: root_of(name) for folder, name in folders.items()}
 
 
 def given_on(
@@ -358,28 +322,16 @@ def given_on(
     """What a submission said on one task."""
     known = frozenset(due.ids[task])
     rows = [item for item in submission.predictions if item.id in known and item.repetition == 1]
+    answers: dict[str, int | str | None] = {}
+    confidences: dict[str, float] = {}
+    for item in rows:  # a label, or a text or ranking as text, white space apart
+        said = "\n".join(item.answer) if isinstance(item.answer, tuple) else item.answer
+        answers[item.id] = " ".join(said.split()) if isinstance(said, str) else said
+        stated = [one for one in (*item.probabilities[-1:], item.confidence, item.certainty) if one is not None]
+        confidences |= {item.id: stated[0]} if stated else {}
     return GivenAnswers(
-        origin=f"{submission.team}/{submission.system}",
-        team=team or submission.team,
-        received=received,
-        answers={item.id: _compared(item) for item in rows},
-        confidences={item.id: stated for item in rows if (stated := _stated(item)) is not None},
+        f"{submission.team}/{submission.system}", team or submission.team, received, answers, confidences
     )
-
-
-def _compared(item: Prediction) -> int | str | None:
-    """A label, or a text or ranking as text, white space apart."""
-    answer = item.answer
-    if isinstance(answer, tuple):
-        return "\n".join(answer)
-    return " ".join(answer.split()) if isinstance(answer, str) else answer
-
-
-def _stated(item: Prediction) -> float | None:
-    """A number that it states about its answer, if it states one."""
-    if item.probabilities:
-        return item.probabilities[-1]
-    return item.confidence if item.confidence is not None else item.certainty
 
 
 def _flags(

@@ -380,7 +380,7 @@ def test_dropped_samples_are_counted_again(published, change: dict[str, int]) ->
     manifest = read_json(published / "manifest.json")
     dropped = manifest["resolved"]["dropped"] | change if change else {}
     write_json(published / "manifest.json", manifest | {"resolved": manifest["resolved"] | {"dropped": dropped}})
-    assert any("dropped are" in fault for fault in faults(published)["outcomes"])
+    assert any("by reason" in fault for fault in faults(published)["outcomes"])
 
 
 def test_an_entry_that_was_dropped_is_found_by_its_receipt(lane, published, monkeypatch, capsys) -> None:

@@ -67,7 +67,7 @@ def _split_of(options: argparse.Namespace, path: Path | None = None) -> Split:
     if path is None:
         return MAIN
     if not path.is_dir():
-        return PROSPECTIVE if path.name in FILES[PROSPECTIVE].names else MAIN
+        return PROSPECTIVE if path.name in FILES[PROSPECTIVE] else MAIN
     return PROSPECTIVE if has_split(path, PROSPECTIVE) and not has_split(path, MAIN) else MAIN
 
 
