@@ -55,11 +55,13 @@ class Entry(SystemId):
         """The outputs as they may be published: of what others handed in without reasons and sources."""
         if self.kind != "submission":
             return self.outputs
-        return {prompt: {key: _bare(output) for key, output in some.items()} for prompt, some in self.outputs.items()}
-
-
-def _bare(output: Output) -> Output:
-    return replace(output, rationale="", sources=()) if output.rationale or output.sources else output
+        return {
+            prompt: {
+                key: replace(output, rationale="", sources=()) if output.rationale or output.sources else output
+                for key, output in some.items()
+            }
+            for prompt, some in self.outputs.items()
+        }
 
 
 def run_records(workspace: Workspace, release: Release, split: str) -> tuple[list[tuple[Path, RunRecord]], list[str]]:

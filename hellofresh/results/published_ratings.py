@@ -84,7 +84,7 @@ def publish_ratings(workspace: Workspace, edition: Edition, task: Task) -> list[
 
 def _key_rows(study: RatedStudy, rated: set[str]) -> Iterator[PublishedKey]:
     texts = {response.id: response.text for response in read_responses(study.files)}
-    for row in study.key.filter(pl.col("same_as") == "").iter_rows(named=True):
+    for row in study.own_key.iter_rows(named=True):
         if row["response"] in rated:
             text = sha256_text(texts.get(row["response"], ""))
             yield PublishedKey(row["response"], row["sample"], row["system"], text)

@@ -305,10 +305,16 @@ def rated_study(study: RatedStudy, judge: str, score: Callable[[str, int, float]
     means = people.group_by("sample", "response").agg(pl.col("value").mean()).sort("response")
     words = {item.id: len(item.text.split()) for item in read_responses(study.files)}
     ratings = [
-        Rating(sample, name, "", judge, JudgeKind.MODEL, "overall",
-               float(np.clip(round(score(systems[name], words[name], value)), 0, 10)), 1.0, "main", "", "")
+        Rating(
+            sample=sample,
+            response=name,
+            judge=judge,
+            kind=JudgeKind.MODEL,
+            criterion="overall",
+            value=float(np.clip(round(score(systems[name], words[name], value)), 0, 10)),
+        )
         for sample, name, value in means.iter_rows()
-    ]  # fmt: skip
+    ]
     keep_ratings(study, judge, ratings)
     return read_study(study.files.workspace, study.files.edition, study.files.task)
 
@@ -393,7 +399,8 @@ def test_a_classifier_never_learns_from_the_post_that_it_rates(
             seen.append((self.posts, {texts[text] for text in asked}))
             return np.full(len(asked), 99.0)
 
-    ratings = list(classify_study(study, make=Remembering))
+    monkeypatch.setattr("sklearn.pipeline.make_pipeline", lambda *_: Remembering())
+    ratings = list(classify_study(study))
     assert seen and all(known.isdisjoint(asked) for known, asked in seen)
     assert all(rating.value == RUBRIC.criterion(rating.criterion).limits[1] for rating in ratings)
     keep_ratings(study, SMOKE_TEST, ratings)

@@ -123,7 +123,7 @@ def responses(split: BoardSplit) -> Iterator[RatedResponse]:
     people, judged = (
         _overall(study, kinds) for kinds in ((JudgeKind.PERSON,), (JudgeKind.MODEL, JudgeKind.CLASSIFIER))
     )
-    own = study.key.filter(pl.col("same_as") == "").sort("sample", "system")
+    own = study.own_key.sort("sample", "system")
     for name, sample, system in own.select("response", "sample", "system").iter_rows():
         if name in texts:
             mean, raters = people.get(name, (None, 0))
