@@ -26,9 +26,9 @@ from hellofresh.releases.draw.prospective import OUTCOMES
 from hellofresh.releases.life.manifest import amend_manifest, file_entry, read_manifest
 from hellofresh.releases.life.state import labels_are_public
 from hellofresh.results.entries import Entry
-from hellofresh.results.published_ratings import publish_ratings
-from hellofresh.results.score import OVER_REPETITIONS, Score
+from hellofresh.results.rated import publish_ratings
 from hellofresh.results.scores import ScoredSplit
+from hellofresh.results.tables import OVER_REPETITIONS, Score
 from hellofresh.tasks import Task, get_task
 from hellofresh.tasks.outputs import Choice, Output, Ranking, Response
 from hellofresh.tasks.samples import MAIN, PROSPECTIVE

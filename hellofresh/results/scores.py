@@ -36,7 +36,7 @@ from hellofresh.results.judgements import Part, judgements_file, write_judgement
 from hellofresh.results.panel import ALL_PERIODS, BLOCKED, Panel, PromptOutputs
 from hellofresh.results.published import check_published
 from hellofresh.results.rated_entries import scorable
-from hellofresh.results.score import SCORES, Score
+from hellofresh.results.tables import SCORES, Score
 from hellofresh.stats import metric_interval, repetition_interval
 from hellofresh.stats.metrics import NO_ANSWER, Statistics
 from hellofresh.submissions import Due, Submission

@@ -12,8 +12,7 @@ import pytest
 from hellofresh.core.errors import UnknownNameError
 from hellofresh.results.analyses import ANALYSES, NOT_ASKED, get_analyses
 from hellofresh.results.analyses.prompts import LEAST_RECALL
-from hellofresh.results.contamination import cutoff_end
-from hellofresh.results.panel import MAJORITY
+from hellofresh.results.panel import MAJORITY, cutoff_end
 
 
 def answer(name, panel):

@@ -24,9 +24,8 @@ from hellofresh.results.analyses.base import (
     missing,
     subgroups,
 )
-from hellofresh.results.contamination import cutoff_end
 from hellofresh.results.figures.charts import Axis, Chart, Mark, Series
-from hellofresh.results.panel import Panel, System
+from hellofresh.results.panel import Panel, System, cutoff_end
 from hellofresh.stats import compare_parts
 from hellofresh.stats.metrics import Metric, class_recall
 from hellofresh.tasks.samples import Sample

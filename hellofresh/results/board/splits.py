@@ -27,7 +27,7 @@ from hellofresh.results.build import arranged_outputs, panel_of
 from hellofresh.results.entries import Entry
 from hellofresh.results.judgements import Part, entry_numbers, entry_outputs, read_kept
 from hellofresh.results.panel import EntrySection, Panel, section_of
-from hellofresh.results.score import SCORES, WITHOUT_LABELS
+from hellofresh.results.tables import SCORES, WITHOUT_LABELS
 from hellofresh.tasks import TASKS, get_task
 from hellofresh.tasks.samples import MAIN, PROSPECTIVE, Label, Sample
 

@@ -30,8 +30,7 @@ from hellofresh.results.board.schema import (
 )
 from hellofresh.results.board.splits import BoardSplit
 from hellofresh.results.calibration import stated_confidences
-from hellofresh.results.contamination import exposure
-from hellofresh.results.panel import NOT_ASKED
+from hellofresh.results.panel import NOT_ASKED, exposure
 from hellofresh.results.tables import RECEIPTS, ReceiptRow
 from hellofresh.runs.plan import read_plan
 from hellofresh.runs.record import RunRecord, read_record
