@@ -14,7 +14,7 @@ No text of a sample or response is in them. Ratings of samples that were taken d
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -71,6 +71,13 @@ class RatedStanding:
     mean: float
     interval: Interval
     standing: Standing | None
+
+    @property
+    def place(self) -> dict[str, int | None]:
+        """As cells: its rank with the best and the worst one, and its tie group."""
+        found = self.standing
+        cells = (None,) * 4 if found is None else (found.rank, found.low, found.high, found.tie_group)
+        return dict(zip(("rank", "rank_low", "rank_high", "tie_group"), cells, strict=True))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -190,27 +197,20 @@ def publish_ratings(workspace: Workspace, edition: Edition, task: Task) -> list[
     table, key, rubric, standings = paths
     columns = _RATINGS.schema.names()
     write_parquet(table, rated.select(columns).sort(columns[:5]))
-    write_parquet(key, _KEY.frame(_key_rows(study, set(rated["response"].to_list()))).sort("response"))
-    write_bytes(rubric, files.ratings.with_name(f"{task.name}.rubric.toml").read_bytes())
-    write_jsonl(standings, map(_row, rated_standings(study, task, samples)))
-    return paths
-
-
-def _key_rows(study: RatedStudy, rated: set[str]) -> Iterator[PublishedKey]:
     texts = {response.id: response.text for response in read_responses(study.files)}
-    for row in study.own_key.iter_rows(named=True):
-        if row["response"] in rated:
-            text = sha256_text(texts.get(row["response"], ""))
-            yield PublishedKey(row["response"], row["sample"], row["system"], text)
-
-
-def _row(standing: RatedStanding) -> dict[str, object]:
-    place = standing.standing
-    return {
-        **{name: getattr(standing, name) for name in ("criterion", "part", "value", "system", "n", "mean")},
-        **{"low": standing.interval.low, "high": standing.interval.high},
-        "rank": None if place is None else place.rank,
-        "rank_low": None if place is None else place.low,
-        "rank_high": None if place is None else place.high,
-        "tie_group": None if place is None else place.tie_group,
-    }
+    rows = study.own_key.filter(pl.col("response").is_in(rated["response"].to_list())).iter_rows(named=True)
+    keys = (
+        PublishedKey(row["response"], row["sample"], row["system"], sha256_text(texts.get(row["response"], "")))
+        for row in rows
+    )
+    write_parquet(key, _KEY.frame(keys).sort("response"))
+    write_bytes(rubric, files.ratings.with_name(f"{task.name}.rubric.toml").read_bytes())
+    columns = ["criterion", "part", "value", "system", "n", "mean"]
+    rows_of = (
+        {name: getattr(one, name) for name in columns}
+        | {"low": one.interval.low, "high": one.interval.high}
+        | one.place
+        for one in rated_standings(study, task, samples)
+    )
+    write_jsonl(standings, rows_of)
+    return paths

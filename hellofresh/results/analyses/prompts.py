@@ -29,7 +29,6 @@ from hellofresh.results.figures.charts import Axis, Chart, Mark, Series
 from hellofresh.results.panel import BLOCKED, MAJORITY, Panel, PromptOutputs, System
 from hellofresh.stats import (
     Comparison,
-    Ellipse,
     WordingShare,
     draw_jointly,
     joint_region,
@@ -78,30 +77,24 @@ def precision_recall(panel: Panel) -> AnalysisResult:
             precision, recall = _both(panel, said)
             if precision is None or recall is None:
                 continue
-            region, made = _region(panel, said), precision.interval
+            metrics, made = [panel.task.metric(name) for name in ("precision", "recall")], precision.interval
+            tables = panel.tables([said], said.asked, metrics[0])
+            region = joint_region(draw_jointly(tables, metrics, resamples=_RESAMPLES), 0, *metrics[::-1])
             cells = limited("precision", precision.value, made) | limited("recall", recall.value, recall.interval)
             cells |= {"ellipse_width": region.width, "ellipse_height": region.height}
             counted = {"n": made.n, "clusters": made.clusters}
             row = {**about(system, said), **counted, **cells, "ellipse_angle_degrees": region.angle}
-            result.add(row, made, _region_mark(system.name, said.prompt, precision, recall, region))
+            total = precision.value + recall.value
+            mean = 2 * precision.value * recall.value / total if total > 0 else 0.0
+            limits = f"{recall.interval.low:.3f} to {recall.interval.high:.3f}"
+            more = f"recall {recall.value:.3f} ({limits}), F1 {mean:.3f}"
+            mark = precision.mark(system.name, said.prompt, panel=system.name, more=more)
+            size = replace(mark, at=recall.value, width=region.width, height=region.height, angle=region.angle)
+            result.add(row, made, size)
     recalls, precisions = (Axis(name, 0, 1, ticks=5, intervals=False) for name in ("recall", "precision"))
     return result.drawn(
         Chart("regions", recalls, precisions, Series("prompt")), columns=3, by_system=True, one_key=True
     )
-
-
-def _region(panel: Panel, said: PromptOutputs) -> Ellipse:
-    precision, recall = (panel.task.metric(name) for name in ("precision", "recall"))
-    draws = draw_jointly(panel.tables([said], said.asked, precision), (precision, recall), resamples=_RESAMPLES)
-    return joint_region(draws, 0, recall, precision)
-
-
-def _region_mark(who: str, prompt: str, precision: Measure, recall: Measure, region: Ellipse) -> Mark:
-    total = precision.value + recall.value
-    mean = 2 * precision.value * recall.value / total if total > 0 else 0.0
-    limits = f"{recall.interval.low:.3f} to {recall.interval.high:.3f}"
-    mark = precision.mark(who, prompt, panel=who, more=f"recall {recall.value:.3f} ({limits}), F1 {mean:.3f}")
-    return replace(mark, at=recall.value, width=region.width, height=region.height, angle=region.angle)
 
 
 @analysis(
@@ -323,17 +316,14 @@ def search_gain(panel: Panel) -> AnalysisResult:
     for system, said, found in pairs:
         made = found.interval
         cells: dict[str, Cell] = {"against": _BASE, "n": made.n, "clusters": made.clusters}
-        cells |= {"effective_clusters": made.effective_clusters, **_compared(found)}
+        cells |= {"effective_clusters": made.effective_clusters}
+        cells |= {"metric": found.metric.name, "value": found.first, "value_against": found.second}
         cells |= limited("difference", found.difference, made, ends="")
         cells |= {"p_value": found.p_value, "p_adjusted": found.adjusted}
         kind, row = PROMPT_KINDS[said.prompt == MAJORITY], f"{system.label}: {said.prompt}"
         result.add({**about(system, said), **cells}, made, _gain_mark(system.label, kind, found, row=row))
     axis = Axis(f"gain in {panel.task.headline.title} by web search", zero=True)
     return result.drawn(Chart("intervals", axis, series=Series("", PROMPT_KINDS[::-1])), order="label", most=6)
-
-
-def _compared(found: Comparison) -> dict[str, Cell]:
-    return {"metric": found.metric.name, "value": found.first, "value_against": found.second}
 
 
 def _gain_mark(who: str, series: str, found: Comparison, *, row: str, panel: str = "") -> Mark:
@@ -420,7 +410,8 @@ def category_gains(panel: Panel) -> AnalysisResult:
         flips = {"flips_to_right": int((right & ~before).sum()), "flips_to_wrong": int((~right & before).sum())}
         row = f"{part.name} (n = {made.interval.n})"
         mark = _gain_mark(system.name, system.name, made, row=row, panel=part.factor)
-        cells_of = {**names, "n": int(where.sum()), **_compared(made), **gain, **sure, **flips}
+        values = {"metric": made.metric.name, "value": made.first, "value_against": made.second}
+        cells_of = {**names, "n": int(where.sum()), **values, **gain, **sure, **flips}
         result.add(cells_of, made.interval, mark)
     axis = Axis(f"gain in {panel.task.headline.title} over {_BASE}", zero=True)
     factors = dict.fromkeys((_ALL_SAMPLES, *(part.factor for part in parts)))
