@@ -26,7 +26,7 @@ from hellofresh.models import Answer, Finish, ModelSpec, Request
 from hellofresh.models.catalogue import CATALOGUE, CatalogueEntry
 from hellofresh.releases.candidates.evidence import evidence_candidates
 from hellofresh.releases.draw.frozen import DatasetSource, freeze
-from hellofresh.results.score import SCORES
+from hellofresh.results.tables import SCORES
 from hellofresh.tasks import get_task
 
 

@@ -11,8 +11,8 @@ from hellofresh.core.workspace import Workspace
 from hellofresh.releases.candidates.collection import CollectionReport
 from hellofresh.releases.draw.release import Built
 from hellofresh.results.panel import ALL_PERIODS
-from hellofresh.results.score import WITHOUT_LABELS, Score
 from hellofresh.results.scores import ScoredSplit
+from hellofresh.results.tables import WITHOUT_LABELS, Score
 from hellofresh.stats import few_clusters
 from hellofresh.stats.metrics import Metric
 from hellofresh.tasks import get_task

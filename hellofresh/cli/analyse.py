@@ -13,9 +13,8 @@ from hellofresh.core.files import write_bytes
 from hellofresh.core.workspace import Workspace
 from hellofresh.evidence.publishers import load_publishers, read_publishers
 from hellofresh.results.analyses import ANALYSES, Panel, WrittenAnalysis, build_panel, get_analyses, make_analyses
-from hellofresh.results.analyses.agents import AGENT_ANALYSES, AgentPanel
+from hellofresh.results.analyses.agents import AGENT_ANALYSES, AgentPanel, read_traces
 from hellofresh.results.figures.image import need_converter
-from hellofresh.results.traces import read_traces
 from hellofresh.tasks import get_task
 from hellofresh.tasks.samples import to_json
 

@@ -166,10 +166,9 @@ def _compare(
 ) -> None:
     from hellofresh.cli._show import show_table
     from hellofresh.evidence.publishers import load_publishers
-    from hellofresh.results.analyses.agents import AgentPanel, compare_variants
+    from hellofresh.results.analyses.agents import AgentPanel, compare_variants, read_traces
     from hellofresh.results.build import panel_of
     from hellofresh.results.entries import entry_of_run
-    from hellofresh.results.traces import read_traces
 
     edition, task = planned[0].evaluation.edition, planned[0].evaluation.task
     if not (private or labels_are_public(workspace, edition, task.name)):

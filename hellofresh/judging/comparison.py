@@ -24,7 +24,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from hellofresh.judging.rubric import Criterion, Rubric
-from hellofresh.judging.study import UNREADABLE, JudgeKind, RatingPhase
+from hellofresh.judging.study import UNREADABLE, JudgeKind, main_ratings
 from hellofresh.stats.agreement import Weighting
 from hellofresh.stats.multiway import ClusteredMean, clustered_mean
 from hellofresh.stats.rank_tests import RankTest, holm, mann_whitney, wilcoxon
@@ -51,21 +51,16 @@ class CriterionAgreement:
 
 
 def agreement_by_criterion(
-    ratings: pl.DataFrame,
-    rubric: Rubric,
-    *,
-    weighting: Weighting = Weighting.QUADRATIC,
-    kind: JudgeKind = JudgeKind.PERSON,
+    ratings: pl.DataFrame, rubric: Rubric, *, weighting: Weighting = Weighting.QUADRATIC
 ) -> list[CriterionAgreement]:
-    """Agreement on every criterion of a rubric, in its order.
+    """Agreement of people on every criterion of a rubric, in its order.
 
     Args:
         ratings: table of `Rating`; those of the onboarding are left out.
         rubric: what they were made by.
         weighting: how much two answers disagree.
-        kind: whose ratings.
     """
-    some = ratings.filter(pl.col("phase") == str(RatingPhase.MAIN), pl.col("kind") == str(kind))
+    some = main_ratings(ratings, JudgeKind.PERSON)
     return [criterion_agreement(some, criterion, weighting=weighting) for criterion in rubric.criteria]
 
 
@@ -178,8 +173,7 @@ def of_systems(
         shared: count a response also for systems that have the same one as the system it was rated under.
     """
     chosen = key if shared else key.filter(pl.col("same_as") == "")
-    some = ratings.filter(pl.col("phase") == str(RatingPhase.MAIN), pl.col("kind") == str(kind))
-    return some.join(chosen.select("response", "system"), on="response")
+    return main_ratings(ratings, kind).join(chosen.select("response", "system"), on="response")
 
 
 def system_means(
@@ -265,13 +259,6 @@ def _compare(own: pl.DataFrame, first: str, second: str, form: Form, span: float
     if not common.height:
         return PairTest(first, second, ranks, None, None)
     signed = wilcoxon((common["value"] - common["value_2"]).to_numpy())
-    return PairTest(first, second, ranks, signed, _by_same_judge(one, two, span))
-
-
-def _by_same_judge(one: pl.DataFrame, two: pl.DataFrame, span: float) -> ClusteredMean | None:
     both = one.join(two, on=["sample", "judge"], suffix="_2").sort("sample", "judge")
-    if not both.height:
-        return None
-    both = both.with_columns((pl.col("value") - pl.col("value_2")).alias("difference"))
-    both = both.with_columns((1.0 / pl.len().over("sample")).alias("weight"))
-    return _mean(both, "difference", (-span, span))
+    both = both.with_columns(difference=pl.col("value") - pl.col("value_2"), weight=1.0 / pl.len().over("sample"))
+    return PairTest(first, second, ranks, signed, _mean(both, "difference", (-span, span)) if both.height else None)

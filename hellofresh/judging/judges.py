@@ -14,13 +14,12 @@ from dataclasses import dataclass, field
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from hellofresh.judging.classifiers import SMOKE_TEST
 from hellofresh.judging.comparison import counted_values, criterion_agreement, numbered
 from hellofresh.judging.model_judge import PairChoice
 from hellofresh.judging.rubric import Criterion
-from hellofresh.judging.study import NOT_VALIDATED, UNREADABLE, JudgeKind, RatedStudy, RatingPhase, read_responses
+from hellofresh.judging.study import NOT_VALIDATED, UNREADABLE, JudgeKind, RatedStudy, main_ratings, read_responses
 from hellofresh.stats import Interval
 from hellofresh.stats.judging import (
     OrderedPairs,
@@ -120,14 +119,10 @@ def judge_quality(study: RatedStudy, judge: str) -> list[JudgeQuality]:
         DataError: if the study's responses are damaged.
     """
     words = {item.id: float(len(item.text.split())) for item in read_responses(study.files)}
-    main = study.ratings.filter(pl.col("phase") == str(RatingPhase.MAIN))
-    people = main.filter(pl.col("kind") == str(JudgeKind.PERSON))
-    own = main.filter(pl.col("judge") == judge)
-    found = []
-    for criterion in study.rubric.criteria:
-        quality = _quality(people, own, words, criterion)
-        found += [quality] if quality else []
-    return found
+    people = main_ratings(study.ratings, JudgeKind.PERSON)
+    own = main_ratings(study.ratings).filter(pl.col("judge") == judge)
+    found = [_quality(people, own, words, criterion) for criterion in study.rubric.criteria]
+    return [quality for quality in found if quality is not None]
 
 
 def _quality(
@@ -195,7 +190,7 @@ def judge_biases(
         _, posts = np.unique([item.sample for item in readable], return_inverse=True)
         first, second = (np.array([getattr(item, name) for item in readable]) for name in ("first", "second"))
         position = position_bias(first, second, posts)
-    rows = _scores(study, judge)
+    rows = _scores(study, judge).filter(pl.col("value").is_not_null()).sort("sample", "response")
     if not rows.height:
         return JudgeBias(judge, position, None, None)
     judged, people, groups = rows["judge_score"].to_numpy(), rows["value"].to_numpy(), numbered(rows, "sample")
@@ -207,36 +202,22 @@ def judge_biases(
 
 
 def _scores(study: RatedStudy, judge: str) -> pl.DataFrame:
-    """People's mean and the judge's score of every response that both rated overall."""
-    main = study.ratings.filter(pl.col("phase") == str(RatingPhase.MAIN))
-    overall = counted_values(main, study.rubric.criterion(study.rubric.overall))
-    people = (
-        overall.filter(pl.col("kind") == str(JudgeKind.PERSON))
-        .group_by("sample", "response")
-        .agg(pl.col("value").mean())
-    )
-    own = overall.filter(pl.col("judge") == judge).select("response", pl.col("value").alias("judge_score"))
-    return people.join(own, on="response").sort("sample", "response")
+    """The judge's overall score of every response, and people's mean, which is empty where none of them rated it."""
+    overall = counted_values(main_ratings(study.ratings), study.rubric.criterion(study.rubric.overall))
+    people = overall.filter(pl.col("kind") == str(JudgeKind.PERSON)).group_by("response").agg(pl.col("value").mean())
+    own = overall.filter(pl.col("judge") == judge).select("sample", "response", judge_score="value")
+    return own.join(people, on="response", how="left")
 
 
 def powered_means(study: RatedStudy, judge: str) -> dict[str, PoweredMean]:
     """By system, the mean overall rating by people on a part of the posts and the judge on all."""
-    main = study.ratings.filter(pl.col("phase") == str(RatingPhase.MAIN))
-    overall = counted_values(main, study.rubric.criterion(study.rubric.overall))
-    systems = study.key.filter(pl.col("same_as") == "").select("response", "system")
-    people = overall.filter(pl.col("kind") == str(JudgeKind.PERSON)).group_by("response").agg(pl.col("value").mean())
-    own = overall.filter(pl.col("judge") == judge).select("response", pl.col("value").alias("judge_score"))
-    rows = own.join(people, on="response", how="left").join(systems, on="response").sort("response")
+    systems = study.own_key.select("response", "system")
+    rows = _scores(study, judge).join(systems, on="response").sort("response")
     found = {}
     for system in study.main_systems:
         mine = rows.filter(pl.col("system") == system)
         part, rest = mine.filter(pl.col("value").is_not_null()), mine.filter(pl.col("value").is_null())
         if part.height > 1:
-            found[system] = powered_mean(
-                _numbers(part, "value"), _numbers(part, "judge_score"), _numbers(rest, "judge_score")
-            )
+            columns = (part["value"], part["judge_score"], rest["judge_score"])
+            found[system] = powered_mean(*(column.cast(pl.Float64).to_numpy() for column in columns))
     return found
-
-
-def _numbers(rows: pl.DataFrame, column: str) -> NDArray[np.float64]:
-    return rows[column].cast(pl.Float64).to_numpy()

@@ -16,9 +16,13 @@ import aiohttp
 
 from hellofresh.core.net.addresses import AddressError, PageAddress
 from hellofresh.core.net.public import BodyError, PublicHttp, TooLargeError, UnsafeError
-from hellofresh.judging.rubric import Criterion, Rubric
-from hellofresh.judging.study import BlindedResponse, JudgeKind, RatedStudy, Rating, RatingPhase, read_responses
+from hellofresh.judging.rubric import Rubric
+from hellofresh.judging.study import BlindedResponse, JudgeKind, RatedStudy, Rating, read_responses
 
+RULES = "rules"
+"""The judge's name."""
+REACHABILITY = "reachability"
+_AGENT = "HelloFresh link check"
 _REDIRECTS = (301, 302, 303, 307, 308)
 _MOST_REDIRECTS = 5
 _MOST_BYTES = 64 << 10
@@ -35,6 +39,9 @@ class LinkState(StrEnum):
     UNCLEAR = "unclear"
     REFUSED = "refused"
     """Not asked for: no web address, or not a public one."""
+
+
+_VALUES = {LinkState.REACHABLE: 1.0, LinkState.DEAD: 0.0, LinkState.REFUSED: 0.0, LinkState.UNCLEAR: None}
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,36 +62,31 @@ class LinkReport:
 
 
 async def check_links(http: PublicHttp, addresses: Sequence[str]) -> list[LinkReport]:
-    """All links, a few at once, in the order given; closes the transport."""
+    """All links, a few at once, in the order given; what goes wrong with one is in its report. Closes the transport."""
     gate = asyncio.Semaphore(_AT_ONCE)
 
     async def check(address: str) -> LinkReport:
+        trail = [address]
         async with gate:
-            return await check_link(http, address)
+            try:
+                async with asyncio.timeout(_TOTAL_S):
+                    state, detail = await _follow(http, trail)
+            except TimeoutError:
+                state, detail = LinkState.UNCLEAR, f"took over {_TOTAL_S:g} s"
+            except (BodyError, TooLargeError):  # there is a page, whatever it holds
+                state, detail = LinkState.REACHABLE, "HTTP 200"
+            except (AddressError, UnsafeError) as error:
+                state, detail = LinkState.REFUSED, str(error)
+            except aiohttp.ClientConnectorDNSError:
+                state, detail = LinkState.DEAD, "no such host"
+            except (aiohttp.ClientError, OSError, ValueError) as error:
+                state, detail = LinkState.UNCLEAR, f"no connection ({type(error).__name__})"
+        return LinkReport(address, state, trail[-1], detail)
 
     try:
         return list(await asyncio.gather(*map(check, addresses)))
     finally:
         await http.close()
-
-
-async def check_link(http: PublicHttp, address: str) -> LinkReport:
-    """One link; what goes wrong with it is in the report."""
-    trail = [address]
-    try:
-        async with asyncio.timeout(_TOTAL_S):
-            state, detail = await _follow(http, trail)
-    except TimeoutError:
-        state, detail = LinkState.UNCLEAR, f"took over {_TOTAL_S:g} s"
-    except (BodyError, TooLargeError):  # there is a page, whatever it holds
-        state, detail = LinkState.REACHABLE, "HTTP 200"
-    except (AddressError, UnsafeError) as error:
-        state, detail = LinkState.REFUSED, str(error)
-    except aiohttp.ClientConnectorDNSError:
-        state, detail = LinkState.DEAD, "no such host"
-    except (aiohttp.ClientError, OSError, ValueError) as error:
-        state, detail = LinkState.UNCLEAR, f"no connection ({type(error).__name__})"
-    return LinkReport(address, state, trail[-1], detail)
 
 
 async def _follow(http: PublicHttp, trail: list[str]) -> tuple[LinkState, str]:
@@ -93,23 +95,12 @@ async def _follow(http: PublicHttp, trail: list[str]) -> tuple[LinkState, str]:
     for _ in range(_MOST_REDIRECTS + 1):
         trail.append(page.url)
         reply = await http.get(page, most_bytes=_MOST_BYTES, cut=True)
+        if 200 <= reply.status < 300:
+            return LinkState.REACHABLE, f"HTTP {reply.status}"
         if reply.status not in _REDIRECTS:
-            return _state(reply.status), f"HTTP {reply.status}"
+            return LinkState.DEAD if reply.status in _GONE else LinkState.UNCLEAR, f"HTTP {reply.status}"
         page = page.joined(reply.headers.get("location", ""))
     return LinkState.UNCLEAR, f"over {_MOST_REDIRECTS} redirects"
-
-
-def _state(status: int) -> LinkState:
-    if 200 <= status < 300:
-        return LinkState.REACHABLE
-    return LinkState.DEAD if status in _GONE else LinkState.UNCLEAR
-
-
-RULES = "rules"
-"""The judge's name."""
-REACHABILITY = "reachability"
-_AGENT = "HelloFresh link check"
-_VALUES = {LinkState.REACHABLE: 1.0, LinkState.DEAD: 0.0, LinkState.REFUSED: 0.0, LinkState.UNCLEAR: None}
 
 
 def rate_links(study: RatedStudy) -> list[Rating]:
@@ -123,31 +114,27 @@ def rate_links(study: RatedStudy) -> list[Rating]:
 
 
 def judge_links(http: PublicHttp, rubric: Rubric, responses: Sequence[BlindedResponse]) -> list[Rating]:
-    """Ratings of the reachability of every link; closes the transport.
+    """As `rate_links`, of some responses; closes the transport.
 
     A page that refuses programs, or does not answer in time, gets no value: a person may still open it.
-
-    Raises:
-        UnknownNameError: if the rubric has no criterion of that name.
     """
     criterion = rubric.criterion(REACHABILITY)
     addresses = sorted({address for response in responses for address in response.sources})
     reports = {report.address: report for report in asyncio.run(check_links(http, addresses))}
-    return [_rating(item, criterion, reports[address]) for item in responses for address in item.sources]
-
-
-def _rating(response: BlindedResponse, criterion: Criterion, report: LinkReport) -> Rating:
-    moved = f"; moved to {report.final}" if report.final != report.address else ""
-    return Rating(
-        sample=response.sample,
-        response=response.id,
-        link=report.address,
-        judge=RULES,
-        kind=JudgeKind.RULE,
-        criterion=criterion.id,
-        value=_VALUES[report.state],
-        weight=1.0,
-        phase=RatingPhase.MAIN,
-        comment=f"{report.state}: {report.detail}{moved}",
-        at="",
-    )
+    found = []
+    for response, report in [(item, reports[address]) for item in responses for address in item.sources]:
+        moved = f"; moved to {report.final}" if report.final != report.address else ""
+        comment = f"{report.state}: {report.detail}{moved}"
+        found.append(
+            Rating(
+                sample=response.sample,
+                response=response.id,
+                link=report.address,
+                judge=RULES,
+                kind=JudgeKind.RULE,
+                criterion=criterion.id,
+                value=_VALUES[report.state],
+                comment=comment,
+            )
+        )
+    return found

@@ -11,12 +11,12 @@ run's folder, for the check of bias by position.
 
 from __future__ import annotations
 
+import json
 import random
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache
 from importlib import resources
 from itertools import combinations
 from pathlib import Path
@@ -43,9 +43,9 @@ from hellofresh.judging.study import (
     JudgeKind,
     RatedStudy,
     Rating,
-    RatingPhase,
     StudySample,
     check_ratings,
+    main_ratings,
     read_responses,
     read_samples,
     with_weights,
@@ -72,12 +72,6 @@ class _StepsFile(Strict):
     steps: dict[str, str]
 
 
-@cache
-def _steps() -> Mapping[str, str]:
-    content = (resources.files(__package__) / "judge.toml").read_bytes()
-    return _StepsFile.model_validate(parse_toml(content)).steps
-
-
 class JudgeSettings(RegimeSettings):
     """How a model judges."""
 
@@ -87,31 +81,11 @@ class JudgeSettings(RegimeSettings):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class JudgedResponse(Sample):
-    """A response to judge, as a sample: its id is the blinded one."""
+class JudgedPost(Sample):
+    """A post with a response to judge, or two to compare in both orders; its id is made of theirs."""
 
     post: str
-    response: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ComparedPair(Sample):
-    """Two responses to one post, to be compared in both orders."""
-
-    post: str
-    first: str
-    second: str
-
-
-def slots_of(_: Sample) -> Mapping[str, str]:
-    """Nothing: what is shown is fenced by the regime itself."""
-    return {}
-
-
-def judge_prompts(rubric: Rubric, task: str) -> PromptSet:
-    """The prompts by which models judge."""
-    prompts = (Prompt(_PROMPT, "HelloFresh", "-"),)
-    return PromptSet(rubric.name, task, "judge", "", prompts, _steps())
+    responses: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,27 +124,19 @@ class JudgeRegime(BaseRegime):
 
     async def solve(self, case: Case) -> Outcome:
         """Judge one response, or compare two."""
-        if isinstance(case.sample, ComparedPair):
-            said = await self._compare(case, case.sample)
-        elif isinstance(case.sample, JudgedResponse) and self.settings.mode == "single":
-            said = await self._one_by_one(case, case.sample)
-        elif isinstance(case.sample, JudgedResponse):
-            said = await self._together(case, case.sample)
-        else:
+        if not isinstance(case.sample, JudgedPost):
             raise TypeError(f"{type(case.sample).__name__} is not a response")
+        solve = {"together": self._together, "single": self._one_by_one, "pairs": self._compare}[self.settings.mode]
+        said = await solve(case, case.sample)
         status = Status.ANSWERED if any(value is not None for value in said.values()) else Status.NONE
         return Outcome([Response(prompt=_PROMPT, status=status, text=canonical_json(said))])
 
-    async def _together(self, case: Case, sample: JudgedResponse) -> dict[str, int | None]:
+    async def _together(self, case: Case, sample: JudgedPost) -> dict[str, int | None]:
         chance = self._chance(sample.id)
         listed = "\n".join(_listed(item, chance) for item in _shuffled(self.criteria, chance))
-        message = case.step("rate", shown=_shown(sample.post, sample.response), criteria=listed)
+        message = case.step("rate", shown=fence([sample.post, *sample.responses]).text, criteria=listed)
         most = _MOST_TOKENS_A_CRITERION * len(self.criteria)
-        answer = await case.ask("rate", "", Request((message,), most, sample=sample))
-        return self._kept(_kept_object(answer.text))
-
-    def _kept(self, said: Mapping[str, object]) -> dict[str, int | None]:
-        """The readable values of criteria that were to be asked."""
+        said = _kept_object((await case.ask("rate", "", Request((message,), most, sample=sample))).text)
         values: dict[str, int | None] = {}
         for criterion in self.criteria:
             if self.rubric is not None and self.rubric.asked(criterion, values):
@@ -189,10 +155,10 @@ class JudgeRegime(BaseRegime):
                 found.add(criterion.id)
         return found
 
-    async def _one_by_one(self, case: Case, sample: JudgedResponse) -> dict[str, int | None]:
+    async def _one_by_one(self, case: Case, sample: JudgedPost) -> dict[str, int | None]:
         chance = self._chance(sample.id)
         values: dict[str, int | None] = {}
-        shown = _shown(sample.post, sample.response)
+        shown = fence([sample.post, *sample.responses]).text
         for criterion in _shuffled(self.criteria, chance):
             listed = _listed(criterion, chance)
             if self.rubric is None or not self.rubric.asked(criterion, values):
@@ -205,10 +171,10 @@ class JudgeRegime(BaseRegime):
             values[criterion.id] = _value(criterion, answer.text.strip().strip("\"'`.*"))
         return values
 
-    async def _compare(self, case: Case, sample: ComparedPair) -> dict[str, int | None]:
+    async def _compare(self, case: Case, sample: JudgedPost) -> dict[str, int | None]:
         said: dict[str, int | None] = {}
-        for step, one, two in (("first", sample.first, sample.second), ("second", sample.second, sample.first)):
-            message = case.step("compare", shown=_shown(sample.post, one, two))
+        for step, responses in (("first", sample.responses), ("second", sample.responses[::-1])):
+            message = case.step("compare", shown=fence([sample.post, *responses]).text)
             request = Request((message,), _MOST_TOKENS_AN_ANSWER, choices=("2", "3", "0"), sample=sample)
             answer = await case.ask(f"compare-{step}", "", request)
             found = re.search(r"[023]", answer.text)
@@ -217,10 +183,6 @@ class JudgeRegime(BaseRegime):
 
     def _chance(self, name: str) -> random.Random:
         return random.Random(sha256_text(f"judge {self.settings.seed} {name}"))  # noqa: S311 - to be repeated
-
-
-def _shown(post: str, *responses: str) -> str:
-    return fence([post, *responses]).text
 
 
 def _shuffled(criteria: Sequence[Criterion], chance: random.Random) -> Iterator[Criterion]:
@@ -273,19 +235,6 @@ def _kept_object(text: str) -> Mapping[str, object]:
         value = strict_json(text[start : end + 1].encode()) if 0 <= start < end else {}
     except (BadJsonError, UnicodeEncodeError):
         value = {}
-    return value if isinstance(value, dict) else {}
-
-
-def read_said(output: Response) -> Mapping[str, int | None]:
-    """The values that an output of this regime holds.
-
-    Raises:
-        DataError: if it holds none.
-    """
-    try:
-        value = strict_json(output.text.encode())
-    except BadJsonError as error:
-        raise DataError(f"no values of a judge ({error})", code="bad-json") from None
     return value if isinstance(value, dict) else {}
 
 
@@ -369,19 +318,34 @@ def judge_study(judging: Judging, progress: Callable[[Tally], None]) -> JudgingR
     if result.failures and not result.judged:
         what = f"nothing could be judged; the first error: {result.failures[0].error}"
         raise RunError(what, where=folder.name, fix="Run the same command again to retry.", code="nothing-judged")
-    said = {item.sample: read_said(item.output) for item in result.judged if isinstance(item.output, Response)}
+    said: dict[str, Mapping[str, int | None]] = {
+        item.sample: json.loads(item.output.text)  # as `JudgeRegime.solve` wrote it
+        for item in result.judged
+        if isinstance(item.output, Response)
+    }
     write_jsonl(folder / "judged.jsonl", ({"id": name, **values} for name, values in said.items()))
-    groups = {sample.id: sample.group for sample in samples}
+    groups, ratings = {sample.id: sample.group for sample in samples}, list[Rating]()
     if judging.settings.mode == "pairs":
         names = {name: name.partition("+") for name in said}
         rows = ({"sample": groups[name], "one": one, "two": two, **said[name]} for name, (one, _, two) in names.items())
         write_jsonl(folder / _PAIRS, rows)
-        ratings = []
     else:
         model = assignment.model.spec.name.replace("/", "-")
-        ratings = list(
-            _ratings(JudgeRegime(settings=judging.settings, rubric=judging.study.rubric), model, groups, said)
-        )
+        regime = JudgeRegime(settings=judging.settings, rubric=judging.study.rubric)
+        for name, values in said.items():
+            missing = regime.unreadable(values)
+            for criterion in regime.criteria:
+                value = values.get(criterion.id)
+                rating = Rating(
+                    sample=groups[name],
+                    response=name,
+                    judge=model,
+                    kind=JudgeKind.MODEL,
+                    criterion=criterion.id,
+                    value=None if value is None else float(value),
+                    comment=UNREADABLE if criterion.id in missing else "",
+                )
+                ratings.append(rating)
         keep_ratings(judging.study, model, ratings)
     return JudgingReport(
         folder=folder,
@@ -394,18 +358,6 @@ def judge_study(judging: Judging, progress: Callable[[Tally], None]) -> JudgingR
         without_text=len(without_text(judging.study)),
         tally=result.tally,
     )
-
-
-def _ratings(
-    regime: JudgeRegime, model: str, groups: Mapping[str, str], said: Mapping[str, Mapping[str, int | None]]
-) -> Iterator[Rating]:
-    for name, values in said.items():
-        missing = regime.unreadable(values)
-        for criterion in regime.criteria:
-            value = values.get(criterion.id)
-            yield Rating(groups[name], name, "", model, JudgeKind.MODEL, criterion.id,
-                         None if value is None else float(value), 1.0, RatingPhase.MAIN,
-                         UNREADABLE if criterion.id in missing else "", "")  # fmt: skip
 
 
 def foresee_judging(judging: Judging) -> Forecast:
@@ -429,14 +381,16 @@ def _prepared(judging: Judging, *, only_known: bool = False) -> tuple[Assignment
         fix = "State its price in hellofresh.toml, or leave out --budget."
         raise UsageError(f"a budget for {model.spec.name}, whose price is unknown", fix=fix, code="unknown-price")
     regime = JudgeRegime(settings=judging.settings, rubric=study.rubric)
-    prompts = judge_prompts(study.rubric, study.files.task)
+    steps = _StepsFile.model_validate(parse_toml((resources.files(__package__) / "judge.toml").read_bytes())).steps
+    prompt = Prompt(_PROMPT, "HelloFresh", "-")
+    prompts = PromptSet(study.rubric.name, study.files.task, "judge", "", (prompt,), steps)
     samples = _to_judge(judging)
     assignment = Assignment(
         model=model,
         regime=regime,
         prompt_set=prompts,
         prompts=prompts.prompts,
-        slots=slots_of,
+        slots=lambda _: {},  # what is shown is fenced by the regime itself
         budget_usd=judging.budget_usd,
         patience=judging.patience,
     )
@@ -447,7 +401,7 @@ def _prepared(judging: Judging, *, only_known: bool = False) -> tuple[Assignment
 
 
 def _counted(study: RatedStudy) -> list[StudySample]:
-    counted = set(study.ratings.filter(pl.col("phase") == str(RatingPhase.MAIN))["sample"])
+    counted = set(main_ratings(study.ratings)["sample"])
     return [item for item in read_samples(study.files) if item.id in counted]
 
 
@@ -473,7 +427,7 @@ def _to_judge(judging: Judging) -> list[Sample]:
             code="no-texts",
         )
     texts = {item.id: item.text for item in read_responses(study.files)}
-    own = study.key.filter(pl.col("same_as") == "", pl.col("response").is_in(list(texts)))
+    own = study.own_key.filter(pl.col("response").is_in(list(texts)))
     if judging.settings.mode == "pairs":
         own = own.filter(pl.col("system").is_in(study.main_systems))
     by_post: dict[str, list[str]] = {}
@@ -482,25 +436,21 @@ def _to_judge(judging: Judging) -> list[Sample]:
     samples: list[Sample] = []
     for post in posts:
         mine = by_post.get(post.id, [])
-        if judging.settings.mode == "pairs":
-            samples += [_pair(study, post, one, two, texts) for one, two in combinations(mine, 2)]
-        else:
-            samples += [_judged(study, post, name, texts[name]) for name in mine]
+        samples += [
+            JudgedPost(
+                id="+".join(names),
+                task=study.files.task,
+                edition=str(study.files.edition),
+                period="",
+                date=post.moment,
+                group=post.id,
+                license="",
+                post=post.text,
+                responses=tuple(texts[name] for name in names),
+            )
+            for names in combinations(mine, 2 if judging.settings.mode == "pairs" else 1)
+        ]
     return samples
-
-
-def _judged(study: RatedStudy, post: StudySample, name: str, text: str) -> JudgedResponse:
-    return JudgedResponse(
-        id=name, task=study.files.task, edition=str(study.files.edition), period="", date=post.moment, group=post.id,
-        license="", post=post.text, response=text,
-    )  # fmt: skip
-
-
-def _pair(study: RatedStudy, post: StudySample, one: str, two: str, texts: dict[str, str]) -> ComparedPair:
-    return ComparedPair(
-        id=f"{one}+{two}", task=study.files.task, edition=str(study.files.edition), period="", date=post.moment,
-        group=post.id, license="", post=post.text, first=texts[one], second=texts[two],
-    )  # fmt: skip
 
 
 def keep_ratings(study: RatedStudy, judge: str, ratings: Iterable[Rating]) -> int:

@@ -156,30 +156,19 @@ class MusePost:
 
 
 @dataclass(frozen=True, slots=True)
-class MuseResponse:
-    """A system's response to a post, and the addresses that it cites."""
-
-    id: str
-    sample: str
-    system: str
-    text: str
-    sources: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
 class MuseStudy:
     """The whole study.
 
     Attributes:
         posts: in the order of their ids, those of the onboarding among them.
-        responses: each with the system that it was rated under.
+        responses: those that were rated; the key says by which system.
         ratings: table of `Rating`.
         key: table of `KeyRow`.
         sources: the files read.
     """
 
     posts: Sequence[MusePost]
-    responses: Sequence[MuseResponse]
+    responses: Sequence[BlindedResponse]
     ratings: pl.DataFrame
     key: pl.DataFrame
     sources: Sequence[SourceFile] = ()
@@ -202,7 +191,7 @@ def read_muse(path: Path) -> MuseStudy:
     frame = with_weights(RATINGS.frame(_rated(files, tweets, set(numbers))))
     responses = _responses(files, tweets)
     key = KEY.frame(_key(responses, [row for _, row in written]))
-    return MuseStudy(posts, responses, frame, key, files.sources)
+    return MuseStudy(posts, [response for _, response in responses], frame, key, files.sources)
 
 
 class _Files:
@@ -284,9 +273,12 @@ def _onboarding(files: _Files, written: Sequence[Mapping[str, str]], numbers: Ma
 
 
 def _posts(files: _Files, written: Mapping[str, tuple[str, Mapping[str, str]]], counting: set[str]) -> list[MusePost]:
-    domains = _column(files, "tweetid_domain", "tweet_domain")
-    politics = (_column(files, f"tweetid_politics_{kind}", "political_leaning") for kind in _KINDS)
-    leanings = {tweet: said for of_kind in politics for tweet, said in of_kind.items()}
+    domains = {row["tweet_id"]: row["tweet_domain"] for row in files.rows("tweetid_domain", "tweet_id", "tweet_domain")}
+    leanings = {
+        row["tweet_id"]: row["political_leaning"]
+        for kind in _KINDS
+        for row in files.rows(f"tweetid_politics_{kind}", "tweet_id", "political_leaning")
+    }
     return [
         MusePost(
             tweet=tweet,
@@ -307,11 +299,6 @@ def _time(text: str) -> datetime | None:
         return datetime.strptime(text.strip(), "%Y-%m-%d %H:%M:%S").replace(tzinfo=UTC)  # hours have one digit or two
     except ValueError:
         return None
-
-
-def _column(files: _Files, name: str, column: str) -> Mapping[str, str]:
-    """What a file says of each post."""
-    return {row["tweet_id"]: row[column] for row in files.rows(name, "tweet_id", column)}
 
 
 def _blinded(row: Mapping[str, str]) -> str:
@@ -337,10 +324,7 @@ def _rated(files: _Files, tweets: Mapping[str, str], counting: set[str]) -> Iter
                 kind=JudgeKind.PERSON,
                 criterion=criterion,
                 value=_value(row["label"], values, of_number=not labels, where=f"{name}.csv"),
-                weight=1.0,
                 phase=RatingPhase.MAIN if row["post_id"] in counting else RatingPhase.ONBOARDING,
-                comment="",
-                at="",
             )
 
 
@@ -353,8 +337,8 @@ def _value(label: str, values: Mapping[str, int | None], *, of_number: bool, whe
     return None if value is None else float(value)
 
 
-def _responses(files: _Files, tweets: Mapping[str, str]) -> list[MuseResponse]:
-    """Every response that was rated, with its links in the order in which they stand."""
+def _responses(files: _Files, tweets: Mapping[str, str]) -> list[tuple[str, BlindedResponse]]:
+    """Every response that was rated after its system, with its links in the order in which they stand."""
     names = {column: system for system, column in SYSTEMS.items()}
     links: dict[str, dict[str, None]] = {}
     cited = files.rows(_QUESTIONS["reachability"][0], *_RATED_COLUMNS, "url", "response_url_id")
@@ -367,15 +351,15 @@ def _responses(files: _Files, tweets: Mapping[str, str]) -> list[MuseResponse]:
             raise SourceError(f"an unknown system {column[:80]!r}", where=_FOLDER, code="unknown-label")
         sources = tuple(links.get(response, ()))
         sample = f"mp-{tweets[row['post_id']]}"
-        found[response] = MuseResponse(response, sample, names[column], row["response_text"], sources)
+        found[response] = names[column], BlindedResponse(response, sample, row["response_text"], sources)
     return [found[name] for name in sorted(found)]
 
 
-def _key(responses: Sequence[MuseResponse], written: Sequence[Mapping[str, str]]) -> Iterator[KeyRow]:
+def _key(responses: Sequence[tuple[str, BlindedResponse]], written: Sequence[Mapping[str, str]]) -> Iterator[KeyRow]:
     """Who wrote what, and which system has the response of another."""
-    of_system = {(item.sample, item.system): item.id for item in responses}
-    for item in responses:
-        yield KeyRow(item.id, item.sample, item.system, "")
+    of_system = {(item.sample, system): item.id for system, item in responses}
+    for system, item in responses:
+        yield KeyRow(item.id, item.sample, system, "")
     for row in written:
         for system, column in SYSTEMS.items():
             other = _SAME_AS.get(row[column], "")
@@ -416,29 +400,28 @@ def import_muse(workspace: Workspace, study: MuseStudy, edition: Frozen = MUSE_E
         )
         for post in study.posts
     )
-    responses = (BlindedResponse(item.id, item.sample, item.text, item.sources) for item in study.responses)
-    write_study(files, content, samples, responses, study.ratings, study.key)
-    posts = [_candidate(post, edition) for post in study.posts if post.phase is RatingPhase.MAIN]
-    found = Collection.whole(posts, study.sources, unit="posts")
+    write_study(files, content, samples, study.responses, study.ratings, study.key)
+    posts = (
+        MisleadingPost(
+            id=post.sample,
+            task=MUSE_TASK,
+            edition=str(edition),
+            period=ALL_ROWS,
+            date=post.date,
+            group=f"x-{post.tweet}",
+            license=_SOURCE.licence,
+            post=post.tweet,
+            address=post.address,
+            text="",
+            modality=post.modality,
+            domain=post.domain,
+            note_high=post.note_high,
+            note_average=post.note_average,
+        )
+        for post in study.posts
+        if post.phase is RatingPhase.MAIN
+    )
+    candidates = [Candidate(post, Label(post.id, 0, {})) for post in posts]
+    found = Collection.whole(candidates, study.sources, unit="posts")
     freeze(workspace, edition, get_task(MUSE_TASK), found, _SOURCE)
     return RatedStudy(files, rubric, study.ratings, study.key)
-
-
-def _candidate(post: MusePost, edition: Frozen) -> Candidate:
-    sample = MisleadingPost(
-        id=post.sample,
-        task=MUSE_TASK,
-        edition=str(edition),
-        period=ALL_ROWS,
-        date=post.date,
-        group=f"x-{post.tweet}",
-        license=_SOURCE.licence,
-        post=post.tweet,
-        address=post.address,
-        text="",
-        modality=post.modality,
-        domain=post.domain,
-        note_high=post.note_high,
-        note_average=post.note_average,
-    )
-    return Candidate(sample, Label(sample.id, 0, {}))

@@ -37,7 +37,7 @@ from hellofresh.judging.study import (
     write_study,
     write_table,
 )
-from hellofresh.judging.submitted import RaterSheet, SubmittedRating
+from hellofresh.judging.submitted import RaterSheet
 from hellofresh.tasks.samples import to_json
 
 _FILE = "assignments.json"
@@ -121,7 +121,13 @@ def deal(
     Raises:
         UsageError: if a number makes no sense.
     """
-    _check(len(samples), raters, share, onboarding)
+    if raters < 2 or raters % 2:
+        raise UsageError(f"{raters} raters", expected="an even number: they work in pairs", code="odd-raters")
+    if not 0 <= share <= 1:
+        raise UsageError(f"a share of {share:g}", expected="0 to 1", code="bad-share")
+    if not 0 <= onboarding < len(samples):
+        what = f"{onboarding} of {len(samples)} samples for the onboarding"
+        raise UsageError(what, expected="fewer", code="bad-onboarding")
     source = _random(seed, "deal")
     shuffled = source.sample(sorted(samples), len(samples))
     practice, rest = shuffled[:onboarding], shuffled[onboarding:]
@@ -132,26 +138,9 @@ def deal(
         for side in (0, 1):
             mine = own[:both] + own[both + side :: 2]
             source.shuffle(mine)
-            dealt[2 * pair + side] = [(name, RatingPhase.ONBOARDING) for name in practice] + [
-                (n, RatingPhase.MAIN) for n in mine
-            ]
+            dealt[2 * pair + side] = [(name, RatingPhase.ONBOARDING) for name in practice]
+            dealt[2 * pair + side] += [(name, RatingPhase.MAIN) for name in mine]
     return dealt
-
-
-def _check(samples: int, raters: int, share: float, onboarding: int) -> None:
-    if raters < 2 or raters % 2:
-        raise UsageError(f"{raters} raters", expected="an even number: they work in pairs", code="odd-raters")
-    if not 0 <= share <= 1:
-        raise UsageError(f"a share of {share:g}", expected="0 to 1", code="bad-share")
-    if not 0 <= onboarding < samples:
-        raise UsageError(
-            f"{onboarding} of {samples} samples for the onboarding", expected="fewer", code="bad-onboarding"
-        )
-
-
-def order_of(responses: Sequence[str], sample: str, rater: str, seed: str) -> tuple[str, ...]:
-    """A sample's responses in the order that one rater sees."""
-    return tuple(_random(seed, "order", sample, rater).sample(sorted(responses), len(responses)))
 
 
 def _random(*parts: str) -> random.Random:
@@ -279,29 +268,30 @@ def assign(
             pair=number // 2 + 1,
             token_sha256=token_hash(who.token),
             turns=tuple(
-                RatingTurn(name, phase, order_of(by_sample[name], name, who.rater, seed)) for name, phase in turns
+                RatingTurn(
+                    name,
+                    phase,
+                    tuple(
+                        _random(seed, "order", name, who.rater).sample(sorted(by_sample[name]), len(by_sample[name]))
+                    ),
+                )
+                for name, phase in turns
             ),
         )
         for number, (who, turns) in enumerate(zip(access, dealt, strict=True))
     )
-    sha256 = _keep_rubric(folder, rubric)
+    content, guide = rubric_source(rubric), guide_source(rubric)
+    parsed = parse_rubric(content, where=rubric)
+    parse_guide(guide, parsed, where=f"the guide of {rubric}")
+    write_bytes(folder / "rubric.toml", content, mode=0o600)
+    write_bytes(folder / "guide.toml", guide, mode=0o600)
     write_table(_key_file(files), KEY, KEY.frame(key), mode=0o600)
     write_json(files.private / "raters.json", to_json(_Raters(tuple(access))), mode=0o600)
     write_jsonl(folder / "samples.jsonl", [to_json(item) for item in samples if item.id in by_sample], mode=0o600)
     write_jsonl(folder / "responses.jsonl", map(to_json, blinded), mode=0o600)
-    assignments = Assignments(str(files.edition), files.task, sha256, plans)
+    assignments = Assignments(str(files.edition), files.task, parsed.sha256, plans)
     write_json(folder / _FILE, to_json(assignments), mode=0o600)
     return access
-
-
-def _keep_rubric(folder: Path, name: str) -> str:
-    """Copy a rubric and its guide to the page's folder, once both are known to be sound; gives the rubric's hash."""
-    content, guide = rubric_source(name), guide_source(name)
-    rubric = parse_rubric(content, where=name)
-    parse_guide(guide, rubric, where=f"the guide of {name}")
-    write_bytes(folder / "rubric.toml", content, mode=0o600)
-    write_bytes(folder / "guide.toml", guide, mode=0o600)
-    return rubric.sha256
 
 
 def read_access(files: StudyFiles) -> tuple[RaterAccess, ...]:
@@ -409,30 +399,25 @@ def _ratings(study: OpenStudy) -> Iterator[Rating]:
     for plan in study.assignments.raters:
         submitted = study.sheet(plan).state().submitted
         for turn, response in plan.responses:
-            if response in submitted:
-                yield from _of_response(study, plan, turn, submitted[response])
-
-
-def _of_response(study: OpenStudy, plan: RaterPlan, turn: RatingTurn, line: SubmittedRating) -> Iterator[Rating]:
-    overall = study.rubric.overall
-    links = study.responses[line.response].sources
-    for criterion in study.rubric.criteria:
-        for link in links if criterion.unit == "link" else ("",):
-            values = line.answers.links.get(link, {}) if link else line.answers.values
-            value = values.get(criterion.id)
-            yield Rating(
-                sample=turn.sample,
-                response=line.response,
-                link=link,
-                judge=plan.rater,
-                kind=JudgeKind.PERSON,
-                criterion=criterion.id,
-                value=None if value is None else float(value),
-                weight=1.0,
-                phase=turn.phase,
-                comment=line.answers.comment if criterion.id == overall else "",
-                at=line.at,
-            )
+            links = study.responses[response].sources
+            asked = [
+                (item.id, link) for item in study.rubric.criteria for link in (links if item.unit == "link" else [""])
+            ]
+            for criterion, link in asked if response in submitted else ():
+                line = submitted[response]
+                value = (line.answers.links.get(link, {}) if link else line.answers.values).get(criterion)
+                yield Rating(
+                    sample=turn.sample,
+                    response=response,
+                    link=link,
+                    judge=plan.rater,
+                    kind=JudgeKind.PERSON,
+                    criterion=criterion,
+                    value=None if value is None else float(value),
+                    phase=turn.phase,
+                    comment=line.answers.comment if criterion == study.rubric.overall else "",
+                    at=line.at,
+                )
 
 
 def export_study(files: StudyFiles, path: Path, *, mode: int = 0o644) -> int:

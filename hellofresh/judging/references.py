@@ -39,15 +39,16 @@ def reference_responses(workspace: Workspace, edition: Edition, task: Task) -> l
         return []
     released = {sample.id for sample in load_release(workspace, edition, task).samples}
     return [
-        SystemResponse(item.sample.id, system, text, tuple(dict.fromkeys(_links(text))))
+        SystemResponse(
+            item.sample.id,
+            system,
+            text,
+            tuple(dict.fromkeys(link.rstrip(".,;:!?") for link in _LINK.findall(text))),
+        )
         for item in read_candidates(candidates, task)
         if item.sample.id in released
         for system, text in task.references(item).items()
     ]
-
-
-def _links(text: str) -> Iterator[str]:
-    return (link.rstrip(".,;:!?") for link in _LINK.findall(text))
 
 
 def labels_are_secret(files: StudyFiles) -> bool:
@@ -98,19 +99,13 @@ def about_copied_responses(
             continue  # a warning would tell which notes are rated beside responses
         known = set(ids)
         texts = {item.id: item.text for item in predictions if item.id in known and item.text and item.repetition == 1}
-        references = _references(workspace, edition, get_task(task))
+        files = StudyFiles(workspace, edition, task)
+        rated = read_responses(files) if files.responses.is_file() else []
+        references = {item.id: (item.sample, item.text) for item in rated}
+        for one in reference_responses(workspace, edition, get_task(task)):
+            references[f"{one.system}/{one.sample}"] = one.sample, one.text
         found = near_duplicates(texts, {name: text for name, (_, text) in references.items()}) if references else {}
         same = [name for name, item in found.items() if references[item.earlier][0] == name]
         if same:
             what = f"{len(same)} responses repeat ones by others, the first is that to {same[0]}"
             yield Fault("copied-response", str(path), what, f"Found by {METHOD}. Responses must be the system's own.")
-
-
-def _references(workspace: Workspace, edition: Edition, task: Task) -> dict[str, tuple[str, str]]:
-    """Sample and text of what others wrote: of a rated study, and of the candidates."""
-    files = StudyFiles(workspace, edition, task.name)
-    rated = read_responses(files) if files.responses.is_file() else []
-    people = reference_responses(workspace, edition, task)
-    return {item.id: (item.sample, item.text) for item in rated} | {
-        f"{item.system}/{item.sample}": (item.sample, item.text) for item in people
-    }

@@ -30,7 +30,6 @@ from hellofresh.judging.study import (
     JudgeKind,
     RatedStudy,
     Rating,
-    RatingPhase,
     read_responses,
     read_samples,
 )
@@ -218,8 +217,8 @@ def judge_by_rewards(
     """
     claims = {item.id: item.text for item in read_samples(study.files)}
     texts = {item.id: item.text for item in read_responses(study.files)}
-    key = study.key.filter(pl.col("same_as") == "", pl.col("response").is_in(list(texts))).sort("sample", "system")
-    key = key.filter(pl.col("sample").is_in(list(groups)))
+    key = study.own_key.filter(pl.col("response").is_in(list(texts)), pl.col("sample").is_in(list(groups)))
+    key = key.sort("sample", "system")
     if not key.height:
         raise DataError("no response to judge", where=str(study.files.edition), code="no-responses")
     cases = [
@@ -243,8 +242,17 @@ def judge_by_rewards(
         pl.Series(name, np.asarray(values, dtype=np.float64)) for name, values in columns.items()
     )
     of_sample = {sample: numbers[group] for sample, group in groups.items()}
+    # By how much the systems' mean on a claim exceeds each response that says nothing.
+    means = table.group_by("sample").agg(pl.col(pl.Float64).mean()).sort("sample")
+    members = np.array([of_sample[sample] for sample in means["sample"]], dtype=np.int64)
     responded = dict(zip(key["sample"], cases, strict=True))
-    held = _held(reward, table, responded, of_sample)
+    held = {}
+    for probe, (make, measures) in PROBES.items():
+        probed = _measured(
+            reward, [replace(responded[name], response=make(responded[name].claim)) for name in means["sample"]]
+        )
+        for measure in (name for name in measures if name in probed):
+            held[probe, measure] = clustered_mean(_numbers(means, measure) - probed[measure], members)
     return JudgedSystems(table, list(columns), of_sample, held)
 
 
@@ -252,21 +260,6 @@ def _measured(reward: CombinedReward, cases: Sequence[RewardCase]) -> dict[str, 
     parts = reward.parts(cases)
     relevance = {CLAIM_RELEVANCE: parts.claim_relevance, EVIDENCE_RELEVANCE: parts.evidence_relevance}
     return {**parts.criteria, **relevance, _REWARD: parts.total}
-
-
-def _held(
-    reward: CombinedReward, table: pl.DataFrame, cases: Mapping[str, RewardCase], groups: Mapping[str, int]
-) -> dict[tuple[str, str], ClusteredMean]:
-    """By how much the systems' mean on a claim exceeds each response that says nothing."""
-    means = table.group_by("sample").agg(pl.col(pl.Float64).mean()).sort("sample")
-    members = np.array([groups[sample] for sample in means["sample"]], dtype=np.int64)
-    found = {}
-    for probe, (make, measures) in PROBES.items():
-        rows = [replace(cases[sample], response=make(cases[sample].claim)) for sample in means["sample"]]
-        measured = _measured(reward, rows)
-        for measure in (name for name in measures if name in measured):
-            found[probe, measure] = clustered_mean(_numbers(means, measure) - measured[measure], members)
-    return found
 
 
 def reward_ratings(judged: JudgedSystems, rubric: Rubric, judge: str) -> Iterator[Rating]:
@@ -283,7 +276,13 @@ def reward_ratings(judged: JudgedSystems, rubric: Rubric, judge: str) -> Iterato
         for sample, response, share in rows.iter_rows():
             value = float(round(low + (high - low) * min(max(share, 0.0), 1.0)))
             yield Rating(
-                sample, response, "", judge, JudgeKind.CLASSIFIER, criterion.id, value, 1.0, RatingPhase.MAIN, mark, ""
+                sample=sample,
+                response=response,
+                judge=judge,
+                kind=JudgeKind.CLASSIFIER,
+                criterion=criterion.id,
+                value=value,
+                comment=mark,
             )
 
 

@@ -50,7 +50,7 @@ NOT_VALIDATED = "not validated: "
 """How the comment of a rating begins whose judge has failed a check of its own; the reason follows."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Rating:
     """What one judge says of one response, or of one of its links, on one criterion.
 
@@ -70,15 +70,15 @@ class Rating:
 
     sample: str
     response: str
-    link: str
+    link: str = ""
     judge: str
     kind: str
     criterion: str
     value: float | None
-    weight: float
-    phase: str
-    comment: str
-    at: str
+    weight: float = 1.0
+    phase: str = RatingPhase.MAIN
+    comment: str = ""
+    at: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,6 +143,12 @@ class StudyFiles:
     def private(self) -> Path:
         """The folder of the key before that, of raters' names, tokens and what they submit."""
         return self.workspace.root / "private" / "ratings" / str(self.edition) / self.task
+
+
+def main_ratings(ratings: pl.DataFrame, *kinds: JudgeKind) -> pl.DataFrame:
+    """The ratings that figures count, without those of the onboarding; by judges of these kinds, or by all."""
+    main = ratings.filter(pl.col("phase") == str(RatingPhase.MAIN))
+    return main.filter(pl.col("kind").is_in([str(kind) for kind in kinds])) if kinds else main
 
 
 def with_weights(ratings: pl.DataFrame) -> pl.DataFrame:
@@ -260,17 +266,23 @@ class RatedStudy:
     key: pl.DataFrame
 
     @property
+    def own_key(self) -> pl.DataFrame:
+        """The key without the systems that have the response of another."""
+        return self.key.filter(pl.col("same_as") == "")
+
+    @property
+    def _counted(self) -> pl.DataFrame:
+        return self.own_key.group_by("system").len().sort(["len", "system"], descending=[True, False])
+
+    @property
     def systems(self) -> list[str]:
         """Those with a response of their own to most samples come first, then by name."""
-        own = self.key.filter(pl.col("same_as") == "")
-        return own.group_by("system").len().sort(["len", "system"], descending=[True, False])["system"].to_list()
+        return self._counted["system"].to_list()
 
     @property
     def main_systems(self) -> list[str]:
         """The systems that have a response of their own to at least half of the samples."""
-        own = self.key.filter(pl.col("same_as") == "").group_by("system").len()
-        least = self.key["sample"].n_unique() / 2
-        return [system for system in self.systems if own.filter(pl.col("system") == system)["len"].item() >= least]
+        return self._counted.filter(pl.col("len") >= self.key["sample"].n_unique() / 2)["system"].to_list()
 
 
 def read_study(workspace: Workspace, edition: Edition, task: str) -> RatedStudy:

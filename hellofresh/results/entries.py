@@ -7,7 +7,7 @@ judged most stands, the newest among equals. What is left out is named with the 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
@@ -21,7 +21,7 @@ from hellofresh.releases.life.state import labels_are_public
 from hellofresh.results.panel import MAJORITY, SINGLE
 from hellofresh.runs.record import RunRecord, finished_runs, read_outputs, read_record
 from hellofresh.runs.regimes import REGIMES
-from hellofresh.submissions import Due, EntryOutcome, Receipt, Submission, SubmissionStanding, standings
+from hellofresh.submissions import Due, EntryOutcome, Receipt, Submission, standings
 from hellofresh.tasks import get_task
 from hellofresh.tasks.outputs import Choice, Output, Response, Status
 from hellofresh.tasks.samples import MAIN, Label
@@ -55,11 +55,13 @@ class Entry(SystemId):
         """The outputs as they may be published: of what others handed in without reasons and sources."""
         if self.kind != "submission":
             return self.outputs
-        return {prompt: {key: _bare(output) for key, output in some.items()} for prompt, some in self.outputs.items()}
-
-
-def _bare(output: Output) -> Output:
-    return replace(output, rationale="", sources=()) if output.rationale or output.sources else output
+        return {
+            prompt: {
+                key: replace(output, rationale="", sources=()) if output.rationale or output.sources else output
+                for key, output in some.items()
+            }
+            for prompt, some in self.outputs.items()
+        }
 
 
 def run_records(workspace: Workspace, release: Release, split: str) -> tuple[list[tuple[Path, RunRecord]], list[str]]:
@@ -255,25 +257,18 @@ def entries_of_submissions(
     """
     found: dict[str, list[Entry]] = {task: [] for task in due.ids}
     known = {task: set(samples) for task, samples in due.ids.items()}
-    standing = standings(root, due, moment, truth)
+    standing, notes = standings(root, due, moment, truth), list[str]()
     for item in standing.entries:
-        for task, outcome in item.tasks.items():
-            if outcome is EntryOutcome.COUNTS and item.submission is not None:
-                found[task].append(of_submission(item.submission, known[task], item.flags, item.receipt))
-    return found, [*_about(standing.entries), *standing.passed_over]
-
-
-def _about(entries: Iterable[SubmissionStanding]) -> Iterator[str]:
-    """Sentences about what does not count, and about what is flagged."""
-    for item in entries:
         if item.faults:
             more = f" (and {len(item.faults) - 1} more)" if len(item.faults) > 1 else ""
-            yield f"the submission {item.origin} is left out: {item.faults[0]}{more}"
+            notes.append(f"the submission {item.origin} is left out: {item.faults[0]}{more}")
         for task, outcome in item.tasks.items():
             if outcome is not EntryOutcome.COUNTS:
-                yield f"the submission {item.origin} is not scored on {task}: {outcome}"
-        for flag in item.flags:
-            yield f"the submission {item.origin} is flagged: {flag}"
+                notes.append(f"the submission {item.origin} is not scored on {task}: {outcome}")
+            elif item.submission is not None:
+                found[task].append(of_submission(item.submission, known[task], item.flags, item.receipt))
+        notes += [f"the submission {item.origin} is flagged: {flag}" for flag in item.flags]
+    return found, [*notes, *standing.passed_over]
 
 
 def of_submission(

@@ -10,12 +10,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any, Literal
 
 import polars as pl
 
 from hellofresh.core.editions import Edition
 from hellofresh.core.errors import DataError
-from hellofresh.core.parquet import BadTableError, Row, Table, write_parquet
+from hellofresh.core.parquet import BadTableError, Table, write_parquet
 from hellofresh.core.quarters import utc_text
 from hellofresh.core.workspace import Workspace
 from hellofresh.results.entries import Entry
@@ -32,39 +33,32 @@ from hellofresh.results.tables import (
 from hellofresh.tasks.outputs import Choice, Output, Ranking, Response, Status
 from hellofresh.tasks.samples import MAIN
 
+Part = Literal["", "receipts", "numbers", "waiting"]
+"""Which of a quarter's files: what was said, receipts, numbers, or who waits for the deadline (of the main split)."""
+_TABLES: Mapping[Part, Table[Any]] = {"": JUDGEMENTS, "receipts": RECEIPTS, "numbers": NUMBERS, "waiting": WAITING}
 
-def judgements_file(workspace: Workspace, edition: Edition, split: str = MAIN, *, private: bool = False) -> Path:
-    """The quarter's file of what was said on a split, of tasks whose labels are public or of the others."""
+
+def judgements_file(
+    workspace: Workspace, edition: Edition, split: str = MAIN, part: Part = "", *, private: bool = False
+) -> Path:
+    """The quarter's file of a split, of tasks whose labels are public or of the others; who waits is private."""
     folder = workspace.side(private=private) / "judgements"
-    return (folder if split == MAIN else folder / split) / f"{edition}.parquet"
-
-
-def receipts_file(workspace: Workspace, edition: Edition, split: str = MAIN, *, private: bool = False) -> Path:
-    """The quarter's file of receipts."""
-    return judgements_file(workspace, edition, split, private=private).with_suffix(".receipts.parquet")
-
-
-def numbers_file(workspace: Workspace, edition: Edition, split: str = MAIN, *, private: bool = False) -> Path:
-    """The quarter's file of numbers."""
-    return judgements_file(workspace, edition, split, private=private).with_suffix(".numbers.parquet")
-
-
-def waiting_file(workspace: Workspace, edition: Edition) -> Path:
-    """The quarter's file of who handed predictions in for the main split that wait for the deadline."""
-    return judgements_file(workspace, edition, private=True).with_suffix(".waiting.parquet")
+    path = (folder if split == MAIN else folder / split) / f"{edition}.parquet"
+    return path.with_suffix(f".{part}.parquet") if part else path
 
 
 def write_waiting(workspace: Workspace, edition: Edition, waiting: Mapping[str, Sequence[Entry]]) -> Path:
     """Write who waits, by task; gives the file."""
-    path = waiting_file(workspace, edition)
-    found = (WAITING.frame(map(_waiting, entries), task=task) for task, entries in waiting.items())
-    write_parquet(path, pl.concat([WAITING.schema.to_frame(), *found]), mode=0o600)
+    path, found = judgements_file(workspace, edition, part="waiting", private=True), [WAITING.schema.to_frame()]
+    for task, entries in waiting.items():
+        received = [utc_text(entry.receipt.received) if entry.receipt else "" for entry in entries]
+        rows = (
+            WaitingRow(entry.origin, entry.system, entry.team, entry.regime, entry.knowledge_cutoff, when)
+            for entry, when in zip(entries, received, strict=True)
+        )
+        found.append(WAITING.frame(rows, task=task))
+    write_parquet(path, pl.concat(found), mode=0o600)
     return path
-
-
-def _waiting(entry: Entry) -> WaitingRow:
-    received = "" if entry.receipt is None else utc_text(entry.receipt.received)
-    return WaitingRow(entry.origin, entry.system, entry.team, entry.regime, entry.knowledge_cutoff, received)
 
 
 def write_judgements(
@@ -76,67 +70,48 @@ def write_judgements(
     private: bool = False,
 ) -> list[Path]:
     """Write what the systems said, by task, and their receipts; gives the files."""
-    said = [part for task, systems in entries.items() for entry in systems for part in _parts(task, entry)]
-    numbers = (NUMBERS.frame(_numbers(systems), task=task) for task, systems in entries.items())
-    receipts = (RECEIPTS.frame(_receipts(systems), task=task) for task, systems in entries.items())
-    file = judgements_file(workspace, edition, split, private=private)
-    tables = {
-        file: pl.concat([JUDGEMENTS.schema.to_frame(), *said]),
-        file.with_suffix(".receipts.parquet"): pl.concat([RECEIPTS.schema.to_frame(), *receipts]),
-        file.with_suffix(".numbers.parquet"): pl.concat([NUMBERS.schema.to_frame(), *numbers]),
+    said = [
+        JUDGEMENTS.frame(_answers(entry, prompt), task=task)
+        for task, systems in entries.items()
+        for entry in systems
+        for prompt in entry.outputs
+    ]
+    tables: dict[Part, Iterable[pl.DataFrame]] = {
+        "": said,
+        "receipts": (RECEIPTS.frame(_receipts(systems), task=task) for task, systems in entries.items()),
+        "numbers": (NUMBERS.frame(_numbers(systems), task=task) for task, systems in entries.items()),
     }
-    for path, table in tables.items():
-        write_parquet(path, table, mode=0o600 if private else 0o644)
-    return list(tables)
+    written = []
+    for part, frames in tables.items():
+        written.append(judgements_file(workspace, edition, split, part, private=private))
+        whole = pl.concat([_TABLES[part].schema.to_frame(), *frames])
+        write_parquet(written[-1], whole, mode=0o600 if private else 0o644)
+    return written
 
 
-def _parts(task: str, entry: Entry) -> Iterator[pl.DataFrame]:
-    for number, (prompt, outputs) in enumerate(entry.published.items()):
-        rows = (_answer(key, entry.origin, prompt, number == 0, outputs[key]) for key in sorted(outputs))
-        yield JUDGEMENTS.frame(rows, task=task)
-
-
-def _answer(key: str, origin: str, prompt: str, headline: bool, output: Output) -> AnswerRow:
-    choice = output if isinstance(output, Choice) else Choice(prompt=prompt)
-    ranking = output if isinstance(output, Ranking) else None
-    return AnswerRow(
-        key, origin, prompt, headline, str(output.status), choice.label, choice.probabilities, choice.certainty,
-        output.text if isinstance(output, Response) else None, ranking.documents if ranking else None,
-        ranking.scores if ranking else None, output.rationale, output.sources,
-    )  # fmt: skip
+def _answers(entry: Entry, prompt: str) -> Iterator[AnswerRow]:
+    headline = prompt == next(iter(entry.outputs))
+    for key, output in sorted(entry.published[prompt].items()):
+        choice = output if isinstance(output, Choice) else Choice(prompt=prompt)
+        ranking = output if isinstance(output, Ranking) else None
+        yield AnswerRow(
+            key, entry.origin, prompt, headline, str(output.status), choice.label, choice.probabilities,
+            choice.certainty, output.text if isinstance(output, Response) else None,
+            ranking.documents if ranking else None, ranking.scores if ranking else None, output.rationale,
+            output.sources,
+        )  # fmt: skip
 
 
 def entry_outputs(said: pl.DataFrame) -> dict[str, dict[str, Output]]:
-    """The outputs of one entry again, by prompt and sample id, the prompt that stands for it first.
-
-    Choices come without rationale and sources.
-    """
+    """The outputs of one entry again, by prompt and sample id, the prompt that stands for it first."""
     found: dict[str, dict[str, Output]] = {}
-    ordered = said.sort("headline", descending=True, maintain_order=True)
-    choices = ordered.filter(pl.col("text").is_null(), pl.col("documents").is_null())
-    if choices.height < ordered.height:
-        for row in JUDGEMENTS.rows(ordered):
-            found.setdefault(row.prompt, {})[row.id] = _output(row)
-        return found
-    # Millions of rows: without a dataclass for each, and without the texts beside them.
-    columns = ("prompt", "id", "status", "label", "probabilities", "certainty")
-    plain: dict[tuple[str, str, int | None], Choice] = {}  # equal choices are one object
-    for prompt, key, status, label, probabilities, certainty in choices.select(columns).iter_rows():
-        choice = None if probabilities or certainty is not None else plain.get((prompt, status, label))
-        if choice is None:
-            choice = Choice(prompt=prompt, status=_STATUS[status], label=label, probabilities=tuple(probabilities),
-                            certainty=certainty)  # fmt: skip
-            if not probabilities and certainty is None:
-                plain[prompt, status, label] = choice
-        found.setdefault(prompt, {})[key] = choice
+    for row in JUDGEMENTS.rows(said.sort("headline", descending=True, maintain_order=True)):
+        found.setdefault(row.prompt, {})[row.id] = _output(row)
     return found
 
 
-_STATUS = {str(status): status for status in Status}
-
-
 def _output(row: AnswerRow) -> Output:
-    prompt, status, rationale, sources = row.prompt, _STATUS[row.status], row.rationale, row.sources
+    prompt, status, rationale, sources = row.prompt, Status(row.status), row.rationale, row.sources
     if row.text is not None:
         return Response(prompt=prompt, status=status, rationale=rationale, sources=sources, text=row.text)
     if row.documents is not None:
@@ -169,19 +144,19 @@ def _receipts(entries: Iterable[Entry]) -> Iterator[ReceiptRow]:
                              len(found.earlier))  # fmt: skip
 
 
-def read_kept(path: Path, table: Table[Row]) -> pl.DataFrame:
-    """Read one of these files, with the columns of its table; without the file there are no rows.
+def read_kept(workspace: Workspace, edition: Edition, split: str, part: Part, task: str) -> pl.DataFrame:
+    """What one of these files holds of a task, public or private: after a reveal it moves with the next scoring.
 
     Raises:
-        DataError: if it is damaged, or of an earlier version.
+        DataError: if a file is damaged, or of an earlier version.
     """
-    if not path.is_file():
-        return table.schema.to_frame()
-    try:
-        return table.read(path)
-    except BadTableError as error:
-        which = path.name.partition(".")[0]
-        option = " --split prospective" if path.parent.name != "judgements" else ""
-        fix = f"Recreate it: hellofresh score --edition {which}{option}"
-        what = f"{error}; an earlier version may have written it"
-        raise DataError(what, where=str(path), fix=fix, code="damaged-judgements") from error
+    table = _TABLES[part]
+    found = [table.schema.to_frame()]
+    for path in (judgements_file(workspace, edition, split, part, private=private) for private in (False, True)):
+        try:
+            found += [table.read(path)] if path.is_file() else []
+        except BadTableError as error:
+            fix = f"Recreate it: hellofresh score --edition {edition}{'' if split == MAIN else f' --split {split}'}"
+            what = f"{error}; an earlier version may have written it"
+            raise DataError(what, where=str(path), fix=fix, code="damaged-judgements") from error
+    return pl.concat(found).filter(pl.col("task") == task)

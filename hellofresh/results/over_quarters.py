@@ -38,10 +38,10 @@ class AdjustedScore:
 
     latest: QuarterScore
     quarters: int
-    score: float | None
-    low: float | None
-    high: float | None
-    reason: str
+    score: float | None = None
+    low: float | None = None
+    high: float | None = None
+    reason: str = ""
 
     @property
     def shown(self) -> float:
@@ -99,8 +99,7 @@ def over_quarters(scores: Sequence[QuarterScore], metric: Metric) -> OverQuarter
         fit = two_way(np.array([score.value for score in kept]), *_numbers(linked),
                       variances=np.array([score.variance for score in kept]))  # fmt: skip
     found = list(_adjusted(linked, fit, metric))
-    found += [AdjustedScore(its[-1], len(its), None, None, None, refused[key]) for key, its in of_system.items()
-              if key in refused]  # fmt: skip
+    found += [AdjustedScore(of_system[key][-1], len(of_system[key]), reason=why) for key, why in refused.items()]
     found.sort(key=lambda item: (item.score is None, -metric.sign * item.shown, item.latest.key))
     if fit is None:
         return OverQuarters(found)
@@ -136,10 +135,8 @@ def _adjusted(
 ) -> Iterator[AdjustedScore]:
     for number, its in enumerate(systems.values()):
         if fit is None or not fit.system_error[number] > 1e-9:
-            yield AdjustedScore(its[-1], len(its), None, None, None, NO_FREEDOM)
-            continue
-        score, (low, high) = float(fit.system[number]), fit.limits_within(number, metric.limits)
-        if not metric.limits[0] < score < metric.limits[1]:
-            yield AdjustedScore(its[-1], len(its), None, None, None, BEYOND)
+            yield AdjustedScore(its[-1], len(its), reason=NO_FREEDOM)
+        elif not metric.limits[0] < (score := float(fit.system[number])) < metric.limits[1]:
+            yield AdjustedScore(its[-1], len(its), reason=BEYOND)
         else:
-            yield AdjustedScore(its[-1], len(its), score, low, high, "")
+            yield AdjustedScore(its[-1], len(its), score, *fit.limits_within(number, metric.limits))

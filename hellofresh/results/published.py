@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,8 +15,6 @@ from hellofresh.tasks.outputs import Choice, Output, Ranking, Response
 
 _Answer = int | str | tuple[str, ...] | None
 """The label of a choice, a text, or documents in order; None is no answer."""
-_Answers = Mapping[tuple[str, str], _Answer]
-"""By prompt and sample id."""
 _System = tuple[str, str, str]
 """A system, its regime and its lane, which one of our own runs may take over from another."""
 
@@ -85,24 +83,21 @@ def _differences(folder: Path, path: Path, entries: Sequence[Entry]) -> Iterator
     for name, system in systems.items():
         if name not in now and (_is_submission(name) or system not in there):
             yield name, "go"
-        elif name in now and _is_submission(name) and _answers(now[name], before[name], quotes) != before[name]:
-            yield name, "change"
+        elif name in now and _is_submission(name):
+            # A text only where texts are published.
+            said = {
+                (prompt, key): _answer(found) if quotes or not isinstance(found, Response) else None
+                for prompt, some in now[name].outputs.items()
+                for key, found in some.items()
+            }
+            if {place: said[place] for place in before[name] if place in said} != before[name]:
+                yield name, "change"
     yield from ((name, "be added") for name in now.keys() - systems.keys() if _is_submission(name))
 
 
 def _is_submission(origin: str) -> bool:
     """Whether an entry was handed in: its origin names a team's folder and a system's, a run's only one."""
     return "/" in origin
-
-
-def _answers(entry: Entry, among: Collection[tuple[str, str]], quotes: bool) -> _Answers:
-    """What an entry says of the samples that are published of it; a text only where texts are published."""
-    said = {
-        (prompt, key): _answer(found) if quotes or not isinstance(found, Response) else None
-        for prompt, some in entry.outputs.items()
-        for key, found in some.items()
-    }
-    return {place: said[place] for place in among if place in said}
 
 
 def _answer(output: Output) -> _Answer:

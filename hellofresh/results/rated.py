@@ -1,15 +1,41 @@
-"""Where systems whose responses were rated stand: by criterion, and by part of the samples."""
+"""Where systems whose responses were rated stand: by criterion, and by part of the samples.
+
+`publish_ratings` writes what is public of a closed study in `releases/<edition>/ratings/`, so that a stranger computes
+its figures again.
+
+- `<task>.parquet`: people's ratings, a row for each response (or link), criterion and rater. Raters have numbers, links
+  are named by a hash, comments and times are left out.
+- `<task>.key.parquet`: which system wrote a response, and the SHA-256 of its text.
+- `<task>.rubric.toml`: what was rated by.
+- `<task>.standings.jsonl`: where every system stands: overall, by part of the samples, and on each criterion.
+
+No text of a sample or response is in them. Ratings of samples that were taken down are left out.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 
+import polars as pl
+
+from hellofresh.core.editions import Edition
+from hellofresh.core.files import remove_file, sha256_text, write_bytes, write_jsonl
+from hellofresh.core.parquet import Table, write_parquet
+from hellofresh.core.workspace import Workspace
 from hellofresh.judging.rubric import Criterion
-from hellofresh.judging.study import JudgeKind, RatedStudy, read_samples
+from hellofresh.judging.study import (
+    JudgeKind,
+    RatedStudy,
+    StudyFiles,
+    main_ratings,
+    read_responses,
+    read_samples,
+    read_study,
+)
+from hellofresh.releases.life.load import load_public
 from hellofresh.results.build import panel_of
-from hellofresh.results.entries import Entry
-from hellofresh.results.panel import Panel
 from hellofresh.results.rated_entries import rated_entries
 from hellofresh.results.standings import Standing, standings_of
 from hellofresh.stats import Interval, metric_interval
@@ -45,6 +71,13 @@ class RatedStanding:
     mean: float
     interval: Interval
     standing: Standing | None
+
+    @property
+    def place(self) -> dict[str, int | None]:
+        """As cells: its rank with the best and the worst one, and its tie group."""
+        found = self.standing
+        cells = (None,) * 4 if found is None else (found.rank, found.low, found.high, found.tie_group)
+        return dict(zip(("rank", "rank_low", "rank_high", "tie_group"), cells, strict=True))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,7 +123,7 @@ def rated_standings(
 
 def _standings(
     study: RatedStudy, task: Task, samples: Sequence[Sample], kind: JudgeKind, criterion: Criterion
-) -> Iterator[RatedStanding]:
+) -> list[RatedStanding]:
     """The systems on one criterion, by the board's one rule; those ranked first, in the order of their ranks."""
     low, high = criterion.limits
     metric = mean(criterion.id, (float(low), float(high)), title=criterion.title)
@@ -100,21 +133,84 @@ def _standings(
     panel = panel_of(of_criterion, study.files.edition, samples, labels, entries)
     ranks = {standing.origin: standing for standing in standings_of(panel, resamples=_RESAMPLES).ranked}
     rows = []
-    for system, entry in zip(panel.systems, _in_order(panel, entries), strict=True):
+    names = {entry.origin: entry.system for entry in entries}
+    for system in panel.systems:
         asked = system.headline.asked
         if not asked.any():
             continue
         table = panel.table(system.headline, asked)
         value = float(metric.value(table.sum(axis=0)))
-        rows.append(RatedStanding(kind, criterion.id, "", "", entry.system, int(asked.sum()), value,
+        rows.append(RatedStanding(kind, criterion.id, "", "", names[system.origin], int(asked.sum()), value,
                                   metric_interval(table, metric), ranks.get(system.origin)))  # fmt: skip
-    yield from sorted(rows, key=_order)
+    return sorted(
+        rows,
+        key=lambda row: (float("inf") if row.standing is None else row.standing.rank, -row.mean, row.system),
+    )
 
 
-def _order(row: RatedStanding) -> tuple[float, float, str]:
-    return (float("inf") if row.standing is None else row.standing.rank), -row.mean, row.system
+@dataclass(frozen=True, slots=True)
+class PublishedRating:
+    """One person's rating of a response; `link` is the start of the SHA-256 of the link's address, or empty."""
+
+    sample: str
+    response: str
+    link: str
+    judge: str
+    criterion: str
+    value: float | None
+    weight: float
 
 
-def _in_order(panel: Panel, entries: Sequence[Entry]) -> Iterator[Entry]:
-    of_origin = {entry.origin: entry for entry in entries}
-    return (of_origin[system.origin] for system in panel.systems)
+@dataclass(frozen=True, slots=True)
+class PublishedKey:
+    """Which system wrote a response, and the SHA-256 of its text."""
+
+    response: str
+    sample: str
+    system: str
+    text_sha256: str
+
+
+_RATINGS, _KEY = Table(PublishedRating), Table(PublishedKey)
+
+
+def publish_ratings(workspace: Workspace, edition: Edition, task: Task) -> list[Path]:
+    """Write what a closed study of a release publishes, where there is one; gives the files.
+
+    Raises:
+        DataError: if a file of the study is damaged.
+    """
+    files = StudyFiles(workspace, edition, task.name)
+    folder = workspace.root / "releases" / str(edition) / "ratings"
+    paths = [folder / f"{task.name}.{end}" for end in ("parquet", "key.parquet", "rubric.toml", "standings.jsonl")]
+    if not (files.key.is_file() and files.ratings.is_file()):
+        return []
+    study, samples = read_study(workspace, edition, task.name), load_public(workspace, edition, task)[0]
+    of_people = main_ratings(study.ratings, JudgeKind.PERSON)
+    rated = of_people.filter(pl.col("sample").is_in([sample.id for sample in samples]))
+    if rated.is_empty():
+        for path in paths:
+            remove_file(path)
+        return []
+    hashed = {link: sha256_text(link)[:16] if link else "" for link in rated["link"].unique().to_list()}
+    rated = rated.with_columns(pl.col("link").replace_strict(hashed, return_dtype=pl.String))
+    table, key, rubric, standings = paths
+    columns = _RATINGS.schema.names()
+    write_parquet(table, rated.select(columns).sort(columns[:5]))
+    texts = {response.id: response.text for response in read_responses(study.files)}
+    rows = study.own_key.filter(pl.col("response").is_in(rated["response"].to_list())).iter_rows(named=True)
+    keys = (
+        PublishedKey(row["response"], row["sample"], row["system"], sha256_text(texts.get(row["response"], "")))
+        for row in rows
+    )
+    write_parquet(key, _KEY.frame(keys).sort("response"))
+    write_bytes(rubric, files.ratings.with_name(f"{task.name}.rubric.toml").read_bytes())
+    columns = ["criterion", "part", "value", "system", "n", "mean"]
+    rows_of = (
+        {name: getattr(one, name) for name in columns}
+        | {"low": one.interval.low, "high": one.interval.high}
+        | one.place
+        for one in rated_standings(study, task, samples)
+    )
+    write_jsonl(standings, rows_of)
+    return paths

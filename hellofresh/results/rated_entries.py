@@ -87,7 +87,7 @@ def rated_entries(study: RatedStudy, task: Task, kind: JudgeKind, criterion: Cri
     numbers = _numbers(of_systems(study.ratings, study.key, kind=kind), criterion)
     said = {item.id: item for item in read_responses(study.files)}
     outputs: dict[str, dict[str, Response]] = {}
-    for row in study.key.filter(pl.col("same_as") == "").iter_rows(named=True):
+    for row in study.own_key.iter_rows(named=True):
         of_system = numbers.get(row["system"], {})
         if row["sample"] in of_system and row["response"] in said:
             response = said[row["response"]]

@@ -26,10 +26,10 @@ from hellofresh.releases.draw.prospective import OUTCOMES
 from hellofresh.releases.life.manifest import amend_manifest, file_entry, read_manifest
 from hellofresh.releases.life.state import labels_are_public
 from hellofresh.results.entries import Entry
-from hellofresh.results.published_ratings import publish_ratings
-from hellofresh.results.score import OVER_REPETITIONS, Score
+from hellofresh.results.rated import publish_ratings
 from hellofresh.results.scores import ScoredSplit
-from hellofresh.tasks import Task, get_task
+from hellofresh.results.tables import OVER_REPETITIONS, Score
+from hellofresh.tasks import get_task
 from hellofresh.tasks.outputs import Choice, Output, Ranking, Response
 from hellofresh.tasks.samples import MAIN, PROSPECTIVE
 
@@ -60,8 +60,15 @@ def publish_results(workspace: Workspace, scored: ScoredSplit) -> list[RevealRep
         folder = workspace.release(scored.edition, task) / ("" if main else PROSPECTIVE)
         if not labels_are_public(workspace, scored.edition, task, scored.split):
             continue
-        scores = _score_rows(scored, get_task(task))
-        released = _released(folder) if main else _decided(folder)
+        # The scores of the task by origin, prompt, period and metric, metrics in the task's order.
+        order = {metric.name: number for number, metric in enumerate(get_task(task).metrics)}
+        mine = [score for score in scored.scores if score.task == task]
+        mine.sort(key=lambda score: (score.origin, score.prompt, score.period, order[score.metric]))
+        names = [item.name for item in fields(Score) if item.name not in OVER_REPETITIONS]
+        scores = [{name: getattr(score, name) for name in names} for score in mine]
+        released = set(read_ids(folder / "samples.jsonl"))  # without those that were taken down since
+        if not main:
+            released &= {str(row["id"]) for row in read_jsonl(folder / OUTCOMES) if row["label"] is not None}
         quotes = not read_manifest(folder).withheld
         rows = list(_prediction_rows(entries, released, quotes=quotes))
         tables = {"predictions.jsonl": rows, "scores.jsonl": scores}
@@ -71,16 +78,6 @@ def publish_results(workspace: Workspace, scored: ScoredSplit) -> list[RevealRep
         if version is not None:
             done.append(RevealReport(scored.edition, task, len(rows), len(scores), version, scored.split))
     return done
-
-
-def _released(folder: Path) -> set[str]:
-    return set(read_ids(folder / "samples.jsonl"))
-
-
-def _decided(folder: Path) -> set[str]:
-    """The samples that were decided, without those that were taken down since."""
-    decided = {str(row["id"]) for row in read_jsonl(folder / OUTCOMES) if row["label"] is not None}
-    return decided & _released(folder)
 
 
 def _prediction_rows(
@@ -112,15 +109,6 @@ def _published(output: Output, *, quotes: bool) -> dict[str, object]:
     label = output.label if isinstance(output, Choice) else None
     return {"label": label} | {name: value for name, value in said.items()
                                 if value not in (None, "", [])}  # fmt: skip
-
-
-def _score_rows(scored: ScoredSplit, task: Task) -> list[dict[str, object]]:
-    """The scores of a task by origin, prompt, period and metric, metrics in the task's order."""
-    order = {metric.name: number for number, metric in enumerate(task.metrics)}
-    mine = [score for score in scored.scores if score.task == task.name]
-    mine.sort(key=lambda score: (score.origin, score.prompt, score.period, order[score.metric]))
-    names = [item.name for item in fields(Score) if item.name not in OVER_REPETITIONS]
-    return [{name: getattr(score, name) for name in names} for score in mine]
 
 
 def _write(

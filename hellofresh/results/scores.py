@@ -32,20 +32,13 @@ from hellofresh.releases.life.load import Release, load_labels, load_release
 from hellofresh.releases.life.state import labels_are_public
 from hellofresh.results.build import panel_of
 from hellofresh.results.entries import Entry, entries_of_runs, entries_of_submissions, of_submission
-from hellofresh.results.judgements import (
-    judgements_file,
-    numbers_file,
-    receipts_file,
-    waiting_file,
-    write_judgements,
-    write_waiting,
-)
+from hellofresh.results.judgements import Part, judgements_file, write_judgements, write_waiting
 from hellofresh.results.panel import ALL_PERIODS, BLOCKED, Panel, PromptOutputs
 from hellofresh.results.published import check_published
 from hellofresh.results.rated_entries import scorable
-from hellofresh.results.score import SCORES, Score
-from hellofresh.stats import RepetitionInterval, metric_interval, repetition_interval
-from hellofresh.stats.metrics import NO_ANSWER, Metric, Statistics
+from hellofresh.results.tables import SCORES, Score
+from hellofresh.stats import metric_interval, repetition_interval
+from hellofresh.stats.metrics import NO_ANSWER, Statistics
 from hellofresh.submissions import Due, Submission
 from hellofresh.submissions.released import due_in
 from hellofresh.tasks import Task, get_task
@@ -102,7 +95,16 @@ def score_quarter(
     read = _read_main if split == MAIN else _read_prospective
     found = read(workspace, edition, submissions, moment or now())
     public = frozenset(task for task in found.entries if labels_are_public(workspace, edition, task, split))
-    stage = Stage(workspace, f"score{_suffix(split)}/{edition}", input_key([sorted(public), *_inputs(found)]))
+    waiting = {task: [(entry.origin, entry.receipt) for entry in its] for task, its in found.waiting.items()}
+    inputs: list[object] = [
+        VERSION,
+        [[release.samples_sha256, *release.taken_down] for release in found.releases],
+        [sha256_file(path) for path in found.label_files if path.is_file()],
+        to_json(found.entries),
+        to_json(waiting),
+    ]
+    name = f"score{'' if split == MAIN else f'-{split}'}/{edition}"
+    stage = Stage(workspace, name, input_key([sorted(public), *inputs]))
     scored = ScoredSplit(
         edition, (), found.notes, entries=found.entries, split=split, public=public, waiting=found.waiting
     )
@@ -124,14 +126,11 @@ def score_quarter(
     return scored
 
 
+_PARTS: tuple[Part, ...] = ("", "receipts", "numbers")
 _HOW = {
     MAIN: "Ask a model first: hellofresh evaluate --edition {edition} --model always-yes",
     PROSPECTIVE: "Resolve it with a later collection: hellofresh release prospective --quarter {edition} --resolve",
 }
-
-
-def _suffix(split: str) -> str:
-    return "" if split == MAIN else f"-{split}"
 
 
 def _folder(workspace: Workspace, edition: Edition, task: str, split: str) -> Path:
@@ -149,7 +148,7 @@ def write_scores(workspace: Workspace, scored: ScoredSplit) -> list[Path]:
     if any(scored.waiting.values()):
         written.append(write_waiting(workspace, scored.edition, scored.waiting))
     elif scored.split == MAIN:
-        waiting_file(workspace, scored.edition).unlink(missing_ok=True)
+        judgements_file(workspace, scored.edition, part="waiting", private=True).unlink(missing_ok=True)
     for private in (False, True):
         rows = [score for score in scored.scores if (score.task not in scored.public) is private]
         entries = {task: its for task, its in scored.entries.items() if (task not in scored.public) is private}
@@ -158,8 +157,9 @@ def write_scores(workspace: Workspace, scored: ScoredSplit) -> list[Path]:
             write_parquet(table, SCORES.frame(rows), mode=0o600 if private else 0o644)
             written += [table, *write_judgements(workspace, scored.edition, entries, scored.split, private=private)]
         else:
-            files = (judgements_file, receipts_file, numbers_file)
-            for path in (table, *(of(workspace, scored.edition, scored.split, private=private) for of in files)):
+            table.unlink(missing_ok=True)
+            for part in _PARTS:
+                path = judgements_file(workspace, scored.edition, scored.split, part, private=private)
                 path.unlink(missing_ok=True)
     return written
 
@@ -167,10 +167,6 @@ def write_scores(workspace: Workspace, scored: ScoredSplit) -> list[Path]:
 def _stored(workspace: Workspace, edition: Edition, split: str) -> list[Score]:
     tables = [workspace.scores(edition, split, private=private) for private in (False, True)]
     return [score for table in tables if table.is_file() for score in SCORES.rows(SCORES.read(table))]
-
-
-def _truth(workspace: Workspace, release: Release) -> Mapping[str, int]:
-    return {key: label.label for key, label in load_labels(workspace, release.edition, release.task).items()}
 
 
 def score_submission(
@@ -235,7 +231,7 @@ def beside_others(workspace: Workspace, edition: Edition, task: Task, origin: st
         return []
     release = load_release(workspace, edition, task)
     runs, _ = scorable(workspace, release, entries_of_runs(workspace, release)[0])
-    entries = [item for item in runs if item.origin == origin or _is_baseline(item)]
+    entries = [item for item in runs if item.origin == origin or item.kind == "baseline"]
     if all(entry.origin != origin for entry in entries):
         return []
     first = [replace(entry, outputs=dict([next(iter(entry.outputs.items()))]), repeated=()) for entry in entries]
@@ -250,10 +246,6 @@ def beside_others(workspace: Workspace, edition: Edition, task: Task, origin: st
         and score.origin not in shown
     ]
     return sorted(scores, key=lambda score: (score.origin != origin, -task.headline.sign * score.value))
-
-
-def _is_baseline(entry: Entry) -> bool:
-    return entry.kind == "baseline"
 
 
 @dataclass(frozen=True, slots=True)
@@ -289,8 +281,11 @@ def _read_main(workspace: Workspace, edition: Edition, submissions: Path, moment
     taken_down = frozenset(key for release in releases for key in release.taken_down)
     due = Due(edition, ids, {item.task.name: item.calendar for item in releases if item.calendar}, taken_down)
     # Flags for copied errors are shown, so they wait for the reveal.
-    shown = [item for item in releases if labels_are_public(workspace, edition, item.task.name)]
-    truth = {item.task.name: _truth(workspace, item) for item in shown} if len(shown) == len(releases) else {}
+    truth = {}
+    if all(labels_are_public(workspace, edition, task.name) for task in tasks):
+        for task in tasks:
+            labels = load_labels(workspace, edition, task)
+            truth[task.name] = {key: label.label for key, label in labels.items()}
     handed_in, notes = entries_of_submissions(submissions, due, moment, truth)
     entries, all_waiting = {}, {}
     for release in releases:
@@ -332,17 +327,6 @@ def _read_prospective(workspace: Workspace, edition: Edition, submissions: Path,
     return _Read(releases, files, entries, {}, notes)
 
 
-def _inputs(found: _Read) -> list[object]:
-    waiting = {task: [(entry.origin, entry.receipt) for entry in its] for task, its in found.waiting.items()}
-    return [
-        VERSION,
-        [[release.samples_sha256, *release.taken_down] for release in found.releases],
-        [sha256_file(path) for path in found.label_files if path.is_file()],
-        to_json(found.entries),
-        to_json(waiting),
-    ]
-
-
 def _scores_of(release: Release, labels: Mapping[str, Label], entries: Sequence[Entry]) -> Iterator[Score]:
     """The scores of each entry, prompt and period, the whole edition first."""
     panel = panel_of(release.task, release.edition, release.samples, labels, entries, bundled=release.bundled)
@@ -374,7 +358,11 @@ def _cell(
         if key is not None:
             tables[key] = table
         made = metric_interval(table, metric, n=int(judged.sum()))
-        again = _over_repetitions(panel, said, judged, metric)
+        again = None
+        if said.repeated and not metric.of_numbers:  # numbers are given for the first repetition only
+            tables_of = (panel.table(one, one.asked & judged, metric) for one in (said, *said.repeated))
+            values = np.array([float(metric.value(one.sum(axis=0))) for one in tables_of])
+            again = repetition_interval(values, limits=metric.limits)
         yield Score(
             edition=str(panel.edition),
             task=panel.task.name,
@@ -399,14 +387,3 @@ def _cell(
             mean_low=None if again is None else again.low,
             mean_high=None if again is None else again.high,
         )
-
-
-def _over_repetitions(
-    panel: Panel, said: PromptOutputs, where: NDArray[np.bool_], metric: Metric
-) -> RepetitionInterval | None:
-    """The mean of a metric over repetitions, None where there is one; numbers are given for the first only."""
-    if not said.repeated or metric.of_numbers:
-        return None
-    tables = (panel.table(one, one.asked & where, metric) for one in (said, *said.repeated))
-    values = np.array([float(metric.value(table.sum(axis=0))) for table in tables])
-    return repetition_interval(values, limits=metric.limits)

@@ -13,10 +13,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -181,14 +180,10 @@ def standings_of(panel: Panel, *, resamples: int | None = None) -> Standings:
     pairs = [pair for field, found, both in fields if found for pair in _whole(panel, field, found, ranked=both)]
     if len(compared.systems) <= _MOST_BY_PERIOD:
         pairs += [pair for field, _, both in fields for pair in _by_period(panel, field, ranked=both)]
-    return Standings(standings, pairs, notes, _detectable(among))
-
-
-def _detectable(among: Differences | None) -> float | None:
-    if among is None or len(among.values) < 2:
-        return None
-    median = float(np.median(among.detectable()[np.triu_indices(len(among.values), 1)]))
-    return median if np.isfinite(median) else None
+    detectable = float("nan")
+    if among is not None and len(among.values) > 1:
+        detectable = float(np.median(among.detectable()[np.triu_indices(len(among.values), 1)]))
+    return Standings(standings, pairs, notes, detectable if np.isfinite(detectable) else None)
 
 
 def _differences(panel: Panel, field: Field, *, ranked: bool) -> Differences | None:
@@ -229,50 +224,43 @@ def _places(field: Field, *, ranked: bool) -> list[tuple[int, int]]:
     return [(one, two) for one, two in pairs if (among[one] and among[two]) is ranked]
 
 
-class _Compared(NamedTuple):
-    """Two systems of a field by number, and how they compare."""
-
-    one: int
-    two: int
-    difference: float
-    low: float
-    high: float
-    p_value: float | None = None
-    adjusted: float | None = None
+_Compared = tuple[float, float, float, float | None, float | None]
+"""A difference, the limits of its interval, and its p-value, alone and adjusted."""
 
 
-def _whole(panel: Panel, field: Field, found: Differences, *, ranked: bool) -> list[Pair]:
+def _whole(panel: Panel, field: Field, found: Differences, *, ranked: bool) -> Iterator[Pair]:
     parts = (found.difference, found.low, found.high, found.p_value, found.adjusted)
-    places = _places(field, ranked=ranked)
-    tested = [_Compared(*place, *(float(part[place]) for part in parts)) for place in places]
-    return list(_counted(panel, field, ALL_PERIODS, tested))
+    tested: dict[tuple[int, int], _Compared] = {}
+    for place in _places(field, ranked=ranked):
+        difference, low, high, p_value, adjusted = (float(part[place]) for part in parts)
+        tested[place] = difference, low, high, p_value, adjusted
+    return _counted(panel, field, ALL_PERIODS, tested)
 
 
 def _by_period(panel: Panel, field: Field, *, ranked: bool) -> Iterator[Pair]:
     """Every pair in every period, with the interval of its own."""
-    places = _places(field, ranked=ranked)
+    places, metric = _places(field, ranked=ranked), panel.task.headline
     for period in panel.period_names if places else ():
         part = replace(field, where=field.where & (panel.periods == period))
         if part.where.any():
-            metric, tables = panel.task.headline, _tables(panel, part)
+            tables = _tables(panel, part)
             values = metric.value(tables.sum(axis=1))
-            found: list[_Compared] = []
+            found: dict[tuple[int, int], _Compared] = {}
             for one, two in places:
                 made, _ = difference_interval(tables[one], tables[two], metric, 0.95, int(part.where.sum()))
-                found.append(_Compared(one, two, float(values[one] - values[two]), made.low, made.high))
+                found[one, two] = float(values[one] - values[two]), made.low, made.high, None, None
             yield from _counted(panel, part, period, found)
 
 
-def _counted(panel: Panel, field: Field, period: str, found: Sequence[_Compared]) -> Iterator[Pair]:
-    """Pairs with what was compared, and the counts of samples."""
+def _counted(panel: Panel, field: Field, period: str, found: Mapping[tuple[int, int], _Compared]) -> Iterator[Pair]:
+    """Pairs of a field by number with what was compared (difference, limits, p-values), and the counts of samples."""
     said = np.stack([system.headline.predictions(field.where) for system in field.systems])
     right = (said == panel.labels[field.where]).astype(np.int64)
     both = right @ right.T
     values = [(said == value).astype(np.int64) for value in np.unique(said)]
     same = sum(value @ value.T for value in values)
-    for compared in found:
-        one, two = compared.one, compared.two
+    for (one, two), (difference, low, high, p_value, adjusted) in found.items():
         counts = (int(both[one, two]), int(both[one, one] - both[one, two]), int(both[two, two] - both[one, two]))
         origins = field.systems[one].origin, field.systems[two].origin
-        yield Pair(*origins, period, said.shape[1], compared.difference, compared.low, compared.high, compared.p_value,
-                   compared.adjusted, *counts, int(same[one, two]))  # fmt: skip
+        n, alike = said.shape[1], int(same[one, two])
+        yield Pair(*origins, period, n, difference, low, high, p_value, adjusted, *counts, alike)

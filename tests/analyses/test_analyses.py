@@ -12,8 +12,7 @@ import pytest
 from hellofresh.core.errors import UnknownNameError
 from hellofresh.results.analyses import ANALYSES, NOT_ASKED, get_analyses
 from hellofresh.results.analyses.prompts import LEAST_RECALL
-from hellofresh.results.contamination import cutoff_end
-from hellofresh.results.panel import MAJORITY
+from hellofresh.results.panel import MAJORITY, cutoff_end
 
 
 def answer(name, panel):
@@ -184,19 +183,6 @@ def test_the_order_of_systems_and_samples_changes_nothing(build) -> None:
     assert panel.sha256 == other.sha256
     for name in ("ranking", "agreement", "temporal-consistency"):
         assert answer(name, panel).table.equals(answer(name, other).table)
-
-
-def test_a_system_asked_about_little_does_not_shrink_the_ranking(build) -> None:
-    release = build.release(60)
-    entries = [
-        build.entry(release, "a", seed=1),
-        build.entry(release, "b", seed=2),
-        build.entry(release, "c", seed=3, asked=10),
-    ]
-    result = answer("ranking", build.panel(entries, release))
-    assert set(result.table["system"]) == {"a", "b"}
-    assert set(result.table["n"]) == {60}
-    assert any(note.endswith(": c.") for note in result.notes)
 
 
 def test_systems_of_one_name_are_told_apart(build) -> None:

@@ -78,17 +78,6 @@ def test_it_is_skipped_when_nothing_changed_and_the_same_bytes_when_made_again(s
     assert {path.name: sha256_file(path) for path in first.folder.iterdir() if path.is_file()} == before
 
 
-def test_before_the_reveal_the_board_knows_no_label_and_no_answer(scored) -> None:
-    folder = build_board(scored).folder
-    samples = pl.read_parquet(folder / "samples.parquet")
-    assert samples.height == 2 * 2 * 2 + 2 * 2
-    assert samples["label"].null_count() == samples["right"].null_count() == samples.height
-    assert set(samples["facts"]) == {"{}"}
-    assert not samples["revealed"].any()
-    for name in ("answers", "transcripts"):
-        assert pl.read_parquet(folder / f"{name}.parquet").is_empty()
-
-
 def test_after_the_reveal_the_board_has_the_labels_and_all_answers(scored, tmp_path) -> None:
     before = build_board(scored)
     quarter, task = Quarter(2023, 2), get_task("x-notes")

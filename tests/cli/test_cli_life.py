@@ -12,7 +12,7 @@ import pytest
 
 from hellofresh.cli import main
 from hellofresh.core.files import canonical_json, read_json, read_jsonl, sha256_file, write_jsonl
-from hellofresh.results.score import OVER_REPETITIONS
+from hellofresh.results.tables import OVER_REPETITIONS
 
 TASKS = ("x-notes", "wikipedia-edits")
 Step = Callable[..., tuple[int, str, str]]

@@ -38,7 +38,7 @@ def rated_board(tmp_path_factory: pytest.TempPathFactory) -> Workspace:
     for judge, kind in (("a-model", JudgeKind.MODEL), (SMOKE_TEST, JudgeKind.CLASSIFIER)):
         rows = study.key.filter(study.key["same_as"] == "").select("response", "sample").iter_rows()
         own = [
-            Rating(sample, name, "", judge, kind, "overall", float(number % 11), 1.0, "main", "", "")
+            Rating(sample=sample, response=name, judge=judge, kind=kind, criterion="overall", value=float(number % 11))
             for number, (name, sample) in enumerate(sorted(rows))
         ]
         keep_ratings(study, judge, own)

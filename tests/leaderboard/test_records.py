@@ -37,7 +37,7 @@ from hellofresh.results.board.schema import (
     ReliabilityBin,
     SampleRow,
 )
-from hellofresh.results.judgements import judgements_file, receipts_file
+from hellofresh.results.judgements import judgements_file
 from hellofresh.results.scores import score_quarter
 from hellofresh.results.tables import AnswerRow, ReceiptRow
 from hellofresh.runs.evaluate import evaluate
@@ -306,15 +306,15 @@ def main_part(rows: pl.DataFrame) -> pl.DataFrame:
     return rows.filter(pl.col("split") == "main") if "split" in rows.columns else rows
 
 
-@pytest.mark.parametrize("file", [judgements_file, receipts_file])
+@pytest.mark.parametrize("part", ["", "receipts"])
 @pytest.mark.parametrize(
     "damage",
     [lambda path: path.write_bytes(b"PAR1"), lambda path: pl.read_parquet(path).drop("origin").write_parquet(path)],
 )
 def test_judgements_of_an_earlier_version_are_refused_with_the_command_that_helps(
-    open_quarter: Workspace, file: Callable[..., Path], damage: Callable[[Path], object]
+    open_quarter: Workspace, part: str, damage: Callable[[Path], object]
 ) -> None:
-    damage(file(open_quarter, Quarter(2023, 2), private=True))
+    damage(judgements_file(open_quarter, Quarter(2023, 2), part=part, private=True))
     with pytest.raises(DataError) as caught:
         build_board(open_quarter)
     assert caught.value.code == "damaged-judgements"

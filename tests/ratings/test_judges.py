@@ -74,6 +74,10 @@ def study(bare: RatedStudy) -> RatedStudy:
     return with_texts(bare, [item.id for item in read_samples(bare.files)])
 
 
+def as_kept(study: RatedStudy) -> RatedStudy:
+    return read_study(study.files.workspace, study.files.edition, study.files.task)
+
+
 def with_texts(study: RatedStudy, posts: list[str]) -> RatedStudy:
     """The study with texts of these posts."""
     rows = [
@@ -120,14 +124,14 @@ def test_a_model_judges_every_response_once_and_its_ratings_join_those_of_people
     report = judge_study(Judging(study, "a-judge"), nothing)
     assert (report.judged, report.failed, report.silent) == (11, 0, 0)
     assert len(model.asked) == 11
-    again = read_study(study.files.workspace, study.files.edition, study.files.task)
+    again = as_kept(study)
     assert known_judges(again) == [("a-judge", "model")]
     assert again.ratings.filter(pl.col("kind") == "person").height == study.ratings.height
     values = again.ratings.filter(pl.col("kind") == "model", pl.col("criterion") == "overall")["value"]
     assert sorted(set(values)) == [3, 5, 7, 9]
     judge_study(Judging(again, "a-judge"), nothing)
     assert len(model.asked) == 11  # nothing is asked twice
-    assert read_study(study.files.workspace, study.files.edition, study.files.task).ratings.equals(again.ratings)
+    assert as_kept(study).ratings.equals(again.ratings)
 
 
 def test_a_judge_is_shown_no_system_and_the_same_order_each_time(study: RatedStudy, use) -> None:
@@ -177,7 +181,7 @@ def test_one_criterion_a_question_heeds_the_skip_rules(study: RatedStudy, use) -
     texts = [request.messages[-1].text for request in model.asked]
     assert not any("- accuracy:" in text or "- informativeness:" in text for text in texts)
     assert report.silent == 0
-    ratings = read_study(study.files.workspace, study.files.edition, study.files.task).ratings
+    ratings = as_kept(study).ratings
     own = ratings.filter(pl.col("judge") == "a-judge")
     said = {
         row["criterion"]: row["value"]
@@ -207,7 +211,7 @@ def test_an_unreadable_answer_is_missing_and_a_skipped_one_counts_as_the_rubric_
     hanging = ("identification", "comprehensiveness", "accuracy", "informativeness")
     found = {name: report.unreadable[name] for name in hanging}
     assert found == dict.fromkeys(hanging, 8)  # of the responses that are not of the first system
-    again = read_study(study.files.workspace, study.files.edition, study.files.task)
+    again = as_kept(study)
     quality = {item.criterion: item for item in judge_quality(again, "a-judge")}
     assert {name: (quality[name].responses, quality[name].unreadable) for name in hanging} == dict.fromkeys(
         hanging, (3, 8)
@@ -223,9 +227,7 @@ def test_what_cannot_be_read_has_no_value(study: RatedStudy, use) -> None:
     use(Scripted(lambda _: "I would rather not. {not json}"))
     report = judge_study(Judging(study, "a-judge"), nothing)
     assert report.silent == report.judged == report.unreadable["accuracy"] == 11
-    own = read_study(study.files.workspace, study.files.edition, study.files.task).ratings.filter(
-        pl.col("judge") == "a-judge"
-    )
+    own = as_kept(study).ratings.filter(pl.col("judge") == "a-judge")
     assert own["value"].null_count() == own.height > 0
 
 
@@ -305,12 +307,18 @@ def rated_study(study: RatedStudy, judge: str, score: Callable[[str, int, float]
     means = people.group_by("sample", "response").agg(pl.col("value").mean()).sort("response")
     words = {item.id: len(item.text.split()) for item in read_responses(study.files)}
     ratings = [
-        Rating(sample, name, "", judge, JudgeKind.MODEL, "overall",
-               float(np.clip(round(score(systems[name], words[name], value)), 0, 10)), 1.0, "main", "", "")
+        Rating(
+            sample=sample,
+            response=name,
+            judge=judge,
+            kind=JudgeKind.MODEL,
+            criterion="overall",
+            value=float(np.clip(round(score(systems[name], words[name], value)), 0, 10)),
+        )
         for sample, name, value in means.iter_rows()
-    ]  # fmt: skip
+    ]
     keep_ratings(study, judge, ratings)
-    return read_study(study.files.workspace, study.files.edition, study.files.task)
+    return as_kept(study)
 
 
 @pytest.fixture(scope="module")
@@ -393,11 +401,12 @@ def test_a_classifier_never_learns_from_the_post_that_it_rates(
             seen.append((self.posts, {texts[text] for text in asked}))
             return np.full(len(asked), 99.0)
 
-    ratings = list(classify_study(study, make=Remembering))
+    monkeypatch.setattr("sklearn.pipeline.make_pipeline", lambda *_: Remembering())
+    ratings = list(classify_study(study))
     assert seen and all(known.isdisjoint(asked) for known, asked in seen)
     assert all(rating.value == RUBRIC.criterion(rating.criterion).limits[1] for rating in ratings)
     keep_ratings(study, SMOKE_TEST, ratings)
-    again = read_study(study.files.workspace, study.files.edition, study.files.task)
+    again = as_kept(study)
     assert not any(item.ranks for item in judge_quality(again, SMOKE_TEST))
 
 

@@ -67,12 +67,9 @@ def test_a_link_is_told_apart(path: str, state: LinkState) -> None:
     assert found.state is state, found
 
 
-def test_redirects_are_reported_with_where_they_end() -> None:
+def test_redirects_end_in_the_report_and_a_server_of_ones_own_is_not_reached() -> None:
     (found,) = checked(PAGES, "/moved")
     assert found.final.endswith("/ok") and found.address.endswith("/moved")
-
-
-def test_a_server_of_ones_own_is_not_reached_from_a_response() -> None:
     (found,) = checked(PAGES, "/ok", allowed=False)
     assert found.state is LinkState.REFUSED
 

@@ -29,55 +29,34 @@ RUBRIC = load_rubric("correction-13")
 MAIN_SYSTEMS = ("muse", "laypeople-high", "gpt-4", "laypeople-average")
 
 
-def test_responses_posts_and_phases_are_read(small_study: Path) -> None:
+def test_the_small_study_is_read_as_it_was_written(small_study: Path) -> None:
     study = read_muse(small_study)
-    assert [post.phase for post in study.posts] == [
-        RatingPhase.MAIN,
-        RatingPhase.MAIN,
-        RatingPhase.MAIN,
-        RatingPhase.ONBOARDING,
-    ]
+    assert [post.phase for post in study.posts] == [RatingPhase.MAIN] * 3 + [RatingPhase.ONBOARDING]
     assert len(study.responses) == 15
     check_ratings(study.ratings, RUBRIC, where="here")
-    assert study.ratings.filter(pl.col("phase") == "onboarding")["sample"].unique().to_list() == [
-        "mp-1600000000000000009"
-    ]
-
-
-def test_a_blinded_id_tells_nothing_of_the_system(small_study: Path) -> None:
-    study = read_muse(small_study)
+    onboarding = study.ratings.filter(pl.col("phase") == "onboarding")
+    assert onboarding["sample"].unique().to_list() == ["mp-1600000000000000009"]
     for item in study.responses:
         assert not any(system in item.id for system in SYSTEMS)
         assert item.sources == ("https://example.org/a",)
-
-
-def test_a_mark_makes_a_response_that_of_two_systems(small_study: Path) -> None:
-    key = read_muse(small_study).key
-    shared = key.filter(pl.col("sample") == "mp-1600000000000000002", pl.col("system") == "gpt-4")
-    own = key.filter(pl.col("sample") == "mp-1600000000000000002", pl.col("system") == "muse")
+    second = study.key.filter(pl.col("sample") == "mp-1600000000000000002")
+    shared, own = (second.filter(pl.col("system") == system) for system in ("gpt-4", "muse"))
     assert shared["same_as"].to_list() == ["muse"]
     assert shared["response"].to_list() == own["response"].to_list()
-
-
-def test_what_two_people_rated_counts_once(small_study: Path) -> None:
-    study = read_muse(small_study)
-    assert study.ratings.group_by("response", "link", "criterion").agg(pl.col("weight").sum())[
-        "weight"
-    ].unique().to_list() == [1]
-    means = system_means(of_systems(study.ratings, study.key), RUBRIC.criterion("overall"), ["muse", "gpt-4"])
-    assert [item.mean.value for item in means] == [(10 + 10 + 9.5) / 3, (6 + 5.5) / 2]
-
-
-def test_a_shared_response_counts_for_both_systems_where_asked_for(small_study: Path) -> None:
-    study = read_muse(small_study)
-    rated = of_systems(study.ratings, study.key, shared=True)
-    (found,) = system_means(rated, RUBRIC.criterion("overall"), ["gpt-4"])
-    assert (found.posts, found.mean.value) == (3, (6 + 10 + 5.5) / 3)
-
-
-def test_a_second_citation_of_one_page_is_told_apart(small_study: Path) -> None:
-    links = read_muse(small_study).ratings.filter(pl.col("criterion") == "reachability")["link"].unique().to_list()
+    links = study.ratings.filter(pl.col("criterion") == "reachability")["link"].unique().to_list()
     assert sorted(links) == ["https://example.org/a", "https://example.org/a [2]"]
+
+
+def test_what_two_people_rated_counts_once_and_a_shared_response_for_both_systems_where_asked(
+    small_study: Path,
+) -> None:
+    study, overall = read_muse(small_study), RUBRIC.criterion("overall")
+    weights = study.ratings.group_by("response", "link", "criterion").agg(pl.col("weight").sum())
+    assert weights["weight"].unique().to_list() == [1]
+    means = system_means(of_systems(study.ratings, study.key), overall, ["muse", "gpt-4"])
+    assert [item.mean.value for item in means] == [(10 + 10 + 9.5) / 3, (6 + 5.5) / 2]
+    (found,) = system_means(of_systems(study.ratings, study.key, shared=True), overall, ["gpt-4"])
+    assert (found.posts, found.mean.value) == (3, (6 + 10 + 5.5) / 3)
 
 
 def test_an_archive_is_read_like_its_folder(small_study: Path, tmp_path: Path) -> None:

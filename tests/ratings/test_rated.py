@@ -69,15 +69,13 @@ def test_the_headline_is_the_rubrics_overall_criterion() -> None:
     assert TASK.headline.title == overall.title
 
 
-def test_a_release_has_only_posts_that_count_and_no_texts(small_study: Path, tmp_path: Path) -> None:
-    _, _, release = imported(small_study, tmp_path / "data")
+def test_a_release_has_only_posts_that_count_and_entries_hold_responses_and_mean_ratings(
+    small_study: Path, tmp_path: Path
+) -> None:
+    workspace, kept, release = imported(small_study, tmp_path / "data")
     assert [sample.id for sample in release.samples] == [f"mp-160000000000000000{k}" for k in (1, 2, 3)]
     assert {sample.text for sample in release.samples} == {""}
     assert release.samples[0].date.year == 2022
-
-
-def test_entries_hold_responses_and_mean_ratings(small_study: Path, tmp_path: Path) -> None:
-    workspace, _, release = imported(small_study, tmp_path / "data")
     entries = {entry.system: entry for entry in entries_of_study(workspace, release)}
     assert set(entries) == {"muse", "laypeople-high", "gpt-4", "laypeople-average"}
     (outputs,) = entries["muse"].outputs.values()
@@ -85,30 +83,20 @@ def test_entries_hold_responses_and_mean_ratings(small_study: Path, tmp_path: Pa
     (numbers,) = entries["muse"].numbers.values()
     assert numbers["overall"]["mp-1600000000000000003"] == (9.5, 1.0)
     assert len(next(iter(entries["gpt-4"].outputs.values()))) == 2
+    kept.files.key.unlink()
+    assert entries_of_study(workspace, release) == []  # without a closed study
 
 
-def test_the_board_ranks_them_by_the_rule_for_everything(small_study: Path, tmp_path: Path) -> None:
+def test_the_board_ranks_them_by_the_rule_for_everything_and_weighs_links(small_study: Path, tmp_path: Path) -> None:
     workspace, kept, release = imported(small_study, tmp_path / "data")
     panel = build_panel(workspace, MUSE_EDITION, TASK, tmp_path / "submissions")
     assert len(panel.samples) == 3
     places = {standing.origin.partition("/")[2]: standing.rank for standing in standings_of(panel).ranked}
     assert places == {"muse": 1, "laypeople-high": 2, "gpt-4": 3, "laypeople-average": 4}
-    rows = [row for row in rated_standings(kept, TASK, release.samples) if row.criterion == "overall" and not row.part]
-    assert {row.system: row.standing.rank for row in rows} == places
-
-
-def test_a_criterion_about_links_weighs_a_response_by_its_links(small_study: Path, tmp_path: Path) -> None:
-    _, kept, release = imported(small_study, tmp_path / "data")
     rows = {(row.criterion, row.part, row.system): row for row in rated_standings(kept, TASK, release.samples)}
-    assert rows["reachability", "", "muse"].mean == 1
-    assert rows["reachability", "", "laypeople-high"].mean == 0
+    assert {system: rows["overall", "", system].standing.rank for system in places} == places
+    assert (rows["reachability", "", "muse"].mean, rows["reachability", "", "laypeople-high"].mean) == (1, 0)
     assert {part for _, part, _ in rows} == {"", "modality"}  # there is one domain only
-
-
-def test_without_a_closed_study_there_are_no_entries(small_study: Path, tmp_path: Path) -> None:
-    workspace, kept, release = imported(small_study, tmp_path / "data")
-    kept.files.key.unlink()
-    assert entries_of_study(workspace, release) == []
 
 
 @pytest.mark.integration

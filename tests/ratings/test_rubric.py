@@ -38,17 +38,6 @@ def test_the_packages_rubrics_can_be_read_and_have_their_hash(name: str) -> None
     assert rubric == parse_rubric(rubric_source(name), where=name)
 
 
-def test_correction_13_has_thirteen_criteria_and_an_overall_one_of_ten_points() -> None:
-    rubric = load_rubric("correction-13")
-    assert len(rubric.criteria) == 14
-    assert rubric.criterion(rubric.overall).limits == (0, 10)
-    assert {criterion.id for criterion in rubric.criteria if criterion.unit == "link"} == {
-        "reachability",
-        "reference-relevance",
-        "credibility",
-    }
-
-
 def test_the_skip_rules_of_correction_13_are_those_of_the_study() -> None:
     rubric = load_rubric("correction-13")
     asked = {criterion.id for criterion in rubric.criteria if rubric.asked(criterion, {"identification": 0.0})}

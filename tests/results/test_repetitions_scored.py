@@ -17,8 +17,8 @@ from hellofresh.models.catalogue import CATALOGUE, CatalogueEntry
 from hellofresh.releases.life.load import load_labels
 from hellofresh.releases.life.state import reveal
 from hellofresh.results.panel import MAJORITY
-from hellofresh.results.score import Score
 from hellofresh.results.scores import score_quarter
+from hellofresh.results.tables import Score
 from hellofresh.runs.evaluate import evaluate
 from hellofresh.runs.evaluation import Evaluation
 from hellofresh.runs.export import EvaluationReport

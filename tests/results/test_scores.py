@@ -19,8 +19,8 @@ from hellofresh.models.catalogue import CATALOGUE, CatalogueEntry
 from hellofresh.releases.life.state import reveal
 from hellofresh.results.judgements import judgements_file
 from hellofresh.results.panel import ALL_PERIODS, MAJORITY, SINGLE
-from hellofresh.results.score import Score
 from hellofresh.results.scores import score_quarter
+from hellofresh.results.tables import Score
 from hellofresh.runs.evaluate import evaluate
 from hellofresh.runs.evaluation import Evaluation
 from hellofresh.runs.export import EvaluationReport
@@ -329,14 +329,3 @@ def test_only_what_came_in_before_the_deadline_and_stayed_as_it_was_is_scored(ju
         "Third/x' is misnamed",
     ):
         assert sum(words in note for note in scored.notes) == 1, words
-
-
-def test_a_team_is_scored_with_its_two_latest_entries(judge, score, tmp_path) -> None:
-    judge("always-yes")
-    for number in range(4):
-        votes = {f"xn-{n}": (n + number) % 3 % 2 for n in range(1, 9)}
-        place = tmp_path / f"submissions/2023Q2/team/s{number}"
-        hand_in(place, votes, name=f"S{number}", received=f"2023-09-01T00:00:0{number}Z")
-    scored = score()
-    assert {s.system for s in scored.scores} == {"always-yes", "S2", "S3"}
-    assert sum("beyond the team's limit" in note for note in scored.notes) == 2

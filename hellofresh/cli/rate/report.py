@@ -106,7 +106,7 @@ def _report_all(options: argparse.Namespace, output: CommandOutput, study: Rated
 def _left_out(study: RatedStudy, shown: Sequence[str]) -> dict[str, str]:
     """Why each other system of a study is not in the report."""
     posts = study.key["sample"].n_unique()
-    own = dict(study.key.filter(pl.col("same_as") == "").group_by("system").len().iter_rows())
+    own = dict(study.own_key.group_by("system").len().iter_rows())
     found = {}
     for system in sorted(set(study.key["system"]) - set(shown)):
         count = own.get(system, 0)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 
+from hellofresh.core.workspace import Workspace
 from hellofresh.evidence.publishers import Publisher, Publishers, site_of
 from hellofresh.results.analyses.base import (
     Analysis,
@@ -27,10 +28,84 @@ from hellofresh.results.analyses.base import (
     table_of,
 )
 from hellofresh.results.panel import Panel, System
-from hellofresh.results.traces import SampleTrace, Traces
 from hellofresh.stats import cluster_tables, metric_interval
 from hellofresh.stats.metrics import mean
 from hellofresh.tasks.outputs import Response
+from hellofresh.tasks.transcripts import NotedEvent, QuotedEvent, ReadEvent, SearchedEvent, Transcript, read_transcripts
+
+LEANING = "leaning"
+"""Name of the note with the leaning of a sample's text, from -3 (left) to 3 (right)."""
+
+
+@dataclass(frozen=True, slots=True)
+class SampleTrace:
+    """What a system did on one sample.
+
+    Attributes:
+        queries: what it searched for, in order.
+        failed: searches that brought nothing because they failed.
+        sources: addresses of pages that were used, in order, each once.
+        leaning: of the sample's text, as a model rated it; None where none did.
+        counts: of a response that was written: its words, its links, the links that were removed since they were not
+            given, and the pages that refute the sample.
+    """
+
+    queries: tuple[str, ...] = ()
+    failed: int = 0
+    sources: tuple[str, ...] = ()
+    leaning: float | None = None
+    counts: Mapping[str, float] = field(default_factory=dict)
+
+
+Traces = Mapping[str, Sequence[SampleTrace | None]]
+"""By origin of the system, a trace for each sample of the panel; None where the system was not asked."""
+
+
+def read_traces(workspace: Workspace, panel: Panel) -> Traces:
+    """The traces of all systems of a panel that left any: of their first repetition and the prompt that stands first.
+
+    Raises:
+        RunError: if a file of a run is damaged.
+    """
+    found = {}
+    for system in panel.systems:
+        first = {item.id: item for item in read_transcripts(workspace.runs / system.origin) if item.repetition == 1}
+        if first:
+            prompt = system.prompts[0].prompt
+            asked = zip(panel.samples, system.headline.asked, strict=True)
+            found[system.origin] = [
+                _trace(first[sample.id], prompt) if was and sample.id in first else (SampleTrace() if was else None)
+                for sample, was in asked
+            ]
+    return found
+
+
+def _trace(transcript: Transcript, prompt: str) -> SampleTrace:
+    events = [event for event in transcript.events if event.prompt in ("", prompt)]
+    noted = [event.values for event in events if isinstance(event, NotedEvent) and event.name == "response"]
+    counts = {}
+    if noted:
+        words, links, removed = (noted[0].get(name) for name in ("words", "links", "hallucinated"))
+        counts = {
+            "words": float(words) if isinstance(words, int) else float("nan"),
+            "links": float(len(links)) if isinstance(links, list) else float("nan"),
+            "hallucinated_links": float(len(removed)) if isinstance(removed, list) else float("nan"),
+            "refuting_pages": float(sum(bool(event.refuting) for event in events if isinstance(event, QuotedEvent))),
+        }
+    searches = [event for event in events if isinstance(event, SearchedEvent)]
+    used = (event.final_url or event.url for event in events if isinstance(event, ReadEvent) and not event.dropped)
+    leanings = [
+        event.values.get("value") for event in events if isinstance(event, NotedEvent) and event.name == LEANING
+    ]
+    numbers = [float(value) for value in leanings if isinstance(value, int | float)]
+    return SampleTrace(
+        queries=tuple(event.query for event in searches),
+        failed=sum(bool(event.problem) for event in searches),
+        sources=tuple(dict.fromkeys(used)),
+        leaning=numbers[0] if numbers else None,
+        counts=counts,
+    )
+
 
 OFFLINE = "mode=offline"
 """What the settings of an agent's offline baseline say."""
@@ -107,65 +182,73 @@ def _mean(values: Sequence[float | None]) -> float:
     return float(np.mean(known)) if known else float("nan")
 
 
-def _or_nan(value: float | None) -> float:
-    return float("nan") if value is None else value
+def _floats(values: Iterable[float | None]) -> NDArray[np.float64]:
+    """As an array, nan where not known."""
+    return np.array([np.nan if value is None else value for value in values], dtype=np.float64)
 
 
-def _result(rows: Sequence[Row], why: str) -> AnalysisResult:
-    return AnalysisResult(table_of(rows)) if rows else missing(why)
+_Traces = Sequence[SampleTrace | None]
 
 
-@analysis("sources", "Sources", "What do findings rest on, and how are these publishers rated?")
-def sources(given: AgentPanel) -> AnalysisResult:
+def _by_system(
+    name: str, title: str, question: str, why: str
+) -> Callable[[Callable[[AgentPanel, System, _Traces], Iterable[Row]]], Analysis[AgentPanel]]:
+    """Make an analysis of a function that gives the rows of a system that searches; `why` says why there are none."""
+
+    def made(rows_of: Callable[[AgentPanel, System, _Traces], Iterable[Row]]) -> Analysis[AgentPanel]:
+        def run(given: AgentPanel) -> AnalysisResult:
+            found = ((system, rows_of(given, system, traces)) for system, traces in given.searching)
+            rows = [{**about(system), **row} for system, its in found for row in its]
+            return AnalysisResult(table_of(rows)) if rows else missing(why)
+
+        return Analysis(name, title, question, "", run)
+
+    return made
+
+
+@_by_system("sources", "Sources", "What do findings rest on, and how are these publishers rated?", _NO_SOURCE)
+def sources(given: AgentPanel, _: System, traces: _Traces) -> Iterator[Row]:
     """Where findings come from: domains, how many of them are rated, and how."""
-    rows: list[Row] = []
-    for system, traces in given.searching:
-        cited = [trace.sources if trace is not None else () for trace in traces]
-        urls = [url for of_sample in cited for url in of_sample]
-        if not urls:
-            continue
+    cited = [trace.sources if trace is not None else () for trace in traces]
+    urls = [url for of_sample in cited for url in of_sample]
+    if urls:
         groups = np.repeat(given.panel.groups, [len(of_sample) for of_sample in cited])
         rated = [given.publishers.of(url) for url in urls]
         domains = Counter(site_of(url) for url in urls)
         top, times = domains.most_common(1)[0]
-        biases = np.array([np.nan if item is None else _or_nan(item.bias) for item in rated])
-        quality = np.array([np.nan if item is None else _or_nan(item.quality) for item in rated])
         counted = {"sources": len(urls), "domains": len(domains), "top_domain": top, "top_share": times / len(urls)}
         share = {"rated_share": sum(item is not None for item in rated) / len(urls)}
-        means = _means("bias", biases, groups, _BIAS) | _means("quality", quality, groups, _QUALITY)
-        rows.append({**about(system), **counted, **share, **means})
-    return _result(rows, _NO_SOURCE)
+        bias, quality = (_floats(getattr(item, name, None) for item in rated) for name in ("bias", "quality"))
+        means = _means("bias", bias, groups, _BIAS) | _means("quality", quality, groups, _QUALITY)
+        yield {**counted, **share, **means}
 
 
-@analysis("domains", "Domains", "Which domains are used most?")
-def domains(given: AgentPanel) -> AnalysisResult:
+@_by_system("domains", "Domains", "Which domains are used most?", _NO_SOURCE)
+def domains(given: AgentPanel, _: System, traces: _Traces) -> Iterator[Row]:
     """The domains that a system used most, and how they are rated."""
-    rows: list[Row] = []
-    for system, traces in given.searching:
-        urls = [url for trace in traces if trace is not None for url in trace.sources]
-        counts = Counter(site_of(url) for url in urls)
-        for rank, (domain, times) in enumerate(counts.most_common(_MOST_DOMAINS), start=1):
-            rating = given.publishers.of(f"https://{domain}/")
-            used = {"rank": rank, "domain": domain, "times": times, "share": times / len(urls)}
-            rated = {name: getattr(rating, name, None) for name in ("bias", "factuality", "quality")}
-            rows.append({**about(system), **used, **rated})
-    return _result(rows, _NO_SOURCE)
+    urls = [url for trace in traces if trace is not None for url in trace.sources]
+    counts = Counter(site_of(url) for url in urls)
+    for rank, (domain, times) in enumerate(counts.most_common(_MOST_DOMAINS), start=1):
+        rating = given.publishers.of(f"https://{domain}/")
+        used = {"rank": rank, "domain": domain, "times": times, "share": times / len(urls)}
+        yield {**used, **{name: getattr(rating, name, None) for name in ("bias", "factuality", "quality")}}
 
 
-@analysis("leaning", "Leaning", "Do sources lean the way that the text does?")
-def leaning(given: AgentPanel) -> AnalysisResult:
+@_by_system(
+    "leaning",
+    "Leaning",
+    "Do sources lean the way that the text does?",
+    "No run has rated the leaning of its samples; add --set leaning=true.",
+)
+def leaning(given: AgentPanel, _: System, traces: _Traces) -> Iterator[Row]:
     """Whether sources lean the way that the text does which they are found for."""
-    rows: list[Row] = []
-    for system, traces in given.searching:
-        leanings = np.array([np.nan if trace is None else _or_nan(trace.leaning) for trace in traces])
-        biases = np.array([_mean([rating.bias for rating in given.ratings(trace)]) for trace in traces])
-        for side, low, high in _SIDES:
-            where = (leanings >= low) & (leanings < high)
-            if where.any():
-                counted = {"leaning": side, "n": int(where.sum()), "rated": int(np.isfinite(biases[where]).sum())}
-                means = _means("source_bias", biases[where], given.panel.groups[where], _BIAS)
-                rows.append({**about(system), **counted, **means})
-    return _result(rows, "No run has rated the leaning of its samples; add --set leaning=true.")
+    leanings = _floats(None if trace is None else trace.leaning for trace in traces)
+    biases = np.array([_mean([rating.bias for rating in given.ratings(trace)]) for trace in traces])
+    for side, low, high in _SIDES:
+        where = (leanings >= low) & (leanings < high)
+        if where.any():
+            counted = {"leaning": side, "n": int(where.sum()), "rated": int(np.isfinite(biases[where]).sum())}
+            yield {**counted, **_means("source_bias", biases[where], given.panel.groups[where], _BIAS)}
 
 
 @analysis("gain", "Helped or hurt", "Where did searching help, and where did it hurt?")
@@ -193,46 +276,39 @@ def gain(given: AgentPanel) -> AnalysisResult:
             means = _means("source_bias", bias[where], groups, _BIAS)
             means |= _means("source_quality", quality[where], groups, _QUALITY)
             rows.append({**same, **cells, **means})
-    return _result(rows, "No agent has an offline baseline on the same samples; run one with --set mode=offline.")
+    if not rows:
+        return missing("No agent has an offline baseline on the same samples; run one with --set mode=offline.")
+    return AnalysisResult(table_of(rows))
 
 
-@analysis("searches", "Searches a sample", "How often does an agent search, right and wrong?")
-def searches(given: AgentPanel) -> AnalysisResult:
+@_by_system("searches", "Searches a sample", "How often does an agent search, right and wrong?", _NO_SEARCH)
+def searches(given: AgentPanel, system: System, traces: _Traces) -> Iterator[Row]:
     """How much is searched for, where the answer is right and where it is wrong."""
-    rows: list[Row] = []
-    for system, traces in given.searching:
-        asked = np.array([trace is not None for trace in traces])
-        made = np.array([0.0 if trace is None else float(len(trace.queries)) for trace in traces])
-        failed = np.array([0 if trace is None else trace.failed for trace in traces])
-        right = given.right(system)
-        for name, where in (("all", asked), ("right", asked & right), ("wrong", asked & ~right)):
-            if where.any():
-                own = made[where]
-                means = _means("searches", own, given.panel.groups[where], _SEARCHES)
-                shape = {"none": float((own == 0).mean()), "median": float(np.median(own)), "most": float(own.max())}
-                counted = {"answers": name, "n": int(where.sum())}
-                rows.append({**about(system), **counted, **means, **shape, "failed": int(failed[where].sum())})
-    return _result(rows, _NO_SEARCH)
+    asked = np.array([trace is not None for trace in traces])
+    made = np.array([0.0 if trace is None else float(len(trace.queries)) for trace in traces])
+    failed = np.array([0 if trace is None else trace.failed for trace in traces])
+    right = given.right(system)
+    for name, where in (("all", asked), ("right", asked & right), ("wrong", asked & ~right)):
+        if where.any():
+            own = made[where]
+            means = _means("searches", own, given.panel.groups[where], _SEARCHES)
+            shape = {"none": float((own == 0).mean()), "median": float(np.median(own)), "most": float(own.max())}
+            yield {"answers": name, "n": int(where.sum()), **means, **shape, "failed": int(failed[where].sum())}
 
 
-@analysis("queries", "Queries", "How is a text taken apart into queries?")
-def queries(given: AgentPanel) -> AnalysisResult:
+@_by_system("queries", "Queries", "How is a text taken apart into queries?", _NO_SEARCH)
+def queries(given: AgentPanel, _: System, traces: _Traces) -> Iterator[Row]:
     """How agents take a text apart: their queries, how long they are, and what they share with the text."""
-    rows: list[Row] = []
-    texts = [_words(given.panel.task.text(sample)) for sample in given.panel.samples]
-    for system, traces in given.searching:
-        searched = [bool(trace and trace.queries) for trace in traces]
-        if not any(searched):
-            continue
-        groups = given.panel.groups[searched]
-        found = [_taken(trace, text) for trace, text in zip(traces, texts, strict=True) if trace and trace.queries]
+    texts = (_words(given.panel.task.text(sample)) for sample in given.panel.samples)
+    found = [_taken(trace, text) for trace, text in zip(traces, texts, strict=True) if trace and trace.queries]
+    if found:
+        groups = given.panel.groups[[bool(trace and trace.queries) for trace in traces]]
         made, *columns = np.array(found).T
         cells: dict[str, Cell] = {"n": len(found), "queries": int(made.sum())}
         kinds = {"words": _WORDS, "from_text": (0.0, 1.0), "text_covered": (0.0, 1.0), "alike": (0.0, 1.0)}
         for (name, limits), column in zip(kinds.items(), columns, strict=True):
             cells |= _means(name, column, groups, limits)
-        rows.append({**about(system), **cells})
-    return _result(rows, _NO_SEARCH)
+        yield cells
 
 
 def _taken(trace: SampleTrace, text: frozenset[str]) -> tuple[float, ...]:
@@ -265,7 +341,9 @@ def compare_variants(given: AgentPanel, names: Mapping[str, str]) -> AnalysisRes
     rows: list[Row] = []
     intervals = []
     for system in systems:
-        is_scored = all(_is_scored(given, one) for one in (system, systems[0]))
+        # Responses are scored once they were rated.
+        needed = {given.panel.task.headline.name} if given.panel.task.output is Response else set()
+        is_scored = all(needed <= one.headline.numbers.keys() for one in (system, systems[0]))
         found = measure(given.panel, system.headline) if is_scored else None
         if found is None and is_scored:
             continue
@@ -273,7 +351,13 @@ def compare_variants(given: AgentPanel, names: Mapping[str, str]) -> AnalysisRes
         if found is not None:
             intervals.append(found.interval)
             row |= {"metric": found.metric.name, **limited("value", found.value, found.interval)}
-            row |= _against(given, systems[0], system, len(systems) - 1)
+            both = systems[0].headline.asked & system.headline.asked
+            if system is systems[0] or not both.any():
+                row |= {**limited("difference", None, None), "p_value": None, "p_adjusted": None}
+            else:
+                made = compare_said(given.panel, system.headline, systems[0].headline, together=len(systems) - 1)
+                row |= limited("difference", made.difference, made.interval)
+                row |= {"p_value": made.p_value, "p_adjusted": made.adjusted}
         rows.append(row | _behaviour(given, system))
     if not rows:
         return missing("No variant has a score: too few samples, or all of one class.")
@@ -282,42 +366,24 @@ def compare_variants(given: AgentPanel, names: Mapping[str, str]) -> AnalysisRes
     return AnalysisResult(table_of(rows), notes=[*few_note(intervals), *_monotone(rows)])
 
 
-def _is_scored(given: AgentPanel, system: System) -> bool:
-    """Whether a system has what its metric is computed from: responses are scored once they were rated."""
-    return given.panel.task.output is not Response or given.panel.task.headline.name in system.headline.numbers
-
-
-def _against(given: AgentPanel, first: System, system: System, together: int) -> dict[str, Cell]:
-    both = first.headline.asked & system.headline.asked
-    if system is first or not both.any():
-        return {**limited("difference", None, None), "p_value": None, "p_adjusted": None}
-    found = compare_said(given.panel, system.headline, first.headline, together=together)
-    limits = limited("difference", found.difference, found.interval)
-    return {**limits, "p_value": found.p_value, "p_adjusted": found.adjusted}
-
-
 def _behaviour(given: AgentPanel, system: System) -> dict[str, Cell]:
+    """What a system did, and of responses mean words, links, links that were not given, and pages that refute."""
     asked = system.headline.asked
     traces = [trace for trace in given.traces.get(system.origin, ()) if trace is not None]
     made = np.array([float(len(trace.queries)) for trace in traces] or [float("nan")])
     groups = given.panel.groups[asked] if traces else np.zeros(1, dtype=np.int64)
+    written: dict[str, Cell] = {}
+    for name, most in _COUNTS.items() if given.panel.task.output is Response and traces else ():
+        values = np.array([trace.counts.get(name, float("nan")) for trace in traces])
+        written |= _means(name, values, groups, (0.0, most))
     return {
         "silent": float((system.headline.answers[asked] < 0).mean()),
         **_means("searches", made, groups, _SEARCHES),
         "failed_searches": sum(trace.failed for trace in traces),
         "sources": sum(len(trace.sources) for trace in traces),
-        **_written(given, traces, groups),
+        **written,
         "cost_usd": system.cost_usd,
     }
-
-
-def _written(given: AgentPanel, traces: Sequence[SampleTrace], groups: NDArray[np.int64]) -> dict[str, Cell]:
-    """Of responses: mean words, links, links that were not given, and pages that refute."""
-    cells: dict[str, Cell] = {}
-    for name, most in _COUNTS.items() if given.panel.task.output is Response and traces else ():
-        values = np.array([trace.counts.get(name, float("nan")) for trace in traces])
-        cells |= _means(name, values, groups, (0.0, most))
-    return cells
 
 
 def _monotone(rows: Sequence[Row]) -> list[str]:

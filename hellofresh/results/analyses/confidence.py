@@ -85,12 +85,12 @@ def calibration(panel: Panel) -> AnalysisResult:
 )
 def certainty(panel: Panel) -> AnalysisResult:
     """Whether systems know how certain they may be, and which of two systems of one model knows it better."""
-    stating = [system for system in panel.systems if _states(system).sum() >= LEAST_STATED]
+    stating = [system for system in panel.systems if np.isfinite(_certainty(system)).sum() >= LEAST_STATED]
     if not stating:
         return missing(f"No system has stated its certainty on {LEAST_STATED} samples or more.")
     result = Findings(panel)
     for system in stating:
-        where = _states(system)
+        where = np.isfinite(_certainty(system))
         stated, groups = _stated(panel, system, where), panel.groups[where]
         found = {bins: calibrate(*stated, groups, bins=bins, resamples=_RESAMPLES) for bins in _BINS}
         own = sorted(_measures(found, int(where.sum())), key=lambda cells: cells["measure"] == "Brier")
@@ -98,7 +98,7 @@ def certainty(panel: Panel) -> AnalysisResult:
         result.intervals.append(found[_BINS[0]].brier_interval)
         result.marks += _curve(system, found[_BINS[0]], "")
     for one, two in combinations(stating, 2):
-        where = _states(one) & _states(two)
+        where = np.isfinite(_certainty(one)) & np.isfinite(_certainty(two))
         if one.model == two.model and where.sum() >= LEAST_STATED:
             first, second = (_stated(panel, system, where) for system in (one, two))
             groups = panel.groups[where]
@@ -107,15 +107,11 @@ def certainty(panel: Panel) -> AnalysisResult:
     return _drawn(result, "stated certainty", "share that is right")
 
 
-def _states(system: System) -> Where:
-    found: Where = np.isfinite(_certainty(system)) & (system.headline.answers >= 0)
-    return found
-
-
 def _certainty(system: System) -> NDArray[np.float64]:
-    """Of the headline; of a vote that of its only prompt."""
+    """Of the answers of the headline, of a vote that of its only prompt; nan where there is none."""
     own = system.headline.certainty
-    return own if np.isfinite(own).any() or len(system.prompts) != 1 else system.prompts[0].certainty
+    stated = own if np.isfinite(own).any() or len(system.prompts) != 1 else system.prompts[0].certainty
+    return np.where(system.headline.answers >= 0, stated, np.nan)
 
 
 def _stated(panel: Panel, system: System, where: Where) -> _Stated:

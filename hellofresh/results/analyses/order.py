@@ -13,7 +13,6 @@ from hellofresh.results.analyses.base import (
     AnalysisResult,
     Cell,
     Findings,
-    Where,
     about,
     analysis,
     limited,
@@ -24,7 +23,7 @@ from hellofresh.results.figures.charts import Axis, Chart, Mark, Series
 from hellofresh.results.over_quarters import AdjustedScore, OverQuarters, over_quarters, quarter_scores
 from hellofresh.results.panel import EntrySection, Panel, System
 from hellofresh.results.standings import Field, Standing, fields_of, standings_of
-from hellofresh.stats import AnswerAgreement, Draws, answer_agreement, compare_periods, draw_jointly, order_held
+from hellofresh.stats import answer_agreement, compare_periods, draw_jointly, order_held
 
 _LEAST_SAMPLES = 4
 _REGIMES = ("zero-shot", "web-search", "placebo")
@@ -91,11 +90,6 @@ def _standing(
     return {**about(system), **place, **(found.cells if found else {}), **over}
 
 
-def _draws(panel: Panel, field: Field, where: Where, seed: int) -> Draws:
-    tables = panel.tables([system.headline for system in field.systems], where)
-    return draw_jointly(tables, [panel.task.headline], seed=seed, n=int(where.sum()))
-
-
 def _over_periods(panel: Panel, field: Field) -> list[str]:
     """Whether the order of the first half holds in the second, and in every period."""
     where = {period: field.where & (panel.periods == period) for period in panel.period_names}
@@ -104,8 +98,11 @@ def _over_periods(panel: Panel, field: Field) -> list[str]:
         return []
     middle = len(periods) // 2
     halves = [np.logical_or.reduce([where[period] for period in part]) for part in (periods[:middle], periods[middle:])]
-    first, second = (_draws(panel, field, part, seed) for seed, part in enumerate(halves, start=1))
-    metric = panel.task.headline
+    metric, headlines = panel.task.headline, [system.headline for system in field.systems]
+    first, second = (
+        draw_jointly(panel.tables(headlines, part), [metric], seed=seed, n=int(part.sum()))
+        for seed, part in enumerate(halves, start=1)
+    )
     agreed = compare_periods(first, second, metric)
     made = agreed.kendall_interval
     worst = metric.limits[0] if metric.higher_is_better else metric.limits[1]
@@ -227,8 +224,14 @@ def agreement(panel: Panel) -> AnalysisResult:
             continue
         one, two = (system.headline.answers[both] for system in (first, second))
         agreed = answer_agreement(one, two, panel.groups[both])
-        made = agreed.raw_interval
-        result.marks += _agreed(first.name, second.name, agreed)
+        made, ends = agreed.raw_interval, agreed.kappa_interval
+        more = f"the same answer to {agreed.raw:.0%} of {made.n:,} samples"
+        pairs = ((first.name, second.name), (second.name, first.name))  # both halves of the square
+        result.marks += [
+            Mark(who, "", agreed.kappa, ends.low, ends.high, made.n, more=more, other=other)
+            for who, other in pairs
+            if not isnan(agreed.kappa)
+        ]
         result.intervals.append(made)
         names = {"first": first.label, "first_regime": first.regime}
         names |= {"second": second.label, "second_regime": second.regime}
@@ -238,13 +241,3 @@ def agreement(panel: Panel) -> AnalysisResult:
     if not result.rows:
         return missing("No two systems judged the same samples.")
     return result.drawn(Chart("pairs", Axis("Cohen's kappa", 0, 1)))
-
-
-def _agreed(first: str, second: str, agreed: AnswerAgreement) -> list[Mark]:
-    """Both halves of the square."""
-    if isnan(agreed.kappa):
-        return []
-    n, made = agreed.raw_interval.n, agreed.kappa_interval
-    more = f"the same answer to {agreed.raw:.0%} of {n:,} samples"
-    pairs = ((first, second), (second, first))
-    return [Mark(one, "", agreed.kappa, made.low, made.high, n, more=more, other=two) for one, two in pairs]

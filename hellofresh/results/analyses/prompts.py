@@ -1,4 +1,4 @@
-"""What prompts do to a score: precision and recall, sensitivity to wording, choosing one; and silence."""
+"""What prompts do to a score: precision and recall, sensitivity to wording, choosing one; silence; other regimes."""
 
 from __future__ import annotations
 
@@ -8,22 +8,33 @@ from dataclasses import replace
 import numpy as np
 
 from hellofresh.results.analyses.base import (
+    LEAST_SAMPLES,
     NO_SYSTEM,
     PROMPT_KINDS,
     AnalysisResult,
     Cell,
     Findings,
     Measure,
+    Subgroup,
     Where,
     about,
     analysis,
+    compare_said,
     limited,
     measure,
     missing,
+    subgroups,
 )
 from hellofresh.results.figures.charts import Axis, Chart, Mark, Series
 from hellofresh.results.panel import BLOCKED, MAJORITY, Panel, PromptOutputs, System
-from hellofresh.stats import Ellipse, WordingShare, draw_jointly, joint_region, share_interval, wording_share
+from hellofresh.stats import (
+    Comparison,
+    WordingShare,
+    draw_jointly,
+    joint_region,
+    share_interval,
+    wording_share,
+)
 from hellofresh.stats.metrics import NO_ANSWER
 
 LEAST_RECALL = 0.2
@@ -66,30 +77,24 @@ def precision_recall(panel: Panel) -> AnalysisResult:
             precision, recall = _both(panel, said)
             if precision is None or recall is None:
                 continue
-            region, made = _region(panel, said), precision.interval
+            metrics, made = [panel.task.metric(name) for name in ("precision", "recall")], precision.interval
+            tables = panel.tables([said], said.asked, metrics[0])
+            region = joint_region(draw_jointly(tables, metrics, resamples=_RESAMPLES), 0, *metrics[::-1])
             cells = limited("precision", precision.value, made) | limited("recall", recall.value, recall.interval)
             cells |= {"ellipse_width": region.width, "ellipse_height": region.height}
             counted = {"n": made.n, "clusters": made.clusters}
             row = {**about(system, said), **counted, **cells, "ellipse_angle_degrees": region.angle}
-            result.add(row, made, _region_mark(system.name, said.prompt, precision, recall, region))
+            total = precision.value + recall.value
+            mean = 2 * precision.value * recall.value / total if total > 0 else 0.0
+            limits = f"{recall.interval.low:.3f} to {recall.interval.high:.3f}"
+            more = f"recall {recall.value:.3f} ({limits}), F1 {mean:.3f}"
+            mark = precision.mark(system.name, said.prompt, panel=system.name, more=more)
+            size = replace(mark, at=recall.value, width=region.width, height=region.height, angle=region.angle)
+            result.add(row, made, size)
     recalls, precisions = (Axis(name, 0, 1, ticks=5, intervals=False) for name in ("recall", "precision"))
     return result.drawn(
         Chart("regions", recalls, precisions, Series("prompt")), columns=3, by_system=True, one_key=True
     )
-
-
-def _region(panel: Panel, said: PromptOutputs) -> Ellipse:
-    precision, recall = (panel.task.metric(name) for name in ("precision", "recall"))
-    draws = draw_jointly(panel.tables([said], said.asked, precision), (precision, recall), resamples=_RESAMPLES)
-    return joint_region(draws, 0, recall, precision)
-
-
-def _region_mark(who: str, prompt: str, precision: Measure, recall: Measure, region: Ellipse) -> Mark:
-    total = precision.value + recall.value
-    mean = 2 * precision.value * recall.value / total if total > 0 else 0.0
-    limits = f"{recall.interval.low:.3f} to {recall.interval.high:.3f}"
-    mark = precision.mark(who, prompt, panel=who, more=f"recall {recall.value:.3f} ({limits}), F1 {mean:.3f}")
-    return replace(mark, at=recall.value, width=region.width, height=region.height, angle=region.angle)
 
 
 @analysis(
@@ -273,3 +278,142 @@ def parsing(panel: Panel) -> AnalysisResult:
         return missing("No system has answers on samples of two classes.")
     series = Series("answers that cannot be read", _READ)
     return result.drawn(Chart("intervals", Axis(panel.task.headline.title), series=series))
+
+
+_BASE, _PLACEBO, _SEARCH = "zero-shot", "placebo", "web-search"
+_ALL_SAMPLES = "all samples"
+_Pair = tuple[System, PromptOutputs, Comparison]
+"""A system's answers with one prompt, and how they compare with those under another regime, adjusted for all pairs."""
+
+
+def _compare_regimes(panel: Panel, first: str, second: str) -> Sequence[_Pair]:
+    """Every system and prompt under both regimes, in the order of the panel, on the samples asked under both."""
+    asked: list[tuple[System, PromptOutputs, PromptOutputs]] = []
+    for systems in panel.models:
+        others = {said.prompt: said for system in systems if system.regime == second for said in system.said}
+        ones = ((system, said) for system in systems if system.regime == first for said in system.said)
+        for system, said in ones:
+            if said.prompt in others and (said.asked & others[said.prompt].asked).any():
+                asked.append((system, said, others[said.prompt]))
+    return [(system, said, compare_said(panel, said, other, together=len(asked))) for system, said, other in asked]
+
+
+@analysis(
+    "search-gain",
+    "Gain by web search",
+    "How much does web search improve a system, on the same samples?",
+    "One row per system and prompt: {metric} with web search less that without, on the samples judged both ways, "
+    "with the interval of the paired difference, adjusted for all rows. Right of the dashed line search helps. The "
+    "table has the p-value of each row, alone and adjusted for all rows (Bonferroni).",
+    version=2,
+)
+def search_gain(panel: Panel) -> AnalysisResult:
+    """What searching the web adds, prompt by prompt."""
+    pairs = _compare_regimes(panel, _SEARCH, _BASE)
+    if not pairs:
+        return missing("No system has judged the same samples with web-search and zero-shot.")
+    result = Findings(panel)
+    for system, said, found in pairs:
+        made = found.interval
+        cells: dict[str, Cell] = {"against": _BASE, "n": made.n, "clusters": made.clusters}
+        cells |= {"effective_clusters": made.effective_clusters}
+        cells |= {"metric": found.metric.name, "value": found.first, "value_against": found.second}
+        cells |= limited("difference", found.difference, made, ends="")
+        cells |= {"p_value": found.p_value, "p_adjusted": found.adjusted}
+        kind, row = PROMPT_KINDS[said.prompt == MAJORITY], f"{system.label}: {said.prompt}"
+        result.add({**about(system, said), **cells}, made, _gain_mark(system.label, kind, found, row=row))
+    axis = Axis(f"gain in {panel.task.headline.title} by web search", zero=True)
+    return result.drawn(Chart("intervals", axis, series=Series("", PROMPT_KINDS[::-1])), order="label", most=6)
+
+
+def _gain_mark(who: str, series: str, found: Comparison, *, row: str, panel: str = "") -> Mark:
+    made, more = found.interval, f"p = {found.adjusted:.3f}, adjusted"
+    return Mark(who, series, found.difference, made.low, made.high, made.n, more=more, row=row, panel=panel)
+
+
+@analysis(
+    "placebo",
+    "Placebo",
+    "Does the content of the pages help, or only a longer prompt?",
+    "{metric} of each system without further texts (zero-shot), with texts that have nothing to do with the sample "
+    "(placebo) and with search results (web-search), all on the same samples. The gain of web-search over "
+    "placebo is due to the content of the pages. Each interval is of one score; the table has the paired "
+    "differences, which are more precise.",
+)
+def placebo(panel: Panel) -> AnalysisResult:
+    """Texts that have nothing to do with the sample: does the content of pages help, or only a longer prompt?"""
+    pairs = [
+        (pair, second)
+        for first, second in ((_PLACEBO, _BASE), (_SEARCH, _PLACEBO))
+        for pair in _compare_regimes(panel, first, second)
+        if pair[1].prompt == pair[0].headline.prompt
+    ]
+    if not pairs:
+        return missing("No system has answered the same samples with placebo and with zero-shot or web-search.")
+    result, regimes = Findings(panel), (_BASE, _PLACEBO, _SEARCH)
+    with_placebo = {pair[0].model for pair, _ in pairs}
+    for systems in (systems for systems in panel.models if systems[0].model in with_placebo):
+        chosen = [system for regime in regimes for system in systems if system.regime == regime]
+        common = np.logical_and.reduce([system.headline.asked for system in chosen])
+        for system in chosen:
+            found = measure(panel, system.headline, common)
+            if found is None:
+                continue
+            gain, second = next(((pair[2], second) for pair, second in pairs if pair[0] is system), (None, None))
+            values = (None, None, None) if gain is None else (gain.difference, gain.interval, gain.p_value)
+            ahead = {"against": second, **limited("difference", *values[:2]), "p_value": values[2]}
+            row = {**about(system), **found.cells, **ahead}
+            result.add(row, found.interval, found.mark(system.label, system.regime))
+    if not result.marks:
+        return missing("The regimes of each system judged different samples.")
+    axis = Axis(panel.task.headline.title)
+    return result.drawn(Chart("intervals", axis, series=Series("regime", regimes)), order="label")
+
+
+@analysis(
+    "category-gains",
+    "Gains by category",
+    "On which categories of samples does another regime help a system, and where does it hurt?",
+    "The headline metric of a system under a regime minus that of the same models with zero-shot, on the samples "
+    "judged both ways, by category, with intervals adjusted for all cells. Right of the dashed line the regime "
+    "helps. The table also counts the answers that became right, and those that became wrong.",
+)
+def category_gains(panel: Panel) -> AnalysisResult:
+    """What another regime changes, category by category: gain, and answers that became right or wrong."""
+    if not panel.task.classes:
+        return missing("The task has no classes: no answer becomes right or wrong.")
+    parts, notes = subgroups(panel)
+    everything = Subgroup(_ALL_SAMPLES, _ALL_SAMPLES, np.ones(len(panel.labels), dtype=np.bool_))
+    cells = [
+        (system, base, part)
+        for systems in panel.models
+        for base in systems
+        if base.regime == _BASE
+        for system in systems
+        if system.regime != _BASE
+        for part in (everything, *parts)
+        if (where := system.headline.asked & base.headline.asked & part.where).sum() >= LEAST_SAMPLES
+        and not panel.is_one_class(where)
+    ]
+    if not cells:
+        return missing(f"No system has judged {LEAST_SAMPLES} samples both with {_BASE} and otherwise.", notes)
+    result = Findings(panel, notes=notes)
+    for system, base, part in cells:
+        one, two = system.headline, base.headline
+        where = one.asked & two.asked & part.where
+        made = compare_said(panel, one, two, where=part.where, together=len(cells))
+        names = {"system": system.label, "regime": system.regime, "against": base.regime}
+        names |= {"factor": part.factor, "bin": part.name}
+        gain = limited("gain", made.difference, made.interval, ends="")
+        sure = {"p_value": made.p_value, "p_adjusted": made.adjusted}
+        right, before = (said.predictions(where) == panel.labels[where] for said in (one, two))
+        flips = {"flips_to_right": int((right & ~before).sum()), "flips_to_wrong": int((~right & before).sum())}
+        row = f"{part.name} (n = {made.interval.n})"
+        mark = _gain_mark(system.name, system.name, made, row=row, panel=part.factor)
+        values = {"metric": made.metric.name, "value": made.first, "value_against": made.second}
+        cells_of = {**names, "n": int(where.sum()), **values, **gain, **sure, **flips}
+        result.add(cells_of, made.interval, mark)
+    axis = Axis(f"gain in {panel.task.headline.title} over {_BASE}", zero=True)
+    factors = dict.fromkeys((_ALL_SAMPLES, *(part.factor for part in parts)))
+    charts = (Chart("intervals", axis, series=Series("system"), panel=factor) for factor in factors)
+    return result.drawn(*charts, order="marks", most=4, one_key=True)

@@ -24,9 +24,8 @@ from hellofresh.results.analyses.base import (
     missing,
     subgroups,
 )
-from hellofresh.results.contamination import cutoff_end
 from hellofresh.results.figures.charts import Axis, Chart, Mark, Series
-from hellofresh.results.panel import Panel, System
+from hellofresh.results.panel import Panel, System, cutoff_end
 from hellofresh.stats import compare_parts
 from hellofresh.stats.metrics import Metric, class_recall
 from hellofresh.tasks.samples import Sample
@@ -109,7 +108,8 @@ def slices(panel: Panel) -> AnalysisResult:
         return missing("There are too few samples of every kind, or their texts are not available.")
     result = Findings(panel)
     for factor, name, where in parts:
-        samples, balance = int(where.sum()), _balance(panel, where)
+        sizes = zip(panel.task.classes, _sizes(panel, where), strict=False)
+        samples, balance = int(where.sum()), ", ".join(f"{size:,} {label}" for label, size in sizes)
         for system in panel.systems:
             found = measure(panel, system.headline, where)
             if found is None or found.interval.n < _LEAST_ASKED:
@@ -138,12 +138,6 @@ def _sizes(panel: Panel, where: Where) -> list[int]:
     return sizes
 
 
-def _balance(panel: Panel, where: Where) -> str:
-    """How many samples each class has."""
-    named = zip(panel.task.classes, _sizes(panel, where), strict=False)
-    return ", ".join(f"{size:,} {name}" for name, size in named)
-
-
 def _parts(panel: Panel) -> list[tuple[str, str, Where]]:
     """All slices: factor, name, and shape (n,) of who belongs to it."""
     texts = [
@@ -154,7 +148,12 @@ def _parts(panel: Panel) -> list[tuple[str, str, Where]]:
     for factor, slices in (*_of_text(texts).items(), *_of_kind(panel, texts).items()):
         names = sorted({name for name in slices if name is not None})
         found += [(factor, name, np.array([one == name for one in slices], dtype=np.bool_)) for name in names]
-    for word in _topic_words(texts):
+    # The words of five letters or more that are in most texts, less those that are in every fifth.
+    known = [text for text in texts if text is not None]
+    times = Counter(word for text in known for word in _words(text))
+    most = max(10, len(known) // 5)
+    topical = [(number, word) for word, number in times.items() if _LEAST_OF_SLICE <= number <= most]
+    for _, word in sorted(topical, key=lambda pair: (-pair[0], pair[1]))[:_TOPIC_WORDS]:
         belongs = [text is not None and word in _words(text) for text in texts]
         found.append(("topic word in the text", word, np.array(belongs, dtype=np.bool_)))
     return found
@@ -166,11 +165,8 @@ def _of_text(texts: Sequence[str | None]) -> _Slices:
         return {}
     one, two = (int(edge) for edge in np.quantile(lengths, (1 / 3, 2 / 3), method="lower"))
     names = (f"1. up to {one:,}", f"2. up to {two:,}", f"3. above {two:,}")
-
-    def part(text: str | None) -> str | None:
-        return None if text is None else names[(len(text) > one) + (len(text) > two)]
-
-    return {"length of the text (characters)": [part(text) for text in texts]}
+    parts = [None if text is None else names[(len(text) > one) + (len(text) > two)] for text in texts]
+    return {"length of the text (characters)": parts}
 
 
 def _of_kind(panel: Panel, texts: Sequence[str | None]) -> _Slices:
@@ -210,15 +206,6 @@ def _sources(text: str) -> str:
 
 def _words(text: str) -> set[str]:
     return set(_WORD.findall(_ADDRESS.sub(" ", text.lower()))) - _PLAIN_WORDS
-
-
-def _topic_words(texts: Sequence[str | None]) -> list[str]:
-    """The words of five letters or more that are in most texts, less those that are in every fifth."""
-    known = [text for text in texts if text is not None]
-    times = Counter(word for text in known for word in _words(text))
-    most = max(10, len(known) // 5)
-    topical = [(number, word) for word, number in times.items() if _LEAST_OF_SLICE <= number <= most]
-    return [word for _, word in sorted(topical, key=lambda pair: (-pair[0], pair[1]))[:_TOPIC_WORDS]]
 
 
 @dataclass(frozen=True, slots=True)

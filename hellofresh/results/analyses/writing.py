@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import io
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
@@ -20,7 +20,7 @@ import polars as pl
 from hellofresh.core.files import remove_file, write_bytes, write_json
 from hellofresh.core.stages import Stage, input_key
 from hellofresh.core.workspace import Workspace
-from hellofresh.results.analyses.base import Analysis, AnalysisResult, Cell
+from hellofresh.results.analyses.base import Analysis, Cell
 from hellofresh.results.figures.charts import marks_of, points_of
 from hellofresh.results.figures.image import render
 from hellofresh.results.figures.record import AnalysisRecord, read_record
@@ -78,71 +78,33 @@ def make_analyses(
     folder = workspace.analyses(panel.edition, panel.task.name, private=panel.private)
     if systems:
         panel, folder = panel.only(systems), folder / "selected"
-    maker = _Maker(workspace, panel, folder, panel.sha256, png)
-    made = []
+    key, made = panel.sha256, []
     for analysis in analyses:
         try:
-            made.append(maker.make(analysis))
+            made.append(_made(workspace, folder, panel, analysis, key, png=png))
         except Exception as error:
             if not survive:
                 raise
-            made.append(maker.failed(analysis, error))
+            for ending in ("json", *_ENDINGS):  # what an earlier panel gave would be taken for this one's
+                remove_file(folder / f"{analysis.name}.{ending}")
+            problem = f"{type(error).__name__}: {error}"
+            made.append(WrittenAnalysis(analysis.name, analysis.title, folder, 0, "", False, problem))
     return made
 
 
-def files_of(folder: Path, name: str) -> list[Path]:
-    """The files that an analysis has in a folder, its JSON first."""
-    return [path for ending in ("json", *_ENDINGS) if (path := folder / f"{name}.{ending}").is_file()]
-
-
-@dataclass(frozen=True, slots=True)
-class _Maker:
-    """Makes analyses of one panel in one folder; `key` is the panel's hash."""
-
-    workspace: Workspace
-    panel: Panel
-    folder: Path
-    key: str
-    png: bool
-
-    @property
-    def mode(self) -> int:
-        """Who may read the files: their owner alone, where they follow from labels that are not public."""
-        return 0o600 if self.panel.private else 0o644
-
-    def make(self, analysis: Analysis[Panel]) -> WrittenAnalysis:
-        inputs = [analysis.name, analysis.version, self.key, version("vl-convert-python"), _DRAWING]
-        name = f"{self.folder.relative_to(self.workspace.root).as_posix()}/{analysis.name}"
-        stage = Stage(self.workspace, name, input_key(inputs))
-        if stage.is_current() and self._has_pictures(analysis):
-            stored = read_record(self.folder / f"{analysis.name}.json")
-            return WrittenAnalysis(analysis.name, analysis.title, self.folder, stored.row_count, stored.missing, True)
-        result = analysis.run(self.panel)
-        contents = _contents(analysis, result, self.png)
-        self._remove(analysis, [ending for ending in _ENDINGS if ending not in contents])
-        for ending, content in contents.items():
-            write_bytes(self.folder / f"{analysis.name}.{ending}", content, mode=self.mode)
-        record = _recorded(self.panel, analysis, result).model_dump(mode="json")
-        write_json(self.folder / f"{analysis.name}.json", record, mode=self.mode)
-        stage.record(files_of(self.folder, analysis.name))
-        return WrittenAnalysis(analysis.name, analysis.title, self.folder, result.table.height, result.missing, False)
-
-    def failed(self, analysis: Analysis[Panel], error: Exception) -> WrittenAnalysis:
-        """Take away what an earlier panel gave: it would be taken for this one's."""
-        self._remove(analysis, ["json", *_ENDINGS])
-        problem = f"{type(error).__name__}: {error}"
-        return WrittenAnalysis(analysis.name, analysis.title, self.folder, 0, "", False, problem)
-
-    def _has_pictures(self, analysis: Analysis[Panel]) -> bool:
-        svg, png = (self.folder / f"{analysis.name}.{ending}" for ending in ("svg", "png"))
-        return not self.png or png.is_file() or not svg.is_file()
-
-    def _remove(self, analysis: Analysis[Panel], endings: Sequence[str]) -> None:
-        for ending in endings:
-            remove_file(self.folder / f"{analysis.name}.{ending}")
-
-
-def _contents(analysis: Analysis[Panel], result: AnalysisResult, png: bool) -> Mapping[str, bytes]:
+def _made(
+    workspace: Workspace, folder: Path, panel: Panel, analysis: Analysis[Panel], key: str, *, png: bool
+) -> WrittenAnalysis:
+    """Make an analysis of a panel in a folder, unless it is there; `key` is the panel's hash."""
+    mode = 0o600 if panel.private else 0o644  # for the owner alone where labels are not public
+    files = {ending: folder / f"{analysis.name}.{ending}" for ending in ("json", *_ENDINGS)}
+    inputs = [analysis.name, analysis.version, key, version("vl-convert-python"), _DRAWING]
+    name = f"{folder.relative_to(workspace.root).as_posix()}/{analysis.name}"
+    stage = Stage(workspace, name, input_key(inputs))
+    if stage.is_current() and (not png or files["png"].is_file() or not files["svg"].is_file()):
+        stored = read_record(files["json"])
+        return WrittenAnalysis(analysis.name, analysis.title, folder, stored.row_count, stored.missing, True)
+    result = analysis.run(panel)
     contents: dict[str, bytes] = {}
     if result.table.height:
         contents["parquet"] = _parquet(result.table)
@@ -152,25 +114,12 @@ def _contents(analysis: Analysis[Panel], result: AnalysisResult, png: bool) -> M
         contents["points.parquet"] = _parquet(points)
         image = render(result.figure, marks_of(points, result.figure.leading), analysis.question, png=png)
         contents |= {"svg": image.svg, "png": image.png} if png else {"svg": image.svg}
-    return contents
-
-
-def _parquet(table: pl.DataFrame) -> bytes:
-    buffer = io.BytesIO()
-    table.write_parquet(buffer)
-    return buffer.getvalue()
-
-
-def _plain(table: pl.DataFrame) -> pl.DataFrame:
-    """Texts that a spreadsheet would take for a formula begin with an apostrophe."""
-    texts = pl.col(pl.String)
-    return table.with_columns(
-        pl.when(texts.str.contains(r"^[=+\-@\t\r]")).then(pl.lit("'") + texts).otherwise(texts).name.keep()
-    )
-
-
-def _recorded(panel: Panel, analysis: Analysis[Panel], result: AnalysisResult) -> AnalysisRecord:
-    return AnalysisRecord(
+    for ending in _ENDINGS:
+        if ending in contents:
+            write_bytes(files[ending], contents[ending], mode=mode)
+        else:
+            remove_file(files[ending])
+    record = AnalysisRecord(
         name=analysis.name,
         title=analysis.title,
         question=analysis.question,
@@ -185,6 +134,23 @@ def _recorded(panel: Panel, analysis: Analysis[Panel], result: AnalysisResult) -
         columns=result.table.columns,
         row_count=result.table.height,
         rows=[{name: _finite(value) for name, value in row.items()} for row in result.table.to_dicts()],
+    )
+    write_json(files["json"], record.model_dump(mode="json"), mode=mode)
+    stage.record([path for path in files.values() if path.is_file()])
+    return WrittenAnalysis(analysis.name, analysis.title, folder, result.table.height, result.missing, False)
+
+
+def _parquet(table: pl.DataFrame) -> bytes:
+    buffer = io.BytesIO()
+    table.write_parquet(buffer)
+    return buffer.getvalue()
+
+
+def _plain(table: pl.DataFrame) -> pl.DataFrame:
+    """Texts that a spreadsheet would take for a formula begin with an apostrophe."""
+    texts = pl.col(pl.String)
+    return table.with_columns(
+        pl.when(texts.str.contains(r"^[=+\-@\t\r]")).then(pl.lit("'") + texts).otherwise(texts).name.keep()
     )
 
 

@@ -11,8 +11,8 @@ rows. The maintainers' own view, with all figures, is another board: `private/bo
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 
@@ -34,7 +34,6 @@ from hellofresh.results.board.copies import analyses_to_show, put_released
 from hellofresh.results.board.manifest import (
     FORMAT,
     BoardAddresses,
-    BoardFile,
     BoardManifest,
     describe_file,
     read_board_manifest,
@@ -52,14 +51,14 @@ from hellofresh.results.board.tables import conduct as board_conduct
 from hellofresh.results.board.tables import data as board_data
 from hellofresh.results.board.tables import ratings as board_ratings
 from hellofresh.results.board.tables import systems as board_systems
-from hellofresh.results.judgements import judgements_file, receipts_file, waiting_file
+from hellofresh.results.judgements import Part, judgements_file
 from hellofresh.results.names import short_names
 from hellofresh.results.over_quarters import over_quarters, quarter_scores
 from hellofresh.results.panel import QuarterScore
 from hellofresh.results.standings import standings_of
 from hellofresh.stats.metrics import Metric
 from hellofresh.tasks import get_task
-from hellofresh.tasks.samples import MAIN, Label, Sample
+from hellofresh.tasks.samples import MAIN
 from hellofresh.tasks.transcripts import (
     TRANSCRIPTS,
     AskedEvent,
@@ -70,27 +69,6 @@ from hellofresh.tasks.transcripts import (
     SearchedEvent,
     read_transcripts,
 )
-
-
-@dataclass(frozen=True, slots=True)
-class BoardRows:
-    """Rows by table; parts are kept as frames, which take less memory than their rows."""
-
-    _frames: dict[str, list[pl.DataFrame]] = field(default_factory=lambda: defaultdict(list))
-
-    def add(self, table: str, keys: Mapping[str, str | bool], rows: Iterable[object]) -> None:
-        """Rows of the table's dataclass."""
-        self._frames[table].append(TABLES[table].frame(rows, **keys))
-
-    def add_frame(self, table: str, keys: Mapping[str, str | bool], frame: pl.DataFrame) -> None:
-        """Rows that are in a frame already, with all of the table's columns but these keys."""
-        schema = TABLES[table].schema
-        whole = frame.with_columns(pl.lit(value, schema[name]).alias(name) for name, value in keys.items())
-        self._frames[table].append(whole.select(schema.names()))
-
-    def tables(self) -> dict[str, pl.DataFrame]:
-        """Every table, empty ones too."""
-        return {name: pl.concat([table.schema.to_frame(), *self._frames[name]]) for name, table in TABLES.items()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,18 +110,22 @@ def build_board(workspace: Workspace, *, private: bool = False) -> BoardBuilt:
         [[name, str(table.schema)] for name, table in TABLES.items()],
         *(one.inputs for one in analyses),
         addresses.model_dump(mode="json"),
-        split_inputs(workspace, splits, moment),
+        _split_inputs(workspace, splits, moment),
     ]
     folder = workspace.private_board if private else workspace.board
     stage = Stage(workspace, "private board" if private else "board", input_key(inputs))
     if stage.is_current():
         there = read_board_manifest(folder)
         return BoardBuilt(folder, there.rows, there.quarters, skipped=True)
-    rows = _rows(workspace, splits, scored, moment, private=private)
     mode = 0o600 if private else 0o644
-    files = [_written(folder, name, table, mode) for name, table in rows.tables().items()]
+    files = []
+    for name, table in _tables(workspace, splits, scored, moment, private=private).items():
+        write_parquet(folder / f"{name}.parquet", table, mode=mode)
+        files.append(describe_file(folder, folder / f"{name}.parquet", table.height))
     shown = [path for one in analyses for path in one.copy_to(folder, mode)]
-    _drop_others(folder / "analyses", shown)
+    for path in (folder / "analyses").rglob("*"):
+        if path.is_file() and path not in shown:
+            path.unlink()
     released = put_released(opened, folder, mode)
     manifest = BoardManifest(
         format=FORMAT,
@@ -159,34 +141,52 @@ def build_board(workspace: Workspace, *, private: bool = False) -> BoardBuilt:
     return BoardBuilt(folder, manifest.rows, quarters, skipped=False)
 
 
-def _rows(
-    workspace: Workspace, splits: Sequence[SplitPlace], scored: pl.DataFrame, moment: datetime, *, private: bool
-) -> BoardRows:
-    """The rows of all tables."""
-    rows = BoardRows()
-    rows.add_frame("scores", {}, scored if private else scored.filter("public"))
-    for manifest in (place.manifest for place in splits if place.split == MAIN):
-        keys = {"edition": manifest.edition, "task": manifest.task}
-        rows.add("periods", keys, _periods(workspace, manifest, private=private))
-        rows.add("funnels", keys, _funnel(manifest))
-    add_splits(rows, workspace, splits, scored, moment, private=private)
+def _tables(
+    workspace: Workspace, splits: Sequence[SplitPlace], scores: pl.DataFrame, moment: datetime, *, private: bool
+) -> dict[str, pl.DataFrame]:
+    """Every table, empty ones too. Parts are kept as frames, which take less memory than their rows."""
+    frames = {name: [table.schema.to_frame()] for name, table in TABLES.items()}
+
+    def add(table: str, keys: Mapping[str, str | bool], rows: Iterable[object]) -> None:
+        frames[table].append(TABLES[table].frame(rows, **keys))
+
+    frames["scores"].append((scores if private else scores.filter("public")).select(TABLES["scores"].schema.names()))
+    over: dict[tuple[str, bool], list[QuarterScore]] = defaultdict(list)
+    for place in splits:
+        split = open_split(workspace, place, scores, moment, private=private)
+        if place.split == MAIN:
+            release = {"edition": place.manifest.edition, "task": place.manifest.task}
+            add("periods", release, _periods(workspace, place.manifest, private=private))
+            add("funnels", release, _funnel(place.manifest))
+        for name, rows in _rows(split):
+            add(name, place.keys, rows)
+        if split.panel is not None and place.split == MAIN and place.edition.is_living:
+            over[place.task, split.panel.bundled] += quarter_scores(split.panel)
+        if split.shown:
+            known = split.said.filter(pl.col("origin").is_in([row["origin"] for row in split.systems]))
+            if split.withheld:  # what a system says of a sample may quote its texts
+                known = known.with_columns(rationale=pl.lit(""), text=pl.lit(None, pl.String))
+            known = known.sort("id", "origin", maintain_order=True).with_columns(
+                **{name: pl.lit(value) for name, value in place.keys.items()}
+            )
+            frames["answers"].append(known.select(TABLES["answers"].schema.names()))
+    for (task, bundled), its in sorted(over.items()):
+        add("fixed", {"task": task, "bundled": bundled}, _fixed(its, get_task(task).headline))
     for key, ids in board_data.due_ids(workspace, splits, moment):
-        rows.add("due_ids", key, ids)
-    return rows
+        add("due_ids", key, ids)
+    return {name: pl.concat(parts) for name, parts in frames.items()}
 
 
-def _drop_others(folder: Path, shown: Sequence[Path]) -> None:
-    """Remove analyses that are shown no more."""
-    for path in folder.rglob("*"):
-        if path.is_file() and path not in shown:
-            path.unlink()
-
-
-def _written(folder: Path, name: str, table: pl.DataFrame, mode: int) -> BoardFile:
-    """Write a table; gives what the manifest says of it."""
-    path = folder / f"{name}.parquet"
-    write_parquet(path, table, mode=mode)
-    return describe_file(folder, path, table.height)
+def _rows(split: BoardSplit) -> Iterator[tuple[str, Iterable[object]]]:
+    """The rows of a split by table; of some tables several times."""
+    yield from ((name, of_split(split)) for name, of_split in _OF_SPLIT.items())
+    for calibrated, bins in board_systems.calibrations(split):
+        yield "calibration", [calibrated]
+        yield "reliability", bins
+    if split.panel is not None:
+        standings = standings_of(split.panel)
+        yield "standings", standings.ranked
+        yield "pairs", standings.pairs
 
 
 def _periods(workspace: Workspace, manifest: Manifest, *, private: bool) -> Iterator[PeriodBalance]:
@@ -219,13 +219,13 @@ _OF_PICTURES = ("number", "image", "source", "unsure", "problem")
 """What may be known of a post's picture."""
 
 
-def split_inputs(workspace: Workspace, splits: Sequence[SplitPlace], moment: datetime) -> object:
+def _split_inputs(workspace: Workspace, splits: Sequence[SplitPlace], moment: datetime) -> object:
     """What decides the tables on splits besides scores."""
     files = [path for place in splits for path in (place.folder / MANIFEST, *place.texts(workspace))]
+    parts: tuple[Part, ...] = ("", "receipts", "waiting")
     for edition, split in sorted({(place.edition, place.split) for place in splits}):
         for private in (False, True):
-            files += [of(workspace, edition, split, private=private) for of in (judgements_file, receipts_file)]
-        files.append(waiting_file(workspace, edition))
+            files += [judgements_file(workspace, edition, split, part, private=private) for part in parts]
     studies = (StudyFiles(workspace, edition, task) for edition, task in workspace.released())
     files += [path for study in studies for path in (study.ratings, study.key, study.responses)]
     for name in ("run.json", "plan.json", TRANSCRIPTS):
@@ -234,122 +234,37 @@ def split_inputs(workspace: Workspace, splits: Sequence[SplitPlace], moment: dat
     return {"version": VERSION, "files": hashes, "opened": [place.has_opened(moment) for place in splits]}
 
 
-def add_splits(
-    rows: BoardRows,
-    workspace: Workspace,
-    splits: Sequence[SplitPlace],
-    scores: pl.DataFrame,
-    moment: datetime,
-    *,
-    private: bool = False,
-) -> None:
-    """Add the rows of every split, from what was scored.
-
-    Args:
-        rows: where to.
-        workspace: where everything lives.
-        splits: all of them.
-        scores: all scores, from `read_scores`.
-        moment: the time that counts as now.
-        private: whether labels that are not public may be shown.
-
-    Raises:
-        DataError: if a file that they are made of is damaged.
-    """
-    over: dict[tuple[str, bool], list[QuarterScore]] = defaultdict(list)
-    for place in splits:
-        split = open_split(workspace, place, scores, moment, private=private)
-        _add_split(rows, split)
-        if split.panel is not None and place.split == MAIN and place.edition.is_living:
-            over[place.task, split.panel.bundled] += quarter_scores(split.panel)
-    for (task, bundled), its in sorted(over.items()):
-        rows.add("fixed", {"task": task, "bundled": bundled}, _fixed(its, get_task(task).headline))
-
-
-def _add_split(rows: BoardRows, split: BoardSplit) -> None:
-    """All tables' rows of one split."""
-    keys = split.place.keys
-    for table, of_split in (
-        ("quarters", board_data.dates),
-        ("distributions", board_data.distributions),
-        ("dates", board_data.period_dates),
-        ("labels", board_data.labels),
-        ("licenses", board_data.licenses),
-        ("releases", board_data.releases),
-        ("files", board_data.files),
-        ("sources", board_data.sources),
-        ("prospective", board_data.prospects),
-        ("datasets", board_data.datasets),
-        ("systems", board_systems.facts),
-        ("participants", board_systems.participants),
-        ("shares", board_systems.shares),
-        ("agreement", board_systems.agreements),
-        ("receipts", board_systems.receipts),
-        ("mistakes", board_systems.mistakes),
-        ("confusion", board_systems.confusion),
-        ("conduct", board_conduct.conduct),
-        ("samples", _samples),
-        ("ratings", board_ratings.rated),
-        ("judges", board_ratings.judges),
-        ("responses", board_ratings.responses),
-        ("documents", board_data.documents),
-    ):
-        rows.add(table, keys, of_split(split))
-    for calibrated, bins in board_systems.calibrations(split):
-        rows.add("calibration", keys, [calibrated])
-        rows.add("reliability", keys, bins)
-    _add_ranks(rows, split)
-    if split.shown:
-        rows.add("transcripts", keys, _transcripts(split))
-        known = split.said.filter(pl.col("origin").is_in([row["origin"] for row in split.systems]))
-        if split.withheld:  # what a system says of a sample may quote its texts
-            known = known.with_columns(rationale=pl.lit(""), text=pl.lit(None, pl.String))
-        rows.add_frame("answers", keys, known.sort("id", "origin", maintain_order=True))
-
-
-def _add_ranks(rows: BoardRows, split: BoardSplit) -> None:
-    """Who is ahead of whom."""
-    if split.panel is not None:
-        standings = standings_of(split.panel)
-        rows.add("standings", split.place.keys, standings.ranked)
-        rows.add("pairs", split.place.keys, standings.pairs)
-
-
 def _samples(split: BoardSplit) -> Iterator[SampleRow]:
     tally = board_systems.tallies(split)
     for sample in split.samples:
         label = split.labels[sample.id] if split.shown else None
-        yield _sample_row(split, sample, label, tally[sample.id])
-
-
-def _sample_row(split: BoardSplit, sample: Sample, label: Label | None, tally: tuple[int, int]) -> SampleRow:
-    facts = {} if label is None else {name: value for name, value in label.facts.items() if value is not None}
-    task = get_task(split.place.task)
-    page = task.page_of(sample)
-    return SampleRow(
-        id=sample.id,
-        period=sample.period,
-        date=utc_text(sample.date),
-        group=sample.group,
-        license=sample.license,
-        revealed=label is not None,
-        published=not split.withheld,
-        label=None if label is None or not task.classes else label.label,
-        facts=canonical_json(facts),
-        title=page.title,
-        parts=tuple(part.name for part in page.parts),
-        kinds=tuple(part.kind for part in page.parts),
-        texts=tuple(part.text for part in page.parts),
-        link="" if split.is_bundled else page.link,
-        judged=tally[0],
-        right=None if label is None or not task.classes else tally[1],
-    )
+        facts = {} if label is None else {name: value for name, value in label.facts.items() if value is not None}
+        task = get_task(split.place.task)
+        page, (judged, right) = task.page_of(sample), tally[sample.id]
+        yield SampleRow(
+            id=sample.id,
+            period=sample.period,
+            date=utc_text(sample.date),
+            group=sample.group,
+            license=sample.license,
+            revealed=label is not None,
+            published=not split.withheld,
+            label=None if label is None or not task.classes else label.label,
+            facts=canonical_json(facts),
+            title=page.title,
+            parts=tuple(part.name for part in page.parts),
+            kinds=tuple(part.kind for part in page.parts),
+            texts=tuple(part.text for part in page.parts),
+            link="" if split.is_bundled else page.link,
+            judged=judged,
+            right=None if label is None or not task.classes else right,
+        )
 
 
 def _transcripts(split: BoardSplit) -> Iterator[TranscriptStep]:
     """What happened on the way to each answer, in order."""
     known = {sample.id for sample in split.samples}
-    for row in split.systems:
+    for row in split.systems if split.shown else ():
         folder = split.workspace.runs / str(row["origin"])
         if row["kind"] == "submission" or not row["origin"]:
             continue
@@ -398,3 +313,32 @@ def _fixed(scores: Sequence[QuarterScore], metric: Metric) -> Iterator[OverQuart
             reason=adjusted.reason,
             additivity_p=found.excess_p,
         )
+
+
+_OF_SPLIT: Mapping[str, Callable[[BoardSplit], Iterable[object]]] = {
+    "quarters": board_data.dates,
+    "distributions": board_data.distributions,
+    "dates": board_data.period_dates,
+    "labels": board_data.labels,
+    "licenses": board_data.licenses,
+    "releases": board_data.releases,
+    "files": board_data.files,
+    "sources": board_data.sources,
+    "prospective": board_data.prospects,
+    "datasets": board_data.datasets,
+    "systems": board_systems.facts,
+    "participants": board_systems.participants,
+    "shares": board_systems.shares,
+    "agreement": board_systems.agreements,
+    "receipts": board_systems.receipts,
+    "mistakes": board_systems.mistakes,
+    "confusion": board_systems.confusion,
+    "conduct": board_conduct.conduct,
+    "samples": _samples,
+    "transcripts": _transcripts,
+    "ratings": board_ratings.rated,
+    "judges": board_ratings.judges,
+    "responses": board_ratings.responses,
+    "documents": board_data.documents,
+}
+"""The tables that a split alone decides, and what makes their rows."""

@@ -8,9 +8,8 @@ from typing import Any
 
 from hellofresh.core.parquet import Table
 from hellofresh.core.systems import SystemId
-from hellofresh.results.score import Score
 from hellofresh.results.standings import Pair, Standing
-from hellofresh.results.tables import AnswerRow, ReceiptRow
+from hellofresh.results.tables import AnswerRow, ReceiptRow, Score
 
 NO_ANSWER, REFUSED = -1, -2
 """Where a class would stand: no readable answer, and a refusal."""

@@ -6,17 +6,17 @@ counts once it is resolved, with the samples that were decided.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import polars as pl
 
 from hellofresh.core.editions import Edition
 from hellofresh.core.errors import DataError
-from hellofresh.core.parquet import BadTableError, Row, Table
+from hellofresh.core.parquet import BadTableError
 from hellofresh.core.quarters import Quarter
 from hellofresh.core.systems import IDENTITY
 from hellofresh.core.workspace import Workspace
@@ -25,19 +25,10 @@ from hellofresh.releases.life.load import load_labels, load_public, load_release
 from hellofresh.releases.life.manifest import Manifest, calendar_of, read_manifest
 from hellofresh.results.build import arranged_outputs, panel_of
 from hellofresh.results.entries import Entry
-from hellofresh.results.judgements import (
-    entry_numbers,
-    entry_outputs,
-    judgements_file,
-    numbers_file,
-    read_kept,
-    receipts_file,
-    waiting_file,
-)
+from hellofresh.results.judgements import Part, entry_numbers, entry_outputs, read_kept
 from hellofresh.results.panel import EntrySection, Panel, section_of
-from hellofresh.results.score import SCORES, WITHOUT_LABELS
-from hellofresh.results.tables import JUDGEMENTS, NUMBERS, RECEIPTS, WAITING
-from hellofresh.tasks import TASKS, Task, get_task
+from hellofresh.results.tables import SCORES, WITHOUT_LABELS
+from hellofresh.tasks import TASKS, get_task
 from hellofresh.tasks.samples import MAIN, PROSPECTIVE, Label, Sample
 
 
@@ -156,103 +147,60 @@ def open_split(
     manifest = place.manifest
     shown = manifest.has_labels or private
     systems = systems_of(scores, place.keys, shown=shown)
-    said = _kept(workspace, place, judgements_file, JUDGEMENTS)
-    numbers = _kept(workspace, place, numbers_file, NUMBERS)
-    receipts = _kept(workspace, place, receipts_file, RECEIPTS)
-    waits = WAITING.schema.to_frame()
-    if place.split == MAIN:
-        waits = read_kept(waiting_file(workspace, place.edition), WAITING).filter(pl.col("task") == place.task)
-    bare = BoardSplit(workspace, place, systems, said, numbers, receipts, waits)
+    parts: tuple[Part, ...] = ("", "numbers", "receipts", "waiting")
+    said, *others = (read_kept(workspace, place.edition, place.split, part, place.task) for part in parts)
+    numbers, receipts, waiting = others
+    bare = BoardSplit(workspace, place, systems, said, numbers, receipts, waiting)
     dated = manifest.calendar is not None or manifest.dataset is not None
     if place.task not in TASKS or manifest.file("samples.jsonl") is None or not dated:
         return bare
-    return _main(bare, moment, shown=shown) if place.split == MAIN else _prospective(bare)
-
-
-class _FileOf(Protocol):
-    """Where a file of a split lies, on the public or the private side."""
-
-    def __call__(self, workspace: Workspace, edition: Edition, split: str, *, private: bool) -> Path: ...
-
-
-def _kept(workspace: Workspace, place: SplitPlace, of: _FileOf, table: Table[Row]) -> pl.DataFrame:
-    """What is kept of the split's task, public or private: after a reveal it moves with the next scoring."""
-    sides = [read_kept(of(workspace, place.edition, place.split, private=private), table) for private in (False, True)]
-    return pl.concat(sides).filter(pl.col("task") == place.task)
-
-
-def _main(bare: BoardSplit, moment: datetime, *, shown: bool) -> BoardSplit:
-    workspace, edition, task = bare.workspace, bare.place.edition, get_task(bare.place.task)
-    if bare.said.is_empty() and not bare.place.has_opened(moment):
-        return bare
-    labels = load_labels(workspace, edition, task) if shown else {}
-    samples, withheld = load_public(workspace, edition, task)
-    full = load_release(workspace, edition, task).samples if withheld else samples
-    return _filled(bare, samples, full, labels, shown=shown, withheld=withheld)
-
-
-def _prospective(bare: BoardSplit) -> BoardSplit:
-    task = get_task(bare.place.task)
-    labels = prospective_outcomes(bare.workspace, bare.place.edition, task)
-    drawn = load_prospective(bare.workspace, bare.place.edition, task).samples
-    resolved = bare.place.manifest.resolved is not None
-    full = [sample for sample in drawn if sample.id in labels or not resolved]
-    withheld = bare.place.manifest.withheld
-    samples = [_published(task, sample) for sample in full] if withheld else full
-    return _filled(bare, samples, full, labels, shown=resolved, withheld=withheld)
-
-
-def _published(task: Task, sample: Sample) -> Sample:
-    """As it is published; it is so already where its texts are not at hand."""
-    return sample if isinstance(sample, task.public_type or task.sample_type) else task.public(sample)
-
-
-def _filled(
-    bare: BoardSplit,
-    samples: Sequence[Sample],
-    full: Sequence[Sample],
-    labels: Mapping[str, Label],
-    *,
-    shown: bool,
-    withheld: bool,
-) -> BoardSplit:
-    """With its samples; what was said of others, taken down or never decided, counts no more."""
-    said = bare.said.filter(pl.col("id").is_in(_ids(samples)))
+    edition, task = place.edition, get_task(place.task)
+    samples: Sequence[Sample]
+    full: Sequence[Sample]
+    if place.split == MAIN:
+        if bare.said.is_empty() and not place.has_opened(moment):
+            return bare
+        labels = load_labels(workspace, edition, task) if shown else {}
+        samples, withheld = load_public(workspace, edition, task)
+        full = load_release(workspace, edition, task).samples if withheld else samples
+    else:
+        labels, shown, withheld = (
+            prospective_outcomes(workspace, edition, task),
+            manifest.resolved is not None,
+            manifest.withheld,
+        )
+        drawn = load_prospective(workspace, edition, task).samples
+        samples = full = [sample for sample in drawn if sample.id in labels or not shown]
+        published = task.public_type or task.sample_type  # as it is already where texts are not at hand
+        if withheld:
+            samples = [sample if isinstance(sample, published) else task.public(sample) for sample in full]
+    # What was said of others, taken down or never decided, counts no more.
+    said = bare.said.filter(pl.col("id").is_in([sample.id for sample in samples]))
     found = replace(bare, said=said, samples=samples, full=full, labels=labels, shown=shown, withheld=withheld)
     return replace(found, panel=_panel(found)) if labels and said.height else found
 
 
 def _panel(split: BoardSplit) -> Panel:
     """All systems' outputs as arrays, from the scores' rows and the judgements."""
-    task = get_task(split.place.task)
-    bundled = any(row["bundled"] for row in split.systems)
-    place = split.place
-    if not task.classes:
-        return panel_of(task, place.edition, split.samples, split.labels, _measured_entries(split), split=place.split,
-                        bundled=bundled)  # fmt: skip
+    task, place = get_task(split.place.task), split.place
     given = set(split.said["origin"].unique())
     known = (row for row in split.systems if row["origin"] in given)
     entries = [Entry(**{name: row[name] for name in IDENTITY}, outputs={}) for row in known]
-    said = arranged_outputs(split.said, [sample.id for sample in split.samples if sample.id in split.labels],
-                            len(task.classes))  # fmt: skip
-    return panel_of(task, place.edition, split.samples, split.labels, entries, split=place.split, bundled=bundled,
-                    said=said)  # fmt: skip
-
-
-def _measured_entries(split: BoardSplit) -> list[Entry]:
-    """Entries whose outputs are no choices, from the rows that stand for them and their judgements."""
-    outputs = split.said.partition_by("origin", as_dict=True)
-    numbers = {str(origin): entry_numbers(rows) for (origin,), rows in split.numbers.group_by("origin")}
-    return [
-        Entry(**{name: row[name] for name in IDENTITY}, outputs=entry_outputs(found),
-              numbers=numbers.get(row["origin"], {}))
-        for row in split.systems
-        if (found := outputs.get((row["origin"],))) is not None
-    ]  # fmt: skip
-
-
-def _ids(samples: Iterable[Sample]) -> list[str]:
-    return [sample.id for sample in samples]
+    said = None
+    if task.classes:
+        ids = [sample.id for sample in split.samples if sample.id in split.labels]
+        said = arranged_outputs(split.said, ids, len(task.classes))
+    else:
+        outputs = split.said.partition_by("origin", as_dict=True)
+        numbers = {str(origin): entry_numbers(rows) for (origin,), rows in split.numbers.group_by("origin")}
+        entries = [
+            replace(entry, outputs=entry_outputs(outputs[entry.origin,]), numbers=numbers.get(entry.origin, {}))
+            for entry in entries
+        ]
+    bundled = any(row["bundled"] for row in split.systems)
+    return panel_of(
+        task, place.edition, split.samples, split.labels, entries, split=place.split, bundled=bundled, said=said
+    )
 
 
 _KEYS = ("edition", "task", "split")
@@ -261,13 +209,10 @@ _KEYS = ("edition", "task", "split")
 def score_files(workspace: Workspace) -> list[tuple[str, Path]]:
     """The files of scores with the split that each is about, in order."""
     folders = [workspace.side(private=private) / "scores" for private in (False, True)]
-    main = [(MAIN, path) for folder in folders for path in folder.glob("*.parquet")]
-    others = [(PROSPECTIVE, path) for folder in folders for path in (folder / PROSPECTIVE).glob("*.parquet")]
-    return [*sorted(main, key=_place), *sorted(others, key=_place)]
-
-
-def _place(file: tuple[str, Path]) -> tuple[str, Path]:
-    return file[1].name, file[1]
+    main = [path for folder in folders for path in folder.glob("*.parquet")]
+    others = [path for folder in folders for path in (folder / PROSPECTIVE).glob("*.parquet")]
+    both: tuple[tuple[str, list[Path]], ...] = ((MAIN, main), (PROSPECTIVE, others))
+    return [(split, path) for split, paths in both for path in sorted(paths, key=lambda path: (path.name, path))]
 
 
 def read_scores(workspace: Workspace, splits: Sequence[SplitPlace] = ()) -> pl.DataFrame:
@@ -278,7 +223,15 @@ def read_scores(workspace: Workspace, splits: Sequence[SplitPlace] = ()) -> pl.D
     Raises:
         DataError: if a file is damaged, or an earlier version wrote it.
     """
-    tables = [_read(path, split).with_columns(split=pl.lit(split)) for split, path in score_files(workspace)]
+    tables = []
+    for split, path in score_files(workspace):
+        try:
+            tables.append(SCORES.read(path).with_columns(split=pl.lit(split)))
+        except BadTableError as error:
+            option = "" if split == MAIN else f" --split {split}"
+            fix = f"Recreate it: hellofresh score --edition {path.stem}{option}"
+            what = f"{error}; an earlier version may have written it"
+            raise DataError(what, where=str(path), fix=fix, code="damaged-scores") from error
     if not tables:
         return pl.DataFrame()
     found = pl.concat(tables)
@@ -286,17 +239,6 @@ def read_scores(workspace: Workspace, splits: Sequence[SplitPlace] = ()) -> pl.D
     known = pl.DataFrame(public, schema=dict.fromkeys(_KEYS, pl.String), orient="row")
     found = found.join(known.with_columns(public=pl.lit(True)), on=_KEYS, how="left", maintain_order="left")
     return found.with_columns(pl.col("public").fill_null(False))
-
-
-def _read(path: Path, split: str) -> pl.DataFrame:
-    """The scores of a file, with the columns of `Score`."""
-    try:
-        return SCORES.read(path)
-    except BadTableError as error:
-        option = "" if split == MAIN else f" --split {split}"
-        fix = f"Recreate it: hellofresh score --edition {path.stem}{option}"
-        what = f"{error}; an earlier version may have written it"
-        raise DataError(what, where=str(path), fix=fix, code="damaged-scores") from error
 
 
 def systems_of(scores: pl.DataFrame, keys: Mapping[str, str], *, shown: bool) -> Sequence[Mapping[str, Any]]:

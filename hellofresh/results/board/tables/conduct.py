@@ -21,7 +21,7 @@ from hellofresh.results.board.splits import BoardSplit
 from hellofresh.results.board.tables.systems import has_classes, judged_answers
 from hellofresh.runs.regimes import AGENT
 from hellofresh.tasks import get_task
-from hellofresh.tasks.transcripts import ReadEvent, SearchedEvent, Transcript, read_transcripts
+from hellofresh.tasks.transcripts import ReadEvent, SearchedEvent, read_transcripts
 
 BLOCKED_PAGE, LATER_PAGE, CITED, COPIED = "blocked-page", "later-page", "cited-blocked", "copied-labels"
 _EXAMPLES = 5
@@ -71,23 +71,18 @@ def _by_agent(split: BoardSplit, row: Mapping[str, Any]) -> Iterator[ConductRow]
         item for item in read_transcripts(split.workspace.runs / origin) if item.repetition == 1 and item.id in known
     ]
     for transcript in transcripts:
-        for kind, url in _acts(transcript):
-            seen[kind].add(transcript.id, url)
+        # Pages that were withheld as blocked, and pages from after the bound of the sample's searches.
+        bounds = [event.before for event in transcript.events if isinstance(event, SearchedEvent) and event.before]
+        for event in transcript.events:
+            if isinstance(event, ReadEvent) and event.status == "excluded":
+                seen[BLOCKED_PAGE].add(transcript.id, event.url)
+            elif isinstance(event, ReadEvent) and bounds and event.date and event.date[:10] > bounds[0]:
+                seen[LATER_PAGE].add(transcript.id, event.url)
     for sample, url in _cited(split, origin):
         seen[CITED].add(sample, url)
     for kind in (BLOCKED_PAGE, LATER_PAGE, CITED):
         if kind in seen:
             yield seen[kind].row(origin, kind, int(row["n"]))
-
-
-def _acts(transcript: Transcript) -> Iterator[tuple[str, str]]:
-    """Pages that were withheld as blocked, and pages from after the bound of the sample's searches."""
-    bounds = [event.before for event in transcript.events if isinstance(event, SearchedEvent) and event.before]
-    for event in transcript.events:
-        if isinstance(event, ReadEvent) and event.status == "excluded":
-            yield BLOCKED_PAGE, event.url
-        elif isinstance(event, ReadEvent) and bounds and event.date and event.date[:10] > bounds[0]:
-            yield LATER_PAGE, event.url
 
 
 def _cited(split: BoardSplit, origin: str) -> Iterator[tuple[str, str]]:
@@ -113,9 +108,6 @@ def _copied(split: BoardSplit) -> Iterator[tuple[str, ConductRow]]:
     for (origin,), rows in sorted(alone.group_by("origin"), key=lambda item: str(item[0][0])):
         right = rows.filter("right").sort("id")
         if rows.height >= _FEWEST_HARD and right.height >= _SHARE * rows.height:
-            examples = tuple(right["id"].head(_EXAMPLES))
-            name = str(origin)
-            yield (
-                name,
-                ConductRow(name, COPIED, right.height, rows.height, right.height, examples, ("",) * len(examples)),
-            )
+            examples, times = tuple(right["id"].head(_EXAMPLES)), right.height
+            row = ConductRow(str(origin), COPIED, times, rows.height, times, examples, ("",) * len(examples))
+            yield row.origin, row

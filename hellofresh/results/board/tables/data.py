@@ -33,7 +33,7 @@ from hellofresh.results.board.schema import (
 from hellofresh.results.board.splits import BoardSplit, SplitPlace
 from hellofresh.submissions.released import due_in
 from hellofresh.tasks import TASKS, EvidenceQuery, get_task, relevance_of
-from hellofresh.tasks.samples import Sample, Split
+from hellofresh.tasks.samples import Split
 
 _COUNTED = ("ratings", "revert_delay_s", "survived_edits", "required_edits", "distinct_users")
 """The facts that are amounts."""
@@ -65,16 +65,10 @@ def distributions(split: BoardSplit) -> Iterator[Distribution]:
                 words[text.name].append(len(text.text.split()))
         for name, lengths in words.items():
             yield _distribution("words", name, label, lengths, len(part))
-        if split.shown:
-            yield from _facts(split, part, label)
-
-
-def _facts(split: BoardSplit, part: Sequence[Sample], label: int | None) -> Iterator[Distribution]:
-    for name in _COUNTED:
-        found = [split.labels[sample.id].facts.get(name) for sample in part]
-        numbers = [float(value) for value in found if isinstance(value, int)]
-        if numbers:
-            yield _distribution("fact", name, label, numbers, len(part))
+        for name in _COUNTED if split.shown else ():
+            found = [split.labels[sample.id].facts.get(name) for sample in part]
+            if numbers := [float(value) for value in found if isinstance(value, int)]:
+                yield _distribution("fact", name, label, numbers, len(part))
 
 
 def _distribution(kind: str, name: str, label: int | None, numbers: Sequence[float], samples: int) -> Distribution:

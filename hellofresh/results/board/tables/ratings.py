@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 
 import polars as pl
 
@@ -11,8 +11,8 @@ from hellofresh.judging.judges import JudgeQuality, judge_quality, known_judges
 from hellofresh.judging.study import (
     JudgeKind,
     RatedStudy,
-    RatingPhase,
     StudyFiles,
+    main_ratings,
     read_responses,
     read_samples,
     read_study,
@@ -58,28 +58,12 @@ def _validated(study: RatedStudy, kind: JudgeKind) -> Mapping[str, bool]:
 
 
 def _rated_row(study: RatedStudy, item: RatedStanding, valid: Mapping[str, bool]) -> RatedRow:
-    criterion, place = study.rubric.criterion(item.criterion), item.standing
-    return RatedRow(
-        rubric=study.rubric.title,
-        judges=item.kind,
-        criterion=item.criterion,
-        title=criterion.title,
-        definition=criterion.definition,
-        part=item.part,
-        value=item.value,
-        system=item.system,
-        n=item.n,
-        mean=item.mean,
-        low=item.interval.low,
-        high=item.interval.high,
-        worst=float(criterion.limits[0]),
-        best=float(criterion.limits[1]),
-        rank=None if place is None else place.rank,
-        rank_low=None if place is None else place.low,
-        rank_high=None if place is None else place.high,
-        tie_group=None if place is None else place.tie_group,
-        validated=valid[item.criterion],
-    )
+    criterion, (worst, best) = study.rubric.criterion(item.criterion), study.rubric.criterion(item.criterion).limits
+    own = {name: getattr(item, name) for name in RatedRow.__dataclass_fields__ if hasattr(item, name)}
+    own |= {"rubric": study.rubric.title, "judges": item.kind, "validated": valid[item.criterion]}
+    own |= {"title": criterion.title, "definition": criterion.definition, "worst": float(worst), "best": float(best)}
+    own |= {"low": item.interval.low, "high": item.interval.high, **item.place}
+    return RatedRow(**own)
 
 
 def judges(split: BoardSplit) -> Iterator[JudgeRow]:
@@ -91,25 +75,11 @@ def judges(split: BoardSplit) -> Iterator[JudgeRow]:
 
 
 def _judge_row(study: RatedStudy, item: JudgeQuality) -> JudgeRow:
-    accuracy = item.accuracy
-    return JudgeRow(
-        judge=item.judge,
-        kind=item.kind,
-        criterion=item.criterion,
-        title=study.rubric.criterion(item.criterion).title,
-        responses=item.responses,
-        kappa=item.kappa,
-        kappa_low=item.kappa_interval.low,
-        kappa_high=item.kappa_interval.high,
-        people_kappa=item.people_kappa,
-        correlation=item.correlation,
-        correlation_low=item.correlation_low,
-        correlation_high=item.correlation_high,
-        accuracy=None if accuracy is None else accuracy.value,
-        accuracy_low=None if accuracy is None else accuracy.low,
-        accuracy_high=None if accuracy is None else accuracy.high,
-        ranks=item.ranks,
-    )
+    kappa, accuracy = item.kappa_interval, item.accuracy
+    own = {name: getattr(item, name) for name in JudgeRow.__dataclass_fields__ if hasattr(item, name)}
+    own |= {"title": study.rubric.criterion(item.criterion).title, "kappa_low": kappa.low, "kappa_high": kappa.high}
+    ends = (None, None, None) if accuracy is None else (accuracy.value, accuracy.low, accuracy.high)
+    return JudgeRow(**own | dict(zip(("accuracy", "accuracy_low", "accuracy_high"), ends, strict=True)))
 
 
 def responses(split: BoardSplit) -> Iterator[RatedResponse]:
@@ -120,10 +90,13 @@ def responses(split: BoardSplit) -> Iterator[RatedResponse]:
     known = {sample.id for sample in split.samples}
     texts = {item.id: item for item in read_responses(study.files) if item.sample in known}
     addresses = {item.id: item.address for item in read_samples(study.files)}
-    people, judged = (
-        _overall(study, kinds) for kinds in ((JudgeKind.PERSON,), (JudgeKind.MODEL, JudgeKind.CLASSIFIER))
-    )
-    own = study.key.filter(pl.col("same_as") == "").sort("sample", "system")
+    # By response, the mean overall rating by people, and by judges, and how many they were.
+    overall = study.rubric.criterion(study.rubric.overall)
+    kinds = ((JudgeKind.PERSON,), (JudgeKind.MODEL, JudgeKind.CLASSIFIER))
+    counted = (counted_values(main_ratings(study.ratings, *some), overall).group_by("response") for some in kinds)
+    means = (found.agg(pl.col("value").mean(), pl.len().alias("count")).iter_rows() for found in counted)
+    people, judged = ({name: (value, count) for name, value, count in rows} for rows in means)
+    own = study.own_key.sort("sample", "system")
     for name, sample, system in own.select("response", "sample", "system").iter_rows():
         if name in texts:
             mean, raters = people.get(name, (None, 0))
@@ -132,13 +105,3 @@ def responses(split: BoardSplit) -> Iterator[RatedResponse]:
             yield RatedResponse(
                 sample, addresses.get(sample, ""), system, item.text, item.sources, mean, by_judges, raters
             )
-
-
-def _overall(study: RatedStudy, kinds: Sequence[JudgeKind]) -> dict[str, tuple[float | None, int]]:
-    """By response, the mean overall rating by judges of these kinds, and how many they were."""
-    criterion = study.rubric.criterion(study.rubric.overall)
-    some = study.ratings.filter(
-        pl.col("phase") == str(RatingPhase.MAIN), pl.col("kind").is_in([str(kind) for kind in kinds])
-    )
-    rows = counted_values(some, criterion).group_by("response").agg(pl.col("value").mean(), pl.len().alias("count"))
-    return {name: (value, count) for name, value, count in rows.iter_rows()}

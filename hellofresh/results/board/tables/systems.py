@@ -6,7 +6,7 @@ deadline on: before it, agreement with one's own trial predictions would tell th
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from itertools import combinations
 from typing import Any
 
@@ -30,11 +30,10 @@ from hellofresh.results.board.schema import (
 )
 from hellofresh.results.board.splits import BoardSplit
 from hellofresh.results.calibration import stated_confidences
-from hellofresh.results.contamination import exposure
-from hellofresh.results.panel import NOT_ASKED
+from hellofresh.results.panel import NOT_ASKED, exposure
 from hellofresh.results.tables import RECEIPTS, ReceiptRow
 from hellofresh.runs.plan import read_plan
-from hellofresh.runs.record import RunRecord, read_record
+from hellofresh.runs.record import read_record
 from hellofresh.stats import Calibration, answer_agreement
 from hellofresh.tasks import get_task
 from hellofresh.tasks.outputs import Status
@@ -50,10 +49,12 @@ def facts(split: BoardSplit) -> Iterator[SystemFacts]:
     """What is known of each system besides its scores."""
     entered = dict(split.receipts.select("origin", "received").iter_rows())
     for row in split.systems:
-        origin, record = str(row["origin"]), _record(split, row)
+        origin, folder = str(row["origin"]), split.workspace.runs / str(row["origin"])
+        record = None if row["kind"] == "submission" else read_record(folder)
+        plan = read_plan(folder) if record else None
         yield SystemFacts(
             origin=origin,
-            entered=(entered.get(origin) or (_started(split, origin) if record else ""))[:10],
+            entered=(entered.get(origin) or (plan.started if plan else ""))[:10],
             contamination=exposure(str(row["knowledge_cutoff"]), split.known_since, split.place.split).value,
             prompts=", ".join(record.evaluation.prompt_ids) if record else "",
             judged=row["n"],
@@ -63,16 +64,6 @@ def facts(split: BoardSplit) -> Iterator[SystemFacts]:
             cost_usd=record.cost_usd if record else None,
             manifest=canonical_json(record.model_dump(mode="json")) if record else "",
         )
-
-
-def _record(split: BoardSplit, row: Mapping[str, Any]) -> RunRecord | None:
-    """The run's record; none for submissions."""
-    return None if row["kind"] == "submission" else read_record(split.workspace.runs / str(row["origin"]))
-
-
-def _started(split: BoardSplit, origin: str) -> str:
-    plan = read_plan(split.workspace.runs / origin)
-    return "" if plan is None else plan.started
 
 
 def receipts(split: BoardSplit) -> list[ReceiptRow]:
@@ -96,23 +87,16 @@ def calibrations(split: BoardSplit) -> Iterator[tuple[CalibrationRow, list[Relia
         yield CalibrationRow(origin, prompt, *counted, **_limits(found)), bins
 
 
-_ENDS = ("", "_low", "_high")
-
-
 def _limits(found: Calibration | None) -> dict[str, Any]:
-    cells: dict[str, float | None] = {}
+    cells = dict.fromkeys(["ece", "ece_debiased", "ece_p_value"])
+    cells |= dict.fromkeys(f"{name}{end}" for name in ("brier", "auc") for end in ("", "_low", "_high"))
+    if found is None:
+        return cells
+    known = {"ece": found.ece.value, "ece_debiased": found.ece.debiased, "ece_p_value": found.ece.p_value}
     for name in ("brier", "auc"):
-        three: tuple[float | None, ...] = (None, None, None)
-        if found is not None and not np.isnan(getattr(found, name)):
-            made = getattr(found, f"{name}_interval")
-            three = (float(getattr(found, name)), made.low, made.high)
-        cells |= {f"{name}{end}": cell for end, cell in zip(_ENDS, three, strict=True)}
-    error = (None, None, None) if found is None else (found.ece.value, found.ece.debiased, found.ece.p_value)
-    names = ("ece", "ece_debiased", "ece_p_value")
-    cells |= {
-        name: None if value is None or np.isnan(value) else value for name, value in zip(names, error, strict=True)
-    }
-    return cells
+        made, value = getattr(found, f"{name}_interval"), float(getattr(found, name))
+        known |= {name: value} if np.isnan(value) else {name: value, f"{name}_low": made.low, f"{name}_high": made.high}
+    return cells | {name: None if np.isnan(value) else value for name, value in known.items()}
 
 
 def mistakes(split: BoardSplit) -> Iterator[Mistakes]:
@@ -205,16 +189,13 @@ def agreements(split: BoardSplit) -> Iterator[AgreementRow]:
     """All pairs of participants on the samples that both judged; nothing once labels are shown."""
     origins = [] if split.shown else [row["origin"] for row in split.systems][:_MOST_COMPARED]
     ids = [sample.id for sample in split.samples]
-    said = {origin: _said(split, origin, ids) for origin in origins}
+    said: dict[str, NDArray[np.int8]] = {}
+    for origin in origins:
+        by_id = dict(split.said.filter("headline", pl.col("origin") == origin).select("id", ANSWER).iter_rows())
+        said[origin] = np.array([by_id.get(key, NOT_ASKED) for key in ids], dtype=np.int8)
     for one, two in combinations(origins, 2):
         both = (said[one] > NOT_ASKED) & (said[two] > NOT_ASKED)
         first, second = said[one][both], said[two][both]
         if both.any():
             kappa = answer_agreement(first, second).kappa
             yield AgreementRow(one, two, int(both.sum()), int((first == second).sum()), kappa)
-
-
-def _said(split: BoardSplit, origin: str, ids: Sequence[str]) -> NDArray[np.int8]:
-    rows = split.said.filter("headline", pl.col("origin") == origin).select("id", ANSWER).iter_rows()
-    by_id = dict(rows)
-    return np.array([by_id.get(key, NOT_ASKED) for key in ids], dtype=np.int8)
