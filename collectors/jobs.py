@@ -1,7 +1,7 @@
 """Jobs of collectors: for what a command asks, for what is configured, and for the bundled sample.
 
-A job says which files and settings decide what is collected, and does it when it is run. `collectors.LIVING` names the
-functions here that make the jobs of each living task.
+A job says which files and settings decide what is collected, and does it when it is run. `_JOBS` names the functions
+that make the jobs of each living task.
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ import argparse
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, fields, replace
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -197,8 +196,7 @@ def asked_job(
         aside: folder for what is not kept, where nothing is to be written to the workspace.
         progress: called with a line now and then.
     """
-    job: CollectionJob = _named(LIVING[options.task].asked)(workspace, settings, options, aside, progress)
-    return job
+    return _JOBS[options.task][0](workspace, settings, options, aside, progress)
 
 
 def configured_jobs(
@@ -218,20 +216,14 @@ def configured_jobs(
         failed: called with a source that fails, so that the others are collected; by default its error is raised.
     """
     jobs: list[CollectionJob] = []
-    for task in LIVING.values():
+    for task in LIVING:
         try:
-            jobs += _named(task.configured)(workspace, settings, quarter, task.name, afresh)
+            jobs += _JOBS[task][1](workspace, settings, quarter, task, afresh)
         except HelloFreshError as error:
             if failed is None:
                 raise
-            failed(f"collect {task.name} {quarter}", error)
+            failed(f"collect {task} {quarter}", error)
     return jobs
-
-
-def _named(place: str) -> Callable[..., Any]:
-    module, _, function = place.partition(":")
-    found: Callable[..., Any] = getattr(import_module(module), function)
-    return found
 
 
 def asked_notes(
@@ -343,18 +335,34 @@ def asked_edits(
     workspace: Workspace, settings: Settings, options: argparse.Namespace, _aside: Path | None, _: Progress
 ) -> CollectionJob:
     """Paragraph edits, as a command asks for them."""
+    configured, dumps, quarter, pending = (
+        settings.sources.wikipedia_edits,
+        options.dump,
+        options.quarter,
+        options.pending,
+    )
+    rule, pool = edits_rule(options), _edits_pool(options)
     if options.merge:
-        return _merge_job(workspace, options)
-    configured, dumps = settings.sources.wikipedia_edits, options.dump
+        if options.shard or dumps or options.api:
+            raise UsageError(
+                "--merge takes what shards have found", fix="Leave out --shard, --dump and --api.", code="merge"
+            )
+        files = wikipedia.shard_files(_shards_folder(workspace, quarter))
+        return CollectionJob(
+            task=TASKS["wikipedia-edits"],
+            quarter=quarter,
+            source=DUMP,
+            files=files,
+            parameters=asdict(rule) | _PENDING[pending],
+            collect=lambda _: wikipedia.merge_shards(files, quarter, rule, pending=pending),
+        )
     if options.api is not None:
         options.api = _only(options.api, "--api", "one wiki's api.php")
     if dumps is None and options.api is None and configured is not None and configured.dump is not None:
         dumps = [Path(name) for name in configured.dump]
     if dumps is None:
         source = live_source(configured, options)
-        return live_edits_job(
-            workspace, options.quarter, source, edits_rule(options), refresh=options.force, pending=options.pending
-        )
+        return live_edits_job(workspace, quarter, source, rule, refresh=options.force, pending=pending)
     if options.api is not None or options.pages:
         raise UsageError(
             "a dump and an API",
@@ -362,14 +370,7 @@ def asked_edits(
             fix="Leave out --dump, or --api and --pages.",
             code="two-sources",
         )
-    return edits_job(
-        options.quarter,
-        dumps,
-        edits_rule(options),
-        jobs=options.jobs,
-        pool=_edits_pool(options),
-        pending=options.pending,
-    )
+    return edits_job(quarter, dumps, rule, jobs=options.jobs, pool=pool, pending=pending)
 
 
 def _edits_pool(options: argparse.Namespace) -> Pool | None:
@@ -382,24 +383,6 @@ def _edits_pool(options: argparse.Namespace) -> Pool | None:
 
 def _shards_folder(workspace: Workspace, quarter: Quarter) -> Path:
     return workspace.raw("wikipedia-edits", str(quarter)) / "shards"
-
-
-def _merge_job(workspace: Workspace, options: argparse.Namespace) -> CollectionJob:
-    """All shards of a quarter as one collection."""
-    if options.shard or options.dump or options.api:
-        raise UsageError(
-            "--merge takes what shards have found", fix="Leave out --shard, --dump and --api.", code="merge"
-        )
-    rule, pending, quarter = edits_rule(options), options.pending, options.quarter
-    files = wikipedia.shard_files(_shards_folder(workspace, quarter))
-    return CollectionJob(
-        task=TASKS["wikipedia-edits"],
-        quarter=quarter,
-        source=DUMP,
-        files=files,
-        parameters=asdict(rule) | _PENDING[pending],
-        collect=lambda _: wikipedia.merge_shards(files, quarter, rule, pending=pending),
-    )
 
 
 def collect_shard(workspace: Workspace, options: argparse.Namespace, progress: Progress) -> Path:
@@ -534,3 +517,12 @@ def _reviews(
         *(fetch_feed(place, folder, progress=progress) for place in feeds),
         *(fetch_reviews(site, quarter, folder, progress=progress) for site in sites),
     ]
+
+
+_Asked = Callable[[Workspace, Settings, argparse.Namespace, Path | None, Progress], CollectionJob]
+_Configured = Callable[[Workspace, Settings, Quarter, str, bool], list[CollectionJob]]
+_JOBS: dict[str, tuple[_Asked, _Configured]] = {
+    **dict.fromkeys(("x-notes", "x-notes-media", "x-posts"), (asked_notes, configured_notes)),
+    "wikipedia-edits": (asked_edits, configured_edits),
+    "claims": (asked_claims, configured_claims),
+}

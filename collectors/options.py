@@ -83,22 +83,7 @@ def add_edits(accept: Accept) -> None:
     """Options of wikipedia-edits."""
     accept("--dump", **_DUMP)
     accept("--api", **_API)
-    _live_options(accept, "wikipedia-edits: the live API of a wiki (docs/sources.md says what your duties are)")
-    _rule_options(accept, "wikipedia-edits: which edits become samples")
-    # These change nothing of what comes out.
-    group = "wikipedia-edits: how dumps are read"
-    accept("--jobs", group=group, type=int, metavar="N", help="parallel files (default: one per processor)")
-    about = "a Dask scheduler, such as tcp://host:8786, whose workers see the same files under the same paths"
-    accept("--cluster", "", group=group, metavar="ADDRESS", help=about)
-    about = "a function that makes a concurrent.futures.Executor, whose workers see the same files"
-    accept("--executor", "", group=group, metavar="MODULE:FUNCTION", help=about)
-    about = "read only every Nth file, from the Kth on, for --merge"
-    accept("--shard", group=group, type=_shard, metavar="K/N", help=about)
-    about = "make the candidates of all shards, which are in the quarter's raw folder; needs no dump"
-    accept("--merge", group=group, action="store_true", help=about)
-
-
-def _live_options(accept: Accept, group: str) -> None:
+    group = "wikipedia-edits: the live API of a wiki (docs/sources.md says what your duties are)"
     accept("--contact", group=group, metavar="TEXT", help="your e-mail or web address, sent to the wiki")
     about = "read the whole histories of these pages; a file has one title per line"
     accept("--pages", (), group=group, nargs="+", metavar="FILE|TITLE", help=about)
@@ -114,10 +99,7 @@ def _live_options(accept: Accept, group: str) -> None:
     about = "give up after this many hours (12); fetched data is kept"
     accept("--deadline-hours", group=group, type=float, metavar="H", help=about)
     accept("--draw-seed", group=group, metavar="TEXT", help="seed of the draw (hellofresh)")
-
-
-def _rule_options(accept: Accept, group: str) -> None:
-    """Options that are in the release's manifest."""
+    group = "wikipedia-edits: which edits become samples"  # these are in the release's manifest
     about = f"kinds of paragraphs, of {', '.join(KINDS)} (default: {' '.join(DEFAULT_KINDS)})"
     accept("--kinds", DEFAULT_KINDS, group=group, nargs="+", choices=KINDS, metavar="KIND", help=about)
     flags = {
@@ -128,6 +110,17 @@ def _rule_options(accept: Accept, group: str) -> None:
     }
     for name, about in flags.items():
         accept(f"--{name}", group=group, action="store_true", help=about)
+    # These change nothing of what comes out.
+    group = "wikipedia-edits: how dumps are read"
+    accept("--jobs", group=group, type=int, metavar="N", help="parallel files (default: one per processor)")
+    about = "a Dask scheduler, such as tcp://host:8786, whose workers see the same files under the same paths"
+    accept("--cluster", "", group=group, metavar="ADDRESS", help=about)
+    about = "a function that makes a concurrent.futures.Executor, whose workers see the same files"
+    accept("--executor", "", group=group, metavar="MODULE:FUNCTION", help=about)
+    about = "read only every Nth file, from the Kth on, for --merge"
+    accept("--shard", group=group, type=_shard, metavar="K/N", help=about)
+    about = "make the candidates of all shards, which are in the quarter's raw folder; needs no dump"
+    accept("--merge", group=group, action="store_true", help=about)
 
 
 def add_posts(parser: argparse.ArgumentParser, *, prefix: str = "") -> None:

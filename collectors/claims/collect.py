@@ -203,7 +203,7 @@ class _Gathering:
             known = reading.label is not None or reading is Reading.CHECKING
             if known and gives_away(review.claim):
                 self._drops["gives-away"] += 1
-            elif reading.label is not None or reading is Reading.CHECKING:
+            elif known:
                 found.append(_Read(review, key, reading))
             else:
                 self._drops[reading] += 1
@@ -217,7 +217,7 @@ class _Gathering:
         decided = [item for item in members if item.reading is not Reading.CHECKING]
         checking = [item for item in members if item.reading is Reading.CHECKING]
         self._drops[Reading.CHECKING] += len(checking)
-        group = f"claim {_short_hash(min(item.key for item in members))}"
+        group = f"claim {sha256_text(min(item.key for item in members))[:16]}"
         if not decided:
             first = {item.key: item for item in reversed(checking)}
             return [], [self._sample(item, group) for item in first.values()]
@@ -234,7 +234,7 @@ class _Gathering:
         review = item.review
         claimed = review.claimed or review.reviewed - timedelta(days=1)
         return Statement(
-            id=f"{claims.TASK.id_prefix}{_short_hash(item.key)}",
+            id=f"{claims.TASK.id_prefix}{sha256_text(item.key)[:16]}",
             task=claims.TASK.name,
             edition=str(self._quarter),
             period=PeriodKind.MONTH.of(review.reviewed),
@@ -265,14 +265,13 @@ class _Gathering:
     def warnings(self) -> list[str]:
         """What was left out for having one class, and verdicts that the table lacks, the most frequent first."""
         found = [f"left out, as they have one class only: {'; '.join(self._one_class)}."] if self._one_class else []
-        return [*found, *self._unknown_verdicts()] if self._unknown else found
-
-    def _unknown_verdicts(self) -> list[str]:
         total, different = sum(self._unknown.values()), len(self._unknown)
         rows = sorted(self._unknown.items(), key=lambda pair: (-pair[1], pair[0]))[:_MOST_LISTED]
         listed = "; ".join(f"{count} x {words!r} of {site}" for (site, words), count in rows)
         more = f"; and {different - _MOST_LISTED} more" if different > _MOST_LISTED else ""
-        return [f"{total} reviews have {different} verdicts that the table does not have: {listed}{more}."]
+        if total:
+            found.append(f"{total} reviews have {different} verdicts that the table does not have: {listed}{more}.")
+        return found
 
     def funnel(self, candidates: Iterable[Candidate]) -> Funnel:
         """Every review of the feeds, dropped or kept."""
@@ -295,10 +294,6 @@ def _disputed(decided: Sequence[_Read]) -> frozenset[str]:
     if len(by_site) > 1 and any(found != readings for found in by_site.values()):
         return frozenset(by_claim)
     return frozenset(key for key, found in by_claim.items() if len(found) > 1)
-
-
-def _short_hash(text: str) -> str:
-    return sha256_text(text)[:16]
 
 
 def _printable(words: str) -> str:

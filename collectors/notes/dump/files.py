@@ -66,7 +66,7 @@ def find_shards(dump: Path, stem: str, subfolder: str) -> list[Shard]:
     shards = sorted(
         Shard(int(match[1]), path)
         for folder in (dump, dump / subfolder)
-        for path in _files(folder, required=folder == dump)
+        for path in (_files(folder) if folder == dump or folder.is_dir() else ())
         if (match := pattern.fullmatch(path.name))
     )
     for place, shard in enumerate(shards):
@@ -88,9 +88,7 @@ def find_shards(dump: Path, stem: str, subfolder: str) -> list[Shard]:
     return shards
 
 
-def _files(folder: Path, *, required: bool) -> list[Path]:
-    if not required and not folder.is_dir():
-        return []
+def _files(folder: Path) -> list[Path]:
     try:
         return sorted(path for path in folder.iterdir() if path.is_file())
     except OSError as error:

@@ -232,8 +232,9 @@ class LineLayout:
         if b"\0" in line:
             return "a NUL byte", "text"
         for place in self.integers + self.optional_integers:
-            empty = place in self.optional_integers and cells[place] in NOTHING
-            if not empty and not _is_int64(cells[place]):
+            cell = cells[place]
+            empty = place in self.optional_integers and cell in NOTHING
+            if not empty and not (_INTEGER.fullmatch(cell) and -(2**63) <= int(cell) < 2**63):
                 return f"no integer in {self.columns[place]}", "a 64-bit integer"
         try:
             line.decode()
@@ -248,10 +249,6 @@ class LineLayout:
             if place < len(cells):
                 cells[place] = b""
         return _PARTICIPANT.sub(b"", b"\t".join(cells))
-
-
-def _is_int64(cell: bytes) -> bool:
-    return _INTEGER.fullmatch(cell) is not None and -(2**63) <= int(cell) < 2**63
 
 
 def split_good(block: bytes, numbers: Iterable[int], layout: LineLayout, rejects: Rejects) -> tuple[bytes, int]:
