@@ -13,7 +13,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 from itertools import combinations
 
-from hellofresh.releases.draw.duplicates import JACCARD, shared_part, signature_bands
+from hellofresh.releases.draw.duplicates import JACCARD, shared_part, shingle_hashes, signature_bands
 
 _WORDS = re.compile(r"\w+")
 _MOST_IN_BUCKET = 40

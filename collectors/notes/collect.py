@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
-from collectors.notes.dump.files import FileHashes, find_shards
+from collectors.notes.dump.files import find_shards, source_files
 from collectors.notes.dump.lines import Sieve
 from collectors.notes.dump.snapshot import known_hashes
 from collectors.notes.dump.tables import ENROLLMENT, HISTORY, NOTES, RATINGS, TableReader, WantedColumns
@@ -237,10 +237,8 @@ def collect(
         WorkspaceError: if the dump is not a readable folder or the work folder cannot be written.
     """
     posts = source.open_posts(progress)
-    hashes = FileHashes(source.files(), known_hashes(source.dump))
-    reader = TableReader(
-        source.dump, workdir, settings.allow_missing_columns, progress, workdir_name, open_file=hashes.open
-    )
+    files = source_files(source.files(), known_hashes(source.dump))
+    reader = TableReader(source.dump, workdir, settings.allow_missing_columns, progress, workdir_name)
     gathering = Gathering(quarter, settings, reader, posts, pending=pending, illustrated=illustrated)
     gathering.run()
     candidates = gathering.candidates()
@@ -248,7 +246,7 @@ def collect(
         candidates=candidates,
         funnel=gathering.funnel(candidates),
         parameters=settings.as_parameters() | source.as_parameters() | {"votes": gathering.votes is not None},
-        sources=hashes.results(),
+        sources=files,
         warnings=[*reader.warnings, *posts.warnings, *gathering.remarks()],
         pending=gathering.waiting,
     )

@@ -16,7 +16,7 @@ from pathlib import Path
 import polars as pl
 
 from collectors.notes.collect import REASONS, Gathering, NoteRow, NotesSettings, NotesSource, second_of, time_text
-from collectors.notes.dump.files import FileHashes
+from collectors.notes.dump.files import source_files
 from collectors.notes.dump.snapshot import known_hashes
 from collectors.notes.dump.tables import TableReader
 from collectors.notes.posts import FoundPost, PostStatus
@@ -92,10 +92,8 @@ def collect_posts(
     """
     posts = source.open_posts(progress)
     scored = scores_file(source.dump)
-    hashes = FileHashes([*source.files(), *([scored] if scored else [])], known_hashes(source.dump))
-    reader = TableReader(
-        source.dump, workdir, settings.allow_missing_columns, progress, workdir_name, open_file=hashes.open
-    )
+    files = source_files([*source.files(), *([scored] if scored else [])], known_hashes(source.dump))
+    reader = TableReader(source.dump, workdir, settings.allow_missing_columns, progress, workdir_name)
     gathering = _PostGathering(quarter, settings, reader, posts)
     gathering.scores = None if scored is None else _read_scores(scored)
     gathering.run()
@@ -104,7 +102,7 @@ def collect_posts(
         candidates=candidates,
         funnel=gathering.funnel(candidates),
         parameters=settings.as_parameters() | source.as_parameters() | {"notes_by": gathering.chosen_by},
-        sources=hashes.results(),
+        sources=files,
         warnings=[*reader.warnings, *posts.warnings],
     )
 

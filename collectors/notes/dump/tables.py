@@ -130,7 +130,6 @@ class TableReader:
         allow_missing_columns: fill a missing column where emptiness is a sensible value.
         progress: called with a sentence at every shard.
         block_bytes: how much of a shard is held at a time.
-        open_file: opens a file for reading.
         warnings: sentences gathered on the way.
         files: every shard read.
         rows: rows of each table by title, rejected ones and repeated headers left out.
@@ -143,7 +142,6 @@ class TableReader:
     progress: Callable[[str], None] | None = None
     workdir_name: str | None = None
     block_bytes: int = BLOCK_BYTES
-    open_file: Callable[[Path], BinaryIO] = lambda path: path.open("rb")
     warnings: list[str] = field(default_factory=list)
     files: list[Path] = field(default_factory=list)
     rows: dict[str, int] = field(default_factory=dict)
@@ -182,7 +180,7 @@ class TableReader:
                 self.files.append(shard.path)
                 if self.progress is not None:
                     self.progress(f"reading {shard.name}")
-                with open_shard(shard, self.open_file) as stream:
+                with open_shard(shard) as stream:
                     layout = self._layout(_read_header(stream, shard.name), shard.name, table, wanted)
                     reading = _ShardReading(layout, wanted, sieve, rejects)
                     frames = reading.frames(line_blocks(stream, shard.name, ring))

@@ -128,11 +128,16 @@ class PoliteSession(requests.Session):
         for name in ("params", "data"):
             if options.get(name) is not None:
                 options[name] = {**options[name], "maxlag": str(_MAXLAG_S)}
-        method, url = _text(method), _text(url)
+        method, url = (value.decode() if isinstance(value, bytes) else value for value in (method, url))
         deadline = min(self._end, self._clock.now() + self.limits.request_s)
         why = "no time was left"
         for attempt in count(1):
-            self._wait_for_turn(url, deadline, why)
+            with self._lock:
+                wait_s = self._rate.take(self._clock.now())
+            while wait_s > 0:
+                self._sleep(wait_s, url, deadline, why)
+                with self._lock:
+                    wait_s = self._rate.held_s(self._clock.now())
             try:
                 with self._slots:
                     return self._once(method, url, options, deadline)
@@ -151,11 +156,10 @@ class PoliteSession(requests.Session):
 
     def _once(self, method: str, url: str, options: dict[str, Any], deadline: float) -> requests.Response:
         timeout = (self.limits.connect_s, self.limits.read_s)
-        settings = {**options, "timeout": timeout, "stream": True, "allow_redirects": False}
         with self._lock:
             self.requests_sent += 1
         try:
-            response = super().request(method, url, **settings)
+            response = super().request(method, url, **options, timeout=timeout, stream=True, allow_redirects=False)
             with response:
                 _fill(response, lambda: deadline - self._clock.now())
         except (requests.ConnectionError, requests.Timeout, requests.exceptions.ChunkedEncodingError) as error:
@@ -164,14 +168,6 @@ class PoliteSession(requests.Session):
             raise SourceError(f"cannot be asked ({error})", where=url, code="api-unreachable") from error
         _judge(response, url)
         return response
-
-    def _wait_for_turn(self, url: str, deadline: float, why: str) -> None:
-        with self._lock:
-            wait_s = self._rate.take(self._clock.now())
-        while wait_s > 0:
-            self._sleep(wait_s, url, deadline, why)
-            with self._lock:
-                wait_s = self._rate.held_s(self._clock.now())
 
     def _sleep(self, wait_s: float, url: str, deadline: float, why: str) -> None:
         if self._clock.now() + wait_s >= min(deadline, self._end):
@@ -185,10 +181,6 @@ class PoliteSession(requests.Session):
             self._clock.sleep(wait_s)
         if self._end == float("-inf"):
             raise SourceError("stopped", where=url, code="api-stopped")
-
-
-def _text(value: str | bytes) -> str:
-    return value.decode() if isinstance(value, bytes) else value
 
 
 def _fill(response: requests.Response, left_s: Any) -> None:

@@ -238,8 +238,8 @@ def changes_more_than(characters: int, before: str, after: str) -> bool:
         or len(old) * len(new) > _MOST_COMPARISONS
     ):
         return True
-    kept = sum(_length(old[start : start + size]) for start, _, size in matching_blocks(old, new))
-    return total - 2 * kept > characters
+    changed = sum(_length(old[a:b]) + _length(new[c:d]) for a, b, c, d in gaps(old, new))
+    return changed > characters
 
 
 def _trimmed(old: list[str], new: list[str]) -> tuple[list[str], list[str]]:
@@ -349,14 +349,6 @@ def _bare(text: str) -> str:
     return "".join(_URL.sub("", text).split())
 
 
-class Block(NamedTuple):
-    """`old[old_start : old_start + size] == new[new_start : new_start + size]`."""
-
-    old_start: int
-    new_start: int
-    size: int
-
-
 class Gap(NamedTuple):
     """`new[new_start:new_stop]` stands where `old[old_start:old_stop]` stood; one of the two may be empty."""
 
@@ -380,12 +372,6 @@ def common_ends(old: Sequence[Hashable], new: Sequence[Hashable]) -> tuple[int, 
             break
         end += 1
     return start, end
-
-
-def matching_blocks(old: Sequence[Hashable], new: Sequence[Hashable]) -> list[Block]:
-    """The blocks that both have in common, in order, neighbouring ones as one."""
-    blocks = SequenceMatcher(None, old, new, autojunk=False).get_matching_blocks()
-    return [Block(*block) for block in blocks[:-1]]
 
 
 def gaps(old: Sequence[Hashable], new: Sequence[Hashable]) -> list[Gap]:

@@ -228,7 +228,10 @@ class Follower:
     def add(self, revision: Revision) -> list[Decision]:
         """Take the next revision, and give what it decides."""
         self._index += 1
-        self._keep_user(revision.user)
+        self._users.add(revision.user)
+        if self._index % _TIDY_EVERY == 0:
+            open_ = [watch.index for watches in self._watched.values() for watch in watches]
+            self._users.forget(min(open_, default=self._index))
         id_, parent, timestamp, user, text = revision
         before, self._last = self._last, Revision(id_, parent, timestamp, user, None if text is None else "")
         if revision.text is None:
@@ -272,12 +275,6 @@ class Follower:
     def is_open(self, revisions: Collection[int]) -> bool:
         """Whether an edit of one of these revisions still waits for its decision."""
         return any(watch.revision.id in revisions for watches in self._watched.values() for watch in watches)
-
-    def _keep_user(self, user: str | None) -> None:
-        self._users.add(user)
-        if self._index % _TIDY_EVERY == 0:
-            open_ = [watch.index for watches in self._watched.values() for watch in watches]
-            self._users.forget(min(open_, default=self._index))
 
     def _see_page(self, snapshot: Snapshot) -> None:
         """Mark the edits that this revision undoes by giving the whole page a text from before them."""

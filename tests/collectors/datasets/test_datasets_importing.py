@@ -16,7 +16,7 @@ from hellofresh.core.errors import ReleaseError, UnknownNameError, UsageError
 from hellofresh.core.files import read_json, read_jsonl, sha256_file
 from hellofresh.core.workspace import Workspace
 from hellofresh.releases.life.load import load_labels, load_release
-from hellofresh.stats.metrics import NO_ANSWER, macro_f1
+from hellofresh.stats.metrics import NO_ANSWER
 from hellofresh.tasks import get_task
 
 LABELS = ["false"] * 6 + ["pants-fire"] * 2 + ["half-true", "true", "mostly-true", "barely-true"]
@@ -108,27 +108,6 @@ def test_every_data_set_has_its_tasks_and_no_label_without_a_class() -> None:
         assert task_of(dataset, "full").name == dataset.name
     with pytest.raises(UnknownNameError, match="labels= of averitec"):
         task_of(get_dataset("averitec"), "binary")
-
-
-def test_always_false_has_a_macro_f1_of_45_7_on_495_against_93() -> None:
-    truth = np.array([0] * 495 + [1] * 93)
-    metric = macro_f1(2)
-    value = float(metric.value(metric.statistics(truth, np.zeros(588, dtype=int)).sum(axis=0)))
-    assert value == pytest.approx((2 * 495 / (2 * 495 + 93)) / 2)
-    assert round(100 * value, 1) == 45.7
-
-
-@pytest.mark.parametrize("classes", [2, 3, 4, 6, 7])
-def test_macro_f1_is_that_of_scikit_learn(classes: int) -> None:
-    sklearn = pytest.importorskip("sklearn.metrics")
-    chance = np.random.default_rng(classes)
-    metric = macro_f1(classes)
-    for size in (classes, 50, 400):
-        truth, said = chance.integers(0, classes, (2, size))
-        truth[:classes] = range(classes)
-        value = float(metric.value(metric.statistics(truth, said).sum(axis=0)))
-        expected = sklearn.f1_score(truth, said, average="macro", labels=range(classes), zero_division=0)
-        assert value == pytest.approx(expected)
 
 
 REAL = {

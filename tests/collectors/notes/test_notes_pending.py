@@ -83,22 +83,6 @@ def test_undecided_notes_on_posts_that_would_be_dropped_are_left_out(dump, tmp_p
     assert [sample.id for sample in found.pending] == ["xn-1"]
 
 
-def test_a_note_that_showed_a_status_once_is_not_asked_about_though_it_has_none_now(dump, tmp_path) -> None:
-    for number, shown in ((1, None), (2, "2026-11-18T12:00:00")):
-        dump.note(number, at="2026-11-18T10:00:00", status=UNDECIDED, locked=False, shown=shown)
-    found = collected(tmp_path, dump.write(), pending=True)
-    assert [sample.id for sample in found.pending] == ["xn-1"]
-
-
-@pytest.mark.parametrize("column", ["FirstNmrDueToMinStableCrhTime", "NmrDueToMinStableCrhTime"])
-def test_a_note_that_met_the_criteria_once_is_not_asked_about_for_x_previews_it(dump, tmp_path, column: str) -> None:
-    for number in (1, 2):
-        dump.note(number, at="2026-11-18T10:00:00", status=UNDECIDED, locked=False)
-    dump.rows["noteStatusHistory"][-1][f"timestampMillisOf{column}"] = 1_795_000_000_000
-    found = collected(tmp_path, dump.write(), pending=True)
-    assert [sample.id for sample in found.pending] == ["xn-1"]
-
-
 def hashes(folder: Path) -> dict[str, str]:
     return {
         path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in sorted(folder.iterdir()) if path.is_file()

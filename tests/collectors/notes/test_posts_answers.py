@@ -342,11 +342,3 @@ class TestRealAnswers:
         found = local(tmp_path, body).find([post_id])[post_id]
         assert found.status(("en", "und", "zxx")) is expected
         assert found.text and found.date is not None
-
-    def test_both_web_answers_on_the_oldest_post_agree(self, shared_data: Path, tmp_path: Path) -> None:
-        found = [
-            local(tmp_path, self.load(shared_data, f"fxtwitter/{name}_20.json")).find(["20"])["20"]
-            for name in ("TweetDetail", "TweetResultByRestId")
-        ]
-        assert found[0] == found[1]
-        assert found[0].date is not None and found[0].date.year == 2006

@@ -5,7 +5,6 @@ from __future__ import annotations
 import bz2
 import hashlib
 import random
-from dataclasses import replace
 from itertools import pairwise, permutations
 
 import pytest
@@ -241,10 +240,3 @@ def test_a_temporary_account_is_one_user(wiki, export):
         labels[second] = [candidate.label.label for candidate in run([path]).candidates]
     assert labels["~2025-12345-67"] == []
     assert labels["~2025-12345-68"] == [0]
-
-
-def test_settings_reach_joined_pages(wiki, export):
-    files = export("cut").cut(3, "Mill", story(wiki, 3, 30), 3)
-    settings = replace(EditsSettings(), whole_paragraphs=True)
-    whole = collect(QUARTER, [export("whole").whole(3, "Mill", story(wiki, 3, 30))], settings)
-    assert collect(QUARTER, files, settings).candidates == whole.candidates
