@@ -15,9 +15,8 @@ from typing import Any
 
 from collectors.claims.clusters import claim_clusters, same_claim_key
 from collectors.claims.feed import feed_items
-from collectors.claims.giveaways import gives_away
 from collectors.claims.reviews import ClaimReview, UnusableReviewError, read_review, review_fields, review_moment
-from collectors.claims.verdicts import Reading, VerdictTable
+from collectors.claims.verdicts import Reading, VerdictTable, gives_away
 from hellofresh.core.files import sha256_file, sha256_text
 from hellofresh.core.quarters import PeriodKind, Quarter, utc_text
 from hellofresh.releases.candidates.funnel import Funnel

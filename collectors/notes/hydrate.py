@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import html
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -50,7 +50,11 @@ def fill_notes(
     """
     public = [sample for sample in samples if isinstance(sample, x_notes.PublicNote)]
     reader = TableReader(source.dump, workdir, progress=progress)
-    notes = _note_texts(reader, {_id(item, item.note.id) for item in public})
+    ids = sorted({_id(item, item.note.id) for item in public})
+    wanted = pl.DataFrame({"noteId": ids}, schema={"noteId": pl.Int64})
+    notes: dict[int, str] = {}
+    for frame in reader.frames(NOTES, _COLUMNS):
+        notes.update(frame.join(wanted, on="noteId", how="semi").select("noteId", "summary").iter_rows())
     on_notes = [item for item in public if int(item.note.id) in notes]
     found = source.open_posts(progress)
     posts = found.find({str(_id(item, item.post.id)) for item in on_notes})
@@ -58,7 +62,9 @@ def fill_notes(
         if warn is not None:
             warn(warning)
     filled: dict[str, Sample | str] = {item.id: "note: not in the dump" for item in public}
-    return filled | {item.id: _filled(item, notes[int(item.note.id)], posts[item.post.id]) for item in on_notes}
+    return filled | {
+        item.id: _filled(item, html.unescape(notes[int(item.note.id)]), posts[item.post.id]) for item in on_notes
+    }
 
 
 def fill_posts(
@@ -80,21 +86,21 @@ def fill_posts(
     for warning in found.warnings:
         if warn is not None:
             warn(warning)
-    return {item.id: _filled_post(item, posts[item.post.id]) for item in public}
+    filled: dict[str, Sample | str] = {}
+    for item in public:
+        post = posts[item.post.id]
+        if lacks := _lacks(post, item.post):
+            filled[item.id] = lacks
+            continue
+        text, media = x_notes.Post(item.post.id, item.post.date, post.text), _identified(item.media, post)
+        filled[item.id] = NotedPost(**common_fields(item), post=text, media=media, modality=item.modality)
+    return filled
 
 
 def _id(sample: Sample, text: str) -> int:
     if text.isascii() and text.isdigit() and not text.startswith("0") and len(text) < 20 and int(text) <= _LARGEST_ID:
         return int(text)
     raise DataError("an id that is none", where=sample.id, expected="up to 19 digits", code="bad-id")
-
-
-def _note_texts(reader: TableReader, ids: Iterable[int]) -> Mapping[int, str]:
-    wanted = pl.DataFrame({"noteId": sorted(ids)}, schema={"noteId": pl.Int64})
-    texts: dict[int, str] = {}
-    for frame in reader.frames(NOTES, _COLUMNS):
-        texts.update(frame.join(wanted, on="noteId", how="semi").select("noteId", "summary").iter_rows())
-    return {note_id: html.unescape(text) for note_id, text in texts.items()}
 
 
 def _lacks(post: FoundPost, released: x_notes.WithheldText) -> str:
@@ -104,14 +110,6 @@ def _lacks(post: FoundPost, released: x_notes.WithheldText) -> str:
     if post.truncated and released.text_sha256 not in map(sha256_text, (post.text, without_hidden(post.text))):
         return "post: only its beginning"
     return ""
-
-
-def _filled_post(sample: PublicNotedPost, post: FoundPost) -> Sample | str:
-    if lacks := _lacks(post, sample.post):
-        return lacks
-    common = common_fields(sample)
-    text, media = x_notes.Post(sample.post.id, sample.post.date, post.text), _identified(sample.media, post)
-    return NotedPost(**common, post=text, media=media, modality=sample.modality)
 
 
 def _filled(sample: x_notes.PublicNote, note: str, post: FoundPost) -> Sample | str:
@@ -147,7 +145,18 @@ def with_pictures(
         RunError: if a worker process hangs.
     """
     samples = [*(item.sample for item in collected.candidates), *(collected.pending or ())]
-    known = asyncio.run(_fetched(samples, pictures, progress))
+    known: dict[str, tuple[Media, ...]] = {}
+
+    async def fetch() -> None:
+        try:
+            for number, sample in enumerate(samples, start=1):
+                known[sample.id] = await pictures.identified(media_of(sample))
+                if progress is not None and number % _TELL_EVERY == 0:
+                    progress(f"pictures of {number:,} of {len(samples):,} posts")
+        finally:
+            await pictures.close()
+
+    asyncio.run(fetch())
     media = [item for items in known.values() for item in items]
     context = {"pictures of kept posts": len(media), "pictures fetched": sum(bool(item.sha256) for item in media)}
     pending = None if collected.pending is None else [_naming(sample, known) for sample in collected.pending]
@@ -158,20 +167,6 @@ def with_pictures(
         funnel=replace(collected.funnel, context={**collected.funnel.context, **context}),
         parameters={**collected.parameters, "pictures": True},
     )
-
-
-async def _fetched(
-    samples: Sequence[Sample], pictures: MediaPictures, progress: Callable[[str], None] | None
-) -> dict[str, tuple[Media, ...]]:
-    known: dict[str, tuple[Media, ...]] = {}
-    try:
-        for number, sample in enumerate(samples, start=1):
-            known[sample.id] = await pictures.identified(media_of(sample))
-            if progress is not None and number % _TELL_EVERY == 0:
-                progress(f"pictures of {number:,} of {len(samples):,} posts")
-    finally:
-        await pictures.close()
-    return known
 
 
 def _naming(sample: Sample, known: dict[str, tuple[Media, ...]]) -> Sample:

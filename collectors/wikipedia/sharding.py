@@ -135,7 +135,11 @@ def merge_shards(files: Sequence[Path], quarter: Quarter, settings: EditsSetting
         for name, value in {**wanted, "of": first.of, "source": first.source}.items():
             own = getattr(shard, name)
             if canonical_json(own) != canonical_json(value):
-                differs = [key for key in own if own[key] != value.get(key)] if isinstance(own, dict) else [str(own)]
+                differs = (
+                    [key for key in own if own[key] != value.get(key)]
+                    if isinstance(own, dict) and isinstance(value, dict)
+                    else [str(own)]
+                )
                 raise SourceError(
                     f"another {name}: {', '.join(sorted(differs)[:3])}",
                     where=str(path),

@@ -131,7 +131,6 @@ class TableReader:
         progress: called with a sentence at every shard.
         block_bytes: how much of a shard is held at a time.
         warnings: sentences gathered on the way.
-        files: every shard read.
         rows: rows of each table by title, rejected ones and repeated headers left out.
         rejected: lines rejected by title of the table.
     """
@@ -143,7 +142,6 @@ class TableReader:
     workdir_name: str | None = None
     block_bytes: int = BLOCK_BYTES
     warnings: list[str] = field(default_factory=list)
-    files: list[Path] = field(default_factory=list)
     rows: dict[str, int] = field(default_factory=dict)
     rejected: dict[str, int] = field(default_factory=dict)
 
@@ -177,7 +175,6 @@ class TableReader:
             remove_file(aside)  # those of an earlier run would be taken for this one's
         try:
             for shard in shards:
-                self.files.append(shard.path)
                 if self.progress is not None:
                     self.progress(f"reading {shard.name}")
                 with open_shard(shard) as stream:

@@ -16,7 +16,7 @@ import time
 from dataclasses import dataclass
 from http import HTTPStatus
 from itertools import count
-from typing import Any, Protocol
+from typing import Any
 
 import requests
 
@@ -61,30 +61,22 @@ class WikiLimits:
                 raise ConfigError(f"{name} is {getattr(self, name)}", expected="more than 0", code="bad-setting")
 
 
-class Clock(Protocol):
+class Clock:
     """Tells how time passes, and lets it pass."""
 
-    def now(self) -> float:
-        """Seconds since some moment; never goes back."""
-
-    def sleep(self, seconds: float) -> None:
-        """Wait, unless woken."""
-
-    def wake(self) -> None:
-        """End all waits, now and later."""
-
-
-class _RealClock:
     def __init__(self) -> None:
         self._woken = threading.Event()
 
     def now(self) -> float:
+        """Seconds since some moment; never goes back."""
         return time.monotonic()
 
     def sleep(self, seconds: float) -> None:
+        """Wait, unless woken."""
         self._woken.wait(seconds)
 
     def wake(self) -> None:
+        """End all waits, now and later."""
         self._woken.set()
 
 
@@ -109,7 +101,7 @@ class PoliteSession(requests.Session):
         super().__init__()
         self.limits = limits or WikiLimits()
         self.requests_sent = 0
-        self._clock = clock or _RealClock()
+        self._clock = clock or Clock()
         self._rate = RateLimit.per_minute(self.limits.per_minute, max(1, self.limits.per_minute // 20))
         self._slots = threading.BoundedSemaphore(self.limits.at_once)
         self._end = self._clock.now() + self.limits.total_s
@@ -156,10 +148,11 @@ class PoliteSession(requests.Session):
 
     def _once(self, method: str, url: str, options: dict[str, Any], deadline: float) -> requests.Response:
         timeout = (self.limits.connect_s, self.limits.read_s)
+        settings = {**options, "timeout": timeout, "stream": True, "allow_redirects": False}
         with self._lock:
             self.requests_sent += 1
         try:
-            response = super().request(method, url, **options, timeout=timeout, stream=True, allow_redirects=False)
+            response = super().request(method, url, **settings)
             with response:
                 _fill(response, lambda: deadline - self._clock.now())
         except (requests.ConnectionError, requests.Timeout, requests.exceptions.ChunkedEncodingError) as error:

@@ -11,9 +11,8 @@ from typing import Any
 import pytest
 
 from collectors.claims import ClaimsSettings, VerdictTable, collect
-from collectors.claims.giveaways import gives_away
 from collectors.claims.reviews import ReviewRating
-from collectors.claims.verdicts import Reading
+from collectors.claims.verdicts import Reading, gives_away
 from hellofresh.core.quarters import Quarter
 
 KNOWN = {
