@@ -158,7 +158,7 @@ def live_edits_job(
             code="missing-extra",
         ) from error
 
-    def collect(progress: Callable[[str], None]) -> Collection:
+    def collect(progress: Progress) -> Collection:
         folder = workspace.raw("wikipedia-edits", str(quarter)) / "api"
         return collect_live(
             quarter, source, settings, folder=folder, refresh=refresh, progress=progress, pending=pending
@@ -347,7 +347,7 @@ def asked_edits(
             raise UsageError(
                 "--merge takes what shards have found", fix="Leave out --shard, --dump and --api.", code="merge"
             )
-        files = wikipedia.shard_files(_shards_folder(workspace, quarter))
+        files = wikipedia.shard_files(workspace.raw("wikipedia-edits", str(quarter)) / "shards")
         return CollectionJob(
             task=TASKS["wikipedia-edits"],
             quarter=quarter,
@@ -381,10 +381,6 @@ def _edits_pool(options: argparse.Namespace) -> Pool | None:
     return cluster_pool(options.cluster) if options.cluster else None
 
 
-def _shards_folder(workspace: Workspace, quarter: Quarter) -> Path:
-    return workspace.raw("wikipedia-edits", str(quarter)) / "shards"
-
-
 def collect_shard(workspace: Workspace, options: argparse.Namespace, progress: Progress) -> Path:
     """Collect the shard of edits that a command asks for; its folder."""
     if not options.dump or options.merge or options.explain:
@@ -392,7 +388,7 @@ def collect_shard(workspace: Workspace, options: argparse.Namespace, progress: P
             "--shard reads part of a dump", fix="Use it with --dump, without --merge and --explain.", code="shard"
         )
     return wikipedia.write_shard(
-        _shards_folder(workspace, options.quarter),
+        workspace.raw("wikipedia-edits", str(options.quarter)) / "shards",
         options.shard,
         options.quarter,
         options.dump,
@@ -425,7 +421,7 @@ def configured_edits(
     if configured.dump is not None:
         dumps = [Path(name) for name in configured.dump]
         return [edits_job(quarter, dumps, wikipedia.EditsSettings(), pending=pending)]
-    settled = _is_settled(settings, quarter)
+    settled = now().date() >= settings.release.calendar.rule.settles(quarter)
     if afresh and not (settled or pending):
         return []
     job = live_edits_job(
@@ -433,10 +429,6 @@ def configured_edits(
     )
     # What was collected before all was decided is collected again.
     return [replace(job, parameters={**job.parameters, **({"settled": settled} if afresh else {})})]
-
-
-def _is_settled(settings: Settings, quarter: Quarter) -> bool:
-    return now().date() >= settings.release.calendar.rule.settles(quarter)
 
 
 _SAMPLING = {
@@ -487,9 +479,8 @@ def asked_claims(
             fix="docs/sources.md says where feeds are.",
             code="no-source",
         )
-    feeds = _reviews(
-        workspace.raw("claims", str(options.quarter)), options.quarter, options.feed, options.api, progress
-    )
+    folder = workspace.raw("claims", str(options.quarter))
+    feeds = _reviews(folder, options.quarter, options.feed, options.api, progress)
     settings = claims.ClaimsSettings(tuple(options.languages), options.verdicts)
     return claims_job(options.quarter, feeds, settings, pending=options.pending)
 
@@ -499,7 +490,7 @@ def configured_claims(
 ) -> list[CollectionJob]:
     """Claims from the configured feeds and publishers; what was fetched before a quarter was over is fetched again."""
     configured, pending = settings.sources.claims, settings.release.prospective.enabled
-    settled = _is_settled(settings, quarter)
+    settled = now().date() >= settings.release.calendar.rule.settles(quarter)
     if configured is None or (afresh and not (settled or pending)):
         return []
     folder = workspace.raw("claims", str(quarter)) / ("settled" if settled else "early")

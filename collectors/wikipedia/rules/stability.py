@@ -131,12 +131,9 @@ class _Phase(StrEnum):
 class _Watch:
     """An edit on its way to a decision."""
 
-    revision: Revision
-    parent: int
-    number: int
+    begun: Decision
     change: ParagraphChange
     index: int
-    required: int
     deadline: int
     phase: _Phase = _Phase.STANDS
     survived: int = 0
@@ -144,19 +141,20 @@ class _Watch:
     fallback: Fate = Fate.TOO_RECENT
     page_reverted: bool = False
 
+    @property
+    def required(self) -> int:
+        return self.begun.required_edits
+
     def decision(self, fate: Fate, distinct_users: int = 0) -> Decision:
-        self.phase = _Phase.DECIDED
-        return Decision(
-            self.revision,
-            self.parent,
-            self.number,
-            self.change,
-            fate,
-            self.required,
-            self.survived,
-            self.delay_s,
-            distinct_users,
-            self.page_reverted,
+        untouched, self.phase = fate is Fate.TOO_RECENT and self.phase is _Phase.STANDS, _Phase.DECIDED
+        return replace(
+            self.begun,
+            fate=fate,
+            survived_edits=self.survived,
+            revert_delay_s=self.delay_s,
+            distinct_users=distinct_users,
+            page_reverted=self.page_reverted,
+            untouched=untouched,
         )
 
 
@@ -261,12 +259,8 @@ class Follower:
     def finish(self) -> list[Decision]:
         """The page's history ends: what is still open stays so."""
         open_ = [watch for watches in self._watched.values() for watch in watches]
-        open_.sort(key=lambda watch: (watch.index, watch.number))
-        stand = [watch.phase is _Phase.STANDS for watch in open_]
-        return [
-            replace(watch.decision(Fate.TOO_RECENT), untouched=stands)
-            for watch, stands in zip(open_, stand, strict=True)
-        ]
+        open_.sort(key=lambda watch: (watch.index, watch.begun.number))
+        return [watch.decision(Fate.TOO_RECENT) for watch in open_]
 
     def needs_more(self, revision: Revision) -> bool:
         """Whether the revision, or any after it, can matter."""
@@ -274,7 +268,7 @@ class Follower:
 
     def is_open(self, revisions: Collection[int]) -> bool:
         """Whether an edit of one of these revisions still waits for its decision."""
-        return any(watch.revision.id in revisions for watches in self._watched.values() for watch in watches)
+        return any(watch.begun.revision.id in revisions for watches in self._watched.values() for watch in watches)
 
     def _see_page(self, snapshot: Snapshot) -> None:
         """Mark the edits that this revision undoes by giving the whole page a text from before them."""
@@ -338,12 +332,13 @@ class Follower:
     def _put_back(self, watch: _Watch, revision: Revision, *, gap: bool) -> Fate | None:
         if gap:
             return Fate.HIDDEN_TEXT
-        if revision.user is None or watch.revision.user is None:
+        made = watch.begun.revision
+        if revision.user is None or made.user is None:
             return Fate.HIDDEN_USER
-        if revision.user == watch.revision.user:
+        if revision.user == made.user:
             return Fate.SELF_REVERT
         watch.phase = _Phase.PUT_BACK
-        watch.delay_s = int((revision.timestamp - watch.revision.timestamp).total_seconds())
+        watch.delay_s = int((revision.timestamp - made.timestamp).total_seconds())
         watch.deadline = self._index + watch.required
         self._due[watch.deadline].append(watch)
         return None
@@ -390,7 +385,8 @@ class Follower:
                 decided.append(Decision(light, before.id, number, change, fate))
                 continue
             deadline = self._index + required
-            watch = _Watch(light, before.id, number, change, self._index, required, deadline)
+            begun = Decision(light, before.id, number, change, Fate.TOO_RECENT, required)
+            watch = _Watch(begun, change, self._index, deadline)
             self._watched.setdefault(change.heading, []).append(watch)
             self._due[deadline].append(watch)
         return decided
