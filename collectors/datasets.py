@@ -149,7 +149,13 @@ def read_dataset(dataset: DataSet, path: Path, *, language: str = "", part: bool
 def _compare(dataset: DataSet, file: Path, labels: Mapping[str, int], *, part: bool) -> list[str]:
     """What differs from the original, as warnings; raises SourceError where that is not expected."""
     original = dataset.original(file)
-    differences = _differences(original, labels) if original else []
+    total = sum(labels.values())
+    differences = []
+    if original is not None and original.rows not in (None, total):
+        differences.append(f"{total:,} rows instead of {original.rows:,}")
+    for label, count in original.labels.items() if original else ():
+        if labels.get(label, 0) != count:
+            differences.append(f"{labels.get(label, 0):,} rows with {label!r} instead of {count:,}")
     if differences and not part:
         raise SourceError(
             f"not the original: {'; '.join(differences)}",
@@ -158,22 +164,11 @@ def _compare(dataset: DataSet, file: Path, labels: Mapping[str, int], *, part: b
             fix="Fetch it again, or pass --part if it is a part on purpose.",
             code="other-counts",
         )
-    total = sum(labels.values())
     if original is None:
         return [f"{file.name} has no original's name: its {total:,} rows were not compared with any counts."]
     if original.rows is None:
         return [f"{file.name}: the original's counts are not known here, so its {total:,} rows were not compared."]
     return [f"{file.name} differs from the original: {'; '.join(differences)}."] if differences else []
-
-
-def _differences(original: OriginalFile, labels: Mapping[str, int]) -> list[str]:
-    total = sum(labels.values())
-    found = [f"{total:,} rows instead of {original.rows:,}"] if original.rows not in (None, total) else []
-    return found + [
-        f"{labels.get(label, 0):,} rows with {label!r} instead of {count:,}"
-        for label, count in original.labels.items()
-        if labels.get(label, 0) != count
-    ]
 
 
 _PLAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,59}")

@@ -6,14 +6,16 @@ not known, the day before its first review: so a search as of that date finds no
 
 from __future__ import annotations
 
+import re
+import unicodedata
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
-from collectors.claims.clusters import claim_clusters, same_claim_key
 from collectors.claims.feed import feed_items
 from collectors.claims.reviews import ClaimReview, UnusableReviewError, read_review, review_fields, review_moment
 from collectors.claims.verdicts import Reading, VerdictTable, gives_away
@@ -21,6 +23,7 @@ from hellofresh.core.files import sha256_file, sha256_text
 from hellofresh.core.quarters import PeriodKind, Quarter, utc_text
 from hellofresh.releases.candidates.funnel import Funnel
 from hellofresh.releases.candidates.rows import Collection, SourceFile
+from hellofresh.releases.draw.duplicates import JACCARD, shared_part, shingle_hashes, signature_bands
 from hellofresh.tasks import Statement, claims
 from hellofresh.tasks.samples import Candidate, Label
 
@@ -297,3 +300,47 @@ def _disputed(decided: Sequence[_Read]) -> frozenset[str]:
 
 def _printable(words: str) -> str:
     return "".join(character if character.isprintable() else " " for character in words)[:60]
+
+
+_WORDS = re.compile(r"\w+")
+_MOST_IN_BUCKET = 40
+
+
+def same_claim_key(claim: str) -> str:
+    """Equal for claims that differ in case, punctuation and spaces only."""
+    return " ".join(_WORDS.findall(unicodedata.normalize("NFKC", claim).casefold())) or claim
+
+
+def claim_clusters(claims: Sequence[str]) -> list[int]:
+    """The cluster of each claim that says almost the same: the position of its first member in the order of texts.
+
+    Two claims are near-equal where the Jaccard similarity of their sets of words is at least 0.8; pairs are proposed
+    and measured as for near-duplicates (`hellofresh.releases.draw.duplicates`). Clusters are what such pairs connect.
+    The order of the claims does not matter. Claims are short, so words are compared and not words in a row.
+    """
+    order = sorted(range(len(claims)), key=lambda position: claims[position])
+    words = [shingle_hashes(claims[position], 1) for position in order]
+    buckets: dict[tuple[int, bytes], list[int]] = defaultdict(list)
+    for place, own in enumerate(words):
+        for band in signature_bands(own):
+            buckets[band].append(place)
+    pairs: set[tuple[int, int]] = set()
+    for members in buckets.values():
+        pairs.update(combinations(members[:_MOST_IN_BUCKET], 2))
+        pairs.update((members[0], later) for later in members[_MOST_IN_BUCKET:])
+    parents = list(range(len(order)))
+
+    def root(member: int) -> int:
+        while parents[member] != member:
+            parents[member] = parents[parents[member]]
+            member = parents[member]
+        return member
+
+    for one, two in pairs:
+        low, high = sorted((root(one), root(two)))
+        if low != high and shared_part(words[one], words[two]) >= JACCARD:
+            parents[high] = low
+    clusters = [0] * len(claims)
+    for place, position in enumerate(order):
+        clusters[position] = order[root(place)]
+    return clusters

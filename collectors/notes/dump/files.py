@@ -34,11 +34,6 @@ class Shard:
     number: int
     path: Path
 
-    @property
-    def name(self) -> str:
-        """The file's name without its folder."""
-        return self.path.name
-
 
 def find_shards(dump: Path, stem: str, subfolder: str) -> list[Shard]:
     """The shards `<stem>-NNNNN.tsv` or `.zip` of a table, in order; an empty list if there are none.
@@ -72,7 +67,7 @@ def find_shards(dump: Path, stem: str, subfolder: str) -> list[Shard]:
             )
         if shard.number != place:
             raise SourceError(
-                f"{stem}-{place:05d} is missing, but {shard.name} is there",
+                f"{stem}-{place:05d} is missing, but {shard.path.name} is there",
                 where=str(dump),
                 code="missing-shard",
                 fix="Download the missing shard: without it, notes would be lost.",
@@ -99,14 +94,14 @@ def open_shard(shard: Shard) -> Iterator[BinaryIO]:
     Raises:
         SourceError: if the file is not a zip with exactly one TSV, or breaks off, or cannot be read.
     """
-    with _refusing_damage(shard.name):
+    with _refusing_damage(shard.path.name):
         if shard.path.suffix != ".zip":
             with shard.path.open("rb") as file:
                 yield file
             return
         with (
             zipfile.ZipFile(shard.path) as archive,
-            archive.open(_member(shard.name, archive)) as member,
+            archive.open(_member(shard.path.name, archive)) as member,
         ):
             yield cast(BinaryIO, member)
 

@@ -176,17 +176,17 @@ class TableReader:
         try:
             for shard in shards:
                 if self.progress is not None:
-                    self.progress(f"reading {shard.name}")
+                    self.progress(f"reading {shard.path.name}")
                 with open_shard(shard) as stream:
-                    layout = self._layout(_read_header(stream, shard.name), shard.name, table, wanted)
+                    layout = self._layout(_read_header(stream, shard.path.name), shard.path.name, table, wanted)
                     reading = _ShardReading(layout, wanted, sieve, rejects)
-                    frames = reading.frames(line_blocks(stream, shard.name, ring))
+                    frames = reading.frames(line_blocks(stream, shard.path.name, ring))
                     yield from (frame for frame in frames if frame.height)
                 if reading.headers:
                     what = f"the header is repeated {reading.headers} times inside; left out."
-                    self.warnings.append(f"{shard.name}: {what}")
+                    self.warnings.append(f"{shard.path.name}: {what}")
                 if reading.next_line == _FIRST_ROW:
-                    self.warnings.append(f"{shard.name}: a header and no rows.")
+                    self.warnings.append(f"{shard.path.name}: a header and no rows.")
             rejects.check(final=True)
         finally:
             if rejects.count:

@@ -119,13 +119,17 @@ def _draw(run: _Run, sampling: EditSampling, reach: Window) -> list[_Target]:
             most = min(left[tag], sampling.per_window)
             changes = run.site.changes(window, tag=tag, bots=settings.keep_bots, ask=window.end > reach.start)
             pages: dict[int, int] = {}
-            for change in sorted(changes, key=lambda item: sampling.rank(item.revision)):
+            for change in sorted(changes, key=lambda item: sampling.rank(item.revid)):
                 if len(pages) == most:
                     break
                 other_half = tag is None and REVERTED in change.tags
-                if other_half or (change.tags & _RESTORING and not settings.keep_restored) or change.page in earlier:
+                if (
+                    other_half
+                    or (_RESTORING.intersection(change.tags) and not settings.keep_restored)
+                    or change.pageid in earlier
+                ):
                     continue
-                pages.setdefault(change.page, change.revision)
+                pages.setdefault(change.pageid, change.revid)
             left[tag] -= len(pages)
             for page, revision in pages.items():
                 drawn.setdefault(page, set()).add(revision)

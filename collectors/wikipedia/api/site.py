@@ -10,7 +10,6 @@ import lzma
 import sqlite3
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import UTC
 from pathlib import Path
 from typing import Any, Self
@@ -65,7 +64,9 @@ class _Page(_Answer):
     revisions: list[_Revision] = []
 
 
-class _Change(_Answer):
+class RecentChange(_Answer):
+    """An edit among the recent changes; `tags` are the wiki's own remarks on it."""
+
     timestamp: AwareDatetime
     revid: int = 0
     old_revid: int = 0
@@ -80,7 +81,7 @@ class _Renamed(_Answer):
 
 class _Query(_Answer):
     pages: list[_Page] = []
-    recentchanges: list[_Change] = []
+    recentchanges: list[RecentChange] = []
     normalized: list[_Renamed] = []
 
 
@@ -88,20 +89,6 @@ class _Body(_Answer):
     curtimestamp: AwareDatetime
     continue_: dict[str, str | int] | None = Field(default=None, alias="continue")
     query: _Query = _Query()
-
-
-@dataclass(frozen=True, slots=True)
-class RecentChange:
-    """An edit among the recent changes.
-
-    Attributes:
-        revision, page: the wiki's numbers.
-        tags: the wiki's own remarks on it.
-    """
-
-    revision: int
-    page: int
-    tags: frozenset[str]
 
 
 class WikiSite:
@@ -164,11 +151,8 @@ class WikiSite:
             return []
         end = window.end
         body = self._ask(question, lambda body: body.curtimestamp > end)
-        return [
-            RecentChange(change.revid, change.pageid, frozenset(change.tags))
-            for change in body.query.recentchanges
-            if change.revid and change.old_revid and change.pageid
-        ]
+        found = body.query.recentchanges
+        return [change for change in found if change.revid and change.old_revid and change.pageid]
 
     def reach(self) -> Window:
         """From the oldest of the recent changes to the wiki's present time; of no length if there are none."""

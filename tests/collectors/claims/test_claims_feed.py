@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from collectors.claims.clusters import claim_clusters, same_claim_key
+from collectors.claims.collect import claim_clusters, same_claim_key
 from collectors.claims.feed import feed_items
 from collectors.claims.reviews import (
     ReviewRating,

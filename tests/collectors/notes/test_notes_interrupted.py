@@ -41,7 +41,7 @@ import sys, time
 from collectors.notes.dump import tables
 open_shard = tables.open_shard
 def slowly(shard):
-    print("reading", shard.name, flush=True)
+    print("reading", shard.path.name, flush=True)
     time.sleep(0.3)
     return open_shard(shard)
 tables.open_shard = slowly
