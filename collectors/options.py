@@ -20,6 +20,20 @@ class Accept(Protocol):
         """Accept an option, with the title under which help shows it, and words as `add_argument` takes them."""
 
 
+def _names(text: str) -> tuple[str, ...]:
+    return tuple(name.strip() for name in text.split(",") if name.strip())
+
+
+_POSTS: dict[str, Any] = {
+    "type": Path,
+    "metavar": "FILE",
+    "help": "JSONL of posts (default: posts.jsonl in the dump's folder)",
+}
+_POSTS_FROM: dict[str, Any] = {
+    "type": _names,
+    "metavar": "NAMES",
+    "help": f"services to ask for posts, in order, separated by commas: {', '.join(SERVICES)}",
+}
 _DUMP: dict[str, Any] = {
     "type": Path,
     "nargs": "+",
@@ -53,10 +67,8 @@ def add_notes(accept: Accept) -> None:
     accept("--dump", **_DUMP)
     about = "download a dump first, as 'hellofresh archive' does"
     accept("--download", group=group, action="store_true", help=about)
-    about = "JSONL of posts (default: posts.jsonl in the dump's folder)"
-    accept("--posts", group=group, type=Path, metavar="FILE", help=about)
-    about = f"services to ask for posts, in order, separated by commas: {', '.join(SERVICES)}"
-    accept("--posts-from", (), group=group, type=_names, metavar="NAMES", help=about)
+    accept("--posts", group=group, **_POSTS)
+    accept("--posts-from", (), group=group, **_POSTS_FROM)
     about = "status used as the label: the locked one (default), or the current one of old enough notes"
     accept("--label-source", LABEL_SOURCES[0], group=group, choices=LABEL_SOURCES, help=about)
     about = "with current statuses: minimum age of a note in days (14)"
@@ -125,16 +137,8 @@ def add_edits(accept: Accept) -> None:
 
 def add_posts(parser: argparse.ArgumentParser, *, prefix: str = "") -> None:
     """Add `--posts FILE` and `--posts-from NAMES`."""
-    parser.add_argument(
-        f"--{prefix}posts", type=Path, metavar="FILE", help="JSONL of posts (default: posts.jsonl in the dump's folder)"
-    )
-    parser.add_argument(
-        f"--{prefix}posts-from",
-        type=_names,
-        default=(),
-        metavar="NAMES",
-        help=f"services to ask for posts, in order, separated by commas: {', '.join(SERVICES)}",
-    )
+    parser.add_argument(f"--{prefix}posts", **_POSTS)
+    parser.add_argument(f"--{prefix}posts-from", default=(), **_POSTS_FROM)
 
 
 def _shard(text: str) -> tuple[int, int]:
@@ -142,7 +146,3 @@ def _shard(text: str) -> tuple[int, int]:
     if not (slash and number.isdecimal() and of.isdecimal() and 1 <= int(number) <= int(of) <= 10_000):
         raise argparse.ArgumentTypeError(f"{text!r} is not a shard such as 3/16")
     return int(number), int(of)
-
-
-def _names(text: str) -> tuple[str, ...]:
-    return tuple(name.strip() for name in text.split(",") if name.strip())

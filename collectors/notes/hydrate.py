@@ -27,18 +27,18 @@ _COLUMNS = WantedColumns(("noteId",), texts=("summary",))
 _LARGEST_ID = 2**63 - 1
 
 
-def fill_notes(
+def fill_texts(
     samples: Sequence[Sample],
     source: NotesSource,
     *,
     workdir: Path,
-    progress: Callable[[str], None] | None = None,
-    warn: Callable[[str], None] | None = None,
+    progress: Callable[[str], None],
+    warn: Callable[[str], None],
 ) -> Mapping[str, Sample | str]:
-    """Each released sample with the texts of its note and post, or why one of them is not to be had.
+    """Each released sample with the texts of its post and note, or why one of them is not to be had.
 
     Args:
-        samples: public samples of x-notes or x-notes-media.
+        samples: public samples of x-notes, x-notes-media or x-posts.
         source: the dump and the posts.
         workdir: folder for lines that cannot be read.
         progress: called with a sentence at every file.
@@ -48,52 +48,22 @@ def fill_notes(
         SourceError: if the notes or the posts cannot be read.
         DataError: if a sample's ids are not valid.
     """
-    public = [sample for sample in samples if isinstance(sample, x_notes.PublicNote)]
-    reader = TableReader(source.dump, workdir, progress=progress)
-    ids = sorted({_id(item, item.note.id) for item in public})
+    public = [sample for sample in samples if isinstance(sample, x_notes.PublicNote | PublicNotedPost)]
+    ids = sorted({_id(item, item.note.id) for item in public if isinstance(item, x_notes.PublicNote)})
     wanted = pl.DataFrame({"noteId": ids}, schema={"noteId": pl.Int64})
+    reader = TableReader(source.dump, workdir, progress=progress)
     notes: dict[int, str] = {}
-    for frame in reader.frames(NOTES, _COLUMNS):
+    for frame in reader.frames(NOTES, _COLUMNS) if ids else ():
         notes.update(frame.join(wanted, on="noteId", how="semi").select("noteId", "summary").iter_rows())
-    on_notes = [item for item in public if int(item.note.id) in notes]
     found = source.open_posts(progress)
-    posts = found.find({str(_id(item, item.post.id)) for item in on_notes})
+    asked = [item for item in public if isinstance(item, PublicNotedPost) or int(item.note.id) in notes]
+    posts = found.find({str(_id(item, item.post.id)) for item in asked})
     for warning in (*reader.warnings, *found.warnings):
-        if warn is not None:
-            warn(warning)
+        warn(warning)
     filled: dict[str, Sample | str] = {item.id: "note: not in the dump" for item in public}
-    return filled | {
-        item.id: _filled(item, html.unescape(notes[int(item.note.id)]), posts[item.post.id]) for item in on_notes
-    }
-
-
-def fill_posts(
-    samples: Sequence[Sample],
-    source: NotesSource,
-    *,
-    progress: Callable[[str], None] | None = None,
-    warn: Callable[[str], None] | None = None,
-) -> Mapping[str, Sample | str]:
-    """Each released sample of x-posts with the text and pictures of its post, or why they are not to be had.
-
-    Raises:
-        SourceError: if the posts cannot be read.
-        DataError: if a sample's id is not valid.
-    """
-    public = [sample for sample in samples if isinstance(sample, PublicNotedPost)]
-    found = source.open_posts(progress)
-    posts = found.find({str(_id(item, item.post.id)) for item in public})
-    for warning in found.warnings:
-        if warn is not None:
-            warn(warning)
-    filled: dict[str, Sample | str] = {}
-    for item in public:
+    for item in asked:
         post = posts[item.post.id]
-        if lacks := _lacks(post, item.post):
-            filled[item.id] = lacks
-            continue
-        text, media = x_notes.Post(item.post.id, item.post.date, post.text), _identified(item.media, post)
-        filled[item.id] = NotedPost(**common_fields(item), post=text, media=media, modality=item.modality)
+        filled[item.id] = _lacks(post, item.post) or _filled(item, notes, post)
     return filled
 
 
@@ -112,11 +82,12 @@ def _lacks(post: FoundPost, released: x_notes.WithheldText) -> str:
     return ""
 
 
-def _filled(sample: x_notes.PublicNote, note: str, post: FoundPost) -> Sample | str:
-    if lacks := _lacks(post, sample.post):
-        return lacks
+def _filled(sample: x_notes.PublicNote | PublicNotedPost, notes: Mapping[int, str], post: FoundPost) -> Sample:
     common = common_fields(sample)
     post_text = x_notes.Post(sample.post.id, sample.post.date, post.text)
+    if isinstance(sample, PublicNotedPost):
+        return NotedPost(**common, post=post_text, media=_identified(sample.media, post), modality=sample.modality)
+    note = html.unescape(notes[int(sample.note.id)])
     note_text = x_notes.NoteText(sample.note.id, sample.note.date, note)
     if not isinstance(sample, x_notes_media.PublicIllustratedNote):
         return x_notes.Note(**common, post=post_text, note=note_text)

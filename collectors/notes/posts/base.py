@@ -16,7 +16,7 @@ from typing import Any, Protocol, TypeVar
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from hellofresh.core.errors import SourceError
-from hellofresh.core.files import BadJsonError, canonical_json, model_fault, strict_json
+from hellofresh.core.files import BadJsonError, model_fault, strict_json
 from hellofresh.core.net.addresses import AddressError, PageAddress
 from hellofresh.core.net.retry import RetryPolicy
 from hellofresh.core.quarters import parse_utc
@@ -351,22 +351,3 @@ class Service:
     batch: int = 1
     token_variable: str = ""
     manners: Manners = field(default_factory=Manners)
-
-
-def one_by_one(
-    read_post: Callable[[str, int, dict[str, Any]], FoundPost], bodiless: Sequence[int] = ()
-) -> Callable[[Sequence[str], ServiceReply], Mapping[str, PostAnswer]]:
-    """The `read` of a service that answers on one post at a time.
-
-    Args:
-        read_post: the post from its id, the HTTP status and the body.
-        bodiless: statuses that speak for themselves, whatever the body.
-    """
-
-    def read(ids: Sequence[str], reply: ServiceReply) -> Mapping[str, PostAnswer]:
-        (post_id,) = ids
-        body = {} if reply.status in bodiless else load_reply(reply.body)
-        kept = ServiceReply(reply.status, canonical_json(body).encode())
-        return {post_id: PostAnswer(read_post(post_id, reply.status, body), kept)}
-
-    return read

@@ -9,6 +9,7 @@ from __future__ import annotations
 import html
 import math
 import re
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from pydantic import Field
@@ -17,15 +18,18 @@ from collectors.notes.posts.base import (
     AnswerPart,
     BadReply,
     FoundPost,
+    PostAnswer,
     PostRequest,
     PostStatus,
     Service,
+    ServiceReply,
     Several,
     check,
+    load_reply,
     media_in,
-    one_by_one,
     posted_at,
 )
+from hellofresh.core.files import canonical_json
 from hellofresh.tasks.images import Media
 
 _DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
@@ -122,9 +126,14 @@ def post_from_embed(post_id: str, answer: EmbedAnswer) -> FoundPost:
     )
 
 
-def _read_post(post_id: str, status: int, body: dict[str, Any]) -> FoundPost:
-    if status == 404:
-        return FoundPost(post_id, PostStatus.UNAVAILABLE)
+def _read(ids: Sequence[str], reply: ServiceReply) -> Mapping[str, PostAnswer]:
+    (post_id,) = ids
+    body = {} if reply.status == 404 else load_reply(reply.body)  # which speaks for itself, whatever the body
+    post = FoundPost(post_id, PostStatus.UNAVAILABLE) if reply.status == 404 else _post(post_id, reply.status, body)
+    return {post_id: PostAnswer(post, ServiceReply(reply.status, canonical_json(body).encode()))}
+
+
+def _post(post_id: str, status: int, body: dict[str, Any]) -> FoundPost:
     if status != 200:
         raise BadReply(f"HTTP status {status}")
     answer = check(EmbedAnswer, body)
@@ -180,5 +189,5 @@ EMBED = Service(
     name="embed",
     base_url="https://cdn.syndication.twimg.com",
     request=lambda ids: PostRequest("/tweet-result", {"id": ids[0], "lang": "en", "token": request_token(ids[0])}),
-    read=one_by_one(_read_post, bodiless=(404,)),
+    read=_read,
 )

@@ -59,6 +59,8 @@ class ExportReader:
 
     Attributes:
         pages_read: articles given so far.
+        pages_empty, pages_other, revisions_read: articles without a single revision, pages of other namespaces, and
+            revisions of articles, in what was parsed so far.
     """
 
     def __init__(self, path: Path) -> None:
@@ -67,20 +69,9 @@ class ExportReader:
         self._handler = _Handler(path)
         self._inside = False
 
-    @property
-    def pages_empty(self) -> int:
-        """Articles without a single revision, in what was parsed so far."""
-        return self._handler.empty
-
-    @property
-    def pages_other(self) -> int:
-        """Pages of other namespaces, in what was parsed so far."""
-        return self._handler.others
-
-    @property
-    def revisions_read(self) -> int:
-        """Revisions of articles, in what was parsed so far."""
-        return self._handler.revisions
+    pages_empty = property(lambda self: self._handler.empty)
+    pages_other = property(lambda self: self._handler.others)
+    revisions_read = property(lambda self: self._handler.revisions)
 
     def skip_texts(self) -> None:
         """Give what is left of the present page without texts (empty ones), which is faster."""
@@ -633,28 +624,21 @@ class _Stream(io.RawIOBase):
     def _unpack(self) -> None:
         try:
             with suppress(BrokenPipeError), self._archive:
-                self._archive.extract(factory=_Factory(self._write))
+                self._archive.extract(factory=_Sink(self._write))
         except BaseException as error:  # it is raised again in the reader's thread
             self._error = error
         finally:
             os.close(self._write)
 
 
-class _Factory:
-    """What py7zr asks for a place to put a file."""
-
-    def __init__(self, descriptor: int) -> None:
-        self._descriptor = descriptor
-
-    def create(self, _: str) -> _Sink:
-        return _Sink(self._descriptor)
-
-
 class _Sink:
-    """Looks to py7zr like a file that can be written."""
+    """Looks to py7zr like a file that can be written, and like what gives it a place to put the only file."""
 
     def __init__(self, descriptor: int) -> None:
         self._descriptor, self._size = descriptor, 0
+
+    def create(self, _: str) -> _Sink:
+        return self
 
     def write(self, data: bytes | bytearray) -> int:
         view = memoryview(data)

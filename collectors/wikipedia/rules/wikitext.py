@@ -242,13 +242,8 @@ _LONE = {
 _SOFT = "\0"  # stands for a line end inside a construct; XML has no such character
 
 
-_NOTHING = _Stretch((), (), 0)
-
-
 def _stretch(text: str) -> _Stretch:
     """The paragraphs of a stretch, normalised, each with its kind."""
-    if "\n" not in text:
-        return _line(text)
     found: list[tuple[Kind, str]] = []
     prose: list[str] = []
     for line in text.split("\n"):
@@ -266,18 +261,6 @@ def _stretch(text: str) -> _Stretch:
     blocks = [(kind, normalise(block.replace(_SOFT, "\n"))) for kind, block in found]
     kinds = tuple([kind for kind, block in blocks if block])
     return _Stretch(tuple([block for _, block in blocks if block]), kinds, _length(kinds))
-
-
-def _line(line: str) -> _Stretch:
-    """The same for a stretch of one logical line, as most are."""
-    block = normalise(line.replace(_SOFT, "\n"))
-    if not block:
-        return _NOTHING
-    kind = _line_kind(line)
-    if kind is Kind.PROSE:
-        kind, block = _prose([line])
-        block = normalise(block)
-    return _Stretch((block,), (kind,), 1)
 
 
 def _prose(lines: list[str]) -> tuple[Kind, str]:
