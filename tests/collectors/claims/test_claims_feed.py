@@ -228,27 +228,6 @@ def test_what_makes_a_review_useless_is_named(change: dict[str, Any], reason: st
     assert fault.value.reason == reason
 
 
-@pytest.mark.parametrize(
-    ("site", "words", "reading"),
-    [
-        ("politifact.com", "Pants on Fire!", Reading.FALSE),
-        ("www2.politifact.com", "barely true", Reading.FALSE),
-        ("washingtonpost.com", "Four Pinocchios", Reading.FALSE),
-        ("checks.example", "Four Pinocchios", Reading.UNKNOWN),
-        ("checks.example", "MOSTLY TRUE.", Reading.TRUE),
-        ("checks.example", "\u201cMisleading\u201d", Reading.MIXED),
-        ("checks.example", "Satire", Reading.NO_TRUTH),
-        ("checks.example", "Unproven", Reading.NO_TRUTH),
-        ("checks.example", "Altered", Reading.FALSE),
-        ("checks.example", "Checking", Reading.CHECKING),
-        ("checks.example", "not so fast", Reading.UNKNOWN),
-        ("checks.example", "", Reading.MISSING),
-    ],
-)
-def test_verdicts_are_read_by_publisher_and_never_guessed(site: str, words: str, reading: Reading) -> None:
-    assert VerdictTable.load().read(site, ReviewRating(words)) is reading
-
-
 SCALE = '[common]\n[publishers."a.example"]\nscale = { worst = 1, best = 4, false = [1, 2], mixed = [3], true = [4] }\n'
 
 

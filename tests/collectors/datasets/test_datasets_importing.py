@@ -7,7 +7,6 @@ from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from collectors.datasets import DATASETS, ImportRequest, get_dataset, import_dataset, task_of
@@ -15,8 +14,7 @@ from hellofresh.cli import main
 from hellofresh.core.errors import ReleaseError, UnknownNameError, UsageError
 from hellofresh.core.files import read_json, read_jsonl, sha256_file
 from hellofresh.core.workspace import Workspace
-from hellofresh.releases.life.load import load_labels, load_release
-from hellofresh.stats.metrics import NO_ANSWER
+from hellofresh.releases.life.load import load_release
 from hellofresh.tasks import get_task
 
 LABELS = ["false"] * 6 + ["pants-fire"] * 2 + ["half-true", "true", "mostly-true", "barely-true"]
@@ -108,41 +106,6 @@ def test_every_data_set_has_its_tasks_and_no_label_without_a_class() -> None:
         assert task_of(dataset, "full").name == dataset.name
     with pytest.raises(UnknownNameError, match="labels= of averitec"):
         task_of(get_dataset("averitec"), "binary")
-
-
-REAL = {
-    "liar": ("liar", False),
-    "liar-new": ("liar_new/liar_new.jsonl.gz", True),
-    "fever": ("fever_v1/fever_paper_dev.jsonl.gz", True),
-    "fever-v2": ("fever_v2/fever2_dev_part.jsonl.gz", True),
-    "averitec": ("averitec/averitec_dev.jsonl.gz", True),
-    "check-covid": ("check_covid", False),
-    "healthver": ("healthver", False),
-    "covid-fact": ("covid_fact/covidfact.jsonl.gz", True),
-}
-
-
-@pytest.mark.integration
-@pytest.mark.parametrize("name", sorted(REAL))
-def test_on_real_labels_macro_f1_is_that_of_scikit_learn(name: str, shared_data: Path, tmp_path: Path) -> None:
-    sklearn = pytest.importorskip("sklearn.metrics")
-    where, part = REAL[name]
-    workspace, dataset = Workspace(tmp_path), get_dataset(name)
-    done, read = import_dataset(workspace, dataset, shared_data / where, ImportRequest(part=part))
-    task = get_task(done.task)
-    assert sum(done.labels) == len(read.rows)
-    labels = load_labels(workspace, done.edition, task)
-    truth = np.array([label.label for label in labels.values()])
-    chance = np.random.default_rng(7)
-    said = np.where(chance.random(truth.size) < 0.6, truth, chance.integers(0, len(task.classes), truth.size))
-    metric = task.headline
-    value = float(metric.value(metric.statistics(truth, said).sum(axis=0)))
-    assert value == pytest.approx(sklearn.f1_score(truth, said, average="macro"))
-    silent = np.where(chance.random(truth.size) < 0.1, NO_ANSWER, said)
-    assert metric.value(metric.statistics(truth, silent).sum(axis=0)) < value
-    if not dataset.texts:
-        text = (done.folder / "samples.jsonl").read_text(encoding="utf-8")
-        assert read.rows[0].statement not in text and '"statement_sha256"' in text
 
 
 @pytest.fixture

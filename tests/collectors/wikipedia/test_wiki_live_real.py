@@ -219,22 +219,6 @@ def test_both_routes_give_the_same_candidates_item_by_item(mediawiki, dump, quar
     assert labels >= {("Rio Grande", 0), ("Rio Grande", 1), ("Anarchism", 0), ("Anarchism", 1)}
 
 
-def test_the_api_gives_the_revisions_of_the_dump_in_their_order(mediawiki, dump, quarters, tmp_path):
-    with (
-        WikiAnswers(tmp_path / "a.sqlite") as answers,
-        PoliteSession(CONTACT, WikiLimits(per_minute=6000)) as session,
-    ):
-        site = WikiSite(mediawiki.api, session, answers)
-        for page in read_pages(dump):
-            if page.title not in PAGES:
-                continue
-            theirs = sorted(page.revisions, key=lambda r: (r.timestamp, r.id))
-            ours = site.page(page.id)
-            assert ours is not None
-            assert ours.title == page.title
-            assert list(ours.revisions) == theirs
-
-
 @pytest.mark.parametrize("lookback", [3, 49, 600])
 def test_old_texts_of_whole_pages_are_known_by_their_hashes_alone(mediawiki, dump, tmp_path, lookback):
     seen = set()
