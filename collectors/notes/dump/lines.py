@@ -28,7 +28,6 @@ NOTHING = (b"", b"NA")
 """How a cell says that there is no value."""
 
 BLOCK_BYTES = 4 * 2**20
-BLOCKS_KEPT = 6
 _CHECK_BYTES = 2**18  # the check's arrays then stay in the processor's cache
 _LONGEST_LINE = 16 * 2**20
 _MOST_WRITTEN = 10_000
@@ -101,26 +100,18 @@ class Rejects:
         write_bytes(path, b"\n".join([b"file\tline\treason\texpected\tcontent", *rows, b""]), mode=0o600)
 
 
-def new_ring(size: int) -> list[bytearray]:
-    """Memory for `line_blocks`, which may be used for one stream after the other."""
-    return [bytearray(max(size, 2)) for _ in range(BLOCKS_KEPT)]
-
-
-def line_blocks(stream: BinaryIO, name: str, ring: list[bytearray]) -> Iterator[memoryview]:
-    """The stream in blocks of whole lines, each line ended by a newline.
-
-    A block's memory is used again for the one that comes `BLOCKS_KEPT` later: take what is needed of it before.
+def line_blocks(stream: BinaryIO, name: str, size: int) -> Iterator[bytes]:
+    """The stream in blocks of whole lines, each of about so many bytes and each line ended by a newline.
 
     Raises:
         SourceError: if a line is longer than 16 MiB.
     """
-    filled = 0
-    while True:
-        buffer = ring[0]
-        added = _fill(stream, memoryview(buffer)[filled:])
-        filled += added
-        cut = buffer.rfind(b"\n", 0, filled) + 1
-        if filled - cut > _LONGEST_LINE:
+    rest = b""
+    while piece := stream.read(size):
+        content = rest + piece
+        cut = content.rfind(b"\n") + 1
+        rest = content[cut:]
+        if len(rest) > _LONGEST_LINE:
             raise SourceError(
                 f"a line of more than {_LONGEST_LINE // 2**20} MiB",
                 where=name,
@@ -128,31 +119,9 @@ def line_blocks(stream: BinaryIO, name: str, ring: list[bytearray]) -> Iterator[
                 code="endless-line",
             )
         if cut:
-            yield memoryview(buffer)[:cut]
-            ring.append(ring.pop(0))
-            filled -= cut
-            if len(ring[0]) < filled:
-                ring[0] = bytearray(len(buffer))
-            ring[0][:filled] = buffer[cut : cut + filled]
-        elif filled == len(buffer):
-            ring[0] = buffer + bytes(len(buffer))  # a new one: views of the old one may still be held
-        if not added:
-            break
-    if filled:
-        yield memoryview(bytes(memoryview(ring[0])[:filled]) + b"\n")
-
-
-def _fill(stream: BinaryIO, space: memoryview) -> int:
-    """Read until the space is full or the stream ends; the number of bytes."""
-    filled = 0
-    while count := stream.readinto(space[filled:]):  # type: ignore[attr-defined]  # every reader of bytes has it
-        filled += count
-    return filled
-
-
-def without_returns(block: memoryview) -> bytes:
-    """The block with newlines alone where a carriage return stands before them."""
-    return bytes(block).replace(b"\r\n", b"\n")
+            yield content[:cut]
+    if rest:
+        yield rest + b"\n"
 
 
 class Lines(NamedTuple):
@@ -169,7 +138,7 @@ class Lines(NamedTuple):
     returns: bool
 
 
-def check_lines(block: bytes | memoryview, columns: int) -> Lines | None:
+def check_lines(block: bytes, columns: int) -> Lines | None:
     """Where the block's lines end, or None if one has not that many tab-separated columns or a NUL byte is there."""
     whole = np.frombuffer(block, np.uint8)
     start, size, ascii_only, returns = 0, _CHECK_BYTES, True, False
@@ -303,7 +272,7 @@ class Sieve:
         self._wanted = np.zeros(1 << _BITS, np.bool_)
         self._wanted[_places(np.array([number for number in ids if number > 0], np.uint64))] = True
 
-    def passed(self, block: bytes | memoryview, ends: Places) -> SiftedLines | None:
+    def passed(self, block: bytes, ends: Places) -> SiftedLines | None:
         """The lines of the block that may be about the notes; None if they are too many to be worth taking out.
 
         Args:

@@ -21,7 +21,6 @@ import polars as pl
 from collectors.notes.dump.files import find_shards, open_shard
 from collectors.notes.dump.lines import (
     BLOCK_BYTES,
-    BLOCKS_KEPT,
     NOTHING,
     SHORTEST_LINE,
     LineLayout,
@@ -30,15 +29,14 @@ from collectors.notes.dump.lines import (
     SiftedLines,
     check_lines,
     line_blocks,
-    new_ring,
     split_good,
-    without_returns,
 )
 from hellofresh.core.errors import SourceError
 from hellofresh.core.files import remove_file
 
 _FAULTY = "is faulty"
-_THREADS = max(2, min(4, os.cpu_count() or 2))  # of which there must be fewer than BLOCKS_KEPT
+_THREADS = max(2, min(4, os.cpu_count() or 2))
+_BLOCKS_AHEAD = 5
 _FIRST_ROW = 2
 _WAITING_BYTES = 2**22
 _LONGEST_HEADER = 2**16
@@ -169,7 +167,7 @@ class TableReader:
                 expected=f"{table.stem}-00000.tsv or {table.stem}-00000.zip",
                 code="missing-table",
             )
-        rejects, ring = Rejects(), new_ring(self.block_bytes)
+        rejects = Rejects()
         aside = self.workdir / f"rejects-{table.stem}.tsv"
         if self.workdir.is_dir():
             remove_file(aside)  # those of an earlier run would be taken for this one's
@@ -180,7 +178,7 @@ class TableReader:
                 with open_shard(shard) as stream:
                     layout = self._layout(_read_header(stream, shard.path.name), shard.path.name, table, wanted)
                     reading = _ShardReading(layout, wanted, sieve, rejects)
-                    frames = reading.frames(line_blocks(stream, shard.path.name, ring))
+                    frames = reading.frames(line_blocks(stream, shard.path.name, self.block_bytes))
                     yield from (frame for frame in frames if frame.height)
                 if reading.headers:
                     what = f"the header is repeated {reading.headers} times inside; left out."
@@ -288,12 +286,12 @@ class _ShardReading:
         self._waiting_bytes = 0
         self.headers, self.next_line = 0, _FIRST_ROW
 
-    def frames(self, blocks: Iterator[memoryview]) -> Iterator[pl.DataFrame]:
+    def frames(self, blocks: Iterator[bytes]) -> Iterator[pl.DataFrame]:
         """The wanted columns of all lines that can be read."""
         for block, read in _ahead(self._read, blocks):
             if read is None:
                 yield self._parse_waiting()
-                content = without_returns(block)
+                content = block.replace(b"\r\n", b"\n")
                 yield self._by_line(content, count(self.next_line))
                 self.next_line += content.count(b"\n")
             else:
@@ -311,11 +309,11 @@ class _ShardReading:
         yield self._parse_waiting()
         self._rejects.check(final=False)
 
-    def _read(self, block: memoryview) -> _Read | None:
+    def _read(self, block: bytes) -> _Read | None:
         """What a block holds, in a thread; None if a line of it is at fault."""
         lines = check_lines(block, len(self._layout.columns))
         if lines is not None and lines.returns:
-            block = memoryview(without_returns(block))
+            block = block.replace(b"\r\n", b"\n")
             lines = check_lines(block, len(self._layout.columns))
         if lines is None:
             return None
@@ -323,7 +321,7 @@ class _ShardReading:
             sifted = self._sieve.passed(block, lines.ends)
             if sifted is not None:
                 return _Read(len(lines.ends), sifted)
-        frame = _parsed(bytes(block), self._layout, self._wanted)
+        frame = _parsed(block, self._layout, self._wanted)
         return None if frame is None else _Read(len(lines.ends), frame)
 
     def _parse_waiting(self) -> pl.DataFrame:
@@ -359,15 +357,13 @@ class _Read(NamedTuple):
     found: pl.DataFrame | SiftedLines
 
 
-def _ahead(
-    read: Callable[[memoryview], _Read | None], blocks: Iterator[memoryview]
-) -> Iterator[tuple[memoryview, _Read | None]]:
+def _ahead(read: Callable[[bytes], _Read | None], blocks: Iterator[bytes]) -> Iterator[tuple[bytes, _Read | None]]:
     """The blocks and what is read from them, in order; those that follow are read meanwhile."""
-    waiting: deque[tuple[memoryview, Future[_Read | None]]] = deque()
+    waiting: deque[tuple[bytes, Future[_Read | None]]] = deque()
     with ThreadPoolExecutor(_THREADS) as pool:
         for block in blocks:
             waiting.append((block, pool.submit(read, block)))
-            if len(waiting) == BLOCKS_KEPT - 1:
+            if len(waiting) == _BLOCKS_AHEAD:
                 first, future = waiting.popleft()
                 yield first, future.result()
         while waiting:

@@ -158,25 +158,6 @@ class _Watch:
         )
 
 
-class _Users:
-    """Who made the revisions since a certain one."""
-
-    def __init__(self) -> None:
-        self._first = 0
-        self._names: list[str | None] = []
-
-    def add(self, name: str | None) -> None:
-        self._names.append(name)
-
-    def distinct(self, first: int, last: int) -> int:
-        """Known users of the revisions from `first` to `last`."""
-        return len(set(self._names[first - self._first : last + 1 - self._first]) - {None})
-
-    def forget(self, before: int) -> None:
-        del self._names[: before - self._first]
-        self._first = before
-
-
 _SAME_PAGE_WITHIN = 100  # revisions: as far back as a page's text is known again
 
 
@@ -218,7 +199,8 @@ class Follower:
         self._last: Revision | None = None
         self._visible: Snapshot | None = None
         self._seen: set[int] = set()
-        self._users, self._pages = _Users(), _Pages()
+        self._users: dict[int, str | None] = {}
+        self._pages = _Pages()
         self._same_page: int | None = None
         self._watched: dict[str, list[_Watch]] = {}
         self._due: defaultdict[int, list[_Watch]] = defaultdict(list)
@@ -226,10 +208,10 @@ class Follower:
     def add(self, revision: Revision) -> list[Decision]:
         """Take the next revision, and give what it decides."""
         self._index += 1
-        self._users.add(revision.user)
+        self._users[self._index] = revision.user
         if self._index % _TIDY_EVERY == 0:
-            open_ = [watch.index for watches in self._watched.values() for watch in watches]
-            self._users.forget(min(open_, default=self._index))
+            oldest = min([watch.index for watches in self._watched.values() for watch in watches], default=self._index)
+            self._users = {index: user for index, user in self._users.items() if index >= oldest}
         id_, parent, timestamp, user, text = revision
         before, self._last = self._last, Revision(id_, parent, timestamp, user, None if text is None else "")
         if revision.text is None:
@@ -360,7 +342,8 @@ class Follower:
         return decided
 
     def _users_of(self, watch: _Watch) -> int:
-        return self._users.distinct(watch.index + 1, watch.index + watch.required)
+        after = range(watch.index + 1, watch.index + watch.required + 1)
+        return len({self._users[index] for index in after} - {None})
 
     def _keep_open(self, heading: str) -> None:
         open_ = [watch for watch in self._watched.get(heading, ()) if watch.phase is not _Phase.DECIDED]
