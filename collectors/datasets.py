@@ -11,7 +11,7 @@ from __future__ import annotations
 import asyncio
 import re
 from collections import Counter
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, time
 from pathlib import Path
@@ -133,7 +133,11 @@ def read_dataset(dataset: DataSet, path: Path, *, language: str = "", part: bool
         of_file = list(dataset.read(file, language))
         warnings += _compare(dataset, file, Counter(row.label for row in of_file), part=part)
         rows += of_file
-    unique = list(_with_unique_keys(rows))
+    seen: Counter[str] = Counter()
+    unique: list[StatementRow] = []
+    for row in rows:
+        seen[row.key] += 1
+        unique.append(row if seen[row.key] == 1 else replace(row, key=f"{row.key}-{seen[row.key]}"))
     repeated = sum(before.key != after.key for before, after in zip(rows, unique, strict=True))
     if repeated:
         warnings.append(f"{repeated} rows have the key of an earlier row; their keys got a number.")
@@ -142,17 +146,16 @@ def read_dataset(dataset: DataSet, path: Path, *, language: str = "", part: bool
     return ReadDataSet(unique, {label: labels[label] for label in dataset.labels}, sources, warnings)
 
 
-def _with_unique_keys(rows: Iterable[StatementRow]) -> Iterator[StatementRow]:
-    seen: Counter[str] = Counter()
-    for row in rows:
-        seen[row.key] += 1
-        yield row if seen[row.key] == 1 else replace(row, key=f"{row.key}-{seen[row.key]}")
-
-
 def _compare(dataset: DataSet, file: Path, labels: Mapping[str, int], *, part: bool) -> list[str]:
     """What differs from the original, as warnings; raises SourceError where that is not expected."""
     original = dataset.original(file)
-    differences = _differences(original, labels) if original else []
+    total = sum(labels.values())
+    differences = []
+    if original is not None and original.rows not in (None, total):
+        differences.append(f"{total:,} rows instead of {original.rows:,}")
+    for label, count in original.labels.items() if original else ():
+        if labels.get(label, 0) != count:
+            differences.append(f"{labels.get(label, 0):,} rows with {label!r} instead of {count:,}")
     if differences and not part:
         raise SourceError(
             f"not the original: {'; '.join(differences)}",
@@ -161,22 +164,11 @@ def _compare(dataset: DataSet, file: Path, labels: Mapping[str, int], *, part: b
             fix="Fetch it again, or pass --part if it is a part on purpose.",
             code="other-counts",
         )
-    total = sum(labels.values())
     if original is None:
         return [f"{file.name} has no original's name: its {total:,} rows were not compared with any counts."]
     if original.rows is None:
         return [f"{file.name}: the original's counts are not known here, so its {total:,} rows were not compared."]
     return [f"{file.name} differs from the original: {'; '.join(differences)}."] if differences else []
-
-
-def _differences(original: OriginalFile, labels: Mapping[str, int]) -> list[str]:
-    total = sum(labels.values())
-    found = [f"{total:,} rows instead of {original.rows:,}"] if original.rows not in (None, total) else []
-    return found + [
-        f"{labels.get(label, 0):,} rows with {label!r} instead of {count:,}"
-        for label, count in original.labels.items()
-        if labels.get(label, 0) != count
-    ]
 
 
 _PLAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,59}")
@@ -231,23 +223,32 @@ def import_dataset(
     rows = [row for row in read.rows if row.label in dataset.tasks[task.name]]
     chosen = _drawn(rows, task, request)
     candidates = [_candidate(dataset, task, row) for row in chosen]
-    source = DatasetSource(
-        dataset.title, dataset.home, dataset.published, dataset.licence, dataset.texts or task.public_type is None
+    skew = Counter(row.label for row in chosen)
+    drops = (
+        Drop("no-class", "label that the task has no class for", len(read.rows) - len(rows)),
+        Drop("not-drawn", "not in the sample that was drawn", len(rows) - len(candidates)),
     )
     found = Collection(
         candidates=candidates,
-        funnel=_funnel(read, len(rows), candidates),
-        parameters=_parameters(read, request, chosen),
+        funnel=Funnel("rows", len(read.rows), drops, Funnel.count_kept(candidates)),
+        # What decided the samples, and the skew of the original's labels and of the sample's.
+        parameters={
+            "labels": request.labels,
+            "language": request.language,
+            "part": request.part,
+            "size": request.size,
+            "seed": request.seed if request.size is not None else None,
+            "rows_by_label": dict(read.labels),
+            "samples_by_label": {label: skew[label] for label in read.labels if skew[label]},
+        },
         sources=read.sources,
         warnings=read.warnings,
     )
-    return freeze(workspace, _edition(dataset, request, len(chosen)), task, found, source), read
-
-
-def _edition(dataset: DataSet, request: ImportRequest, size: int) -> Frozen:
-    """Named by the number of samples unless a version is given."""
+    texts = dataset.texts or task.public_type is None
+    source = DatasetSource(dataset.title, dataset.home, dataset.published, dataset.licence, texts)
     first = request.language in ("", dataset.languages[0])
-    return Frozen(dataset.name, request.version or (str(size) if first else f"{size}-{request.language}"))
+    version = request.version or (str(len(chosen)) if first else f"{len(chosen)}-{request.language}")
+    return freeze(workspace, Frozen(dataset.name, version), task, found, source), read
 
 
 def _drawn(rows: Sequence[StatementRow], task: Task, request: ImportRequest) -> Sequence[StatementRow]:
@@ -287,35 +288,8 @@ def _candidate(dataset: DataSet, task: Task, row: StatementRow) -> Candidate:
     return Candidate(sample, Label(sample.id, dataset.tasks[task.name][row.label], facts))
 
 
-def _funnel(read: ReadDataSet, with_class: int, candidates: Sequence[Candidate]) -> Funnel:
-    drops = (
-        Drop("no-class", "label that the task has no class for", len(read.rows) - with_class),
-        Drop("not-drawn", "not in the sample that was drawn", with_class - len(candidates)),
-    )
-    return Funnel("rows", len(read.rows), drops, Funnel.count_kept(candidates))
-
-
-def _parameters(read: ReadDataSet, request: ImportRequest, chosen: Sequence[StatementRow]) -> dict[str, object]:
-    """What decided the samples, and the skew of the original's labels and of the sample's."""
-    skew = Counter(row.label for row in chosen)
-    return {
-        "labels": request.labels,
-        "language": request.language,
-        "part": request.part,
-        "size": request.size,
-        "seed": request.seed if request.size is not None else None,
-        "rows_by_label": dict(read.labels),
-        "samples_by_label": {label: skew[label] for label in read.labels if skew[label]},
-    }
-
-
 def fetch_dataset(
-    dataset: DataSet,
-    folder: Path,
-    *,
-    progress: Callable[[str], None],
-    policy: DownloadPolicy | None = None,
-    sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+    dataset: DataSet, folder: Path, *, progress: Callable[[str], None], policy: DownloadPolicy | None = None
 ) -> list[Path]:
     """Fetch a data set's files into a folder; a file that is there with the right hash is not fetched again.
 
@@ -333,36 +307,28 @@ def fetch_dataset(
             code="no-download",
         )
     with locked(folder / ".lock", what=f"fetching {dataset.name}", code="busy"):
-        asyncio.run(_fetch(wanted, folder, policy or DownloadPolicy(), sleep, progress))
+        asyncio.run(_fetch(wanted, folder, policy or DownloadPolicy(), progress))
     return [folder / file.name for file in wanted]
 
 
 async def _fetch(
-    wanted: list[OriginalFile],
-    folder: Path,
-    policy: DownloadPolicy,
-    sleep: Callable[[float], Awaitable[None]],
-    progress: Callable[[str], None],
+    wanted: Sequence[OriginalFile], folder: Path, policy: DownloadPolicy, progress: Callable[[str], None]
 ) -> None:
+    expected = {file.name: file.sha256 for file in wanted}
+
+    def check(path: Path, name: str) -> None:
+        if (found := sha256_file(path)) != expected[name]:
+            fix = "It is not the original."
+            raise SourceError(f"SHA-256 {found}", where=name, expected=expected[name], fix=fix, code="bad-hash")
+
     async with download_session(policy) as session:
+        transfer = Transfer(session, policy, asyncio.sleep, progress, check)
         for file in wanted:
             target = folder / file.name
             if target.is_file() and sha256_file(target) == file.sha256:
                 continue
-            transfer = Transfer(session, policy, sleep, progress, _hash_check(file))
             if not await transfer.fetch(file.url, target):
                 raise SourceError("no such file any more", where=file.url, code="missing-source")
-
-
-def _hash_check(file: OriginalFile) -> Callable[[Path, str], None]:
-    def check(path: Path, name: str) -> None:
-        found = sha256_file(path)
-        if found != file.sha256:
-            raise SourceError(
-                f"SHA-256 {found}", where=name, expected=file.sha256, fix="It is not the original.", code="bad-hash"
-            )
-
-    return check
 
 
 for _dataset in plugins("hellofresh.datasets").values():

@@ -1,7 +1,7 @@
 """Jobs of collectors: for what a command asks, for what is configured, and for the bundled sample.
 
-A job says which files and settings decide what is collected, and does it when it is run. `collectors.LIVING` names the
-functions here that make the jobs of each living task.
+A job says which files and settings decide what is collected, and does it when it is run. `_JOBS` names the functions
+that make the jobs of each living task.
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ import argparse
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, fields, replace
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -159,7 +158,7 @@ def live_edits_job(
             code="missing-extra",
         ) from error
 
-    def collect(progress: Callable[[str], None]) -> Collection:
+    def collect(progress: Progress) -> Collection:
         folder = workspace.raw("wikipedia-edits", str(quarter)) / "api"
         return collect_live(
             quarter, source, settings, folder=folder, refresh=refresh, progress=progress, pending=pending
@@ -197,8 +196,7 @@ def asked_job(
         aside: folder for what is not kept, where nothing is to be written to the workspace.
         progress: called with a line now and then.
     """
-    job: CollectionJob = _named(LIVING[options.task].asked)(workspace, settings, options, aside, progress)
-    return job
+    return _JOBS[options.task][0](workspace, settings, options, aside, progress)
 
 
 def configured_jobs(
@@ -218,20 +216,14 @@ def configured_jobs(
         failed: called with a source that fails, so that the others are collected; by default its error is raised.
     """
     jobs: list[CollectionJob] = []
-    for task in LIVING.values():
+    for task in LIVING:
         try:
-            jobs += _named(task.configured)(workspace, settings, quarter, task.name, afresh)
+            jobs += _JOBS[task][1](workspace, settings, quarter, task, afresh)
         except HelloFreshError as error:
             if failed is None:
                 raise
-            failed(f"collect {task.name} {quarter}", error)
+            failed(f"collect {task} {quarter}", error)
     return jobs
-
-
-def _named(place: str) -> Callable[..., Any]:
-    module, _, function = place.partition(":")
-    found: Callable[..., Any] = getattr(import_module(module), function)
-    return found
 
 
 def asked_notes(
@@ -343,18 +335,34 @@ def asked_edits(
     workspace: Workspace, settings: Settings, options: argparse.Namespace, _aside: Path | None, _: Progress
 ) -> CollectionJob:
     """Paragraph edits, as a command asks for them."""
+    configured, dumps, quarter, pending = (
+        settings.sources.wikipedia_edits,
+        options.dump,
+        options.quarter,
+        options.pending,
+    )
+    rule, pool = edits_rule(options), _edits_pool(options)
     if options.merge:
-        return _merge_job(workspace, options)
-    configured, dumps = settings.sources.wikipedia_edits, options.dump
+        if options.shard or dumps or options.api:
+            raise UsageError(
+                "--merge takes what shards have found", fix="Leave out --shard, --dump and --api.", code="merge"
+            )
+        files = wikipedia.shard_files(workspace.raw("wikipedia-edits", str(quarter)) / "shards")
+        return CollectionJob(
+            task=TASKS["wikipedia-edits"],
+            quarter=quarter,
+            source=DUMP,
+            files=files,
+            parameters=asdict(rule) | _PENDING[pending],
+            collect=lambda _: wikipedia.merge_shards(files, quarter, rule, pending=pending),
+        )
     if options.api is not None:
         options.api = _only(options.api, "--api", "one wiki's api.php")
     if dumps is None and options.api is None and configured is not None and configured.dump is not None:
         dumps = [Path(name) for name in configured.dump]
     if dumps is None:
         source = live_source(configured, options)
-        return live_edits_job(
-            workspace, options.quarter, source, edits_rule(options), refresh=options.force, pending=options.pending
-        )
+        return live_edits_job(workspace, quarter, source, rule, refresh=options.force, pending=pending)
     if options.api is not None or options.pages:
         raise UsageError(
             "a dump and an API",
@@ -362,14 +370,7 @@ def asked_edits(
             fix="Leave out --dump, or --api and --pages.",
             code="two-sources",
         )
-    return edits_job(
-        options.quarter,
-        dumps,
-        edits_rule(options),
-        jobs=options.jobs,
-        pool=_edits_pool(options),
-        pending=options.pending,
-    )
+    return edits_job(quarter, dumps, rule, jobs=options.jobs, pool=pool, pending=pending)
 
 
 def _edits_pool(options: argparse.Namespace) -> Pool | None:
@@ -380,28 +381,6 @@ def _edits_pool(options: argparse.Namespace) -> Pool | None:
     return cluster_pool(options.cluster) if options.cluster else None
 
 
-def _shards_folder(workspace: Workspace, quarter: Quarter) -> Path:
-    return workspace.raw("wikipedia-edits", str(quarter)) / "shards"
-
-
-def _merge_job(workspace: Workspace, options: argparse.Namespace) -> CollectionJob:
-    """All shards of a quarter as one collection."""
-    if options.shard or options.dump or options.api:
-        raise UsageError(
-            "--merge takes what shards have found", fix="Leave out --shard, --dump and --api.", code="merge"
-        )
-    rule, pending, quarter = edits_rule(options), options.pending, options.quarter
-    files = wikipedia.shard_files(_shards_folder(workspace, quarter))
-    return CollectionJob(
-        task=TASKS["wikipedia-edits"],
-        quarter=quarter,
-        source=DUMP,
-        files=files,
-        parameters=asdict(rule) | _PENDING[pending],
-        collect=lambda _: wikipedia.merge_shards(files, quarter, rule, pending=pending),
-    )
-
-
 def collect_shard(workspace: Workspace, options: argparse.Namespace, progress: Progress) -> Path:
     """Collect the shard of edits that a command asks for; its folder."""
     if not options.dump or options.merge or options.explain:
@@ -409,7 +388,7 @@ def collect_shard(workspace: Workspace, options: argparse.Namespace, progress: P
             "--shard reads part of a dump", fix="Use it with --dump, without --merge and --explain.", code="shard"
         )
     return wikipedia.write_shard(
-        _shards_folder(workspace, options.quarter),
+        workspace.raw("wikipedia-edits", str(options.quarter)) / "shards",
         options.shard,
         options.quarter,
         options.dump,
@@ -442,7 +421,7 @@ def configured_edits(
     if configured.dump is not None:
         dumps = [Path(name) for name in configured.dump]
         return [edits_job(quarter, dumps, wikipedia.EditsSettings(), pending=pending)]
-    settled = _is_settled(settings, quarter)
+    settled = now().date() >= settings.release.calendar.rule.settles(quarter)
     if afresh and not (settled or pending):
         return []
     job = live_edits_job(
@@ -450,10 +429,6 @@ def configured_edits(
     )
     # What was collected before all was decided is collected again.
     return [replace(job, parameters={**job.parameters, **({"settled": settled} if afresh else {})})]
-
-
-def _is_settled(settings: Settings, quarter: Quarter) -> bool:
-    return now().date() >= settings.release.calendar.rule.settles(quarter)
 
 
 _SAMPLING = {
@@ -504,9 +479,8 @@ def asked_claims(
             fix="docs/sources.md says where feeds are.",
             code="no-source",
         )
-    feeds = _reviews(
-        workspace.raw("claims", str(options.quarter)), options.quarter, options.feed, options.api, progress
-    )
+    folder = workspace.raw("claims", str(options.quarter))
+    feeds = _reviews(folder, options.quarter, options.feed, options.api, progress)
     settings = claims.ClaimsSettings(tuple(options.languages), options.verdicts)
     return claims_job(options.quarter, feeds, settings, pending=options.pending)
 
@@ -516,7 +490,7 @@ def configured_claims(
 ) -> list[CollectionJob]:
     """Claims from the configured feeds and publishers; what was fetched before a quarter was over is fetched again."""
     configured, pending = settings.sources.claims, settings.release.prospective.enabled
-    settled = _is_settled(settings, quarter)
+    settled = now().date() >= settings.release.calendar.rule.settles(quarter)
     if configured is None or (afresh and not (settled or pending)):
         return []
     folder = workspace.raw("claims", str(quarter)) / ("settled" if settled else "early")
@@ -534,3 +508,12 @@ def _reviews(
         *(fetch_feed(place, folder, progress=progress) for place in feeds),
         *(fetch_reviews(site, quarter, folder, progress=progress) for site in sites),
     ]
+
+
+_Asked = Callable[[Workspace, Settings, argparse.Namespace, Path | None, Progress], CollectionJob]
+_Configured = Callable[[Workspace, Settings, Quarter, str, bool], list[CollectionJob]]
+_JOBS: dict[str, tuple[_Asked, _Configured]] = {
+    **dict.fromkeys(("x-notes", "x-notes-media", "x-posts"), (asked_notes, configured_notes)),
+    "wikipedia-edits": (asked_edits, configured_edits),
+    "claims": (asked_claims, configured_claims),
+}

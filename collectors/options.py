@@ -20,6 +20,20 @@ class Accept(Protocol):
         """Accept an option, with the title under which help shows it, and words as `add_argument` takes them."""
 
 
+def _names(text: str) -> tuple[str, ...]:
+    return tuple(name.strip() for name in text.split(",") if name.strip())
+
+
+_POSTS: dict[str, Any] = {
+    "type": Path,
+    "metavar": "FILE",
+    "help": "JSONL of posts (default: posts.jsonl in the dump's folder)",
+}
+_POSTS_FROM: dict[str, Any] = {
+    "type": _names,
+    "metavar": "NAMES",
+    "help": f"services to ask for posts, in order, separated by commas: {', '.join(SERVICES)}",
+}
 _DUMP: dict[str, Any] = {
     "type": Path,
     "nargs": "+",
@@ -53,10 +67,8 @@ def add_notes(accept: Accept) -> None:
     accept("--dump", **_DUMP)
     about = "download a dump first, as 'hellofresh archive' does"
     accept("--download", group=group, action="store_true", help=about)
-    about = "JSONL of posts (default: posts.jsonl in the dump's folder)"
-    accept("--posts", group=group, type=Path, metavar="FILE", help=about)
-    about = f"services to ask for posts, in order, separated by commas: {', '.join(SERVICES)}"
-    accept("--posts-from", (), group=group, type=_names, metavar="NAMES", help=about)
+    accept("--posts", group=group, **_POSTS)
+    accept("--posts-from", (), group=group, **_POSTS_FROM)
     about = "status used as the label: the locked one (default), or the current one of old enough notes"
     accept("--label-source", LABEL_SOURCES[0], group=group, choices=LABEL_SOURCES, help=about)
     about = "with current statuses: minimum age of a note in days (14)"
@@ -83,22 +95,7 @@ def add_edits(accept: Accept) -> None:
     """Options of wikipedia-edits."""
     accept("--dump", **_DUMP)
     accept("--api", **_API)
-    _live_options(accept, "wikipedia-edits: the live API of a wiki (docs/sources.md says what your duties are)")
-    _rule_options(accept, "wikipedia-edits: which edits become samples")
-    # These change nothing of what comes out.
-    group = "wikipedia-edits: how dumps are read"
-    accept("--jobs", group=group, type=int, metavar="N", help="parallel files (default: one per processor)")
-    about = "a Dask scheduler, such as tcp://host:8786, whose workers see the same files under the same paths"
-    accept("--cluster", "", group=group, metavar="ADDRESS", help=about)
-    about = "a function that makes a concurrent.futures.Executor, whose workers see the same files"
-    accept("--executor", "", group=group, metavar="MODULE:FUNCTION", help=about)
-    about = "read only every Nth file, from the Kth on, for --merge"
-    accept("--shard", group=group, type=_shard, metavar="K/N", help=about)
-    about = "make the candidates of all shards, which are in the quarter's raw folder; needs no dump"
-    accept("--merge", group=group, action="store_true", help=about)
-
-
-def _live_options(accept: Accept, group: str) -> None:
+    group = "wikipedia-edits: the live API of a wiki (docs/sources.md says what your duties are)"
     accept("--contact", group=group, metavar="TEXT", help="your e-mail or web address, sent to the wiki")
     about = "read the whole histories of these pages; a file has one title per line"
     accept("--pages", (), group=group, nargs="+", metavar="FILE|TITLE", help=about)
@@ -114,10 +111,7 @@ def _live_options(accept: Accept, group: str) -> None:
     about = "give up after this many hours (12); fetched data is kept"
     accept("--deadline-hours", group=group, type=float, metavar="H", help=about)
     accept("--draw-seed", group=group, metavar="TEXT", help="seed of the draw (hellofresh)")
-
-
-def _rule_options(accept: Accept, group: str) -> None:
-    """Options that are in the release's manifest."""
+    group = "wikipedia-edits: which edits become samples"  # these are in the release's manifest
     about = f"kinds of paragraphs, of {', '.join(KINDS)} (default: {' '.join(DEFAULT_KINDS)})"
     accept("--kinds", DEFAULT_KINDS, group=group, nargs="+", choices=KINDS, metavar="KIND", help=about)
     flags = {
@@ -128,20 +122,23 @@ def _rule_options(accept: Accept, group: str) -> None:
     }
     for name, about in flags.items():
         accept(f"--{name}", group=group, action="store_true", help=about)
+    # These change nothing of what comes out.
+    group = "wikipedia-edits: how dumps are read"
+    accept("--jobs", group=group, type=int, metavar="N", help="parallel files (default: one per processor)")
+    about = "a Dask scheduler, such as tcp://host:8786, whose workers see the same files under the same paths"
+    accept("--cluster", "", group=group, metavar="ADDRESS", help=about)
+    about = "a function that makes a concurrent.futures.Executor, whose workers see the same files"
+    accept("--executor", "", group=group, metavar="MODULE:FUNCTION", help=about)
+    about = "read only every Nth file, from the Kth on, for --merge"
+    accept("--shard", group=group, type=_shard, metavar="K/N", help=about)
+    about = "make the candidates of all shards, which are in the quarter's raw folder; needs no dump"
+    accept("--merge", group=group, action="store_true", help=about)
 
 
 def add_posts(parser: argparse.ArgumentParser, *, prefix: str = "") -> None:
     """Add `--posts FILE` and `--posts-from NAMES`."""
-    parser.add_argument(
-        f"--{prefix}posts", type=Path, metavar="FILE", help="JSONL of posts (default: posts.jsonl in the dump's folder)"
-    )
-    parser.add_argument(
-        f"--{prefix}posts-from",
-        type=_names,
-        default=(),
-        metavar="NAMES",
-        help=f"services to ask for posts, in order, separated by commas: {', '.join(SERVICES)}",
-    )
+    parser.add_argument(f"--{prefix}posts", **_POSTS)
+    parser.add_argument(f"--{prefix}posts-from", default=(), **_POSTS_FROM)
 
 
 def _shard(text: str) -> tuple[int, int]:
@@ -149,7 +146,3 @@ def _shard(text: str) -> tuple[int, int]:
     if not (slash and number.isdecimal() and of.isdecimal() and 1 <= int(number) <= int(of) <= 10_000):
         raise argparse.ArgumentTypeError(f"{text!r} is not a shard such as 3/16")
     return int(number), int(of)
-
-
-def _names(text: str) -> tuple[str, ...]:
-    return tuple(name.strip() for name in text.split(",") if name.strip())

@@ -6,22 +6,24 @@ not known, the day before its first review: so a search as of that date finds no
 
 from __future__ import annotations
 
+import re
+import unicodedata
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
-from collectors.claims.clusters import claim_clusters, same_claim_key
 from collectors.claims.feed import feed_items
-from collectors.claims.giveaways import gives_away
 from collectors.claims.reviews import ClaimReview, UnusableReviewError, read_review, review_fields, review_moment
-from collectors.claims.verdicts import Reading, VerdictTable
+from collectors.claims.verdicts import Reading, VerdictTable, gives_away
 from hellofresh.core.files import sha256_file, sha256_text
 from hellofresh.core.quarters import PeriodKind, Quarter, utc_text
 from hellofresh.releases.candidates.funnel import Funnel
 from hellofresh.releases.candidates.rows import Collection, SourceFile
+from hellofresh.releases.draw.duplicates import JACCARD, shared_part, shingle_hashes, signature_bands
 from hellofresh.tasks import Statement, claims
 from hellofresh.tasks.samples import Candidate, Label
 
@@ -203,7 +205,7 @@ class _Gathering:
             known = reading.label is not None or reading is Reading.CHECKING
             if known and gives_away(review.claim):
                 self._drops["gives-away"] += 1
-            elif reading.label is not None or reading is Reading.CHECKING:
+            elif known:
                 found.append(_Read(review, key, reading))
             else:
                 self._drops[reading] += 1
@@ -217,7 +219,7 @@ class _Gathering:
         decided = [item for item in members if item.reading is not Reading.CHECKING]
         checking = [item for item in members if item.reading is Reading.CHECKING]
         self._drops[Reading.CHECKING] += len(checking)
-        group = f"claim {_short_hash(min(item.key for item in members))}"
+        group = f"claim {sha256_text(min(item.key for item in members))[:16]}"
         if not decided:
             first = {item.key: item for item in reversed(checking)}
             return [], [self._sample(item, group) for item in first.values()]
@@ -234,7 +236,7 @@ class _Gathering:
         review = item.review
         claimed = review.claimed or review.reviewed - timedelta(days=1)
         return Statement(
-            id=f"{claims.TASK.id_prefix}{_short_hash(item.key)}",
+            id=f"{claims.TASK.id_prefix}{sha256_text(item.key)[:16]}",
             task=claims.TASK.name,
             edition=str(self._quarter),
             period=PeriodKind.MONTH.of(review.reviewed),
@@ -265,14 +267,13 @@ class _Gathering:
     def warnings(self) -> list[str]:
         """What was left out for having one class, and verdicts that the table lacks, the most frequent first."""
         found = [f"left out, as they have one class only: {'; '.join(self._one_class)}."] if self._one_class else []
-        return [*found, *self._unknown_verdicts()] if self._unknown else found
-
-    def _unknown_verdicts(self) -> list[str]:
         total, different = sum(self._unknown.values()), len(self._unknown)
         rows = sorted(self._unknown.items(), key=lambda pair: (-pair[1], pair[0]))[:_MOST_LISTED]
         listed = "; ".join(f"{count} x {words!r} of {site}" for (site, words), count in rows)
         more = f"; and {different - _MOST_LISTED} more" if different > _MOST_LISTED else ""
-        return [f"{total} reviews have {different} verdicts that the table does not have: {listed}{more}."]
+        if total:
+            found.append(f"{total} reviews have {different} verdicts that the table does not have: {listed}{more}.")
+        return found
 
     def funnel(self, candidates: Iterable[Candidate]) -> Funnel:
         """Every review of the feeds, dropped or kept."""
@@ -297,9 +298,49 @@ def _disputed(decided: Sequence[_Read]) -> frozenset[str]:
     return frozenset(key for key, found in by_claim.items() if len(found) > 1)
 
 
-def _short_hash(text: str) -> str:
-    return sha256_text(text)[:16]
-
-
 def _printable(words: str) -> str:
     return "".join(character if character.isprintable() else " " for character in words)[:60]
+
+
+_WORDS = re.compile(r"\w+")
+_MOST_IN_BUCKET = 40
+
+
+def same_claim_key(claim: str) -> str:
+    """Equal for claims that differ in case, punctuation and spaces only."""
+    return " ".join(_WORDS.findall(unicodedata.normalize("NFKC", claim).casefold())) or claim
+
+
+def claim_clusters(claims: Sequence[str]) -> list[int]:
+    """The cluster of each claim that says almost the same: the position of its first member in the order of texts.
+
+    Two claims are near-equal where the Jaccard similarity of their sets of words is at least 0.8; pairs are proposed
+    and measured as for near-duplicates (`hellofresh.releases.draw.duplicates`). Clusters are what such pairs connect.
+    The order of the claims does not matter. Claims are short, so words are compared and not words in a row.
+    """
+    order = sorted(range(len(claims)), key=lambda position: claims[position])
+    words = [shingle_hashes(claims[position], 1) for position in order]
+    buckets: dict[tuple[int, bytes], list[int]] = defaultdict(list)
+    for place, own in enumerate(words):
+        for band in signature_bands(own):
+            buckets[band].append(place)
+    pairs: set[tuple[int, int]] = set()
+    for members in buckets.values():
+        pairs.update(combinations(members[:_MOST_IN_BUCKET], 2))
+        pairs.update((members[0], later) for later in members[_MOST_IN_BUCKET:])
+    parents = list(range(len(order)))
+
+    def root(member: int) -> int:
+        while parents[member] != member:
+            parents[member] = parents[parents[member]]
+            member = parents[member]
+        return member
+
+    for one, two in pairs:
+        low, high = sorted((root(one), root(two)))
+        if low != high and shared_part(words[one], words[two]) >= JACCARD:
+            parents[high] = low
+    clusters = [0] * len(claims)
+    for place, position in enumerate(order):
+        clusters[position] = order[root(place)]
+    return clusters

@@ -100,7 +100,9 @@ class _Feed:
         while self._next() != "]":
             value = self._value()
             if of_elements or (isinstance(value, dict) and "item" in value and "claimReviewed" not in value):
-                yield from _of_element(value)
+                # The reviews of an element: `item` may be missing, null, an object or a list.
+                item = value.get("item") if isinstance(value, dict) else None
+                yield from (item or [None]) if isinstance(item, list) else [item]
             else:
                 yield value
             if self._next() != "]":
@@ -130,7 +132,10 @@ class _Feed:
             except RecursionError:
                 raise self._fault("nested too deeply", "too-deep") from None
             except json.JSONDecodeError as error:
-                if self._can_grow() and self._fill():
+                if len(self._text) - self._at > _MOST_ELEMENT:
+                    what = f"an element of more than {_MOST_ELEMENT:,} characters, or no end of one"
+                    raise self._fault(what, "too-long") from None
+                if self._fill():
                     continue
                 raise self._fault(f"not JSON ({error.msg})", "bad-json") from None
             # A number at the end of the window may go on after it.
@@ -138,11 +143,6 @@ class _Feed:
                 continue
             self._at = end
             return value
-
-    def _can_grow(self) -> bool:
-        if len(self._text) - self._at > _MOST_ELEMENT:
-            raise self._fault(f"an element of more than {_MOST_ELEMENT:,} characters, or no end of one", "too-long")
-        return not self._ended
 
     def _fill(self) -> bool:
         """Read on; what was taken is forgotten. The window doubles, so that a long element is not read too often."""
@@ -175,12 +175,3 @@ class _Feed:
             fix="Fetch the feed again; nothing was written.",
             code=code,
         )
-
-
-def _of_element(element: object) -> Iterator[object]:
-    """The reviews of an element: `item` may be missing, null, an object or a list."""
-    item = element.get("item") if isinstance(element, dict) else None
-    if isinstance(item, list):
-        yield from item or [None]
-    else:
-        yield item

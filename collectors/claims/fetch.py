@@ -9,8 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Awaitable, Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import aiohttp
@@ -19,7 +18,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from hellofresh.core.clock import now
 from hellofresh.core.errors import SourceError, UsageError
 from hellofresh.core.files import sha256_text, write_jsonl
-from hellofresh.core.net.http import HttpClient, HttpReply, UnusableReplyError, brief
+from hellofresh.core.net.http import HttpClient, UnusableReplyError, brief
 from hellofresh.core.net.keys import may_carry_key
 from hellofresh.core.net.lock import locked
 from hellofresh.core.net.retry import PASSING, RetryPolicy
@@ -74,60 +73,6 @@ class _ApiPage(_Part):
     nextPageToken: str = ""  # noqa: N815
 
 
-@dataclass(frozen=True, slots=True)
-class _Asking:
-    """One publisher's reviews, page by page."""
-
-    client: HttpClient
-    url: str
-    policy: RetryPolicy
-    sleep: Callable[[float], Awaitable[None]]
-    progress: Callable[[str], None]
-
-    async def reviews(self, site: str, days: int) -> list[dict[str, object]]:
-        """All of them that are at most so many days old."""
-        query = {"reviewPublisherSiteFilter": site, "maxAgeDays": str(days), "pageSize": str(_PAGE)}
-        found: list[dict[str, object]] = []
-        for number in range(1, _MOST_PAGES + 1):
-            page = self._page((await self._get(query)).body)
-            found += [review for claim in page.claims for review in claim.reviews()]
-            self.progress(f"{site}: page {number}, {len(found):,} reviews")
-            if not page.nextPageToken:
-                return found
-            query = {**query, "pageToken": page.nextPageToken}
-        raise SourceError(f"more than {_MOST_PAGES:,} pages", where=self.url, code="too-long")
-
-    async def _get(self, query: dict[str, str]) -> HttpReply:
-        attempt = 0
-        while True:
-            attempt, asked_s = attempt + 1, None
-            try:
-                reply = await self.client.send("GET", self.url, query=query)
-                if reply.status == 200:
-                    return reply
-                why, asked_s = f"HTTP {reply.status}", reply.wait_s
-                if reply.status not in PASSING:
-                    raise self._failed(why)
-            except UnusableReplyError as error:
-                raise self._failed(str(error)) from None
-            except (aiohttp.ClientError, TimeoutError, OSError) as error:
-                why = brief(error)
-            wait_s = self.policy.next_wait_s(attempt, asked_s)
-            if wait_s is None:
-                raise self._failed(why)
-            await self.sleep(wait_s)
-
-    def _failed(self, why: str) -> SourceError:
-        fix = f"Check the key in {KEY_VARIABLE}, or try again later; nothing was written."
-        return SourceError(f"the API gives no reviews ({why})", where=self.url, fix=fix, code="api-failed")
-
-    def _page(self, body: bytes) -> _ApiPage:
-        try:
-            return _ApiPage.model_validate_json(body)
-        except (ValidationError, ValueError, RecursionError):
-            raise self._failed("not the API's format") from None
-
-
 def fetch_reviews(
     site: str,
     quarter: Quarter,
@@ -136,7 +81,6 @@ def fetch_reviews(
     progress: Callable[[str], None],
     base_url: str = BASE_URL,
     policy: RetryPolicy | None = None,
-    sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
 ) -> Path:
     """The reviews of a publisher since a quarter began, as a file in the form of a feed; fetched once for each folder.
 
@@ -155,28 +99,63 @@ def fetch_reviews(
                 code="missing-key",
             )
         days = max(1, (now() - quarter.start).days + 1)
-        policy = policy or RetryPolicy()
-        headers = {"X-Goog-Api-Key": key, "Accept": "application/json"}
-        client = HttpClient("the Fact Check Tools API", headers, timeout_s=policy.timeout_s, key=key)
-        write_jsonl(target, asyncio.run(_fetch(_Asking(client, base_url, policy, sleep, progress), site, days)))
+        query = {"reviewPublisherSiteFilter": site, "maxAgeDays": str(days), "pageSize": str(_PAGE)}
+        write_jsonl(target, asyncio.run(_reviews(base_url, key, query, policy or RetryPolicy(), progress)))
     return target
 
 
-async def _fetch(asking: _Asking, site: str, days: int) -> list[dict[str, object]]:
+async def _reviews(
+    url: str, key: str, query: dict[str, str], policy: RetryPolicy, progress: Callable[[str], None]
+) -> list[dict[str, object]]:
+    """All reviews, page by page."""
+    headers = {"X-Goog-Api-Key": key, "Accept": "application/json"}
+    client = HttpClient("the Fact Check Tools API", headers, timeout_s=policy.timeout_s, key=key)
+    found: list[dict[str, object]] = []
     try:
-        return await asking.reviews(site, days)
+        for number in range(1, _MOST_PAGES + 1):
+            body = await _body(client, url, query, policy)
+            try:
+                page = _ApiPage.model_validate_json(body)
+            except (ValidationError, ValueError, RecursionError):
+                raise _failed("not the API's format", url) from None
+            found += [review for claim in page.claims for review in claim.reviews()]
+            progress(f"{query['reviewPublisherSiteFilter']}: page {number}, {len(found):,} reviews")
+            if not page.nextPageToken:
+                return found
+            query = {**query, "pageToken": page.nextPageToken}
     finally:
-        await asking.client.close()
+        await client.close()
+    raise SourceError(f"more than {_MOST_PAGES:,} pages", where=url, code="too-long")
 
 
-def fetch_feed(
-    place: str,
-    folder: Path,
-    *,
-    progress: Callable[[str], None],
-    policy: DownloadPolicy | None = None,
-    sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
-) -> Path:
+async def _body(client: HttpClient, url: str, query: dict[str, str], policy: RetryPolicy) -> bytes:
+    """The answer to one question, asked again as long as that may help."""
+    attempt = 0
+    while True:
+        attempt, asked_s = attempt + 1, None
+        try:
+            reply = await client.send("GET", url, query=query)
+            if reply.status == 200:
+                return reply.body
+            why, asked_s = f"HTTP {reply.status}", reply.wait_s
+            if reply.status not in PASSING:
+                raise _failed(why, url)
+        except UnusableReplyError as error:
+            raise _failed(str(error), url) from None
+        except (aiohttp.ClientError, TimeoutError, OSError) as error:
+            why = brief(error)
+        wait_s = policy.next_wait_s(attempt, asked_s)
+        if wait_s is None:
+            raise _failed(why, url)
+        await asyncio.sleep(wait_s)
+
+
+def _failed(why: str, url: str) -> SourceError:
+    fix = f"Check the key in {KEY_VARIABLE}, or try again later; nothing was written."
+    return SourceError(f"the API gives no reviews ({why})", where=url, fix=fix, code="api-failed")
+
+
+def fetch_feed(place: str, folder: Path, *, progress: Callable[[str], None]) -> Path:
     """The file of a feed: itself, or what an address gives, fetched once for each folder.
 
     A feed changes from day to day. The first copy stays, so that a collection can be repeated; delete it to fetch anew.
@@ -190,18 +169,13 @@ def fetch_feed(
     target = folder / f"feed-{sha256_text(place)[:12]}.json"
     if not target.is_file():
         with locked(folder / ".lock", what=f"fetching {place}", code="busy"):
-            asyncio.run(_download(place, target, policy or DownloadPolicy(), sleep, progress))
+            asyncio.run(_download(place, target, progress))
     return target
 
 
-async def _download(
-    url: str,
-    target: Path,
-    policy: DownloadPolicy,
-    sleep: Callable[[float], Awaitable[None]],
-    progress: Callable[[str], None],
-) -> None:
+async def _download(url: str, target: Path, progress: Callable[[str], None]) -> None:
+    policy = DownloadPolicy()
     async with download_session(policy) as session:
-        transfer = Transfer(session, policy, sleep, progress, lambda _path, _name: None)
+        transfer = Transfer(session, policy, asyncio.sleep, progress, lambda _path, _name: None)
         if not await transfer.fetch(url, target):
             raise SourceError("no such feed", where=url, fix="Check the address.", code="missing-source")

@@ -119,9 +119,12 @@ def _review(item: ReviewFields, claim: str, site: str, publisher: str, reviewed:
     appearance = first(about.get("firstAppearance")) or first(about.get("appearance"))
     dates = [about.get("datePublished"), appearance.get("datePublished") if isinstance(appearance, dict) else None]
     claimed = next((moment for value in dates if (moment := as_moment(value))), None)
+    speaker = about.get("author")
+    names = [as_text(name) for name in (speaker if isinstance(speaker, list) else [speaker])]
+    people = [name for name in names if name and not name.startswith(("http://", "https://"))]
     return ClaimReview(
         claim=claim,
-        claimant=_claimant(about),
+        claimant=people[0][:200] if people else "",  # a person or body; an address is not a name
         claimed=claimed if claimed is not None and claimed <= reviewed else None,
         language=_language(item.get("inLanguage")),
         site=site,
@@ -130,12 +133,6 @@ def _review(item: ReviewFields, claim: str, site: str, publisher: str, reviewed:
         url=as_url(item.get("url")),
         rating=_rating(item.get("reviewRating")),
     )
-
-
-def _claimant(about: ReviewFields) -> str:
-    """A person or body; an address is not a name."""
-    names = [name for name in as_texts(about.get("author")) if not name.startswith(("http://", "https://"))]
-    return names[0][:200] if names else ""
 
 
 def _language(value: object) -> str:
@@ -201,12 +198,6 @@ def as_text(value: object) -> str:
     return " ".join(text.replace("\0", " ").split())
 
 
-def as_texts(value: object) -> tuple[str, ...]:
-    """Every text of a field."""
-    values = value if isinstance(value, list) else [value]
-    return tuple(text for item in values if (text := as_text(item)))
-
-
 def as_number(value: object) -> float | None:
     """A finite number, also one that is written as a text."""
     value = first(value)
@@ -247,16 +238,13 @@ def as_moment(value: object) -> datetime | None:
     value = first(value)
     if isinstance(value, dict):
         value = first(value.get("@value"))
-    found = _of_number(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
+    found = None
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        seconds = value / 1000 if abs(value) > 1e11 else value  # since 1970; such great numbers are milliseconds
+        found = _EPOCH + timedelta(seconds=seconds) if abs(seconds) < 1e10 else None
     if isinstance(value, str) and value.strip():
         found = _of_text(value.strip()[:60])
     return found if found is not None and _EARLIEST <= found < _LATEST else None
-
-
-def _of_number(value: float) -> datetime | None:
-    """Seconds or milliseconds since 1970."""
-    seconds = value / 1000 if abs(value) > 1e11 else value
-    return _EPOCH + timedelta(seconds=seconds) if abs(seconds) < 1e10 else None
 
 
 def _of_text(text: str) -> datetime | None:

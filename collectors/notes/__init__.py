@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collectors.notes.collect import NotesSettings, NotesSource, collect
-from collectors.notes.hydrate import fill_notes, fill_posts, with_pictures
+from collectors.notes.hydrate import fill_texts, with_pictures
 from collectors.notes.noted_posts import collect_posts, scores_file
 from collectors.notes.posts import SERVICES, FoundPost, LocalPosts, Online, PostSource, PostStatus
 from collectors.notes.rules.labels import LabelSource
@@ -20,8 +20,7 @@ __all__ = [
     "PostStatus",
     "collect",
     "collect_posts",
-    "fill_notes",
-    "fill_posts",
+    "fill_texts",
     "scores_file",
     "with_pictures",
 ]

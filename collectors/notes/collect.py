@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
-from collectors.notes.dump.files import FileHashes, find_shards
+from collectors.notes.dump.files import find_shards, source_files
 from collectors.notes.dump.lines import Sieve
 from collectors.notes.dump.snapshot import known_hashes
 from collectors.notes.dump.tables import ENROLLMENT, HISTORY, NOTES, RATINGS, TableReader, WantedColumns
@@ -237,10 +237,8 @@ def collect(
         WorkspaceError: if the dump is not a readable folder or the work folder cannot be written.
     """
     posts = source.open_posts(progress)
-    hashes = FileHashes(source.files(), known_hashes(source.dump))
-    reader = TableReader(
-        source.dump, workdir, settings.allow_missing_columns, progress, workdir_name, open_file=hashes.open
-    )
+    files = source_files(source.files(), known_hashes(source.dump))
+    reader = TableReader(source.dump, workdir, settings.allow_missing_columns, progress, workdir_name)
     gathering = Gathering(quarter, settings, reader, posts, pending=pending, illustrated=illustrated)
     gathering.run()
     candidates = gathering.candidates()
@@ -248,7 +246,7 @@ def collect(
         candidates=candidates,
         funnel=gathering.funnel(candidates),
         parameters=settings.as_parameters() | source.as_parameters() | {"votes": gathering.votes is not None},
-        sources=hashes.results(),
+        sources=files,
         warnings=[*reader.warnings, *posts.warnings, *gathering.remarks()],
         pending=gathering.waiting,
     )
@@ -279,8 +277,10 @@ class Gathering:
 
     def run(self) -> None:
         """Read, label, match with posts, count votes."""
-        decided = self._decided(*self._quarter_notes())
-        self._match(self._readable(self._by_people(decided)))
+        states = self._states(*self._quarter_notes())
+        decided = pl.col("state") == NoteState.DECIDED.value
+        self.drops.update(states.filter(~decided)["state"].to_list())
+        self._match(self._readable(self._by_people(states.filter(decided))))
         self._count_votes()
 
     @property
@@ -303,7 +303,9 @@ class Gathering:
             newest = max([newest, *frame["createdAtMillis"].top_k(1)])  # a frame may be empty
         keys = pl.concat(ids)
         if keys["noteId"].n_unique() < keys.height:  # rare: worth reading twice, so that contents need not be hashed
-            keys = self._note_contents()
+            frames = self._quiet_reader().frames(NOTES, _NOTE_COLUMNS)
+            content = pl.struct(_NOTE_COLUMNS.names).hash(seed=0).alias("content")
+            keys = pl.concat([_NO_KEYS, *(frame.select("noteId", content) for frame in frames)])
         self.notes_in = self._without_repeats(keys, NOTES.title).height
         notes = pl.concat(inside).unique(maintain_order=True)
         self.drops["other-quarter"] = self.notes_in - notes.height
@@ -313,11 +315,9 @@ class Gathering:
         self.drops["older-version"] = notes.height - kept.height
         return kept.sort("noteId"), newest
 
-    def _note_contents(self) -> pl.DataFrame:
-        """All notes' ids with hashes of their rows."""
-        again = replace(self.reader, warnings=[], files=[], rows={}, rejected={})
-        frames = again.frames(NOTES, _NOTE_COLUMNS)
-        return pl.concat([_NO_KEYS, *(frame.select("noteId", _content_hash(_NOTE_COLUMNS)) for frame in frames)])
+    def _quiet_reader(self) -> TableReader:
+        """A reader of the same dump whose counts and warnings nobody sees."""
+        return replace(self.reader, warnings=[], rows={}, rejected={})
 
     def _without_repeats(self, rows: pl.DataFrame, title: str) -> pl.DataFrame:
         """The rows without exact repetitions of a note's row; two different rows on a note are an error."""
@@ -337,12 +337,6 @@ class Gathering:
             )
         return different
 
-    def _decided(self, notes: pl.DataFrame, newest_ms: int) -> pl.DataFrame:
-        states = self._states(notes, newest_ms)
-        decided = pl.col("state") == NoteState.DECIDED.value
-        self.drops.update(states.filter(~decided)["state"].to_list())
-        return states.filter(decided)
-
     def _states(self, notes: pl.DataFrame, newest_ms: int) -> pl.DataFrame:
         """The notes with what the status history says of them."""
         columns = history_columns(self.settings.label_source, pending=self.waiting is not None)
@@ -360,7 +354,7 @@ class Gathering:
 
     def _waiting(self, undecided: pl.DataFrame) -> list[x_notes.Note]:
         """The undecided notes that would be kept once they are decided; what is dropped here is not counted."""
-        reader = replace(self.reader, warnings=[], files=[], rows={}, rejected={})
+        reader = self._quiet_reader()
         aside = Gathering(self.quarter, self.settings, reader, self.posts, illustrated=self.illustrated)
         aside._match(aside._readable(aside._by_people(undecided)))
         return [aside._sample(note, post) for note, post in sorted(aside.kept, key=lambda pair: pair[0].note_id)]
@@ -378,18 +372,7 @@ class Gathering:
         return people
 
     def _readable(self, decided: pl.DataFrame) -> list[NoteRow]:
-        columns = (
-            "noteId",
-            "createdAtMillis",
-            "tweetId",
-            "summary",
-            "label",
-            "locked_ms",
-            "shown_ms",
-            "decided_by",
-            "ai_writer",
-            "collaborative",
-        )
+        columns = ("noteId", "createdAtMillis", "tweetId", "summary", *NoteRow._fields[4:])
         rows = [NoteRow(*row) for row in decided.select(columns).iter_rows()]
         rows = [row._replace(text=html.unescape(row.text)) for row in rows]
         kept = [row for row in rows if row.text.strip()]
@@ -419,15 +402,13 @@ class Gathering:
         if any(is_foreign(note.text, settings.languages) for note in notes):
             return "note-language"
         length = len(post.text) + max(len(note.text) for note in notes)
-        return self._missing_part(post) or ("too-long" if length > settings.max_characters else None)
-
-    def _missing_part(self, post: FoundPost) -> str | None:
-        """What shows that a post from a source that says nothing of media is not whole, if anything does."""
-        if not post.silent or self.settings.keep_incomplete:
-            return None
-        if has_page_leftovers(post.text):
+        # What shows that a post from a source that says nothing of media is not whole.
+        doubtful = post.silent and not settings.keep_incomplete
+        if doubtful and has_page_leftovers(post.text):
             return "page-leftovers"
-        return "missing-media" if speaks_of_media(post.text) else None
+        if doubtful and speaks_of_media(post.text):
+            return "missing-media"
+        return "too-long" if length > settings.max_characters else None
 
     def _count_votes(self) -> None:
         """Distinct raters of each kept note, and those of them whom X drew to be asked; only their hashes are held."""
@@ -523,10 +504,6 @@ def _gathered(frames: Iterable[pl.DataFrame]) -> Iterator[pl.DataFrame]:
             waiting = []
     if waiting:
         yield pl.concat(waiting)
-
-
-def _content_hash(columns: WantedColumns) -> pl.Expr:
-    return pl.struct(columns.names).hash(seed=0).alias("content")
 
 
 def _epoch_ms(moment: datetime) -> int:

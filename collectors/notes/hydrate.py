@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import html
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -27,18 +27,18 @@ _COLUMNS = WantedColumns(("noteId",), texts=("summary",))
 _LARGEST_ID = 2**63 - 1
 
 
-def fill_notes(
+def fill_texts(
     samples: Sequence[Sample],
     source: NotesSource,
     *,
     workdir: Path,
-    progress: Callable[[str], None] | None = None,
-    warn: Callable[[str], None] | None = None,
+    progress: Callable[[str], None],
+    warn: Callable[[str], None],
 ) -> Mapping[str, Sample | str]:
-    """Each released sample with the texts of its note and post, or why one of them is not to be had.
+    """Each released sample with the texts of its post and note, or why one of them is not to be had.
 
     Args:
-        samples: public samples of x-notes or x-notes-media.
+        samples: public samples of x-notes, x-notes-media or x-posts.
         source: the dump and the posts.
         workdir: folder for lines that cannot be read.
         progress: called with a sentence at every file.
@@ -48,53 +48,29 @@ def fill_notes(
         SourceError: if the notes or the posts cannot be read.
         DataError: if a sample's ids are not valid.
     """
-    public = [sample for sample in samples if isinstance(sample, x_notes.PublicNote)]
+    public = [sample for sample in samples if isinstance(sample, x_notes.PublicNote | PublicNotedPost)]
+    ids = sorted({_id(item, item.note.id) for item in public if isinstance(item, x_notes.PublicNote)})
+    wanted = pl.DataFrame({"noteId": ids}, schema={"noteId": pl.Int64})
     reader = TableReader(source.dump, workdir, progress=progress)
-    notes = _note_texts(reader, {_id(item, item.note.id) for item in public})
-    on_notes = [item for item in public if int(item.note.id) in notes]
+    notes: dict[int, str] = {}
+    for frame in reader.frames(NOTES, _COLUMNS) if ids else ():
+        notes.update(frame.join(wanted, on="noteId", how="semi").select("noteId", "summary").iter_rows())
     found = source.open_posts(progress)
-    posts = found.find({str(_id(item, item.post.id)) for item in on_notes})
+    asked = [item for item in public if isinstance(item, PublicNotedPost) or int(item.note.id) in notes]
+    posts = found.find({str(_id(item, item.post.id)) for item in asked})
     for warning in (*reader.warnings, *found.warnings):
-        if warn is not None:
-            warn(warning)
+        warn(warning)
     filled: dict[str, Sample | str] = {item.id: "note: not in the dump" for item in public}
-    return filled | {item.id: _filled(item, notes[int(item.note.id)], posts[item.post.id]) for item in on_notes}
-
-
-def fill_posts(
-    samples: Sequence[Sample],
-    source: NotesSource,
-    *,
-    progress: Callable[[str], None] | None = None,
-    warn: Callable[[str], None] | None = None,
-) -> Mapping[str, Sample | str]:
-    """Each released sample of x-posts with the text and pictures of its post, or why they are not to be had.
-
-    Raises:
-        SourceError: if the posts cannot be read.
-        DataError: if a sample's id is not valid.
-    """
-    public = [sample for sample in samples if isinstance(sample, PublicNotedPost)]
-    found = source.open_posts(progress)
-    posts = found.find({str(_id(item, item.post.id)) for item in public})
-    for warning in found.warnings:
-        if warn is not None:
-            warn(warning)
-    return {item.id: _filled_post(item, posts[item.post.id]) for item in public}
+    for item in asked:
+        post = posts[item.post.id]
+        filled[item.id] = _lacks(post, item.post) or _filled(item, notes, post)
+    return filled
 
 
 def _id(sample: Sample, text: str) -> int:
     if text.isascii() and text.isdigit() and not text.startswith("0") and len(text) < 20 and int(text) <= _LARGEST_ID:
         return int(text)
     raise DataError("an id that is none", where=sample.id, expected="up to 19 digits", code="bad-id")
-
-
-def _note_texts(reader: TableReader, ids: Iterable[int]) -> Mapping[int, str]:
-    wanted = pl.DataFrame({"noteId": sorted(ids)}, schema={"noteId": pl.Int64})
-    texts: dict[int, str] = {}
-    for frame in reader.frames(NOTES, _COLUMNS):
-        texts.update(frame.join(wanted, on="noteId", how="semi").select("noteId", "summary").iter_rows())
-    return {note_id: html.unescape(text) for note_id, text in texts.items()}
 
 
 def _lacks(post: FoundPost, released: x_notes.WithheldText) -> str:
@@ -106,19 +82,12 @@ def _lacks(post: FoundPost, released: x_notes.WithheldText) -> str:
     return ""
 
 
-def _filled_post(sample: PublicNotedPost, post: FoundPost) -> Sample | str:
-    if lacks := _lacks(post, sample.post):
-        return lacks
-    common = common_fields(sample)
-    text, media = x_notes.Post(sample.post.id, sample.post.date, post.text), _identified(sample.media, post)
-    return NotedPost(**common, post=text, media=media, modality=sample.modality)
-
-
-def _filled(sample: x_notes.PublicNote, note: str, post: FoundPost) -> Sample | str:
-    if lacks := _lacks(post, sample.post):
-        return lacks
+def _filled(sample: x_notes.PublicNote | PublicNotedPost, notes: Mapping[int, str], post: FoundPost) -> Sample:
     common = common_fields(sample)
     post_text = x_notes.Post(sample.post.id, sample.post.date, post.text)
+    if isinstance(sample, PublicNotedPost):
+        return NotedPost(**common, post=post_text, media=_identified(sample.media, post), modality=sample.modality)
+    note = html.unescape(notes[int(sample.note.id)])
     note_text = x_notes.NoteText(sample.note.id, sample.note.date, note)
     if not isinstance(sample, x_notes_media.PublicIllustratedNote):
         return x_notes.Note(**common, post=post_text, note=note_text)
@@ -147,7 +116,18 @@ def with_pictures(
         RunError: if a worker process hangs.
     """
     samples = [*(item.sample for item in collected.candidates), *(collected.pending or ())]
-    known = asyncio.run(_fetched(samples, pictures, progress))
+    known: dict[str, tuple[Media, ...]] = {}
+
+    async def fetch() -> None:
+        try:
+            for number, sample in enumerate(samples, start=1):
+                known[sample.id] = await pictures.identified(media_of(sample))
+                if progress is not None and number % _TELL_EVERY == 0:
+                    progress(f"pictures of {number:,} of {len(samples):,} posts")
+        finally:
+            await pictures.close()
+
+    asyncio.run(fetch())
     media = [item for items in known.values() for item in items]
     context = {"pictures of kept posts": len(media), "pictures fetched": sum(bool(item.sha256) for item in media)}
     pending = None if collected.pending is None else [_naming(sample, known) for sample in collected.pending]
@@ -158,20 +138,6 @@ def with_pictures(
         funnel=replace(collected.funnel, context={**collected.funnel.context, **context}),
         parameters={**collected.parameters, "pictures": True},
     )
-
-
-async def _fetched(
-    samples: Sequence[Sample], pictures: MediaPictures, progress: Callable[[str], None] | None
-) -> dict[str, tuple[Media, ...]]:
-    known: dict[str, tuple[Media, ...]] = {}
-    try:
-        for number, sample in enumerate(samples, start=1):
-            known[sample.id] = await pictures.identified(media_of(sample))
-            if progress is not None and number % _TELL_EVERY == 0:
-                progress(f"pictures of {number:,} of {len(samples):,} posts")
-    finally:
-        await pictures.close()
-    return known
 
 
 def _naming(sample: Sample, known: dict[str, tuple[Media, ...]]) -> Sample:

@@ -16,7 +16,7 @@ from pathlib import Path
 import polars as pl
 
 from collectors.notes.collect import REASONS, Gathering, NoteRow, NotesSettings, NotesSource, second_of, time_text
-from collectors.notes.dump.files import FileHashes
+from collectors.notes.dump.files import source_files
 from collectors.notes.dump.snapshot import known_hashes
 from collectors.notes.dump.tables import TableReader
 from collectors.notes.posts import FoundPost, PostStatus
@@ -92,19 +92,18 @@ def collect_posts(
     """
     posts = source.open_posts(progress)
     scored = scores_file(source.dump)
-    hashes = FileHashes([*source.files(), *([scored] if scored else [])], known_hashes(source.dump))
-    reader = TableReader(
-        source.dump, workdir, settings.allow_missing_columns, progress, workdir_name, open_file=hashes.open
-    )
+    files = source_files([*source.files(), *([scored] if scored else [])], known_hashes(source.dump))
+    reader = TableReader(source.dump, workdir, settings.allow_missing_columns, progress, workdir_name)
     gathering = _PostGathering(quarter, settings, reader, posts)
-    gathering.scores = None if scored is None else _read_scores(scored)
+    if scored is not None:
+        gathering.scores, gathering.chosen_by = _read_scores(scored), "scores"
     gathering.run()
     candidates = gathering.candidates()
     return Collection(
         candidates=candidates,
         funnel=gathering.funnel(candidates),
         parameters=settings.as_parameters() | source.as_parameters() | {"notes_by": gathering.chosen_by},
-        sources=hashes.results(),
+        sources=files,
         warnings=[*reader.warnings, *posts.warnings],
     )
 
@@ -131,11 +130,7 @@ class _PostGathering(Gathering):
     """As of notes, with the posts in the end."""
 
     scores: Mapping[int, float] | None = None
-
-    @property
-    def chosen_by(self) -> str:
-        """What the notes of a post are chosen by."""
-        return "status" if self.scores is None else "scores"
+    chosen_by = "status"
 
     @property
     def inside(self) -> pl.Expr:
@@ -161,14 +156,11 @@ class _PostGathering(Gathering):
         by_post: dict[int, list[NoteRow]] = defaultdict(list)
         for row in rows:
             by_post[row.post_id or 0].append(row)
-        pairs: dict[int, _Pair] = {}
-        for post, notes in by_post.items():
-            pair = self._pair(notes)
-            if pair is not None:
-                pairs[post] = pair
-            else:
-                self.drops["no-pair" if len(notes) > 1 else "one-note"] += 1
-        return pairs
+        found = {post: self._pair(notes) for post, notes in by_post.items()}
+        self.drops.update(
+            "no-pair" if len(by_post[post]) > 1 else "one-note" for post, pair in found.items() if not pair
+        )
+        return {post: pair for post, pair in found.items() if pair is not None}
 
     def _pair(self, notes: Sequence[NoteRow]) -> _Pair | None:
         """The best helpful note, and the best of those that may stand beside it; of equal ones the first written."""

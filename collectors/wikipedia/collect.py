@@ -8,7 +8,6 @@ from collections import Counter, deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -82,8 +81,14 @@ def find_edits(
 ) -> list[EditsFound]:
     """What each history of the dumps gives; arguments and errors as of `collect`."""
     files = shards(dumps)
-    _check_dumps(files, jobs)
-    tell = progress or _say_nothing
+    if not files:
+        raise UsageError("no dump named", expected="at least one full-history XML file", code="no-dump")
+    if jobs < 1:
+        raise UsageError(f"{jobs} jobs", expected="at least 1", code="bad-jobs")
+    twice = sorted(str(path) for path, count in Counter(path.resolve() for path in files).items() if count > 1)
+    if twice:
+        raise UsageError("named twice", where=twice[0], expected="each dump once", code="duplicate-dump")
+    tell = progress or (lambda _: None)
     tasks = [
         _Task(tuple(path.resolve() if pool else path for path in paths), quarter, settings, pending)
         for paths in histories(files)
@@ -96,21 +101,6 @@ def find_edits(
         found = run_tasks(pool, _read, tasks, done=lambda one: tell(_summary(one)))
     _refuse_twice(found, {task.name: task.paths[0] for task in tasks})
     return found
-
-
-def _say_nothing(_: str) -> None:
-    pass
-
-
-def _check_dumps(dumps: Sequence[Path], jobs: int) -> None:
-    if not dumps:
-        raise UsageError("no dump named", expected="at least one full-history XML file", code="no-dump")
-    if jobs < 1:
-        raise UsageError(f"{jobs} jobs", expected="at least 1", code="bad-jobs")
-    counts = Counter(path.resolve() for path in dumps)
-    twice = sorted(str(path) for path, count in counts.items() if count > 1)
-    if twice:
-        raise UsageError("named twice", where=twice[0], expected="each dump once", code="duplicate-dump")
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,7 +140,7 @@ def _summary(found: EditsFound) -> str:
     )
 
 
-def _read(task: _Task, tell: Progress = _say_nothing) -> EditsFound:
+def _read(task: _Task, tell: Progress = lambda _: None) -> EditsFound:
     """Read one history: pages whose revisions are not in order of time are read a second time, sorted."""
     checked = [_source(path) for path in task.paths]
     reader = open_history(task.paths)
@@ -274,15 +264,12 @@ class _Pages:
             if start <= revision.timestamp < end:
                 context["revisions in the quarter"] += 1
                 context["revisions in the quarter with hidden text"] += revision.text is None
-            self._report(reader)
+            now = time.monotonic()
+            if now - self._told > _BETWEEN_REPORTS_S:
+                self._told = now
+                count = f"{reader.pages_read:,} pages, {reader.revisions_read:,} revisions so far"
+                self._tell(f"{self._task.name}: {count}")
             yield revision
-
-    def _report(self, reader: ExportReader | JoinedReader) -> None:
-        now = time.monotonic()
-        if now - self._told > _BETWEEN_REPORTS_S:
-            self._told = now
-            count = f"{reader.pages_read:,} pages, {reader.revisions_read:,} revisions so far"
-            self._tell(f"{self._task.name}: {count}")
 
 
 def _is_same(one: Revision, other: Revision) -> bool:
@@ -362,7 +349,10 @@ def collection_of(found: Sequence[EditsFound], settings: EditsSettings, *, pendi
     funnel = Funnel.of(
         "paragraph edits", rows, drops, MEANINGS, candidates=candidates, context=dict(sorted(context.items()))
     )
-    parameters = {name: _plain(value) for name, value in asdict(settings).items()}
+    parameters = {
+        name: [str(item) for item in value] if isinstance(value, tuple) else value
+        for name, value in asdict(settings).items()
+    }
     waiting = sorted((edit for one in found for edit in one.pending), key=lambda edit: edit.id) if pending else None
     sources = sorted((source for one in found for source in one.sources), key=lambda source: source.name)
     return Collection(candidates, funnel, parameters, sources, _warnings(found), waiting)
@@ -371,10 +361,6 @@ def collection_of(found: Sequence[EditsFound], settings: EditsSettings, *, pendi
 def _order(candidate: Candidate) -> tuple[int, int]:
     revision, number = candidate.sample.id.removeprefix(TASK.id_prefix).split("-")
     return int(revision), int(number)
-
-
-def _plain(value: object) -> Any:
-    return [str(item) for item in value] if isinstance(value, tuple) else value
 
 
 def _refuse_twice(found: Sequence[EditsFound], files: Mapping[str, Path]) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from array import array
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -132,7 +132,21 @@ def merge_shards(files: Sequence[Path], quarter: Quarter, settings: EditsSetting
     wanted = {"quarter": str(quarter), "parameters": _parameters(settings), "pending": pending, "version": _VERSION}
     first = next(iter(read.values()))
     for path, shard in read.items():
-        _check_alike(path, shard, {**wanted, "of": first.of, "source": first.source}, fix)
+        for name, value in {**wanted, "of": first.of, "source": first.source}.items():
+            own = getattr(shard, name)
+            if canonical_json(own) != canonical_json(value):
+                differs = (
+                    [key for key in own if own[key] != value.get(key)]
+                    if isinstance(own, dict) and isinstance(value, dict)
+                    else [str(own)]
+                )
+                raise SourceError(
+                    f"another {name}: {', '.join(sorted(differs)[:3])}",
+                    where=str(path),
+                    expected="one quarter, one set of settings and one source, as of the command and the other shards",
+                    fix=fix,
+                    code="other-shard",
+                )
         for name, digest in shard.sha256.items():
             if sha256_file(path.with_name(name)) != digest:
                 raise SourceError(
@@ -145,23 +159,6 @@ def merge_shards(files: Sequence[Path], quarter: Quarter, settings: EditsSetting
 
 def _parameters(settings: EditsSettings) -> dict[str, Any]:
     return {name: list(value) if isinstance(value, tuple) else value for name, value in asdict(settings).items()}
-
-
-def _check_alike(path: Path, shard: _Shard, expected: Mapping[str, object], fix: str) -> None:
-    for name, value in expected.items():
-        own = getattr(shard, name)
-        if canonical_json(own) == canonical_json(value):
-            continue
-        what = str(own)
-        if isinstance(own, dict) and isinstance(value, dict):
-            what = ", ".join(sorted(key for key in {*own, *value} if own.get(key) != value.get(key))[:3])
-        raise SourceError(
-            f"another {name}: {what}",
-            where=str(path),
-            expected="one quarter, one set of settings and one source, as of the command and the other shards",
-            fix=fix,
-            code="other-shard",
-        )
 
 
 def _check_whole(found: Sequence[_Shard], folder: Path) -> None:

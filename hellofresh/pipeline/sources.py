@@ -19,7 +19,6 @@ from hellofresh.releases.candidates.collection import CollectionJob
 from hellofresh.releases.life.manifest import MANIFEST
 from hellofresh.releases.life.state import QuarterState, state_of
 from hellofresh.tasks import TASKS, Task, get_task
-from hellofresh.tasks.outputs import Response
 from hellofresh.tasks.samples import Sample
 
 DAYS_WAITED = 3
@@ -62,10 +61,8 @@ def fill_texts(
     warn: Callable[[str], None],
 ) -> Mapping[str, Sample | str]:
     """The texts of samples from X, by id, or why one cannot be had; see `collectors.notes`."""
-    if task.output is Response:  # a post without a note
-        return notes.fill_posts(samples, source, progress=progress, warn=warn)
     workdir = workspace.raw(task.name, "hydrate")
-    return notes.fill_notes(samples, source, workdir=workdir, progress=progress, warn=warn)
+    return notes.fill_texts(samples, source, workdir=workdir, progress=progress, warn=warn)
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,24 +2,21 @@
 
 Published layout: https://communitynotes.x.com/guide/en/under-the-hood/download-data (`notes/notes-00000.zip`, ...);
 a folder with all files side by side does as well. A zip holds one TSV, which is read as a stream and never unpacked.
-SHA-256 is taken of the very bytes that are read for their rows: no file is read twice.
 """
 
 from __future__ import annotations
 
-import hashlib
-import io
-import os
 import re
 import zipfile
 import zlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO, cast
+from typing import BinaryIO, cast
 
 from hellofresh.core.errors import SourceError, WorkspaceError
+from hellofresh.core.files import sha256_file
 from hellofresh.releases.candidates.rows import SourceFile
 
 UNFINISHED = ".unfinished"
@@ -32,20 +29,10 @@ _DENSEST = 200  # real tables shrink to a fifth; a hundred times that is not a t
 
 @dataclass(frozen=True, slots=True, order=True)
 class Shard:
-    """One file of a table, its number, and whether the TSV is inside a zip."""
+    """One file of a table, a TSV or a zip with one inside, and its number."""
 
     number: int
     path: Path
-
-    @property
-    def zipped(self) -> bool:
-        """True for a zip with one TSV inside."""
-        return self.path.suffix == ".zip"
-
-    @property
-    def name(self) -> str:
-        """The file's name without its folder."""
-        return self.path.name
 
 
 def find_shards(dump: Path, stem: str, subfolder: str) -> list[Shard]:
@@ -66,7 +53,7 @@ def find_shards(dump: Path, stem: str, subfolder: str) -> list[Shard]:
     shards = sorted(
         Shard(int(match[1]), path)
         for folder in (dump, dump / subfolder)
-        for path in _files(folder, required=folder == dump)
+        for path in (_files(folder) if folder == dump or folder.is_dir() else ())
         if (match := pattern.fullmatch(path.name))
     )
     for place, shard in enumerate(shards):
@@ -80,7 +67,7 @@ def find_shards(dump: Path, stem: str, subfolder: str) -> list[Shard]:
             )
         if shard.number != place:
             raise SourceError(
-                f"{stem}-{place:05d} is missing, but {shard.name} is there",
+                f"{stem}-{place:05d} is missing, but {shard.path.name} is there",
                 where=str(dump),
                 code="missing-shard",
                 fix="Download the missing shard: without it, notes would be lost.",
@@ -88,9 +75,7 @@ def find_shards(dump: Path, stem: str, subfolder: str) -> list[Shard]:
     return shards
 
 
-def _files(folder: Path, *, required: bool) -> list[Path]:
-    if not required and not folder.is_dir():
-        return []
+def _files(folder: Path) -> list[Path]:
     try:
         return sorted(path for path in folder.iterdir() if path.is_file())
     except OSError as error:
@@ -103,25 +88,20 @@ def _files(folder: Path, *, required: bool) -> list[Path]:
 
 
 @contextmanager
-def open_shard(shard: Shard, open_file: Callable[[Path], BinaryIO]) -> Iterator[BinaryIO]:
+def open_shard(shard: Shard) -> Iterator[BinaryIO]:
     """Open the shard's TSV for reading bytes from its beginning to its end.
-
-    Args:
-        shard: which.
-        open_file: opens the file itself for reading.
 
     Raises:
         SourceError: if the file is not a zip with exactly one TSV, or breaks off, or cannot be read.
     """
-    with _refusing_damage(shard.name):
-        if not shard.zipped:
-            with open_file(shard.path) as file:
+    with _refusing_damage(shard.path.name):
+        if shard.path.suffix != ".zip":
+            with shard.path.open("rb") as file:
                 yield file
             return
         with (
-            open_file(shard.path) as file,
-            zipfile.ZipFile(file) as archive,
-            archive.open(_member(shard.name, archive)) as member,
+            zipfile.ZipFile(shard.path) as archive,
+            archive.open(_member(shard.path.name, archive)) as member,
         ):
             yield cast(BinaryIO, member)
 
@@ -182,104 +162,18 @@ def _member(name: str, archive: zipfile.ZipFile) -> zipfile.ZipInfo:
     return table
 
 
-if TYPE_CHECKING:
-    from typing_extensions import Buffer
+def source_files(paths: Iterable[Path], known: Mapping[Path, SourceFile]) -> list[SourceFile]:
+    """Size and SHA-256 of files, sorted by name; those that are known are not read for it.
 
-
-_HASHED_AT_ONCE = 2**18  # bytes that are still in the processor's cache when they are hashed
-_AHEAD = 2**26
-
-
-class FileHashes:
-    """Hashes files while they are read, and what was not read at the end.
-
-    Args:
-        paths: the files.
-        known: files whose hashes are known, by path.
+    Raises:
+        SourceError: if one cannot be read.
     """
-
-    def __init__(self, paths: Sequence[Path], known: Mapping[Path, SourceFile] | None = None) -> None:
-        known = known or {}
-        self._known = [known[path] for path in paths if path in known]
-        self._begun = {path: _Hash() for path in paths if path not in known}
-        self._opened: set[Path] = set()
-
-    def open(self, path: Path) -> BinaryIO:
-        """Open a file for reading; what is read in order, the first time that it is opened, is hashed on the way."""
-        begun = None if path in self._opened else self._begun.get(path)
-        self._opened.add(path)
-        return cast(BinaryIO, io.BufferedReader(_HashedFile(path, begun), _HASHED_AT_ONCE))
-
-    def results(self) -> list[SourceFile]:
-        """Hash what has not been read of each file; sorted by name.
-
-        Raises:
-            SourceError: if one cannot be read.
-        """
-        found = [*self._known, *(self._finished(path, begun) for path, begun in self._begun.items())]
-        return sorted(found, key=lambda item: (item.name, item.sha256))
-
-    def _finished(self, path: Path, begun: _Hash) -> SourceFile:
+    found = []
+    for path in paths:
         try:
-            with _HashedFile(path, begun) as file:
-                file.seek(begun.size)
-                while file.read(_HASHED_AT_ONCE):
-                    pass
+            found.append(known.get(path) or SourceFile(path.name, path.stat().st_size, sha256_file(path)))
         except OSError as error:
             raise SourceError(
                 f"cannot be read: {error.strerror or error}", where=str(path), code="unreadable-file"
             ) from error
-        return SourceFile(path.name, begun.size, begun.digest.hexdigest())
-
-
-@dataclass(slots=True)
-class _Hash:
-    """The hash of a file's first `size` bytes."""
-
-    digest: hashlib._Hash = field(default_factory=hashlib.sha256)
-    size: int = 0
-
-
-class _HashedFile(io.RawIOBase):
-    """A file that hashes each byte when it is first read, as long as none before it was left out.
-
-    The system learns what comes next, so that a disk works while rows are parsed: a dump of 0.77 GB that was not in
-    its cache took 9, 10 and 45% less time in three runs on a busy machine (`benchmarks/notes_dump.py --cold`).
-    """
-
-    def __init__(self, path: Path, begun: _Hash | None) -> None:
-        self._begun = begun
-        self._file = path.open("rb", buffering=0)
-        self._announced = 0
-
-    def readable(self) -> bool:
-        return True
-
-    def seekable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: Buffer, /) -> int:
-        place = self._file.tell()
-        if not 0 <= self._announced - _AHEAD // 2 - place <= _AHEAD // 2:
-            self._announce(place)
-        piece = memoryview(buffer)[:_HASHED_AT_ONCE]
-        count = self._file.readinto(piece) or 0
-        if self._begun is not None and place == self._begun.size:
-            self._begun.digest.update(piece[:count])
-            self._begun.size += count
-        return count
-
-    def _announce(self, place: int) -> None:
-        self._announced = place + _AHEAD
-        if hasattr(os, "posix_fadvise"):
-            os.posix_fadvise(self._file.fileno(), place, _AHEAD, os.POSIX_FADV_WILLNEED)
-
-    def seek(self, place: int, whence: int = io.SEEK_SET, /) -> int:
-        return self._file.seek(place, whence)
-
-    def tell(self) -> int:
-        return self._file.tell()
-
-    def close(self) -> None:
-        self._file.close()
-        super().close()
+    return sorted(found, key=lambda item: (item.name, item.sha256))

@@ -5,9 +5,7 @@ line by line. The check takes a tenth of the time of parsing with polars, a nine
 tabs line by line (`benchmarks/replacements.py lines`).
 
 A sieve leaves out lines about other notes before they are parsed: of 20 million ratings a quarter needs few. The ids at
-the beginnings of lines are looked at as parts of three machine words, for all lines of a block at once. That takes a
-sixth of the time of reading the first column with polars and filtering it, and a thirteenth of looking the ids up in a
-set (`benchmarks/replacements.py sieve`).
+the beginnings of lines are looked at for all lines of a block at once (`benchmarks/replacements.py sieve`).
 """
 
 from __future__ import annotations
@@ -16,7 +14,7 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, BinaryIO, NamedTuple
+from typing import BinaryIO, NamedTuple
 
 import numpy as np
 
@@ -30,7 +28,6 @@ NOTHING = (b"", b"NA")
 """How a cell says that there is no value."""
 
 BLOCK_BYTES = 4 * 2**20
-BLOCKS_KEPT = 6
 _CHECK_BYTES = 2**18  # the check's arrays then stay in the processor's cache
 _LONGEST_LINE = 16 * 2**20
 _MOST_WRITTEN = 10_000
@@ -103,26 +100,18 @@ class Rejects:
         write_bytes(path, b"\n".join([b"file\tline\treason\texpected\tcontent", *rows, b""]), mode=0o600)
 
 
-def new_ring(size: int) -> list[bytearray]:
-    """Memory for `line_blocks`, which may be used for one stream after the other."""
-    return [bytearray(max(size, 2)) for _ in range(BLOCKS_KEPT)]
-
-
-def line_blocks(stream: BinaryIO, name: str, ring: list[bytearray]) -> Iterator[memoryview]:
-    """The stream in blocks of whole lines, each line ended by a newline.
-
-    A block's memory is used again for the one that comes `BLOCKS_KEPT` later: take what is needed of it before.
+def line_blocks(stream: BinaryIO, name: str, size: int) -> Iterator[bytes]:
+    """The stream in blocks of whole lines, each of about so many bytes and each line ended by a newline.
 
     Raises:
         SourceError: if a line is longer than 16 MiB.
     """
-    filled = 0
-    while True:
-        buffer = ring[0]
-        added = _fill(stream, memoryview(buffer)[filled:])
-        filled += added
-        cut = buffer.rfind(b"\n", 0, filled) + 1
-        if filled - cut > _LONGEST_LINE:
+    rest = b""
+    while piece := stream.read(size):
+        content = rest + piece
+        cut = content.rfind(b"\n") + 1
+        rest = content[cut:]
+        if len(rest) > _LONGEST_LINE:
             raise SourceError(
                 f"a line of more than {_LONGEST_LINE // 2**20} MiB",
                 where=name,
@@ -130,31 +119,9 @@ def line_blocks(stream: BinaryIO, name: str, ring: list[bytearray]) -> Iterator[
                 code="endless-line",
             )
         if cut:
-            yield memoryview(buffer)[:cut]
-            ring.append(ring.pop(0))
-            filled -= cut
-            if len(ring[0]) < filled:
-                ring[0] = bytearray(len(buffer))
-            ring[0][:filled] = buffer[cut : cut + filled]
-        elif filled == len(buffer):
-            ring[0] = buffer + bytes(len(buffer))  # a new one: views of the old one may still be held
-        if not added:
-            break
-    if filled:
-        yield memoryview(bytes(memoryview(ring[0])[:filled]) + b"\n")
-
-
-def _fill(stream: BinaryIO, space: memoryview) -> int:
-    """Read until the space is full or the stream ends; the number of bytes."""
-    filled = 0
-    while count := stream.readinto(space[filled:]):  # type: ignore[attr-defined]  # every reader of bytes has it
-        filled += count
-    return filled
-
-
-def without_returns(block: memoryview) -> bytes:
-    """The block with newlines alone where a carriage return stands before them."""
-    return bytes(block).replace(b"\r\n", b"\n")
+            yield content[:cut]
+    if rest:
+        yield rest + b"\n"
 
 
 class Lines(NamedTuple):
@@ -171,7 +138,7 @@ class Lines(NamedTuple):
     returns: bool
 
 
-def check_lines(block: bytes | memoryview, columns: int) -> Lines | None:
+def check_lines(block: bytes, columns: int) -> Lines | None:
     """Where the block's lines end, or None if one has not that many tab-separated columns or a NUL byte is there."""
     whole = np.frombuffer(block, np.uint8)
     start, size, ascii_only, returns = 0, _CHECK_BYTES, True, False
@@ -232,8 +199,9 @@ class LineLayout:
         if b"\0" in line:
             return "a NUL byte", "text"
         for place in self.integers + self.optional_integers:
-            empty = place in self.optional_integers and cells[place] in NOTHING
-            if not empty and not _is_int64(cells[place]):
+            cell = cells[place]
+            empty = place in self.optional_integers and cell in NOTHING
+            if not empty and not (_INTEGER.fullmatch(cell) and -(2**63) <= int(cell) < 2**63):
                 return f"no integer in {self.columns[place]}", "a 64-bit integer"
         try:
             line.decode()
@@ -248,10 +216,6 @@ class LineLayout:
             if place < len(cells):
                 cells[place] = b""
         return _PARTICIPANT.sub(b"", b"\t".join(cells))
-
-
-def _is_int64(cell: bytes) -> bool:
-    return _INTEGER.fullmatch(cell) is not None and -(2**63) <= int(cell) < 2**63
 
 
 def split_good(block: bytes, numbers: Iterable[int], layout: LineLayout, rejects: Rejects) -> tuple[bytes, int]:
@@ -278,16 +242,15 @@ def split_good(block: bytes, numbers: Iterable[int], layout: LineLayout, rejects
 SHORTEST_LINE = 20
 """Bytes that every line must have, its newline included."""
 
-_TAKEN = 24  # bytes taken from the beginning of each line, of which the last four do not count
-_SMALLEST = 10**18  # number of 19 digits, as every note's id has; one that does not begin with a 9 is below 2 ** 63
-_MASKS = (0xFFFFFFFFFFFFFFFF, 0xFFFFFFFFFFFFFFFF, 0xFFFFFFFF)  # of three machine words, 19 digits and the tab
-_ZEROS = (0x3030303030303030, 0x3030303030303030, 0x09303030)  # the last byte is the tab
-_ABOVE = (0x7676767676767676, 0x7676767676767676, 0x7F767676)  # carries into the high bit what is above 9
-_HIGH_BITS = 0x8080808080808080
-_FACTORS = (0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F, 0x165667B19E3779F9)
-_FEWEST_BITS, _MOST_BITS = 16, 24
+_DIGITS = 19  # of every note's id today; no id of a note has more
+_TEN = np.uint64(10)
+_BITS = 22
+_FACTOR = np.uint64(0x9E3779B97F4A7C15)  # multiply-shift hashing
 
-_Array = np.ndarray[tuple[int], np.dtype[Any]]
+
+def _places(numbers: np.ndarray[tuple[int], np.dtype[np.uint64]]) -> np.ndarray[tuple[int], np.dtype[np.uint64]]:
+    """Where a number is looked up."""
+    return numbers * _FACTOR >> np.uint64(64 - _BITS)
 
 
 class SiftedLines(NamedTuple):
@@ -298,56 +261,34 @@ class SiftedLines(NamedTuple):
 
 
 class Sieve:
-    """Lets through the lines about some notes, a few others by chance, and every line with an unusual id.
+    """Lets through the lines about some notes, a few others by chance, and every line with an unusual id: not of 19
+    digits, or beginning with a 9.
 
     Args:
         ids: the notes.
     """
 
     def __init__(self, ids: Iterable[int]) -> None:
-        usual = [f"{number}\t    " for number in ids if _SMALLEST <= number < 10 * _SMALLEST]
-        bits = min(max(len(usual).bit_length() + 7, _FEWEST_BITS), _MOST_BITS)
-        self._shift = np.uint64(64 - bits)
-        self._wanted = np.zeros(1 << bits, np.bool_)
-        if usual:
-            starts = np.arange(len(usual)) * _TAKEN
-            self._wanted[self._buckets(_words_at("".join(usual).encode(), starts))] = True
+        self._wanted = np.zeros(1 << _BITS, np.bool_)
+        self._wanted[_places(np.array([number for number in ids if number > 0], np.uint64))] = True
 
-    def passed(self, block: bytes | memoryview, ends: Places) -> SiftedLines | None:
+    def passed(self, block: bytes, ends: Places) -> SiftedLines | None:
         """The lines of the block that may be about the notes; None if they are too many to be worth taking out.
 
         Args:
             block: ASCII, whole lines of at least `SHORTEST_LINE` bytes.
             ends: places of all newlines.
         """
-        starts = np.empty_like(ends)
-        starts[0], starts[1:] = 0, ends[:-1] + 1
-        words = _words_at(block, starts)
-        chosen = np.flatnonzero(self._wanted[self._buckets(words)] | ~_usual(words))
+        starts = np.concatenate((ends[:1] * 0, ends[:-1] + 1))
+        every = np.ndarray((len(block) - _DIGITS,), f"V{_DIGITS + 1}", block, strides=(1,))
+        cells = np.ascontiguousarray(every[starts].view(np.uint8).reshape(-1, _DIGITS + 1).T)
+        digits = cells[:_DIGITS] - ord("0")  # wraps around for what is below
+        usual = (digits <= 9).all(axis=0) & (digits[0] > 0) & (digits[0] < 9) & (cells[_DIGITS] == ord("\t"))
+        numbers = np.zeros(len(ends), np.uint64)
+        for digit in digits:
+            numbers = numbers * _TEN + digit
+        chosen = np.flatnonzero(~usual | self._wanted[_places(numbers)])
         if len(chosen) * 4 > len(ends):
             return None
         lines = zip(starts[chosen].tolist(), (ends[chosen] + 1).tolist(), strict=True)
         return SiftedLines(b"".join([block[start:end] for start, end in lines]), chosen)
-
-    def _buckets(self, words: list[_Array]) -> _Array:
-        """Places in the table: equal words have equal places."""
-        mixed = sum(word * np.uint64(factor) for word, factor in zip(words, _FACTORS, strict=True))
-        return np.asarray(mixed >> self._shift).view(np.int64)
-
-
-def _words_at(block: bytes | memoryview, starts: _Array) -> list[_Array]:
-    if len(block) < starts[-1] + _TAKEN:
-        block = bytes(block).ljust(int(starts[-1]) + _TAKEN)
-    every = np.ndarray((len(block) - _TAKEN + 1,), f"V{_TAKEN}", block, strides=(1,))
-    words = every[starts].view("<u8").reshape(-1, len(_MASKS))
-    return [words[:, place] & np.uint64(mask) for place, mask in enumerate(_MASKS)]
-
-
-def _usual(words: list[_Array]) -> _Array:
-    """True where the words are 19 digits, the first neither 0 nor 9, and a tab."""
-    bad = np.zeros(len(words[0]), np.uint64)
-    for word, zeros, above in zip(words, _ZEROS, _ABOVE, strict=True):
-        values = word ^ np.uint64(zeros)
-        bad |= (values + np.uint64(above)) | values
-    first = (words[0] & np.uint64(0xFF)) - np.uint64(ord("1"))  # wraps around for what is below
-    return np.asarray(((bad & np.uint64(_HIGH_BITS)) == 0) & (first < 8))

@@ -158,27 +158,23 @@ async def _fetch_table(transfer: Transfer, request: DumpRequest, day: date, plac
     try:
         mark.parent.mkdir(parents=True, exist_ok=True)
         mark.touch()
-        await _fetch_shards(transfer, request, day, place, table)
+        for number in range(_MOST_SHARDS):
+            target = mark.parent / _name(table, number)
+            if target.is_file() or await transfer.fetch(request.url(day, table, number), target):
+                continue
+            if await transfer.exists(request.url(day, table, number + 1)):
+                raise SourceError(
+                    f"{target.name} is missing, but the next one is there",
+                    where=request.url(day, table, number),
+                    fix="Without it rows would be lost: run the same command again later.",
+                    code="missing-shard",
+                )
+            if not number and table not in _OPTIONAL:
+                raise SourceError(f"no {table.title}", where=request.url(day, table, 0), code="missing-table")
+            break
         mark.unlink()
     except OSError as error:
         raise WorkspaceError(f"cannot write: {error.strerror}", where=str(mark.parent), code="unwritable") from error
-
-
-async def _fetch_shards(transfer: Transfer, request: DumpRequest, day: date, place: Path, table: DumpTable) -> None:
-    for number in range(_MOST_SHARDS):
-        target = place / table.subfolder / _name(table, number)
-        if target.is_file() or await transfer.fetch(request.url(day, table, number), target):
-            continue
-        if await transfer.exists(request.url(day, table, number + 1)):
-            raise SourceError(
-                f"{_name(table, number)} is missing, but the next one is there",
-                where=request.url(day, table, number),
-                fix="Without it rows would be lost: run the same command again later.",
-                code="missing-shard",
-            )
-        if not number and table not in _OPTIONAL:
-            raise SourceError(f"no {table.title}", where=request.url(day, table, 0), code="missing-table")
-        return
 
 
 def _whole(folder: Path, day: date, request: DumpRequest) -> DumpSnapshot | None:

@@ -18,10 +18,9 @@ from typing import BinaryIO, NamedTuple
 
 import polars as pl
 
-from collectors.notes.dump.files import Shard, find_shards, open_shard
+from collectors.notes.dump.files import find_shards, open_shard
 from collectors.notes.dump.lines import (
     BLOCK_BYTES,
-    BLOCKS_KEPT,
     NOTHING,
     SHORTEST_LINE,
     LineLayout,
@@ -30,14 +29,14 @@ from collectors.notes.dump.lines import (
     SiftedLines,
     check_lines,
     line_blocks,
-    new_ring,
     split_good,
-    without_returns,
 )
-from hellofresh.core.errors import SourceError, WorkspaceError
+from hellofresh.core.errors import SourceError
+from hellofresh.core.files import remove_file
 
 _FAULTY = "is faulty"
-_THREADS = max(2, min(4, os.cpu_count() or 2))  # of which there must be fewer than BLOCKS_KEPT
+_THREADS = max(2, min(4, os.cpu_count() or 2))
+_BLOCKS_AHEAD = 5
 _FIRST_ROW = 2
 _WAITING_BYTES = 2**22
 _LONGEST_HEADER = 2**16
@@ -118,10 +117,6 @@ class WantedColumns:
         return {**dict.fromkeys(self.integers + self.optional_integers, pl.Int64), **texts}
 
 
-def _open_file(path: Path) -> BinaryIO:
-    return path.open("rb")
-
-
 @dataclass(slots=True)
 class TableReader:
     """Reads the tables of one dump and remembers what a person should know of it.
@@ -133,9 +128,7 @@ class TableReader:
         allow_missing_columns: fill a missing column where emptiness is a sensible value.
         progress: called with a sentence at every shard.
         block_bytes: how much of a shard is held at a time.
-        open_file: opens a file for reading.
         warnings: sentences gathered on the way.
-        files: every shard read.
         rows: rows of each table by title, rejected ones and repeated headers left out.
         rejected: lines rejected by title of the table.
     """
@@ -146,9 +139,7 @@ class TableReader:
     progress: Callable[[str], None] | None = None
     workdir_name: str | None = None
     block_bytes: int = BLOCK_BYTES
-    open_file: Callable[[Path], BinaryIO] = _open_file
     warnings: list[str] = field(default_factory=list)
-    files: list[Path] = field(default_factory=list)
     rows: dict[str, int] = field(default_factory=dict)
     rejected: dict[str, int] = field(default_factory=dict)
 
@@ -168,59 +159,6 @@ class TableReader:
             SourceError: if the table, a shard or a column is missing, a file is broken, or more than 0.1% of the
                 lines cannot be read; those that cannot are written to `rejects-<stem>.tsv` in the work folder.
         """
-        shards = self._shards(table)
-        rejects, ring = Rejects(), new_ring(self.block_bytes)
-        self._forget_rejects(table)
-        try:
-            for shard in shards:
-                self.files.append(shard.path)
-                self._say(f"reading {shard.name}")
-                with open_shard(shard, self.open_file) as stream:
-                    layout = self._layout(_read_header(stream, shard.name), shard.name, table, wanted)
-                    reading = _ShardReading(layout, wanted, sieve, rejects)
-                    frames = reading.frames(line_blocks(stream, shard.name, ring))
-                    yield from (frame for frame in frames if frame.height)
-                self._note_headers(reading)
-            rejects.check(final=True)
-        finally:
-            if rejects.count:
-                rejects.write(self._rejects_path(table))
-        self.rows[table.title] = rejects.rows - rejects.count
-        self.rejected[table.title] = rejects.count
-        if rejects.count:
-            self.warnings.append(
-                f"{table.title}: {rejects.count} of {rejects.rows} lines cannot be read and were left out; "
-                f"{self._where_they_are(table)}."
-            )
-
-    def _where_they_are(self, table: DumpTable) -> str:
-        path = self._rejects_path(table)
-        if self.workdir_name is None:
-            return f"see {path}"
-        return f"see {self.workdir_name}/{path.name}" if self.workdir_name else "collecting them writes them to a file"
-
-    def _rejects_path(self, table: DumpTable) -> Path:
-        return self.workdir / f"rejects-{table.stem}.tsv"
-
-    def _forget_rejects(self, table: DumpTable) -> None:
-        """Take the rejects of an earlier run away: they would be taken for this one's."""
-        try:
-            self._rejects_path(table).unlink(missing_ok=True)
-        except NotADirectoryError:
-            return
-        except OSError as error:
-            raise WorkspaceError(
-                f"cannot be removed: {error.strerror or error}",
-                where=str(self._rejects_path(table)),
-                fix="Check the permissions of its folder.",
-                code="unwritable",
-            ) from error
-
-    def _say(self, sentence: str) -> None:
-        if self.progress is not None:
-            self.progress(sentence)
-
-    def _shards(self, table: DumpTable) -> list[Shard]:
         shards = find_shards(self.dump, table.stem, table.subfolder)
         if not shards:
             raise SourceError(
@@ -229,17 +167,55 @@ class TableReader:
                 expected=f"{table.stem}-00000.tsv or {table.stem}-00000.zip",
                 code="missing-table",
             )
-        return shards
-
-    def _note_headers(self, reading: _ShardReading) -> None:
-        if reading.headers:
-            self.warnings.append(f"{reading.name}: the header is repeated {reading.headers} times inside; left out.")
-        if reading.next_line == _FIRST_ROW:
-            self.warnings.append(f"{reading.name}: a header and no rows.")
+        rejects = Rejects()
+        aside = self.workdir / f"rejects-{table.stem}.tsv"
+        if self.workdir.is_dir():
+            remove_file(aside)  # those of an earlier run would be taken for this one's
+        try:
+            for shard in shards:
+                if self.progress is not None:
+                    self.progress(f"reading {shard.path.name}")
+                with open_shard(shard) as stream:
+                    layout = self._layout(_read_header(stream, shard.path.name), shard.path.name, table, wanted)
+                    reading = _ShardReading(layout, wanted, sieve, rejects)
+                    frames = reading.frames(line_blocks(stream, shard.path.name, self.block_bytes))
+                    yield from (frame for frame in frames if frame.height)
+                if reading.headers:
+                    what = f"the header is repeated {reading.headers} times inside; left out."
+                    self.warnings.append(f"{shard.path.name}: {what}")
+                if reading.next_line == _FIRST_ROW:
+                    self.warnings.append(f"{shard.path.name}: a header and no rows.")
+            rejects.check(final=True)
+        finally:
+            if rejects.count:
+                rejects.write(aside)
+        self.rows[table.title] = rejects.rows - rejects.count
+        self.rejected[table.title] = rejects.count
+        if rejects.count:
+            place = f"see {aside if self.workdir_name is None else f'{self.workdir_name}/{aside.name}'}"
+            if self.workdir_name == "":
+                place = "collecting them writes them to a file"
+            self.warnings.append(
+                f"{table.title}: {rejects.count} of {rejects.rows} lines cannot be read and were left out; {place}."
+            )
 
     def _layout(self, header: bytes, name: str, table: DumpTable, wanted: WantedColumns) -> LineLayout:
         columns = _columns(header, name, table)
-        self._require(columns, name, table, wanted)
+        missing = [column for column in wanted.names if column not in (*columns, *wanted.extra)]
+        hard = [column for column in missing if column not in wanted.fillable]
+        if hard or (missing and not self.allow_missing_columns):
+            fix = "Pass --allow-missing-columns to fill it with nothing."
+            if hard:
+                fix = "It cannot be filled: take the file from the dump's source."
+            if "lockedStatus" in hard:
+                fix = "For a dump from before statuses were locked, pass --label-source current."
+            raise SourceError(
+                f"{len(columns)} columns, {', '.join(hard or missing)} missing",
+                where=name,
+                expected=f"the columns of the {table.title}, such as {', '.join(table.columns[:3])}",
+                fix=fix,
+                code="missing-columns",
+            )
         self._compare(columns, name, table)
         return LineLayout(
             name=name,
@@ -250,37 +226,16 @@ class TableReader:
             private=tuple(place for place, column in enumerate(columns) if column in _PRIVATE),
         )
 
-    def _require(self, columns: tuple[str, ...], name: str, table: DumpTable, wanted: WantedColumns) -> None:
-        missing = [column for column in wanted.names if column not in (*columns, *wanted.extra)]
-        hard = [column for column in missing if column not in wanted.fillable]
-        if not missing or (self.allow_missing_columns and not hard):
-            return
-        raise SourceError(
-            f"{len(columns)} columns, {', '.join(hard or missing)} missing",
-            where=name,
-            expected=f"the columns of the {table.title}, such as {', '.join(table.columns[:3])}",
-            fix=_missing_fix(hard),
-            code="missing-columns",
-        )
-
     def _compare(self, columns: tuple[str, ...], name: str, table: DumpTable) -> None:
-        missing = [column for column in table.columns if column not in (*columns, *table.new)]
+        absent = [column for column in table.columns if column not in (*columns, *table.new)]
         extra = [column for column in columns if column not in table.columns]
         known = [column for column in columns if column in table.columns]
-        if missing:
-            self.warnings.append(f"{name}: without the columns {', '.join(missing)}.")
+        if absent:
+            self.warnings.append(f"{name}: without the columns {', '.join(absent)}.")
         if extra:
             self.warnings.append(f"{name}: {len(extra)} unknown columns ({_shown(extra)}).")
         if known != [column for column in table.columns if column in columns]:
             self.warnings.append(f"{name}: the columns are in another order.")
-
-
-def _missing_fix(hard: list[str]) -> str:
-    if not hard:
-        return "Pass --allow-missing-columns to fill it with nothing."
-    if "lockedStatus" in hard:
-        return "For a dump from before statuses were locked, pass --label-source current."
-    return "It cannot be filled: take the file from the dump's source."
 
 
 def _shown(names: list[str]) -> str:
@@ -329,27 +284,36 @@ class _ShardReading:
         self._sieve = sieve if first_is_note else None
         self._waiting: list[tuple[int, SiftedLines]] = []
         self._waiting_bytes = 0
-        self.name, self.headers, self.next_line = layout.name, 0, _FIRST_ROW
+        self.headers, self.next_line = 0, _FIRST_ROW
 
-    def frames(self, blocks: Iterator[memoryview]) -> Iterator[pl.DataFrame]:
+    def frames(self, blocks: Iterator[bytes]) -> Iterator[pl.DataFrame]:
         """The wanted columns of all lines that can be read."""
         for block, read in _ahead(self._read, blocks):
             if read is None:
                 yield self._parse_waiting()
-                content = without_returns(block)
+                content = block.replace(b"\r\n", b"\n")
                 yield self._by_line(content, count(self.next_line))
                 self.next_line += content.count(b"\n")
             else:
-                yield self._accept(read)
+                first_line, self.next_line = self.next_line, self.next_line + read.lines
+                if isinstance(read.found, pl.DataFrame):
+                    self._rejects.good += read.lines
+                    yield read.found
+                else:
+                    self._rejects.good += read.lines - len(read.found.places)
+                    self._waiting.append((first_line, read.found))
+                    self._waiting_bytes += len(read.found.content)
+                    if self._waiting_bytes >= _WAITING_BYTES:
+                        yield self._parse_waiting()
             self._rejects.check(final=False)
         yield self._parse_waiting()
         self._rejects.check(final=False)
 
-    def _read(self, block: memoryview) -> _Read | None:
+    def _read(self, block: bytes) -> _Read | None:
         """What a block holds, in a thread; None if a line of it is at fault."""
         lines = check_lines(block, len(self._layout.columns))
         if lines is not None and lines.returns:
-            block = memoryview(without_returns(block))
+            block = block.replace(b"\r\n", b"\n")
             lines = check_lines(block, len(self._layout.columns))
         if lines is None:
             return None
@@ -357,20 +321,8 @@ class _ShardReading:
             sifted = self._sieve.passed(block, lines.ends)
             if sifted is not None:
                 return _Read(len(lines.ends), sifted)
-        frame = _parsed(bytes(block), self._layout, self._wanted)
+        frame = _parsed(block, self._layout, self._wanted)
         return None if frame is None else _Read(len(lines.ends), frame)
-
-    def _accept(self, read: _Read) -> pl.DataFrame:
-        first_line, self.next_line = self.next_line, self.next_line + read.lines
-        if isinstance(read.found, pl.DataFrame):
-            self._rejects.good += read.lines
-            return read.found
-        self._rejects.good += read.lines - len(read.found.places)
-        self._waiting.append((first_line, read.found))
-        self._waiting_bytes += len(read.found.content)
-        if self._waiting_bytes < _WAITING_BYTES:
-            return pl.DataFrame(schema=self._wanted.schema)
-        return self._parse_waiting()
 
     def _parse_waiting(self) -> pl.DataFrame:
         waiting, self._waiting, self._waiting_bytes = self._waiting, [], 0
@@ -398,32 +350,6 @@ class _ShardReading:
         return frame
 
 
-_REQUEST_TIMES = tuple(column for column in REQUESTS.columns if column.endswith("EligibleTimestamp"))
-_LINK = r"https?://[^\s\"“”'\],]+"
-
-
-def note_requests(reader: TableReader) -> pl.DataFrame:
-    """The posts that people asked for notes on, a row each, sorted by post.
-
-    Columns: `post` (id), `links` (list of addresses that the requests name), `suggestions` (text as published), and
-    for each feed the time (ms) from which it showed the request, null where it never did: `shown` (to people),
-    `api_small`, `api_large`, `api_xl`.
-
-    Raises:
-        SourceError: as of `TableReader.frames`.
-    """
-    wanted = WantedColumns(("tweetId",), extra=("sourceLinks", "suggestions", *_REQUEST_TIMES))
-    names = ("shown", "api_small", "api_large", "api_xl")
-    rows = pl.concat([pl.DataFrame(schema=wanted.schema), *reader.frames(REQUESTS, wanted)])
-    times = [pl.col(column).cast(pl.Int64, strict=False) for column in _REQUEST_TIMES]
-    return rows.select(
-        pl.col("tweetId").alias("post"),
-        pl.col("sourceLinks").str.extract_all(_LINK).alias("links"),
-        "suggestions",
-        *(pl.when(time > 0).then(time).alias(name) for name, time in zip(names, times, strict=True)),
-    ).sort("post", "shown", maintain_order=True)
-
-
 class _Read(NamedTuple):
     """How many lines a block has, and what they hold: all of them parsed, or those that passed the sieve."""
 
@@ -431,15 +357,13 @@ class _Read(NamedTuple):
     found: pl.DataFrame | SiftedLines
 
 
-def _ahead(
-    read: Callable[[memoryview], _Read | None], blocks: Iterator[memoryview]
-) -> Iterator[tuple[memoryview, _Read | None]]:
+def _ahead(read: Callable[[bytes], _Read | None], blocks: Iterator[bytes]) -> Iterator[tuple[bytes, _Read | None]]:
     """The blocks and what is read from them, in order; those that follow are read meanwhile."""
-    waiting: deque[tuple[memoryview, Future[_Read | None]]] = deque()
+    waiting: deque[tuple[bytes, Future[_Read | None]]] = deque()
     with ThreadPoolExecutor(_THREADS) as pool:
         for block in blocks:
             waiting.append((block, pool.submit(read, block)))
-            if len(waiting) == BLOCKS_KEPT - 1:
+            if len(waiting) == _BLOCKS_AHEAD:
                 first, future = waiting.popleft()
                 yield first, future.result()
         while waiting:
@@ -453,31 +377,20 @@ def _parsed(block: bytes, layout: LineLayout, wanted: WantedColumns) -> pl.DataF
         return pl.DataFrame(schema=wanted.schema)
     schema = dict.fromkeys(layout.columns, pl.String)
     scan = pl.scan_csv(block, has_header=False, separator="\t", quote_char=None, schema=schema)
+    numbers = {name: pl.col(name).cast(pl.Int64, strict=False) for name in wanted.integers + wanted.optional_integers}
+    texts = [
+        pl.col(name).fill_null("") if name in layout.columns else pl.lit("").alias(name)
+        for name in wanted.texts + wanted.fillable + wanted.extra
+    ]
+    nothing = [cell.decode() for cell in NOTHING]
+    faulty = [numbers[name].is_null() for name in wanted.integers]
+    faulty += [
+        numbers[name].is_null() & ~pl.col(name).fill_null("").is_in(nothing) for name in wanted.optional_integers
+    ]
     try:
-        frame = scan.select(*_typed(layout, wanted), _faulty(wanted)).collect()
+        frame = scan.select(
+            *numbers.values(), *texts, pl.any_horizontal(pl.lit(False), *faulty).alias(_FAULTY)
+        ).collect()
     except pl.exceptions.ComputeError:  # bytes that are not UTF-8
         return None
     return None if frame.drop_in_place(_FAULTY).any() else frame
-
-
-def _typed(layout: LineLayout, wanted: WantedColumns) -> list[pl.Expr]:
-    integers = [_integer(column) for column in wanted.integers + wanted.optional_integers]
-    texts = [
-        pl.col(column).fill_null("") if column in layout.columns else pl.lit("").alias(column)
-        for column in wanted.texts + wanted.fillable + wanted.extra
-    ]
-    return integers + texts
-
-
-def _integer(column: str) -> pl.Expr:
-    return pl.col(column).cast(pl.Int64, strict=False)
-
-
-def _faulty(wanted: WantedColumns) -> pl.Expr:
-    """True for rows where an integer column holds something else."""
-    nothing = [cell.decode() for cell in NOTHING]
-    needed = [_integer(column).is_null() for column in wanted.integers]
-    optional = [
-        _integer(column).is_null() & ~pl.col(column).fill_null("").is_in(nothing) for column in wanted.optional_integers
-    ]
-    return pl.any_horizontal(pl.lit(False), *needed, *optional).alias(_FAULTY)

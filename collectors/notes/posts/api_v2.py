@@ -118,6 +118,8 @@ def post_from_api(
         ValueError: if it has no time.
     """
     quoted = post.referred("quoted")
+    keyed = {item.get("media_key"): item for item in media}
+    keys = post.attachments.media_keys if post.attachments else []
     unseen = set(quoted) - known.keys() - set(missing)
     return FoundPost(
         id=post.id,
@@ -127,15 +129,8 @@ def post_from_api(
         media=post.has_media,
         quoted_media=any(known[post_id].has_media for post_id in quoted if post_id in known),
         truncated=bool(unseen or post.referred("retweeted")),
-        pictures=media_in(_attached(post, media), post.media),
+        pictures=media_in([keyed[key] for key in keys if key in keyed], post.media),
     )
-
-
-def _attached(post: ApiPost, media: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The media of a post, in its order."""
-    keyed = {item.get("media_key"): item for item in media}
-    keys = post.attachments.media_keys if post.attachments else []
-    return [keyed[key] for key in keys if key in keyed]
 
 
 def _read(ids: Sequence[str], reply: ServiceReply) -> Mapping[str, PostAnswer]:

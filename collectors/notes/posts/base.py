@@ -7,7 +7,8 @@ import math
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta, timezone
+from datetime import UTC, datetime, timedelta
+from email.utils import parsedate_to_datetime
 from enum import StrEnum
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
@@ -15,7 +16,7 @@ from typing import Any, Protocol, TypeVar
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from hellofresh.core.errors import SourceError
-from hellofresh.core.files import BadJsonError, canonical_json, model_fault, strict_json
+from hellofresh.core.files import BadJsonError, model_fault, strict_json
 from hellofresh.core.net.addresses import AddressError, PageAddress
 from hellofresh.core.net.retry import RetryPolicy
 from hellofresh.core.quarters import parse_utc
@@ -167,10 +168,7 @@ def load_object(line: bytes, where: str) -> dict[str, Any]:
 
 
 _SHOWN_NOTE = re.compile(r"birdwatch|community_?note", re.IGNORECASE)
-_LONG_DATE = re.compile(
-    r"[A-Z][a-z]{2} ([A-Z][a-z]{2}) (\d{2}) (\d{2}):(\d{2}):(\d{2}) ([+-])(\d{2})(\d{2}) (\d{4})", re.A
-)
-_MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
+_LONG_DATE = re.compile(r"[A-Z][a-z]{2} [A-Z][a-z]{2} \d{2} \d{2}:\d{2}:\d{2} [+-]\d{4} \d{4}", re.A)
 
 Several = list[Any] | dict[str, Any] | None
 """Media in any form: only whether there are some counts, and empty lists were seen printed as empty objects."""
@@ -231,16 +229,9 @@ def posted_at(post_id: str, stated: str | None) -> datetime:
     """
     if not stated:
         return snowflake_time(int(post_id))
-    parts = _LONG_DATE.fullmatch(stated)
-    return parse_utc(stated) if parts is None else _long_date(parts)
-
-
-def _long_date(parts: re.Match[str]) -> datetime:
-    """`Tue Oct 01 19:59:18 +0000 2024`, read without the machine's language."""
-    month, day, hour, minute, second, sign, off_hours, off_minutes, year = parts.groups()
-    offset = timedelta(hours=int(off_hours), minutes=int(off_minutes)) * (-1 if sign == "-" else 1)
-    numbers = (int(year), _MONTHS.index(month) + 1, int(day), int(hour), int(minute), int(second))
-    return datetime(*numbers, tzinfo=timezone(offset)).astimezone(UTC)
+    if _LONG_DATE.fullmatch(stated) is None:
+        return parse_utc(stated)
+    return parsedate_to_datetime(stated.replace(" -0000 ", " +0000 ")).astimezone(UTC)
 
 
 _KINDS: dict[str, MediaKind] = {
@@ -266,27 +257,22 @@ def media_in(*several: Several, kind: MediaKind | None = None) -> tuple[Media, .
     """
     for place in several:
         entries: Iterable[Any] = place if isinstance(place, list) else [place]
-        found = [item for entry in entries if (item := _media(entry, kind)) is not None]
+        found = [item for entry in entries if isinstance(entry, dict) and (item := _media(entry, kind)) is not None]
         if found:
             return tuple(found[:_MOST])
     return ()
 
 
-def _media(entry: Any, usual: MediaKind | None) -> Media | None:
-    if not isinstance(entry, dict):
-        return None
+def _media(entry: dict[str, Any], usual: MediaKind | None) -> Media | None:
     kind = _KINDS.get(str(entry.get("type")), usual)
-    address = _first_text(entry, (*_POSTERS, *(("url",) if kind == "photo" else ())))
-    if kind is None or not address:
-        return None
+    names = (*_POSTERS, *(("url",) if kind == "photo" else ()))
     try:
-        parsed = PageAddress.parse(address)
+        address = PageAddress.parse(_first_text(entry, names))
     except AddressError:
         return None
-    if parsed.scheme != "https":
+    if kind is None or address.scheme != "https":
         return None
-    description = html.unescape(_first_text(entry, _DESCRIPTIONS))[:_LONGEST_DESCRIPTION]
-    return Media(kind, parsed.url, description=description)
+    return Media(kind, address.url, description=html.unescape(_first_text(entry, _DESCRIPTIONS))[:_LONGEST_DESCRIPTION])
 
 
 def _first_text(entry: dict[str, Any], names: Iterable[str]) -> str:
@@ -365,22 +351,3 @@ class Service:
     batch: int = 1
     token_variable: str = ""
     manners: Manners = field(default_factory=Manners)
-
-
-def one_by_one(
-    read_post: Callable[[str, int, dict[str, Any]], FoundPost], bodiless: Sequence[int] = ()
-) -> Callable[[Sequence[str], ServiceReply], Mapping[str, PostAnswer]]:
-    """The `read` of a service that answers on one post at a time.
-
-    Args:
-        read_post: the post from its id, the HTTP status and the body.
-        bodiless: statuses that speak for themselves, whatever the body.
-    """
-
-    def read(ids: Sequence[str], reply: ServiceReply) -> Mapping[str, PostAnswer]:
-        (post_id,) = ids
-        body = {} if reply.status in bodiless else load_reply(reply.body)
-        kept = ServiceReply(reply.status, canonical_json(body).encode())
-        return {post_id: PostAnswer(read_post(post_id, reply.status, body), kept)}
-
-    return read

@@ -9,7 +9,7 @@ from __future__ import annotations
 import html
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from pydantic import Field
@@ -18,15 +18,18 @@ from collectors.notes.posts.base import (
     AnswerPart,
     BadReply,
     FoundPost,
+    PostAnswer,
     PostRequest,
     PostStatus,
     Service,
+    ServiceReply,
     Several,
     check,
+    load_reply,
     media_in,
-    one_by_one,
     posted_at,
 )
+from hellofresh.core.files import canonical_json
 from hellofresh.tasks.images import Media
 
 _DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
@@ -80,11 +83,6 @@ class EmbedAnswer(_Shown):
     tombstone: _Tombstone | None = None
     edit_control: _Edits | None = None
 
-    def is_of(self, post_id: str) -> bool:
-        """Whether the answer is on that post, or on an edited version of it."""
-        edits = self.edit_control.edit_tweet_ids if self.edit_control else []
-        return self.id_str in (None, post_id) or post_id in edits
-
 
 _TOMBSTONES = (
     ("suspended", PostStatus.SUSPENDED),
@@ -128,13 +126,19 @@ def post_from_embed(post_id: str, answer: EmbedAnswer) -> FoundPost:
     )
 
 
-def _read_post(post_id: str, status: int, body: dict[str, Any]) -> FoundPost:
-    if status == 404:
-        return FoundPost(post_id, PostStatus.UNAVAILABLE)
+def _read(ids: Sequence[str], reply: ServiceReply) -> Mapping[str, PostAnswer]:
+    (post_id,) = ids
+    body = {} if reply.status == 404 else load_reply(reply.body)  # which speaks for itself, whatever the body
+    post = FoundPost(post_id, PostStatus.UNAVAILABLE) if reply.status == 404 else _post(post_id, reply.status, body)
+    return {post_id: PostAnswer(post, ServiceReply(reply.status, canonical_json(body).encode()))}
+
+
+def _post(post_id: str, status: int, body: dict[str, Any]) -> FoundPost:
     if status != 200:
         raise BadReply(f"HTTP status {status}")
     answer = check(EmbedAnswer, body)
-    if not answer.is_of(post_id):
+    edits = answer.edit_control.edit_tweet_ids if answer.edit_control else []
+    if answer.id_str not in (None, post_id) and post_id not in edits:
         raise BadReply("an answer on another post")
     if _gone(answer) is None and "user" not in body:
         return FoundPost(post_id, PostStatus.UNAVAILABLE)
@@ -161,20 +165,16 @@ def _base36(value: float) -> str:
         digits.append(int(fraction))
         fraction -= digits[-1]
         if (fraction > 0.5 or (fraction == 0.5 and digits[-1] % 2)) and fraction + delta > 1:
-            whole += _round_up(digits)
+            # One is added to the last digit; digits that overflow fall away.
+            while digits and digits[-1] == 35:
+                digits.pop()
+            if digits:
+                digits[-1] += 1
+            else:
+                whole += 1
             break
     tail = "".join(_DIGITS[digit] for digit in digits)
     return f"{_whole_base36(whole)}.{tail}" if tail else _whole_base36(whole)
-
-
-def _round_up(digits: list[int]) -> int:
-    """Add one to the last digit; digits that overflow fall away. Returns what is carried to the whole number."""
-    while digits:
-        if digits[-1] + 1 < 36:
-            digits[-1] += 1
-            return 0
-        digits.pop()
-    return 1
 
 
 def _whole_base36(number: int) -> str:
@@ -185,13 +185,9 @@ def _whole_base36(number: int) -> str:
     return digits
 
 
-def _request(ids: Sequence[str]) -> PostRequest:
-    return PostRequest("/tweet-result", {"id": ids[0], "lang": "en", "token": request_token(ids[0])})
-
-
 EMBED = Service(
     name="embed",
     base_url="https://cdn.syndication.twimg.com",
-    request=_request,
-    read=one_by_one(_read_post, bodiless=(404,)),
+    request=lambda ids: PostRequest("/tweet-result", {"id": ids[0], "lang": "en", "token": request_token(ids[0])}),
+    read=_read,
 )

@@ -7,10 +7,10 @@ Three forms are read: the public embed endpoint's (`id_str`), that of X's API v2
 from __future__ import annotations
 
 import html
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from pydantic import Field
 
@@ -32,6 +32,7 @@ from collectors.notes.posts.embed import EmbedAnswer, post_from_embed, tombstone
 from hellofresh.core.errors import SourceError
 from hellofresh.tasks.images import Media
 
+_Read = TypeVar("_Read")
 _OF_MEDIA = ("mediaDetails", "photos", "video", "attachments")
 
 
@@ -45,12 +46,7 @@ class LocalPosts:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self._warnings: list[str] = []
-
-    @property
-    def warnings(self) -> Sequence[str]:
-        """What was odd in the file."""
-        return tuple(self._warnings)
+        self.warnings: list[str] = []
 
     def find(self, ids: Collection[str]) -> Mapping[str, FoundPost]:
         """Look the posts up in the file.
@@ -58,7 +54,6 @@ class LocalPosts:
         Raises:
             SourceError: if the file is missing, a line has none of the forms, or two lines on a post differ.
         """
-        self._warnings = []
         found = {post_id: FoundPost(post_id, PostStatus.UNAVAILABLE) for post_id in ids}
         seen: dict[str, int] = {}
         unnamed = repeated = 0
@@ -66,35 +61,35 @@ class LocalPosts:
         for number, line in numbered_lines(self.path):
             where = f"{self.path.name} line {number}"
             answer = without_shown_note(load_object(line, where))
-            silent = silent and not _tells_of_media(answer)
+            silent = silent and not looks_like_graphql(answer) and not any(name in answer for name in _OF_MEDIA)
             posts = _read(answer, where)
             unnamed += not posts
             for post in posts:
                 if post.id in seen:
                     repeated += 1
-                    _refuse_difference(seen[post.id] == hash(post), post.id, where)
+                    if seen[post.id] != hash(post):
+                        raise SourceError(
+                            f"post {post.id} is there twice, with different content",
+                            where=where,
+                            expected="one line a post",
+                            code="conflicting-posts",
+                            fix="Keep the newest answer.",
+                        )
                 else:
                     seen[post.id] = hash(post)
                     if post.id in found:
                         found[post.id] = post
-        self._note(unnamed, "answers without the id of a post were left out")
-        self._note(repeated, "posts are there twice")
+        counts = {"answers without the id of a post were left out": unnamed, "posts are there twice": repeated}
+        self.warnings = [f"{self.path.name}: {count} {what}." for what, count in counts.items() if count]
         return {key: replace(post, silent=True) for key, post in found.items()} if silent else found
-
-    def _note(self, count: int, what: str) -> None:
-        if count:
-            self._warnings.append(f"{self.path.name}: {count} {what}.")
-
-
-def _tells_of_media(answer: dict[str, Any]) -> bool:
-    return looks_like_graphql(answer) or any(name in answer for name in _OF_MEDIA)
 
 
 def _read(answer: dict[str, Any], where: str) -> list[FoundPost]:
     """The posts on the line; none for an answer on an unknown post."""
     try:
         if looks_like_graphql(answer):
-            return posts_from_graphql(answer)
+            # The posts inside, from which the shown note has been taken out; posts without an id are left out.
+            return [post for result in _results(answer) if (post := _post(_seen(result))) is not None]
         if "id" in answer and "id_str" not in answer:
             return [_dated(post_from_api, check(ApiPost, answer), {}, ())]
         embedded = check(EmbedAnswer, answer)
@@ -107,29 +102,17 @@ def _read(answer: dict[str, Any], where: str) -> list[FoundPost]:
     return []
 
 
-def _dated(read: Any, *parts: Any) -> FoundPost:
+def _dated(read: Callable[..., _Read], *parts: object) -> _Read:
     try:
-        post: FoundPost = read(*parts)
+        return read(*parts)
     except ValueError as error:
         raise BadReply(f"no date of the post ({error})") from None
-    return post
 
 
 def _bad_post(what: str, where: str) -> SourceError:
     return SourceError(
         what, where=where, expected="an answer of the embed endpoint with the post's id_str", code="bad-post"
     )
-
-
-def _refuse_difference(same: bool, post_id: str, where: str) -> None:
-    if not same:
-        raise SourceError(
-            f"post {post_id} is there twice, with different content",
-            where=where,
-            expected="one line a post",
-            code="conflicting-posts",
-            fix="Keep the newest answer.",
-        )
 
 
 _MARKS = frozenset({"data", "legacy", "rest_id"})
@@ -186,15 +169,6 @@ def looks_like_graphql(answer: dict[str, Any]) -> bool:
     return bool(_MARKS & answer.keys()) and "id_str" not in answer
 
 
-def posts_from_graphql(answer: dict[str, Any]) -> list[FoundPost]:
-    """The posts of an answer, from which the shown note has been taken out; posts without an id are left out.
-
-    Raises:
-        BadReply: if a post has another form.
-    """
-    return [post for result in _results(answer) if (post := _post(_seen(result))) is not None]
-
-
 def _results(answer: dict[str, Any]) -> Iterator[dict[str, Any]]:
     """The results that are shown for themselves: of an answer on one post, of a conversation, or the bare result."""
     if "data" not in answer:
@@ -229,24 +203,16 @@ def _post(result: dict[str, Any]) -> FoundPost | None:
         return _gone(result)
     tweet = check(_Result, result)
     text = tweet.note_tweet.note_tweet_results.result.text if tweet.note_tweet else tweet.legacy.full_text
-    quoted = _inner(result.get("quoted_status_result"))
-    try:
-        date = posted_at(tweet.rest_id, tweet.legacy.created_at)
-    except ValueError as error:
-        raise BadReply(f"no date of the post ({error})") from None
+    quoted = _seen(_inner(result.get("quoted_status_result")) or {})
     return FoundPost(
         id=tweet.rest_id,
         text=html.unescape(text),
         language=tweet.legacy.lang or "",
-        date=date,
+        date=_dated(posted_at, tweet.rest_id, tweet.legacy.created_at),
         media=tweet.legacy.has_media,
-        quoted_media=quoted is not None and _quoted_media(_seen(quoted)),
+        quoted_media="legacy" in quoted and check(_Result, quoted).legacy.has_media,
         pictures=tweet.legacy.pictures,
     )
-
-
-def _quoted_media(quoted: dict[str, Any]) -> bool:
-    return "legacy" in quoted and check(_Result, quoted).legacy.has_media
 
 
 def _gone(result: dict[str, Any]) -> FoundPost | None:

@@ -20,7 +20,6 @@ from contextlib import closing
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from types import TracebackType
 from typing import NamedTuple, Self
 
 import aiohttp
@@ -68,26 +67,12 @@ class Online:
         return [service.name for service in self.services]
 
 
-@dataclass(frozen=True, slots=True)
-class _Known:
-    """A stored answer, read."""
-
-    post: FoundPost
-    is_old: bool
-
-    @property
-    def ends_the_search(self) -> bool:
-        """Whether no service has to be asked."""
-        return self.post.is_whole or (self.post.gone in _FINAL and not self.is_old)
-
-    @property
-    def is_outdated(self) -> bool:
-        """Whether the same service should be asked again."""
-        return self.post.gone is not None and self.is_old
-
-
 class ChainedPosts:
-    """A local file, if there is one, and then services over the network."""
+    """A local file, if there is one, and then services over the network.
+
+    Attributes:
+        warnings: what was odd in the last search.
+    """
 
     def __init__(
         self,
@@ -98,13 +83,7 @@ class ChainedPosts:
         clock: Callable[[], datetime] = _now,
     ) -> None:
         self._online, self._local, self._progress, self._clock = online, local, progress, clock
-        self._readers = dict(online.known) | {service.name: service for service in online.services}
-        self._warnings: list[str] = []
-
-    @property
-    def warnings(self) -> Sequence[str]:
-        """What was odd in the last search."""
-        return tuple(self._warnings)
+        self.warnings: list[str] = []
 
     def find(self, ids: Collection[str]) -> Mapping[str, FoundPost]:
         """Look the posts up in the file and the cache, and ask for the rest.
@@ -114,76 +93,71 @@ class ChainedPosts:
                 could not be asked for; what was answered is kept.
             WorkspaceError: if the cache cannot be written.
         """
-        self._warnings = []
-        found = dict(self._in_file(ids))
-        open_ids = [post_id for post_id in ids if post_id not in found]
-        if open_ids and not self._online.ask:
-            found |= self._remembered(open_ids)
-        elif open_ids:
-            with AnswerCache(self._online.cache) as cache:
-                search = _Search(self._online, self._readers, cache, self._clock(), self._progress)
-                search.recall(open_ids)
-                asyncio.run(search.ask(open_ids))
-            self._warnings += search.warnings
-            found |= {post_id: search.outcome(post_id) for post_id in open_ids}
-            self._refuse_gaps(found)
+        self.warnings, online = [], self._online
+        found: dict[str, FoundPost] = {}
+        if self._local is not None:
+            in_file = self._local.find(ids)
+            self.warnings += self._local.warnings
+            found = {key: post for key, post in in_file.items() if post.is_whole or post.gone in _FINAL}
+        unknown = [post_id for post_id in ids if post_id not in found]
+        found |= {post_id: FoundPost(post_id, PostStatus.NOT_ASKED) for post_id in unknown}
+        if unknown and (online.ask or online.cache.exists()):
+            with AnswerCache(online.cache) as cache:
+                search = _Search(online, cache, self._clock(), self._progress)
+                search.recall(unknown)
+                if online.ask:
+                    asyncio.run(search.ask(unknown))
+            self.warnings += search.warnings
+            found |= {id_: search.outcome(id_) for id_ in unknown if online.ask or not search.is_open(id_)}
+        self._count_gaps(found, len(unknown))
         return {post_id: found[post_id] for post_id in ids}
 
-    def _remembered(self, ids: Collection[str]) -> Mapping[str, FoundPost]:
-        """What can be said of the posts without asking."""
-        found = {post_id: FoundPost(post_id, PostStatus.NOT_ASKED) for post_id in ids}
-        if self._online.cache.exists():
-            with AnswerCache(self._online.cache) as cache:
-                search = _Search(self._online, self._readers, cache, self._clock(), self._progress)
-                search.recall(ids)
-                found |= {post_id: search.outcome(post_id) for post_id in ids if not search.is_open(post_id)}
-        missing = sum(1 for post in found.values() if post.gone is PostStatus.NOT_ASKED)
+    def _count_gaps(self, found: Mapping[str, FoundPost], unknown: int) -> None:
+        gone = Counter(post.gone for post in found.values())
+        missing, failed = gone[PostStatus.NOT_ASKED], gone[PostStatus.ERROR]
         if missing:
-            self._warnings.append(f"{missing} of {len(ids)} posts would have to be asked for; nobody was asked.")
-        return found
-
-    def _in_file(self, ids: Collection[str]) -> Mapping[str, FoundPost]:
-        if self._local is None:
-            return {}
-        found = self._local.find(ids)
-        self._warnings += self._local.warnings
-        return {key: post for key, post in found.items() if post.is_whole or post.gone in _FINAL}
-
-    def _refuse_gaps(self, found: Mapping[str, FoundPost]) -> None:
-        failed = sum(1 for post in found.values() if post.gone is PostStatus.ERROR)
+            self.warnings.append(f"{missing} of {unknown} posts would have to be asked for; nobody was asked.")
         if failed > _MOST_FAILED * len(found):
             raise SourceError(
-                f"{failed} of {len(found)} posts could not be asked for: {' '.join(self._warnings)}",
+                f"{failed} of {len(found)} posts could not be asked for: {' '.join(self.warnings)}",
                 where=", ".join(self._online.names),
                 expected="at most 1% of failures",
                 fix="Run the same command again later: stored answers are kept and not requested again.",
                 code="posts-incomplete",
             )
         if failed:
-            self._warnings.append(f"{failed} posts could not be asked for; --force asks for them again.")
+            self.warnings.append(f"{failed} posts could not be asked for; --force asks for them again.")
+
+
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """A stored answer, read."""
+
+    post: FoundPost
+    is_old: bool
+
+    @property
+    def ends_the_search(self) -> bool:
+        return self.post.is_whole or (self.post.gone in _FINAL and not self.is_old)
 
 
 class _Search:
     """One search on its way: what is known of each post, by service, and which services failed on it."""
 
     def __init__(
-        self,
-        online: Online,
-        readers: Mapping[str, Service],
-        cache: AnswerCache,
-        now: datetime,
-        progress: Callable[[str], None] | None,
+        self, online: Online, cache: AnswerCache, now: datetime, progress: Callable[[str], None] | None
     ) -> None:
-        self._online, self._readers, self._cache, self._now, self._progress = online, readers, cache, now, progress
+        self._online, self._cache, self._now, self._progress = online, cache, now, progress
         self._known: dict[str, dict[str, _Known]] = defaultdict(dict)
         self._failed: set[str] = set()
         self.warnings: list[str] = []
 
     def recall(self, ids: Collection[str]) -> None:
         """Read what is stored."""
+        readers = {**self._online.known, **{service.name: service for service in self._online.services}}
         oldest = self._now - timedelta(days=self._online.reask_gone_days)
         for stored in self._cache.answers(ids):
-            reader = self._readers.get(stored.service)
+            reader = readers.get(stored.service)
             if reader is None:
                 continue
             try:
@@ -197,8 +171,14 @@ class _Search:
         """Ask each service for the posts that are still open."""
         for service in self._online.services:
             wanted = sorted((post_id for post_id in ids if self._wants(post_id, service)), key=int)
-            if wanted:
-                await self._ask_service(service, wanted)
+            if not wanted:
+                continue
+            visit = _Visit(self, service, wanted)
+            await visit.run()
+            self._failed |= visit.failed
+            if visit.reasons:
+                reasons = ", ".join(f"{why} ({count} times)" for why, count in sorted(visit.reasons.items()))
+                self.warnings.append(f"{service.name} failed on {len(visit.failed)} of {len(wanted)} posts: {reasons}.")
 
     def is_open(self, post_id: str) -> bool:
         """Whether a service would have to be asked for the post."""
@@ -208,16 +188,8 @@ class _Search:
         known = self._known[post_id]
         if any(item.ends_the_search for item in known.values()):
             return False
-        return service.name not in known or known[service.name].is_outdated
-
-    async def _ask_service(self, service: Service, ids: Sequence[str]) -> None:
-        async with ServiceClient(service, self.say) as fetcher:
-            visit = _Visit(self, fetcher, ids)
-            await visit.run()
-        self._failed |= visit.failed
-        if visit.reasons:
-            reasons = ", ".join(f"{why} ({count} times)" for why, count in sorted(visit.reasons.items()))
-            self.warnings.append(f"{service.name} failed on {len(visit.failed)} of {len(ids)} posts: {reasons}.")
+        own = known.get(service.name)
+        return own is None or (own.post.gone is not None and own.is_old)
 
     def keep(self, service: Service, answers: Mapping[str, PostAnswer]) -> None:
         """Store answers, then use them."""
@@ -244,56 +216,6 @@ class _Search:
             return FoundPost(post_id, PostStatus.ERROR)
         partly = [post for post in posts if post.gone is None]
         return (partly or posts or [FoundPost(post_id, PostStatus.UNAVAILABLE)])[0]
-
-
-class _Visit:
-    """All requests to one service in one search."""
-
-    def __init__(self, search: _Search, fetcher: ServiceClient, ids: Sequence[str]) -> None:
-        self._search, self._fetcher, self._ids = search, fetcher, ids
-        size = fetcher.service.batch
-        self._batches = iter([ids[start : start + size] for start in range(0, len(ids), size)])
-        self._done = self._in_a_row = 0
-        self._over = False
-        self.failed: set[str] = set()
-        self.reasons: Counter[str] = Counter()
-
-    async def run(self) -> None:
-        """Ask for every batch, several at a time; an error of ours ends them all."""
-        try:
-            async with asyncio.TaskGroup() as group:
-                for _ in range(self._fetcher.service.manners.at_once):
-                    group.create_task(self._work())
-        except ExceptionGroup as errors:
-            raise errors.exceptions[0] from None
-
-    async def _work(self) -> None:
-        for batch in self._batches:
-            if self._over:
-                self.failed.update(batch)
-                continue
-            try:
-                answers = await self._fetcher.fetch(batch)
-            except (GaveUp, SetAside) as error:
-                self._fail(batch, error)
-            else:
-                self._search.keep(self._fetcher.service, answers)
-                self._succeed(batch, answers)
-
-    def _fail(self, batch: Sequence[str], error: GaveUp | SetAside) -> None:
-        self.failed.update(batch)
-        self.reasons[str(error)] += 1
-        self._in_a_row += 1
-        self._over = self._over or isinstance(error, SetAside) or self._in_a_row >= _FAILURES_IN_A_ROW
-
-    def _succeed(self, batch: Sequence[str], answers: Mapping[str, PostAnswer]) -> None:
-        silent = [post_id for post_id in batch if post_id not in answers]
-        if silent:
-            self.failed.update(silent)
-            self.reasons["no answer about a post"] += len(silent)
-        self._in_a_row = 0
-        self._done += len(batch)
-        self._search.say(f"{self._fetcher.service.name}: {self._done:,} of {len(self._ids):,} posts")
 
 
 _SCHEMA = """
@@ -323,12 +245,7 @@ class AnswerCache:
         try:
             self._database = open_database(path, _SCHEMA, wait_s=30, private=True)
         except OSError as error:
-            raise WorkspaceError(
-                f"cannot write: {error.strerror or error}",
-                where=str(path),
-                fix="Check the folder's permissions and free space.",
-                code="unwritable",
-            ) from error
+            raise self._unwritable(f"cannot write: {error.strerror or error}") from error
         except sqlite3.Error as error:
             raise self._damaged(f"the cache of posts cannot be opened ({error})") from error
 
@@ -348,12 +265,7 @@ class AnswerCache:
         try:
             self._database.execute("INSERT OR REPLACE INTO answers VALUES (?, ?, ?, ?, ?)", row)
         except sqlite3.Error as error:
-            raise WorkspaceError(
-                f"an answer cannot be stored ({error})",
-                where=str(self._path),
-                fix="Nothing stored so far is lost. Make room and run the same command again.",
-                code="unwritable",
-            ) from error
+            raise self._unwritable(f"an answer cannot be stored ({error})") from error
 
     def answers(self, ids: Collection[str]) -> Iterator[StoredAnswer]:
         """Everything stored on these posts.
@@ -365,13 +277,9 @@ class AnswerCache:
         for start in range(0, len(ordered), _IDS_AT_ONCE):
             part = ordered[start : start + _IDS_AT_ONCE]
             marks = ",".join("?" * len(part))
+            question = f"SELECT post, service, asked_at, http_status, body FROM answers WHERE post IN ({marks})"  # noqa: S608 - only question marks
             try:
-                with closing(
-                    self._database.execute(
-                        f"SELECT post, service, asked_at, http_status, body FROM answers WHERE post IN ({marks})",  # noqa: S608 - only question marks
-                        part,
-                    )
-                ) as rows:
+                with closing(self._database.execute(question, part)) as rows:
                     for post_id, service, asked_at, status, body in rows:
                         yield StoredAnswer(post_id, service, parse_utc(asked_at), ServiceReply(status, body))
             except (sqlite3.Error, ValueError) as error:
@@ -381,21 +289,37 @@ class AnswerCache:
         fix = "Move the file away to ask for all posts again."
         return SourceError(what, where=str(self._path), fix=fix, code="bad-cache")
 
+    def _unwritable(self, what: str) -> WorkspaceError:
+        fix = "Nothing stored so far is lost. Check the folder's permissions, make room, and run the command again."
+        return WorkspaceError(what, where=str(self._path), fix=fix, code="unwritable")
 
-class GaveUp(Exception):  # noqa: N818 - the outcome of one request, not an error of ours
+
+class _GaveUp(Exception):  # noqa: N818 - the outcome of one request, not an error of ours
     """A request that came to nothing within its tries and its time; says why."""
 
 
-class SetAside(Exception):  # noqa: N818 - likewise, of the service
+class _SetAside(_GaveUp):
     """A service that asks for a longer wait than it is given."""
 
 
-class ServiceClient:
-    """Asks one service. Use it as an asynchronous context manager."""
+class _Visit:
+    """All requests to one service in one search.
 
-    def __init__(self, service: Service, say: Callable[[str], None]) -> None:
-        self.service = service
-        self._say = say
+    Attributes:
+        failed: posts that it said nothing of.
+        reasons: why, and how often.
+
+    Raises:
+        ConfigError: if the service needs a token, and there is none that may be sent.
+    """
+
+    def __init__(self, search: _Search, service: Service, ids: Sequence[str]) -> None:
+        self._search, self._service, self._ids = search, service, ids
+        self._batches = iter([ids[start : start + service.batch] for start in range(0, len(ids), service.batch)])
+        self._done = self._in_a_row = 0
+        self._over = False
+        self.failed: set[str] = set()
+        self.reasons: Counter[str] = Counter()
         manners = service.manners
         self._rate = RateLimit(manners.per_second, manners.burst)
         headers = {"User-Agent": f"hellofresh/{__version__} (research benchmark)", "Accept": "application/json"}
@@ -403,39 +327,61 @@ class ServiceClient:
             service.name, headers | _authorization(service), timeout_s=manners.timeout_s, at_once=manners.at_once
         )
 
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        await self._client.close()
-
-    async def fetch(self, ids: Sequence[str]) -> Mapping[str, PostAnswer]:
-        """Ask for some posts, at most a batch; posts that the reply is silent about are left out.
+    async def run(self) -> None:
+        """Ask for every batch, several at a time; an error of ours ends them all.
 
         Raises:
-            GaveUp: if no try succeeded.
-            SetAside: if the service asks for a wait beyond the deadline.
             SourceError: if the service refuses the token.
         """
-        manners = self.service.manners
-        now = asyncio.get_running_loop().time
+        try:
+            async with asyncio.TaskGroup() as group:
+                for _ in range(self._service.manners.at_once):
+                    group.create_task(self._work())
+        except ExceptionGroup as errors:
+            raise errors.exceptions[0] from None
+        finally:
+            await self._client.close()
+
+    async def _work(self) -> None:
+        for batch in self._batches:
+            if self._over:
+                self.failed.update(batch)
+                continue
+            try:
+                answers = await self._fetch(batch)
+            except _GaveUp as error:
+                self.failed.update(batch)
+                self.reasons[str(error)] += 1
+                self._in_a_row += 1
+                self._over = self._over or isinstance(error, _SetAside) or self._in_a_row >= _FAILURES_IN_A_ROW
+                continue
+            self._search.keep(self._service, answers)
+            silent = [post_id for post_id in batch if post_id not in answers]
+            if silent:
+                self.failed.update(silent)
+                self.reasons["no answer about a post"] += len(silent)
+            self._in_a_row = 0
+            self._done += len(batch)
+            self._search.say(f"{self._service.name}: {self._done:,} of {len(self._ids):,} posts")
+
+    async def _fetch(self, ids: Sequence[str]) -> Mapping[str, PostAnswer]:
+        """Ask for a batch until there is an answer; posts that the reply is silent about are left out."""
+        manners, now = self._service.manners, asyncio.get_running_loop().time
         await self._turn()
         deadline = now() + manners.deadline_s
         attempt = 1
         while isinstance(outcome := await self._try(ids), TryAgain):
             asked_s = outcome.wait_s
             if asked_s is not None and asked_s > manners.deadline_s:
-                raise SetAside(f"{outcome.why}, and asks to wait {asked_s:.0f} s")
+                raise _SetAside(f"{outcome.why}, and asks to wait {asked_s:.0f} s")
             wait_s = manners.next_wait_s(attempt, asked_s, left_s=deadline - now())
             if wait_s is None:
-                raise GaveUp(outcome.why)
+                raise _GaveUp(outcome.why)
             if asked_s is None:
                 await asyncio.sleep(wait_s)
             else:
                 self._rate.hold(now(), wait_s)
-                self._say(f"{self.service.name}: {outcome.why}, asks to wait {wait_s:.0f} s")
+                self._search.say(f"{self._service.name}: {outcome.why}, asks to wait {wait_s:.0f} s")
             await self._turn()
             attempt += 1
         return outcome
@@ -448,39 +394,33 @@ class ServiceClient:
         self._rate.take(now())
 
     async def _try(self, ids: Sequence[str]) -> Mapping[str, PostAnswer] | TryAgain:
-        request = self.service.request(ids)
-        url = self.service.base_url.rstrip("/") + request.path
+        service = self._service
+        request = service.request(ids)
+        url = service.base_url.rstrip("/") + request.path
         try:
-            reply = await self._client.send(
-                "GET", url, query=request.query, most_bytes=self.service.manners.largest_body
-            )
+            reply = await self._client.send("GET", url, query=request.query, most_bytes=service.manners.largest_body)
         except LongReplyError as error:
-            raise GaveUp(f"an answer of {error}") from None
+            raise _GaveUp(f"an answer of {error}") from None
         except UnusableReplyError as error:
             return TryAgain(f"an answer that cannot be read ({error})")
         except (aiohttp.ClientError, TimeoutError, OSError) as error:
             return TryAgain(type(error).__name__)
-        return self._read(ids, ServiceReply(reply.status, reply.body), _asked_wait_s(reply))
-
-    def _read(
-        self, ids: Sequence[str], reply: ServiceReply, wait_s: float | None
-    ) -> Mapping[str, PostAnswer] | TryAgain:
         if reply.status == 429 or reply.status >= 500:
-            return TryAgain(f"HTTP status {reply.status}", wait_s)
-        if reply.status in (401, 403) and self.service.token_variable:
+            return TryAgain(f"HTTP status {reply.status}", _asked_wait_s(reply))
+        if reply.status in (401, 403) and service.token_variable:
             raise SourceError(
-                f"{self.service.name} refuses the token (HTTP status {reply.status})",
-                where=f"environment variable {self.service.token_variable}",
+                f"{service.name} refuses the token (HTTP status {reply.status})",
+                where=f"environment variable {service.token_variable}",
                 expected="a bearer token that may read posts",
                 code="token-refused",
             )
         try:
-            return self.service.read(ids, reply)
+            return service.read(ids, ServiceReply(reply.status, reply.body))
         except BadReply as error:
             # With status 200 it may be a body cut short; any other status is meant.
             if reply.status == 200:
                 return TryAgain(f"an answer that cannot be read ({error})")
-            raise GaveUp(str(error)) from None
+            raise _GaveUp(str(error)) from None
 
 
 def _authorization(service: Service) -> dict[str, str]:

@@ -157,18 +157,13 @@ def flag_writers(notes: pl.DataFrame, reader: TableReader, *, required: bool) ->
             fix="Add the table, or leave --human-only out.",
             code="unknown-writers",
         )
-    machines = _machines(notes[AUTHOR], reader) if known else pl.Series(dtype=pl.String)
-    by_machine = pl.col(AUTHOR).is_in(machines.implode()) if known else pl.lit(None, pl.Boolean)
+    machines: set[str] = set()
+    for frame in reader.frames(ENROLLMENT, _COLUMNS) if known else ():
+        mine = pl.col("participantId").is_in(notes[AUTHOR].implode())
+        machines.update(frame.filter(pl.col("enrollmentState").is_in(AI_STATES) & mine)["participantId"])
+    of_machines = pl.col(AUTHOR).is_in(pl.Series(sorted(machines), dtype=pl.String).implode())
+    by_machine = of_machines if known else pl.lit(None, pl.Boolean)
     return notes.with_columns(
         pl.when(named).then(by_machine).alias("ai_writer"),
         pl.when(pl.col(COLLABORATIVE) != "").then(pl.col(COLLABORATIVE) == "1").alias("collaborative"),
     ).drop(AUTHOR, COLLABORATIVE)
-
-
-def _machines(authors: pl.Series, reader: TableReader) -> pl.Series:
-    """Those of the authors who are AI writers."""
-    found: set[str] = set()
-    for frame in reader.frames(ENROLLMENT, _COLUMNS):
-        mine = pl.col("participantId").is_in(authors.implode())
-        found.update(frame.filter(pl.col("enrollmentState").is_in(AI_STATES) & mine)["participantId"])
-    return pl.Series(sorted(found), dtype=pl.String)

@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from collectors.wikipedia.api.polite import PoliteSession, WikiLimits
-from collectors.wikipedia.api.site import REVERTED, RecentChange, WikiAnswers, WikiSite
+from collectors.wikipedia.api.site import REVERTED, WikiAnswers, WikiSite
 from collectors.wikipedia.api.source import EditSampling, LiveSource, WikiAccount, Window
 
 # Private names: what makes candidates of decisions is the same for both routes.
@@ -68,7 +68,9 @@ def collect_live(
         WorkspaceError: if the folder cannot be used.
     """
     limits = WikiLimits(per_minute=source.per_minute, total_s=source.deadline_h * 3600)
-    with WikiAnswers(folder / _file_name(source)) as answers, PoliteSession(source.contact, limits) as session:
+    host = re.sub(r"[^a-z0-9.-]", "-", source.host.lower())
+    file_name = f"{host}-{hashlib.sha256(source.api.encode()).hexdigest()[:8]}.sqlite"
+    with WikiAnswers(folder / file_name) as answers, PoliteSession(source.contact, limits) as session:
         if refresh:
             answers.forget_open()
         site = WikiSite(source.api, session, answers, WikiAccount.from_environment(source.api))
@@ -79,10 +81,23 @@ def collect_live(
         else:
             reach = site.reach()
             targets = _draw(run, source.sampling, reach)
-            warnings = _check_reach(reach, quarter, targets)
-        found, revisions = run.read(targets)
+            since = f"the recent changes begin on {utc_text(reach.start)}"
+            if reach.start >= quarter.end and not targets:
+                raise SourceError(
+                    f"{since}, after {quarter}",
+                    expected="a quarter that they reach back to (a wiki keeps them for 30 to 90 days)",
+                    fix="Name pages with --pages, or take a dump.",
+                    code="no-recent-changes",
+                )
+            if reach.start > quarter.start:
+                what = f"earlier edits of {quarter} are there only as far as they were asked for in time."
+                warnings.append(f"{since}: {what}")
+        found, ledgers = run.read(targets)
+    ids = [id_ for ledger in ledgers for id_ in ledger.ids]
+    what = f"{len(ids)} revisions, {min(ids)} to {max(ids)}" if ids else "no revision"
+    digest = hashlib.sha256(b"".join(ledger.hash.digest() for ledger in ledgers)).hexdigest()
     found.name = source.host
-    found.sources = [SourceFile(f"{source.api} ({revisions})", revisions.size, revisions.sha256)]
+    found.sources = [SourceFile(f"{source.api} ({what})", sum(ledger.size for ledger in ledgers), digest)]
     collection = collection_of([found], settings, pending=pending)
     if found.context[_GONE]:
         warnings.append(f"{found.context[_GONE]:,} {_GONE}.")
@@ -90,29 +105,10 @@ def collect_live(
     return replace(collection, parameters=parameters, warnings=[*collection.warnings, *warnings])
 
 
-def _file_name(source: LiveSource) -> str:
-    host = re.sub(r"[^a-z0-9.-]", "-", source.host.lower())
-    return f"{host}-{hashlib.sha256(source.api.encode()).hexdigest()[:8]}.sqlite"
-
-
-def _check_reach(reach: Window, quarter: Quarter, targets: Sequence[_Target]) -> list[str]:
-    """A warning if the recent changes begin within the quarter, or after it and something was drawn in time."""
-    since = f"the recent changes begin on {utc_text(reach.start)}"
-    if reach.start >= quarter.end and not targets:
-        raise SourceError(
-            f"{since}, after {quarter}",
-            expected="a quarter that they reach back to (a wiki keeps them for 30 to 90 days)",
-            fix="Name pages with --pages, or take a dump.",
-            code="no-recent-changes",
-        )
-    if reach.start <= quarter.start:
-        return []
-    return [f"{since}: earlier edits of {quarter} are there only as far as they were asked for in time."]
-
-
 def _draw(run: _Run, sampling: EditSampling, reach: Window) -> list[_Target]:
     """Pages with the edits drawn from their recent changes, each page from one window only."""
     drawn: dict[int, set[int]] = {}
+    settings = run.task.settings
     left = {REVERTED: sampling.pages // 2, None: sampling.pages - sampling.pages // 2}
     windows = [window for window in sampling.windows(run.task.quarter) if window.start < reach.end]
     for number, window in enumerate(windows, start=1):
@@ -121,52 +117,25 @@ def _draw(run: _Run, sampling: EditSampling, reach: Window) -> list[_Target]:
         earlier = frozenset(drawn)
         for tag in [tag for tag, room in left.items() if room]:
             most = min(left[tag], sampling.per_window)
-            pages = _first_pages(_fitting(run, window, tag, ask=window.end > reach.start), sampling, most, earlier)
+            changes = run.site.changes(window, tag=tag, bots=settings.keep_bots, ask=window.end > reach.start)
+            pages: dict[int, int] = {}
+            for change in sorted(changes, key=lambda item: sampling.rank(item.revid)):
+                if len(pages) == most:
+                    break
+                other_half = tag is None and REVERTED in change.tags
+                if (
+                    other_half
+                    or (_RESTORING.intersection(change.tags) and not settings.keep_restored)
+                    or change.pageid in earlier
+                ):
+                    continue
+                pages.setdefault(change.pageid, change.revid)
             left[tag] -= len(pages)
             for page, revision in pages.items():
                 drawn.setdefault(page, set()).add(revision)
         run.tell(f"drawing edits: {len(drawn):,} pages from {number:,} of {len(windows):,} windows")
-    lookback = 0 if run.task.settings.keep_restored else sampling.lookback
+    lookback = 0 if settings.keep_restored else sampling.lookback
     return [_Target(page, frozenset(revisions), lookback) for page, revisions in sorted(drawn.items())]
-
-
-def _fitting(run: _Run, window: Window, tag: str | None, *, ask: bool) -> list[RecentChange]:
-    settings = run.task.settings
-    changes = run.site.changes(window, tag=tag, bots=settings.keep_bots, ask=ask)
-    return [change for change in changes if _fits(change, tag, restored=settings.keep_restored)]
-
-
-def _fits(change: RecentChange, tag: str | None, *, restored: bool) -> bool:
-    if tag is None and REVERTED in change.tags:
-        return False
-    return restored or not change.tags & _RESTORING
-
-
-def _first_pages(
-    changes: Iterable[RecentChange], sampling: EditSampling, most: int, taken: frozenset[int]
-) -> dict[int, int]:
-    """So many pages with one edit each, by the edits' random order."""
-    pages: dict[int, int] = {}
-    for change in sorted(changes, key=lambda item: sampling.rank(item.revision)):
-        if len(pages) == most:
-            break
-        if change.page not in taken:
-            pages.setdefault(change.page, change.revision)
-    return pages
-
-
-@dataclass(slots=True)
-class _Revisions:
-    """Which revisions were read: for the manifest."""
-
-    count: int
-    first: int
-    last: int
-    size: int
-    sha256: str
-
-    def __str__(self) -> str:
-        return f"{self.count} revisions, {self.first} to {self.last}" if self.count else "no revision"
 
 
 class _Ledger:
@@ -175,7 +144,7 @@ class _Ledger:
     def __init__(self) -> None:
         self.ids: list[int] = []
         self.size = 0
-        self._hash = hashlib.sha256()
+        self.hash = hashlib.sha256()
 
     def pass_on(self, revisions: Iterable[Revision]) -> Iterator[Revision]:
         for revision in revisions:
@@ -183,20 +152,8 @@ class _Ledger:
             self.ids.append(revision.id)
             self.size += len(text)
             head = (revision.id, revision.parent, utc_text(revision.timestamp), revision.text is None, len(text))
-            self._hash.update(f"{head}\n".encode() + text)
+            self.hash.update(f"{head}\n".encode() + text)
             yield revision
-
-    @property
-    def digest(self) -> bytes:
-        return self._hash.digest()
-
-
-def _sum(ledgers: Sequence[_Ledger]) -> _Revisions:
-    ids = [id_ for ledger in ledgers for id_ in ledger.ids]
-    digest = hashlib.sha256(b"".join(ledger.digest for ledger in ledgers)).hexdigest()
-    return _Revisions(
-        len(ids), min(ids, default=0), max(ids, default=0), sum(ledger.size for ledger in ledgers), digest
-    )
 
 
 class _Run:
@@ -213,7 +170,7 @@ class _Run:
             self._told = now
             self._tell(f"{what}, {self._session.requests_sent:,} requests")
 
-    def read(self, targets: Sequence[_Target]) -> tuple[EditsFound, _Revisions]:
+    def read(self, targets: Sequence[_Target]) -> tuple[EditsFound, list[_Ledger]]:
         """Read all the pages."""
         with ThreadPoolExecutor(self._session.limits.at_once) as executor:
             futures = [executor.submit(self._page, target) for target in targets]
@@ -232,7 +189,7 @@ class _Run:
             total.pending += found.pending
             total.drops += found.drops
             total.context.update(found.context)
-        return total, _sum([ledger for _, ledger in results])
+        return total, [ledger for _, ledger in results]
 
     def _page(self, target: _Target) -> tuple[EditsFound, _Ledger]:
         found, ledger = EditsFound(""), _Ledger()
@@ -240,18 +197,15 @@ class _Run:
         if page is None:
             found.context[_GONE] += 1
             return found, ledger
-        revisions = ledger.pass_on(page.revisions)
-        _follow(WikiPage(page.id, page.title, revisions), target, self.task, found, restoring=self._restoring(target))
+        # The drawn edits that give the page a text from before what is read of it.
+        drawn = sorted(target.drawn) if target.lookback else []
+        asked, lookback = self.site.gives_old_text, target.lookback
+        restoring = frozenset(id_ for id_ in drawn if asked(page.id, id_, lookback=lookback))
+        read = WikiPage(page.id, page.title, ledger.pass_on(page.revisions))
+        _follow(read, target, self.task, found, restoring=restoring)
         found.context["pages"] += 1
         found.context["revisions"] += len(ledger.ids)
         return found, ledger
-
-    def _restoring(self, target: _Target) -> frozenset[int]:
-        """The drawn edits that give the page a text from before what is read of it."""
-        if not target.lookback:
-            return frozenset()
-        asked, lookback = self.site.gives_old_text, target.lookback
-        return frozenset(id_ for id_ in sorted(target.drawn) if asked(target.page, id_, lookback=lookback))
 
 
 def _follow(

@@ -16,7 +16,7 @@ import time
 from dataclasses import dataclass
 from http import HTTPStatus
 from itertools import count
-from typing import Any, Protocol
+from typing import Any
 
 import requests
 
@@ -61,30 +61,22 @@ class WikiLimits:
                 raise ConfigError(f"{name} is {getattr(self, name)}", expected="more than 0", code="bad-setting")
 
 
-class Clock(Protocol):
+class Clock:
     """Tells how time passes, and lets it pass."""
 
-    def now(self) -> float:
-        """Seconds since some moment; never goes back."""
-
-    def sleep(self, seconds: float) -> None:
-        """Wait, unless woken."""
-
-    def wake(self) -> None:
-        """End all waits, now and later."""
-
-
-class _RealClock:
     def __init__(self) -> None:
         self._woken = threading.Event()
 
     def now(self) -> float:
+        """Seconds since some moment; never goes back."""
         return time.monotonic()
 
     def sleep(self, seconds: float) -> None:
+        """Wait, unless woken."""
         self._woken.wait(seconds)
 
     def wake(self) -> None:
+        """End all waits, now and later."""
         self._woken.set()
 
 
@@ -109,7 +101,7 @@ class PoliteSession(requests.Session):
         super().__init__()
         self.limits = limits or WikiLimits()
         self.requests_sent = 0
-        self._clock = clock or _RealClock()
+        self._clock = clock or Clock()
         self._rate = RateLimit.per_minute(self.limits.per_minute, max(1, self.limits.per_minute // 20))
         self._slots = threading.BoundedSemaphore(self.limits.at_once)
         self._end = self._clock.now() + self.limits.total_s
@@ -128,11 +120,16 @@ class PoliteSession(requests.Session):
         for name in ("params", "data"):
             if options.get(name) is not None:
                 options[name] = {**options[name], "maxlag": str(_MAXLAG_S)}
-        method, url = _text(method), _text(url)
+        method, url = (value.decode() if isinstance(value, bytes) else value for value in (method, url))
         deadline = min(self._end, self._clock.now() + self.limits.request_s)
         why = "no time was left"
         for attempt in count(1):
-            self._wait_for_turn(url, deadline, why)
+            with self._lock:
+                wait_s = self._rate.take(self._clock.now())
+            while wait_s > 0:
+                self._sleep(wait_s, url, deadline, why)
+                with self._lock:
+                    wait_s = self._rate.held_s(self._clock.now())
             try:
                 with self._slots:
                     return self._once(method, url, options, deadline)
@@ -165,14 +162,6 @@ class PoliteSession(requests.Session):
         _judge(response, url)
         return response
 
-    def _wait_for_turn(self, url: str, deadline: float, why: str) -> None:
-        with self._lock:
-            wait_s = self._rate.take(self._clock.now())
-        while wait_s > 0:
-            self._sleep(wait_s, url, deadline, why)
-            with self._lock:
-                wait_s = self._rate.held_s(self._clock.now())
-
     def _sleep(self, wait_s: float, url: str, deadline: float, why: str) -> None:
         if self._clock.now() + wait_s >= min(deadline, self._end):
             raise SourceError(
@@ -185,10 +174,6 @@ class PoliteSession(requests.Session):
             self._clock.sleep(wait_s)
         if self._end == float("-inf"):
             raise SourceError("stopped", where=url, code="api-stopped")
-
-
-def _text(value: str | bytes) -> str:
-    return value.decode() if isinstance(value, bytes) else value
 
 
 def _fill(response: requests.Response, left_s: Any) -> None:

@@ -10,7 +10,6 @@ import lzma
 import sqlite3
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import UTC
 from pathlib import Path
 from typing import Any, Self
@@ -65,7 +64,9 @@ class _Page(_Answer):
     revisions: list[_Revision] = []
 
 
-class _Change(_Answer):
+class RecentChange(_Answer):
+    """An edit among the recent changes; `tags` are the wiki's own remarks on it."""
+
     timestamp: AwareDatetime
     revid: int = 0
     old_revid: int = 0
@@ -80,7 +81,7 @@ class _Renamed(_Answer):
 
 class _Query(_Answer):
     pages: list[_Page] = []
-    recentchanges: list[_Change] = []
+    recentchanges: list[RecentChange] = []
     normalized: list[_Renamed] = []
 
 
@@ -88,20 +89,6 @@ class _Body(_Answer):
     curtimestamp: AwareDatetime
     continue_: dict[str, str | int] | None = Field(default=None, alias="continue")
     query: _Query = _Query()
-
-
-@dataclass(frozen=True, slots=True)
-class RecentChange:
-    """An edit among the recent changes.
-
-    Attributes:
-        revision, page: the wiki's numbers.
-        tags: the wiki's own remarks on it.
-    """
-
-    revision: int
-    page: int
-    tags: frozenset[str]
 
 
 class WikiSite:
@@ -164,11 +151,8 @@ class WikiSite:
             return []
         end = window.end
         body = self._ask(question, lambda body: body.curtimestamp > end)
-        return [
-            RecentChange(change.revid, change.pageid, frozenset(change.tags))
-            for change in body.query.recentchanges
-            if change.revid and change.old_revid and change.pageid
-        ]
+        found = body.query.recentchanges
+        return [change for change in found if change.revid and change.old_revid and change.pageid]
 
     def reach(self) -> Window:
         """From the oldest of the recent changes to the wiki's present time; of no length if there are none."""
@@ -191,19 +175,17 @@ class WikiSite:
             renamed = {item.from_: item.to for item in query.normalized}
             ids = {page.title: page.pageid for page in query.pages if page.pageid and page.ns == _ARTICLES}
             for title in asked:
-                found[title] = self._known(title, ids.get(renamed.get(title, title)))
+                id_ = ids.get(renamed.get(title, title))
+                if id_ is None:
+                    raise SourceError(
+                        f"no article {title!r}",
+                        where=self._api,
+                        expected="the title of an article as the wiki shows it",
+                        fix="Articles that were deleted cannot be collected.",
+                        code="unknown-page",
+                    )
+                found[title] = id_
         return found
-
-    def _known(self, title: str, id_: int | None) -> int:
-        if id_ is None:
-            raise SourceError(
-                f"no article {title!r}",
-                where=self._api,
-                expected="the title of an article as the wiki shows it",
-                fix="Articles that were deleted cannot be collected.",
-                code="unknown-page",
-            )
-        return id_
 
     def page(self, id_: int, *, around: int | None = None) -> WikiPage | None:
         """An article with its history, fetched as it is read; None if it is not there any more.
@@ -214,7 +196,8 @@ class WikiSite:
         """
         before: list[Revision] = []
         if around is not None:
-            older = self._batch(id_, {"rvdir": "older", "rvstartid": str(around), "rvlimit": str(_BATCH)})
+            body = self._asked(id_, {"rvdir": "older", "rvstartid": str(around), "rvlimit": str(_BATCH)})
+            older = None if body is None else _only(body)
             if older is None or not older.revisions or older.revisions[0].revid != around:
                 return None
             before = [_revision(item) for item in reversed(older.revisions)]
@@ -226,23 +209,20 @@ class WikiSite:
 
     def gives_old_text(self, page: int, revision: int, *, lookback: int) -> bool:
         """Whether a revision gives a whole page the text of one of so many before it, by the wiki's hashes."""
-        hashes = self._hashes_back(page, revision, lookback + 1)
-        own = next(hashes, None)
-        return own is not None and own in hashes
-
-    def _hashes_back(self, page: int, revision: int, most: int) -> Iterator[str | None]:
-        """The hash of a revision's text, and of those before it; None for hidden ones."""
         place = {"rvdir": "older", "rvstartid": str(revision), "rvprop": "ids|timestamp|sha1"}
+        hashes: list[str | None] = []  # of the revision's text, and of those before it; None for hidden ones
         more: Mapping[str, str | int] | None = {}
-        while more is not None and most > 0:
+        left = lookback + 1
+        while more is not None and left > 0 and not (hashes and hashes[0] in (None, *hashes[1:])):
             forth = {name: str(value) for name, value in more.items()}
-            body = self._asked(page, {**place, "rvlimit": str(min(most, _HASHES)), **forth})
+            body = self._asked(page, {**place, "rvlimit": str(min(left, _HASHES)), **forth})
             found = None if body is None else _only(body)
             if body is None or found is None:
-                return
-            yield from [item.sha1 for item in found.revisions]
-            most -= max(1, len(found.revisions))
+                break
+            hashes += [item.sha1 for item in found.revisions]
+            left -= max(1, len(found.revisions))
             more = body.continue_
+        return bool(hashes) and hashes[0] is not None and hashes[0] in hashes[1:]
 
     def _history(self, before: list[Revision], first: _Page, rest: Iterator[_Page]) -> Iterator[Revision]:
         yield from before
@@ -263,10 +243,6 @@ class WikiSite:
                 return
             yield page
             more = body.continue_
-
-    def _batch(self, id_: int, question: Mapping[str, str]) -> _Page | None:
-        body = self._asked(id_, question)
-        return None if body is None else _only(body)
 
     def _asked(self, id_: int, question: Mapping[str, str]) -> _Body | None:
         """What lies before a revision; None if the wiki has it no more."""
@@ -391,10 +367,6 @@ class WikiAnswers:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self.close()
-
-    def close(self) -> None:
-        """Let go of the file."""
         self._db.close()
 
     def get(self, question: str) -> str | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -17,6 +17,7 @@ from hellofresh.core.net.keys import may_carry_key
 from hellofresh.core.quarters import Quarter, utc_text
 
 _LONGEST_TITLE = 255  # bytes, MediaWiki's own limit
+_NEVER = frozenset("|<>[]{}")
 _CONTACT = re.compile(r"[\x21-\x7e][\x20-\x7e]{3,198}[\x21-\x7e]")
 
 
@@ -58,13 +59,10 @@ class EditSampling:
 
     def windows(self, quarter: Quarter) -> list[Window]:
         """All windows of the quarter, in the order in which they are visited."""
-        return sorted(self._cut(quarter), key=lambda window: self.rank(f"{quarter}:{utc_text(window.start)}"))
-
-    def _cut(self, quarter: Quarter) -> Iterator[Window]:
-        step, start = timedelta(minutes=self.window_minutes), quarter.start
-        while start < quarter.end:
-            yield Window(start, min(start + step, quarter.end))
-            start += step
+        step = timedelta(minutes=self.window_minutes)
+        starts = [quarter.start + number * step for number in range(-((quarter.start - quarter.end) // step))]
+        windows = [Window(start, min(start + step, quarter.end)) for start in starts]
+        return sorted(windows, key=lambda window: self.rank(f"{quarter}:{utc_text(window.start)}"))
 
     def rank(self, name: object) -> bytes:
         """The place of something in the random order: the SHA-256 of the seed and its name."""
@@ -174,36 +172,29 @@ def read_titles(names: Sequence[str]) -> list[str]:
     """
     titles: dict[str, None] = {}
     for name in names:
-        lines = _lines(Path(name)) if _is_file(name) else [name]
-        for line in lines:
+        for line in _lines(name):
             title = " ".join(line.replace("_", " ").split())
-            if title and not title.startswith("#"):
-                titles[_checked(title)] = None
+            if not title or title.startswith("#"):
+                continue
+            if len(title.encode("utf-8", "replace")) > _LONGEST_TITLE or not title.isprintable() or set(title) & _NEVER:
+                expected = "a title as the wiki shows it"
+                raise UsageError(f"not a title: {title[:80]!r}", expected=expected, code="bad-title")
+            titles[title] = None
     if names and not titles:
         raise UsageError("no title in what --pages names", where=names[0], code="no-titles")
     return list(titles)
 
 
-def _is_file(name: str) -> bool:
+def _lines(name: str) -> list[str]:
     try:
-        return Path(name).is_file()
+        if not Path(name).is_file():
+            return [name]
     except (OSError, ValueError):
-        return False
-
-
-def _lines(path: Path) -> list[str]:
+        return [name]
     try:
-        return path.read_text(encoding="utf-8-sig").splitlines()
+        return Path(name).read_text(encoding="utf-8-sig").splitlines()
     except (OSError, UnicodeDecodeError) as error:
-        raise UsageError(
-            f"cannot be read ({error})", where=str(path), expected="UTF-8 text", code="bad-titles"
-        ) from None
-
-
-def _checked(title: str) -> str:
-    if len(title.encode("utf-8", "replace")) > _LONGEST_TITLE or not title.isprintable() or set(title) & set("|<>[]{}"):
-        raise UsageError(f"not a title: {title[:80]!r}", expected="a title as the wiki shows it", code="bad-title")
-    return title
+        raise UsageError(f"cannot be read ({error})", where=name, expected="UTF-8 text", code="bad-titles") from None
 
 
 def check_contact(contact: str | None) -> str:

@@ -82,26 +82,20 @@ def download_export(
         SourceError: if there is no such export, it is unfinished, or the server keeps failing or sends damaged files.
         WorkspaceError: if the disk is too small, files cannot be written, or another process is fetching this export.
     """
-    return asyncio.run(_Fetching(folder, request, progress, sleep).run())
+    return asyncio.run(_Fetching(folder, request, progress).run(sleep))
 
 
 class _Fetching:
-    def __init__(
-        self,
-        folder: Path,
-        request: ExportRequest,
-        progress: Callable[[str], None],
-        sleep: Callable[[float], Awaitable[None]],
-    ) -> None:
-        self._folder, self._request, self._progress, self._sleep = folder, request, progress, sleep
+    def __init__(self, folder: Path, request: ExportRequest, progress: Callable[[str], None]) -> None:
+        self._folder, self._request, self._progress = folder, request, progress
         self._sums: Mapping[str, str] = {}
 
-    async def run(self) -> FetchedExport:
+    async def run(self, sleep: Callable[[float], Awaitable[None]]) -> FetchedExport:
         request = self._request
         async with download_session(request.policy) as session:
             if request.contact:
                 session.headers["User-Agent"] = f"HelloFresh/{__version__} (operator: {request.contact})"
-            transfer = Transfer(session, request.policy, self._sleep, self._progress, self._check)
+            transfer = Transfer(session, request.policy, sleep, self._progress, self._check)
             day = await self._find_day(transfer)
             place = self._folder / f"{request.wiki}-{day}"
             with locked(place / ".lock", what="fetching this export", code="busy"):

@@ -59,6 +59,8 @@ class ExportReader:
 
     Attributes:
         pages_read: articles given so far.
+        pages_empty, pages_other, revisions_read: articles without a single revision, pages of other namespaces, and
+            revisions of articles, in what was parsed so far.
     """
 
     def __init__(self, path: Path) -> None:
@@ -67,20 +69,9 @@ class ExportReader:
         self._handler = _Handler(path)
         self._inside = False
 
-    @property
-    def pages_empty(self) -> int:
-        """Articles without a single revision, in what was parsed so far."""
-        return self._handler.empty
-
-    @property
-    def pages_other(self) -> int:
-        """Pages of other namespaces, in what was parsed so far."""
-        return self._handler.others
-
-    @property
-    def revisions_read(self) -> int:
-        """Revisions of articles, in what was parsed so far."""
-        return self._handler.revisions
+    pages_empty = property(lambda self: self._handler.empty)
+    pages_other = property(lambda self: self._handler.others)
+    revisions_read = property(lambda self: self._handler.revisions)
 
     def skip_texts(self) -> None:
         """Give what is left of the present page without texts (empty ones), which is faster."""
@@ -212,8 +203,16 @@ class JoinedReader:
                 yield revision
             if (other := next(pages, None)) is not None:
                 raise self._other(part, other)
-        for part, start in () if self._listed else starts:
-            self._check_gap(part, start, seen)
+        if not self._listed:
+            self._check_gaps(starts, seen)
+
+    def _check_gaps(self, starts: Sequence[tuple[ExportReader, Revision]], seen: set[int]) -> None:
+        """Refuse a part whose first revision was made on a missing one between it and the part before."""
+        for part, start in starts:
+            if start.parent is None:
+                self.unchecked = True
+            elif start.parent not in seen and min(seen, default=0) < start.parent < start.id:
+                raise _missing_part(part.path, f"revision {start.parent}, on which revision {start.id} was made,")
 
     def _other(self, part: ExportReader, page: WikiPage | None) -> SourceError:
         return SourceError(
@@ -223,14 +222,6 @@ class JoinedReader:
             fix="Fetch the files again, and do not rename them.",
             code="other-page",
         )
-
-    def _check_gap(self, part: ExportReader, revision: Revision, seen: set[int]) -> None:
-        """Refuse a part whose first revision was made on a missing one between it and the part before."""
-        parent = revision.parent
-        if parent is None:
-            self.unchecked = True
-        elif parent not in seen and min(seen, default=0) < parent < revision.id:
-            raise _missing_part(part.path, f"revision {parent}, on which revision {revision.id} was made,")
 
 
 def _missing_part(path: Path, what: str) -> SourceError:
@@ -371,12 +362,14 @@ class _Handler:
     def _start(self, name: str, attributes: dict[str, str]) -> None:
         stack = self._stack
         if not stack:
-            self._check_root(name, attributes)
+            self._check_root(name, attributes.get("version", ""))
         elif stack[-1] == "mediawiki" and name == "page":
             self._page, self._announced, self._skipping, self.title = {}, False, False, ""
             self._texts = True
         elif name == "revision" and stack[-1] == "page":
-            self._begin_revision()
+            self._values, self._hidden = {}, set()
+            if not self._announced:
+                self._announce()
         elif "deleted" in attributes:
             self._hidden.add(name)
         if name == "text" and (self._skipping or not self._texts):
@@ -395,28 +388,26 @@ class _Handler:
         elif parent == "contributor":
             self._values["user:" + name] = "".join(self._chars)
         elif parent == "page":
-            self._end_in_page(name)
+            if name == "revision":
+                if not self._skipping:
+                    self._events.append(self._revision())
+                self.revisions += self._article
+            else:
+                self._page[name] = "".join(self._chars)
+                self.title = self._page[name].strip() if name == "title" else self.title
         elif name == "page":
             self._end_page()
         elif parent == "namespaces":
             self._namespaces.add("".join(self._chars).strip())
         self._chars.clear()
 
-    def _end_in_page(self, name: str) -> None:
-        if name == "revision":
-            if not self._skipping:
-                self._events.append(self._revision())
-            self.revisions += self._article
-            return
-        self._page[name] = "".join(self._chars)
-        if name == "title":
-            self.title = self._page[name].strip()
-
-    def _begin_revision(self) -> None:
-        self._values = {}
-        self._hidden = set()
+    def _end_page(self) -> None:
         if not self._announced:
             self._announce()
+            self.empty += self._article
+        if self._article:
+            self._events.append(None)
+        self._skipping = False
 
     def _announce(self) -> None:
         """Say that a page begins, once its title, namespace and id are known."""
@@ -427,14 +418,6 @@ class _Handler:
             self._skipping = True
             return
         self._events.append(_Opening((self.title, self._number(self._page.get("id"), "page id"))))
-
-    def _end_page(self) -> None:
-        if not self._announced:
-            self._announce()
-            self.empty += self._article
-        if self._article:
-            self._events.append(None)
-        self._skipping = False
 
     def _is_article(self) -> bool:
         namespace = self._page.get("ns")
@@ -447,13 +430,21 @@ class _Handler:
     def _revision(self) -> Revision:
         values = self._values
         id_ = self._number(values.get("id"), "revision id")
+        time = values.get("timestamp")
+        try:
+            moment = datetime.fromisoformat((time or "").strip())
+        except ValueError:
+            moment = None
+        if moment is None or moment.tzinfo is None:
+            what = f"revision {id_}: timestamp is {time!r}"
+            raise self._wrong(what, "a time such as 2008-01-31T12:00:00Z", "bad-timestamp")
         parent = values.get("parentid")
         user = values.get("user:username") or values.get("user:ip") or None
         text = None if "text" in self._hidden else values.get("text")
         return Revision(
             id_,
             self._number(parent, "parent id") if parent is not None else None,
-            self._timestamp(values.get("timestamp"), id_),
+            moment if moment.tzinfo is UTC else moment.astimezone(UTC),
             None if "contributor" in self._hidden else user,
             text,
         )
@@ -464,27 +455,14 @@ class _Handler:
             return int(text)
         raise self._wrong(f"{what} is {text!r}" if text else f"{what} missing", "a whole number", "bad-number")
 
-    def _timestamp(self, text: str | None, revision: int) -> datetime:
-        try:
-            moment = datetime.fromisoformat((text or "").strip())
-        except ValueError:
-            moment = None
-        if moment is None or moment.tzinfo is None:
-            raise self._wrong(
-                f"revision {revision}: timestamp is {text!r}", "a time such as 2008-01-31T12:00:00Z", "bad-timestamp"
-            )
-        return moment if moment.tzinfo is UTC else moment.astimezone(UTC)
-
-    def _check_root(self, name: str, attributes: dict[str, str]) -> None:
+    def _check_root(self, name: str, version: str) -> None:
         if name != "mediawiki":
             raise self._wrong(f"the XML begins with <{name[:60]}>", "a MediaWiki export (<mediawiki>)", "not-a-dump")
-        version = attributes.get("version", "")
         if version not in _SCHEMAS:
-            raise self._wrong(
-                f"export schema {version or 'not named'}", f"{_SCHEMAS[0]} to {_SCHEMAS[-1]}", "unknown-schema"
-            )
+            what = f"export schema {version or 'not named'}"
+            raise self._wrong(what, f"{_SCHEMAS[0]} to {_SCHEMAS[-1]}", "unknown-schema")
 
-    def _refuse_doctype(self, *_: Any) -> None:
+    def _refuse_doctype(self, *_: object) -> None:
         raise self._wrong("a document type declaration", "none, as exports never have one", "doctype-refused")
 
     def _wrong(self, what: str, expected: str, code: str) -> SourceError:
@@ -526,7 +504,9 @@ def shards(dumps: Iterable[Path]) -> list[Path]:
     """
     found: list[Path] = []
     for path in dumps:
-        inside = _exports(path) if path.is_dir() else [path]
+        listed = list(path.iterdir()) if path.is_dir() else []
+        inside = [one for one in listed if one.is_file() and one.name.endswith(_ENDINGS) and one.name[0] != "."]
+        inside = inside if path.is_dir() else [path]
         if not inside:
             raise UsageError(
                 "no export in the folder",
@@ -536,14 +516,6 @@ def shards(dumps: Iterable[Path]) -> list[Path]:
             )
         found += inside
     return sorted(found, key=lambda path: (path.name, str(path)))
-
-
-def _exports(folder: Path) -> list[Path]:
-    return [
-        path
-        for path in folder.iterdir()
-        if path.is_file() and path.name.endswith(_ENDINGS) and not path.name.startswith(".")
-    ]
 
 
 def published_sha256(path: Path) -> str | None:
@@ -652,28 +624,21 @@ class _Stream(io.RawIOBase):
     def _unpack(self) -> None:
         try:
             with suppress(BrokenPipeError), self._archive:
-                self._archive.extract(factory=_Factory(self._write))
+                self._archive.extract(factory=_Sink(self._write))
         except BaseException as error:  # it is raised again in the reader's thread
             self._error = error
         finally:
             os.close(self._write)
 
 
-class _Factory:
-    """What py7zr asks for a place to put a file."""
-
-    def __init__(self, descriptor: int) -> None:
-        self._descriptor = descriptor
-
-    def create(self, _: str) -> _Sink:
-        return _Sink(self._descriptor)
-
-
 class _Sink:
-    """Looks to py7zr like a file that can be written."""
+    """Looks to py7zr like a file that can be written, and like what gives it a place to put the only file."""
 
     def __init__(self, descriptor: int) -> None:
         self._descriptor, self._size = descriptor, 0
+
+    def create(self, _: str) -> _Sink:
+        return self
 
     def write(self, data: bytes | bytearray) -> int:
         view = memoryview(data)

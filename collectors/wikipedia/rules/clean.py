@@ -29,7 +29,9 @@ class Spans:
 
 def readable(wikitext: str) -> str:
     """The text of a paragraph as a reader sees it: no markup, notes, images or templates but for some of plain text."""
-    return _tidy(_render(mwparserfromhell.parse(wikitext, skip_style_tags=False).nodes))
+    text = _render(mwparserfromhell.parse(wikitext, skip_style_tags=False).nodes)
+    text = _EMPTY_BRACKETS.sub("", _LEFT_OVER.sub("", text))
+    return _SPACE_BEFORE_POINT.sub(r"\1", " ".join(text.split())).strip()
 
 
 def _render(nodes: Iterable[Any]) -> str:
@@ -85,13 +87,9 @@ def _nth(place: int) -> Callable[[list[str]], str]:
     return lambda values: values[place] if len(values) > place else ""
 
 
-def _first_two(values: list[str]) -> str:
-    return " ".join(values[:2])
-
-
 _SHOWN: Mapping[str, Callable[[list[str]], str]] = {
-    "convert": _first_two,
-    "cvt": _first_two,
+    "convert": lambda values: " ".join(values[:2]),
+    "cvt": lambda values: " ".join(values[:2]),
     "lang": _nth(1),
     "transl": _nth(1),
     "nowrap": _nth(0),
@@ -121,12 +119,6 @@ _RENDER: Mapping[type, Callable[[Any], str]] = {
 _SPACE_BEFORE_POINT = re.compile(r" +([,.;:!?)\]])(?=\s|$)")
 _EMPTY_BRACKETS = re.compile(r"\(\s*[,;]?\s*\)")
 _LEFT_OVER = re.compile(r"'{2,5}|\[\[|\]\]|\{\{|\}\}")
-
-
-def _tidy(text: str) -> str:
-    text = _LEFT_OVER.sub("", text)
-    text = _EMPTY_BRACKETS.sub("", text)
-    return _SPACE_BEFORE_POINT.sub(r"\1", " ".join(text.split())).strip()
 
 
 # Scripts written without spaces are compared character by character.

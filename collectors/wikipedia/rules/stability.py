@@ -131,12 +131,9 @@ class _Phase(StrEnum):
 class _Watch:
     """An edit on its way to a decision."""
 
-    revision: Revision
-    parent: int
-    number: int
+    begun: Decision
     change: ParagraphChange
     index: int
-    required: int
     deadline: int
     phase: _Phase = _Phase.STANDS
     survived: int = 0
@@ -144,39 +141,21 @@ class _Watch:
     fallback: Fate = Fate.TOO_RECENT
     page_reverted: bool = False
 
+    @property
+    def required(self) -> int:
+        return self.begun.required_edits
+
     def decision(self, fate: Fate, distinct_users: int = 0) -> Decision:
-        self.phase = _Phase.DECIDED
-        return Decision(
-            self.revision,
-            self.parent,
-            self.number,
-            self.change,
-            fate,
-            self.required,
-            self.survived,
-            self.delay_s,
-            distinct_users,
-            self.page_reverted,
+        untouched, self.phase = fate is Fate.TOO_RECENT and self.phase is _Phase.STANDS, _Phase.DECIDED
+        return replace(
+            self.begun,
+            fate=fate,
+            survived_edits=self.survived,
+            revert_delay_s=self.delay_s,
+            distinct_users=distinct_users,
+            page_reverted=self.page_reverted,
+            untouched=untouched,
         )
-
-
-class _Users:
-    """Who made the revisions since a certain one."""
-
-    def __init__(self) -> None:
-        self._first = 0
-        self._names: list[str | None] = []
-
-    def add(self, name: str | None) -> None:
-        self._names.append(name)
-
-    def distinct(self, first: int, last: int) -> int:
-        """Known users of the revisions from `first` to `last`."""
-        return len(set(self._names[first - self._first : last + 1 - self._first]) - {None})
-
-    def forget(self, before: int) -> None:
-        del self._names[: before - self._first]
-        self._first = before
 
 
 _SAME_PAGE_WITHIN = 100  # revisions: as far back as a page's text is known again
@@ -220,7 +199,8 @@ class Follower:
         self._last: Revision | None = None
         self._visible: Snapshot | None = None
         self._seen: set[int] = set()
-        self._users, self._pages = _Users(), _Pages()
+        self._users: dict[int, str | None] = {}
+        self._pages = _Pages()
         self._same_page: int | None = None
         self._watched: dict[str, list[_Watch]] = {}
         self._due: defaultdict[int, list[_Watch]] = defaultdict(list)
@@ -228,7 +208,10 @@ class Follower:
     def add(self, revision: Revision) -> list[Decision]:
         """Take the next revision, and give what it decides."""
         self._index += 1
-        self._keep_user(revision.user)
+        self._users[self._index] = revision.user
+        if self._index % _TIDY_EVERY == 0:
+            oldest = min([watch.index for watches in self._watched.values() for watch in watches], default=self._index)
+            self._users = {index: user for index, user in self._users.items() if index >= oldest}
         id_, parent, timestamp, user, text = revision
         before, self._last = self._last, Revision(id_, parent, timestamp, user, None if text is None else "")
         if revision.text is None:
@@ -258,12 +241,8 @@ class Follower:
     def finish(self) -> list[Decision]:
         """The page's history ends: what is still open stays so."""
         open_ = [watch for watches in self._watched.values() for watch in watches]
-        open_.sort(key=lambda watch: (watch.index, watch.number))
-        stand = [watch.phase is _Phase.STANDS for watch in open_]
-        return [
-            replace(watch.decision(Fate.TOO_RECENT), untouched=stands)
-            for watch, stands in zip(open_, stand, strict=True)
-        ]
+        open_.sort(key=lambda watch: (watch.index, watch.begun.number))
+        return [watch.decision(Fate.TOO_RECENT) for watch in open_]
 
     def needs_more(self, revision: Revision) -> bool:
         """Whether the revision, or any after it, can matter."""
@@ -271,13 +250,7 @@ class Follower:
 
     def is_open(self, revisions: Collection[int]) -> bool:
         """Whether an edit of one of these revisions still waits for its decision."""
-        return any(watch.revision.id in revisions for watches in self._watched.values() for watch in watches)
-
-    def _keep_user(self, user: str | None) -> None:
-        self._users.add(user)
-        if self._index % _TIDY_EVERY == 0:
-            open_ = [watch.index for watches in self._watched.values() for watch in watches]
-            self._users.forget(min(open_, default=self._index))
+        return any(watch.begun.revision.id in revisions for watches in self._watched.values() for watch in watches)
 
     def _see_page(self, snapshot: Snapshot) -> None:
         """Mark the edits that this revision undoes by giving the whole page a text from before them."""
@@ -341,12 +314,13 @@ class Follower:
     def _put_back(self, watch: _Watch, revision: Revision, *, gap: bool) -> Fate | None:
         if gap:
             return Fate.HIDDEN_TEXT
-        if revision.user is None or watch.revision.user is None:
+        made = watch.begun.revision
+        if revision.user is None or made.user is None:
             return Fate.HIDDEN_USER
-        if revision.user == watch.revision.user:
+        if revision.user == made.user:
             return Fate.SELF_REVERT
         watch.phase = _Phase.PUT_BACK
-        watch.delay_s = int((revision.timestamp - watch.revision.timestamp).total_seconds())
+        watch.delay_s = int((revision.timestamp - made.timestamp).total_seconds())
         watch.deadline = self._index + watch.required
         self._due[watch.deadline].append(watch)
         return None
@@ -368,7 +342,8 @@ class Follower:
         return decided
 
     def _users_of(self, watch: _Watch) -> int:
-        return self._users.distinct(watch.index + 1, watch.index + watch.required)
+        after = range(watch.index + 1, watch.index + watch.required + 1)
+        return len({self._users[index] for index in after} - {None})
 
     def _keep_open(self, heading: str) -> None:
         open_ = [watch for watch in self._watched.get(heading, ()) if watch.phase is not _Phase.DECIDED]
@@ -393,7 +368,8 @@ class Follower:
                 decided.append(Decision(light, before.id, number, change, fate))
                 continue
             deadline = self._index + required
-            watch = _Watch(light, before.id, number, change, self._index, required, deadline)
+            begun = Decision(light, before.id, number, change, Fate.TOO_RECENT, required)
+            watch = _Watch(begun, change, self._index, deadline)
             self._watched.setdefault(change.heading, []).append(watch)
             self._due[deadline].append(watch)
         return decided

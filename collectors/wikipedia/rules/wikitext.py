@@ -133,7 +133,7 @@ class Splitter:
     """
 
     def __init__(self, *, generation: int = 32) -> None:
-        self._leads = _Memory(self._parse_lead)
+        self._leads = _Memory(lambda text: self._section("", text, text, headed=True))
         self._others = _Memory(self._parse_headed)
         self._stretches = _Memory(_stretch)
         self._generation = generation
@@ -169,9 +169,6 @@ class Splitter:
         if len(group) > 1:
             sections[-1] = memory.get("\n=".join(group))
         return sections
-
-    def _parse_lead(self, text: str) -> WikiSection:
-        return self._section("", text, text, headed=True)
 
     def _parse_headed(self, part: str) -> WikiSection:
         line, _, body = part.partition("\n")
@@ -245,13 +242,8 @@ _LONE = {
 _SOFT = "\0"  # stands for a line end inside a construct; XML has no such character
 
 
-_NOTHING = _Stretch((), (), 0)
-
-
 def _stretch(text: str) -> _Stretch:
     """The paragraphs of a stretch, normalised, each with its kind."""
-    if "\n" not in text:
-        return _line(text)
     found: list[tuple[Kind, str]] = []
     prose: list[str] = []
     for line in text.split("\n"):
@@ -271,23 +263,13 @@ def _stretch(text: str) -> _Stretch:
     return _Stretch(tuple([block for _, block in blocks if block]), kinds, _length(kinds))
 
 
-def _line(line: str) -> _Stretch:
-    """The same for a stretch of one logical line, as most are."""
-    block = normalise(line.replace(_SOFT, "\n"))
-    if not block:
-        return _NOTHING
-    kind = _line_kind(line)
-    if kind is Kind.PROSE:
-        kind, block = _prose([line])
-        block = normalise(block)
-    return _Stretch((block,), (kind,), 1)
-
-
 def _prose(lines: list[str]) -> tuple[Kind, str]:
     text = "\n".join(lines).replace(_SOFT, "\n").strip()
     if text.startswith("[[") and _LINKS.fullmatch(text):
         return Kind.LINKS, text
-    return (Kind.REFERENCE if _is_one_tag(text, "ref") else Kind.PROSE), text
+    lower = text.casefold()
+    is_note = lower.startswith("<ref") and lower.endswith("</ref>") and lower.count("</ref>") == 1
+    return (Kind.REFERENCE if is_note else Kind.PROSE), text
 
 
 _LINE_SIGNS = frozenset(" :*#;{[<")
@@ -324,11 +306,6 @@ def _tag_kind(line: str) -> Kind:
             lone = line.endswith(closing) and (kind is not Kind.COMMENT or line.count("<!--") == 1)
             return kind if lone else Kind.PROSE
     return Kind.PROSE
-
-
-def _is_one_tag(text: str, tag: str) -> bool:
-    lower = text.casefold()
-    return lower.startswith(f"<{tag}") and lower.endswith(f"</{tag}>") and lower.count(f"</{tag}>") == 1
 
 
 _PAIRS = {"{{": re.compile(r"\{\{|\}\}"), "[[": re.compile(r"\[\[|\]\]")}
@@ -383,15 +360,10 @@ def _long_spans(body: str) -> list[tuple[int, int]]:
                 stack.pop()
             _, start, first_end = stack.pop()
             if first_end < match.end():
-                _add_span(spans, start, match.end())
+                while spans and spans[-1][0] >= start:
+                    spans.pop()  # it contains that one
+                spans.append((start, match.end()))
     return spans
-
-
-def _add_span(spans: list[tuple[int, int]], start: int, stop: int) -> None:
-    """Add a construct after dropping those that it contains."""
-    while spans and spans[-1][0] >= start:
-        spans.pop()
-    spans.append((start, stop))
 
 
 _DEEPEST = 32  # characters of indentation before a table
@@ -402,13 +374,11 @@ def _is_idle(body: str, place: int, name: str, *, opens: bool, inside: str) -> b
     """Whether a token means nothing where it stands: in a comment, say, or a table's sign amid a line."""
     if inside in _OPAQUE and (opens or name != inside):
         return True
-    return name == "table" and not _begins_line(body, place)
-
-
-def _begins_line(body: str, place: int) -> bool:
+    if name != "table":
+        return False
     near = body[max(0, place - _DEEPEST) : place]
     line = near.rpartition("\n")[2]
-    return not line.strip(" :") and (len(line) < len(near) or place <= _DEEPEST)
+    return bool(line.strip(" :")) or (len(line) == len(near) and place > _DEEPEST)
 
 
 _OPAQUE = _HARD_TAGS | {"comment"}

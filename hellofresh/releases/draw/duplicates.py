@@ -60,27 +60,27 @@ def near_duplicates(
     Returns:
         By id, in the order of `texts`.
     """
-    own = {key: shingles for key, text in texts.items() if (shingles := _shingles(text, words)).size}
-    bands = {key: tuple(_bands(shingles)) for key, shingles in own.items()}
+    own = {key: shingles for key, text in texts.items() if (shingles := shingle_hashes(text, words)).size}
+    bands = {key: tuple(signature_bands(shingles)) for key, shingles in own.items()}
     wanted = {band for found in bands.values() for band in found}
     places: dict[tuple[int, bytes], list[str]] = defaultdict(list)
     known = {}
     for key, text in earlier.items() if isinstance(earlier, Mapping) else earlier:
-        shingles = _shingles(text, words)
-        for band in wanted.intersection(_bands(shingles)):
+        shingles = shingle_hashes(text, words)
+        for band in wanted.intersection(signature_bands(shingles)):
             places[band].append(key)
             known[key] = shingles
     found = {}
     for key, shingles in own.items():
         proposed = {other for band in bands[key] for other in places.get(band, ())}
-        measured = [NearDuplicate(other, _jaccard(shingles, known[other])) for other in sorted(proposed)]
+        measured = [NearDuplicate(other, shared_part(shingles, known[other])) for other in sorted(proposed)]
         near = [item for item in measured if item.jaccard >= JACCARD]
         if near:
             found[key] = max(near, key=lambda item: item.jaccard)
     return found
 
 
-def _shingles(text: str, length: int) -> NDArray[np.uint64]:
+def shingle_hashes(text: str, length: int) -> NDArray[np.uint64]:
     """The set of hashes of all shingles; a text of fewer words is one shingle."""
     words = _WORDS.findall(unicodedata.normalize("NFKC", text).casefold())
     count = max(1, len(words) - length + 1) if words else 0
@@ -94,7 +94,8 @@ def _signature(shingles: NDArray[np.uint64], size: int) -> NDArray[np.uint32]:
     return smallest
 
 
-def _bands(shingles: NDArray[np.uint64]) -> Iterator[tuple[int, bytes]]:
+def signature_bands(shingles: NDArray[np.uint64]) -> Iterator[tuple[int, bytes]]:
+    """What two texts must have one of in common to be compared."""
     if shingles.size:
         for number, band in enumerate(_signature(shingles, _BANDS * _ROWS).reshape(_BANDS, _ROWS)):
             yield number, band.tobytes()
@@ -102,7 +103,7 @@ def _bands(shingles: NDArray[np.uint64]) -> Iterator[tuple[int, bytes]]:
 
 def sketch(text: str, words: int) -> str:
     """What a text leaves by which near-equal ones are found later, in hexadecimal; empty for one without a word."""
-    shingles = _shingles(text, words)
+    shingles = shingle_hashes(text, words)
     if not shingles.size:
         return ""
     bits = _signature(shingles, _SKETCH)[:, None] >> np.array([0, 1], np.uint32) & np.uint32(1)
@@ -123,6 +124,7 @@ def near_sketches(texts: Mapping[str, str], sketches: Iterable[str], words: int)
     return found
 
 
-def _jaccard(one: NDArray[np.uint64], two: NDArray[np.uint64]) -> float:
+def shared_part(one: NDArray[np.uint64], two: NDArray[np.uint64]) -> float:
+    """Jaccard similarity of two sets of hashes, 0 to 1."""
     shared = np.intersect1d(one, two, assume_unique=True).size
     return float(shared / (one.size + two.size - shared))

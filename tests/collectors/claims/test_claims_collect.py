@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import gzip
 import json
 import random
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
-
-import pytest
 
 from collectors.claims import ClaimsSettings, collect
 from hellofresh.core.files import sha256_text
@@ -171,34 +168,3 @@ def test_the_order_of_the_feed_changes_nothing(tmp_path: Path) -> None:
         two.funnel,
         two.warnings,
     )
-
-
-WORDS = {"pants-fire": "Pants on Fire", "barely-true": "Mostly False", "half-true": "Half True"}
-LABELS = {"pants-fire": 0, "false": 0, "barely-true": 0, "half-true": 1, "mostly-true": 2, "true": 2}
-FEW = ("gives-away", "short-claim", "disagreement", "repeated-claim")
-
-
-@pytest.mark.integration
-def test_real_statements_written_as_a_feed_come_back_with_their_labels(shared_data: Path, tmp_path: Path) -> None:
-    with gzip.open(shared_data / "liar_new/liar_new.jsonl.gz", "rt", encoding="utf-8") as file:
-        rows = [json.loads(line) for line in file]
-    items, expected = [], {}
-    for row in rows:
-        made = datetime.strptime(row["date"], "%B %d, %Y").replace(tzinfo=UTC)
-        reviewed = made + timedelta(days=2)
-        words = WORDS.get(row["label"], row["label"].replace("-", " "))
-        url = f"https://www.politifact.com/{row['example_id']}"
-        about = {"datePublished": row["date"]}
-        items.append(review(row["statement"], words, day=f"{reviewed:%Y-%m-%d}", url=url, itemReviewed=about))
-        expected[url] = (LABELS[row["label"]], made, Quarter.containing(reviewed))
-    kept = 0
-    for quarter in sorted({quarter for _, _, quarter in expected.values()}):
-        found = run(tmp_path, items, quarter)
-        for item in found.candidates:
-            known = expected[str(item.label.facts["review_url"])]
-            assert (item.label.label, item.sample.date, quarter) == known
-        other = sum(1 for _, _, mine in expected.values() if mine != quarter)
-        dropped = drops(found)
-        assert dropped.pop("other-quarter") == other and dropped.keys() <= set(FEW)
-        kept += len(found.candidates)
-    assert kept >= 0.98 * len(rows)

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from collectors.claims.clusters import claim_clusters, same_claim_key
+from collectors.claims.collect import claim_clusters, same_claim_key
 from collectors.claims.feed import feed_items
 from collectors.claims.reviews import (
     ReviewRating,
@@ -226,27 +226,6 @@ def test_what_makes_a_review_useless_is_named(change: dict[str, Any], reason: st
     with pytest.raises(UnusableReviewError) as fault:
         read_review(ITEM | change)
     assert fault.value.reason == reason
-
-
-@pytest.mark.parametrize(
-    ("site", "words", "reading"),
-    [
-        ("politifact.com", "Pants on Fire!", Reading.FALSE),
-        ("www2.politifact.com", "barely true", Reading.FALSE),
-        ("washingtonpost.com", "Four Pinocchios", Reading.FALSE),
-        ("checks.example", "Four Pinocchios", Reading.UNKNOWN),
-        ("checks.example", "MOSTLY TRUE.", Reading.TRUE),
-        ("checks.example", "\u201cMisleading\u201d", Reading.MIXED),
-        ("checks.example", "Satire", Reading.NO_TRUTH),
-        ("checks.example", "Unproven", Reading.NO_TRUTH),
-        ("checks.example", "Altered", Reading.FALSE),
-        ("checks.example", "Checking", Reading.CHECKING),
-        ("checks.example", "not so fast", Reading.UNKNOWN),
-        ("checks.example", "", Reading.MISSING),
-    ],
-)
-def test_verdicts_are_read_by_publisher_and_never_guessed(site: str, words: str, reading: Reading) -> None:
-    assert VerdictTable.load().read(site, ReviewRating(words)) is reading
 
 
 SCALE = '[common]\n[publishers."a.example"]\nscale = { worst = 1, best = 4, false = [1, 2], mixed = [3], true = [4] }\n'

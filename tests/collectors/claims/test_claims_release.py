@@ -20,10 +20,8 @@ from hellofresh.core.workspace import Workspace
 from hellofresh.pipeline.sources import SourceRequest, collection_jobs
 from hellofresh.releases.candidates.collection import collect_quarter
 from hellofresh.releases.draw.release import build_release
-from hellofresh.releases.draw.selection import select
 from hellofresh.releases.life.state import reveal
 from hellofresh.tasks import get_task
-from hellofresh.tasks.samples import Candidate, Label
 
 CLAIMS = get_task("claims")
 Q2 = Quarter(2026, 2)
@@ -63,17 +61,6 @@ def test_a_quarter_is_balanced_over_three_classes_and_verified(
     assert main(["release", "verify", "--json"]) == 0
     assert '"passed": false' not in capsys.readouterr().out
     assert read_json(folder / "manifest.json")["counts"]["2026-04"] == {"negatives": 4, "positives": 4, "others": [4]}
-
-
-def test_a_class_more_often_than_drawn_is_found(feed: Path, tmp_path: Path) -> None:
-    candidates = claims_job(Q2, [feed], ClaimsSettings()).collect(lambda _: None).candidates
-    chosen = select(candidates, seed="s", cap=2, classes=3)
-    counts = Counter((item.sample.period, item.label.label) for item in chosen.chosen)
-    assert set(counts.values()) == {2} and len(counts) == 9
-    few = [
-        item if item.label.label != 2 else Candidate(item.sample, Label(item.label.id, 1, {})) for item in candidates
-    ]
-    assert not select(few, seed="s", cap=2, classes=3).chosen
 
 
 def test_the_command_collects_and_says_what_is_missing(

@@ -11,9 +11,8 @@ from typing import Any
 import pytest
 
 from collectors.claims import ClaimsSettings, VerdictTable, collect
-from collectors.claims.giveaways import gives_away
 from collectors.claims.reviews import ReviewRating
-from collectors.claims.verdicts import Reading
+from collectors.claims.verdicts import Reading, gives_away
 from hellofresh.core.quarters import Quarter
 
 KNOWN = {
@@ -53,6 +52,16 @@ def test_verdicts_of_known_publishers_are_read(site, words):
         ("factual.ro", "Adevărat", Reading.TRUE),
         ("chequeado.com", "Verdadero, pero…", Reading.TRUE),
         ("anything.example", "Very odd words", Reading.UNKNOWN),
+        ("politifact.com", "Pants on Fire!", Reading.FALSE),
+        ("www2.politifact.com", "barely true", Reading.FALSE),
+        ("washingtonpost.com", "Four Pinocchios", Reading.FALSE),
+        ("checks.example", "Four Pinocchios", Reading.UNKNOWN),
+        ("checks.example", "MOSTLY TRUE.", Reading.TRUE),
+        ("checks.example", "\u201cMisleading\u201d", Reading.MIXED),
+        ("checks.example", "Satire", Reading.NO_TRUTH),
+        ("checks.example", "Altered", Reading.FALSE),
+        ("checks.example", "Checking", Reading.CHECKING),
+        ("checks.example", "", Reading.MISSING),
     ],
 )
 def test_a_verdict_means_what_its_publisher_says(site, words, reading):

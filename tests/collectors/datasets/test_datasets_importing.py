@@ -7,7 +7,6 @@ from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from collectors.datasets import DATASETS, ImportRequest, get_dataset, import_dataset, task_of
@@ -15,8 +14,7 @@ from hellofresh.cli import main
 from hellofresh.core.errors import ReleaseError, UnknownNameError, UsageError
 from hellofresh.core.files import read_json, read_jsonl, sha256_file
 from hellofresh.core.workspace import Workspace
-from hellofresh.releases.life.load import load_labels, load_release
-from hellofresh.stats.metrics import NO_ANSWER, macro_f1
+from hellofresh.releases.life.load import load_release
 from hellofresh.tasks import get_task
 
 LABELS = ["false"] * 6 + ["pants-fire"] * 2 + ["half-true", "true", "mostly-true", "barely-true"]
@@ -110,62 +108,6 @@ def test_every_data_set_has_its_tasks_and_no_label_without_a_class() -> None:
         task_of(get_dataset("averitec"), "binary")
 
 
-def test_always_false_has_a_macro_f1_of_45_7_on_495_against_93() -> None:
-    truth = np.array([0] * 495 + [1] * 93)
-    metric = macro_f1(2)
-    value = float(metric.value(metric.statistics(truth, np.zeros(588, dtype=int)).sum(axis=0)))
-    assert value == pytest.approx((2 * 495 / (2 * 495 + 93)) / 2)
-    assert round(100 * value, 1) == 45.7
-
-
-@pytest.mark.parametrize("classes", [2, 3, 4, 6, 7])
-def test_macro_f1_is_that_of_scikit_learn(classes: int) -> None:
-    sklearn = pytest.importorskip("sklearn.metrics")
-    chance = np.random.default_rng(classes)
-    metric = macro_f1(classes)
-    for size in (classes, 50, 400):
-        truth, said = chance.integers(0, classes, (2, size))
-        truth[:classes] = range(classes)
-        value = float(metric.value(metric.statistics(truth, said).sum(axis=0)))
-        expected = sklearn.f1_score(truth, said, average="macro", labels=range(classes), zero_division=0)
-        assert value == pytest.approx(expected)
-
-
-REAL = {
-    "liar": ("liar", False),
-    "liar-new": ("liar_new/liar_new.jsonl.gz", True),
-    "fever": ("fever_v1/fever_paper_dev.jsonl.gz", True),
-    "fever-v2": ("fever_v2/fever2_dev_part.jsonl.gz", True),
-    "averitec": ("averitec/averitec_dev.jsonl.gz", True),
-    "check-covid": ("check_covid", False),
-    "healthver": ("healthver", False),
-    "covid-fact": ("covid_fact/covidfact.jsonl.gz", True),
-}
-
-
-@pytest.mark.integration
-@pytest.mark.parametrize("name", sorted(REAL))
-def test_on_real_labels_macro_f1_is_that_of_scikit_learn(name: str, shared_data: Path, tmp_path: Path) -> None:
-    sklearn = pytest.importorskip("sklearn.metrics")
-    where, part = REAL[name]
-    workspace, dataset = Workspace(tmp_path), get_dataset(name)
-    done, read = import_dataset(workspace, dataset, shared_data / where, ImportRequest(part=part))
-    task = get_task(done.task)
-    assert sum(done.labels) == len(read.rows)
-    labels = load_labels(workspace, done.edition, task)
-    truth = np.array([label.label for label in labels.values()])
-    chance = np.random.default_rng(7)
-    said = np.where(chance.random(truth.size) < 0.6, truth, chance.integers(0, len(task.classes), truth.size))
-    metric = task.headline
-    value = float(metric.value(metric.statistics(truth, said).sum(axis=0)))
-    assert value == pytest.approx(sklearn.f1_score(truth, said, average="macro"))
-    silent = np.where(chance.random(truth.size) < 0.1, NO_ANSWER, said)
-    assert metric.value(metric.statistics(truth, silent).sum(axis=0)) < value
-    if not dataset.texts:
-        text = (done.folder / "samples.jsonl").read_text(encoding="utf-8")
-        assert read.rows[0].statement not in text and '"statement_sha256"' in text
-
-
 @pytest.fixture
 def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., int]:
     monkeypatch.setenv("HELLOFRESH_DATA", str(tmp_path / "w"))
@@ -189,44 +131,3 @@ def test_the_commands_list_import_and_show(
     assert run("dataset", "import", "liar-new") == 1 and run("dataset", "import", "nothing") == 2
     assert run("dataset", "import", "liar-new", path, "--set", "classes=2") == 2
     assert run("release", "verify") == 0
-
-
-def fever_rows(folder: Path, count: int = 60) -> Path:
-    """Invented rows in the form of FEVER."""
-    labels = ("SUPPORTS", "REFUTES", "NOT ENOUGH INFO", "REFUTES")
-    made = [
-        {
-            "id": n,
-            "claim": f"The bridge {n} has {n % 5} arches.",
-            "label": labels[n % 4],
-            "evidence": [[[1, 2, "B", 0]]],
-        }
-        for n in range(count)
-    ]
-    folder.mkdir(parents=True, exist_ok=True)
-    path = folder / "fever.jsonl"
-    path.write_text("".join(json.dumps(row) + "\n" for row in made))
-    return path
-
-
-def test_scores_of_a_frozen_edition_can_be_recomputed(
-    run: Callable[..., int], tmp_path: Path, capsys: pytest.CaptureFixture
-) -> None:
-    sklearn = pytest.importorskip("sklearn.metrics")
-    path = fever_rows(tmp_path)
-    assert run("dataset", "import", "fever", path, "--part", "--version", "all") == 0
-    assert run("dataset", "import", "fever", path, "--part", "--sample", 30, "--version", "thirty") == 0
-    for model in ("coin", "always-refuted", "prior", "tfidf-logreg"):
-        assert run("evaluate", "--edition", "fever@thirty", "--task", "fever", "--model", model) == 0
-    assert run("score", "--edition", "fever@thirty") == 0
-    capsys.readouterr()
-    release = tmp_path / "w" / "releases" / "fever@thirty" / "fever"
-    assert (
-        run("release", "verify", release, "--figure", "fever@thirty/fever/always-refuted/none/single/all/macro_f1") == 0
-    )
-    said = capsys.readouterr().out
-    truth = [row["label"] for row in read_jsonl(release / "labels.jsonl")]
-    expected = sklearn.f1_score(truth, [0] * 30, average="macro")
-    assert f"= {expected:.4f}" in said
-    for name in ("subgroups", "parsing", "precision-recall", "deployment", "slices", "ranking"):
-        assert run("analyse", name, "--edition", "fever@thirty", "--task", "fever") == 0

@@ -7,7 +7,8 @@ import json
 import threading
 from collections.abc import Iterator, Sequence
 from datetime import date
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
@@ -250,51 +251,22 @@ def test_real_files_have_the_hashes_that_downloads_are_pinned_by(shared_data: Pa
                 assert sha256_text(content.decode()) == original.sha256
 
 
-class _Server(ThreadingHTTPServer):
-    daemon_threads = True
-    content = b""
-    cut_at: int | None = None
-    asked: list[str]
-
-
-class _Handler(BaseHTTPRequestHandler):
-    server: _Server
-
-    def do_GET(self) -> None:
-        """The content from the byte that is asked for, the first time only a part of it."""
-        start = int((self.headers.get("Range") or "bytes=0-").removeprefix("bytes=").rstrip("-"))
-        self.server.asked.append(self.headers.get("Range") or "")
-        content = self.server.content[start:]
-        self.send_response(206 if start else 200)
-        self.send_header("Content-Length", str(len(content)))
-        self.send_header("ETag", '"one"')
-        if start:
-            self.send_header(
-                "Content-Range", f"bytes {start}-{len(self.server.content) - 1}/{len(self.server.content)}"
-            )
-        self.end_headers()
-        cut, self.server.cut_at = self.server.cut_at, None
-        self.wfile.write(content[:cut])
-        self.close_connection = True
-
-    def log_message(self, *_: object) -> None:
-        """Say nothing."""
-
-
 @pytest.fixture
-def server() -> Iterator[_Server]:
-    found = _Server(("127.0.0.1", 0), _Handler)
-    found.asked = []
-    thread = threading.Thread(target=found.serve_forever, daemon=True)
+def url(tmp_path: Path) -> Iterator[str]:
+    """An address that gives the file that is at `served/a.jsonl`."""
+    folder = tmp_path / "served"
+    folder.mkdir()
+    server = ThreadingHTTPServer(("127.0.0.1", 0), partial(SimpleHTTPRequestHandler, directory=str(folder)))
+    thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
     thread.start()
-    yield found
-    found.shutdown()
-    found.server_close()
+    yield f"http://127.0.0.1:{server.server_address[1]}/a.jsonl"
+    server.shutdown()
+    server.server_close()
     thread.join()
 
 
-def downloadable(server: _Server, sha256: str) -> DataSet:
-    file = OriginalFile(name="a.jsonl", url=f"http://127.0.0.1:{server.server_address[1]}/a.jsonl", sha256=sha256)
+def downloadable(url: str, sha256: str) -> DataSet:
+    file = OriginalFile(name="a.jsonl", url=url, sha256=sha256)
     fever = get_dataset("fever")
     return DataSet(
         name="small",
@@ -309,26 +281,22 @@ def downloadable(server: _Server, sha256: str) -> DataSet:
     )
 
 
-async def no_wait(_: float) -> None:
-    """Wait for nothing."""
-
-
-def test_a_download_that_was_cut_goes_on_and_is_checked(server: _Server, tmp_path: Path) -> None:
-    server.content, server.cut_at = b"x" * 100_000, 40_000
-    dataset = downloadable(server, sha256_text("x" * 100_000))
-    (path,) = fetch_dataset(dataset, tmp_path, progress=lambda _: None, sleep=no_wait)
-    assert sha256_file(path) == sha256_text("x" * 100_000)
-    assert server.asked == ["", "bytes=40000-"]
-    fetch_dataset(dataset, tmp_path, progress=lambda _: None, sleep=no_wait)
-    assert len(server.asked) == 2
-
-
-def test_a_download_with_another_hash_is_refused_and_not_kept(server: _Server, tmp_path: Path) -> None:
-    server.content = b"another"
-    policy = DownloadPolicy(attempts=2)
+def test_a_download_is_checked_and_kept(url: str, tmp_path: Path) -> None:
+    served = tmp_path / "served" / "a.jsonl"
+    served.write_text("content")
+    dataset = downloadable(url, sha256_text("content"))
+    (path,) = fetch_dataset(dataset, tmp_path, progress=lambda _: None)
+    assert sha256_file(path) == sha256_text("content")
+    served.unlink()
+    assert fetch_dataset(dataset, tmp_path, progress=lambda _: None) == [path]
+    path.unlink()
+    with pytest.raises(SourceError, match="no such file any more"):
+        fetch_dataset(dataset, tmp_path, progress=lambda _: None)
+    served.write_text("another")
+    policy = DownloadPolicy(attempts=1)
     with pytest.raises(SourceError, match="SHA-256"):
-        fetch_dataset(downloadable(server, "0" * 64), tmp_path, progress=lambda _: None, policy=policy, sleep=no_wait)
-    assert not (tmp_path / "a.jsonl").exists()
+        fetch_dataset(dataset, tmp_path, progress=lambda _: None, policy=policy)
+    assert not path.exists()
 
 
 def test_where_no_hash_is_known_the_authors_address_is_named(tmp_path: Path) -> None:

@@ -184,37 +184,23 @@ class TestZips:
         assert len(run(folder).candidates) == 12
         assert sorted(folder.parent.rglob("*")) == before
 
-    def test_a_cut_zip_is_refused(self, twelve: Any) -> None:
+    @pytest.mark.parametrize("fault", ["cut", "damaged", "no zip"])
+    def test_a_broken_zip_is_refused(self, twelve: Any, fault: str) -> None:
         folder = twelve.write()
-        path = self.rezip(folder, {"notes-00000.tsv": (folder / "notes-00000.tsv").read_bytes()})
-        path.write_bytes(path.read_bytes()[:-30])
+        content = (folder / "notes-00000.tsv").read_bytes()
+        path = self.rezip(folder, {"notes-00000.tsv": content})
+        packed = path.read_bytes()
+        damaged = packed[:200] + bytes([packed[200] ^ 0xFF]) + packed[201:]
+        path.write_bytes({"cut": packed[:-30], "damaged": damaged, "no zip": content}[fault])
         assert refusal(folder).code == "bad-zip"
 
-    def test_damage_inside_is_refused(self, twelve: Any) -> None:
-        folder = twelve.write()
-        path = self.rezip(folder, {"notes-00000.tsv": (folder / "notes-00000.tsv").read_bytes()})
-        content = bytearray(path.read_bytes())
-        content[200] ^= 0xFF
-        path.write_bytes(content)
-        assert refusal(folder).code == "bad-zip"
-
-    def test_a_bomb_is_refused_unopened(self, twelve: Any) -> None:
+    def test_a_bomb_is_refused_unopened_and_one_that_lies_about_its_size_too(self, twelve: Any) -> None:
         folder = twelve.write()
         path = self.rezip(folder, {"notes-00000.tsv": b"\t" * 70_000_000})
         assert path.stat().st_size < 2**20
         assert refusal(folder).code == "zip-bomb"
-
-    def test_a_bomb_that_lies_about_its_size_is_refused(self, twelve: Any) -> None:
-        folder = twelve.write()
-        path = self.rezip(folder, {"notes-00000.tsv": b"\t" * 70_000_000})
-        content = path.read_bytes().replace(struct.pack("<L", 70_000_000), struct.pack("<L", 1000))
-        path.write_bytes(content)
+        path.write_bytes(path.read_bytes().replace(struct.pack("<L", 70_000_000), struct.pack("<L", 1000)))
         assert refusal(folder).code in {"bad-zip", "no-header", "duplicate-column"}
-
-    def test_a_tsv_named_zip_is_refused(self, twelve: Any) -> None:
-        folder = twelve.write()
-        (folder / "notes-00000.tsv").rename(folder / "notes-00000.zip")
-        assert refusal(folder).code == "bad-zip"
 
 
 class TestFolders:

@@ -5,12 +5,11 @@ from __future__ import annotations
 import tomllib
 from datetime import date
 from importlib.resources import files
-from pathlib import Path
 
 import pytest
 
 from collectors.notes import NotesSettings, NotesSource, collect
-from collectors.notes.dump.tables import ENROLLMENT, HISTORY, NOTES, RATINGS, REQUESTS, TableReader, note_requests
+from collectors.notes.dump.tables import ENROLLMENT, HISTORY, NOTES, RATINGS, REQUESTS
 from hellofresh.core.quarters import Quarter
 
 QUARTER = Quarter(2026, 4)
@@ -98,22 +97,6 @@ def test_where_the_dump_does_not_tell_readers_apart_nothing_is_claimed(dump):
     dump.note(1, at="2026-10-05T10:00:00", raters=["a"])
     [candidate] = run(dump.write()).candidates
     assert (candidate.label.facts["ratings"], candidate.label.facts["sampled_ratings"]) == (1, None)
-
-
-def test_note_requests_are_read_with_links_and_times(tmp_path: Path):
-    long = "x" * 200_000  # more than the csv module's limit
-    rows = [
-        ["11", "[]", "", "-1", "-1", "5", ""],
-        ["7", '[“https://x.com/a/status/1”, "https://x.com/b/status/2"]', long, "1795000000000", "-1", "-1", "-1"],
-    ]
-    lines = ["\t".join(REQUESTS.columns), *("\t".join(row) for row in rows)]
-    (tmp_path / "batSignals-00000.tsv").write_text("\n".join(lines) + "\n")
-    frame = note_requests(TableReader(tmp_path, tmp_path))
-    assert frame.columns == ["post", "links", "suggestions", "shown", "api_small", "api_large", "api_xl"]
-    assert frame.rows() == [
-        (7, ["https://x.com/a/status/1", "https://x.com/b/status/2"], long, 1795000000000, None, None, None),
-        (11, [], "", None, None, 5, None),
-    ]
 
 
 def test_changes_of_the_rule_are_listed_by_date_with_a_source():

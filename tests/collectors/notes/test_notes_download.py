@@ -5,9 +5,6 @@ from __future__ import annotations
 import io
 import json
 import re
-import signal
-import subprocess
-import sys
 import threading
 import time
 import zipfile
@@ -27,7 +24,6 @@ from hellofresh.core.files import sha256_file
 
 DAY = date(2026, 7, 23)
 BASE = "2026/07/23"
-REQUIRED = ("notes/notes", "noteStatusHistory/noteStatusHistory")
 
 
 def zipped(stem: str, size: int = 300_000) -> bytes:
@@ -364,35 +360,3 @@ def test_a_folder_that_cannot_be_written_is_a_message(source: Source, tmp_path: 
     with pytest.raises(HelloFreshError) as caught:
         Fetch(source, tmp_path / "raw")()
     assert caught.value.code == "unwritable"
-
-
-SCRIPT = """
-import sys
-from datetime import date
-from pathlib import Path
-from collectors.notes.dump.snapshot import DumpRequest, download
-request = DumpRequest(date(2026, 7, 23), base_url=sys.argv[2])
-download(Path(sys.argv[1]), request, today=date(2026, 7, 23), progress=lambda text: None)
-"""
-
-
-def test_killed_at_any_point_the_download_goes_on_without_a_byte_lost_or_doubled(
-    fetch: Fetch, source: Source, root: Path
-) -> None:
-    for path in source.files:
-        source.always[path] = "slow"
-    for waiting in ("notes/notes-00000.zip", "notes/notes-00002.zip", "noteStatusHistory/noteStatusHistory-00000.zip"):
-        part = fetch.folder / str(DAY) / f"{waiting}.part"
-        process = subprocess.Popen([sys.executable, "-c", SCRIPT, str(fetch.folder), source.url], cwd=root)
-        deadline = time.monotonic() + 300
-        while not (part.is_file() and part.stat().st_size > 20_000):
-            assert process.poll() is None and time.monotonic() < deadline
-            time.sleep(0.005)
-        process.send_signal(signal.SIGKILL)
-        process.wait()
-        assert part.is_file()
-        assert not (fetch.folder / str(DAY) / "manifest.json").exists()
-    source.always.clear()
-    assert_whole(fetch(), source)
-    resumed = [span for name in ("notes-00000.zip", "notes-00002.zip") for span, _ in source.requests(name) if span]
-    assert len(resumed) == 2

@@ -12,8 +12,7 @@ import pytest
 from collectors.notes import LabelSource, NotesSettings, NotesSource, collect
 from hellofresh.core.errors import SourceError, UsageError
 from hellofresh.core.quarters import Quarter, parse_utc
-from hellofresh.releases.candidates.rows import Collection, read_candidates, write_candidates
-from hellofresh.tasks import get_task
+from hellofresh.releases.candidates.rows import Collection
 
 QUARTER = Quarter(2023, 2)
 REASONS = [
@@ -163,20 +162,6 @@ def test_ratings_are_unknown_without_a_ratings_file_and_zero_without_rows(dump: 
     assert run(dump).candidates[0].label.facts["ratings"] is None
     dump.note(2, raters=["a"])
     assert [item.label.facts["ratings"] for item in run(dump).candidates] == [0, 1]
-
-
-def test_candidates_come_back_from_their_file_unchanged(twelve: Any, tmp_path: Path) -> None:
-    candidates = run(twelve).candidates
-    task, path = get_task("x-notes"), tmp_path / "c.parquet"
-    write_candidates(path, task, candidates)
-    assert sorted(read_candidates(path, task), key=lambda item: item.sample.id) == sorted(
-        candidates, key=lambda item: item.sample.id
-    )
-
-
-def test_votes_are_distinct_raters(twelve: Any) -> None:
-    facts = {item.sample.id: item.label.facts["ratings"] for item in run(twelve).candidates}
-    assert facts == {f"xn-{number}": number for number in range(1, 13)}
 
 
 class TestCurrentLabels:

@@ -99,17 +99,6 @@ def test_gone_samples_alone_are_no_failure_and_the_rest_can_be_judged(
     assert (read_json(run / "run.json")["judged"], read_json(run / "run.json")["of"]) == (6, 12)
 
 
-def test_the_owner_judges_and_scores_without_filling_in(
-    twelve: Any, here: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    owner = release(twelve.write(), here, monkeypatch)
-    monkeypatch.setenv("HELLOFRESH_DATA", str(owner))
-    assert main(["evaluate", "--quarter", "2023Q2", "--task", "x-notes", "--model", "always-yes"]) == 0
-    capsys.readouterr()
-    assert main(["score", "--quarter", "2023Q2", "--json"]) == 0
-    assert '"n": 12' in capsys.readouterr().out
-
-
 def test_a_switch_releases_texts(
     twelve: Any, here: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -163,19 +152,3 @@ def test_wrong_use_is_named(
     capsys.readouterr()
     assert main(["hydrate", "--quarter", "2023Q2", *arguments]) == code
     assert words in capsys.readouterr().err
-
-
-@pytest.mark.integration
-def test_a_real_quarter_comes_back_whole(
-    shared_data: Path, here: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    folder = shared_data / "x" / "dump-2022Q4-2023Q2"
-    owner = release(folder, here, monkeypatch)
-    code, done = hydrate(folder, capsys)
-    assert (code, done["samples"], done["filled"]) == (0, 54, 54)
-    hydrated = (here / "reader" / "hydrated" / PLACE / "samples.jsonl").read_bytes()
-    assert hydrated == (owner / "private" / PLACE / "samples.jsonl").read_bytes()
-    public = (here / "reader" / "releases" / PLACE / "samples.jsonl").read_text()
-    for line in hydrated.decode().splitlines():
-        sample = json.loads(line)
-        assert sample["post"]["text"] not in public and sample["note"]["text"] not in public

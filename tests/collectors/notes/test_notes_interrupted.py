@@ -38,13 +38,13 @@ at_once = 2
 # Says what it reads and then waits for a moment, so that it can be killed at that very point.
 PROGRAM = """
 import sys, time
-from collectors.notes.dump.tables import TableReader
-say = TableReader._say
-def slowly(self, sentence):
-    print(sentence, flush=True)
+from collectors.notes.dump import tables
+open_shard = tables.open_shard
+def slowly(shard):
+    print("reading", shard.path.name, flush=True)
     time.sleep(0.3)
-    say(self, sentence)
-TableReader._say = slowly
+    return open_shard(shard)
+tables.open_shard = slowly
 from hellofresh.cli import main
 sys.exit(main())
 """

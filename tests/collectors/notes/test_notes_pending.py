@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import hashlib
 import json
 from dataclasses import replace
@@ -12,14 +11,12 @@ from typing import Any
 import polars as pl
 import pytest
 
-from collectors.jobs import notes_job
 from collectors.notes import NotesSettings, NotesSource, collect
 from hellofresh.cli import main
 from hellofresh.core.files import read_json, read_jsonl
-from hellofresh.core.quarters import Quarter, parse_utc
+from hellofresh.core.quarters import Quarter
 from hellofresh.core.workspace import Workspace
-from hellofresh.releases.candidates.collection import collect_quarter
-from hellofresh.releases.draw.prospective import build_prospective, prospective_outcomes
+from hellofresh.releases.draw.prospective import prospective_outcomes
 from hellofresh.releases.publish._card import card_texts
 from hellofresh.tasks import get_task
 
@@ -79,22 +76,6 @@ def test_undecided_notes_on_posts_that_would_be_dropped_are_left_out(dump, tmp_p
     dump.post(77, lang="pt")
     dump.note(3, at="2026-11-18T10:00:00", status=UNDECIDED, locked=False, text=" ")
     dump.note(4, at="2026-11-18T10:00:00", status=None)
-    found = collected(tmp_path, dump.write(), pending=True)
-    assert [sample.id for sample in found.pending] == ["xn-1"]
-
-
-def test_a_note_that_showed_a_status_once_is_not_asked_about_though_it_has_none_now(dump, tmp_path) -> None:
-    for number, shown in ((1, None), (2, "2026-11-18T12:00:00")):
-        dump.note(number, at="2026-11-18T10:00:00", status=UNDECIDED, locked=False, shown=shown)
-    found = collected(tmp_path, dump.write(), pending=True)
-    assert [sample.id for sample in found.pending] == ["xn-1"]
-
-
-@pytest.mark.parametrize("column", ["FirstNmrDueToMinStableCrhTime", "NmrDueToMinStableCrhTime"])
-def test_a_note_that_met_the_criteria_once_is_not_asked_about_for_x_previews_it(dump, tmp_path, column: str) -> None:
-    for number in (1, 2):
-        dump.note(number, at="2026-11-18T10:00:00", status=UNDECIDED, locked=False)
-    dump.rows["noteStatusHistory"][-1][f"timestampMillisOf{column}"] = 1_795_000_000_000
     found = collected(tmp_path, dump.write(), pending=True)
     assert [sample.id for sample in found.pending] == ["xn-1"]
 
@@ -200,37 +181,6 @@ def test_a_status_that_showed_before_the_deadline_is_counted_and_never_scored(du
     assert prospective_outcomes(Workspace(tmp_path / "data"), QUARTER, get_task("x-notes")).keys() == {
         "xn-4", "xn-5", "xn-6",
     }  # fmt: skip
-
-
-def rows(path: Path) -> list[dict[str, Any]]:
-    with path.open(encoding="utf-8", newline="") as file:
-        return list(csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE))
-
-
-@pytest.mark.integration
-def test_the_real_notes_of_two_days_are_all_undecided_and_make_a_prospective_split(shared_data, tmp_path) -> None:
-    folder = shared_data / "x" / "dump-2024-11-06"
-    notes = {row["noteId"]: row for row in rows(folder / "notes-00000.tsv")}
-    current = {row["noteId"]: row["currentStatus"] for row in rows(folder / "noteStatusHistory-00000.tsv")}
-    posts = tmp_path / "posts.jsonl"
-    ids = {row["tweetId"] for row in notes.values()} - {"NA"}
-    plain = {"lang": "xx", "text": "Words.", "created_at": "2024-11-01T00:00:00Z"}
-    posts.write_text("".join(json.dumps(plain | {"id_str": id_}) + "\n" for id_ in sorted(ids)), encoding="utf-8")
-    workspace, quarter, task = Workspace(tmp_path / "data"), Quarter(2024, 4), get_task("x-notes")
-    job = notes_job(workspace, quarter, NotesSource(folder, posts), NotesSettings(languages=("xx",)), pending=True)
-    collect_quarter(workspace, job, progress=lambda _: None)
-    history = rows(folder / "noteStatusHistory-00000.tsv")
-    times = ("FirstNonNMRStatus", "NmrDueToMinStableCrhTime", "FirstNmrDueToMinStableCrhTime")
-    shown = {row["noteId"] for row in history for name in times if int(row.get(f"timestampMillisOf{name}") or -1) > 0}
-    expected = {
-        f"xn-{key}" for key, row in notes.items()
-        if row["tweetId"] != "NA" and current[key] == UNDECIDED and key not in shown
-    }  # fmt: skip
-    pending = {row["id"] for row in read_jsonl(workspace.pending("x-notes", quarter))}
-    assert pending == {key for key in expected if notes[key.removeprefix("xn-")]["summary"].strip()}
-    moment = parse_utc("2024-11-06T12:00:00Z")
-    drawn = build_prospective(workspace, quarter, task, seed="hellofresh", cap=250, days=5, moment=moment)
-    assert (drawn.pending, drawn.samples) == (len(pending), 500)
 
 
 def test_make_release_draws_asks_resolves_and_scores_where_the_settings_say_so(

@@ -12,9 +12,6 @@ from collectors.notes.dump.tables import ENROLLMENT, HISTORY, NOTES, RATINGS
 from hellofresh.cli import main
 from hellofresh.core.errors import SourceError
 from hellofresh.core.quarters import Quarter
-from hellofresh.releases.candidates.rows import write_candidates
-from hellofresh.tasks import get_task
-from hellofresh.tasks.samples import to_json
 
 QUARTER = Quarter(2023, 2)
 PLANT = "F00DCAFE" * 8
@@ -35,20 +32,6 @@ def planted(dump: Any) -> Path:
     rows = ["\t".join(ENROLLMENT.columns), "\t".join([PLANT] * len(ENROLLMENT.columns))]
     (folder / "userEnrollment-00000.tsv").write_text("\n".join(rows) + "\n", encoding="utf-8")
     return folder
-
-
-def test_planted_participants_are_in_no_output(twelve: Any, tmp_path: Path) -> None:
-    folder = planted(twelve)
-    said: list[str] = []
-    work = tmp_path / "work"
-    collection = collect(QUARTER, NotesSource(folder), NotesSettings(), workdir=work, progress=said.append)
-    write_candidates(tmp_path / "out" / "c.parquet", get_task("x-notes"), collection.candidates)
-    assert len(collection.candidates) == 12
-    outputs = [str(to_json(collection)), *said, repr(collection)]
-    files = [path.read_bytes() for root in (work, tmp_path / "out") for path in root.rglob("*") if path.is_file()]
-    assert files
-    assert PLANT not in "".join(outputs)
-    assert not any(PLANT.encode() in content for content in files)
 
 
 def test_planted_participants_are_in_no_file_of_a_release_its_private_side_or_a_filled_in_copy(

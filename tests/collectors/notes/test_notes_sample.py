@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +10,6 @@ import pytest
 from made.sample.notes import AuthoredNote, AuthoredPost, read_sample
 
 from collectors.notes import NotesSettings, NotesSource, collect
-from collectors.notes.dump.tables import ENROLLMENT, HISTORY, NOTES, RATINGS
-from collectors.notes.posts import snowflake_time
 from collectors.sample import write_notes_dump
 from hellofresh.core.quarters import Quarter, parse_utc
 from hellofresh.releases.candidates.rows import Collection
@@ -99,69 +96,3 @@ def test_what_is_dropped_is_dropped_for_the_written_reason(
     expected = Counter(why for post, note in written if (why := reason(post, note, quarter)))
     assert {drop.reason: drop.count for drop in collection.funnel.drops if drop.count} == expected
     assert collection.warnings == []
-
-
-def table(folder: Path, name: str) -> list[dict[str, str]]:
-    header, *lines = (folder / name).read_text(encoding="utf-8").split("\n")[:-1]
-    return [dict(zip(header.split("\t"), line.split("\t"), strict=True)) for line in lines]
-
-
-def test_every_table_has_the_columns_of_the_real_dump(rendered: Path) -> None:
-    for kind, width, names in (
-        (NOTES, 24, ["notes-00000.tsv", "notes-00001.tsv"]),
-        (HISTORY, 23, ["noteStatusHistory-00000.tsv"]),
-        (RATINGS, 35, ["ratings-00000.tsv"]),
-        (ENROLLMENT, 8, ["userEnrollment-00000.tsv"]),
-    ):
-        for name in names:
-            rows = table(rendered, name)
-            assert rows
-            columns = tuple(column for column in kind.columns if column not in kind.new)
-            assert all(tuple(row) == columns and len(row) == width for row in rows)
-
-
-def test_ids_hold_the_time_that_the_row_states(rendered: Path) -> None:
-    rows = table(rendered, "notes-00000.tsv") + table(rendered, "notes-00001.tsv")
-    assert len({row["noteId"] for row in rows}) == len(rows)
-    for row in rows:
-        assert round(snowflake_time(int(row["noteId"])).timestamp() * 1000) == int(row["createdAtMillis"])
-        assert '"' not in row["summary"]
-
-
-def test_status_locks_about_fourteen_days_after_the_note(rendered: Path) -> None:
-    rows = table(rendered, "noteStatusHistory-00000.tsv")
-    locked = [row for row in rows if row["lockedStatus"]]
-    assert 0 < len(locked) < len(rows)
-    for row in rows:
-        assert bool(row["lockedStatus"]) == bool(row["timestampMillisOfStatusLock"])
-    for row in locked:
-        days = (int(row["timestampMillisOfStatusLock"]) - int(row["createdAtMillis"])) / 86_400_000
-        assert 14 <= days < 14.5
-
-
-def test_nobody_rates_a_note_twice_and_levels_follow_the_status(rendered: Path) -> None:
-    ratings = table(rendered, "ratings-00000.tsv")
-    assert len({(row["noteId"], row["raterParticipantId"]) for row in ratings}) == len(ratings)
-    status = {row["noteId"]: row["currentStatus"] for row in table(rendered, "noteStatusHistory-00000.tsv")}
-    share = {
-        kind: sum(row["helpfulnessLevel"] == "HELPFUL" for row in ratings if status[row["noteId"]] == kind)
-        / sum(status[row["noteId"]] == kind for row in ratings)
-        for kind in set(status.values())
-    }
-    assert share["CURRENTLY_RATED_HELPFUL"] > share["NEEDS_MORE_RATINGS"] > share["CURRENTLY_RATED_NOT_HELPFUL"] > 0
-
-
-def test_every_author_is_enrolled_and_machines_are_told_apart(
-    rendered: Path, written: list[tuple[AuthoredPost, AuthoredNote]]
-) -> None:
-    states = {row["participantId"]: row["enrollmentState"] for row in table(rendered, "userEnrollment-00000.tsv")}
-    notes = table(rendered, "notes-00000.tsv") + table(rendered, "notes-00001.tsv")
-    by_machine = sum(states[row["noteAuthorParticipantId"]].startswith("api") for row in notes)
-    assert by_machine == sum(note.ai for _, note in written)
-    assert all(row["raterParticipantId"] in states for row in table(rendered, "ratings-00000.tsv"))
-
-
-def test_all_times_are_in_the_months_of_their_files(sample_dir: Path) -> None:
-    months = {path.stem for path in sample_dir.glob("*.toml")}
-    notes = [note for post in read_sample(sample_dir) for note in post.note]
-    assert {f"{datetime.fromisoformat(note.at):%Y-%m}" for note in notes} == months

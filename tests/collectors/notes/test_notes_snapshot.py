@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from collectors.notes import NotesSettings, NotesSource, collect
-from collectors.notes.dump.files import FileHashes
+from collectors.notes.dump.files import source_files
 from collectors.notes.dump.snapshot import MANIFEST, known_hashes, read_manifest, write_manifest
 from hellofresh.core.files import sha256_file
 from hellofresh.core.quarters import Quarter
@@ -50,7 +50,7 @@ def test_a_collection_names_the_same_sources_with_a_manifest_and_without(snapsho
 def test_what_is_known_is_not_hashed_again(snapshot: Path) -> None:
     known = {path: replace(item, sha256="known") for path, item in known_hashes(snapshot).items()}
     posts = snapshot / "posts.jsonl"
-    found = {item.name: item.sha256 for item in FileHashes([*known, posts], known).results()}
+    found = {item.name: item.sha256 for item in source_files([*known, posts], known)}
     assert found == {path.name: "known" for path in known} | {"posts.jsonl": sha256_file(posts)}
 
 

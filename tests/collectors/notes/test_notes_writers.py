@@ -90,12 +90,3 @@ def test_dumps_from_before_collaborative_notes_are_read(written: Any) -> None:
     collection = run(folder, human_only=True)
     assert flags(collection) == dict.fromkeys("1267", (False, None))
     assert any("isCollaborativeNote" in warning for warning in collection.warnings)
-
-
-def test_authors_are_in_no_candidate(written: Any) -> None:
-    planted = {f"{who}-{'F00D' * 8}": state for who, state in STATES.items()}
-    for row in written.rows[NOTES.stem]:
-        row["noteAuthorParticipantId"] += f"-{'F00D' * 8}"
-    collection = run(enrolled(written, planted))
-    assert sum(ai is True for ai, _ in flags(collection).values()) == 3
-    assert "F00D" not in repr(collection)

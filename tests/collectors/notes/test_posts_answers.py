@@ -65,22 +65,30 @@ MEDIA = {
 }
 
 
-@pytest.mark.parametrize("service", MEDIA)
-def test_media_count_on_the_post_and_on_the_quoted_one(service: str) -> None:
-    own, quoted = MEDIA[service]
-    assert post(service, own).status(("en",)) is PostStatus.MEDIA
-    assert post(service, quoted).status(("en",)) is PostStatus.QUOTED_MEDIA
+QUOTES = api(referenced_tweets=[{"type": "quoted", "id": QUOTED}])
+GONE_QUOTE = {"resource_id": QUOTED, "parameter": "referenced_tweets.id", "type": "https://x/resource-not-found"}
+CARD = {"name": "summary", "binding_values": {"thumbnail_image": {"type": "IMAGE"}}}
 
 
 @pytest.mark.parametrize(
-    ("service", "body"),
+    ("service", "body", "status"),
     [
-        ("embed", EMBED | {"card": {"name": "summary", "binding_values": {"thumbnail_image": {"type": "IMAGE"}}}}),
-        ("api-v2", api(attachments={"poll_ids": ["1"]})),
+        *((service, own, PostStatus.MEDIA) for service, (own, _) in MEDIA.items()),
+        *((service, quoted, PostStatus.QUOTED_MEDIA) for service, (_, quoted) in MEDIA.items()),
+        ("embed", EMBED | {"card": CARD}, PostStatus.OK),  # previews of links and polls are no media
+        ("api-v2", api(attachments={"poll_ids": ["1"]}), PostStatus.OK),
+        ("embed", EMBED | {"note_tweet": {"id": "abc"}}, PostStatus.TRUNCATED),
+        ("api-v2", QUOTES, PostStatus.TRUNCATED),  # the quoted post is not shown
+        ("api-v2", QUOTES | {"errors": [GONE_QUOTE]}, PostStatus.OK),  # one that is gone shows no media
+        (
+            "api-v2",
+            api(text="RT @a: Ice …", referenced_tweets=[{"type": "retweeted", "id": QUOTED}]),
+            PostStatus.TRUNCATED,
+        ),
     ],
 )
-def test_previews_of_links_and_polls_are_no_media(service: str, body: Any) -> None:
-    assert post(service, body).status(("en",)) is PostStatus.OK
+def test_an_answer_tells_media_and_what_is_missing(service: str, body: Any, status: PostStatus) -> None:
+    assert post(service, body).status(("en",)) is status
 
 
 @pytest.mark.parametrize(
@@ -93,24 +101,6 @@ def test_previews_of_links_and_polls_are_no_media(service: str, body: Any) -> No
 def test_the_whole_text_is_taken_where_it_is_given(service: str, body: Any) -> None:
     found = post(service, body)
     assert (found.text, found.truncated) == ("Ice & water.", False)
-
-
-@pytest.mark.parametrize(
-    ("service", "body"),
-    [
-        ("embed", EMBED | {"note_tweet": {"id": "abc"}}),
-        ("api-v2", api(referenced_tweets=[{"type": "quoted", "id": QUOTED}])),
-        ("api-v2", api(text="RT @a: Ice …", referenced_tweets=[{"type": "retweeted", "id": QUOTED}])),
-    ],
-)
-def test_what_is_not_whole_or_not_shown_is_truncated(service: str, body: Any) -> None:
-    assert post(service, body).status(("en",)) is PostStatus.TRUNCATED
-
-
-def test_a_quoted_post_that_is_gone_shows_no_media() -> None:
-    gone = {"resource_id": QUOTED, "parameter": "referenced_tweets.id", "type": "https://x/resource-not-found"}
-    body = api(referenced_tweets=[{"type": "quoted", "id": QUOTED}]) | {"errors": [gone]}
-    assert post("api-v2", body).status(("en",)) is PostStatus.OK
 
 
 GONE = [
@@ -342,11 +332,3 @@ class TestRealAnswers:
         found = local(tmp_path, body).find([post_id])[post_id]
         assert found.status(("en", "und", "zxx")) is expected
         assert found.text and found.date is not None
-
-    def test_both_web_answers_on_the_oldest_post_agree(self, shared_data: Path, tmp_path: Path) -> None:
-        found = [
-            local(tmp_path, self.load(shared_data, f"fxtwitter/{name}_20.json")).find(["20"])["20"]
-            for name in ("TweetDetail", "TweetResultByRestId")
-        ]
-        assert found[0] == found[1]
-        assert found[0].date is not None and found[0].date.year == 2006

@@ -8,7 +8,8 @@ import shutil
 import threading
 from collections import Counter
 from datetime import date
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
@@ -23,85 +24,47 @@ from hellofresh.core.quarters import Quarter
 NEW, OLD = "2026-11-01", "2026-10-01"
 
 
-class Server(ThreadingHTTPServer):
-    """Exports on this machine; `cut` names files that break off at the first request."""
-
-    daemon_threads = True
-
-    def __init__(self):
-        super().__init__(("127.0.0.1", 0), Handler)
-        self.files: dict[str, bytes] = {}
-        self.cut: set[str] = set()
-        self.sizes = True
-        self.asked = Counter()
-        self.agents = set()
-        self.url = f"http://127.0.0.1:{self.server_address[1]}"
-
-    def put(self, day, files, *, finished=True, wiki="simplewiki"):
-        folder = f"/{wiki}/{day}/xml/bzip2/"
-        named = {f"{wiki}-{day}-{name}.xml.bz2": content for name, content in files.items()}
-        self.files |= {folder + name: content for name, content in named.items()}
-        if finished:
-            sums = (f"{hashlib.sha256(content).hexdigest()}  {name}\n" for name, content in named.items())
-            self.files |= {folder + "SHA256SUMS": "".join(sums).encode(), folder + "_SUCCESS": b""}
-
-    def index(self, path):
-        inside = {name[len(path) :] for name in self.files if name.startswith(path)}
-        entries = sorted({name.partition("/")[0] + "/" * ("/" in name) for name in inside})
-        rows = []
-        for name in entries:
-            size = len(self.files[path + name]) if path + name in self.files and self.sizes else "-"
-            rows.append(f'<a href="{name}">{name}</a>{" " * 20}01-Nov-2026 10:00{" " * 10}{size}')
-        page = ["<h1>Index</h1><pre>", '<a href="../">../</a>', *rows, "</pre>"]
-        return "\n".join(page).encode() if entries else None
-
-
-class Handler(BaseHTTPRequestHandler):
-    server: Server
-    protocol_version = "HTTP/1.1"
-
-    def do_HEAD(self):
-        self.reply(head=True)
+class Handler(SimpleHTTPRequestHandler):
+    """Notes what is asked."""
 
     def do_GET(self):
-        self.reply()
-
-    def reply(self, *, head=False):
-        server, path = self.server, self.path
-        server.agents.add(self.headers["User-Agent"])
-        content = server.index(path) if path.endswith("/") else server.files.get(path)
-        if content is None:
-            self.send_response(404)
-            self.send_header("Content-Length", "0")
-            self.end_headers()
-            return
-        asked = self.headers.get("Range", "")
-        start = int(asked.removeprefix("bytes=").partition("-")[0]) if asked and content else 0
-        self.send_response(206 if asked and content else 200)
-        if asked and content:
-            self.send_header("Content-Range", f"bytes {start}-{len(content) - 1}/{len(content)}")
-        self.send_header("ETag", '"one"')
-        self.send_header("Content-Length", str(len(content) - start))
-        self.end_headers()
-        if head:
-            return
-        name = path.rpartition("/")[2]
-        server.asked[name] += 1
-        body = content[start:]
-        if name in server.cut:
-            server.cut.discard(name)
-            body = body[: len(body) // 2]
-            self.close_connection = True
-        self.wfile.write(body)
+        self.server.asked[self.path.rpartition("/")[2]] += 1
+        self.server.agents.add(self.headers["User-Agent"])
+        super().do_GET()
 
     def log_message(self, *_):
         pass
 
 
+class Server(ThreadingHTTPServer):
+    """Exports in a folder of this machine."""
+
+    daemon_threads = True
+
+    def __init__(self, folder):
+        super().__init__(("127.0.0.1", 0), partial(Handler, directory=str(folder)))
+        self.folder, self.asked, self.agents = folder / "simplewiki", Counter(), set()
+        self.url = f"http://127.0.0.1:{self.server_address[1]}"
+
+    def put(self, day, files, *, finished=True, sizes=True):
+        folder = self.folder / day / "xml" / "bzip2"
+        folder.mkdir(parents=True)
+        for name, content in files.items():
+            (folder / f"simplewiki-{day}-{name}.xml.bz2").write_bytes(content)
+        found = {path.name: path.read_bytes() for path in sorted(folder.iterdir())}
+        if finished:
+            sums = (f"{hashlib.sha256(content).hexdigest()}  {name}\n" for name, content in found.items())
+            (folder / "SHA256SUMS").write_text("".join(sums))
+            (folder / "_SUCCESS").touch()
+        rows = (f'<a href="{n}">{n}</a>  01-Nov-2026 10:00  {len(c) if sizes else "-"}\n' for n, c in found.items())
+        (folder / "index.html").write_text(f"<h1>Index</h1><pre>\n{''.join(rows)}</pre>")
+        return folder
+
+
 @pytest.fixture
-def server():
-    with Server() as made:
-        threading.Thread(target=made.serve_forever, daemon=True).start()
+def server(tmp_path_factory):
+    with Server(tmp_path_factory.mktemp("served")) as made:
+        threading.Thread(target=made.serve_forever, args=(0.01,), daemon=True).start()
         yield made
         made.shutdown()
 
@@ -139,17 +102,9 @@ def test_the_newest_finished_export_is_fetched_and_can_be_collected(server, page
     assert all(server.asked[path.name] == 1 for path in found.files)
 
 
-def test_a_download_that_breaks_off_is_resumed(server, pages, tmp_path):
-    server.put(OLD, pages)
-    server.cut = {f"simplewiki-{OLD}-p1p40.xml.bz2"}
-    found, _ = fetch(tmp_path, server)
-    assert [path.read_bytes() for path in found.files] == [pages[name] for name in sorted(pages)]
-
-
 @pytest.mark.parametrize("sizes", [True, False])
 def test_too_small_a_disk_is_reported_before_anything_is_fetched(server, pages, tmp_path, monkeypatch, sizes):
-    server.put(OLD, pages)
-    server.sizes = sizes
+    server.put(OLD, pages, sizes=sizes)
     full = shutil.disk_usage(tmp_path)._replace(free=100)
     monkeypatch.setattr("collectors.wikipedia.dump.archive.shutil.disk_usage", lambda _: full)
     monkeypatch.setattr("hellofresh.core.net.transfer._require_space", lambda *_: None)
@@ -160,16 +115,15 @@ def test_too_small_a_disk_is_reported_before_anything_is_fetched(server, pages, 
 
 
 def test_a_file_that_is_not_what_the_list_says_is_refused(server, pages, tmp_path):
-    server.put(OLD, pages)
-    server.files[f"/simplewiki/{OLD}/xml/bzip2/simplewiki-{OLD}-p1p40.xml.bz2"] = b"something else"
+    (server.put(OLD, pages) / f"simplewiki-{OLD}-p1p40.xml.bz2").write_bytes(b"something else")
     with pytest.raises(SourceError, match="SHA-256"):
         fetch(tmp_path, server)
 
 
 def test_names_that_are_not_of_the_export_are_not_fetched(server, pages, tmp_path):
-    server.put(OLD, pages)
-    lines = b"".join(b"%s  %s\n" % (b"0" * 64, name) for name in (b"../../evil.xml.bz2", b"frwiki-p1p2.xml.bz2"))
-    server.files[f"/simplewiki/{OLD}/xml/bzip2/SHA256SUMS"] += lines
+    sums = server.put(OLD, pages) / "SHA256SUMS"
+    lines = "".join(f"{'0' * 64}  {name}\n" for name in ("../../evil.xml.bz2", "frwiki-p1p2.xml.bz2"))
+    sums.write_text(sums.read_text() + lines)
     assert len(fetch(tmp_path, server)[0].files) == 3
 
 

@@ -11,7 +11,6 @@ import pytest
 
 from collectors.wikipedia.collect import collect
 from collectors.wikipedia.rules.stability import EditsSettings
-from hellofresh.core.errors import SourceError
 from hellofresh.core.executors import cluster_pool
 from hellofresh.core.quarters import Quarter
 from hellofresh.releases.candidates.rows import write_candidates
@@ -77,13 +76,3 @@ def test_a_worker_killed_on_the_way_changes_nothing(cluster, dumps, tmp_path):
     assert cluster.workers[0].pid != before[0]
     assert len(alone.candidates) > 20
     assert as_bytes(spread, tmp_path / "a.parquet") == as_bytes(alone, tmp_path / "b.parquet")
-
-
-def test_an_error_on_a_worker_reads_as_at_home(cluster, dumps, tmp_path):
-    dumps[5].write_text(dumps[5].read_text()[:-300])
-    messages = []
-    for pool in (None, cluster_pool(cluster.scheduler_address)):
-        with pytest.raises(SourceError) as info:
-            collect(QUARTER, dumps, EditsSettings(), pool=pool)
-        messages.append((str(info.value), info.value.code))
-    assert messages[0] == messages[1]

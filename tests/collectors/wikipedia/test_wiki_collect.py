@@ -3,24 +3,17 @@
 from __future__ import annotations
 
 import json
-from collections import Counter
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from datetime import timedelta
-from importlib import import_module
 
 import pytest
 
 from collectors.wikipedia.collect import EditsSettings, collect
 from collectors.wikipedia.rules.stability import MEANINGS
 from hellofresh.core.errors import ConfigError, SourceError, UsageError
-from hellofresh.core.executors import run_tasks
 from hellofresh.core.quarters import Quarter
-from hellofresh.releases.candidates.rows import read_candidates, write_candidates
 from hellofresh.tasks.samples import to_json
-from hellofresh.tasks.wikipedia_edits import TASK
 
-module = import_module("collectors.wikipedia.collect")
 QUARTER = Quarter(2026, 2)
 LEAD = "The '''mill''' stands on the [[river]] and was built in 1780.<ref>Book, p. 1.</ref>"
 GOOD = LEAD.replace("1780", "1780 by the monks of the abbey, who ground the corn of five villages there")
@@ -80,27 +73,11 @@ def test_no_user_name_and_no_comment_comes_out(dump):
     assert b"of no account" not in found
 
 
-def test_candidates_survive_being_written_and_read(dump, tmp_path):
-    found = collect(QUARTER, [dump(count=3)], EditsSettings())
-    write_candidates(tmp_path / "c.parquet", TASK, found.candidates)
-    assert sorted(read_candidates(tmp_path / "c.parquet", TASK), key=lambda c: c.sample.id) == sorted(
-        found.candidates, key=lambda c: c.sample.id
-    )
-
-
 def test_neither_the_order_of_dumps_nor_the_number_of_jobs_matters(dump):
     dumps = [dump("b.xml", 5, 2), dump("a.xml", 8, 1), dump("c.xml", 1, 3)]
     once = as_bytes(collect(QUARTER, dumps, EditsSettings()))
     assert as_bytes(collect(QUARTER, dumps[::-1], EditsSettings())) == once
     assert as_bytes(collect(QUARTER, dumps, EditsSettings(), jobs=2)) == once
-
-
-def test_any_executor_gives_the_same(dump):
-    tasks = [module._Task((dump(f"{n}.xml", n, 1),), QUARTER, EditsSettings()) for n in range(1, 6)]
-    done = []
-    on = run_tasks(lambda: ThreadPoolExecutor(3), module._read, tasks, done=done.append)
-    assert on == [module._read(task) for task in tasks]
-    assert sorted(one.name for one in done) == [f"{n}.xml" for n in range(1, 6)]
 
 
 def test_revisions_out_of_order_of_time_are_sorted_and_told_of(wiki, tmp_path):
@@ -203,22 +180,6 @@ def test_progress_names_each_file(dump):
     said: list[str] = []
     collect(QUARTER, [dump("a.xml"), dump("b.xml", 9)], EditsSettings(), progress=said.append)
     assert [sentence.split(":")[0] for sentence in said] == ["a.xml", "b.xml"]
-
-
-@pytest.mark.integration
-def test_real_histories_give_both_labels_and_a_funnel_that_adds_up(shared_data):
-    folder = shared_data / "wikipedia"
-    labels: Counter[int] = Counter()
-    for name in ("anarchism_2008_1000revs.xml.xz", "rio_grande_247revs.xml.xz"):
-        found = collect(Quarter(2008, 4), [folder / name], EditsSettings())
-        labels.update(candidate.label.label for candidate in found.candidates)
-        assert found.funnel.rows_in == found.funnel.dropped + len(found.candidates)
-        for candidate in found.candidates:
-            sample = candidate.sample
-            assert sample.date in Quarter(2008, 4)
-            assert sample.deleted or sample.added
-            assert not any(mark in sample.paragraph for mark in ("[[", "{{", "<ref", "'''"))
-    assert min(labels[0], labels[1]) >= 1
 
 
 def test_a_page_that_is_there_twice_is_named_with_its_dump(wiki, dump, tmp_path):

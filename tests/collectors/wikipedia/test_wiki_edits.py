@@ -9,9 +9,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from collectors.wikipedia.rules.edits import changed_headings, changes_more_than, only_urls_differ, paragraph_changes
+from collectors.wikipedia.rules.edits import (
+    changed_headings,
+    changes_more_than,
+    gaps,
+    only_urls_differ,
+    paragraph_changes,
+)
 from collectors.wikipedia.rules.wikitext import Splitter
 
+ITEMS = st.lists(st.sampled_from("aabbcdé茶"), max_size=40)
 PARAGRAPHS = st.lists(st.sampled_from([f"paragraph {w} of the text" for w in "abcdefgh"]), max_size=7)
 
 
@@ -128,3 +135,10 @@ def test_the_size_of_a_change_grows_with_neither_side(before, after, limit):
 )
 def test_addresses_alone_are_told_from_words(before, after, only):
     assert only_urls_differ(before, after) is only
+
+
+@given(ITEMS, ITEMS)
+@settings(max_examples=500)
+def test_gaps_are_those_of_difflib(old, new):
+    codes = difflib.SequenceMatcher(None, old, new, autojunk=False).get_opcodes()
+    assert [tuple(gap) for gap in gaps(old, new)] == [code[1:] for code in codes if code[0] != "equal"]

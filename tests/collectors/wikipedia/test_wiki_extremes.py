@@ -86,30 +86,6 @@ def test_a_page_of_two_megabytes_is_collected_in_seconds(wiki, tmp_path):
     assert time.process_time() - begin < 60
 
 
-def states(count):
-    """A small article of twelve paragraphs; each changes in turn, and every fifth change is undone."""
-    paragraphs = [f"Paragraph {n} has a few words of its own." for n in range(12)]
-    for n in range(count):
-        if n % 5 != 1:
-            before = list(paragraphs)
-            paragraphs[n % 12] = " ".join(f"word{n * 31 + k * 7}" for k in range(20))
-        else:
-            paragraphs = before
-        yield "\n\n".join(paragraphs)
-
-
-def test_time_is_in_proportion_to_the_number_of_revisions(wiki):
-    def seconds(count):
-        history = wiki.history(list(states(count)), [f"U{n}" for n in range(count)])
-        begin = time.process_time()
-        decided = sum(d.fate in {Fate.ACCEPTED, Fate.REJECTED} for d in decide(history, EditsSettings()))
-        assert decided > count / 2
-        return time.process_time() - begin
-
-    short = min(seconds(1000) for _ in range(5))
-    assert seconds(15_000) < 2 * 15 * short  # twice, as a busy machine is not even; the benchmark looks closer
-
-
 @pytest.mark.integration
 @pytest.mark.parametrize("name", ["rio_grande_247revs.xml.xz", "amen_49revs.xml.gz"])
 def test_text_of_an_accepted_edit_persists_at_least_as_long_by_an_independent_measure(shared_data, name):

@@ -5,13 +5,11 @@ from __future__ import annotations
 import bz2
 import hashlib
 import random
-from dataclasses import replace
 from itertools import pairwise, permutations
 
 import pytest
 
 from collectors.wikipedia.collect import collect
-from collectors.wikipedia.dump.export import read_pages
 from collectors.wikipedia.rules.stability import EditsSettings
 from hellofresh.core.errors import SourceError
 from hellofresh.core.quarters import Quarter
@@ -89,30 +87,6 @@ def counts(found):
 
 def run(files, **settings):
     return collect(QUARTER, files, EditsSettings(), **settings)
-
-
-@pytest.mark.integration
-@pytest.mark.slow
-@pytest.mark.parametrize("settings", [EditsSettings(), EditsSettings(whole_paragraphs=True, collapse_runs=True)])
-@pytest.mark.parametrize(
-    "name", ["anarchism_2008_1000revs.xml.xz", "anarchism_2005_1000revs.xml.xz", "rio_grande_247revs.xml.xz"]
-)
-def test_a_real_history_in_four_files_gives_what_the_whole_one_gives(shared_data, export, tmp_path, name, settings):
-    [(page, title, history)] = [
-        (page.id, page.title, list(page.revisions)) for page in read_pages(shared_data / "wikipedia" / name)
-    ]
-    history.sort(key=lambda revision: (revision.timestamp, revision.id))
-    quarter = Quarter.containing(history[len(history) // 2].timestamp)
-    whole = collect(quarter, [export("whole").whole(page, title, history)], settings, pending=True)
-    assert whole.candidates
-    expected = as_bytes(whole, tmp_path / "whole.parquet")
-    parts = export("cut").cut(page, title, history, 4)
-    for order in (parts, parts[::-1], [parts[2], parts[0], parts[3], parts[1]]):
-        found = collect(quarter, order, settings, pending=True)
-        assert as_bytes(found, tmp_path / "cut.parquet") == expected
-        assert counts(found) == counts(whole)
-        assert found.pending == whole.pending
-        assert found.funnel.context[JOINED] == 1
 
 
 @pytest.mark.slow
@@ -241,10 +215,3 @@ def test_a_temporary_account_is_one_user(wiki, export):
         labels[second] = [candidate.label.label for candidate in run([path]).candidates]
     assert labels["~2025-12345-67"] == []
     assert labels["~2025-12345-68"] == [0]
-
-
-def test_settings_reach_joined_pages(wiki, export):
-    files = export("cut").cut(3, "Mill", story(wiki, 3, 30), 3)
-    settings = replace(EditsSettings(), whole_paragraphs=True)
-    whole = collect(QUARTER, [export("whole").whole(3, "Mill", story(wiki, 3, 30))], settings)
-    assert collect(QUARTER, files, settings).candidates == whole.candidates

@@ -28,7 +28,7 @@ from collectors.wikipedia.api.site import WikiAnswers, WikiSite
 from collectors.wikipedia.api.source import EditSampling, LiveSource
 from collectors.wikipedia.collect import EditsSettings, collect
 from collectors.wikipedia.dump.export import read_pages
-from collectors.wikipedia.rules.stability import Fate, decide
+from collectors.wikipedia.rules.stability import Fate
 from collectors.wikipedia.rules.wikitext import Kind
 from hellofresh.cli import main
 from hellofresh.core.errors import SourceError
@@ -219,22 +219,6 @@ def test_both_routes_give_the_same_candidates_item_by_item(mediawiki, dump, quar
     assert labels >= {("Rio Grande", 0), ("Rio Grande", 1), ("Anarchism", 0), ("Anarchism", 1)}
 
 
-def test_the_api_gives_the_revisions_of_the_dump_in_their_order(mediawiki, dump, quarters, tmp_path):
-    with (
-        WikiAnswers(tmp_path / "a.sqlite") as answers,
-        PoliteSession(CONTACT, WikiLimits(per_minute=6000)) as session,
-    ):
-        site = WikiSite(mediawiki.api, session, answers)
-        for page in read_pages(dump):
-            if page.title not in PAGES:
-                continue
-            theirs = sorted(page.revisions, key=lambda r: (r.timestamp, r.id))
-            ours = site.page(page.id)
-            assert ours is not None
-            assert ours.title == page.title
-            assert list(ours.revisions) == theirs
-
-
 @pytest.mark.parametrize("lookback", [3, 49, 600])
 def test_old_texts_of_whole_pages_are_known_by_their_hashes_alone(mediawiki, dump, tmp_path, lookback):
     seen = set()
@@ -254,24 +238,6 @@ def test_old_texts_of_whole_pages_are_known_by_their_hashes_alone(mediawiki, dum
                 seen.add(old)
         assert not site.gives_old_text(1, 10**9, lookback=lookback)
     assert seen == {True, False}
-
-
-def test_importing_changed_nothing_that_the_rule_sees(dump, shared_data, tmp_path):
-    files = _histories(shared_data / "wikipedia", tmp_path)
-    originals = {page.title: list(page.revisions) for path in files for page in read_pages(path)}
-    for page in read_pages(dump):
-        if page.title not in PAGES:
-            continue
-        imported, original = list(page.revisions), originals[page.title]
-        assert len(imported) == len(original)
-        fates = [
-            [(d.number, d.fate, d.survived_edits, d.change) for d in decide(revisions, EditsSettings())]
-            for revisions in (
-                sorted(imported, key=lambda r: (r.timestamp, r.id)),
-                sorted(original, key=lambda r: (r.timestamp, r.id)),
-            )
-        ]
-        assert fates[0] == fates[1]
 
 
 def test_drawn_edits_have_the_fate_that_the_whole_history_gives_them(mediawiki, dump, live):
@@ -338,13 +304,6 @@ def test_a_quarter_before_the_recent_changes_is_refused(live, code_of):
     with pytest.raises(SourceError) as info:
         live(Quarter(1999, 1), titles=())
     assert code_of(info) == "no-recent-changes"
-
-
-@pytest.mark.parametrize("where", ["https://127.0.0.1/x.php", "http://127.0.0.1:9/api.php"])
-def test_the_command_needs_a_contact(where, capsys, tmp_path, monkeypatch):
-    monkeypatch.setenv("HELLOFRESH_DATA", str(tmp_path))
-    assert main(["collect", "wikipedia-edits", "--quarter", "2008Q1", "--api", where]) == 2
-    assert "no-contact" in capsys.readouterr().err
 
 
 def test_the_command_collects_and_skips_what_is_done(mediawiki, monkeypatch, tmp_path, capsys):
