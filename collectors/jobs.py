@@ -21,7 +21,7 @@ from collectors.wikipedia.api.source import EditSampling, LiveSource, check_cont
 from hellofresh.config import PostsSettings, Settings, WikiSourceSettings
 from hellofresh.core.clock import now
 from hellofresh.core.errors import ConfigError, HelloFreshError, UnknownNameError, UsageError
-from hellofresh.core.executors import Pool, cluster_pool, named_pool
+from hellofresh.core.executors import Pool, cluster_pool
 from hellofresh.core.files import sha256_file
 from hellofresh.core.quarters import Quarter
 from hellofresh.core.stages import Stage, input_key
@@ -367,17 +367,9 @@ def asked_edits(
         dumps,
         edits_rule(options),
         jobs=options.jobs,
-        pool=_edits_pool(options),
+        pool=cluster_pool(options.cluster) if options.cluster else None,
         pending=options.pending,
     )
-
-
-def _edits_pool(options: argparse.Namespace) -> Pool | None:
-    if options.cluster and options.executor:
-        raise UsageError("--cluster and --executor", expected="one of the two", code="two-executors")
-    if options.executor:
-        return named_pool(options.executor)
-    return cluster_pool(options.cluster) if options.cluster else None
 
 
 def _shards_folder(workspace: Workspace, quarter: Quarter) -> Path:
@@ -415,7 +407,7 @@ def collect_shard(workspace: Workspace, options: argparse.Namespace, progress: P
         options.dump,
         edits_rule(options),
         jobs=options.jobs if options.jobs is not None else os.cpu_count() or 1,
-        pool=_edits_pool(options),
+        pool=cluster_pool(options.cluster) if options.cluster else None,
         progress=progress,
         pending=options.pending,
     )

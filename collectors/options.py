@@ -90,8 +90,6 @@ def add_edits(accept: Accept) -> None:
     accept("--jobs", group=group, type=int, metavar="N", help="parallel files (default: one per processor)")
     about = "a Dask scheduler, such as tcp://host:8786, whose workers see the same files under the same paths"
     accept("--cluster", "", group=group, metavar="ADDRESS", help=about)
-    about = "a function that makes a concurrent.futures.Executor, whose workers see the same files"
-    accept("--executor", "", group=group, metavar="MODULE:FUNCTION", help=about)
     about = "read only every Nth file, from the Kth on, for --merge"
     accept("--shard", group=group, type=_shard, metavar="K/N", help=about)
     about = "make the candidates of all shards, which are in the quarter's raw folder; needs no dump"
@@ -102,18 +100,8 @@ def _live_options(accept: Accept, group: str) -> None:
     accept("--contact", group=group, metavar="TEXT", help="your e-mail or web address, sent to the wiki")
     about = "read the whole histories of these pages; a file has one title per line"
     accept("--pages", (), group=group, nargs="+", metavar="FILE|TITLE", help=about)
-    numbers = {
-        "draw-pages": "draw edits of at most this many pages from the recent changes (2000)",
-        "window-minutes": "length of the windows they are drawn from (60)",
-        "per-window": "maximum pages per window, reverted and not (20 each)",
-        "lookback": "detect a drawn edit that restores the text of one of this many earlier revisions (500)",
-        "per-minute": "maximum requests per minute (200)",
-    }
-    for name, about in numbers.items():
-        accept(f"--{name}", group=group, type=int, metavar="N", help=about)
-    about = "give up after this many hours (12); fetched data is kept"
-    accept("--deadline-hours", group=group, type=float, metavar="H", help=about)
-    accept("--draw-seed", group=group, metavar="TEXT", help="seed of the draw (hellofresh)")
+    about = "draw edits of at most this many pages from the recent changes (2000)"
+    accept("--draw-pages", group=group, type=int, metavar="N", help=about)
 
 
 def _rule_options(accept: Accept, group: str) -> None:

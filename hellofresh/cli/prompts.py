@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import asyncio
 from collections.abc import Sequence
-from dataclasses import replace
 
 from hellofresh.cli._output import CommandOutput
 from hellofresh.core.editions import Edition
@@ -21,6 +20,9 @@ from hellofresh.runs.regimes import MAIN, Regime, get_regime, regimes_for
 from hellofresh.runs.regimes.preview import OutsideCall, Question, preview
 from hellofresh.tasks import TASKS, Task, get_task
 from hellofresh.tasks.samples import Sample
+
+_ATTEMPTS, _NAME = 4, "rephrased"
+"""Of each wording, and the name of the set that is made."""
 
 
 def run(options: argparse.Namespace, output: CommandOutput) -> int:
@@ -139,13 +141,9 @@ def _write_rephrasings(options: argparse.Namespace, output: CommandOutput) -> in
         raise UsageError("--sample with --rephrase", fix="Leave --sample and --edition out.", code="half-a-sample")
     task, regime = get_task(options.task), get_regime(options.regime or "zero-shot")
     prompt_set = load_prompt_set(task.name, regime.name, options.prompt_set)
-    for name, value in (("--each", options.each), ("--attempts", options.attempts)):
-        if value < 1:
-            raise UsageError(f"{name} {value}", expected="at least 1", code="bad-number")
     if options.out.exists():
         raise UsageError("already exists", where=str(options.out), fix="Name another file.", code="file-exists")
-    how = Rephrasing(options.each, options.attempts, options.name, output.say)
-    _written(replace(prompt_set, name=options.name), options)  # a bad name must not cost any answers
+    how = Rephrasing(1, _ATTEMPTS, _NAME, output.say)
     models = [open_model(name.strip(), ModelContext(task.name, tuple)) for name in options.rephrase.split(",")]
     made = asyncio.run(_closing(prompt_set, models, how))
     write_bytes(options.out, _written(made, options))

@@ -242,7 +242,7 @@ def resume(options: argparse.Namespace, output: CommandOutput) -> int:
     workspace = Workspace.from_environment()
     evaluation = resumed(workspace, options.run_id)
     bounded = replace(evaluation, **given_values(vars(options)))  # type: ignore[arg-type]  # argparse has made them so
-    return carry_out(output, workspace, bounded, dry_run=options.dry_run)
+    return carry_out(output, workspace, bounded, dry_run=False)
 
 
 def export(options: argparse.Namespace, output: CommandOutput) -> int:

@@ -171,12 +171,12 @@ def take_lines(study: OpenStudy, plan: RaterPlan, lines: list[dict[str, object]]
     return len(new)
 
 
-def rating_site(folder: Path, *, address: str, port: int, origins: list[str]) -> LocalSite:
+def rating_site(folder: Path, *, port: int, origins: list[str]) -> LocalSite:
     """The server of a study's pages, which sees the page's folder alone.
 
     Args:
         folder: the page's folder.
-        address, port, origins: as of `LocalSite`.
+        port, origins: as of `LocalSite`.
 
     Raises:
         WorkspaceError, DataError: as `open_study`.
