@@ -205,7 +205,7 @@ def rating_site(folder: Path, *, port: int, origins: list[str]) -> LocalSite:
     def opens(token: str) -> bool:
         return study.assignments.of_token(token) is not None
 
-    return LocalSite(opens, page, {"/lines": lines}, address, port, origins, most_bytes=_MOST_BYTES)
+    return LocalSite(opens, page, {"/lines": lines}, port=port, origins=origins, most_bytes=_MOST_BYTES)
 
 
 class _HandedLines(Strict):
