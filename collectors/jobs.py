@@ -20,7 +20,7 @@ from collectors.wikipedia.api.source import EditSampling, LiveSource, check_cont
 from hellofresh.config import PostsSettings, Settings, WikiSourceSettings
 from hellofresh.core.clock import now
 from hellofresh.core.errors import ConfigError, HelloFreshError, UnknownNameError, UsageError
-from hellofresh.core.executors import Pool, cluster_pool, named_pool
+from hellofresh.core.executors import Pool, cluster_pool
 from hellofresh.core.files import sha256_file
 from hellofresh.core.quarters import Quarter
 from hellofresh.core.stages import Stage, input_key
@@ -394,7 +394,7 @@ def collect_shard(workspace: Workspace, options: argparse.Namespace, progress: P
         options.dump,
         edits_rule(options),
         jobs=options.jobs if options.jobs is not None else os.cpu_count() or 1,
-        pool=_edits_pool(options),
+        pool=cluster_pool(options.cluster) if options.cluster else None,
         progress=progress,
         pending=options.pending,
     )

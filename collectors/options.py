@@ -99,18 +99,8 @@ def add_edits(accept: Accept) -> None:
     accept("--contact", group=group, metavar="TEXT", help="your e-mail or web address, sent to the wiki")
     about = "read the whole histories of these pages; a file has one title per line"
     accept("--pages", (), group=group, nargs="+", metavar="FILE|TITLE", help=about)
-    numbers = {
-        "draw-pages": "draw edits of at most this many pages from the recent changes (2000)",
-        "window-minutes": "length of the windows they are drawn from (60)",
-        "per-window": "maximum pages per window, reverted and not (20 each)",
-        "lookback": "detect a drawn edit that restores the text of one of this many earlier revisions (500)",
-        "per-minute": "maximum requests per minute (200)",
-    }
-    for name, about in numbers.items():
-        accept(f"--{name}", group=group, type=int, metavar="N", help=about)
-    about = "give up after this many hours (12); fetched data is kept"
-    accept("--deadline-hours", group=group, type=float, metavar="H", help=about)
-    accept("--draw-seed", group=group, metavar="TEXT", help="seed of the draw (hellofresh)")
+    about = "draw edits of at most this many pages from the recent changes (2000)"
+    accept("--draw-pages", group=group, type=int, metavar="N", help=about)
     group = "wikipedia-edits: which edits become samples"  # these are in the release's manifest
     about = f"kinds of paragraphs, of {', '.join(KINDS)} (default: {' '.join(DEFAULT_KINDS)})"
     accept("--kinds", DEFAULT_KINDS, group=group, nargs="+", choices=KINDS, metavar="KIND", help=about)

@@ -207,7 +207,7 @@ def test_a_run_in_a_notebook_stops_at_its_next_sample(revealed, model, monkeypat
     async def notebook() -> object:
         return hf.evaluate(edition, "half", progress=False)
 
-    monkeypatch.setattr("hellofresh.api._progress.wait", interrupted)
+    monkeypatch.setattr("hellofresh.api._running.wait", interrupted)
     with pytest.raises(KeyboardInterrupt):
         asyncio.run(notebook())
     assert model.asked < 60

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 
 import pytest
@@ -77,17 +76,6 @@ def test_an_event_of_unknown_form_becomes_a_note(value) -> None:
     event = parse_event(value)
     assert isinstance(event, NotedEvent)
     assert parse_event(event.model_dump(mode="json")) == event
-
-
-def test_traces_of_earlier_versions_are_read(tmp_path) -> None:
-    page = {"kind": "page", "place": 2, "url": "https://example.org/", "title": "T", "snippet": "", "date": None}
-    page |= {"rank": 1, "dropped": "", "summary": "Says.", "words": 10, "cut": False}
-    trace = [{"kind": "query", "text": "rivers", "words": 1, "cut": False, "problem": ""}, page, {"kind": "totals"}]
-    (tmp_path / "traces.jsonl").write_text(json.dumps({"id": "s", "repetition": 1, "trace": trace}) + "\n")
-    (found,) = read_transcripts(tmp_path)
-    assert found.events[0] == SearchedEvent(query="rivers", words=1)
-    assert isinstance(found.events[1], ReadEvent) and (found.events[1].place, found.events[1].summary) == (2, "Says.")
-    assert isinstance(found.events[2], NotedEvent)
 
 
 def test_a_damaged_line_is_named(tmp_path) -> None:

@@ -1,19 +1,24 @@
-"""Evaluating a model from Python, as `hellofresh evaluate` does."""
+"""Evaluating a model from Python, as `hellofresh evaluate` does; a notebook and a terminal show how far it is."""
 
 from __future__ import annotations
 
-from dataclasses import MISSING, dataclass, fields
+import asyncio
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor, wait
+from contextlib import contextmanager
+from dataclasses import MISSING, dataclass, field, fields
 from html import escape
 from inspect import Parameter, Signature, signature
 from pathlib import Path
 
 import polars as pl
+from rich.console import Console
+from rich.progress import Progress
 
 from hellofresh.api._loading import LoadedEdition, workspace_for_runs
-from hellofresh.api._progress import outside_loop, shown_progress
 from hellofresh.api._scoring import scored
 from hellofresh.api._tables import ScoreTable
-from hellofresh.core.errors import UsageError
+from hellofresh.core.errors import RunError, UsageError
 from hellofresh.results.entries import entry_of_run
 from hellofresh.runs.evaluate import evaluate as _evaluate
 from hellofresh.runs.evaluation import HINTS, OPTIONS, Evaluation, given_values
@@ -21,6 +26,9 @@ from hellofresh.runs.export import EvaluationReport
 from hellofresh.runs.plan import read_evaluation
 from hellofresh.runs.regimes import agent_regime, usual_regime
 from hellofresh.runs.regimes.agents import Solver
+from hellofresh.runs.runner import Tally
+
+_EVERY_S = 0.25
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,9 +105,102 @@ def evaluate(
         raise UsageError(str(error), where="evaluate", code="bad-option") from None
     workspace = workspace_for_runs(edition)
     title = f"{model} on {edition.task.name} {edition.edition}"
-    with shown_progress(title, hidden=not progress) as bar:
-        report = outside_loop(lambda: _evaluate(workspace, asked, bar.told, bar.say), bar)
-    return EvaluatedRun(edition, report)
+    with _shown_progress(title, hidden=not progress) as bar:
+        return EvaluatedRun(edition, _outside_loop(lambda: _evaluate(workspace, asked, bar.told, bar.say), bar))
+
+
+@dataclass(slots=True)
+class _Progress:
+    """Keeps what a run says until it is drawn.
+
+    Attributes:
+        show: draws how many samples are done, of how many.
+        remark: shows a sentence.
+        draws_at_once: whether it is drawn as soon as there is news; else its owner draws, in another thread.
+        stopped: whether the run is to end.
+    """
+
+    show: Callable[[int, int], None]
+    remark: Callable[[str], None]
+    draws_at_once: bool = False
+    stopped: bool = False
+    _far: tuple[int, int] = (0, 0)
+    _said: list[str] = field(default_factory=list)
+
+    def told(self, tally: Tally) -> None:
+        """Hear how far the run is.
+
+        Raises:
+            RunError: if it is to end.
+        """
+        if self.stopped:
+            raise RunError("the run was stopped", fix="The same call goes on with it.", code="stopped")
+        self._far = tally.done, tally.samples
+        if self.draws_at_once:
+            self.draw()
+
+    def say(self, text: str) -> None:
+        """Hear a remark."""
+        self._said.append(text)
+        if self.draws_at_once:
+            self.draw()
+
+    def draw(self) -> None:
+        """Show the remarks and how far it is."""
+        said, self._said = self._said, []
+        for text in said:
+            self.remark(text)
+        self.show(*self._far)
+
+
+@contextmanager
+def _shown_progress(title: str, *, hidden: bool) -> Iterator[_Progress]:
+    """A bar in a terminal, a line that changes in a notebook; hidden, remarks only."""
+
+    def remark(text: str) -> None:
+        Console().print(text, markup=False)
+
+    if hidden:
+        yield _Progress(lambda done, total: None, remark)
+    elif Console().is_jupyter:
+        from IPython.display import display
+
+        # IPython names no types here.
+        handle = display({"text/plain": title}, raw=True, display_id=True)  # type: ignore[no-untyped-call]
+
+        def line(done: int, total: int) -> None:
+            text = f"{title}: {done:,} of {total:,} samples"
+            html = f'<progress value="{done}" max="{total or 1}"></progress> {escape(text)}'
+            handle.update({"text/plain": text, "text/html": html}, raw=True)
+
+        yield _Progress(line, remark)
+    else:
+        with Progress(transient=True) as bar:
+            task = bar.add_task(title, total=None)
+            show = lambda done, total: bar.update(task, completed=done, total=total or None)  # noqa: E731
+            yield _Progress(show, bar.console.print)
+
+
+def _outside_loop(work: Callable[[], EvaluationReport], bar: _Progress) -> EvaluationReport:
+    """Do what runs an event loop of its own; where one is running already, in a thread, while this one draws.
+
+    Ctrl-C, or a notebook's "interrupt", stops the work at its next sample.
+    """
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        bar.draws_at_once = True
+        return work()
+    with ThreadPoolExecutor(1) as pool:
+        future = pool.submit(work)
+        try:
+            while wait([future], timeout=_EVERY_S).not_done:
+                bar.draw()
+        except KeyboardInterrupt:
+            bar.stopped = True
+            raise
+        bar.draw()
+        return future.result()
 
 
 def _signature() -> Signature:

@@ -14,7 +14,7 @@ from hellofresh.core.errors import UsageError
 from hellofresh.results.build import panel_of
 from hellofresh.results.entries import Entry
 from hellofresh.results.panel import ALL_PERIODS, SINGLE, Panel
-from hellofresh.results.standings import Pair, standings_of
+from hellofresh.results.standings import standings_of
 from hellofresh.stats import metric_interval
 from hellofresh.tasks.outputs import Choice, Output
 
@@ -51,18 +51,14 @@ def compare(edition: LoadedEdition, systems: Mapping[str, Predictions]) -> Compa
     entries = [_entry(name, "submission", outputs_of(edition, said)) for name, said in systems.items()]
     panel = _panel(edition, entries)
     found = standings_of(panel)
-    ranks = [
-        {"rank": one.rank, "low": one.low, "high": one.high, "system": one.origin, "tie_group": one.tie_group,
-         "first": one.first, "n": one.n}
-        for one in found.ranked
-    ]  # fmt: skip
-    pairs = [_pair(pair) for pair in found.pairs if pair.period == ALL_PERIODS]
-    return ComparisonTable(pl.DataFrame(ranks), pl.DataFrame(pairs), edition.task.headline.name)
+    ranks = _frame(found.ranked, "rank", "low", "high", "origin", "tie_group", "first", "n")
+    pairs = [pair for pair in found.pairs if pair.period == ALL_PERIODS]
+    compared = _frame(pairs, "one", "two", "difference", "low", "high", "p_value", "adjusted", "n")
+    return ComparisonTable(ranks.rename({"origin": "system"}), compared, edition.task.headline.name)
 
 
-def _pair(pair: Pair) -> dict[str, object]:
-    return {"one": pair.one, "two": pair.two, "difference": pair.difference, "low": pair.low, "high": pair.high,
-            "p_value": pair.p_value, "adjusted": pair.adjusted, "n": pair.n}  # fmt: skip
+def _frame(items: Sequence[object], *names: str) -> pl.DataFrame:
+    return pl.DataFrame([{name: getattr(item, name) for name in names} for item in items])
 
 
 def scored(edition: LoadedEdition, entries: Sequence[Entry]) -> ScoreTable:

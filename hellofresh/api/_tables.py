@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from importlib.util import find_spec
 
@@ -83,20 +82,15 @@ class ComparisonTable:
         return self.table.__arrow_c_stream__(requested_schema)
 
     def __repr__(self) -> str:
-        return "\n".join([*self._ranks(), *self._differences()])
-
-    def _ranks(self) -> Iterator[str]:
+        lines = []
         for row in self.table.iter_rows(named=True):
             span = f"{row['low']} to {row['high']}" if row["low"] < row["high"] else "certain"
-            yield f"{row['rank']}. {row['system']} (rank interval: {span}, tie group {row['tie_group']})"
-
-    def _differences(self) -> Iterator[str]:
+            lines.append(f"{row['rank']}. {row['system']} (rank interval: {span}, tie group {row['tie_group']})")
         for row in self.pairs.iter_rows(named=True):
             tested = "" if row["adjusted"] is None else f", adjusted p {row['adjusted']:.3f}"
-            yield (
-                f"{row['one']} less {row['two']}: {self.headline} {row['difference']:+.3f} "
-                f"(95% interval {row['low']:+.3f} to {row['high']:+.3f}{tested})"
-            )
+            difference = f"{row['difference']:+.3f} (95% interval {row['low']:+.3f} to {row['high']:+.3f}{tested})"
+            lines.append(f"{row['one']} less {row['two']}: {self.headline} {difference}")
+        return "\n".join(lines)
 
     def _repr_html_(self) -> str:
         return f"{self.table._repr_html_()}{self.pairs._repr_html_()}"
@@ -116,19 +110,12 @@ class ScoreChart:
 
     @property
     def _figure(self) -> tuple[Figure, list[Mark]]:
-        rows = self.table.filter(pl.col("metric") == self.metric).iter_rows(named=True)
+        columns = ("system", "prompt", "value", "low", "high", "n")
+        shown = self.table.filter(pl.col("metric") == self.metric).select(columns).iter_rows()
         marks = [
-            Mark(
-                row["system"],
-                "",
-                row["value"],
-                row["low"],
-                row["high"],
-                row["n"],
-                row=f"{row['system']}, {row['prompt']}",
-            )
-            for row in rows
-        ]  # fmt: skip
+            Mark(system, "", value, low, high, n, row=f"{system}, {prompt}")
+            for system, prompt, value, low, high, n in shown
+        ]
         return Figure((Chart("intervals", Axis.share(self.metric, marks), series=Series()),), ()), marks
 
     @property

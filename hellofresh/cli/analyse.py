@@ -11,7 +11,7 @@ from hellofresh.cli._show import show_table
 from hellofresh.core.errors import ReleaseError, UsageError
 from hellofresh.core.files import write_bytes
 from hellofresh.core.workspace import Workspace
-from hellofresh.evidence.publishers import load_publishers, read_publishers
+from hellofresh.evidence.publishers import load_publishers
 from hellofresh.results.analyses import ANALYSES, Panel, WrittenAnalysis, build_panel, get_analyses, make_analyses
 from hellofresh.results.analyses.agents import AGENT_ANALYSES, AgentPanel, read_traces
 from hellofresh.results.figures.image import need_converter
@@ -28,11 +28,9 @@ def run(options: argparse.Namespace, output: CommandOutput) -> int:
         return 0
     if options.edition is None:
         raise UsageError("no edition", expected="--edition, such as 2023Q2", code="no-edition")
-    for option, name in (("html", "all"), ("ratings", _AGENTS)):
-        if getattr(options, option) and options.name != name:
-            raise UsageError(
-                f"--{option} with {options.name!r}", fix=f"hellofresh analyse {name} --{option}", code="other-analysis"
-            )
+    if options.html and options.name != "all":
+        fix = "hellofresh analyse all --html"
+        raise UsageError(f"--html with {options.name!r}", fix=fix, code="other-analysis")
     if options.name == _AGENTS:
         return _analyse_agents(options, output)
     analyses = get_analyses(options.name)
@@ -82,7 +80,7 @@ def _panels(workspace: Workspace, options: argparse.Namespace) -> Sequence[Panel
 def _analyse_agents(options: argparse.Namespace, output: CommandOutput) -> int:
     """Print what agents did: every table, of every task of the edition or of one."""
     workspace = Workspace.from_environment()
-    publishers = load_publishers(workspace) if options.ratings is None else read_publishers(options.ratings)
+    publishers = load_publishers(workspace)
     for panel in _panels(workspace, options):
         chosen = panel.only(options.system) if options.system else panel
         given = AgentPanel(chosen, read_traces(workspace, chosen), publishers)

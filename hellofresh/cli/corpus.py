@@ -44,6 +44,7 @@ from hellofresh.stats import Interval
 from hellofresh.tasks import EvidenceQuery, Task, get_task
 from hellofresh.tasks.outputs import Ranking
 
+_FOUND = 10
 _SHOWN = ("ndcg@1", "ndcg@3", "recall@3", "ndcg@5", "recall@5", "ndcg@10", "recall@20")
 
 
@@ -84,7 +85,7 @@ def _of_corpora(options: argparse.Namespace, workspace: Workspace) -> CorpusCont
         what = "a pool has no name" if options.name is None else "a corpus cannot be built from itself"
         raise UsageError(what, where=options.name or "", fix="Name it with --name.", code="same-corpus")
     base, *others = (open_corpus(workspace, name) for name in options.sources)
-    rule = PoolRule(base, others, options.size, options.seed)
+    rule = PoolRule(base, others, options.size)
     return CorpusContent(
         source="pool",
         license="; ".join(dict.fromkeys(corpus.manifest.license for corpus in (base, *others))),
@@ -141,7 +142,7 @@ def show(options: argparse.Namespace, output: CommandOutput) -> int:
 
 def _print_found(corpus: RetrievalCorpus, options: argparse.Namespace, output: CommandOutput) -> None:
     retriever = _open(corpus, [options.retriever], output)[0]
-    found = asyncio.run(retriever.retrieve(options.search, options.count))
+    found = asyncio.run(retriever.retrieve(options.search, _FOUND))
     titles = {name: _document(corpus, name).title for name in found.documents}
     rows = [(rank, name, score, titles[name]) for rank, (name, score) in enumerate(_pairs(found), start=1)]
     output.result([dict(zip(("rank", "document", "score", "title"), row, strict=True)) for row in rows])
@@ -196,7 +197,7 @@ def freeze_split(options: argparse.Namespace, output: CommandOutput) -> int:
         found, content = _own_claims(options, corpus, task)
         first = "own"
     edition = Frozen(task.name, f"{first}-{len(found.candidates)}-{content[:8]}")
-    source = DatasetSource(task.title, options.home, options.published, corpus.manifest.license)
+    source = DatasetSource(task.title, "", options.published, corpus.manifest.license)
     made = freeze(workspace, edition, task, found, source)
     output.result({"edition": str(edition), "task": task.name, "samples": made.samples, "skipped": made.skipped})
     state = "unchanged" if made.skipped else "written"

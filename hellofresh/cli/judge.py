@@ -11,6 +11,7 @@ import polars as pl
 
 from collectors.labelled import read_responses_column
 from hellofresh.cli._output import CommandOutput, duration
+from hellofresh.cli.arguments.judging import MUSE
 from hellofresh.core.editions import parse_edition
 from hellofresh.core.errors import DataError, UnknownNameError, UsageError
 from hellofresh.core.files import read_models
@@ -29,7 +30,6 @@ from hellofresh.judging.model_judge import (
 )
 from hellofresh.judging.people import SystemResponse
 from hellofresh.judging.reward_judges import JudgedSystems, judge_by_rewards, judge_name, reward_ratings
-from hellofresh.judging.rubric import load_rubric
 from hellofresh.judging.study import JudgeKind, RatedStudy, Rating, read_study
 from hellofresh.releases.life.load import Release, load_release
 from hellofresh.results.entries import entries_of_runs
@@ -43,7 +43,8 @@ from hellofresh.tasks.samples import to_json
 _NEXT = "How far it agrees with people: hellofresh rate report --kind judges"
 
 
-_STUDY = "muse-study@94662cc"
+_EVIDENCE = 3
+"""Documents by which the response to a claim is judged."""
 _JUDGES: Mapping[str, Callable[[RatedStudy], Iterable[Rating]]] = {"links": rate_links, "classifier": classify_study}
 """Judges that need nothing but a study; another package adds one by an entry point of the group `hellofresh.judges`."""
 
@@ -52,7 +53,7 @@ def run_judge(options: argparse.Namespace, output: CommandOutput) -> int:
     """Judge the responses of a study."""
     if options.by == "rewards":
         return _by_rewards(options, output)
-    edition, task = options.edition or parse_edition(_STUDY), options.task or corrections.TASK.name
+    edition, task = options.edition or parse_edition(MUSE), options.task or corrections.TASK.name
     study = read_study(Workspace.from_environment(), edition, task)
     return _by_model(options, study, output) if options.by == "model" else _by_name(options.by, study, output)
 
@@ -64,14 +65,7 @@ def _by_model(options: argparse.Namespace, study: RatedStudy, output: CommandOut
             fix="Add --model M, or --by with another judge: links, classifier or rewards.",
             code="no-model",
         )
-    if options.rubric is not None and load_rubric(options.rubric).sha256 != study.rubric.sha256:
-        raise UsageError(
-            f"{study.files.edition} is rated by {study.rubric.name}",
-            expected="the same rubric: ratings by another one could not be compared",
-            fix="Leave out --rubric.",
-            code="other-rubric",
-        )
-    settings = JudgeSettings(mode=options.mode, seed=options.seed)
+    settings = JudgeSettings(mode=options.mode)
     judging = Judging(study, options.model, settings, options.limit, options.budget)
     if options.dry_run:
         _look_ahead(output, judging)
@@ -155,7 +149,7 @@ def _by_rewards(options: argparse.Namespace, output: CommandOutput) -> int:
     study = study_of_responses(
         workspace, release, _responses(options, workspace, release), texts, claim_responses.RUBRIC
     )
-    reward = open_combined(options.rewards, alpha=options.alpha, head=options.head)
+    reward = open_combined(options.rewards)
     learnt = read_responses_column(options.learnt) if options.learnt is not None else []
     with output.progress("judge responses") as bar:
         bar.line(f"evidence for {len(claims):,} claims")
@@ -185,7 +179,7 @@ def _evidence(
 
     async def found(claim: EvidenceQuery) -> list[str]:
         documents = await find_evidence(
-            workspace, claim.corpus, claim.corpus_sha256, options.retriever, claim=claim.query, count=options.evidence
+            workspace, claim.corpus, claim.corpus_sha256, options.retriever, claim=claim.query, count=_EVIDENCE
         )
         return [item.document.content for item in documents]
 

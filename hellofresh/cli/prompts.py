@@ -4,23 +4,24 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-from collections.abc import Sequence
-from dataclasses import replace
 
 from hellofresh.cli._output import CommandOutput
 from hellofresh.core.editions import Edition
 from hellofresh.core.errors import UsageError
 from hellofresh.core.files import write_bytes
 from hellofresh.core.workspace import Workspace
-from hellofresh.models import Message, Model
+from hellofresh.models import Message
 from hellofresh.models.catalogue import ModelContext, open_model
 from hellofresh.releases.life.load import load_release
 from hellofresh.runs.prompts import PromptSet, load_prompt_set, parse_prompt_set, prompt_set_toml
 from hellofresh.runs.prompts.rephrase import Rephrasing, rephrase
 from hellofresh.runs.regimes import MAIN, Regime, get_regime, regimes_for
-from hellofresh.runs.regimes.preview import OutsideCall, Question, preview
+from hellofresh.runs.regimes.preview import OutsideCall, preview
 from hellofresh.tasks import TASKS, Task, get_task
 from hellofresh.tasks.samples import Sample
+
+_ATTEMPTS, _NAME = 4, "rephrased"
+"""Of each wording, and the name of the set that is made."""
 
 
 def run(options: argparse.Namespace, output: CommandOutput) -> int:
@@ -87,12 +88,26 @@ def _print_set(prompt_set: PromptSet, output: CommandOutput) -> None:
     parts = [("frame", prompt_set.frame)]
     parts += [(f"step {name}", text) for name, text in prompt_set.steps.items()]
     parts += [(f"prompt {item.id} (by {item.author})", item.instruction) for item in prompt_set.prompts]
-    _print_parts(parts, output)
+    for name, text in parts:
+        output.text(f"---- {name} ----")
+        output.text(f"{text.strip()}\n")
 
 
 def _print_filled(regime: Regime, sample: Sample, prompt_set: PromptSet, output: CommandOutput) -> None:
     steps = asyncio.run(preview(regime, sample, prompt_set))
-    output.result([_step_row(step) for step in steps])
+    output.result(
+        [
+            {step.kind: step.text}
+            if isinstance(step, OutsideCall)
+            else {
+                "question": " ".join(filter(None, (step.step, step.prompt))),
+                "role": step.role,
+                "text": "\n".join(message.text for message in step.messages),
+                "answer": step.answer,
+            }
+            for step in steps
+        ]
+    )
     shown: dict[str, tuple[Message, ...]] = {}
     for step in steps:
         if isinstance(step, OutsideCall):
@@ -100,35 +115,14 @@ def _print_filled(regime: Regime, sample: Sample, prompt_set: PromptSet, output:
             continue
         # A conversation that goes on is shown from where it was left.
         known = len(shown.get(step.prompt, ())) if step.messages[:-1] and step.role == MAIN else 0
-        output.text(f"---- {_named(step)} ----")
+        role = "" if step.role == MAIN else f"({step.role})"
+        output.text(f"---- {' '.join(filter(None, (step.step, step.prompt, role)))} ----")
         for message in step.messages[known:]:
-            output.text(f"{message.text.strip()}\n" if len(step.messages) == 1 else _turn(message))
+            turn = "" if len(step.messages) == 1 else f"[{message.role}] "
+            output.text(f"{turn}{message.text.strip()}\n")
         output.text(f"---- answered, for example: {step.answer} ----\n")
         if step.role == MAIN:
             shown[step.prompt] = step.messages
-
-
-def _turn(message: Message) -> str:
-    return f"[{message.role}] {message.text.strip()}\n"
-
-
-def _named(step: Question) -> str:
-    role = "" if step.role == MAIN else f"({step.role})"
-    return " ".join(filter(None, (step.step, step.prompt, role)))
-
-
-def _step_row(step: Question | OutsideCall) -> dict[str, str]:
-    if isinstance(step, OutsideCall):
-        return {step.kind: step.text}
-    text = "\n".join(message.text for message in step.messages)
-    named = " ".join(filter(None, (step.step, step.prompt)))
-    return {"question": named, "role": step.role, "text": text, "answer": step.answer}
-
-
-def _print_parts(parts: Sequence[tuple[str, str]], output: CommandOutput) -> None:
-    for name, text in parts:
-        output.text(f"---- {name} ----")
-        output.text(f"{text.strip()}\n")
 
 
 def _write_rephrasings(options: argparse.Namespace, output: CommandOutput) -> int:
@@ -139,32 +133,23 @@ def _write_rephrasings(options: argparse.Namespace, output: CommandOutput) -> in
         raise UsageError("--sample with --rephrase", fix="Leave --sample and --edition out.", code="half-a-sample")
     task, regime = get_task(options.task), get_regime(options.regime or "zero-shot")
     prompt_set = load_prompt_set(task.name, regime.name, options.prompt_set)
-    for name, value in (("--each", options.each), ("--attempts", options.attempts)):
-        if value < 1:
-            raise UsageError(f"{name} {value}", expected="at least 1", code="bad-number")
     if options.out.exists():
         raise UsageError("already exists", where=str(options.out), fix="Name another file.", code="file-exists")
-    how = Rephrasing(options.each, options.attempts, options.name, output.say)
-    _written(replace(prompt_set, name=options.name), options)  # a bad name must not cost any answers
+    how = Rephrasing(1, _ATTEMPTS, _NAME, output.say)
     models = [open_model(name.strip(), ModelContext(task.name, tuple)) for name in options.rephrase.split(",")]
-    made = asyncio.run(_closing(prompt_set, models, how))
-    write_bytes(options.out, _written(made, options))
+
+    async def ask() -> PromptSet:
+        try:
+            return await rephrase(prompt_set, models, how)
+        finally:
+            for model in models:
+                await model.close()
+
+    made = asyncio.run(ask())
+    about = f"Instructions of {made.task}, {made.regime}, rephrased by {options.rephrase}; read before use."
+    content = prompt_set_toml(made, about=about).encode()
+    parse_prompt_set(content, made.task, made.regime, str(options.out))  # it reads back as a valid set
+    write_bytes(options.out, content)
     output.result({"file": str(options.out), "prompts": [prompt.id for prompt in made.prompts]})
     output.text(f"{len(made.prompts)} instructions in {options.out}. Read them, then: --prompt-set {options.out}")
     return 0
-
-
-def _written(prompt_set: PromptSet, options: argparse.Namespace) -> bytes:
-    """The file's content, which reads back as a valid set."""
-    about = f"Instructions of {prompt_set.task}, {prompt_set.regime}, rephrased by {options.rephrase}; read before use."
-    content = prompt_set_toml(prompt_set, about=about).encode()
-    parse_prompt_set(content, prompt_set.task, prompt_set.regime, str(options.out))
-    return content
-
-
-async def _closing(prompt_set: PromptSet, models: Sequence[Model], how: Rephrasing) -> PromptSet:
-    try:
-        return await rephrase(prompt_set, models, how)
-    finally:
-        for model in models:
-            await model.close()

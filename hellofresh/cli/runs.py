@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -18,14 +18,14 @@ from hellofresh.core.parquet import write_parquet
 from hellofresh.core.workspace import Workspace
 from hellofresh.runs.evaluate import resumed
 from hellofresh.runs.evaluation import given_values
-from hellofresh.runs.export import StepUsage, usage_by_step
+from hellofresh.runs.export import usage_by_step
 from hellofresh.runs.journal import JournalEntry, snapshot
 from hellofresh.runs.plan import find_run, is_running, read_plan, stored_form
 from hellofresh.runs.record import PredictionRow, RunRecord, read_predictions, read_record
 from hellofresh.runs.regimes import MAIN
 from hellofresh.tasks.outputs import Status
 from hellofresh.tasks.samples import to_json
-from hellofresh.tasks.transcripts import Event, Transcript, parse_event, read_transcripts
+from hellofresh.tasks.transcripts import Event, parse_event, read_transcripts
 
 _Schema = dict[str, pl.DataType | type[pl.DataType]]
 
@@ -68,32 +68,25 @@ def _runs() -> Path:
 
 
 def _list_runs(output: CommandOutput) -> int:
-    found = sorted((_line(path.parent) for path in _runs().glob("*/plan.json")), key=lambda item: item[:2])
-    output.result(
-        [
-            {"run": name, "number": number, "started": started, "state": state, **_numbers(record)}
-            for number, name, started, state, record in found
-        ]
-    )
-    rows = []
-    for _number, name, started, state, record in found:
+    found = []
+    for folder in (path.parent for path in _runs().glob("*/plan.json")):
+        try:  # one whose plan is damaged hides no other
+            plan = read_plan(folder)
+        except DataError:
+            plan = None
+        number, started, state = (plan.number, plan.started, _state(folder)) if plan else (0, "-", "damaged plan")
+        found.append((number, folder.name, started, state, _record(folder)))
+    found.sort(key=lambda item: item[:2])
+    results, rows = [], []
+    for number, name, started, state, record in found:
         numbers = _numbers(record)
+        results.append({"run": name, "number": number, "started": started, "state": state, **numbers})
         cost = "-" if record is None else "unknown" if numbers["cost_usd"] is None else f"{numbers['cost_usd']:.4f}"
         judged = "-" if record is None else f"{numbers['judged']}/{numbers['of']}"
         rows.append((name, state, judged, cost, started))
+    output.result(results)
     output.table("Runs", ("run", "state", "judged", "cost (USD)", "started"), rows)
     return 0
-
-
-def _line(folder: Path) -> tuple[int, str, str, str, RunRecord | None]:
-    """Number, name, start, state and record of a run; one whose plan is damaged hides no other."""
-    try:
-        plan = read_plan(folder)
-    except DataError:
-        plan = None
-    if plan is None:
-        return 0, folder.name, "-", "damaged plan", _record(folder)
-    return plan.number, folder.name, plan.started, _state(folder), _record(folder)
 
 
 def _state(folder: Path) -> str:
@@ -144,25 +137,20 @@ def _show_run(folder: Path, output: CommandOutput) -> None:
     rows = [(name, _plain(value)) for name, value in facts.items() if value is not None]
     output.table(folder.name, ("", ""), rows)
     if len(steps) > 1:
-        _show_steps(steps, samples, output)
-
-
-def _show_steps(steps: Sequence[StepUsage], samples: int, output: CommandOutput) -> None:
-    """What a sample takes on average, step by step."""
-    rows = [
-        (
-            item.step,
-            item.role,
-            f"{item.requests / samples:.2f}",
-            "unknown" if item.tokens_in is None else f"{item.tokens_in / samples:,.0f}",
-            "unknown" if item.tokens_out is None else f"{item.tokens_out / samples:,.0f}",
-            f"{item.seconds / samples:.1f}",
-            "unknown" if item.cost_usd is None else f"{item.cost_usd / samples:.5f}",
-        )
-        for item in steps
-    ]
-    heads = ("step", "role", "requests", "tokens in", "tokens out", "seconds", "cost (USD)")
-    output.table(f"A sample takes on average ({samples:,} asked about)", heads, rows)
+        taken = [
+            (
+                item.step,
+                item.role,
+                f"{item.requests / samples:.2f}",
+                "unknown" if item.tokens_in is None else f"{item.tokens_in / samples:,.0f}",
+                "unknown" if item.tokens_out is None else f"{item.tokens_out / samples:,.0f}",
+                f"{item.seconds / samples:.1f}",
+                "unknown" if item.cost_usd is None else f"{item.cost_usd / samples:.5f}",
+            )
+            for item in steps
+        ]
+        heads = ("step", "role", "requests", "tokens in", "tokens out", "seconds", "cost (USD)")
+        output.table(f"A sample takes on average ({samples:,} asked about)", heads, taken)
 
 
 def _plain(value: object) -> str:
@@ -242,7 +230,7 @@ def resume(options: argparse.Namespace, output: CommandOutput) -> int:
     workspace = Workspace.from_environment()
     evaluation = resumed(workspace, options.run_id)
     bounded = replace(evaluation, **given_values(vars(options)))  # type: ignore[arg-type]  # argparse has made them so
-    return carry_out(output, workspace, bounded, dry_run=options.dry_run)
+    return carry_out(output, workspace, bounded, dry_run=False)
 
 
 def export(options: argparse.Namespace, output: CommandOutput) -> int:
@@ -259,8 +247,13 @@ def export(options: argparse.Namespace, output: CommandOutput) -> int:
     target = options.to or Path(folder.name)
     written = []
     for name, schema, rows in _tables(folder):
-        path = target / f"{name}.{options.format}"
-        count = _write_table(path, schema, rows)
+        path, cells = target / f"{name}.{options.format}", ({name: row.get(name) for name in schema} for row in rows)
+        if options.format == "jsonl":
+            count = write_jsonl(path, cells)
+        else:
+            table = pl.DataFrame(list(cells), schema=schema)
+            write_parquet(path, table)
+            count = table.height
         written.append({"file": str(path), "rows": count})
         output.text(f"{path}: {count:,} rows")
     output.result(written)
@@ -291,26 +284,13 @@ def _tables(folder: Path) -> Iterator[tuple[str, _Schema, Iterator[Mapping[str, 
     with snapshot(folder) as journal:
         columns: _Schema = {"run": pl.String, **{name: kind for name, (kind, _) in _RESPONSES.items()}}
         yield "responses", columns, (_response(run, entry) for entry in journal.entries())
-    yield "transcripts", _TRANSCRIPTS, (_transcript(run, item) for item in read_transcripts(folder))
-
-
-def _transcript(run: str, item: Transcript) -> dict[str, object]:
-    events = item.model_dump(mode="json")["events"]
-    return {
-        "run": run,
-        "sample": item.id,
-        "repetition": item.repetition,
-        "events": json.dumps(events, ensure_ascii=False),
-    }
+    for_transcripts = (
+        {"run": run, "sample": item.id, "repetition": item.repetition, "events": json.dumps(events, ensure_ascii=False)}
+        for item in read_transcripts(folder)
+        for events in [item.model_dump(mode="json")["events"]]
+    )
+    yield "transcripts", _TRANSCRIPTS, for_transcripts
 
 
 def _response(run: str, entry: JournalEntry) -> dict[str, object]:
     return {"run": run, **{name: read(entry) for name, (_, read) in _RESPONSES.items()}}
-
-
-def _write_table(path: Path, schema: _Schema, rows: Iterator[Mapping[str, object]]) -> int:
-    if path.suffix == ".jsonl":
-        return write_jsonl(path, ({name: row.get(name) for name in schema} for row in rows))
-    table = pl.DataFrame([{name: row.get(name) for name in schema} for row in rows], schema=schema)
-    write_parquet(path, table)
-    return table.height

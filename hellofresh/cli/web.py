@@ -6,69 +6,45 @@ import argparse
 import asyncio
 import re
 import tempfile
-from collections.abc import Awaitable, Callable
-from contextlib import ExitStack
 from dataclasses import asdict
 from pathlib import Path
-from typing import TypeVar
 
 from hellofresh.cli._output import CommandOutput
 from hellofresh.config import Settings
 from hellofresh.core.errors import UsageError
-from hellofresh.evidence.web import Found, PageStatus, Web, WebPage, first_words, open_web
+from hellofresh.evidence.web import Found, PageStatus, WebPage, first_words, open_web
 
 _SHOWN_WORDS = 300
 _ADDRESS = re.compile("[A-Za-z][A-Za-z0-9+.-]*://")
-T = TypeVar("T")
-
-
-def _with_web(options: argparse.Namespace, use: Callable[[Web], Awaitable[T]]) -> T:
-    settings = Settings.load().web
-    with ExitStack() as stack:
-        folder = options.keep or Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="hellofresh-web-")))
-
-        async def run() -> T:
-            web = open_web(settings, folder, replay=options.replay)
-            try:
-                return await use(web)
-            finally:
-                await web.close()
-
-        return asyncio.run(run())
 
 
 def run(options: argparse.Namespace, output: CommandOutput) -> int:
     """Search, or read a page if an address is given."""
-    if not _ADDRESS.match(options.what):
-        return _search(options, output)
-    if options.before is not None:
+    settings, reads = Settings.load().web, _ADDRESS.match(options.what) is not None
+    if reads and options.before is not None:
         raise UsageError("--before with an address", where=options.what, expected="a query", code="no-query")
-    return _read(options, output)
 
+    async def ask(folder: Path) -> Found | WebPage:
+        web = open_web(settings, folder)
+        try:
+            return await (web.read(options.what) if reads else web.search(options.what, before=options.before))
+        finally:
+            await web.close()
 
-def _search(options: argparse.Namespace, output: CommandOutput) -> int:
-    async def use(web: Web) -> Found:
-        return await web.search(options.what, before=options.before)
-
-    found = _with_web(options, use)
-    output.result({"results": [asdict(result) for result in found.results], "problem": found.problem})
-    rows = [(r.rank, r.date or "", r.url, r.title) for r in found.results]
-    output.table("Results", ("rank", "date", "url", "title"), rows)
-    if found.problem:
-        output.say(f"The search failed: {found.problem}.")
-    return 1 if found.problem else 0
-
-
-def _read(options: argparse.Namespace, output: CommandOutput) -> int:
-    async def use(web: Web) -> WebPage:
-        return await web.read(options.what)
-
-    page = _with_web(options, use)
-    output.result(asdict(page))
-    output.table("Page", ("url", "status", "detail"), [(page.final_url, page.status.value, page.detail)])
-    if page.title:
-        output.text(page.title)
-    if page.text:
-        shown = first_words(page.text, _SHOWN_WORDS)
-        output.text(shown + (" ..." if len(shown) < len(page.text) else ""))
-    return 0 if page.status is PageStatus.OK else 1
+    with tempfile.TemporaryDirectory(prefix="hellofresh-web-") as folder:
+        found = asyncio.run(ask(Path(folder)))
+    if isinstance(found, Found):
+        output.result({"results": [asdict(result) for result in found.results], "problem": found.problem})
+        rows = [(result.rank, result.date or "", result.url, result.title) for result in found.results]
+        output.table("Results", ("rank", "date", "url", "title"), rows)
+        if found.problem:
+            output.say(f"The search failed: {found.problem}.")
+        return 1 if found.problem else 0
+    output.result(asdict(found))
+    output.table("Page", ("url", "status", "detail"), [(found.final_url, found.status.value, found.detail)])
+    if found.title:
+        output.text(found.title)
+    if found.text:
+        shown = first_words(found.text, _SHOWN_WORDS)
+        output.text(shown + (" ..." if len(shown) < len(found.text) else ""))
+    return 0 if found.status is PageStatus.OK else 1

@@ -39,18 +39,15 @@ class HelloFreshError(Exception):
 
     def __init__(self, what: str, *, where: str = "", expected: str = "", fix: str = "", code: str = "error") -> None:
         self.what, self.where, self.expected, self.fix, self.code = what, where, expected, fix, code
-        super().__init__(self._message())
+        head = f"{where}: {what}" if where else what
+        if expected:
+            head += f", expected {expected}"
+        super().__init__(f"{head}. {fix}" if fix else f"{head}.")
 
     def __reduce__(self) -> tuple[Any, ...]:
         # Errors come back from other processes; what is raised there must read the same here.
         parts = {"where": self.where, "expected": self.expected, "fix": self.fix, "code": self.code}
         return _rebuilt, (type(self), self.what, parts)
-
-    def _message(self) -> str:
-        head = f"{self.where}: {self.what}" if self.where else self.what
-        if self.expected:
-            head += f", expected {self.expected}"
-        return f"{head}. {self.fix}" if self.fix else f"{head}."
 
 
 def _rebuilt(kind: type[HelloFreshError], what: str, parts: Mapping[str, str]) -> HelloFreshError:

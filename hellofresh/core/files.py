@@ -77,7 +77,11 @@ def atomic_path(path: Path, *, mode: int = 0o644) -> Iterator[Path]:
         with temporary.open("rb") as file:
             os.fsync(file.fileno())
         temporary.replace(path)
-        _sync_folder(path.parent)
+        descriptor = os.open(path.parent, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
     except OSError as error:
         raise _unwritable(path, error) from error
     finally:
@@ -133,14 +137,6 @@ def _make_folder(folder: Path, mode: int) -> None:
     if not folder.is_dir():
         _make_folder(folder.parent, mode)
         folder.mkdir(mode=mode, exist_ok=True)
-
-
-def _sync_folder(folder: Path) -> None:
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
 
 
 def remove_file(path: Path) -> None:

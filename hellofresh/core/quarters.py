@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from enum import StrEnum
@@ -107,13 +106,8 @@ class Quarter:
 
     def periods(self, kind: PeriodKind) -> list[str]:
         """All periods that touch the quarter, in order of time."""
-        return list(dict.fromkeys(kind.of(moment) for moment in self._days()))
-
-    def _days(self) -> Iterator[datetime]:
-        day = self.start
-        while day < self.end:
-            yield day
-            day += timedelta(days=1)
+        days = (self.start + timedelta(days=number) for number in range((self.end - self.start).days))
+        return list(dict.fromkeys(map(kind.of, days)))
 
     def __str__(self) -> str:
         return f"{self.year:04d}Q{self.number}"

@@ -49,41 +49,31 @@ class Stage:
         return self.workspace.root / "private" / "receipts" / f"{self.name}.json"
 
     @property
-    def _earlier(self) -> Path:
-        """Where earlier versions wrote it."""
-        return self.workspace.root / "receipts" / f"{self.name}.json"
-
-    @property
     def lock_file(self) -> Path:
         """Where a process that works on the stage holds a lock."""
         return self.workspace.root / "locks" / f"{self.name}.lock"
 
     def _read(self) -> _StageReceipt | None:
         """What is remembered, None where it was never done."""
-        path = self._receipt if self._receipt.is_file() else self._earlier
-        return read_model(path, _StageReceipt) if path.is_file() else None
+        return read_model(self._receipt, _StageReceipt) if self._receipt.is_file() else None
+
+    def _known(self) -> _StageReceipt | None:
+        """What is remembered of these very inputs; None of others, and where the receipt is damaged."""
+        try:
+            receipt = self._read()
+        except DataError:
+            return None
+        return receipt if receipt is not None and receipt.key == self.key else None
 
     def is_current(self) -> bool:
         """Whether the outputs are there as made from these very inputs."""
-        try:
-            receipt = self._read()
-        except DataError:
-            return False
-        if receipt is None or receipt.key != self.key:
-            return False
-        return all(self._unchanged(name, sha256) for name, sha256 in receipt.outputs.items())
+        known = self._known()
+        outputs = {} if known is None else {self.workspace.root / name: had for name, had in known.outputs.items()}
+        return known is not None and all(path.is_file() and sha256_file(path) == had for path, had in outputs.items())
 
     def has_key(self) -> bool:
         """Whether it was last done with these very inputs, whatever became of its outputs."""
-        try:
-            receipt = self._read()
-        except DataError:
-            return False
-        return receipt is not None and receipt.key == self.key
-
-    def _unchanged(self, name: str, sha256: str) -> bool:
-        path = self.workspace.root / name
-        return path.is_file() and sha256_file(path) == sha256
+        return self._known() is not None
 
     def record(self, outputs: Iterable[Path]) -> None:
         """Remember what came out."""
@@ -92,17 +82,16 @@ class Stage:
 
     def _write(self, receipt: _StageReceipt) -> None:
         write_json(self._receipt, asdict(receipt), mode=0o600)
-        self._earlier.unlink(missing_ok=True)
 
     @classmethod
     def amend_all(cls, workspace: Workspace, paths: Iterable[Path]) -> None:
         """Remember that files were changed, in every stage that they are an output of."""
         changed = {path.relative_to(workspace.root).as_posix(): path for path in paths}
-        for folder in (workspace.root / "private" / "receipts", workspace.root / "receipts"):
-            for receipt in sorted(folder.rglob("*.json")):
-                mine = [changed[name] for name in read_model(receipt, _StageReceipt).outputs if name in changed]
-                if mine:
-                    cls.amend(workspace, receipt.relative_to(folder).with_suffix("").as_posix(), mine)
+        folder = workspace.root / "private" / "receipts"
+        for receipt in sorted(folder.rglob("*.json")):
+            mine = [changed[name] for name in read_model(receipt, _StageReceipt).outputs if name in changed]
+            if mine:
+                cls.amend(workspace, receipt.relative_to(folder).with_suffix("").as_posix(), mine)
 
     @classmethod
     def amend(cls, workspace: Workspace, name: str, outputs: Iterable[Path]) -> None:

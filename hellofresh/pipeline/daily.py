@@ -145,10 +145,16 @@ class Day:
         if result.state is not StepState.DONE:
             self.steps.say(str(result))
 
+    @property
+    def workspace(self) -> Workspace:
+        """Where."""
+        return self.steps.workspace
+
     def all_steps(self) -> None:
         """Everything that is due, in order."""
-        sources = self._archive() if self._archives else True
-        self._releases(after=sources)
+        notes, daily = self.settings.sources.x_notes, self.settings.daily
+        if notes is None or notes.dump is not None or self._archive(notes.base_url or PUBLIC_URL):
+            self._releases()
         for quarter, name in self.due("look for posts", lambda: due_hydrations(self.workspace, self.settings)):
             self.attempt(f"hydrate {name} {quarter}", partial(self._hydrate, quarter, get_task(name)))
         # What came in before the deadline counts, and after the reveal nothing is taken.
@@ -163,45 +169,49 @@ class Day:
             self.attempt(f"score {edition}", partial(self._score, edition))
         asked = self.settings.evaluate
         self.attempt("prospective splits", lambda: run_lane(self.steps, asked, asked.models))
-        if self.settings.daily.analyses:
+        if daily.analyses:
             self.attempt("analyses", self.steps.analyse)
         scored = any(self.workspace.is_scored(edition) for edition in editions)
         board = scored and self.attempt("board", lambda: build_board(self.workspace))
         published = self.attempt("publish", lambda: publish_opened(self.steps))
-        if self.settings.daily.hub is not None:
-            self.attempt(f"publish to hub:{self.settings.daily.hub}", self._publish_to_hub, after=published)
-        if scored and self.settings.daily.export is not None:
-            self.attempt("export", self._export, after=board)
+        if (hub := daily.hub) is not None:
 
-    @property
-    def _archives(self) -> bool:
-        notes = self.settings.sources.x_notes
-        return notes is not None and notes.dump is None
+            def publish() -> None:
+                publish_to_hub(self.workspace, Hub.from_environment(hub), now())
 
-    def _archive(self) -> bool:
+            self.attempt(f"publish to hub:{hub}", publish, after=published)
+        if scored and daily.export is not None:
+            self.attempt("export", partial(self._export, Path(daily.export)), after=board)
+
+    def _reveals(self) -> None:
+        for quarter, name in living(self.workspace):
+
+            def look(quarter: Quarter = quarter, name: str = name) -> list[bool]:
+                return [is_reveal_due(self.workspace, quarter, name)]
+
+            what = f"reveal {name} {quarter}"
+            if any(self.due(what, look)):
+                self.attempt(what, partial(reveal, self.workspace, quarter, get_task(name), now()))
+
+    def _archive(self, url: str) -> bool:
         """Take a snapshot of a source that keeps its dumps for days only, unless one is there that is new enough."""
-        notes = self.settings.sources.x_notes
-        url = (notes.base_url if notes else None) or PUBLIC_URL
         folder, today = self.workspace.snapshots("x-notes"), now().date()
 
-        wanted = snapshot_day(today, self.settings.release.calendar.rule, self.settings.daily.archive_days)
-
         def take() -> None:
-            newest = newest_snapshot(folder, url)
-            if newest is None or _day(newest) < wanted:
+            if wanted := _wanted_snapshot(self.workspace, self.settings, url):
                 day = wanted if (today - wanted).days <= DAYS_WAITED else None
                 with self.steps.progress("download x-notes") as bar:
                     download(folder, DumpRequest(day, False, url), today=today, progress=bar.line)
 
         return self.attempt("archive x-notes", take) or newest_snapshot(folder, url) is not None
 
-    def _releases(self, *, after: bool) -> None:
+    def _releases(self) -> None:
         def failed(what: str, error: HelloFreshError) -> None:
             self._record(StepResult(what, StepState.FAILED, str(error)))
 
         try:
             request = SourceRequest(settled=True, sample=self.sample)
-            jobs = collection_jobs(self.workspace, self.settings, request, failed) if after else []
+            jobs = collection_jobs(self.workspace, self.settings, request, failed)
         except HelloFreshError as error:
             failed("collect", error)
             return
@@ -209,39 +219,23 @@ class Day:
             what = f"collect and build {job.task.name} {job.quarter}"
             self.attempt(what, partial(collect_and_build, self.steps, self.settings, job))
 
-    @property
-    def workspace(self) -> Workspace:
-        """Where."""
-        return self.steps.workspace
-
     def _hydrate(self, quarter: Quarter, task: Task) -> str:
         """Fill in texts that the release withholds, and learn which posts are gone."""
         source = configured_notes_source(self.workspace, self.settings)
         assert source is not None  # else it were not due
-        fill = partial(fill_texts, self.workspace, task, source, progress=_silent, warn=self.steps.say)
+        fill = partial(fill_texts, self.workspace, task, source, progress=lambda _: None, warn=self.steps.say)
         done = hydrate(self.workspace, quarter, task, fill)
         record_hydration(self.workspace, quarter, task.name)
         return f"{len(done.gone)} posts are gone, {len(done.changed)} changed" if done.gone or done.changed else ""
 
     def _inbox(self) -> str:
         """Accept what came in by the site; what is refused is for a person to look at, and stays in the inbox."""
-        found, faults = collect_inbox(
-            Inbox(Path(os.environ[VARIABLE])), cache(partial(due_in, self.workspace)), self.steps.submissions
-        )
+        inbox, due = Inbox(Path(os.environ[VARIABLE])), cache(partial(due_in, self.workspace))
+        found, faults = collect_inbox(inbox, due, self.steps.submissions)
         counts = Counter(item.state for item in found)
         said = [f"{counts[state]} {state}" for state in ("added", "replaced", "refused") if counts[state]]
         said += [f"{len(faults)} cannot be read"] if faults else []
         return f"{', '.join(said)}; see hellofresh submission add --inbox --list" if said else ""
-
-    def _publish_to_hub(self) -> None:
-        assert self.settings.daily.hub is not None
-        publish_to_hub(self.workspace, Hub.from_environment(self.settings.daily.hub), now())
-
-    def _reveals(self) -> None:
-        for quarter, name in living(self.workspace):
-            what = f"reveal {name} {quarter}"
-            if any(self.due(what, partial(is_reveal_due, self.workspace, quarter, name))):
-                self.attempt(what, partial(reveal, self.workspace, quarter, get_task(name), now()))
 
     def _evaluate(self, evaluation: Evaluation) -> None:
         try:
@@ -266,28 +260,27 @@ class Day:
             if error.code != "nothing-to-score":
                 raise
 
-    def _export(self) -> None:
+    def _export(self, folder: Path) -> None:
         # Only this step needs the site's parts.
         from leaderboard.export import export_board, is_exported
 
-        assert self.settings.daily.export is not None
-        folder = Path(self.settings.daily.export)
         if not is_exported(self.workspace.board, folder):
             export_board(self.workspace.board, folder)
 
 
-def _silent(_: str) -> None:
-    """A step of the day shows no progress."""
+def _wanted_snapshot(workspace: Workspace, settings: Settings, url: str) -> date | None:
+    """The day of the dump that is due; None where a snapshot is new enough."""
+    newest = newest_snapshot(workspace.snapshots("x-notes"), url)
+    wanted = snapshot_day(now().date(), settings.release.calendar.rule, settings.daily.archive_days)
+    return wanted if newest is None or date.fromisoformat(newest.name) < wanted else None
 
 
 def steps_due(workspace: Workspace, settings: Settings) -> Iterator[str]:
     """The steps that are due for the calendar's sake, in order."""
-    notes_source = settings.sources.x_notes
-    if notes_source is not None and notes_source.dump is None:
-        newest = newest_snapshot(workspace.snapshots("x-notes"), notes_source.base_url or PUBLIC_URL)
-        wanted = snapshot_day(now().date(), settings.release.calendar.rule, settings.daily.archive_days)
-        if newest is None or _day(newest) < wanted:
-            yield f"archive x-notes of {wanted}"
+    notes = settings.sources.x_notes
+    url = notes.base_url or PUBLIC_URL if notes is not None and notes.dump is None else ""
+    if url and (wanted := _wanted_snapshot(workspace, settings, url)):
+        yield f"archive x-notes of {wanted}"
     if settings.sources.any:
         current, released = Quarter.containing(now()), set(living(workspace))
         due = {*missed_quarters(workspace, settings, now()), *((current, name) for name in settings.sources.tasks)}
@@ -297,7 +290,7 @@ def steps_due(workspace: Workspace, settings: Settings) -> Iterator[str]:
         arrivals, _ = Inbox(Path(os.environ[VARIABLE])).arrivals()
         yield f"collect the inbox: {len(arrivals)} arrivals"
     for quarter, name in living(workspace):
-        if any(is_reveal_due(workspace, quarter, name)):
+        if is_reveal_due(workspace, quarter, name):
             yield f"reveal {name} {quarter}"
 
 
@@ -311,18 +304,11 @@ def summary_of(workspace: Workspace, results: list[StepResult]) -> str:
     said = [f"{result.name}: {result.detail}" for result in results if result.state is StepState.DONE and result.detail]
     done = len(results) - len(failed)
     head = f"HelloFresh, {utc_text(now())}: {done} of {len(results)} steps done."
-    return "\n".join([head, *failed, *said, *_next_steps(workspace)])
-
-
-def _next_steps(workspace: Workspace) -> Iterator[str]:
-    """Where each quarter stands; what cannot be read has failed a step already."""
-    with suppress(HelloFreshError):
+    next_steps = []
+    with suppress(HelloFreshError):  # what cannot be read has failed a step already
         for quarter, name in current_quarters(workspace):
-            yield f"{name} {quarter} {state_of(workspace, quarter, get_task(name), now()).next_step}"
-
-
-def _day(snapshot: Path) -> date:
-    return date.fromisoformat(snapshot.name)
+            next_steps.append(f"{name} {quarter} {state_of(workspace, quarter, get_task(name), now()).next_step}")
+    return "\n".join([head, *failed, *said, *next_steps])
 
 
 @dataclass(frozen=True, slots=True)
@@ -375,11 +361,12 @@ def current_quarters(workspace: Workspace) -> list[tuple[Quarter, str]]:
     return sorted(which for which in opened if revealed is None or which[0] >= revealed)
 
 
-def is_reveal_due(workspace: Workspace, quarter: Quarter, task: str) -> Iterator[bool]:
+def is_reveal_due(workspace: Workspace, quarter: Quarter, task: str) -> bool:
     """Whether labels may be published now; of a quarter whose day has come and that waits for others, they may not."""
-    if phase_of(workspace, quarter, get_task(task), now()) is Phase.CLOSED:
-        until = waits(workspace, quarter, task)
-        yield until is not None and until <= now()
+    if phase_of(workspace, quarter, get_task(task), now()) is not Phase.CLOSED:
+        return False
+    until = waits(workspace, quarter, task)
+    return until is not None and until <= now()
 
 
 def post_summary(variable: str, summary: str) -> None:
@@ -397,8 +384,7 @@ def post_summary(variable: str, summary: str) -> None:
             expected="an https address in this environment variable",
             code="bad-hook",
         )
-    body = json.dumps({"text": summary}).encode()
-    problem = asyncio.run(_post(address, body))
+    problem = asyncio.run(_post(address, json.dumps({"text": summary}).encode()))
     if problem:
         raise SourceError(f"the hook did not take the summary ({problem})", where=variable, code="hook-failed")
 

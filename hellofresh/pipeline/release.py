@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from collections.abc import Set as AbstractSet
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
+from itertools import product
 from pathlib import Path
 from typing import Protocol
 
@@ -52,43 +53,20 @@ class ProgressLine(Protocol):
 
 
 class Steps(Protocol):
-    """How steps are carried out and shown.
-
-    Attributes:
-        workspace: where.
-        submissions: folder of what others handed in.
-    """
+    """How steps are carried out and shown, in a workspace and beside a folder of what others handed in."""
 
     @property
     def workspace(self) -> Workspace: ...
     @property
     def submissions(self) -> Path: ...
-
-    def say(self, line: str) -> None:
-        """A line about what goes on."""
-
-    def progress(self, what: str) -> AbstractContextManager[ProgressLine]:
-        """Show progress for as long as something takes."""
-        ...
-
-    def collect(self, job: CollectionJob) -> None:
-        """Collect candidates."""
-
-    def built(self, releases: Sequence[Built]) -> None:
-        """Show releases that were built."""
-
-    def evaluate(self, evaluation: Evaluation) -> EvaluationReport:
-        """Ask a model."""
-        ...
-
-    def score(self, edition: Edition, split: str = MAIN) -> None:
-        """Score a split of an edition, and publish what is public."""
-
-    def analyse(self) -> None:
-        """Make the analyses of all that is scored."""
-
-    def published(self, publication: Publication) -> None:
-        """Show what was published."""
+    def say(self, line: str) -> None: ...
+    def progress(self, what: str) -> AbstractContextManager[ProgressLine]: ...
+    def collect(self, job: CollectionJob) -> None: ...
+    def built(self, releases: Sequence[Built]) -> None: ...
+    def evaluate(self, evaluation: Evaluation) -> EvaluationReport: ...
+    def score(self, edition: Edition, split: str = MAIN) -> None: ...
+    def analyse(self) -> None: ...
+    def published(self, publication: Publication) -> None: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,13 +103,15 @@ def run_release(steps: Steps, settings: Settings, request: ReleaseRequest) -> No
             steps.say(f"{name} {quarter}: labels and salts are public now.")
     drop_gone(steps)
     models = request.models or tuple(settings.evaluate.models)
+    limit = settings.evaluate.limit if request.limit is None else request.limit
     by_edition: dict[Edition, list[Task]] = defaultdict(list)
     for edition, name in [*((built.quarter, built.task) for built in releases), *datasets]:
         by_edition[edition].append(get_task(name))
     for edition in sorted(by_edition):
         for task in by_edition[edition]:
             if task.classes:  # what models write is judged by others
-                _evaluate(steps, settings, request, (edition, task, models))
+                for regime, model in product(settings.evaluate.regimes, models):
+                    _ask(steps, Evaluation(edition, task, model, regime, limit=limit), LEAVES_OUT)
         steps.score(edition)
     _score_others(steps, set(by_edition))
     run_lane(steps, settings.evaluate, models)
@@ -151,12 +131,8 @@ def _named_datasets(workspace: Workspace, names: Sequence[str]) -> list[tuple[Ed
     for name in names:
         own = [(edition, task) for edition, task in imported if name in (edition.name, str(edition))]
         if not own:
-            raise UnknownNameError(
-                "data set",
-                name,
-                {edition.name for edition, _ in imported},
-                fix="Import it first: hellofresh dataset import NAME, or muse PATH.",
-            )
+            fix = "Import it first: hellofresh dataset import NAME, or muse PATH."
+            raise UnknownNameError("data set", name, {edition.name for edition, _ in imported}, fix=fix)
         found += own
     return found
 
@@ -204,16 +180,16 @@ def publish_opened(steps: Steps) -> None:
         steps.say("note: nothing is published yet: no quarter has opened.")
 
 
-def _collect_and_build(steps: Steps, settings: Settings, request: SourceRequest) -> list[Built]:
-    found = [
+def _collect_and_build(steps: Steps, settings: Settings, asked: SourceRequest) -> list[Built]:
+    found = []
+    for job in collection_jobs(steps.workspace, settings, asked):
         # A task that is collected from another one's source need not have samples there in every quarter.
-        collect_and_build(steps, settings, job, named=bool(request.quarters) and job.task.source == job.task.name)
-        for job in collection_jobs(steps.workspace, settings, request)
-    ]
-    releases = [built for built in found if built is not None]
-    if not releases and (settings.sources.any or request.named or request.sample):
+        named = bool(asked.quarters) and job.task.source == job.task.name
+        if built := collect_and_build(steps, settings, job, named=named):
+            found.append(built)
+    if not found and (settings.sources.any or asked.named or asked.sample):
         raise DataError("no quarter could be released", fix="Name one that the sources cover.", code="no-candidates")
-    return sorted(releases, key=lambda built: (built.quarter, built.task))
+    return sorted(found, key=lambda built: (built.quarter, built.task))
 
 
 def collect_and_build(steps: Steps, settings: Settings, job: CollectionJob, *, named: bool = False) -> Built | None:
@@ -225,7 +201,12 @@ def collect_and_build(steps: Steps, settings: Settings, job: CollectionJob, *, n
     try:
         steps.collect(job)
         if settings.release.prospective.enabled and now() < settings.release.calendar.of(job.quarter).opens:
-            _draw_prospective(steps, settings, job)
+            try:
+                draw(steps.workspace, settings.release, job.quarter, job.task, steps.say)
+            except ReleaseError as error:
+                if error.code != "no-pending":
+                    raise
+                steps.say(f"note: no prospective split: {error}")
         return build(steps.workspace, settings.release, job.quarter, job.task)
     except DataError as error:
         # A source need not cover a quarter that nobody named; what is named must be there.
@@ -246,16 +227,6 @@ def build(workspace: Workspace, settings: ReleaseSettings, quarter: Quarter, tas
         texts=settings.texts(task.name),
         calendar=settings.calendar.of(quarter),
     )
-
-
-def _draw_prospective(steps: Steps, settings: Settings, job: CollectionJob) -> None:
-    """Publish what is undecided, once for a quarter that has not opened."""
-    try:
-        draw(steps.workspace, settings.release, job.quarter, job.task, steps.say)
-    except ReleaseError as error:
-        if error.code != "no-pending":
-            raise
-        steps.say(f"note: no prospective split: {error}")
 
 
 def draw(
@@ -335,16 +306,6 @@ def within_budget(workspace: Workspace, evaluation: Evaluation, budget_usd: floa
             other = (asked.task.name, asked.split, record.model.name, record.regime.name) != own
             spent += (record.cost_usd or 0.0) if other else 0.0
     return replace(evaluation, budget_usd=max(0.0, budget_usd - spent))
-
-
-def _evaluate(
-    steps: Steps, settings: Settings, request: ReleaseRequest, which: tuple[Edition, Task, tuple[str, ...]]
-) -> None:
-    edition, task, models = which
-    limit = settings.evaluate.limit if request.limit is None else request.limit
-    for regime in settings.evaluate.regimes:
-        for model in models:
-            _ask(steps, Evaluation(edition=edition, task=task, model=model, regime=regime, limit=limit), LEAVES_OUT)
 
 
 def _ask(steps: Steps, evaluation: Evaluation, leaves_out: AbstractSet[str]) -> None:

@@ -28,7 +28,7 @@ from hellofresh.tasks import TASKS, Task, get_task
 from hellofresh.tasks.images import media_of
 from hellofresh.tasks.samples import MAIN, Sample
 
-_ANSWERS = {"journal.sqlite", "responses.jsonl", "transcripts.jsonl", "traces.jsonl", "errors.jsonl"}
+_ANSWERS = {"journal.sqlite", "responses.jsonl", "transcripts.jsonl", "errors.jsonl"}
 """Files of a run whose rows about a sample go with it, whatever they say. Its predictions hold verdicts and no text."""
 _MADE_ANEW = ("publication.json", "hellofresh-export.json")
 """Files by which a folder is known that a command makes as a whole, with hashes of all that is in it."""
@@ -125,37 +125,32 @@ class Everywhere:
         # Candidates last: as long as they have the texts, a takedown that was interrupted finds them again.
         candidates = self.workspace.root / "candidates"
         files = sorted(self._files(), key=lambda path: path.is_relative_to(candidates))
-        ratings = self._about_responses()
-        for page in self.workspace.root.glob("private/ratings/*/*/raters/*.html"):
+        root, runs = self.workspace.root, self.workspace.runs
+        ratings = self.erasure  # with the ids of responses to the samples, under which raters know them
+        for name in ("ratings/*/*.key.parquet", "private/ratings/*/*/key.parquet"):
+            for path in root.glob(name):
+                ratings = ratings.about_responses(path)
+        for page in root.glob("private/ratings/*/*/raters/*.html"):
             if ratings.is_named_in(page):  # 'rate serve' makes it anew, of what is left
                 remove_file(page)
-        cleared = [path for path in files if self._is_kept_without_words(path) and ratings.blank(path)]
+        # Figures rest on ratings, and a run has as many predictions as it says: their rows stay, without words.
+        rated = [side / name for side in (root, root / "private") for name in ("ratings", "judgements")]
+        lines = [path for path in files if path.suffix in (".jsonl", ".parquet")]
+        kept = [
+            path for path in lines if _is_below(path, [*rated, *([runs] if path.name == "predictions.jsonl" else [])])
+        ]
+        cleared = [path for path in kept if ratings.blank(path)]
         cleared += [path for path in files if self._is_to_clear(path) and self.erasure.erase(path)]
         tables = {(path.parent.name, path.name[:6]) for path in cleared if path.is_relative_to(candidates)}
         cleared += [amend_account(self.workspace, task, Quarter.parse(name)) for task, name in sorted(tables)]
         Stage.amend_all(self.workspace, [path for path in cleared if path.is_relative_to(self.workspace.root)])
-
-    def _is_kept_without_words(self, path: Path) -> bool:
-        """Ratings, on which figures rest, and predictions, of which a run has as many as it says."""
-        root = self.workspace.root
-        rated = [side / name for side in (root, root / "private") for name in ("ratings", "judgements")]
-        in_run = path.is_relative_to(self.workspace.runs) and path.name == "predictions.jsonl"
-        return path.suffix in (".jsonl", ".parquet") and (in_run or any(map(path.is_relative_to, rated)))
-
-    def _about_responses(self) -> Erasure:
-        """What is erased, with the ids of responses to the samples, under which raters know them."""
-        found = self.erasure
-        for name in ("ratings/*/*.key.parquet", "private/ratings/*/*/key.parquet"):
-            for path in self.workspace.root.glob(name):
-                found = found.about_responses(path)
-        return found
 
     def _is_to_clear(self, path: Path) -> bool:
         """Releases have manifests and receipts hold for submissions; boards and publications are made anew."""
         root = self.workspace.root
         boards = (self.workspace.board, self.workspace.private_board)
         kept = [root / "releases", root / "locks", *boards, self.workspace.published, self.submissions]
-        if any(path.is_relative_to(folder) for folder in kept) or _is_made_anew(path):
+        if _is_below(path, kept) or any((above / name).is_file() for above in path.parents for name in _MADE_ANEW):
             return False
         in_run = path.is_relative_to(self.workspace.runs) and path.name in _ANSWERS
         return bool((in_run and self.erasure.is_named_in(path)) or self.erasure.is_held_by(path))
@@ -194,8 +189,8 @@ class Everywhere:
         return find_files([self.workspace.root, self.submissions, *self.besides])
 
 
-def _is_made_anew(path: Path) -> bool:
-    return any((folder / name).is_file() for folder in path.parents for name in _MADE_ANEW)
+def _is_below(path: Path, folders: Sequence[Path]) -> bool:
+    return any(map(path.is_relative_to, folders))
 
 
 def _sample_files(workspace: Workspace, edition: Edition, task: str, split: str) -> list[Path]:

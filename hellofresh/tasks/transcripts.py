@@ -17,7 +17,6 @@ from hellofresh.core.files import read_jsonl
 from hellofresh.core.strict import Strict
 
 TRANSCRIPTS = "transcripts.jsonl"
-_OLDER = "traces.jsonl"
 
 
 class _Event(Strict):
@@ -158,21 +157,10 @@ class Transcript(BaseModel):
 def parse_event(value: object) -> Event:
     """An event as it was written; one of an unknown form becomes a note, so that nobody who reads it fails."""
     try:
-        return _KNOWN.validate_python(_from_older(value))
+        return _KNOWN.validate_python(value)
     except ValidationError:
         fields = dict(value) if isinstance(value, Mapping) else {"value": value}
         return NotedEvent(name=str(fields.pop("kind", "unknown")), values=fields)
-
-
-def _from_older(value: object) -> object:
-    """Earlier versions wrote a query, a search and pages; nulls stood for empty texts."""
-    if not isinstance(value, Mapping) or value.get("kind") not in ("query", "page"):
-        return value
-    if value["kind"] == "query":
-        named = {"query": value.get("text", ""), "fallback": value.get("problem", "")}
-        return {"kind": "searched", **named, "words": value.get("words", 0), "cut": value.get("cut", False)}
-    fields = {name: item for name, item in value.items() if name in ReadEvent.model_fields and item is not None}
-    return fields | {"kind": "read"}
 
 
 def read_transcripts(folder: Path) -> list[Transcript]:
@@ -181,13 +169,13 @@ def read_transcripts(folder: Path) -> list[Transcript]:
     Raises:
         RunError: if a line is damaged.
     """
-    path = folder / (TRANSCRIPTS if (folder / TRANSCRIPTS).is_file() else _OLDER)
+    path = folder / TRANSCRIPTS
     if not path.is_file():
         return []
     found = []
     for number, line in enumerate(read_jsonl(path), start=1):
         try:
-            events = line.pop("trace") if path.name == _OLDER else line["events"]
+            events = line["events"]
             if not isinstance(events, list):
                 raise TypeError("no list")
             found.append(Transcript.model_validate(line | {"events": tuple(parse_event(event) for event in events)}))

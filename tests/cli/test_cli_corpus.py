@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from hellofresh.cli import main
-from hellofresh.cli.arguments.retrieval import FORMATS
+from hellofresh.cli.arguments.training import FORMATS
 from hellofresh.evidence.retrieval.sources import SOURCES
 from tests.retrieval.conftest import small_documents, small_queries, write_rows
 
@@ -43,7 +43,7 @@ def test_a_corpus_goes_from_its_source_to_figures(source: Path, capsys: pytest.C
     assert "otters of the river" in run(capsys, "corpus", "show", "small", "--document", "otters-river")[0]
     assert "Do otters come" in run(capsys, "corpus", "show", "small", "--query", "q0")[0]
     run(capsys, "corpus", "compare", "small", "--retrievers", "bm25,tf-idf", "--index-only")
-    out, _ = run(capsys, "corpus", "show", "small", "--search", "otters of the hill", "--count", "3", "--json")
+    out, _ = run(capsys, "corpus", "show", "small", "--search", "otters of the hill", "--json")
     assert json.loads(out)[0]["document"] == "otters-hill"
 
 

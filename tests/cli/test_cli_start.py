@@ -14,7 +14,7 @@ from collectors import options
 from collectors.notes import SERVICES, LabelSource
 from collectors.wikipedia import EditsSettings, Kind
 from hellofresh.cli import _handler, main
-from hellofresh.cli.arguments import NOUNS, command_line, submissions
+from hellofresh.cli.arguments import NOUNS, command_line, declare, submitting
 from hellofresh.cli.arguments.parser import CommandParser
 from hellofresh.cli.renamed import RENAMED
 from hellofresh.submissions.format import REGIMES
@@ -137,15 +137,14 @@ def test_help_shows_every_noun_with_those_who_need_it_on_one_screen(
 
 def test_only_the_noun_that_was_typed_is_declared() -> None:
     modules = of(loaded(after("board", "--help")), "hellofresh.cli.arguments")
-    assert modules == {f"hellofresh.cli.arguments{name}" for name in ("", ".evaluating", ".parser", ".shared")}
+    assert modules == {f"hellofresh.cli.arguments{name}" for name in ("", ".declare", ".evaluating", ".parser")}
 
 
 def test_every_command_and_argument_is_explained() -> None:
     for command in commands(command_line()):
         assert command.description, command.prog
         for action in command._actions:
-            named = action.help or action.dest in {"team", "system"}
-            assert named, (command.prog, action.dest)
+            assert action.help, (command.prog, action.dest)
         assert command.format_help()
 
 
@@ -154,9 +153,9 @@ def test_names_that_help_repeats_are_those_of_the_rooms_that_own_them() -> None:
     assert tuple(str(kind) for kind in Kind) == options.KINDS
     assert tuple(str(kind) for kind in EditsSettings().kinds) == options.DEFAULT_KINDS
     assert tuple(SERVICES) == options.SERVICES
-    assert tuple(map(str, Split)) == submissions.SPLITS
-    assert submissions.REGIMES == REGIMES
-    assert submissions.INBOX_VARIABLE == VARIABLE
+    assert tuple(map(str, Split)) == declare.SPLIT
+    assert submitting.REGIMES == REGIMES
+    assert submitting.INBOX_VARIABLE == VARIABLE
 
 
 @pytest.mark.parametrize(("old", "new"), RENAMED.items())

@@ -7,7 +7,7 @@ from email.utils import format_datetime
 
 import pytest
 
-from hellofresh.core.net.retry_after import retry_after_s
+from hellofresh.core.net.retry import retry_after_s
 
 NOW = "Sat, 21 Nov 2026 12:00:00 GMT"
 

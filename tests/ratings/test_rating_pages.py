@@ -154,7 +154,7 @@ def asking(site: LocalSite, ask: Callable[[aiohttp.ClientSession, str], object])
 def test_only_the_page_itself_hands_over_by_its_own_host_with_its_token(tmp_path: Path) -> None:
     files, access, study = assigned(tmp_path)
     _, response = first(study)
-    site = rating_site(page_folder(files), address="127.0.0.1", port=0, origins=["https://rate.example.org"])
+    site = rating_site(page_folder(files), port=0, origins=["https://rate.example.org"])
 
     async def ask(session: aiohttp.ClientSession, base: str) -> list[int]:
         port, token = base.rpartition(":")[2], access[0].token
@@ -211,6 +211,6 @@ def test_pages_are_private_files(tmp_path: Path) -> None:
 @pytest.mark.parametrize("origin", ["rate.example.org", "https://rate.example.org/", "ftp://x", "https://"])
 def test_what_is_not_an_origin_is_refused(tmp_path: Path, origin: str) -> None:
     files, _, _ = assigned(tmp_path)
-    site = rating_site(page_folder(files), address="127.0.0.1", port=0, origins=[origin])
+    site = rating_site(page_folder(files), port=0, origins=[origin])
     with pytest.raises(UsageError, match="origin"):
         asking(site, lambda session, base: asyncio.sleep(0))

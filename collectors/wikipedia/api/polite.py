@@ -24,8 +24,7 @@ from collectors.wikipedia.api.source import check_contact
 from hellofresh import __version__
 from hellofresh.core.errors import ConfigError, SourceError
 from hellofresh.core.net.rate import RateLimit
-from hellofresh.core.net.retry import PASSING, RetryPolicy
-from hellofresh.core.net.retry_after import retry_after_s
+from hellofresh.core.net.retry import PASSING, RetryPolicy, retry_after_s
 
 _CHUNK = 1 << 16
 _LARGEST_ANSWER = 1 << 27  # bytes; MediaWiki itself stops at 8 MiB of content unless configured otherwise

@@ -120,7 +120,6 @@ def run_assign(options: argparse.Namespace, output: CommandOutput) -> int:
         rubric=options.rubric or _rubric_of(options.task),
         share=options.share,
         onboarding=options.onboarding,
-        seed=options.seed,
     )
     study = open_study(page_folder(files))
     pages = write_pages(files.private / "raters", study, {who.rater: who.token for who in access})
@@ -154,7 +153,7 @@ def run_serve(options: argparse.Namespace, output: CommandOutput) -> int:
     study = open_study(folder)
     rows = [(item.rater, item.submitted, item.responses, _minutes(item.median_s)) for item in progress(study)]
     output.table("So far", ("rater", "rated", "of", "median time"), rows)
-    site = rating_site(folder, address=options.address, port=options.port, origins=options.origin)
+    site = rating_site(folder, port=options.port, origins=options.origin)
 
     def started() -> None:
         addresses = [(who.rater, who.name, f"{site.origin}/?token={who.token}") for who in read_access(files)]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from itertools import groupby
 
 import polars as pl
@@ -13,7 +13,6 @@ from hellofresh.cli._output import CommandOutput
 from hellofresh.core.errors import UsageError
 from hellofresh.core.workspace import Workspace
 from hellofresh.judging.comparison import (
-    CriterionAgreement,
     Form,
     PairTest,
     agreement_by_criterion,
@@ -24,7 +23,6 @@ from hellofresh.judging.comparison import (
 )
 from hellofresh.judging.judges import (
     RANKS_FROM,
-    JudgeBias,
     JudgeQuality,
     judge_biases,
     judge_quality,
@@ -32,7 +30,6 @@ from hellofresh.judging.judges import (
     powered_means,
 )
 from hellofresh.judging.model_judge import (
-    PairChoice,
     judgings,
     read_pairs,
 )
@@ -48,9 +45,7 @@ from hellofresh.judging.study import (
 )
 from hellofresh.releases.life.load import load_release
 from hellofresh.releases.life.manifest import MANIFEST
-from hellofresh.results.rated import RatedStanding, rated_standings, samples_of_study
-from hellofresh.stats.agreement import Weighting
-from hellofresh.stats.judging import PoweredMean
+from hellofresh.results.rated import rated_standings, samples_of_study
 from hellofresh.stats.multiway import ClusteredMean
 from hellofresh.tasks import get_task
 from hellofresh.tasks.samples import to_json
@@ -75,32 +70,38 @@ def run_report(options: argparse.Namespace, output: CommandOutput) -> int:
         return 0
     study = read_study(workspace, options.edition, options.task)
     if options.kind == "agreement":
-        _show_agreement(output, study, Weighting(options.weights))
+        _show_agreement(output, study)
     elif options.kind == "standings":
-        show_standings(output, workspace, study)
+        _show_standings(output, workspace, study)
     elif options.kind == "judges":
         _report_judges(options, output, study)
     else:
-        _report_all(options, output, study)
+        _report_all(output, study, Form(options.p_values))
     return 0
 
 
-def _report_all(options: argparse.Namespace, output: CommandOutput, study: RatedStudy) -> None:
-    rated = of_systems(study.ratings, study.key, shared=options.shared)
+def _report_all(output: CommandOutput, study: RatedStudy, form: Form) -> None:
+    rated = of_systems(study.ratings, study.key)
     overall = study.rubric.criterion(study.rubric.overall)
-    means = system_means(rated, overall, study.systems if options.shared else study.main_systems)
+    means = system_means(rated, overall, study.main_systems)
     systems = [item.system for item in sorted(means, key=lambda item: -item.mean.value)]
-    left_out = _left_out(study, systems)
+    posts = study.key["sample"].n_unique()
+    own = dict(study.key.filter(pl.col("same_as") == "").group_by("system").len().iter_rows())
+    left_out = {}
+    for system in sorted(set(study.key["system"]) - set(systems)):
+        few = f"it has responses of its own to {own.get(system, 0)} of {posts} posts, fewer than half"
+        unrated = system in study.main_systems
+        left_out[system] = "people have not rated it" if unrated else f"{few}; --kind standings shows it"
     output.result({"left_out": left_out})
     for system, why in left_out.items():
         output.say(f"{system} is left out: {why}")
     _show_means(output, rated, overall, systems)
-    _show_tests(output, compare_systems(rated, overall, systems, form=Form(options.p_values)), Form(options.p_values))
+    _show_tests(output, compare_systems(rated, overall, systems, form=form), form)
     for part in _PARTS:
-        _show_parts(output, study, rated, systems, part=part, form=Form(options.p_values))
+        _show_parts(output, study, rated, systems, part=part, form=form)
     for criterion in (item for item in study.rubric.criteria if item.id != overall.id):
         _show_criterion(output, rated, criterion, systems)
-    _show_agreement(output, study, Weighting.QUADRATIC)
+    _show_agreement(output, study)
 
 
 def _left_out(study: RatedStudy, shown: Sequence[str]) -> dict[str, str]:
@@ -115,7 +116,7 @@ def _left_out(study: RatedStudy, shown: Sequence[str]) -> dict[str, str]:
     return found
 
 
-def show_standings(output: CommandOutput, workspace: Workspace, study: RatedStudy) -> None:
+def _show_standings(output: CommandOutput, workspace: Workspace, study: RatedStudy) -> None:
     """Every system's place: overall, by part of the samples, and by criterion."""
     task = get_task(study.files.task)
     there = (workspace.release(study.files.edition, task.name) / MANIFEST).is_file()
@@ -124,16 +125,14 @@ def show_standings(output: CommandOutput, workspace: Workspace, study: RatedStud
     output.result([to_json(item) for item in found])
     for (criterion, part, value), rows in groupby(found, key=lambda item: (item.criterion, item.part, item.value)):
         title = study.rubric.criterion(criterion).title + (f", {part}: {value}" if part else "")
-        heads = ("rank", "system", "mean", "95%", "ranks", "tie group", "rated")
-        output.table(title, heads, [_standing_row(item) for item in rows])
-
-
-def _standing_row(item: RatedStanding) -> tuple[object, ...]:
-    place = item.standing
-    limits = f"[{item.interval.low:.2f}, {item.interval.high:.2f}]"
-    if place is None:
-        return "-", item.system, f"{item.mean:.2f}", limits, "-", "-", item.n
-    return place.rank, item.system, f"{item.mean:.2f}", limits, f"{place.low}-{place.high}", place.tie_group, item.n
+        lines = []
+        for item in rows:
+            place, limits = item.standing, f"[{item.interval.low:.2f}, {item.interval.high:.2f}]"
+            rank, ranks, tie = (
+                ("-",) * 3 if place is None else (place.rank, f"{place.low}-{place.high}", place.tie_group)
+            )
+            lines.append((rank, item.system, f"{item.mean:.2f}", limits, ranks, tie, item.n))
+        output.table(title, ("rank", "system", "mean", "95%", "ranks", "tie group", "rated"), lines)
 
 
 def _show_means(output: CommandOutput, rated: pl.DataFrame, criterion: Criterion, systems: Sequence[str]) -> None:
@@ -211,7 +210,8 @@ def _show_criterion(output: CommandOutput, rated: pl.DataFrame, criterion: Crite
     shares = option_shares(rated, criterion, systems)
     output.result({"criterion": criterion.id, "shares": to_json(shares)})
     cells = {(item.system, item.value): f"{item.share.value:.0%}" for item in shares}
-    values = [value for value in dict.fromkeys(item.value for item in shares) if _ever(cells, value)]
+    said = {value for (_, value), cell in cells.items() if value is not None or cell != "0%"}
+    values = [value for value in dict.fromkeys(item.value for item in shares) if value in said]
     rows = [
         (
             "undecided" if value is None else criterion.words(value),
@@ -222,38 +222,30 @@ def _show_criterion(output: CommandOutput, rated: pl.DataFrame, criterion: Crite
     output.table(criterion.title, ("", *systems), rows)
 
 
-def _ever(cells: dict[tuple[str, int | None], str], value: int | None) -> bool:
-    return value is not None or any(said == value and cell != "0%" for (_, said), cell in cells.items())
-
-
-def _show_agreement(output: CommandOutput, study: RatedStudy, weighting: Weighting) -> None:
-    found = agreement_by_criterion(study.ratings, study.rubric, weighting=weighting)
+def _show_agreement(output: CommandOutput, study: RatedStudy) -> None:
+    found = agreement_by_criterion(study.ratings, study.rubric)
     output.result({"agreement": [{**to_json(item), "criterion": item.criterion.id} for item in found]})
     heads = ("criterion", "kappa", "95%", "pooled", "alpha", "observed", "twice rated")
-    rows = [_agreement_row(item) for item in found if item.agreement is not None]
-    output.table(f"Agreement of raters (kappa: {weighting} weights, mean over pairs of raters)", heads, rows)
+    rows = [
+        (
+            item.criterion.id,
+            f"{item.agreement.mean:.2f}",
+            f"[{item.agreement.mean_interval.low:.2f}, {item.agreement.mean_interval.high:.2f}]",
+            f"{item.agreement.pooled:.2f}",
+            f"{item.alpha.value:.2f}",
+            f"{item.agreement.observed:.0%}" + (" *" if item.agreement.skewed else ""),
+            item.units,
+        )
+        for item in found
+        if item.agreement is not None and item.alpha is not None
+    ]
+    output.table("Agreement of raters (kappa: quadratic weights, mean over pairs of raters)", heads, rows)
     skewed = [item.criterion.id for item in found if item.agreement is not None and item.agreement.skewed]
     if skewed:
         output.say(
             f"* For {', '.join(skewed)} nearly all answers are the same: chance alone would agree as often, so that "
             "kappa is small or erratic. Read the observed agreement there."
         )
-
-
-def _agreement_row(item: CriterionAgreement) -> tuple[object, ...]:
-    agreement, alpha = item.agreement, item.alpha
-    if agreement is None or alpha is None:
-        return (item.criterion.id, "-", "-", "-", "-", "-", item.units)
-    interval = agreement.mean_interval
-    return (
-        item.criterion.id,
-        f"{agreement.mean:.2f}",
-        f"[{interval.low:.2f}, {interval.high:.2f}]",
-        f"{agreement.pooled:.2f}",
-        f"{alpha.value:.2f}",
-        f"{agreement.observed:.0%}" + (" *" if agreement.skewed else ""),
-        item.units,
-    )
 
 
 def _limits(mean: ClusteredMean) -> str:
@@ -268,7 +260,12 @@ def _over(means: Sequence[ClusteredMean]) -> str:
 
 def _report_judges(options: argparse.Namespace, output: CommandOutput, study: RatedStudy) -> None:
     """Every judge that is not a person, compared with people."""
-    own = _own(options.own)
+    own: dict[str, list[str]] = defaultdict(list)
+    for text in options.own:
+        judge, equals, system = text.partition("=")
+        if not (judge and equals and system):
+            raise UsageError(f"{text!r} names no system", expected="JUDGE=SYSTEM", code="bad-own")
+        own[judge].append(system)
     words = {item.id: len(item.text.split()) for item in read_responses(study.files)}
     for judge, kind in known_judges(study):
         pairs = [choice for folder in judgings(study, judge) for choice in read_pairs(folder)]
@@ -285,20 +282,20 @@ def _report_judges(options: argparse.Namespace, output: CommandOutput, study: Ra
         )
         name = f"{judge} ({kind})"
         _show_quality(output, name, quality)
-        _show_bias(output, name, bias, pairs)
-        _show_powered(output, name, powered)
+        swayed = [
+            (f"position: share for the first of two, less a half ({len(pairs)} pairs)", _signed(bias.position)),
+            ("length: points more at twice the length, people's score held fixed", _signed(bias.length)),
+            ("its own responses: points more than people", _signed(bias.own)),
+        ]
+        output.table(f"{name}: what sways it", ("", "95%"), swayed)
+        if any(item.predicted for item in powered.values()):
+            rows = [
+                (system, f"{item.value:.2f} [{item.low:.2f}, {item.high:.2f}]", item.labelled, item.predicted)
+                for system, item in powered.items()
+            ]
+            output.table(f"{name}: people on a part, it on the rest", ("system", "mean", "people", "judge"), rows)
     if not known_judges(study):
         output.say("No model, classifier or rule has judged yet: hellofresh judge --model M")
-
-
-def _own(options: Sequence[str]) -> Mapping[str, Sequence[str]]:
-    found: dict[str, list[str]] = defaultdict(list)
-    for text in options:
-        judge, equals, system = text.partition("=")
-        if not (judge and equals and system):
-            raise UsageError(f"{text!r} names no system", expected="JUDGE=SYSTEM", code="bad-own")
-        found[judge].append(system)
-    return found
 
 
 def _show_quality(output: CommandOutput, name: str, quality: Sequence[JudgeQuality]) -> None:
@@ -322,24 +319,6 @@ def _show_quality(output: CommandOutput, name: str, quality: Sequence[JudgeQuali
     for item in quality:
         if item.faults:
             output.say(f"{item.criterion} is not validated: {'; '.join(item.faults)}")
-
-
-def _show_bias(output: CommandOutput, name: str, bias: JudgeBias, pairs: Sequence[PairChoice]) -> None:
-    rows = [
-        (f"position: share for the first of two, less a half ({len(pairs)} pairs)", _signed(bias.position)),
-        ("length: points more at twice the length, people's score held fixed", _signed(bias.length)),
-        ("its own responses: points more than people", _signed(bias.own)),
-    ]
-    output.table(f"{name}: what sways it", ("", "95%"), rows)
-
-
-def _show_powered(output: CommandOutput, name: str, powered: Mapping[str, PoweredMean]) -> None:
-    if any(item.predicted for item in powered.values()):
-        rows = [
-            (system, f"{item.value:.2f} [{item.low:.2f}, {item.high:.2f}]", item.labelled, item.predicted)
-            for system, item in powered.items()
-        ]
-        output.table(f"{name}: people on a part, it on the rest", ("system", "mean", "people", "judge"), rows)
 
 
 def _signed(mean: ClusteredMean | None) -> str:

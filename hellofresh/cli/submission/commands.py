@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 
 from hellofresh.cli._output import CommandOutput
@@ -25,7 +25,6 @@ from hellofresh.submissions import (
     EntryOutcome,
     Fault,
     Prediction,
-    Submission,
     SubmissionCheck,
     SubmissionStanding,
     add_submission,
@@ -113,7 +112,9 @@ def _edition_of(options: argparse.Namespace, path: Path, split: Split = MAIN) ->
     folder = path.absolute() if path.is_dir() else path.absolute().parent
     with suppress(UsageError):
         return parse_edition(folder.parent.parent.name)
-    if options.samples is None and (found := edition_with(Workspace.from_environment(), _ids_in(path, split), split)):
+    if getattr(options, "samples", None) is None and (
+        found := edition_with(Workspace.from_environment(), _ids_in(path, split), split)
+    ):
         return found
     raise UsageError(
         "the edition cannot be read from the folder",
@@ -136,13 +137,24 @@ def check(options: argparse.Namespace, output: CommandOutput) -> int:
     due = find_due(options.samples, edition, split)
     _refuse_other_edition(options, path, due)
     if not path.is_dir():
-        return _check_file(path, due, output)
+        found = check_predictions(path, due)
+        _show_findings(output, found, due)
+        if not found.faults:
+            output.text(f"{path}: no faults. A submission also needs a system.toml beside it.")
+            _show_due(output, due, found.predictions)
+        return 1 if found.faults else 0
     checked = inspect_submission(path, due)
     submission = checked.submission
     if submission is not None:
         copied = about_copied_responses(Workspace.from_environment(), edition, due.ids, submission.predictions, path)
-        copies = _copies(submission, options.submissions, due, path)
-        faults = tuple(_look_alike(submission, options.submissions, path))
+        flags = copied_from(submission, standings(options.submissions, due), due)
+        copies = [Fault("copy", str(path), flag, "It will be flagged; explain this in the notes.") for flag in flags]
+        info = submission.info
+        faults: tuple[Fault, ...] = ()
+        if other := look_alike(submission.team, info.team, known_teams(options.submissions)):
+            what = f"the team {info.team!r} in the folder {submission.team!r} looks like the team {other!r}"
+            fix = f"If it is your team, use the folder {other!r}; else choose another name."
+            faults = (Fault("look-alike", str(path), what, fix),)
         checked = replace(checked, faults=faults, warnings=(*checked.warnings, *copies, *copied))
     _show_findings(output, checked, due)
     if submission is None or checked.faults:
@@ -150,25 +162,7 @@ def check(options: argparse.Namespace, output: CommandOutput) -> int:
     output.text(f"{submission.info.name} by {submission.info.team}: no faults.")
     _show_due(output, due, submission.predictions)
     output.text(f"SHA-256 of the content: {submission.sha256}")
-    _show_receipt(output, path, submission, due.split)
-    _show_other(output, path, due.split)
-    return 0
-
-
-def _look_alike(submission: Submission, root: Path, path: Path) -> list[Fault]:
-    other = look_alike(submission.team, submission.info.team, known_teams(root))
-    what = f"the team {submission.info.team!r} in the folder {submission.team!r} looks like the team {other!r}"
-    fix = f"If it is your team, use the folder {other!r}; else choose another name."
-    return [Fault("look-alike", str(path), what, fix)] if other else []
-
-
-def _copies(submission: Submission, root: Path, due: Due, path: Path) -> list[Fault]:
-    flags = copied_from(submission, standings(root, due), due)
-    return [Fault("copy", str(path), flag, "It will be flagged; explain this in the notes.") for flag in flags]
-
-
-def _show_receipt(output: CommandOutput, folder: Path, submission: Submission, split: Split) -> None:
-    receipt = read_receipt(folder, [], split)
+    receipt = read_receipt(path, [], due.split)
     if receipt is None:
         late = " before the deadline" if submission.edition.is_living else ""
         output.text(f"No receipt: it counts only once 'hellofresh submission add' has accepted it{late}.")
@@ -176,15 +170,7 @@ def _show_receipt(output: CommandOutput, folder: Path, submission: Submission, s
         output.text("Its receipt is for other content: submit it again with 'hellofresh submission add'.")
     else:
         output.text(f"Received {utc_text(receipt.received)}.")
-
-
-def _check_file(path: Path, due: Due, output: CommandOutput) -> int:
-    checked = check_predictions(path, due)
-    _show_findings(output, checked, due)
-    if checked.faults:
-        return 1
-    output.text(f"{path}: no faults. A submission also needs a system.toml beside it.")
-    _show_due(output, due, checked.predictions)
+    _show_other(output, path, due.split)
     return 0
 
 
@@ -222,18 +208,18 @@ def _scored(due: Due, predictions: Sequence[Prediction]) -> dict[str, dict[str, 
 def _show_due(output: CommandOutput, due: Due, predictions: Sequence[Prediction]) -> None:
     for task, numbers in _scored(due, predictions).items():
         often = f", {numbers['repetitions']} times" if numbers["repetitions"] > 1 else ""
+        rated = get_task(task).output is Response
+        until = "its labels are public, so it is scored at once"
+        if task in due.calendars:
+            until = f"taken until {utc_text(due.calendars[task].deadline)}" + (
+                ", scored once people have rated it" if rated else ""
+            )
+        elif rated:
+            until = "scored once people have rated it"
         output.text(
             f"It would be scored on {task} {due.edition}{_named(due)}: {numbers['samples']} samples{often}, "
-            f"{numbers['without_answer']} without answer; {_until(due, task)}."
+            f"{numbers['without_answer']} without answer; {until}."
         )
-
-
-def _until(due: Due, task: str) -> str:
-    rated = get_task(task).output is Response
-    if task not in due.calendars:
-        return "scored once people have rated it" if rated else "its labels are public, so it is scored at once"
-    accepted = f"taken until {utc_text(due.calendars[task].deadline)}"
-    return f"{accepted}, scored once people have rated it" if rated else accepted
 
 
 def _named(due: Due) -> str:
@@ -248,7 +234,7 @@ def add(options: argparse.Namespace, output: CommandOutput) -> int:
     if options.inbox is not None:
         return _collect(options, output)
     edition = _edition_of(options, options.folder)
-    due = find_due(options.samples, edition, _split_of(options, options.folder))
+    due = due_in(Workspace.from_environment(), edition, _split_of(options, options.folder))
     moment = merged_at(options.folder) if options.from_git else now()
     checked = inspect_submission(options.folder, due, moment)
     if checked.faults:
@@ -325,11 +311,23 @@ def list_entries(options: argparse.Namespace, output: CommandOutput) -> int:
         return _show_folder(options, output)
     if options.edition is None:
         raise UsageError("no edition is named", fix="Add --edition E.", code="no-quarter")
-    due = find_due(options.samples, options.edition, _split_of(options))
+    due = due_in(Workspace.from_environment(), options.edition, _split_of(options))
     found = standings(options.submissions, due)
     output.result({"entries": [_as_json(item) for item in found.entries], "passed_over": list(found.passed_over)})
-    open_still = due.takes(now())
-    rows = [(item.origin, _name(item), _received(item), _state(item, open_still=open_still)) for item in found.entries]
+    counts = "counts so far" if due.takes(now()) else "counts"
+    rows = []
+    for item in found.entries:
+        info, received = item.submission.info if item.submission else None, item.receipt and item.receipt.received
+        outcomes = [(task, counts if how is EntryOutcome.COUNTS else how) for task, how in item.tasks.items()]
+        state = "; ".join(f"{task}: {how}" for task, how in outcomes)
+        rows.append(
+            (
+                item.origin,
+                f"{info.name} by {info.team}" if info else "",
+                utc_text(received) if received else "-",
+                f"{len(item.faults)} fault(s)" if item.faults else state,
+            )
+        )
     output.table(f"Submissions to {due.edition}{_named(due)}", ("entry", "name", "received", "state"), rows)
     for item in found.entries:
         for line in (*map(str, item.faults), *item.flags):
@@ -341,23 +339,6 @@ def list_entries(options: argparse.Namespace, output: CommandOutput) -> int:
     else:
         output.text("Predictions are accepted at any time: the labels of a frozen data set are public.")
     return 0
-
-
-def _name(item: SubmissionStanding) -> str:
-    return f"{item.submission.info.name} by {item.submission.info.team}" if item.submission is not None else ""
-
-
-def _received(item: SubmissionStanding) -> str:
-    return utc_text(item.receipt.received) if item.receipt is not None else "-"
-
-
-def _state(item: SubmissionStanding, *, open_still: bool) -> str:
-    if item.faults:
-        return f"{len(item.faults)} fault(s)"
-    counts = "counts so far" if open_still else "counts"
-    return "; ".join(
-        f"{task}: {counts if outcome is EntryOutcome.COUNTS else outcome}" for task, outcome in item.tasks.items()
-    )
 
 
 def _as_json(item: SubmissionStanding) -> dict[str, object]:
@@ -373,7 +354,7 @@ def _as_json(item: SubmissionStanding) -> dict[str, object]:
 
 
 def withdraw(options: argparse.Namespace, output: CommandOutput) -> int:
-    due = find_due(options.samples, options.edition, _split_of(options))
+    due = due_in(Workspace.from_environment(), options.edition, _split_of(options))
     folder = withdraw_submission(options.submissions, due, options.team, options.system)
     output.result({"folder": str(folder), "state": "withdrawn"})
     output.text(f"{folder}: withdrawn.")
@@ -395,10 +376,18 @@ def _show_folder(options: argparse.Namespace, output: CommandOutput) -> int:
 
 def _collect(options: argparse.Namespace, output: CommandOutput) -> int:
     """Take what a site's visitors uploaded into the folder of submissions; 1 where one is refused or unreadable."""
-    inbox = Inbox(_inbox_folder(options.inbox))
+    folder = options.inbox if options.inbox != Path() else Path(os.environ.get(VARIABLE, ""))
+    if folder == Path() or not folder.is_dir():
+        raise UsageError(
+            "no inbox is configured" if folder == Path() else "there is no such folder",
+            where="" if folder == Path() else str(folder),
+            fix=f"Name the site's inbox, here or with {VARIABLE}.",
+            code="no-inbox",
+        )
+    inbox = Inbox(folder)
     found, faults = collect_inbox(
         inbox,
-        cache(lambda edition, split: find_due(options.samples, edition, split)),
+        cache(partial(due_in, Workspace.from_environment())),
         options.submissions,
         edition=options.edition,
         accepted=options.accept,
@@ -423,33 +412,16 @@ def _collect(options: argparse.Namespace, output: CommandOutput) -> int:
     return 1 if faults or any(item.fault for item in found) else 0
 
 
-def _inbox_folder(named: Path) -> Path:
-    if named == Path():
-        named = Path(os.environ.get(VARIABLE, ""))
-    if named == Path() or not named.is_dir():
-        raise UsageError(
-            "no inbox is configured" if named == Path() else "there is no such folder",
-            where="" if named == Path() else str(named),
-            fix=f"Name the site's inbox, here or with {VARIABLE}.",
-            code="no-inbox",
-        )
-    return named
-
-
 def _entry(item: ArrivalReport) -> str:
     edition, split, team, system = item.arrival.entry
     return f"{edition}/{team}/{system}" + ("" if split == MAIN else f" ({split})")
 
 
 def _arrival_as_json(item: ArrivalReport) -> dict[str, object]:
-    edition, split, team, system = item.arrival.entry
     return {
         "arrival": item.arrival.folder.name,
         "hash": item.arrival.hash,
-        "edition": edition,
-        "split": split,
-        "team": team,
-        "system": system,
+        **dict(zip(("edition", "split", "team", "system"), item.arrival.entry, strict=True)),
         "receipt": item.arrival.receipt.to_json(),
         "state": item.state,
         "fault": to_json(item.fault) if item.fault else None,

@@ -133,8 +133,8 @@ def _info(options: argparse.Namespace, ask: Ask) -> SystemInfo:
         "team": ask("Name of the team", "", options.team),
         "contact": ask("Where the maintainers can reach you", "", options.contact),
         "regime": ask(f"How models are asked ({', '.join(REGIMES)})", "other", options.regime),
-        "url": ask("Web page about it (optional)", "", options.url),
-        "notes": ask("Note for the board (optional)", "", options.notes),
+        "url": ask("Web page about it (optional)", "", None),
+        "notes": ask("Note for the board (optional)", "", None),
     }
     models = options.model or ask(
         "Models that the system uses, separated by commas (nothing for rules)", "", None

@@ -26,6 +26,8 @@ from hellofresh.runs.regimes.correction.pages import TextRelevance, opened_encod
 from hellofresh.runs.regimes.correction.post import plain
 from hellofresh.tasks.samples import to_json
 
+_OTHERS = 10
+"""Pages of a query of a corpus that are not relevant."""
 _COLUMNS = ("threshold", "precision", "95%", "recall", "95%", "false positive rate", "95%")
 
 
@@ -60,7 +62,7 @@ def _sources(options: argparse.Namespace) -> Iterator[tuple[str, list[LabelledPa
         name, _, split = said.partition(":")
         corpus = open_corpus(Workspace.from_environment(), name)
         first = open_retriever("bm25", corpus)
-        pairs = corpus_pairs(corpus, split or None, first, others=options.others, limit=options.limit)
+        pairs = corpus_pairs(corpus, split or None, first, others=_OTHERS)
         yield said, asyncio.run(pairs)
 
 

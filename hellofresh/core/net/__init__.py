@@ -1,6 +1,6 @@
 """How the project talks to the network, and shares files with other processes.
 
-- `retry`: `RetryPolicy`, how often a request is sent again and after how long; `retry_after` reads the header.
+- `retry`: `RetryPolicy`, how often a request is sent again and after how long, and what the server asks.
 - `rate`: `RateLimit`, how many requests may be sent in a time.
 - `http`: `HttpClient`, one request to a service that is trusted with a key: no redirect, nothing packed, a bounded
   `HttpReply`, the key in no message.

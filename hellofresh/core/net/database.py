@@ -6,6 +6,7 @@ import os
 import sqlite3
 from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
 
 
 class SchemaVersionError(sqlite3.DatabaseError):
@@ -17,7 +18,7 @@ def open_database(
     schema: str,
     *,
     version: int = 0,
-    migrations: Mapping[int, str] | None = None,
+    migrations: Mapping[int, str] = MappingProxyType({}),
     wait_s: float = 5.0,
     any_thread: bool = False,
     private: bool = False,
@@ -43,22 +44,18 @@ def open_database(
         os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
     database = sqlite3.connect(path, isolation_level=None, timeout=wait_s, check_same_thread=not any_thread)
     try:
-        _prepare(database, schema, version, migrations or {})
+        (found,) = database.execute("PRAGMA user_version").fetchone()
+        (tables,) = database.execute("SELECT count(*) FROM sqlite_schema").fetchone()
+        while tables and found != version and found in migrations:
+            database.executescript(f"BEGIN; {migrations[found]}; PRAGMA user_version = {found + 1}; COMMIT")
+            found += 1
+        if tables and found != version:
+            raise SchemaVersionError(f"a file of form {found}, this version writes form {version}")
+        database.execute("PRAGMA journal_mode=WAL")
+        database.execute("PRAGMA synchronous=FULL")
+        if not tables:
+            database.executescript(f"BEGIN; {schema}; PRAGMA user_version = {version}; COMMIT")
     except BaseException:
         database.close()
         raise
     return database
-
-
-def _prepare(database: sqlite3.Connection, schema: str, version: int, migrations: Mapping[int, str]) -> None:
-    (found,) = database.execute("PRAGMA user_version").fetchone()
-    (tables,) = database.execute("SELECT count(*) FROM sqlite_schema").fetchone()
-    while tables and found != version and found in migrations:
-        database.executescript(f"BEGIN; {migrations[found]}; PRAGMA user_version = {found + 1}; COMMIT")
-        found += 1
-    if tables and found != version:
-        raise SchemaVersionError(f"a file of form {found}, this version writes form {version}")
-    database.execute("PRAGMA journal_mode=WAL")
-    database.execute("PRAGMA synchronous=FULL")
-    if not tables:
-        database.executescript(f"BEGIN; {schema}; PRAGMA user_version = {version}; COMMIT")

@@ -10,7 +10,7 @@ import aiohttp
 from yarl import URL
 
 from hellofresh.core.errors import ConfigError
-from hellofresh.core.net.retry_after import retry_after_s
+from hellofresh.core.net.retry import retry_after_s
 
 _KEPT_S = 30.0
 _MOST_BYTES = 8 * 2**20

@@ -14,6 +14,7 @@ import hmac
 import ipaddress
 import signal
 from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from importlib import resources
 from urllib.parse import urlsplit
@@ -93,8 +94,9 @@ class LocalSite:
 
     def _allowed(self) -> list[str]:
         names = [f"[{self.address}]" if ":" in self.address else self.address]
-        if _is_this_machine(self.address):
-            names += ["127.0.0.1", "localhost"]
+        with suppress(ValueError):
+            if self.address == "localhost" or ipaddress.ip_address(self.address).is_loopback:
+                names += ["127.0.0.1", "localhost"]
         return [*self.origins, *dict.fromkeys(f"http://{name}:{self.port}" for name in names)]
 
     async def start(self) -> None:
@@ -193,10 +195,3 @@ def _with_token(handler: Handler) -> Callable[[web.Request], Awaitable[web.Strea
         return await handler(request, _token(request))
 
     return answer
-
-
-def _is_this_machine(address: str) -> bool:
-    try:
-        return ipaddress.ip_address(address).is_loopback
-    except ValueError:
-        return address == "localhost"

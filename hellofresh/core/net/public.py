@@ -76,7 +76,7 @@ class PublicHttp:
     ) -> None:
         self._allowed = allowed
         self._allowed_ports = frozenset(port for _, port in allowed)
-        self._make_socket = make_socket or _socket
+        self._make_socket = make_socket or (lambda info: socket.socket(*info[:3]))
         self._headers = {
             "User-Agent": user_agent,
             "Accept": accept,
@@ -169,11 +169,6 @@ class PublicHttp:
             self._session = None
 
 
-def _socket(info: AddrInfo) -> socket.socket:
-    family, kind, protocol = info[:3]
-    return socket.socket(family, kind, protocol)
-
-
 class _CheckedResolver(AbstractResolver):
     """Gives a name's addresses if all of them may be reached."""
 
@@ -203,65 +198,42 @@ async def _body(response: aiohttp.ClientResponse, most_bytes: int, *, cut: bool)
     stated = response.headers.get("Content-Length", "")
     if not cut and stated.isascii() and stated.isdigit() and (len(stated) > 15 or int(stated) > most_bytes):
         raise TooLargeError(f"over {most_bytes:,} bytes")
-    body = _Gunzip(most_bytes) if encodings else _Plain(most_bytes)
+    body = _Body(most_bytes, packed=bool(encodings))
     try:
         async for part in response.content.iter_chunked(_CHUNK):
             body.add(part)
     except TooLargeError:
         if not cut:
             raise
-        return body.beginning()
-    return body.whole()
+        return bytes(body.content[:most_bytes])
+    if body.engine is not None and body.came and not body.engine.eof:
+        raise BodyError("a gzip body that is cut short")
+    return bytes(body.content)
 
 
-class _Plain:
-    """Collects a body that is not packed."""
+class _Body:
+    """Collects a body, unpacking never more than the limit where it is gzip."""
 
-    def __init__(self, most_bytes: int) -> None:
-        self._most = most_bytes
-        self._content = bytearray()
-
-    def add(self, part: bytes) -> None:
-        """Take a further part."""
-        self._content += part
-        if len(self._content) > self._most:
-            raise TooLargeError(f"over {self._most:,} bytes")
-
-    def whole(self) -> bytes:
-        """All of it."""
-        return bytes(self._content)
-
-    def beginning(self) -> bytes:
-        """What came up to the limit."""
-        return bytes(self._content[: self._most])
-
-
-class _Gunzip(_Plain):
-    """Collects a gzip body, unpacking never more than the limit."""
-
-    def __init__(self, most_bytes: int) -> None:
-        super().__init__(most_bytes)
-        self._packed_bytes = 0
-        self._engine = zlib.decompressobj(wbits=31)
+    def __init__(self, most_bytes: int, *, packed: bool) -> None:
+        self.content, self.came, self._most = bytearray(), 0, most_bytes
+        self.engine = zlib.decompressobj(wbits=31) if packed else None
 
     def add(self, part: bytes) -> None:
-        """Unpack a further part; members may follow each other."""
-        self._packed_bytes += len(part)
-        if self._packed_bytes > self._most:
+        """Take a further part; packed members may follow each other."""
+        self.came += len(part)
+        if self.engine is None:
+            self.content += part
+        if self.came > self._most:
             raise TooLargeError(f"over {self._most:,} bytes")
-        while part:
-            if self._engine.eof:
+        while part and self.engine is not None:
+            if self.engine.eof:
                 if not part.strip(b"\0"):
                     return
-                self._engine = zlib.decompressobj(wbits=31)
+                self.engine = zlib.decompressobj(wbits=31)
             try:
-                super().add(self._engine.decompress(part, self._most + 1 - len(self._content)))
+                self.content += self.engine.decompress(part, self._most + 1 - len(self.content))
             except zlib.error:
                 raise BodyError("not gzip, although its header says so") from None
-            part = self._engine.unused_data or self._engine.unconsumed_tail
-
-    def whole(self) -> bytes:
-        """All of it."""
-        if not self._engine.eof and self._packed_bytes:
-            raise BodyError("a gzip body that is cut short")
-        return super().whole()
+            if len(self.content) > self._most:
+                raise TooLargeError(f"over {self._most:,} bytes")
+            part = self.engine.unused_data or self.engine.unconsumed_tail

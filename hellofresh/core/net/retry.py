@@ -1,13 +1,19 @@
-"""How often a request is sent again, and after how long."""
+"""How often a request is sent again, and after how long; how long a server asks to wait (RFC 9110, section 10.2.3)."""
 
 from __future__ import annotations
 
 import math
 import random
+import re
 from dataclasses import dataclass
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
 
 PASSING = frozenset({408, 425, 429, 500, 502, 503, 504})
 """Statuses of replies that may well be others when the same request is sent again."""
+
+_SECONDS = re.compile(r"[0-9]{1,4000}(?:\.[0-9]{1,12})?")
+_LONGEST_S = 1e9
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,3 +63,30 @@ class RetryPolicy:
         if attempt >= self.attempts or wait_s > left_s or (asked_s is not None and asked_s > self.retry_after_s):
             return None
         return wait_s
+
+
+def retry_after_s(value: str | None, date: str | None = None) -> float | None:
+    """Seconds to wait, 0 where the time is over; None where the header is missing or says neither seconds nor a date.
+
+    More than thirty years count as thirty.
+
+    Args:
+        value: the header, None if absent.
+        date: the reply's own header `Date`, from which a date counts; without it, this machine's clock is taken.
+    """
+    text = (value or "").strip()
+    if _SECONDS.fullmatch(text):
+        return min(float(text), _LONGEST_S)
+    until = _http_date(text)
+    if until is None:
+        return None
+    return max(0.0, (until - (_http_date(date or "") or datetime.now(UTC))).total_seconds())
+
+
+def _http_date(text: str) -> datetime | None:
+    try:
+        moment = parsedate_to_datetime(text)
+    except (ValueError, TypeError, IndexError, OverflowError):
+        return None
+    # A date that names no zone is meant as UTC, like all dates of HTTP.
+    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)

@@ -15,8 +15,7 @@ import aiohttp
 from hellofresh import __version__
 from hellofresh.core.errors import DataError, SourceError, WorkspaceError
 from hellofresh.core.files import read_model, write_json
-from hellofresh.core.net.retry import PASSING, RetryPolicy
-from hellofresh.core.net.retry_after import retry_after_s
+from hellofresh.core.net.retry import PASSING, RetryPolicy, retry_after_s
 
 _PIECE = 2**20
 _GONE = frozenset({404, 410})
@@ -115,7 +114,9 @@ class Transfer:
             return there
 
         if await self._patiently(url, ask, lambda: part.stat().st_size if part.exists() else 0):
-            _name_it(part, target)
+            with part.open("rb") as file:
+                os.fsync(file.fileno())
+            part.replace(target)
             note.unlink(missing_ok=True)
             return True
         return False
@@ -166,7 +167,11 @@ class Transfer:
                 raise _PassingError("the partial download does not match the file on the server")
             _refuse(response)
             if response.status == 200 or known is None:
-                offset, known = 0, _begin(response, url, part, note)
+                # What came before is forgotten, and which version comes now is written down.
+                part.unlink(missing_ok=True)
+                part.parent.mkdir(parents=True, exist_ok=True)
+                offset, known = 0, _Known(url, response.content_length, _validator(response))
+                write_json(note, asdict(known))
             elif not _continues(response, offset, known):
                 part.unlink()
                 raise _PassingError("the server sends another part or version than requested")
@@ -207,21 +212,6 @@ def _read_note(note: Path, url: str | None) -> _Known | None:
     except DataError:
         return None
     return known if url in (None, known.url) else None
-
-
-def _begin(response: aiohttp.ClientResponse, url: str, part: Path, note: Path) -> _Known:
-    """Forget what came before, and write down which version comes now."""
-    part.unlink(missing_ok=True)
-    part.parent.mkdir(parents=True, exist_ok=True)
-    known = _Known(url, response.content_length, _validator(response))
-    write_json(note, asdict(known))
-    return known
-
-
-def _name_it(part: Path, target: Path) -> None:
-    with part.open("rb") as file:
-        os.fsync(file.fileno())
-    part.replace(target)
 
 
 def _refuse(response: aiohttp.ClientResponse) -> None:

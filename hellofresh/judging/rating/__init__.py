@@ -171,12 +171,12 @@ def take_lines(study: OpenStudy, plan: RaterPlan, lines: list[dict[str, object]]
     return len(new)
 
 
-def rating_site(folder: Path, *, address: str, port: int, origins: list[str]) -> LocalSite:
+def rating_site(folder: Path, *, port: int, origins: list[str]) -> LocalSite:
     """The server of a study's pages, which sees the page's folder alone.
 
     Args:
         folder: the page's folder.
-        address, port, origins: as of `LocalSite`.
+        port, origins: as of `LocalSite`.
 
     Raises:
         WorkspaceError, DataError: as `open_study`.
@@ -205,7 +205,7 @@ def rating_site(folder: Path, *, address: str, port: int, origins: list[str]) ->
     def opens(token: str) -> bool:
         return study.assignments.of_token(token) is not None
 
-    return LocalSite(opens, page, {"/lines": lines}, address, port, origins, most_bytes=_MOST_BYTES)
+    return LocalSite(opens, page, {"/lines": lines}, port=port, origins=origins, most_bytes=_MOST_BYTES)
 
 
 class _HandedLines(Strict):

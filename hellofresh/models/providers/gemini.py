@@ -17,7 +17,7 @@ import aiohttp
 from pydantic import ValidationError
 
 from hellofresh.core.errors import UsageError
-from hellofresh.core.net.retry_after import retry_after_s
+from hellofresh.core.net.retry import retry_after_s
 from hellofresh.models._endpoint import Abilities, Endpoint
 from hellofresh.models.base import Answer, CallError, Finish, Message, ModelSpec, Request, ToolCall
 from hellofresh.models.batches import BatchQuestion, BatchResult, BatchState, BatchStatus

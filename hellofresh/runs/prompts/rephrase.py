@@ -77,7 +77,7 @@ async def _wording(prompt_set: PromptSet, model: Model, taken: Sequence[str], ho
     raise RunError(
         f"no usable rephrasing in {how.attempts} attempts (at last: {'; '.join(found)})",
         where=model.spec.name,
-        fix="Name a more able model, or allow more attempts with --attempts.",
+        fix="Name a more able model.",
         code="no-rephrasing",
     )
 

@@ -250,7 +250,6 @@ def test_the_live_api_is_off_until_somebody_can_be_reached(monkeypatch, tmp_path
         (("--api", API, "--contact", "me"), "bad-contact"),
         (("--api", "wiki", "--contact", "me@example.org"), "bad-api"),
         (("--api", API, "--contact", "me@example.org", "--draw-pages", "0"), "bad-setting"),
-        (("--api", API, "--contact", "me@example.org", "--per-minute", "0"), "bad-setting"),
     ],
 )
 def test_wrong_use_is_told_before_anything_is_asked(monkeypatch, tmp_path, capsys, arguments, code):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -11,8 +10,7 @@ from collectors.wikipedia import merge_shards, shard_files, write_shard
 from collectors.wikipedia.collect import collect
 from collectors.wikipedia.rules.stability import EditsSettings
 from hellofresh.cli import main
-from hellofresh.core.errors import SourceError, UsageError
-from hellofresh.core.executors import named_pool
+from hellofresh.core.errors import SourceError
 from hellofresh.core.quarters import Quarter
 from hellofresh.core.workspace import Workspace
 
@@ -59,19 +57,6 @@ def test_shards_merge_to_what_one_machine_finds(folder, tmp_path, of):
     for number in range(of, 0, -1):
         shard(tmp_path / "shards", folder, number, of)
     assert merged(tmp_path / "shards") == alone
-
-
-def test_any_executor_gives_the_same(folder):
-    pool = named_pool("concurrent.futures:ThreadPoolExecutor")
-    assert isinstance(pool(), ThreadPoolExecutor)
-    assert collect(QUARTER, [folder], EditsSettings(), pool=pool) == collect(QUARTER, [folder], EditsSettings())
-
-
-@pytest.mark.parametrize("place", ["", "os", "os:nothing", "no.such.module:x", "builtins:dict"])
-def test_what_is_no_executor_is_refused(place):
-    with pytest.raises(UsageError) as caught, named_pool(place)():
-        pass
-    assert caught.value.code == "no-executor"
 
 
 def spoil(place, **changes):
@@ -142,9 +127,8 @@ def test_the_commands_collect_shards_and_merge_them(folder, tmp_path, monkeypatc
 
 @pytest.mark.parametrize(
     "options",
-    [["--shard", "4/3"], ["--shard", "0/3"], ["--shard", "x"], ["--shard", "1/2"], ["--merge", "--shard", "1/2"],
-     ["--cluster", "tcp://127.0.0.1:1", "--executor", "os:x"]],
-)  # fmt: skip
+    [["--shard", "4/3"], ["--shard", "0/3"], ["--shard", "x"], ["--shard", "1/2"], ["--merge", "--shard", "1/2"]],
+)
 def test_senseless_shards_are_refused(folder, tmp_path, monkeypatch, options):
     monkeypatch.setenv("HELLOFRESH_DATA", str(tmp_path))
     dump = [] if options == ["--shard", "1/2"] else ["--dump", str(folder)]

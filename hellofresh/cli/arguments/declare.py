@@ -1,0 +1,187 @@
+"""How a command is declared: its options, each in a line or two, and those that several commands share."""
+
+from __future__ import annotations
+
+import argparse
+import re
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+from hellofresh.core.editions import Edition, parse_edition
+from hellofresh.core.errors import UsageError
+from hellofresh.core.quarters import Quarter
+from hellofresh.runs.evaluation import OPTIONS
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """What a command accepts: names and words as `add_argument` takes them.
+
+    Attributes:
+        names: of an option, or of what stands without one.
+        words: the others.
+        group: title under which help shows it, if not the general one.
+        one_of: name of a set of options of which at most one is given, or exactly one where it ends with `!`.
+    """
+
+    names: tuple[str, ...]
+    words: Mapping[str, Any]
+    group: str = ""
+    one_of: str = ""
+
+
+KINDS: dict[str, Callable[[str], object]] = {}
+"""How a word is read, by what stands for it in help; a text if it is not among these."""
+
+
+def option(
+    names: str,
+    about: str,
+    kind: Callable[[str], object] | None = None,
+    *,
+    many: bool = False,
+    group: str = "",
+    one_of: str = "",
+    **more: Any,
+) -> Option:
+    """An option such as `--port N`, a switch such as `--board`, or an argument such as `folder DIR`.
+
+    Args:
+        names: its names and, at the end, what stands for its value; a switch has none.
+        about: the help text.
+        kind: makes a value of a word; what stands for the value says it otherwise, see `KINDS`.
+        many: whether it may be repeated; without any the value is an empty list.
+        group, one_of: as in `Option`.
+        more: as `add_argument` takes it.
+    """
+    flags = tuple(word for word in names.split() if word.startswith("--"))
+    others = [word for word in names.split() if word not in flags]
+    words: dict[str, Any] = {"help": about, **more}
+    metavar = others[-1:] if flags else others[1:]
+    if metavar:
+        words["metavar"] = metavar[0]
+    elif flags and "choices" not in words:
+        return Option(flags, {"action": "store_true", **words}, group, one_of)
+    words["type"] = kind or KINDS.get(metavar[0] if metavar else "", str)
+    if many:
+        words = {"action": "append", "default": [], **words, "help": f"{about} (repeat it for each)"}
+    return Option(flags or (others[0],), words, group, one_of)
+
+
+def fields(*names: str, required: Collection[str] = ("task", "model"), **changed: str) -> tuple[Option, ...]:
+    """The options of fields of `Evaluation`; `changed` has help texts of a command's own."""
+    found = []
+    for name in names:
+        field = OPTIONS[name]
+        words: dict[str, Any] = {"dest": name, "help": changed.get(name, field.help), "default": argparse.SUPPRESS}
+        if not field.metavar and not field.choices:
+            words["action"] = "store_true"
+        else:
+            words |= {"required": name in required, "type": field.parse, "action": "append" if field.many else "store"}
+            words |= {"metavar": field.metavar} if field.metavar else {"choices": field.choices}
+        found.append(Option((field.flag_of(name),), words))
+    return tuple(found)
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """A command that prints results.
+
+    Attributes:
+        name: the noun, or noun and verb.
+        about: one sentence.
+        run: its handler as `module:function`, below `hellofresh.cli`; imported when the command runs.
+        options: what it accepts.
+        timed: whether it needs a clock that is not behind what is on record.
+        submissions: whether it accepts `--submissions DIR`: `own` where only the workspace's own folder will do,
+            because what is not in it would be lost, or `any`.
+        epilog: an example.
+        more: declares what depends on the first argument.
+    """
+
+    name: str
+    about: str
+    run: str
+    options: tuple[Option, ...]
+    timed: bool = False
+    submissions: str = ""
+    epilog: str = ""
+    more: Callable[[argparse.ArgumentParser], object] = lambda parser: None
+
+    def declare(self, parser: argparse.ArgumentParser) -> None:
+        """Have a parser accept what the command does."""
+        parser.set_defaults(run=self.run, timed=self.timed)
+        parser.epilog = self.epilog
+        if self.submissions:
+            parser.set_defaults(submissions=None, submissions_belong=self.submissions == "own")
+        groups: dict[str, argparse._ArgumentGroup] = {}
+        for one in self.options:
+            place: argparse._ActionsContainer = parser
+            if one.group:
+                place = groups.get(one.group) or groups.setdefault(one.group, parser.add_argument_group(one.group))
+            elif one.one_of:
+                required = one.one_of.endswith("!")
+                place = groups.get(one.one_of) or groups.setdefault(
+                    one.one_of, parser.add_mutually_exclusive_group(required=required)
+                )
+            place.add_argument(*one.names, **one.words)
+        self.more(parser)
+
+
+def command(name: str, about: str, run: str, *options: Option, **more: Any) -> Command:
+    """A command, as `Command` describes it."""
+    return Command(name, about, run, options, **more)
+
+
+def _checked(parse: Callable[[str], Any]) -> Callable[[str], Any]:
+    """A reader for argparse, which shows the message of its own error alone."""
+
+    def read(text: str) -> Any:
+        try:
+            return parse(text)
+        except UsageError as error:
+            raise argparse.ArgumentTypeError(str(error)) from None
+
+    return read
+
+
+to_edition: Callable[[str], Edition] = _checked(parse_edition)
+to_quarter: Callable[[str], Quarter] = _checked(Quarter.parse)
+
+
+def to_day(text: str) -> date:
+    """A day for argparse."""
+    if not re.fullmatch(r"[0-9]{4}-[0-9]{2}-[0-9]{2}", text):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a day; expected one such as 2023-04-03")
+    try:
+        return date.fromisoformat(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(f"{text}: {error}") from None
+
+
+def to_pairs(text: str) -> dict[str, str]:
+    """NAME=VALUE pairs with commas between them, for argparse."""
+    pairs = [part.partition("=") for part in text.split(",") if part]
+    if not pairs or not all(name and equals and value for name, equals, value in pairs):
+        raise argparse.ArgumentTypeError(f"{text!r}; expected NAME=VALUE,NAME=VALUE")
+    return {name: value for name, _, value in pairs}
+
+
+KINDS |= {"N": int, "USD": float, "Q": to_quarter, "E": to_edition, "DAY": to_day}
+KINDS |= dict.fromkeys(("FILE", "DIR", "PATH", "FILE|DIR", "DIR|FILE"), Path)
+
+
+def edition(about: str = "a quarter such as 2023Q2, or a data set such as liar-new@588", **more: Any) -> Option:
+    """The option `--edition E`, which `--quarter` names too."""
+    return option("--edition --quarter E", about, **more)
+
+
+EDITION = edition(required=True)
+QUARTER = option("--quarter Q", "quarter, such as 2023Q2", required=True)
+BASE_URL = option("--base-url URL", "the endpoint of openai:NAME (default: OPENAI_BASE_URL)")
+DRY_RUN = option("--dry-run", "show what it may take at most, and is expected to take; send and write nothing")
+PRIVATE = option("--private", "for maintainers: use labels before they are revealed; keep the results private")
+SPLIT = ("main", "prospective")

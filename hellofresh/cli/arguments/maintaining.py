@@ -1,0 +1,210 @@
+"""Commands of maintainers: `collect`, `archive`, `dataset`, `release`, `quarter` and others."""
+
+from __future__ import annotations
+
+import argparse
+from functools import partial
+from pathlib import Path
+
+from collectors import LIVING
+from collectors.options import add_posts
+from hellofresh.cli.arguments.declare import EDITION, QUARTER, command, edition, option, to_day
+from hellofresh.cli.arguments.parser import REQUIRED, Variants
+
+_DAY = "day of the dump, such as 2026-07-23 (default: the newest"
+_RATINGS = "also download the ratings (11 GB), to count votes"
+
+
+def _add_collect(parser: argparse.ArgumentParser) -> None:
+    """Add the living task as the first argument, and what each accepts."""
+    tasks = Variants(
+        parser, "task", dict.fromkeys(LIVING, "sources:collect"), f"what is collected: {', '.join(LIVING)}"
+    )
+    for task in LIVING.values():
+        accept = partial(tasks.accept, task.name)
+        task.options(accept)
+        if task.snapshots:
+            group, about = "notes and posts", f"{_DAY} of the last 14 days)"
+            accept("--date", group=group, type=to_day, metavar="D", help=about)
+            accept("--ratings", group=group, action="store_true", help=_RATINGS)
+
+
+def _add_archive(parser: argparse.ArgumentParser) -> None:
+    """Add the task whose source publishes dumps, and what each accepts."""
+    handlers = {"x-notes": "sources:archive_notes", "wikipedia-edits": "sources:archive_edits"}
+    add = Variants(parser, "task", handlers, f"whose source: {', '.join(handlers)}").add
+    about = f"{_DAY} of the last 14 days; of a wiki, the newest that is finished)"
+    add("--date", dict.fromkeys(handlers), type=to_day, metavar="D", help=about)
+    add("--ratings", {"x-notes": False}, action="store_true", help=f"x-notes: {_RATINGS}")
+    wiki = "wikipedia-edits"
+    about = "name of the wiki, such as simplewiki or enwiki"
+    add("--wiki", {wiki: REQUIRED}, group=wiki, metavar="NAME", help=about)
+    about = "where the exports are (default: Wikimedia's own server; mirrors have the same folders)"
+    add("--url", {wiki: None}, group=wiki, metavar="URL", help=about)
+    about = "your e-mail or web address, sent to the server"
+    add("--contact", {wiki: None}, group=wiki, metavar="TEXT", help=about)
+
+
+_ABOUT_TASKS = " ".join(f"{task.name}: {task.about.removeprefix('Collect ')}" for task in LIVING.values())
+
+COMMANDS = (
+    command(
+        "collect",
+        f"Collect the candidates of a quarter from a source. {_ABOUT_TASKS}",
+        "",
+        QUARTER,
+        option("--force", "collect again even if nothing has changed"),
+        option("--pending", "keep undecided samples too, for 'hellofresh release prospective'"),
+        option("--explain", "show what would be kept and dropped, and write nothing"),
+        more=_add_collect,
+    ),
+    command(
+        "archive",
+        "Download a dump of Community Notes, which the source keeps for only days, or the history of a wiki.",
+        "",
+        more=_add_archive,
+    ),
+    command(
+        "dataset show",
+        "List the data sets that can be imported; or show one: files, licence, tasks and imported versions.",
+        "dataset:show",
+        option("name NAME", "name of the data set, such as liar-new (default: list)", nargs="?"),
+    ),
+    command(
+        "dataset import",
+        "Import a data set from a copy of its files, or download it where a public copy with a known hash exists. "
+        "muse: a study that others have rated (232 posts, four systems, ten experts), then: hellofresh rate report. "
+        "publishers: ratings of publishers by domain, in place of those imported before.",
+        "dataset:import_one",
+        option("name NAME", "name of the data set, such as liar-new; muse; or publishers"),
+        option(
+            "path PATH",
+            "a file or folder of the authors' files, or packed (muse); for publishers, a CSV file or JSON lines",
+            nargs="?",
+        ),
+        option("--set labels=binary", "two classes instead of all (some data sets)", many=True),
+        option("--language CODE", "language of the statements, such as fr for liar-new", default=""),
+        option("--sample N", "draw N samples instead of taking all rows"),
+        option("--seed TEXT", "seed of the draw (hellofresh)", default="hellofresh"),
+        option("--part", "accept files whose rows differ from the original's"),
+        option("--version TEXT", "name of the version (default: the number of samples)", default=""),
+        option(
+            "--column NAME=COLUMN",
+            "what the file calls domain, bias, factuality, quality or category, as in quality=pc1",
+            many=True,
+            group="publishers",
+        ),
+        *(
+            option(f"--{name} FILE", f"domains of {name} priority, one a line", Path, group="publishers")
+            for name in ("high", "medium", "low")
+        ),
+    ),
+    command(
+        "release build",
+        "Build the releases of a quarter from its candidates.",
+        "release.commands:build",
+        QUARTER,
+        option("--task T", "only this task (default: all that have candidates)"),
+        timed=True,
+    ),
+    command(
+        "release publish",
+        "Publish the opened quarters as a Hugging Face dataset.",
+        "release.commands:publish",
+        option("--to DIR|hub:OWNER/NAME", "a folder (default: data/published), or a repository, with HF_TOKEN"),
+        edition("only these (default: all that have opened)", nargs="+"),
+        timed=True,
+    ),
+    command(
+        "release prospective",
+        "Publish samples that are still undecided, predictions are due within days; or label them later.",
+        "release.commands:prospective",
+        QUARTER,
+        option("--task T", "only this task (default: all that have any)"),
+        option("--resolve", "label the samples from a later collection"),
+        option("--final", "with --resolve: drop samples that may still be decided"),
+        timed=True,
+    ),
+    command(
+        "release run",
+        "Run the whole pipeline: collect, build, evaluate, score, analyse, board.",
+        "release.commands:run",
+        option("--quarter Q", "default: this quarter and the last one", nargs="+"),
+        option("--notes-dump DIR", "folder of a Community Notes dump"),
+        option("--wiki-dump FILE", "full-history XML dumps", nargs="+"),
+        option("--datasets NAME", "imported data sets, besides the quarters", nargs="+"),
+        option("--sample", "with --datasets, use the bundled sample if no source is named or configured"),
+        option("--models M", "models to evaluate (default: as configured)", nargs="+"),
+        option("--limit N", "samples per task and quarter (default: the model's own limit)"),
+        option("--no-analyses", "do not recompute the board's analyses"),
+        timed=True,
+        submissions="own",
+        more=partial(add_posts, prefix="notes-"),
+    ),
+    command(
+        "release verify",
+        "Check released files: hashes, history, commitments, labels, scores; and recompute figures of the board.",
+        "release.verify:verify",
+        option(
+            "where PATH|URL", "a release's folder, one above it, or its address (default: data/releases)", nargs="?"
+        ),
+        option(
+            "--figure F",
+            "recompute a figure: EDITION/TASK/SYSTEM/REGIME/PROMPT/PERIOD/METRIC, or system=NAME,metric=f1,period=all",
+            many=True,
+        ),
+        option("--known SHA256", "hash of a manifest that you noted earlier; it must be in the history"),
+        option("--submissions DIR", "folder of submissions: check that all with receipts are published as submitted"),
+        option("--exported DIR", "a folder that 'release export' wrote: check that it is what the release gives"),
+    ),
+    command(
+        "release takedown",
+        "Take samples out of a release: a tombstone stays, and the quarter is scored again.",
+        "release.takedown:takedown",
+        option("ids ID", "ids of samples", nargs="*"),
+        option("--reason TEXT", "the reason; it is public, so do not name anybody"),
+        edition("only in this edition"),
+        option("--gone", "all samples whose post was gone when 'hellofresh hydrate' last looked"),
+        option("--everywhere", "erase the texts from the whole workspace, and take down other samples with them"),
+        option("--also DIR", "search this folder too, such as an export", many=True),
+        timed=True,
+        submissions="own",
+    ),
+    command(
+        "release export",
+        "Write a revealed edition as a folder of tasks for another harness: zero-shot, with every prompt.",
+        "release.commands:export",
+        EDITION,
+        option("--task T", "a task with classes", required=True),
+        option("--lm-eval DIR", "the folder, for lm_eval --include_path DIR", required=True),
+    ),
+    command(
+        "quarter status",
+        "Show the state of each quarter, and what happens next; exit code 1 if one is late.",
+        "quarter:status",
+        option("--quarter Q", "default: all that are released or should be, and the current one", nargs="+"),
+    ),
+    command(
+        "quarter run",
+        "Do all that is due today, step by step; a step that fails leaves the others as they are.",
+        "quarter:run",
+        option("--dry-run", "show what is due and what it may cost; write nothing"),
+        option("--sample", "for a demonstration, use the bundled sample if no source is named or configured"),
+        option("--summary FILE", "write the summary to this file too"),
+        timed=True,
+        submissions="own",
+    ),
+    command(
+        "sample write",
+        "Write the bundled sample sources in the real formats, TSV shards and XML; they demonstrate the pipeline.",
+        "sources:write_sample",
+        option("folder DIR", "where to write x-notes/ and wikipedia-edits/"),
+    ),
+    command(
+        "completion",
+        "Print the completion script of a shell.",
+        "completion:print_script",
+        option("shell", "the shell", choices=("bash", "zsh", "fish")),
+        epilog='Example: put this into ~/.bashrc: eval "$(hellofresh completion bash)"',
+    ),
+)

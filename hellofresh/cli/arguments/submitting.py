@@ -1,0 +1,114 @@
+"""Commands of those who submit a system: `submission` and `hydrate`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from collectors.options import add_posts
+from hellofresh.cli.arguments.declare import EDITION, PRIVATE, QUARTER, SPLIT, command, edition, option
+
+REGIMES = ("zero-shot", "web-search", "agent", "other")
+INBOX_VARIABLE = "HELLOFRESH_INBOX"
+"""As in `hellofresh.submissions`, which help must not wait for; a test compares them."""
+NOTES_TASKS = ("x-notes", "x-notes-media", "x-posts")
+_SAMPLES = option(
+    "--samples PATH|URL", "where the public samples are: a folder of releases, or an address (default: the workspace)"
+)
+_SPLIT = option(
+    "--split",
+    "prospective: samples that were undecided when released (default: main, or the folder's split)",
+    choices=SPLIT,
+)
+_EDITION = edition("edition (default: read from the folder above the team's; of an inbox, all)")
+
+
+COMMANDS = (
+    command(
+        "submission new",
+        "Start a submission: write its two files, with every sample to predict.",
+        "submission.new:new",
+        edition(),
+        option("--task T", "only this task", many=True),
+        option("--from-inspect LOG", "take edition, task and choices from a log of inspect_ai (extra inspect)", Path),
+        option("--name NAME", "name of the system"),
+        option("--team TEAM", "name of the team"),
+        option("--contact CONTACT", "where the maintainers can reach you"),
+        option("--regime REGIME", ", ".join(REGIMES)),
+        option("--model M", "a model that the system uses", many=True),
+        option("--knowledge-cutoff DATE", "such as 2026-01-31, or unknown"),
+        option("--team-folder F", "default: derived from the team's name"),
+        option("--system-folder F", "default: derived from the system's name"),
+        option("--yes", "do not prompt; use defaults for options not given"),
+        _SAMPLES,
+        submissions="any",
+    ),
+    command(
+        "submission check",
+        "Check a submission, a file of predictions, or all that has changed in a folder of submissions.",
+        "submission.commands:check",
+        option("path FILE|DIR", "a submission's folder, a file of predictions, or all submissions"),
+        option("--against DIR", "path is all submissions: check what has changed since this earlier copy of them"),
+        option("--author A", "with --against: account that made the change, see TEAMS.toml", default=""),
+        option("--score", "also score it, once the labels are revealed"),
+        PRIVATE,
+        _EDITION,
+        _SPLIT,
+        _SAMPLES,
+        submissions="any",
+    ),
+    command(
+        "submission add",
+        "Accept a submission, or what was uploaded on the site: check it, copy it, and write its receipt.",
+        "submission.commands:add",
+        option("folder TEAM/SYSTEM", "folder with predictions and system.toml", Path, nargs="?"),
+        option("--from-git", "for a folder already in place: use the time of the merge as its time of receipt"),
+        option(
+            "--inbox DIR",
+            f"accept what visitors of the site uploaded (default: what {INBOX_VARIABLE} names)",
+            nargs="?",
+            const=Path(),
+        ),
+        option("--list", "with --inbox: show what would happen to each arrival, and change nothing"),
+        option("--accept HASH", "with --inbox: accept the arrival with this hash although the team exists", many=True),
+        option("--clear", "with --inbox: delete arrivals that have been accepted"),
+        _EDITION,
+        _SPLIT,
+        timed=True,
+        submissions="any",
+    ),
+    command(
+        "submission list",
+        "List the submissions of an edition: receipts, flags, and which ones count.",
+        "submission.commands:list_entries",
+        edition(),
+        option(
+            "--folder DIR",
+            "show the workspace's folder of submissions instead, or record DIR for all commands of the workspace",
+            dest="record",
+            nargs="?",
+            const=Path(),
+        ),
+        _SPLIT,
+        submissions="any",
+    ),
+    command(
+        "submission withdraw",
+        "Withdraw a submission before the deadline.",
+        "submission.commands:withdraw",
+        option("team TEAM", "the team's folder"),
+        option("system SYSTEM", "the system's folder"),
+        EDITION,
+        _SPLIT,
+        timed=True,
+        submissions="any",
+    ),
+    command(
+        "hydrate",
+        "Fill in the texts of released notes or posts from a dump and a source of posts, and check them.",
+        "sources:hydrate_release",
+        QUARTER,
+        option("--task", "whose texts (x-notes)", choices=NOTES_TASKS, default=NOTES_TASKS[0]),
+        option("--dump DIR", "folder of the dump's TSV files, plain or zipped", required=True),
+        more=add_posts,
+    ),
+)
