@@ -14,8 +14,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hellofresh.core.errors import ConfigError
-from hellofresh.core.net.retry import retry_after_s
 from hellofresh.models import Answer, CallError, Finish, Message, ModelSpec, Request
 from hellofresh.models._endpoint import Abilities, Endpoint
 from hellofresh.models.providers.chat import ChatModel, read_reply
