@@ -20,7 +20,7 @@ from collectors.wikipedia.api.source import EditSampling, LiveSource, check_cont
 from hellofresh.config import PostsSettings, Settings, WikiSourceSettings
 from hellofresh.core.clock import now
 from hellofresh.core.errors import ConfigError, HelloFreshError, UnknownNameError, UsageError
-from hellofresh.core.executors import Pool, cluster_pool
+from hellofresh.core.executors import Pool, cluster_pool, named_pool
 from hellofresh.core.files import sha256_file
 from hellofresh.core.quarters import Quarter
 from hellofresh.core.stages import Stage, input_key
