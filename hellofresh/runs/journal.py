@@ -26,7 +26,7 @@ from hellofresh.core.files import canonical_json
 from hellofresh.core.net.database import open_database
 from hellofresh.core.net.lock import locked
 from hellofresh.models import Answer, CallError, Finish, Message, ModelSpec, Request, Tool, ToolCall
-from hellofresh.runs.ledger import Ledgers
+from hellofresh.runs.ledger import Ledger
 from hellofresh.runs.regimes import MAIN, Regime
 from hellofresh.tasks.images import Image
 
@@ -116,9 +116,8 @@ def _calls_json(source: Message | Answer) -> dict[str, object]:
     return {"call": calls.pop(0) if source.call is not None else None, "more_calls": calls}
 
 
-def recount(ledgers: Ledgers, entry: JournalEntry) -> None:
+def recount(ledger: Ledger, entry: JournalEntry) -> None:
     """Count a journalled answer; what one took whose provider did not say is estimated from its request."""
-    ledger = ledgers.of(entry.role)
     untold = entry.answer.tokens_in is None or entry.answer.tokens_out is None
     ledger.add(entry.answer, ledger.estimate(read_request(entry.request)) if untold else None)
 

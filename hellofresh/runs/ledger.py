@@ -105,6 +105,11 @@ class Ledgers:
         return sum(ledger.untold for ledger in self.by_role.values())
 
     @property
+    def tokens(self) -> int:
+        """Read and written, of all answers that say so."""
+        return self.tokens_in + self.tokens_out
+
+    @property
     def tokens_in(self) -> int:
         """Of all answers that say so."""
         return sum(ledger.tokens_in for ledger in self.by_role.values())
