@@ -61,7 +61,16 @@ def evaluate(
         web = None if prepared.web is None else prepared.web.open(prepared.folder)
         for note in _notes(workspace, prepared):
             tell(note)
-        plan = _keep_plan(workspace, prepared)
+        before = read_plan(prepared.folder)  # again: now that the run is locked, nobody else writes it
+        if before is not None:
+            refuse_changes(prepared.folder.name, before.identity, prepared.identity)
+        plan = RunPlan(
+            number=next_number(workspace.runs) if before is None else before.number,
+            started=utc_text(now()) if before is None else before.started,
+            identity=dict(prepared.identity),
+            evaluation=prepared.evaluation,
+        )
+        plan.write(prepared.folder)
         assignment = replace(prepared.equipped(workspace, web), watch=watch)
         result = _ask(prepared, assignment, journal, progress)
         return export(prepared, plan.number, result, journal)
@@ -85,21 +94,6 @@ def asked_at(specs: Mapping[str, ModelSpec]) -> str:
         host = urlsplit(address).netloc if address else "this machine, nothing is sent away"
         places.setdefault(host, {})[spec.name] = None
     return "; ".join(f"{', '.join(names)}: asked at {host}" for host, names in places.items())
-
-
-def _keep_plan(workspace: Workspace, prepared: PreparedRun) -> RunPlan:
-    """Write down what is to be done; refused where the run would not be the same any more."""
-    before = read_plan(prepared.folder)  # again: now that the run is locked, nobody else writes it
-    if before is not None:
-        refuse_changes(prepared.folder.name, before.identity, prepared.identity)
-    plan = RunPlan(
-        number=next_number(workspace.runs) if before is None else before.number,
-        started=utc_text(now()) if before is None else before.started,
-        identity=dict(prepared.identity),
-        evaluation=prepared.evaluation,
-    )
-    plan.write(prepared.folder)
-    return plan
 
 
 def _ask(

@@ -26,12 +26,11 @@ from hellofresh.runs.record import RunRecord, Usage, prediction_row
 from hellofresh.runs.regimes import MAIN
 from hellofresh.runs.runner import RunResult, Tally
 from hellofresh.tasks import Task
-from hellofresh.tasks.outputs import Choice, Output
+from hellofresh.tasks.outputs import Choice
 from hellofresh.tasks.samples import to_json
 from hellofresh.tasks.transcripts import (
     TRANSCRIPTS,
     AskedEvent,
-    Event,
     SearchedEvent,
     Transcript,
     parse_event,
@@ -108,7 +107,9 @@ def export(prepared: PreparedRun, number: int, result: RunResult, journal: Journ
         tally=result.tally,
         verdicts=_counts(result, prompts, prepared.release.task),
         failed=len(result.failures),
-        unsearched=sum(any(map(_search_failed, item.events)) for item in transcripts),
+        unsearched=sum(
+            any(isinstance(event, SearchedEvent) and event.problem for event in item.events) for item in transcripts
+        ),
         tokens_in=whole.tokens_in,
         tokens_out=whole.tokens_out,
         cost_usd=None if whole.cost_usd is None else whole.cost_usd - batched.savings(specs),
@@ -182,19 +183,9 @@ def _counts(result: RunResult, prompts: Sequence[str], task: Task) -> Mapping[st
     counts: dict[str, Counter[str]] = {prompt: Counter() for prompt in prompts}
     for item in result.judged:
         if item.repetition == 1:
-            counts[item.output.prompt][_short(item.output, task)] += 1
+            chosen = item.output.label if isinstance(item.output, Choice) else None
+            counts[item.output.prompt][str(item.output.status) if chosen is None else task.classes[chosen]] += 1
     return counts
-
-
-def _short(output: Output, task: Task) -> str:
-    if isinstance(output, Choice) and output.label is not None:
-        return task.classes[output.label]
-    return str(output.status)
-
-
-def _search_failed(event: Event) -> bool:
-    """Whether a search brought nothing because it failed."""
-    return isinstance(event, SearchedEvent) and bool(event.problem)
 
 
 def _write_some(path: Path, rows: Iterable[object]) -> None:
@@ -268,9 +259,6 @@ def _asked(entry: JournalEntry, ledgers: Ledgers, batched: bool) -> AskedEvent:
     )
 
 
-# What each step takes
-
-
 def kind_of_step(step: str) -> str:
     """A step without its number: all turns of a conversation are of one kind."""
     return _NUMBERS.sub("", step)
@@ -313,8 +301,9 @@ def usage_by_step(folder: Path) -> tuple[list[StepUsage], int]:
             key = kind_of_step(entry.step), entry.role
             usage = found.setdefault(key, StepUsage(*key))
             usage.requests += 1
-            usage.tokens_in = _sum(usage.tokens_in, entry.answer.tokens_in)
-            usage.tokens_out = _sum(usage.tokens_out, entry.answer.tokens_out)
+            for name in ("tokens_in", "tokens_out"):
+                total, more = getattr(usage, name), getattr(entry.answer, name)
+                setattr(usage, name, None if total is None or more is None else total + more)
             usage.seconds += entry.latency_s
             samples.add((entry.sample, entry.repetition))
     costs: defaultdict[tuple[str, str], list[float | None]] = defaultdict(list)
@@ -327,7 +316,3 @@ def usage_by_step(folder: Path) -> tuple[list[StepUsage], int]:
         usage.cost_usd = sum(known) if len(known) == usage.requests else None
     order = dict.fromkeys([*(key for key in costs if key in found), *found])
     return [found[key] for key in order], len(samples)
-
-
-def _sum(total: int | None, more: int | None) -> int | None:
-    return None if total is None or more is None else total + more

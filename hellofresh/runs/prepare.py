@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -40,7 +41,7 @@ from hellofresh.tasks.outputs import Output, Ranking
 from hellofresh.tasks.samples import MAIN as MAIN_SPLIT
 from hellofresh.tasks.samples import Fact, Sample
 
-HIGHEST_TEMPERATURE = 2.0
+_HIGHEST_TEMPERATURE = 2.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,9 +105,8 @@ def prepare(
         UsageError: if a name is unknown, something that the model needs is missing, or a resumed run has changed.
         DataError: if the release or the prompts are faulty.
     """
-    _check_numbers(evaluation)
     task, regime = evaluation.task, get_regime(evaluation.regime, evaluation.settings)
-    _check_output(task, regime)
+    _check(evaluation, regime)
     web = web_access(evaluation)
     prompt_set = load_prompt_set(task.name, regime.prompts_from, evaluation.prompt_set)
     resumed = None if evaluation.resumes is None else read_plan(workspace.runs / evaluation.resumes)
@@ -139,25 +139,32 @@ def prepare(
     if resumed is not None and evaluation.resumes is not None:
         refuse_changes(evaluation.resumes, resumed.identity, identity)
         prompts = tuple(prompt for prompt in prompts if prompt.id in resumed.evaluation.prompt_ids)
-    folder = workspace.runs / _run_id(release, assignment, identity)
-    done = _finished(folder)
+    # Readable, then unique.
+    parts = (str(release.edition), task.name, regime.name, assignment.model.spec.name, hash_of(identity))
+    folder = workspace.runs / "_".join(part.replace("/", "-").replace(":", "-") for part in parts)
+    done = None
+    with suppress(DataError):  # a damaged record is made anew
+        done = read_record(folder)
     evaluation = _resolved(evaluation, release, assignment, prompts, done)
     chosen = [prompt for prompt in prompt_set.prompts if prompt.id in evaluation.prompt_ids]
     assignment = replace(assignment, prompts=chosen, repetitions=evaluation.repeat)
-    _check_price(evaluation, assignment)
+    unpriced = Ledgers(assignment.specs).unpriced
+    if evaluation.budget_usd is not None and unpriced:
+        raise UsageError(
+            f"a budget for {unpriced}, whose price is unknown",
+            fix="State its price in the catalogue of models, or leave out --budget.",
+            code="unknown-price",
+        )
     return PreparedRun(folder, evaluation, identity, release, assignment, web, batches, shared, read_plan(folder), done)
 
 
-def _check_numbers(evaluation: Evaluation) -> None:
+def _check(evaluation: Evaluation, regime: Regime) -> None:
+    """Whether the numbers make sense, and the regime hands back what the task asks for."""
     if evaluation.limit is not None and evaluation.limit < 1:
         raise UsageError(f"a limit of {evaluation.limit} samples", expected="at least 1", code="bad-limit")
-    budget = evaluation.budget_usd
+    budget, task = evaluation.budget_usd, evaluation.task
     if budget is not None and not 0 <= budget < float("inf"):
         raise UsageError(f"a budget of {budget} USD", expected="0 or more", code="bad-budget")
-
-
-def _check_output(task: Task, regime: Regime) -> None:
-    """Whether the regime hands back what the task asks for."""
     if regime.gives not in (Output, task.output):
         raise UsageError(
             f"the regime {regime.name} gives a {regime.gives.__name__.lower()}, and {task.name} asks for a "
@@ -215,16 +222,6 @@ def _check_kind(spec: ModelSpec, regime: Regime) -> None:
         )
 
 
-def _check_price(evaluation: Evaluation, assignment: Assignment) -> None:
-    unpriced = Ledgers(assignment.specs).unpriced
-    if evaluation.budget_usd is not None and unpriced:
-        raise UsageError(
-            f"a budget for {unpriced}, whose price is unknown",
-            fix="State its price in the catalogue of models, or leave out --budget.",
-            code="unknown-price",
-        )
-
-
 def _identity(release: Release, assignment: Assignment, web: WebAccess | None) -> dict[str, object]:
     regime, prompt_set = assignment.regime, assignment.prompt_set
     others = {role: model_identity(model.spec) for role, model in sorted(assignment.others.items())}
@@ -240,21 +237,6 @@ def _identity(release: Release, assignment: Assignment, web: WebAccess | None) -
         # At temperature 0 a run is the same as without a word about it.
         **({"temperature": assignment.temperature} if assignment.temperature else {}),
     }
-
-
-def _run_id(release: Release, assignment: Assignment, identity: Mapping[str, object]) -> str:
-    """Readable, then unique."""
-    parts = (str(release.edition), release.task.name, assignment.regime.name, assignment.model.spec.name)
-    name = "_".join(part.replace("/", "-").replace(":", "-") for part in parts)
-    return f"{name}_{hash_of(identity)}"
-
-
-def _finished(folder: Path) -> RunRecord | None:
-    """None where the run was not finished, or its record is damaged: it is then made anew."""
-    try:
-        return read_record(folder)
-    except DataError:
-        return None
 
 
 def _resolved(
@@ -297,7 +279,11 @@ def web_access(evaluation: Evaluation) -> WebAccess | None:
         "excluded": [*configured.excluded, *evaluation.blocked],
         "count": max(configured.count, regime.results),
     })  # fmt: skip
-    groups, replay = _blocked_groups(evaluation), evaluation.replay
+    listed = evaluation.task.blocked_sources
+    for name in evaluation.allowed:
+        if name not in listed:
+            raise UnknownNameError(f"group of sources that {evaluation.task.name} blocks", name, listed)
+    groups, replay = tuple(name for name in listed if name not in evaluation.allowed), evaluation.replay
     with tempfile.TemporaryDirectory() as folder:  # what it is set to must be known before there is a run
         web = open_web(settings, Path(folder), replay=True, groups=groups)
         parameters = dict(web.parameters)
@@ -308,15 +294,6 @@ def web_access(evaluation: Evaluation) -> WebAccess | None:
 
     introduced = "" if replay or settings.provider in TEXTS_ALREADY else user_agent(settings.contact)
     return WebAccess(parameters, opened, introduced)
-
-
-def _blocked_groups(evaluation: Evaluation) -> tuple[str, ...]:
-    """The groups of sources that hold the task's answers, without those that are allowed."""
-    listed = evaluation.task.blocked_sources
-    for name in evaluation.allowed:
-        if name not in listed:
-            raise UnknownNameError(f"group of sources that {evaluation.task.name} blocks", name, listed)
-    return tuple(name for name in listed if name not in evaluation.allowed)
 
 
 # Repetitions
@@ -335,35 +312,30 @@ def check_repetitions(specs: Mapping[str, ModelSpec], repeat: int, temperature: 
     """
     if repeat < 1:
         raise UsageError(f"{repeat} repetitions", expected="at least 1", code="bad-repeat")
-    if temperature is not None and not 0 <= temperature <= HIGHEST_TEMPERATURE:
+    if temperature is not None and not 0 <= temperature <= _HIGHEST_TEMPERATURE:
         raise UsageError(f"a temperature of {temperature:g}", expected="0 to 2", code="bad-temperature")
     names = ", ".join(sorted({spec.name for spec in specs.values()}))
     kinds = {spec.sampling for spec in specs.values()}
-    if kinds == {Sampling.NEVER}:
-        _check_fixed(names, repeat, temperature)
-    elif repeat > 1 and temperature is None and Sampling.OWN not in kinds:
-        raise UsageError(
-            f"{repeat} repetitions at temperature 0, where {names} gives its likeliest answer each time",
-            expected="a temperature above 0, such as --temperature 0.7",
-            fix="Add --temperature 0 if you want to know how much answers at temperature 0 differ.",
-            code="no-temperature",
-        )
-
-
-def _check_fixed(names: str, repeat: int, temperature: float | None) -> None:
-    if temperature:
+    if kinds == {Sampling.NEVER} and temperature:
         raise UsageError(
             f"a temperature of {temperature:g} for {names}",
             expected="none: the same request always gets the same answer",
             fix="Leave out --temperature.",
             code="unsupported-temperature",
         )
-    if repeat > 1:
+    if kinds == {Sampling.NEVER} and repeat > 1:
         raise UsageError(
             f"{repeat} repetitions would be {repeat} copies: {names} always gives the same answer to a request",
             expected="1 repetition",
             fix="Leave out --repeat.",
             code="identical-repetitions",
+        )
+    if repeat > 1 and temperature is None and Sampling.OWN not in kinds:
+        raise UsageError(
+            f"{repeat} repetitions at temperature 0, where {names} gives its likeliest answer each time",
+            expected="a temperature above 0, such as --temperature 0.7",
+            fix="Add --temperature 0 if you want to know how much answers at temperature 0 differ.",
+            code="no-temperature",
         )
 
 
@@ -388,30 +360,24 @@ def _training(workspace: Workspace, edition: Edition, task: Task) -> list[Traini
     Answers are public, so nothing may be learnt from labels that are not. For a frozen data set, those of its other
     versions, without the samples that this version has and those of the same groups.
     """
-    if not edition.is_living:
-        return _other_rows(workspace, edition, task)
-    bundled = load_release(workspace, edition, task).bundled
-    training = []
-    for earlier in quarters_of(found for found, name in workspace.released() if name == task.name):
-        if not (earlier < edition and labels_are_public(workspace, earlier, task.name)):
-            continue
-        release = load_release(workspace, earlier, task)
-        if release.bundled == bundled:
-            labels = load_labels(workspace, earlier, task)
-            training += [TrainingSample(sample, labels[sample.id].label) for sample in release.with_texts()]
-    return training
-
-
-def _other_rows(workspace: Workspace, edition: Edition, task: Task) -> list[TrainingSample]:
-    """Labelled samples of a data set that are not in a version of it, nor of a group that is, each once."""
-    asked = load_release(workspace, edition, task).samples
-    ids, groups = {sample.id for sample in asked}, {sample.group for sample in asked}
     training: dict[str, TrainingSample] = {}
-    for other, name in workspace.released():
-        if name != task.name or other.is_living or other == edition:
-            continue
-        labels = load_labels(workspace, other, task)
-        for sample in load_release(workspace, other, task).with_texts():
+    release = load_release(workspace, edition, task)
+    if edition.is_living:
+        released = quarters_of(found for found, name in workspace.released() if name == task.name)
+        others: Sequence[Edition] = [
+            found for found in released if found < edition and labels_are_public(workspace, found, task.name)
+        ]
+        ids, groups = set[str](), set[str]()
+    else:
+        others = [
+            found
+            for found, name in workspace.released()
+            if name == task.name and not found.is_living and found != edition
+        ]
+        ids, groups = {sample.id for sample in release.samples}, {sample.group for sample in release.samples}
+    for other in others:
+        found, labels = load_release(workspace, other, task), load_labels(workspace, other, task)
+        for sample in found.with_texts() if not edition.is_living or found.bundled == release.bundled else ():
             if sample.id not in ids and sample.group not in groups:
                 training[sample.id] = TrainingSample(sample, labels[sample.id].label)
     return list(training.values())

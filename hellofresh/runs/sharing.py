@@ -14,7 +14,7 @@ from pathlib import Path
 from hellofresh.core.files import canonical_json, sha256_text
 from hellofresh.models import Answer, Model, ModelSpec, Request
 from hellofresh.runs.journal import request_text, snapshot
-from hellofresh.runs.record import ModelIdentity, model_identity, read_record
+from hellofresh.runs.record import model_identity, read_record
 
 
 @dataclass(slots=True)
@@ -41,16 +41,15 @@ class SharedAnswers:
             record = read_record(folder)
             if record is None:
                 continue
-            models = {role: _named(model) for role, model in {"main": record.model, **record.roles}.items()}
+            models = {
+                role: canonical_json(model.model_dump(mode="json"))
+                for role, model in {"main": record.model, **record.roles}.items()
+            }
             with snapshot(folder) as journal:
                 for entry in journal.entries():
                     model = models.get(entry.role, models["main"])
                     known.setdefault(_key(model, entry.request), entry.answer)
         return cls(known)
-
-
-def _named(model: ModelIdentity) -> str:
-    return canonical_json(model.model_dump(mode="json"))
 
 
 def _key(model: str, request: str) -> str:

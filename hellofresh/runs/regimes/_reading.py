@@ -108,7 +108,9 @@ class DecisionForm:
     @cached_property
     def _pattern(self) -> re.Pattern[str]:
         # The longest first, so that `not helpful` is never read as something shorter.
-        spellings = sorted(((_spelling(answer), n) for n, answer in enumerate(self.answers)), key=_longest_first)
+        words = (re.split(_ALIKE, _MARKUP.sub("", answer).strip()) for answer in self.answers)
+        spellings = [(_ALIKE.join(map(re.escape, parts)), number) for number, parts in enumerate(words)]
+        spellings.sort(key=lambda item: (-len(item[0]), item[0]))
         either = "|".join(f"(?P<a{number}>{spelling})" for spelling, number in spellings)
         return re.compile(rf"(?<!\w){re.escape(self.word)}{_TO_ANSWER}(?:{either})(?!\w)", re.IGNORECASE)
 
@@ -127,14 +129,6 @@ class DecisionForm:
             if len(between) <= _NEAR and "\n" not in between:
                 return None
         return _label_of(last)
-
-
-def _spelling(answer: str) -> str:
-    return _ALIKE.join(map(re.escape, re.split(_ALIKE, _MARKUP.sub("", answer).strip())))
-
-
-def _longest_first(spelling: tuple[str, int]) -> tuple[int, str]:
-    return -len(spelling[0]), spelling[0]
 
 
 def _label_of(match: re.Match[str]) -> int:

@@ -100,8 +100,16 @@ class AgentRegime(BaseRegime):
             if clock.expired():
                 tools.note("out-of-time", seconds=self.settings.seconds)
             elif tools.failure is None and self.settings.on_error == "stop":
-                raise self._stop(case, tools.limit or error) from error
-            output = _silence(task.output)
+                fault = tools.limit or error
+                if isinstance(fault, HelloFreshError):
+                    raise fault from error
+                raise self._failed(case, f"{type(fault).__name__}: {fault}") from error
+            empty: Mapping[type[Output], Output] = {
+                Choice: Choice(),
+                Response: Response(text=""),
+                Ranking: Ranking(documents=(), scores=()),
+            }
+            output = replace(empty[task.output], status=Status.NONE)
         finally:
             await tools.close()
         if tools.failure is not None:
@@ -110,11 +118,6 @@ class AgentRegime(BaseRegime):
             raise self._failed(case, problem)
         return Outcome([replace(output, prompt=prompt.id)], tools.events)
 
-    def _stop(self, case: Case, error: Exception) -> HelloFreshError:
-        if isinstance(error, HelloFreshError):
-            return error
-        return self._failed(case, f"{type(error).__name__}: {error}")
-
     def _failed(self, case: Case, what: str) -> RunError:
         return RunError(
             f"the agent failed ({what[:300]})",
@@ -122,15 +125,6 @@ class AgentRegime(BaseRegime):
             fix="Mend it and run again, or count such samples as no answer: --set on_error=silence",
             code="agent-failed",
         )
-
-
-def _silence(kind: type[Output]) -> Output:
-    empty: Mapping[type[Output], Output] = {
-        Choice: Choice(),
-        Response: Response(text=""),
-        Ranking: Ranking(documents=(), scores=()),
-    }
-    return replace(empty[kind], status=Status.NONE)
 
 
 _FUNCTIONS: dict[str, AgentRegime] = {}

@@ -18,25 +18,14 @@ from pydantic import Field
 from hellofresh.core.files import parse_toml, sha256_text
 from hellofresh.core.strict import Strict
 from hellofresh.runs.regimes._base import BaseRegime, Case, Outcome, RegimeSettings
-from hellofresh.runs.regimes.zero_shot import judge_with, shows_summaries
+from hellofresh.runs.regimes.zero_shot import SUMMARIES, judge_with
 from hellofresh.tasks.transcripts import NotedEvent
 
 _SOURCE = "placebo.toml"
 _WORD = re.compile(r"[^\W\d_]+")
 
 
-class _TextFile(Strict):
-    id: str = Field(pattern=r"^[a-z0-9-]+$")
-    topic_words: list[str] = Field(min_length=1)
-    text: str = Field(min_length=1)
-
-
-class _File(Strict):
-    text: list[_TextFile]
-
-
-@dataclass(frozen=True, slots=True)
-class PlaceboText:
+class PlaceboText(Strict):
     """A text about something else.
 
     Attributes:
@@ -45,9 +34,13 @@ class PlaceboText:
         text: one paragraph.
     """
 
-    id: str
-    topic_words: frozenset[str]
-    text: str
+    id: str = Field(pattern=r"^[a-z0-9-]+$")
+    topic_words: list[str] = Field(min_length=1)
+    text: str = Field(min_length=1)
+
+
+class _File(Strict):
+    text: list[PlaceboText]
 
 
 @cache
@@ -58,8 +51,8 @@ def _content() -> bytes:
 @cache
 def placebo_texts() -> tuple[PlaceboText, ...]:
     """All texts, in the order of the file."""
-    parsed = _File.model_validate(parse_toml(_content()))
-    return tuple(PlaceboText(item.id, frozenset(item.topic_words), " ".join(item.text.split())) for item in parsed.text)
+    texts = _File.model_validate(parse_toml(_content())).text
+    return tuple(item.model_copy(update={"text": " ".join(item.text.split())}) for item in texts)
 
 
 def choose_texts(
@@ -74,7 +67,7 @@ def choose_texts(
         number: how many to give; fewer where fewer share no topic word with the sample.
     """
     words = {word.casefold() for text in shown for word in _WORD.findall(text)}
-    unrelated = [text for text in texts if not text.topic_words & words]
+    unrelated = [text for text in texts if words.isdisjoint(text.topic_words)]
     return sorted(unrelated, key=lambda text: sha256_text(f"placebo:{sample}:{text.id}"))[:number]
 
 
@@ -106,7 +99,7 @@ class Placebo(BaseRegime):
         Raises:
             PromptError: if the prompt set has no place for the texts.
         """
-        shows_summaries(case.prompt_set)
+        case.prompt_set.require(slots=(SUMMARIES,))
         chosen = choose_texts(case.sample.id, case.slots.values(), placebo_texts(), self.settings.texts)
         choices = await judge_with(case, [text.text for text in chosen])
         return Outcome(choices, [NotedEvent(name="placebo", values={"texts": [text.id for text in chosen]})])

@@ -382,6 +382,10 @@ def shown_post(case: Case, pictures: DescribedPictures) -> Mapping[str, str]:
 
 
 def plain_text(case: Case, pictures: DescribedPictures) -> str:
-    """Post and pictures on one line without addresses and emojis, by which pages are compared with it."""
-    texts = [case.slots.get("post", ""), *pictures.texts]
-    return " ".join(" ".join(_EMOJI.sub(" ", without_links(text).text).split()) for text in texts).strip()
+    """Post and pictures without addresses and emojis, by which pages are compared with it."""
+    return " ".join(map(plain, [case.slots.get("post", ""), *pictures.texts])).strip()
+
+
+def plain(text: str) -> str:
+    """A text without addresses and emojis, on one line."""
+    return " ".join(_EMOJI.sub(" ", without_links(text).text).split())

@@ -7,13 +7,14 @@ time) follows from what was asked, so that a run that is replayed gives the same
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from pydantic import JsonValue
 
 from hellofresh.models import Answer, Finish, ToolCall
 from hellofresh.models.providers.chat_wire import call_arguments
+from hellofresh.runs.regimes.endpoint.questions import calls_of
 
 _Fields = dict[str, JsonValue]
 _CHAT_FINISHES = {Finish.STOP: "stop", Finish.LENGTH: "length", Finish.BLOCKED: "content_filter"}
@@ -37,8 +38,8 @@ class Reply:
     answer: Answer
 
     @property
-    def _calls(self) -> tuple[ToolCall, ...]:
-        return () if self.answer.call is None else (self.answer.call, *self.answer.more_calls)
+    def _calls(self) -> Sequence[ToolCall]:
+        return calls_of(self.answer)
 
     # Chat completions
 
@@ -113,21 +114,17 @@ class Reply:
         added: _Fields = {"output_index": number, "type": "response.output_item.added"}
         if item["type"] == "message":
             yield {**added, "item": {**item, "content": [], "status": "in_progress"}}
-            yield from self._text_events({**place, "content_index": 0})
+            text, place = self.answer.text, {**place, "content_index": 0}
+            yield {**place, "type": "response.content_part.added", "part": _text_part("")}
+            yield {**place, "type": "response.output_text.delta", "delta": text, "logprobs": []}
+            yield {**place, "type": "response.output_text.done", "text": text, "logprobs": []}
+            yield {**place, "type": "response.content_part.done", "part": _text_part(text)}
         else:
             yield {**added, "item": {**item, "arguments": "", "status": "in_progress"}}
             kind = "response.function_call_arguments"
             yield {**place, "type": f"{kind}.delta", "delta": item["arguments"]}
             yield {**place, "type": f"{kind}.done", "arguments": item["arguments"], "name": item["name"]}
         yield {"output_index": number, "type": "response.output_item.done", "item": item}
-
-    def _text_events(self, place: Mapping[str, JsonValue]) -> Iterator[_Fields]:
-        text = self.answer.text
-        empty, whole = _text_part(""), _text_part(text)
-        yield {**place, "type": "response.content_part.added", "part": empty}
-        yield {**place, "type": "response.output_text.delta", "delta": text, "logprobs": []}
-        yield {**place, "type": "response.output_text.done", "text": text, "logprobs": []}
-        yield {**place, "type": "response.content_part.done", "part": whole}
 
     def _items(self) -> Iterator[_Fields]:
         if self.answer.text or not self._calls:
