@@ -85,7 +85,6 @@ class BatchRecord:
         self.batches = as_model(list[_Batch], found, where=str(self._path), code="bad-batches")
 
     def save(self) -> None:
-        """Have it on disk."""
         rows = [asdict(batch) for batch in self.batches]
         for row in rows:
             for name in ("cached_in", "cache_writes"):
@@ -95,12 +94,10 @@ class BatchRecord:
 
     @property
     def open(self) -> list[_Batch]:
-        """What is still to be collected."""
         return [batch for batch in self.batches if not batch.collected]
 
     @property
     def keys(self) -> frozenset[str]:
-        """Keys of all questions that were handed in."""
         return frozenset(key for batch in self.batches for key in batch.keys)
 
     def savings(self, specs: Mapping[str, ModelSpec], role: str = "") -> float:
@@ -216,7 +213,6 @@ class _BatchClient:
         return [batch for batch in self.record.open if batch.label not in self.seen]
 
     async def _hand_in(self, part: Mapping[str, JournalKey]) -> None:
-        """Hand in one batch."""
         self.rounds.update(part.keys())
         for key in part:
             self.errors.pop(key, None)

@@ -165,7 +165,6 @@ def _expected(taken: Ledger, times: float, most: Ledger) -> Ledger:
 
 
 async def _rehearsed(assignment: Assignment, known: Set[str], items: Sequence[Item]) -> _Rehearsal:
-    """The longest rehearsal of all samples."""
     most = _Rehearsal(assignment, known)
     if not items or Need.WEB not in assignment.regime.needs:
         for item in items:
@@ -186,7 +185,6 @@ async def _rehearsed(assignment: Assignment, known: Set[str], items: Sequence[It
 
 
 def _most_tokens(text: str) -> int:
-    """Most tokens that a text may take."""
     ascii_characters = len(text.encode("ascii", "ignore"))
     return ceil(ascii_characters / _ASCII_A_TOKEN) + len(text) - ascii_characters
 

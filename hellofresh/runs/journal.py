@@ -21,19 +21,21 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import NamedTuple, Self, cast
 
+from pydantic import TypeAdapter
+
 from hellofresh.core.errors import RunError
 from hellofresh.core.files import canonical_json
 from hellofresh.core.net.database import open_database
 from hellofresh.core.net.lock import locked
-from hellofresh.models import Answer, CallError, Finish, Message, ModelSpec, Request, Tool, ToolCall
+from hellofresh.models import Answer, CallError, Message, ModelSpec, Request
 from hellofresh.runs.ledger import Ledger
 from hellofresh.runs.regimes import MAIN, Regime
-from hellofresh.tasks.images import Image
 
 _FILE = "journal.sqlite"
 _TAILS = ("journal.tail-0", "journal.tail-1")
 """Where an earlier version kept answers that it had not committed yet."""
 _VERSION = 3
+_REQUESTS, _ANSWERS = TypeAdapter(Request), TypeAdapter(Answer)
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS answers (
     number INTEGER PRIMARY KEY, key TEXT NOT NULL, sample TEXT NOT NULL, step TEXT NOT NULL, prompt TEXT NOT NULL,
@@ -124,31 +126,7 @@ def recount(ledger: Ledger, entry: JournalEntry) -> None:
 
 def read_request(text: str) -> Request:
     """The request that `request_text` wrote; its images are without their content."""
-    stored = json.loads(text)
-    return Request(
-        messages=tuple(
-            Message(
-                message["role"],
-                tuple(message["parts"]),
-                _read_call(message.get("call")),
-                tuple(Image(**image) for image in message.get("images", ())),
-                more_calls=tuple(ToolCall(**item) for item in message.get("more_calls", ())),
-            )
-            for message in stored["messages"]
-        ),
-        max_tokens=stored["max_tokens"],
-        temperature=stored["temperature"],
-        choices=tuple(stored["choices"]),
-        seed=stored["seed"],
-        tools=tuple(Tool(**tool) for tool in stored.get("tools", ())),
-        searches=stored.get("searches", False),
-        excluded=tuple(stored.get("excluded", ())),
-        options=stored.get("options", ""),
-    )
-
-
-def _read_call(stored: Mapping[str, str] | None) -> ToolCall | None:
-    return None if stored is None else ToolCall(**stored)
+    return _REQUESTS.validate_json(text)
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,7 +160,6 @@ class _Row(NamedTuple):
 
     @property
     def is_whole(self) -> bool:
-        """Whether the row is as it was written."""
         try:
             return _row_hash(self[:-2], self.role) == self.sha256
         except ValueError:
@@ -190,7 +167,6 @@ class _Row(NamedTuple):
 
     @property
     def name(self) -> str:
-        """Which question it answers."""
         return f"sample {self.sample!r}, step {self.step!r}, prompt {self.prompt!r}, repetition {self.repetition}"
 
 
@@ -259,7 +235,6 @@ class Journal:
 
     @property
     def keys(self) -> Set[str]:
-        """Keys of all answers."""
         return self._numbers.keys()
 
     def find(self, key: str) -> Answer | None:
@@ -391,16 +366,7 @@ class Journal:
         row = _Row(*found)
         if not row.is_whole:
             raise self._damaged(f"row {number} ({row.name}) is damaged", _ROW_AGAIN)
-        stored = json.loads(row.answer)
-        answer = Answer(
-            **{
-                **stored,
-                "finish": Finish(stored["finish"]),
-                "call": _read_call(stored.get("call")),
-                "sources": tuple(stored.get("sources", ())),
-                "more_calls": tuple(ToolCall(**item) for item in stored.get("more_calls", ())),
-            }
-        )
+        answer = _ANSWERS.validate_json(row.answer)
         return JournalEntry(
             row.sample, row.step, row.prompt, row.repetition, answer, row.latency_s, row.request, row.role, row.key
         )

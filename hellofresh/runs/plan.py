@@ -40,7 +40,6 @@ _FIX = "Move the file away and run the command again: its answers are kept."
 
 
 def stored_form(evaluation: Evaluation) -> dict[str, object]:
-    """An evaluation as files hold it."""
     found = {name: getattr(evaluation, name) for name in STORED}
     path = evaluation.prompt_set
     named = {
@@ -213,7 +212,6 @@ def find_run(runs: Path, name: str) -> Path:
 
 
 def is_running(folder: Path) -> bool:
-    """Whether a process works on the run now."""
     return is_locked(folder / "lock")
 
 

@@ -86,7 +86,6 @@ class PreparedRun:
 
     @property
     def samples(self) -> Sequence[Sample]:
-        """What is judged."""
         return self.release.first(self.evaluation.limit)
 
 
@@ -114,7 +113,7 @@ def prepare(
     prompts = prompt_set.prompts if resumed is not None else prompt_set.choose(evaluation.prompts)
     release = _release(workspace, evaluation) if release is None else release
     release.with_texts()
-    models = _open_models(workspace, evaluation, regime, only_known=only_known)
+    models = open_models(workspace, evaluation, regime, only_known=only_known)
     if regime.one_prompt or models[MAIN].spec.kind == "baseline":
         prompts = prompts[:1]
     batches = None
@@ -189,8 +188,12 @@ def _release(workspace: Workspace, evaluation: Evaluation) -> Release:
     return release
 
 
-def _open_models(workspace: Workspace, evaluation: Evaluation, regime: Regime, *, only_known: bool) -> dict[str, Model]:
-    """The model of each role."""
+def open_models(workspace: Workspace, evaluation: Evaluation, regime: Regime, *, only_known: bool) -> dict[str, Model]:
+    """The model of each role.
+
+    Raises:
+        UsageError: if one is unknown, does not fit the regime or cannot give the repetitions that are asked for.
+    """
     edition, task = evaluation.edition, evaluation.task
     context = ModelContext(
         task.name, lambda: _training(workspace, edition, task), only_known=only_known, workspace=workspace

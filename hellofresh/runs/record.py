@@ -122,7 +122,6 @@ class RunRecord(Strict):
         return "" if self.web is None else str(self.web.get("provider", ""))
 
     def write(self, folder: Path) -> None:
-        """Write it into the run's folder."""
         write_json(folder / RECORD, self.model_dump(mode="json"))
 
 

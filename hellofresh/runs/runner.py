@@ -82,12 +82,10 @@ class Assignment:
 
     @property
     def models(self) -> Mapping[str, Model]:
-        """The model of each role that has one of its own."""
         return {MAIN: self.model, **self.others}
 
     @property
     def specs(self) -> Mapping[str, ModelSpec]:
-        """What is known of the model of each role."""
         return {role: model.spec for role, model in self.models.items()}
 
     @property
@@ -120,7 +118,6 @@ class Assignment:
         return [Item(order, sample, n) for order, (sample, n) in enumerate(pairs)]
 
     def case(self, sample: Sample, ask: Ask, web: Web | None = None, images: Sequence[Image] = ()) -> Case:
-        """What the regime gets for a sample."""
         facts = self.facts.get(sample.id, {})
         return Case(sample, self.prompts, self.prompt_set, self.slots(sample), ask, web, images, facts=facts)
 
@@ -131,7 +128,6 @@ class Assignment:
         return await self.pictures.images(media_of(sample))
 
     async def close(self) -> None:
-        """Let go of models, web and pictures."""
         for model in self.models.values():
             await model.close()
         if self.web is not None:

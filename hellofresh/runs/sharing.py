@@ -69,11 +69,9 @@ class SharedModel:
 
     @property
     def spec(self) -> ModelSpec:
-        """That of the model."""
         return self.model.spec
 
     async def ask(self, request: Request) -> Answer:
-        """The answer that is known, or a new one."""
         known = self.answers.known.get(_key(self._name, request_text(request)))
         if known is None:
             return await self.model.ask(request)
@@ -81,5 +79,4 @@ class SharedModel:
         return known
 
     async def close(self) -> None:
-        """Close the model."""
         await self.model.close()

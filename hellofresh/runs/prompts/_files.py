@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping
 from importlib.resources import files
 from pathlib import Path
 from typing import Literal
@@ -149,24 +149,14 @@ def _with_frame_of(parsed: _SetFile, shared: _SharedFile, regime: str, where: st
     frame = _prompt_set(parsed, _FRAMED, where).frame
     task = get_task(parsed.task)
     own = {"question": task.question, "answers": "\n".join(f"Decision: {answer}" for answer in task.classes)}
-
-    def filled(text: str) -> str:
-        return SLOT.sub(lambda match: own.get(match[1], match[0]), text)
-
-    prompts = tuple(Prompt(item.id, item.author, filled(item.instruction).strip()) for item in shared.prompts)
-    steps = {name: filled(text).removesuffix("\n") for name, text in shared.steps.items()}
+    prompts = tuple(Prompt(item.id, item.author, _filled(item.instruction, own).strip()) for item in shared.prompts)
+    steps = {name: _filled(text, own).removesuffix("\n") for name, text in shared.steps.items()}
     return PromptSet(parsed.name, parsed.task, regime, frame, prompts, steps, answers=task.classes)
 
 
-def _filled(instruction: str, task: str, answers: Sequence[str]) -> str:
-    """An instruction with the task's question and answers in its slots."""
-    own = {"question": get_task(task).question, **({"answers": _either(answers)} if answers else {})}
-    return SLOT.sub(lambda match: own.get(match[1], match[0]), instruction).strip()
-
-
-def _either(answers: Sequence[str]) -> str:
-    *others, last = (f"'{answer}'" for answer in reversed(answers))
-    return f"{', '.join(others)} or {last}"
+def _filled(text: str, own: Mapping[str, str]) -> str:
+    """A text with these texts of the task in its slots."""
+    return SLOT.sub(lambda match: own.get(match[1], match[0]), text)
 
 
 def _prompt_set(parsed: _SetFile, regime: str, where: str) -> PromptSet:
@@ -181,11 +171,15 @@ def _prompt_set(parsed: _SetFile, regime: str, where: str) -> PromptSet:
     if len(set(ids)) < len(ids):
         raise PromptError(f"{regime}: a prompt id is there twice", where=where, code="duplicate-id")
     answers = {"classes": get_task(parsed.task).classes, "none": ()}.get(parsed.answers, YES_OR_NO)
-    prompts = tuple(Prompt(p.id, p.author, _filled(p.instruction, parsed.task, answers)) for p in listed)
+    own, either = {"question": get_task(parsed.task).question}, ""
+    if answers:
+        *others, last = (f"'{answer}'" for answer in reversed(answers))
+        either = own["answers"] = f"{', '.join(others)} or {last}"
+    prompts = tuple(Prompt(item.id, item.author, _filled(item.instruction, own).strip()) for item in listed)
     for prompt in prompts:
         if not names_all(answers, prompt.instruction):
             raise PromptError(
-                f"{regime}, {prompt.id}: the instruction does not ask for {_either(answers)}",
+                f"{regime}, {prompt.id}: the instruction does not ask for {either}",
                 where=where,
                 code="no-answers",
             )

@@ -99,7 +99,11 @@ def faults(
     found = ["it is cut off"] if answer.finish is Finish.LENGTH else []
     if not names_all(answers, text):
         found.append(f"it does not ask for {' or '.join(map(repr, reversed(answers)))}")
-    missing = [name for name, words in criteria.items() if not _mentions(text, words)]
+    missing = [
+        name
+        for name, words in criteria.items()
+        if not any(re.search(rf"\b{re.escape(word)}", text, re.IGNORECASE) for word in words)
+    ]
     if missing:
         found.append(f"it does not mention {', '.join(missing)}")
     if len(text.split()) > _TIMES_LONGER * len(taken[0].split()):
@@ -111,10 +115,6 @@ def faults(
     if any(_likeness(text, other) >= _NEAR_COPY for other in taken):
         found.append("it is nearly the same as an instruction that is there already")
     return found
-
-
-def _mentions(text: str, words: Sequence[str]) -> bool:
-    return any(re.search(rf"\b{re.escape(word)}", text, re.IGNORECASE) for word in words)
 
 
 def _likeness(one: str, other: str) -> float:

@@ -39,7 +39,6 @@ class Cut:
 
 
 def has_word(text: str) -> bool:
-    """Whether a text has a letter or a digit."""
     return _LETTER.search(text) is not None
 
 

@@ -273,7 +273,6 @@ class AgentSession:
 
     @property
     def roles(self) -> tuple[str, ...]:
-        """What models may be called."""
         return self._tools.roles
 
     @property

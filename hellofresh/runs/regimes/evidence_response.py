@@ -93,7 +93,6 @@ class EvidenceResponseSettings(RegimeSettings):
 
     @property
     def folders(self) -> tuple[Path, ...]:
-        """Of the reward models."""
         return tuple(Path(part.strip()) for part in self.rewards.split(",") if part.strip())
 
 
@@ -121,11 +120,9 @@ class EvidenceResponse(BaseRegime):
         return {**self.settings.model_dump(), **{f"reward_{card.criterion}_sha256": card.sha256 for card in cards}}
 
     def ceiling(self, prompts: int) -> int:
-        """As many a prompt as are drawn."""
         return prompts * self.settings.n
 
     def rehearse(self, step: str, turn: int) -> str:
-        """A response of the usual length."""
         return "word " * self.settings.words
 
     async def solve(self, case: Case) -> Outcome:

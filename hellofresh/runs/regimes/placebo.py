@@ -50,7 +50,6 @@ def _content() -> bytes:
 
 @cache
 def placebo_texts() -> tuple[PlaceboText, ...]:
-    """All texts, in the order of the file."""
     texts = _File.model_validate(parse_toml(_content())).text
     return tuple(item.model_copy(update={"text": " ".join(item.text.split())}) for item in texts)
 
@@ -90,7 +89,6 @@ class Placebo(BaseRegime):
         return {"texts_sha256": sha256_text(_content().decode()), **self.settings.model_dump()}
 
     def ceiling(self, prompts: int) -> int:
-        """One a prompt."""
         return prompts
 
     async def solve(self, case: Case) -> Outcome:

@@ -179,7 +179,6 @@ class SearchAgent(BaseRegime):
         return prompts * (searches + 2 + self.settings.certainty) + self.settings.leaning
 
     def rehearse(self, step: str, turn: int) -> str:
-        """Two searches, then a decision."""
         if step in ("certainty", "leaning"):
             return "1"
         if step.startswith("search"):

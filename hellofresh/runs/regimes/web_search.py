@@ -53,7 +53,6 @@ class _Visit(Visit):
     summary: Cut | None = None
 
     def event(self) -> ReadEvent:
-        """What the transcript says of it."""
         summary = self.summary
         return ReadEvent(
             **self.fields(),
@@ -103,7 +102,6 @@ class WebSearch(BaseRegime):
         return 1 + self.settings.pages + prompts
 
     def rehearse(self, step: str, turn: int) -> str:
-        """A word for the deciding question, words for a query, a paragraph for a summary."""
         if step == "classify":
             return YES_OR_NO[1]
         return "word " * (self.settings.query_words if step == "query" else self.settings.summary_words)

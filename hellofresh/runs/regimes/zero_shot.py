@@ -63,9 +63,7 @@ class ZeroShot(BaseRegime):
     name: str = "zero-shot"
 
     def ceiling(self, prompts: int) -> int:
-        """One a prompt."""
         return prompts
 
     async def solve(self, case: Case) -> Outcome:
-        """Ask each prompt once."""
         return Outcome(await classify(case))

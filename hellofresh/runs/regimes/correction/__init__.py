@@ -251,7 +251,6 @@ class Correction(BaseRegime):
 
     @property
     def results(self) -> int:
-        """As many as publishers are looked for in."""
         return self.settings.results
 
     def ceiling(self, prompts: int) -> int:
@@ -262,7 +261,6 @@ class Correction(BaseRegime):
         return (most_requests(settings) if settings.vision else 0) + searching + prompts
 
     def rehearse(self, step: str, turn: int) -> str:
-        """Queries, two quotes a page, a short response."""
         if step == "queries":
             return "\n".join(f"query {number} of a few words" for number in range(1, self.settings.queries + 1))
         if step.startswith("evidence"):
@@ -306,7 +304,6 @@ class Correction(BaseRegime):
         return Outcome([response for response, _ in written], events)
 
     def _search(self, web: Web, bound: datetime) -> PageSearch:
-        """The search within the bounds of the settings."""
         is_rehearsal = not web.parameters
         all_sites = self.settings.sites == "any" or web.parameters.get("provider", "") in _LOCAL or is_rehearsal
         ratings = self._ratings
@@ -324,7 +321,6 @@ class Correction(BaseRegime):
 async def _gather(
     case: Case, settings: CorrectionSettings, search: PageSearch, pictures: DescribedPictures
 ) -> tuple[list[PageEvidence], list[Event]]:
-    """Queries, pages and evidence."""
     (queries, events), pictured = await asyncio.gather(
         write_queries(case, settings, pictures), _search_pictures(case, settings, search.web)
     )

@@ -118,7 +118,6 @@ class Link(Visit):
 
     @property
     def text(self) -> str:
-        """The page's text, cleaned."""
         return "" if self.page is None else clean(self.page.text)
 
     @property
@@ -127,7 +126,6 @@ class Link(Visit):
         return self.result.url if self.page is None else self.page.final_url
 
     def event(self) -> ReadEvent:
-        """What the transcript says of it."""
         page = self.page
         return ReadEvent(
             **{

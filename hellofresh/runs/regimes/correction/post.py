@@ -221,7 +221,6 @@ class _Findings:
 
 
 def most_requests(settings: CorrectionSettings) -> int:
-    """Most requests for one post."""
     if not settings.vision or settings.describe == "given":
         return 0
     a_picture = 1 + (settings.describe != "direct" and settings.captions == "model")
@@ -296,7 +295,6 @@ class _Describer:
         return text, [*found.events, _noted(number, text, source, image, found)]
 
     async def _find(self, number: int, media: Media, image: Image) -> _Findings:
-        """Caption, people and lines."""
         found, is_paper = _Findings(one_line(media.description, _CHARACTERS)), image.content == PAPER_IMAGE.content
         if self.settings.captions == "model":
             asked, said = await _ask(self.case, f"caption-{number}", "caption", _CAPTION_TOKENS, image)
@@ -327,7 +325,6 @@ class _Describer:
 
 
 async def _read(reader: TextReader, settings: CorrectionSettings, image: Image, found: _Findings) -> None:
-    """Read a picture's text."""
     try:
         lines = await asyncio.to_thread(reader.read, image)
     except UnreadPictureError as error:

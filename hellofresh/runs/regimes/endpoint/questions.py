@@ -229,7 +229,6 @@ def digest(request: Request) -> str:
 
 
 def calls_of(said: Message | Answer) -> Sequence[ToolCall]:
-    """All calls of tools."""
     return () if said.call is None else (said.call, *said.more_calls)
 
 

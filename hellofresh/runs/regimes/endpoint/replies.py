@@ -44,7 +44,6 @@ class Reply:
     # Chat completions
 
     def completion(self) -> _Fields:
-        """The whole as a chat completion."""
         calls: list[JsonValue] = [_chat_call(call) for call in self._calls]
         message: _Fields = {
             "role": "assistant",
@@ -57,7 +56,6 @@ class Reply:
         return {**self._chat("chat.completion"), "choices": [choice], "usage": self._chat_usage()}
 
     def chunks(self, *, usage: bool) -> Iterator[_Fields]:
-        """The same in pieces."""
         yield self._chunk({"role": "assistant", "content": self.answer.text})
         for number, call in enumerate(self._calls):
             yield self._chunk({"tool_calls": [{"index": number, **_chat_call(call)}]})
@@ -90,7 +88,6 @@ class Reply:
     # Responses
 
     def response(self) -> _Fields:
-        """The whole as a response."""
         reason = None if self._calls else _REASONS.get(self.answer.finish)
         ended: _Fields = {"status": "completed", "incomplete_details": None}
         if reason is not None:
@@ -99,7 +96,6 @@ class Reply:
         return {**self._response_head(), **ended, "output": output, "usage": self._response_usage()}
 
     def events(self) -> Iterator[_Fields]:
-        """The same in pieces."""
         begun: _Fields = {**self._response_head(), "status": "in_progress", "output": [], "usage": None}
         pieces: list[_Fields] = [{"type": "response.created", "response": begun}]
         for number, item in enumerate(self._items()):

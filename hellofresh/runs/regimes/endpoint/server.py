@@ -95,11 +95,9 @@ class EndpointServer:
 
     @property
     def origin(self) -> str:
-        """Its address, without a path."""
         return f"http://{_LOOPBACK}:{self.port}"
 
     def address(self, sample: str) -> EndpointAddress:
-        """Where to ask about a sample."""
         session = self.sessions[sample]
         return EndpointAddress(f"{self.origin}/s/{quote(sample, safe='')}/v1", self.token, session.roles[0])
 
