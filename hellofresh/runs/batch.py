@@ -49,16 +49,10 @@ _T = TypeVar("_T")
 
 @dataclass(slots=True)
 class _Batch:
-    """One batch: what was asked in it, and how far that is.
+    """One batch: the label by which it is found at the provider, the keys of its questions, and how far it is.
 
-    Attributes:
-        label: by which it is found at the provider.
-        keys: keys of its questions.
-        id: the provider's, None until it is known.
-        collected: whether its results are in the journal.
-        tokens_in, tokens_out: of its answers.
-        cached_in, cache_writes: of `tokens_in`, see `Price`; in the file only where they are not 0.
-        role: whose model it is for; other ones than `main` are of earlier versions.
+    `id` is the provider's, None until it is known; `collected` is whether its results are in the journal; other roles
+    than `main` are of earlier versions.
     """
 
     label: str
@@ -119,16 +113,10 @@ def price_share(spec: ModelSpec) -> float:
 
 @dataclass(slots=True)
 class _BatchClient:
-    """Asks by batches, and waits for them.
+    """Asks by batches, waits for them, and looks at them every `poll_s` seconds.
 
-    Attributes:
-        batches: the provider's way of taking batches.
-        journal, record: where answers are kept, and what was handed in.
-        tally: receives how much was asked, and what it cost.
-        budget_usd: most that the whole run may cost.
-        poll_s: seconds between two looks at the batches.
-        errors, rounds: by question, the last error and how often it was handed in.
-        seen: labels of batches whose results were looked through.
+    `errors` and `rounds` hold each question's last error and how often it was handed in; `seen` the labels of batches
+    whose results were looked through.
     """
 
     batches: Batches
@@ -350,19 +338,10 @@ def run_batch(
     folder: Path,
     poll_s: float = _POLL_S,
 ) -> RunResult:
-    """Ask about all samples by batches, wait for them, and keep every answer.
+    """Ask about all samples by batches, wait for them, and keep every answer; the assignment's models are not asked.
 
     Questions that failed in a way that may pass, or for which a batch brought nothing, are handed in again, three times
     in all. What then has no answer stands among the failures, as when asked singly.
-
-    Args:
-        assignment: as for `run`, with a regime of one step; its models are not asked.
-        samples: what to judge.
-        journal: where answers are kept.
-        batches: the provider's way of taking batches, of the same model.
-        progress: receives how far it is.
-        folder: the run's folder.
-        poll_s: seconds between two looks at the batches.
 
     Raises:
         UsageError: if the regime takes several steps.

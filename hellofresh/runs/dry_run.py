@@ -42,13 +42,7 @@ _ENOUGH = 20
 
 @dataclass(frozen=True, slots=True)
 class RoleForecast:
-    """What is to come for one role.
-
-    Attributes:
-        model: name of the model.
-        calls, tokens_in, tokens_out, cost_usd: expected; the cost is None where the price is not known.
-        most_calls, most_usd: ceilings.
-    """
+    """What is to come for one role: what is expected, and ceilings; costs are None where the price is not known."""
 
     model: str
     calls: int
@@ -107,14 +101,7 @@ def _sum(costs: Sequence[float | None]) -> float | None:
 def forecast(
     assignment: Assignment, samples: Sequence[Sample], journal: Journal | None = None, *, batch: bool = False
 ) -> Forecast:
-    """Estimate what a run will take.
-
-    Args:
-        assignment: as for `run`; its web is not used.
-        samples: what would be judged.
-        journal: with the answers so far, None if absent.
-        batch: whether it is asked by batches, at their part of the price.
-    """
+    """Estimate what a run will take; by batches, at their part of the price. The assignment's web is not used."""
     entries = [] if journal is None else list(journal.entries())
     asked: defaultdict[tuple[str, int], set[str]] = defaultdict(set)
     for entry in entries:
@@ -190,12 +177,7 @@ def _most_tokens(text: str) -> int:
 
 
 class _Rehearsal:
-    """Plays a regime through with answers that are as long as they may be.
-
-    Args:
-        assignment: what is rehearsed.
-        keys: of questions whose answers are known; `known` counts how many came up.
-    """
+    """Plays a regime through with answers that are as long as they may be; known ones are only counted."""
 
     def __init__(self, assignment: Assignment, keys: Set[str]) -> None:
         self.assignment, self.keys, self.known, self.seen = assignment, keys, 0, 0

@@ -147,9 +147,7 @@ def foresee(workspace: Workspace, evaluation: Evaluation) -> Forecast:
 def resumed(workspace: Workspace, name: str) -> Evaluation:
     """The evaluation that an earlier run was started with, to go on with it.
 
-    Args:
-        workspace: where it was run.
-        name: its id, or the only beginning or end of one.
+    Its name is its id, or the only beginning or end of one.
 
     Raises:
         UnknownNameError: if there is no such run.

@@ -195,11 +195,7 @@ def _write_some(path: Path, rows: Iterable[object]) -> None:
 
 
 def copies(entries: Iterable[JournalEntry]) -> list[int]:
-    """Repetitions whose answers are all, word by word, those of an earlier repetition.
-
-    Args:
-        entries: of a journal, in its order.
-    """
+    """Repetitions whose answers are all, word by word, those of an earlier repetition."""
     digests = defaultdict[int, "hashlib._Hash"](hashlib.sha256)
     for entry in entries:
         names = (entry.sample, entry.prompt, entry.step, entry.role, entry.answer.text)
@@ -216,13 +212,9 @@ def copies(entries: Iterable[JournalEntry]) -> list[int]:
 def transcribe(
     journal: Journal, ledgers: Ledgers, done: Set[tuple[str, int]], batched: Set[str] = frozenset()
 ) -> Iterator[Transcript]:
-    """The transcripts of samples whose regime handed back any event, by sample and repetition.
+    """The transcripts of samples (each with its repetition) in `done` whose regime handed back any event, in order.
 
-    Args:
-        journal: the run's.
-        ledgers: for the names of models, and for prices.
-        done: sample and repetition of what was judged.
-        batched: keys of questions that were handed in as batches, at a part of the price.
+    Questions whose keys are in `batched` were handed in as batches, at a part of the price.
     """
     traces = {(sample, repetition): trace for sample, repetition, trace in journal.traces()}
     for sample, entries in groupby(journal.entries(), key=lambda entry: entry.sample):

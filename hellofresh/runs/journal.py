@@ -249,13 +249,6 @@ class Journal:
     def add(self, key: str, question: JournalKey, answer: Answer, latency_s: float, request: str | None = None) -> None:
         """Store an answer. When this returns, a kill does not lose it.
 
-        Args:
-            key: of the question.
-            question: what was asked.
-            answer: what came.
-            latency_s: from request to answer.
-            request: the question's request as text, where that is at hand.
-
         Raises:
             CallError: if the answer cannot be written as JSON.
             RunError: if the question has an answer, the disk is full or the file is damaged.

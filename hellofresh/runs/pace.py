@@ -113,12 +113,7 @@ class Pace:
             raise
 
     def leave(self, *, answered: bool, more_tokens: int = 0) -> None:
-        """Make room for the next one.
-
-        Args:
-            answered: whether an answer came.
-            more_tokens: tokens beyond the estimate; fewer are negative.
-        """
+        """Make room for the next one; `more_tokens` are those beyond the estimate, fewer are negative."""
         self._under_way -= 1
         if answered:
             self._in_a_row = 0

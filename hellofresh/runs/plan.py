@@ -250,10 +250,6 @@ def refuse_changes(run_id: str, before: Mapping[str, object], now: Mapping[str, 
 def unfinished_kin(runs: Path, run_id: str, identity: Mapping[str, object]) -> Iterator[str]:
     """For a run that is about to start: a sentence on each unfinished one with the same task, quarter, model and
     regime, which whoever gives its command again may mean to go on with.
-
-    Args:
-        runs: the folder of all runs.
-        run_id, identity: of the new run.
     """
 
     def kind(identity: Mapping[str, object]) -> list[object]:

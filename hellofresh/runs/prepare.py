@@ -6,20 +6,21 @@ import asyncio
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from hellofresh.config import Settings
 from hellofresh.core.clock import now
 from hellofresh.core.editions import Edition, quarters_of
 from hellofresh.core.errors import DataError, UnknownNameError, UsageError
+from hellofresh.core.files import canonical_json, sha256_text
 from hellofresh.core.quarters import utc_text
 from hellofresh.core.workspace import Workspace
 from hellofresh.evidence.settings import WebSettings, search_providers
 from hellofresh.evidence.web import Web, open_web
 from hellofresh.evidence.web.pictures import open_pictures
 from hellofresh.evidence.web.store import TEXTS_ALREADY, user_agent
-from hellofresh.models import Model, ModelSpec, Sampling
+from hellofresh.models import Answer, Model, ModelSpec, Request, Sampling
 from hellofresh.models.baselines import TrainingSample
 from hellofresh.models.batches.base import Batches
 from hellofresh.models.catalogue import ModelContext, open_batches, open_model
@@ -28,6 +29,7 @@ from hellofresh.releases.life.load import Release, load_labels, load_release
 from hellofresh.releases.life.state import labels_are_public
 from hellofresh.runs.batch import check_batchable
 from hellofresh.runs.evaluation import Evaluation, WebAccess
+from hellofresh.runs.journal import request_text, snapshot
 from hellofresh.runs.ledger import Ledgers
 from hellofresh.runs.pace import Patience
 from hellofresh.runs.plan import RunPlan, hash_of, read_plan, refuse_changes
@@ -35,7 +37,6 @@ from hellofresh.runs.prompts import Prompt, load_prompt_set
 from hellofresh.runs.record import RunRecord, model_identity, read_record
 from hellofresh.runs.regimes import MAIN, Need, Regime, get_regime, regimes_for
 from hellofresh.runs.runner import Assignment
-from hellofresh.runs.sharing import SharedAnswers, SharedModel
 from hellofresh.tasks import Task
 from hellofresh.tasks.outputs import Output, Ranking
 from hellofresh.tasks.samples import MAIN as MAIN_SPLIT
@@ -92,13 +93,7 @@ class PreparedRun:
 def prepare(
     workspace: Workspace, evaluation: Evaluation, *, only_known: bool = False, release: Release | None = None
 ) -> PreparedRun:
-    """Open what an evaluation names, and find what was done of it.
-
-    Args:
-        workspace: where releases and runs are.
-        evaluation: what is asked of whom.
-        only_known: whether nothing will be asked, so that no key is needed.
-        release: the samples, where they are at hand.
+    """Open what an evaluation names, and find what was done of it; `only_known` where nothing will be asked.
 
     Raises:
         UsageError: if a name is unknown, something that the model needs is missing, or a resumed run has changed.
@@ -303,12 +298,7 @@ def web_access(evaluation: Evaluation) -> WebAccess | None:
 
 
 def check_repetitions(specs: Mapping[str, ModelSpec], repeat: int, temperature: float | None) -> None:
-    """Make sure that repetitions can differ, and that the temperature can be kept.
-
-    Args:
-        specs: what is known of the model of each role.
-        repeat: how often everything is asked.
-        temperature: as chosen for the run; None where nothing was chosen, which is 0.
+    """Make sure that repetitions can differ, and that the temperature (None where nothing was chosen) can be kept.
 
     Raises:
         UsageError: if the repetitions would be copies of each other, or no model takes the temperature.
@@ -384,3 +374,70 @@ def _training(workspace: Workspace, edition: Edition, task: Task) -> list[Traini
             if sample.id not in ids and sample.group not in groups:
                 training[sample.id] = TrainingSample(sample, labels[sample.id].label)
     return list(training.values())
+
+
+# Answers of finished runs
+
+
+@dataclass(slots=True)
+class SharedAnswers:
+    """What finished runs have asked already, by a hash of model and request, and how much of it was used so far.
+
+    So an answer is paid for once in a sweep. Of several, that of the first run counts, and within a run the one that
+    stands first in its order. It is stored in the new run's journal like any other, so that a run never needs another.
+    """
+
+    known: Mapping[str, Answer]
+    used: int = 0
+
+    @classmethod
+    def of(cls, folders: Sequence[Path]) -> SharedAnswers:
+        """The answers of finished runs.
+
+        Raises:
+            RunError: if a run's files are damaged.
+        """
+        known: dict[str, Answer] = {}
+        for folder in folders:
+            record = read_record(folder)
+            if record is None:
+                continue
+            models = {
+                role: canonical_json(model.model_dump(mode="json"))
+                for role, model in {"main": record.model, **record.roles}.items()
+            }
+            with snapshot(folder) as journal:
+                for entry in journal.entries():
+                    model = models.get(entry.role, models["main"])
+                    known.setdefault(_key(model, entry.request), entry.answer)
+        return cls(known)
+
+
+def _key(model: str, request: str) -> str:
+    return sha256_text(f"{len(model)}:{model}{request}")
+
+
+@dataclass(slots=True)
+class SharedModel:
+    """A model that is asked only what no earlier run has asked it."""
+
+    model: Model
+    answers: SharedAnswers
+    _name: str = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._name = canonical_json(model_identity(self.model.spec))
+
+    @property
+    def spec(self) -> ModelSpec:
+        return self.model.spec
+
+    async def ask(self, request: Request) -> Answer:
+        known = self.answers.known.get(_key(self._name, request_text(request)))
+        if known is None:
+            return await self.model.ask(request)
+        self.answers.used += 1
+        return known
+
+    async def close(self) -> None:
+        await self.model.close()

@@ -50,13 +50,7 @@ Watch = Callable[[str], None]
 
 @dataclass(frozen=True, slots=True)
 class Post:
-    """A post that somebody asks about.
-
-    Attributes:
-        text: of the post.
-        at: when it was posted; nothing younger is used.
-        images: its pictures, as files hold them.
-    """
+    """A post that somebody asks about: nothing younger than `at` is used; images are as files hold them."""
 
     text: str
     at: datetime
@@ -64,12 +58,7 @@ class Post:
 
 
 def asking(model: object = _MODEL, **more: object) -> Evaluation:
-    """Who is to respond, and how; without a provider it is the configured one, or one whose key is set.
-
-    Args:
-        model: who responds.
-        more: other fields of `Evaluation`, in its own form.
-    """
+    """Who is to respond, and how, by fields of `Evaluation`; the provider may follow from the keys that are set."""
     usual = Evaluation(ASKED, _TASK, str(model), _REGIME, _PROMPT)
     return replace(usual, **more)  # type: ignore[arg-type]  # whoever calls has made values of the fields' types
 
@@ -134,13 +123,7 @@ class RespondedPost:
 
 
 def respond(workspace: Workspace, post: Post, asked: Evaluation, watch: Watch = lambda step: None) -> RespondedPost:
-    """Respond to a post, or go on where the same inquiry was interrupted.
-
-    Args:
-        workspace: where it is kept, and where ratings of publishers are.
-        post: the post.
-        asked: who is to respond, as of `asking`.
-        watch: receives what is being done, in a few words.
+    """Respond to a post, or go on where the same inquiry was interrupted; `watch` receives what is being done.
 
     Raises:
         UsageError, ConfigError: if a name is unknown, or something that is needed is missing.

@@ -188,11 +188,7 @@ class RunResult:
 
 
 class RunStopped(RunError):  # noqa: N818 - nothing is wrong
-    """A run that was told to stop.
-
-    Args:
-        name: the signal.
-    """
+    """A run that a signal stopped."""
 
     def __init__(self, name: str) -> None:
         super().__init__(
@@ -204,13 +200,7 @@ class RunStopped(RunError):  # noqa: N818 - nothing is wrong
 
 
 class GivenUpError(Exception):
-    """A question that gets no answer, so that its sample cannot be judged.
-
-    Args:
-        question: the question.
-        error: the last error.
-        attempts: how often it was asked.
-    """
+    """A question that gets no answer after so many attempts, so that its sample cannot be judged."""
 
     def __init__(self, question: JournalKey, error: CallError, attempts: int) -> None:
         super().__init__()

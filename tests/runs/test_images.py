@@ -20,12 +20,12 @@ from hellofresh.runs.dry_run import forecast
 from hellofresh.runs.journal import Journal, JournalKey, Scope, read_request, request_text
 from hellofresh.runs.ledger import Ledger
 from hellofresh.runs.pace import estimate_tokens
+from hellofresh.runs.prepare import SharedAnswers, SharedModel, _key
 from hellofresh.runs.prompts import load_prompt_set
 from hellofresh.runs.record import ModelIdentity
 from hellofresh.runs.regimes import BaseRegime, Case, Need, Outcome, read_choice
 from hellofresh.runs.regimes.zero_shot import ZeroShot
 from hellofresh.runs.runner import Assignment, run
-from hellofresh.runs.sharing import SharedAnswers, SharedModel, _key
 from hellofresh.tasks import get_task
 from hellofresh.tasks.images import Image, Media
 from hellofresh.tasks.samples import Sample

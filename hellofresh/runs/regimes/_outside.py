@@ -25,13 +25,7 @@ _V = TypeVar("_V", bound="Visit")
 
 @dataclass(frozen=True, slots=True)
 class Cut:
-    """A text cut to a number of words.
-
-    Attributes:
-        text: the first words.
-        words: how many there were.
-        was_cut: whether any was left out.
-    """
+    """A text cut to its first words: how many there were, and whether any was left out."""
 
     text: str
     words: int
@@ -129,14 +123,10 @@ class Visit:
 
 
 async def visit_first(visits: Sequence[_V], most: int, visit: Callable[[_V], Coroutine[None, None, bool]]) -> None:
-    """Visit results with different addresses in their order, until `most` are used.
+    """Visit results with different addresses in their order, until so many are used.
 
-    As many at once as are still missing, so that which ones are used does not depend on who is faster.
-
-    Args:
-        visits: all results; those that are not visited are marked as `twice` or `not-needed`.
-        most: how many are to be used.
-        visit: reads a page; whether it is used.
+    As many at once as are still missing, so that which ones are used does not depend on who is faster. Results that are
+    not visited are marked as `twice` or `not-needed`.
     """
     seen: set[str] = set()
     for item in visits:

@@ -45,15 +45,10 @@ def _openings(answers: tuple[str, ...]) -> re.Pattern[str]:
 
 
 def read_choice(prompt: str, answer: Answer, answers: Sequence[str] = YES_OR_NO) -> Choice:
-    """The choice that an answer states.
+    """The choice among these answers (by label) that an answer of a model states.
 
     Blocked if it is a refusal; else its first words decide: `**Yes**, because` is label 1, `No.` is label 0, and
     anything else (`I know ...`, `Not sure`, no word at all) is none.
-
-    Args:
-        prompt: id of the prompt.
-        answer: what the model said.
-        answers: what may be answered, by label.
     """
     chances = _probabilities(answer, answers)
     if is_refusal(answer):
@@ -95,12 +90,7 @@ _SIGNED = re.compile(r"(?<![\w.,])[-+\u2212]?\d{1,3}(?:[.,]\d{1,3})?(?![\w]|[.,]
 
 @dataclass(frozen=True)
 class DecisionForm:
-    """A word, a colon, and one of several answers; upper and lower case, markdown and punctuation do not matter.
-
-    Attributes:
-        answers: what may be stated, by label.
-        word: what stands before it.
-    """
+    """A word, a colon, and one of several answers, by label; case, markdown and punctuation do not matter."""
 
     answers: Sequence[str]
     word: str = DECISION

@@ -118,11 +118,9 @@ class AgentTools:
     async def endpoint(self, role: str = MAIN) -> EndpointAddress:
         """Open an OpenAI-compatible endpoint on this machine for any framework's client; open for this sample only.
 
-        What is asked there is kept, bounded and replayed like what `ask` asks. A framework that blocks belongs into a
-        thread: `await asyncio.to_thread(...)`.
-
-        Args:
-            role: what the client is to call the model; a client may name any role that there is.
+        What is asked there is kept, bounded and replayed like what `ask` asks. The client calls the model by a role,
+        and may name any role that there is. A framework that blocks belongs into a thread: `await
+        asyncio.to_thread(...)`.
         """
         from hellofresh.runs.regimes.endpoint.server import EndpointServer  # which imports a web server
 
@@ -259,12 +257,7 @@ def _message(role: str, text: str) -> Message:
 
 
 class AgentSession:
-    """What is asked at an endpoint about one sample.
-
-    Args:
-        tools: those of the sample.
-        handed: gets what another program hands back; None where the agent's own function does.
-    """
+    """What is asked at an endpoint about one sample; `handed` gets what another program hands back, if any."""
 
     def __init__(self, tools: AgentTools, handed: asyncio.Future[Output] | None = None) -> None:
         self._tools, self._handed = tools, handed

@@ -41,14 +41,7 @@ _LABEL = re.compile(r"\A\W*response\W*:\s*", re.IGNORECASE)
 def response_question(
     prompt_set: PromptSet, prompt: Prompt, slots: Mapping[str, str], texts: Sequence[str], *, words: int
 ) -> Message:
-    """What a model is asked about a claim; a model is tuned on the very same.
-
-    Args:
-        prompt_set: of the regime.
-        prompt: the wording.
-        slots: of the sample.
-        texts: the evidence; may be empty.
-        words: most words of the response.
+    """What a model is asked about a claim by texts of evidence, if any; a model is tuned on the very same.
 
     Raises:
         PromptError: if the set lacks a step or a slot.

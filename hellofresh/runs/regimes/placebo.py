@@ -26,13 +26,7 @@ _WORD = re.compile(r"[^\W\d_]+")
 
 
 class PlaceboText(Strict):
-    """A text about something else.
-
-    Attributes:
-        id: its subject.
-        topic_words: lower-case words that show that a sample is about the same.
-        text: one paragraph.
-    """
+    """A paragraph about something else; a sample with one of its topic words (in lower case) is about the same."""
 
     id: str = Field(pattern=r"^[a-z0-9-]+$")
     topic_words: list[str] = Field(min_length=1)
@@ -59,11 +53,7 @@ def choose_texts(
 ) -> Sequence[PlaceboText]:
     """Texts for a sample, in the order of SHA-256 of `placebo:<sample>:<text>`.
 
-    Args:
-        sample: the sample's id.
-        shown: all that the prompt shows of the sample.
-        texts: the texts to choose from.
-        number: how many to give; fewer where fewer share no topic word with the sample.
+    Fewer than `number` where fewer share no topic word with what the prompt shows of the sample.
     """
     words = {word.casefold() for text in shown for word in _WORD.findall(text)}
     unrelated = [text for text in texts if words.isdisjoint(text.topic_words)]

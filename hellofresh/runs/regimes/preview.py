@@ -43,15 +43,7 @@ class PaperWeb:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """One question that a regime asks.
-
-    Attributes:
-        step: name of the step.
-        prompt: id of the prompt, empty where the step serves all of them.
-        messages: the conversation.
-        role: whose part it is.
-        answer: what it was answered with, so that the regime went on.
-    """
+    """One question that a regime asks, and what it was answered with; without a prompt, the step serves all of them."""
 
     step: str
     prompt: str

@@ -84,12 +84,7 @@ class WebSearchSettings(RegimeSettings):
 
 @dataclass(frozen=True, slots=True)
 class WebSearch(BaseRegime):
-    """One query, some pages and their summaries, then one question a prompt.
-
-    Attributes:
-        settings: see there.
-        name: as on the command line; prompts come from the table with this name.
-    """
+    """One query, some pages and their summaries, then one question a prompt, whose table has the name."""
 
     needs: ClassVar[frozenset[Need]] = frozenset({Need.WEB})
     roles: ClassVar[Mapping[str, str]] = {SUMMARISER: "summarises pages"}

@@ -131,15 +131,7 @@ async def respond(
     evidence: Sequence[PageEvidence] | None,
     pictures: DescribedPictures,
 ) -> tuple[Response, Sequence[Event]]:
-    """Have the model respond.
-
-    Args:
-        case: the post.
-        settings: how many words.
-        prompt: the wording.
-        evidence: what was found; None where nothing was looked for.
-        pictures: what the pictures show.
-    """
+    """Have the model respond by the evidence, which is None where nothing was looked for."""
     pages = [page for page in evidence or () if page.refuting or page.context]
     rules = {"words": str(settings.words), "misleading": OPENINGS[0], "accurate": OPENINGS[1]}
     if pages:

@@ -190,13 +190,9 @@ class PageSearch:
     async def find(
         self, queries: Sequence[str], post: str, *, with_pictures: bool, pictured: Sequence[Found] = ()
     ) -> FoundPages:
-        """Search for all queries at once, read what may be used, and choose by relevance.
+        """Search for all queries at once, read what may be used, and choose by nearness to the post.
 
-        Args:
-            queries: what is searched for.
-            post: the text that pages are compared with.
-            with_pictures: whether the post has pictures.
-            pictured: pages that show the post's pictures, as a search by each picture found them.
+        What is `pictured` are pages that show the post's pictures, as a search by each picture found them.
         """
         # A page of the bound's own day may be from before it: its date decides, not the search's.
         before = self.bound.date() + timedelta(days=1)

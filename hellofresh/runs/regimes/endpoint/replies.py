@@ -23,14 +23,7 @@ _REASONS = {Finish.LENGTH: "max_output_tokens", Finish.BLOCKED: "content_filter"
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """An answer on its way to a client.
-
-    Attributes:
-        key: names the answer.
-        model: as the client called it.
-        created: seconds since 1970.
-        answer: what the model said.
-    """
+    """An answer on its way to a client: what names it, the model as the client called it, seconds since 1970."""
 
     key: str
     model: str
