@@ -16,6 +16,7 @@ import shutil
 import sqlite3
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence, Set
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -203,6 +204,8 @@ class Journal:
                 self._recover(folder)
                 self._log = os.open(f"{self._path}-wal", os.O_RDONLY)
                 opened.callback(os.close, self._log)
+                # A thread of its own: agents may hold all others until their answers are on the disk.
+                self._thread = opened.enter_context(ThreadPoolExecutor(1, thread_name_prefix="journal"))
             except sqlite3.Error as error:
                 raise self._fault("the journal cannot be opened", error) from error
             except OSError as error:
@@ -309,7 +312,7 @@ class Journal:
             await asyncio.sleep(self.gather_s)
             waiting, self._waiting, fault = self._waiting, [], None
             try:
-                await asyncio.to_thread(os.fsync, self._log)
+                await asyncio.get_running_loop().run_in_executor(self._thread, os.fsync, self._log)
             except OSError as error:
                 fault = self._unwritable(error.strerror or str(error))
             for future in waiting:
