@@ -29,7 +29,7 @@ class PlaceboText(Strict):
     """A paragraph about something else; a sample with one of its topic words (in lower case) is about the same."""
 
     id: str = Field(pattern=r"^[a-z0-9-]+$")
-    topic_words: list[str] = Field(min_length=1)
+    topic_words: frozenset[str] = Field(min_length=1, strict=False)
     text: str = Field(min_length=1)
 
 
@@ -56,7 +56,7 @@ def choose_texts(
     Fewer than `number` where fewer share no topic word with what the prompt shows of the sample.
     """
     words = {word.casefold() for text in shown for word in _WORD.findall(text)}
-    unrelated = [text for text in texts if words.isdisjoint(text.topic_words)]
+    unrelated = [text for text in texts if not text.topic_words & words]
     return sorted(unrelated, key=lambda text: sha256_text(f"placebo:{sample}:{text.id}"))[:number]
 
 

@@ -53,10 +53,13 @@ class TryPage:
 
     def site(self) -> LocalSite:
         """The site, which this machine alone reaches."""
-        return LocalSite(self._opens, self._page, {"/ask": self._ask}, port=self.port, most_bytes=_MOST_BYTES)
-
-    def _opens(self, token: str) -> bool:
-        return same_token(token, self.token)
+        return LocalSite(
+            lambda token: same_token(token, self.token),
+            self._page,
+            {"/ask": self._ask},
+            port=self.port,
+            most_bytes=_MOST_BYTES,
+        )
 
     async def _page(self, _: web.Request, __: str) -> web.StreamResponse:
         return web.Response(text=one_file_page(__package__, model="smollm2-135m-text"), content_type="text/html")

@@ -84,16 +84,8 @@ class TextRelevance:
         return [round(float(np.dot(of_posts[post], of_pages[page])), 4) for post, page in pairs]
 
 
-@cache
-def opened_encoder(name: str) -> Encoder:
-    """The encoder of that name, opened once.
-
-    Raises:
-        UsageError: if what it needs is not installed.
-    """
-    return open_encoder(name)
-
-
+opened_encoder = cache(open_encoder)
+"""The encoder of a name, opened once; raises `UsageError` if what it needs is not installed."""
 _WORDS_COMPARED = 2000
 
 

@@ -246,8 +246,12 @@ def _from_chat(body: _ChatBody) -> Question:
 
 
 def _from_responses(body: _ResponsesBody) -> Question:
-    more = dict(body.model_extra or {})
-    more["tool_choice"] = _choice(body.tool_choice)
+    more, choice = dict(body.model_extra or {}), body.tool_choice
+    if isinstance(choice, _Named) and choice.type != "function":
+        raise _refused(f"a choice of the type {choice.type[:80]!r} cannot be passed on", "a function")
+    more["tool_choice"] = (
+        {"type": "function", "function": {"name": choice.name}} if isinstance(choice, _Named) else choice
+    )
     if body.text is not None:
         form = body.text.format
         if form is not None and form.get("type") == "json_schema":  # as chat completions have it
@@ -350,14 +354,6 @@ def _turns(body: _ResponsesBody) -> Iterator[_Turn]:
             yield _Turn(role=item.role, content=item.content)
     if said is not None:
         yield said
-
-
-def _choice(choice: str | _Named | None) -> JsonValue:
-    if not isinstance(choice, _Named):
-        return choice
-    if choice.type != "function":
-        raise _refused(f"a choice of the type {choice.type[:80]!r} cannot be passed on", "a function")
-    return {"type": "function", "function": {"name": choice.name}}
 
 
 def _refused(what: str, expected: str = "") -> UsageError:
