@@ -353,7 +353,7 @@ def _training(workspace: Workspace, edition: Edition, task: Task) -> list[Traini
     Answers are public, so nothing may be learnt from labels that are not. For a frozen data set, those of its other
     versions, without the samples that this version has and those of the same groups.
     """
-    training: dict[str, TrainingSample] = {}
+    training: dict[tuple[Edition | None, str], TrainingSample] = {}
     release = load_release(workspace, edition, task)
     if edition.is_living:
         released = quarters_of(found for found, name in workspace.released() if name == task.name)
@@ -372,7 +372,9 @@ def _training(workspace: Workspace, edition: Edition, task: Task) -> list[Traini
         found, labels = load_release(workspace, other, task), load_labels(workspace, other, task)
         for sample in found.with_texts() if not edition.is_living or found.bundled == release.bundled else ():
             if sample.id not in ids and sample.group not in groups:
-                training[sample.id] = TrainingSample(sample, labels[sample.id].label)
+                # Of a data set's versions, a sample counts once.
+                version = other if edition.is_living else None
+                training[version, sample.id] = TrainingSample(sample, labels[sample.id].label)
     return list(training.values())
 
 
