@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import uuid
+from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import partial
@@ -23,7 +24,7 @@ from hellofresh.models import Answer, CallError, Finish, ModelSpec, Request
 from hellofresh.models.batches import Batches, BatchQuestion, BatchResult, BatchState, BatchStatus, sorted_out
 from hellofresh.models.sight import check_images
 from hellofresh.runs.journal import Journal, JournalKey, Scope, recount
-from hellofresh.runs.ledger import Ledger, Ledgers
+from hellofresh.runs.ledger import Ledger
 from hellofresh.runs.regimes import MAIN, Regime
 from hellofresh.runs.runner import (
     Assignment,
@@ -39,26 +40,19 @@ from hellofresh.tasks.outputs import Output
 from hellofresh.tasks.samples import Sample
 
 FILE = "batches.json"
-ROUNDS = 3
+_MOST_ROUNDS = 3
 """How often a question is handed in at most."""
 _POLL_S = 30.0
 _LONGEST_WAIT_S = 86_400.0
-_STORED_AT_ONCE = 500
 _T = TypeVar("_T")
 
 
 @dataclass(slots=True)
 class _Batch:
-    """One batch: what was asked in it, and how far that is.
+    """One batch: the label by which it is found at the provider, the keys of its questions, and how far it is.
 
-    Attributes:
-        label: by which it is found at the provider.
-        keys: keys of its questions.
-        id: the provider's, None until it is known.
-        collected: whether its results are in the journal.
-        tokens_in, tokens_out: of its answers.
-        cached_in, cache_writes: of `tokens_in`, see `Price`; in the file only where they are not 0.
-        role: whose model it is for; other ones than `main` are of earlier versions.
+    `id` is the provider's, None until it is known; `collected` is whether its results are in the journal; other roles
+    than `main` are of earlier versions.
     """
 
     label: str
@@ -85,7 +79,6 @@ class BatchRecord:
         self.batches = as_model(list[_Batch], found, where=str(self._path), code="bad-batches")
 
     def save(self) -> None:
-        """Have it on disk."""
         rows = [asdict(batch) for batch in self.batches]
         for row in rows:
             for name in ("cached_in", "cache_writes"):
@@ -95,12 +88,10 @@ class BatchRecord:
 
     @property
     def open(self) -> list[_Batch]:
-        """What is still to be collected."""
         return [batch for batch in self.batches if not batch.collected]
 
     @property
     def keys(self) -> frozenset[str]:
-        """Keys of all questions that were handed in."""
         return frozenset(key for batch in self.batches for key in batch.keys)
 
     def savings(self, specs: Mapping[str, ModelSpec], role: str = "") -> float:
@@ -121,15 +112,11 @@ def price_share(spec: ModelSpec) -> float:
 
 
 @dataclass(slots=True)
-class BatchClient:
-    """Asks by batches, and waits for them.
+class _BatchClient:
+    """Asks by batches, waits for them, and looks at them every `poll_s` seconds.
 
-    Attributes:
-        batches: the provider's way of taking batches.
-        journal, record: where answers are kept, and what was handed in.
-        tally: told how much was asked, and what it cost.
-        budget_usd: most that the whole run may cost.
-        poll_s: seconds between two looks at the batches.
+    `errors` and `rounds` hold each question's last error and how often it was handed in; `seen` the labels of batches
+    whose results were looked through.
     """
 
     batches: Batches
@@ -138,14 +125,10 @@ class BatchClient:
     tally: Tally
     budget_usd: float | None
     poll_s: float
-    _errors: dict[str, CallError] = field(default_factory=dict)
-    _rounds: dict[str, int] = field(default_factory=dict)
-    _seen: set[str] = field(default_factory=set)
-    """Labels of batches whose results were looked through."""
-    _ledgers: Ledgers = field(init=False)
-
-    def __post_init__(self) -> None:
-        self._ledgers = Ledgers({MAIN: self.batches.spec})
+    errors: dict[str, CallError] = field(default_factory=dict)
+    rounds: Counter[str] = field(default_factory=Counter)
+    seen: set[str] = field(default_factory=set)
+    ledger: Ledger = field(init=False)
 
     async def start(self) -> None:
         """Count what was asked before; find batches that were handed in just before an end, forget those never taken.
@@ -153,8 +136,9 @@ class BatchClient:
         Raises:
             CallError: if the provider cannot be reached.
         """
+        self.ledger = Ledger(self.batches.spec)
         for entry in self.journal.entries():
-            recount(self._ledgers, entry)
+            recount(self.ledger, entry)
         for batch in self.record.open:
             if batch.id is None:
                 batch.id = await self._patiently(partial(self.batches.find, batch.label))
@@ -163,21 +147,12 @@ class BatchClient:
                 self.record.save()
         self._count_cost()
 
-    async def close(self) -> None:
-        """Let go of connections."""
-        await self.batches.close()
-
     def unanswered(self, questions: Mapping[str, JournalKey]) -> dict[str, JournalKey]:
         """The questions without an answer that are worth handing in."""
-        return {
-            key: question
-            for key, question in questions.items()
-            if key not in self.journal.keys and not self._is_given_up(key)
+        given_up = {
+            key for key, error in self.errors.items() if not error.retryable or self.rounds[key] >= _MOST_ROUNDS
         }
-
-    def _is_given_up(self, key: str) -> bool:
-        error = self._errors.get(key)
-        return error is not None and (not error.retryable or self._rounds.get(key, 0) >= ROUNDS)
+        return {key: item for key, item in questions.items() if key not in self.journal.keys and key not in given_up}
 
     def answer(self, key: str, question: JournalKey) -> Answer:
         """The stored answer to a question.
@@ -187,7 +162,7 @@ class BatchClient:
         """
         found = self.journal.find(key)
         if found is None:
-            raise GivenUpError(question, self._errors[key], self._rounds.get(key, 1))
+            raise GivenUpError(question, self.errors[key], max(1, self.rounds[key]))
         return found
 
     async def ask(self, questions: Mapping[str, JournalKey], told: Callable[[int], None]) -> None:
@@ -201,7 +176,11 @@ class BatchClient:
             RunError: if a batch failed as a whole or was cancelled, or the budget does not cover it.
             CallError: if the provider cannot be reached.
         """
-        await self._submit(questions)
+        under_way = {key for batch in self._under_way for key in batch.keys}
+        wanted = [key for key in questions if key not in under_way]
+        self._check_budget([questions[key].request for key in wanted])
+        for start in range(0, len(wanted), self.batches.most):
+            await self._hand_in({key: questions[key] for key in wanted[start : start + self.batches.most]})
         waiting = [batch for batch in self._under_way if not questions.keys().isdisjoint(batch.keys)]
         while waiting:
             done, running = sum(key in self.journal.keys for key in questions), []
@@ -219,30 +198,24 @@ class BatchClient:
 
     @property
     def _under_way(self) -> list[_Batch]:
-        return [batch for batch in self.record.open if batch.label not in self._seen]
+        return [batch for batch in self.record.open if batch.label not in self.seen]
 
-    async def _submit(self, questions: Mapping[str, JournalKey]) -> None:
-        under_way = {key for batch in self._under_way for key in batch.keys}
-        wanted = [key for key in questions if key not in under_way]
-        self._check_budget([questions[key].request for key in wanted])
-        for start in range(0, len(wanted), self.batches.most):
-            part = wanted[start : start + self.batches.most]
-            for key in part:
-                self._rounds[key] = self._rounds.get(key, 0) + 1
-                self._errors.pop(key, None)
-            batch = _Batch(f"hellofresh-{uuid.uuid4().hex}", part)
-            self.record.batches.append(batch)
-            self.record.save()
-            await self._hand_in(batch, [BatchQuestion(key, questions[key].request) for key in part])
+    async def _hand_in(self, part: Mapping[str, JournalKey]) -> None:
+        self.rounds.update(part.keys())
+        for key in part:
+            self.errors.pop(key, None)
+        batch = _Batch(f"hellofresh-{uuid.uuid4().hex}", list(part))
+        self.record.batches.append(batch)
+        self.record.save()
+        attempted: list[bool] = []
 
-    async def _hand_in(self, batch: _Batch, questions: Sequence[BatchQuestion]) -> None:
         async def attempt() -> str:
             # An attempt whose reply was lost may have been taken nevertheless.
             known = await self.batches.find(batch.label) if attempted else None
             attempted.append(True)
+            questions = [BatchQuestion(key, question.request) for key, question in part.items()]
             return known or await self.batches.submit(questions, batch.label)
 
-        attempted: list[bool] = []
         try:
             batch.id = await self._patiently(attempt)
         except CallError as error:
@@ -253,6 +226,7 @@ class BatchClient:
         self.record.save()
 
     async def _collect(self, questions: Mapping[str, JournalKey], batch: _Batch, status: BatchStatus) -> None:
+        """Have the answers of a batch in the journal, then note that they are."""
         where = f"{self.batches.spec.name}, batch {batch.id}"
         if status.state is BatchState.FAILED:
             batch.collected = True
@@ -261,7 +235,20 @@ class BatchClient:
                 f"the batch was refused ({status.message or 'no reason given'})", where=where, code="batch-failed"
             )
         results = await self._patiently(partial(self.batches.results, str(batch.id)))
-        await self._keep(questions, batch, sorted_out(results, batch.keys, self.batches.spec.name))
+        found = sorted_out(results, batch.keys, self.batches.spec.name)
+        known = [key for key in batch.keys if key in questions or key in self.journal.keys]
+        stored = [self._store(questions[key], found[key]) for key in known if key in questions]
+        await asyncio.gather(*(future for future in stored if future is not None))
+        answers = [answer for key in known if (answer := found[key].answer) is not None]
+        batch.tokens_in = sum(answer.tokens_in or 0 for answer in answers)
+        batch.tokens_out = sum(answer.tokens_out or 0 for answer in answers)
+        batch.cached_in = sum(answer.cached_in for answer in answers)
+        batch.cache_writes = sum(answer.cache_writes for answer in answers)
+        self.seen.add(batch.label)
+        # Answers to questions that are not asked this time stay at the provider, to be collected when they are.
+        batch.collected = len(known) == len(batch.keys)
+        self.record.save()
+        self._count_cost()
         if status.state is BatchState.CANCELLED:
             raise RunError(
                 "the batch was cancelled",
@@ -270,48 +257,30 @@ class BatchClient:
                 code="batch-cancelled",
             )
 
-    async def _keep(self, questions: Mapping[str, JournalKey], batch: _Batch, found: Mapping[str, BatchResult]) -> None:
-        """Have the answers in the journal, then note that they are."""
-        known = [key for key in batch.keys if key in questions or key in self.journal.keys]
-        for start in range(0, len(known), _STORED_AT_ONCE):
-            part = known[start : start + _STORED_AT_ONCE]
-            await asyncio.gather(*(self._store(questions[key], found[key]) for key in part if key in questions))
-        answers = [answer for key in known if (answer := found[key].answer) is not None]
-        batch.tokens_in = sum(answer.tokens_in or 0 for answer in answers)
-        batch.tokens_out = sum(answer.tokens_out or 0 for answer in answers)
-        batch.cached_in = sum(answer.cached_in for answer in answers)
-        batch.cache_writes = sum(answer.cache_writes for answer in answers)
-        self._seen.add(batch.label)
-        # Answers to questions that are not asked this time stay at the provider, to be collected when they are.
-        batch.collected = len(known) == len(batch.keys)
-        self.record.save()
-        self._count_cost()
-
-    async def _store(self, question: JournalKey, result: BatchResult) -> None:
+    def _store(self, question: JournalKey, result: BatchResult) -> asyncio.Future[None] | None:
         key = result.custom_id
         if result.answer is None:
-            self._errors[key] = result.error or CallError("no result", code="bad-batch", retryable=True)
+            self.errors[key] = result.error or CallError("no result", code="bad-batch", retryable=True)
         elif key not in self.journal.keys:
             try:
-                await self.journal.store(key, question, result.answer, 0.0)
+                stored = self.journal.store(key, question, result.answer, 0.0)
             except CallError as error:
-                self._errors[key] = error
+                self.errors[key] = error
             else:
                 self.tally.asked += 1
-                ledger = self._ledgers.of(MAIN)
-                ledger.add(result.answer, ledger.estimate(question.request))
+                self.ledger.add(result.answer, self.ledger.estimate(question.request))
+                return stored
+        return None
 
     def _check_budget(self, wanted: Sequence[Request]) -> None:
         if self.budget_usd is None or not wanted:
             return
-        ledger = self._ledgers.of(MAIN)
-        estimates = map(ledger.estimate, wanted)
-        full = sum(ledger.price(item.tokens_in, item.tokens_out) or 0.0 for item in estimates)
-        whole = full * price_share(ledger.spec)
-        if self._spent + whole > self.budget_usd:
+        estimates = map(self.ledger.estimate, wanted)
+        full = sum(self.ledger.price(item.tokens_in, item.tokens_out) or 0.0 for item in estimates)
+        if self._spent + full * price_share(self.ledger.spec) > self.budget_usd:
             raise RunError(
                 f"the budget of {self.budget_usd:g} USD does not cover a batch of {len(wanted):,} questions",
-                where=ledger.spec.name,
+                where=self.ledger.spec.name,
                 fix="No batch was submitted. Run the same command with a larger --budget or a smaller --limit.",
                 code="budget-spent",
             )
@@ -319,11 +288,11 @@ class BatchClient:
     @property
     def _spent(self) -> float:
         """What all answers cost at most, those of batches at their part of the price."""
-        return max(0.0, self._ledgers.at_most_usd - self.record.savings({MAIN: self.batches.spec}))
+        return max(0.0, self.ledger.at_most_usd - self.record.savings({MAIN: self.batches.spec}))
 
     def _count_cost(self) -> None:
-        self.tally.cost_usd = None if self._ledgers.cost_usd is None else self._spent
-        self.tally.tokens = self._ledgers.tokens_in + self._ledgers.tokens_out
+        self.tally.cost_usd = None if self.ledger.cost_usd is None else self._spent
+        self.tally.tokens = self.ledger.tokens_in + self.ledger.tokens_out
 
     async def _patiently(self, call: Callable[[], Awaitable[_T]]) -> _T:
         """Try again what may pass; the last error is raised."""
@@ -369,19 +338,10 @@ def run_batch(
     folder: Path,
     poll_s: float = _POLL_S,
 ) -> RunResult:
-    """Ask about all samples by batches, wait for them, and keep every answer.
+    """Ask about all samples by batches, wait for them, and keep every answer; the assignment's models are not asked.
 
     Questions that failed in a way that may pass, or for which a batch brought nothing, are handed in again, three times
     in all. What then has no answer stands among the failures, as when asked singly.
-
-    Args:
-        assignment: as for `run`, with a regime of one step; its models are not asked.
-        samples: what to judge.
-        journal: where answers are kept.
-        batches: the provider's way of taking batches, of the same model.
-        progress: receives how far it is.
-        folder: the run's folder.
-        poll_s: seconds between two looks at the batches.
 
     Raises:
         UsageError: if the regime takes several steps.
@@ -390,19 +350,24 @@ def run_batch(
     """
     check_batchable(assignment.regime)
     tally = Tally(len(samples) * assignment.repetitions)
-    client = BatchClient(batches, journal, BatchRecord(folder), tally, assignment.budget_usd, poll_s)
+    client = _BatchClient(batches, journal, BatchRecord(folder), tally, assignment.budget_usd, poll_s)
     return asyncio.run(_run_batch(assignment, assignment.items(samples), client, progress))
 
 
 async def _run_batch(
-    assignment: Assignment, items: Sequence[Item], client: BatchClient, progress: Callable[[Tally], None]
+    assignment: Assignment, items: Sequence[Item], client: _BatchClient, progress: Callable[[Tally], None]
 ) -> RunResult:
     tally, judged, failures = client.tally, list[JudgedOutput](), list[Failure]()
     try:
         await client.start()
         questions: dict[str, JournalKey] = {}
+
+        def collected(key: str, question: JournalKey) -> Answer:
+            questions[key] = question
+            return Answer("", Finish.STOP)  # nothing is made of it
+
         for item in items:
-            await _solve(assignment, item, partial(_collected, questions))
+            await _solve(assignment, item, collected)
         tally.recalled = sum(key in client.journal.keys for key in questions)
 
         def told(answered: int) -> None:
@@ -421,7 +386,7 @@ async def _run_batch(
             else:
                 judged += [JudgedOutput(item.sample.id, output, item.repetition) for output in outputs]
     finally:
-        await client.close()
+        await client.batches.close()
         await assignment.close()
     tally.done, tally.failed = len(items), len(failures)
     progress(tally)
@@ -446,9 +411,3 @@ async def _solve(assignment: Assignment, item: Item, answer: Callable[[str, Jour
         return (await assignment.regime.solve(assignment.case(item.sample, ask))).outputs
     except ExceptionGroup as errors:
         raise first_error(errors) from None
-
-
-def _collected(questions: dict[str, JournalKey], key: str, question: JournalKey) -> Answer:
-    """Keep a question; nothing is made of the answer."""
-    questions[key] = question
-    return Answer("", Finish.STOP)

@@ -9,7 +9,7 @@ and a changed model or prompt starts another.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from urllib.parse import urlsplit
 
@@ -26,7 +26,7 @@ from hellofresh.runs.export import EvaluationReport, export
 from hellofresh.runs.journal import Journal, snapshot
 from hellofresh.runs.plan import RunPlan, find_run, next_number, read_plan, refuse_changes, unfinished_kin
 from hellofresh.runs.prepare import PreparedRun, prepare, sampling_notes
-from hellofresh.runs.regimes import get_regime
+from hellofresh.runs.regimes import MAIN, get_regime
 from hellofresh.runs.runner import Assignment, RunResult, Tally, run
 
 
@@ -59,22 +59,29 @@ def evaluate(
             journal.drop_damaged()
         # A web that cannot be opened leaves no plan behind: nothing was begun.
         web = None if prepared.web is None else prepared.web.open(prepared.folder)
-        for note in _notes(workspace, prepared):
+        specs = prepared.assignment.specs
+        tell(asked_at(specs))
+        if prepared.plan is None:
+            for note in unfinished_kin(workspace.runs, prepared.folder.name, prepared.identity):
+                tell(note)
+        for note in sampling_notes(specs, evaluation.repeat, evaluation.temperature):
             tell(note)
-        plan = _keep_plan(workspace, prepared)
+        spec = specs[MAIN]
+        if "provider" in spec.parameters and prepared.batches is None:
+            tell(f"up to {spec.limits.in_flight} requests to {spec.name} are in flight at once")
+        before = read_plan(prepared.folder)  # again: now that the run is locked, nobody else writes it
+        if before is not None:
+            refuse_changes(prepared.folder.name, before.identity, prepared.identity)
+        plan = RunPlan(
+            number=next_number(workspace.runs) if before is None else before.number,
+            started=utc_text(now()) if before is None else before.started,
+            identity=dict(prepared.identity),
+            evaluation=prepared.evaluation,
+        )
+        plan.write(prepared.folder)
         assignment = replace(prepared.equipped(workspace, web), watch=watch)
         result = _ask(prepared, assignment, journal, progress)
         return export(prepared, plan.number, result, journal)
-
-
-def _notes(workspace: Workspace, prepared: PreparedRun) -> Iterator[str]:
-    evaluation, spec = prepared.evaluation, prepared.assignment.model.spec
-    yield asked_at(prepared.assignment.specs)
-    if prepared.plan is None:
-        yield from unfinished_kin(workspace.runs, prepared.folder.name, prepared.identity)
-    yield from sampling_notes(prepared.assignment.specs, evaluation.repeat, evaluation.temperature)
-    if "provider" in spec.parameters and prepared.batches is None:
-        yield f"up to {spec.limits.in_flight} requests to {spec.name} are in flight at once"
 
 
 def asked_at(specs: Mapping[str, ModelSpec]) -> str:
@@ -85,21 +92,6 @@ def asked_at(specs: Mapping[str, ModelSpec]) -> str:
         host = urlsplit(address).netloc if address else "this machine, nothing is sent away"
         places.setdefault(host, {})[spec.name] = None
     return "; ".join(f"{', '.join(names)}: asked at {host}" for host, names in places.items())
-
-
-def _keep_plan(workspace: Workspace, prepared: PreparedRun) -> RunPlan:
-    """Write down what is to be done; refused where the run would not be the same any more."""
-    before = read_plan(prepared.folder)  # again: now that the run is locked, nobody else writes it
-    if before is not None:
-        refuse_changes(prepared.folder.name, before.identity, prepared.identity)
-    plan = RunPlan(
-        number=next_number(workspace.runs) if before is None else before.number,
-        started=utc_text(now()) if before is None else before.started,
-        identity=dict(prepared.identity),
-        evaluation=prepared.evaluation,
-    )
-    plan.write(prepared.folder)
-    return plan
 
 
 def _ask(
@@ -155,9 +147,7 @@ def foresee(workspace: Workspace, evaluation: Evaluation) -> Forecast:
 def resumed(workspace: Workspace, name: str) -> Evaluation:
     """The evaluation that an earlier run was started with, to go on with it.
 
-    Args:
-        workspace: where it was run.
-        name: its id, or the only beginning or end of one.
+    Its name is its id, or the only beginning or end of one.
 
     Raises:
         UnknownNameError: if there is no such run.

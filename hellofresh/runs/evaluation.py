@@ -61,7 +61,6 @@ class Option:
     stored: bool = True
 
     def flag_of(self, name: str) -> str:
-        """The option's name on the command line."""
         return self.flag or f"--{name.replace('_', '-')}"
 
 
@@ -85,14 +84,11 @@ def _pairs(value: object) -> tuple[str, ...]:
 def _by_role(value: object) -> dict[str, str]:
     if isinstance(value, Mapping):
         return dict(value)
-    return dict(map(_role, cast("Iterable[str]", value)))
-
-
-def _role(text: str) -> tuple[str, str]:
-    role, equals, model = text.partition("=")
-    if not (role and equals and model):
-        raise UsageError(f"the role {text!r} names no model", expected="ROLE=MODEL", code="bad-role")
-    return role, model
+    pairs = {text: text.partition("=") for text in cast("Iterable[str]", value)}
+    for text, (role, _, model) in pairs.items():
+        if not (role and model):
+            raise UsageError(f"the role {text!r} names no model", expected="ROLE=MODEL", code="bad-role")
+    return {role: model for role, _, model in pairs.values()}
 
 
 @dataclass(frozen=True, slots=True)

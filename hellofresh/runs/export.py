@@ -26,12 +26,11 @@ from hellofresh.runs.record import RunRecord, Usage, prediction_row
 from hellofresh.runs.regimes import MAIN
 from hellofresh.runs.runner import RunResult, Tally
 from hellofresh.tasks import Task
-from hellofresh.tasks.outputs import Choice, Output
+from hellofresh.tasks.outputs import Choice
 from hellofresh.tasks.samples import to_json
 from hellofresh.tasks.transcripts import (
     TRANSCRIPTS,
     AskedEvent,
-    Event,
     SearchedEvent,
     Transcript,
     parse_event,
@@ -108,7 +107,9 @@ def export(prepared: PreparedRun, number: int, result: RunResult, journal: Journ
         tally=result.tally,
         verdicts=_counts(result, prompts, prepared.release.task),
         failed=len(result.failures),
-        unsearched=sum(any(map(_search_failed, item.events)) for item in transcripts),
+        unsearched=sum(
+            any(isinstance(event, SearchedEvent) and event.problem for event in item.events) for item in transcripts
+        ),
         tokens_in=whole.tokens_in,
         tokens_out=whole.tokens_out,
         cost_usd=None if whole.cost_usd is None else whole.cost_usd - batched.savings(specs),
@@ -182,19 +183,9 @@ def _counts(result: RunResult, prompts: Sequence[str], task: Task) -> Mapping[st
     counts: dict[str, Counter[str]] = {prompt: Counter() for prompt in prompts}
     for item in result.judged:
         if item.repetition == 1:
-            counts[item.output.prompt][_short(item.output, task)] += 1
+            chosen = item.output.label if isinstance(item.output, Choice) else None
+            counts[item.output.prompt][str(item.output.status) if chosen is None else task.classes[chosen]] += 1
     return counts
-
-
-def _short(output: Output, task: Task) -> str:
-    if isinstance(output, Choice) and output.label is not None:
-        return task.classes[output.label]
-    return str(output.status)
-
-
-def _search_failed(event: Event) -> bool:
-    """Whether a search brought nothing because it failed."""
-    return isinstance(event, SearchedEvent) and bool(event.problem)
 
 
 def _write_some(path: Path, rows: Iterable[object]) -> None:
@@ -204,11 +195,7 @@ def _write_some(path: Path, rows: Iterable[object]) -> None:
 
 
 def copies(entries: Iterable[JournalEntry]) -> list[int]:
-    """Repetitions whose answers are all, word by word, those of an earlier repetition.
-
-    Args:
-        entries: of a journal, in its order.
-    """
+    """Repetitions whose answers are all, word by word, those of an earlier repetition."""
     digests = defaultdict[int, "hashlib._Hash"](hashlib.sha256)
     for entry in entries:
         names = (entry.sample, entry.prompt, entry.step, entry.role, entry.answer.text)
@@ -225,13 +212,9 @@ def copies(entries: Iterable[JournalEntry]) -> list[int]:
 def transcribe(
     journal: Journal, ledgers: Ledgers, done: Set[tuple[str, int]], batched: Set[str] = frozenset()
 ) -> Iterator[Transcript]:
-    """The transcripts of samples whose regime handed back any event, by sample and repetition.
+    """The transcripts of samples (each with its repetition) in `done` whose regime handed back any event, in order.
 
-    Args:
-        journal: the run's.
-        ledgers: for the names of models, and for prices.
-        done: sample and repetition of what was judged.
-        batched: keys of questions that were handed in as batches, at a part of the price.
+    Questions whose keys are in `batched` were handed in as batches, at a part of the price.
     """
     traces = {(sample, repetition): trace for sample, repetition, trace in journal.traces()}
     for sample, entries in groupby(journal.entries(), key=lambda entry: entry.sample):
@@ -266,9 +249,6 @@ def _asked(entry: JournalEntry, ledgers: Ledgers, batched: bool) -> AskedEvent:
         tokens_out=answer.tokens_out,
         cost_usd=cost * share if known and cost is not None else None,
     )
-
-
-# What each step takes
 
 
 def kind_of_step(step: str) -> str:
@@ -313,8 +293,9 @@ def usage_by_step(folder: Path) -> tuple[list[StepUsage], int]:
             key = kind_of_step(entry.step), entry.role
             usage = found.setdefault(key, StepUsage(*key))
             usage.requests += 1
-            usage.tokens_in = _sum(usage.tokens_in, entry.answer.tokens_in)
-            usage.tokens_out = _sum(usage.tokens_out, entry.answer.tokens_out)
+            for name in ("tokens_in", "tokens_out"):
+                total, more = getattr(usage, name), getattr(entry.answer, name)
+                setattr(usage, name, None if total is None or more is None else total + more)
             usage.seconds += entry.latency_s
             samples.add((entry.sample, entry.repetition))
     costs: defaultdict[tuple[str, str], list[float | None]] = defaultdict(list)
@@ -327,7 +308,3 @@ def usage_by_step(folder: Path) -> tuple[list[StepUsage], int]:
         usage.cost_usd = sum(known) if len(known) == usage.requests else None
     order = dict.fromkeys([*(key for key in costs if key in found), *found])
     return [found[key] for key in order], len(samples)
-
-
-def _sum(total: int | None, more: int | None) -> int | None:
-    return None if total is None or more is None else total + more

@@ -16,24 +16,27 @@ import shutil
 import sqlite3
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence, Set
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import NamedTuple, Self, cast
 
+from pydantic import TypeAdapter
+
 from hellofresh.core.errors import RunError
 from hellofresh.core.files import canonical_json
 from hellofresh.core.net.database import open_database
 from hellofresh.core.net.lock import locked
-from hellofresh.models import Answer, CallError, Finish, Message, ModelSpec, Request, Tool, ToolCall
-from hellofresh.runs.ledger import Ledgers
+from hellofresh.models import Answer, CallError, Message, ModelSpec, Request
+from hellofresh.runs.ledger import Ledger
 from hellofresh.runs.regimes import MAIN, Regime
-from hellofresh.tasks.images import Image
 
 _FILE = "journal.sqlite"
 _TAILS = ("journal.tail-0", "journal.tail-1")
 """Where an earlier version kept answers that it had not committed yet."""
 _VERSION = 3
+_REQUESTS, _ANSWERS = TypeAdapter(Request), TypeAdapter(Answer)
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS answers (
     number INTEGER PRIMARY KEY, key TEXT NOT NULL, sample TEXT NOT NULL, step TEXT NOT NULL, prompt TEXT NOT NULL,
@@ -116,40 +119,15 @@ def _calls_json(source: Message | Answer) -> dict[str, object]:
     return {"call": calls.pop(0) if source.call is not None else None, "more_calls": calls}
 
 
-def recount(ledgers: Ledgers, entry: JournalEntry) -> None:
+def recount(ledger: Ledger, entry: JournalEntry) -> None:
     """Count a journalled answer; what one took whose provider did not say is estimated from its request."""
-    ledger = ledgers.of(entry.role)
     untold = entry.answer.tokens_in is None or entry.answer.tokens_out is None
     ledger.add(entry.answer, ledger.estimate(read_request(entry.request)) if untold else None)
 
 
 def read_request(text: str) -> Request:
     """The request that `request_text` wrote; its images are without their content."""
-    stored = json.loads(text)
-    return Request(
-        messages=tuple(
-            Message(
-                message["role"],
-                tuple(message["parts"]),
-                _read_call(message.get("call")),
-                tuple(Image(**image) for image in message.get("images", ())),
-                more_calls=tuple(ToolCall(**item) for item in message.get("more_calls", ())),
-            )
-            for message in stored["messages"]
-        ),
-        max_tokens=stored["max_tokens"],
-        temperature=stored["temperature"],
-        choices=tuple(stored["choices"]),
-        seed=stored["seed"],
-        tools=tuple(Tool(**tool) for tool in stored.get("tools", ())),
-        searches=stored.get("searches", False),
-        excluded=tuple(stored.get("excluded", ())),
-        options=stored.get("options", ""),
-    )
-
-
-def _read_call(stored: Mapping[str, str] | None) -> ToolCall | None:
-    return None if stored is None else ToolCall(**stored)
+    return _REQUESTS.validate_json(text)
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,7 +161,6 @@ class _Row(NamedTuple):
 
     @property
     def is_whole(self) -> bool:
-        """Whether the row is as it was written."""
         try:
             return _row_hash(self[:-2], self.role) == self.sha256
         except ValueError:
@@ -191,7 +168,6 @@ class _Row(NamedTuple):
 
     @property
     def name(self) -> str:
-        """Which question it answers."""
         return f"sample {self.sample!r}, step {self.step!r}, prompt {self.prompt!r}, repetition {self.repetition}"
 
 
@@ -228,6 +204,8 @@ class Journal:
                 self._recover(folder)
                 self._log = os.open(f"{self._path}-wal", os.O_RDONLY)
                 opened.callback(os.close, self._log)
+                # A thread of its own: agents may hold all others until their answers are on the disk.
+                self._thread = opened.enter_context(ThreadPoolExecutor(1, thread_name_prefix="journal"))
             except sqlite3.Error as error:
                 raise self._fault("the journal cannot be opened", error) from error
             except OSError as error:
@@ -260,7 +238,6 @@ class Journal:
 
     @property
     def keys(self) -> Set[str]:
-        """Keys of all answers."""
         return self._numbers.keys()
 
     def find(self, key: str) -> Answer | None:
@@ -274,13 +251,6 @@ class Journal:
 
     def add(self, key: str, question: JournalKey, answer: Answer, latency_s: float, request: str | None = None) -> None:
         """Store an answer. When this returns, a kill does not lose it.
-
-        Args:
-            key: of the question.
-            question: what was asked.
-            answer: what came.
-            latency_s: from request to answer.
-            request: the question's request as text, where that is at hand.
 
         Raises:
             CallError: if the answer cannot be written as JSON.
@@ -342,7 +312,7 @@ class Journal:
             await asyncio.sleep(self.gather_s)
             waiting, self._waiting, fault = self._waiting, [], None
             try:
-                await asyncio.to_thread(os.fsync, self._log)
+                await asyncio.get_running_loop().run_in_executor(self._thread, os.fsync, self._log)
             except OSError as error:
                 fault = self._unwritable(error.strerror or str(error))
             for future in waiting:
@@ -392,16 +362,7 @@ class Journal:
         row = _Row(*found)
         if not row.is_whole:
             raise self._damaged(f"row {number} ({row.name}) is damaged", _ROW_AGAIN)
-        stored = json.loads(row.answer)
-        answer = Answer(
-            **{
-                **stored,
-                "finish": Finish(stored["finish"]),
-                "call": _read_call(stored.get("call")),
-                "sources": tuple(stored.get("sources", ())),
-                "more_calls": tuple(ToolCall(**item) for item in stored.get("more_calls", ())),
-            }
-        )
+        answer = _ANSWERS.validate_json(row.answer)
         return JournalEntry(
             row.sample, row.step, row.prompt, row.repetition, answer, row.latency_s, row.request, row.role, row.key
         )

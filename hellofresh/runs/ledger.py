@@ -40,7 +40,6 @@ class Ledger:
         return Estimate(visible.tokens_in + shown, visible.tokens_out + int(hidden))
 
     def add(self, answer: Answer, estimate: Estimate | None = None) -> None:
-        """Count an answer."""
         self.answers += 1
         if answer.tokens_in is None or answer.tokens_out is None:
             self.untold += 1
@@ -75,7 +74,6 @@ class Ledger:
 
     @property
     def free(self) -> bool:
-        """Whether asking costs nothing."""
         return self.price(1, 1) == 0.0
 
     @property
@@ -96,7 +94,6 @@ class Ledgers:
 
     @property
     def answers(self) -> int:
-        """Number of answers."""
         return sum(ledger.answers for ledger in self.by_role.values())
 
     @property
@@ -105,13 +102,15 @@ class Ledgers:
         return sum(ledger.untold for ledger in self.by_role.values())
 
     @property
+    def tokens(self) -> int:
+        return self.tokens_in + self.tokens_out
+
+    @property
     def tokens_in(self) -> int:
-        """Of all answers that say so."""
         return sum(ledger.tokens_in for ledger in self.by_role.values())
 
     @property
     def tokens_out(self) -> int:
-        """Of all answers that say so."""
         return sum(ledger.tokens_out for ledger in self.by_role.values())
 
     @property
@@ -123,7 +122,6 @@ class Ledgers:
 
     @property
     def at_most_usd(self) -> float:
-        """What has been and may yet be spent for what was sent, by known prices."""
         return sum(ledger.at_most_usd for ledger in self.by_role.values())
 
     @property

@@ -48,7 +48,6 @@ class Estimate:
 
     @property
     def total(self) -> int:
-        """Both together."""
         return self.tokens_in + self.tokens_out
 
 
@@ -114,12 +113,7 @@ class Pace:
             raise
 
     def leave(self, *, answered: bool, more_tokens: int = 0) -> None:
-        """Make room for the next one.
-
-        Args:
-            answered: whether an answer came.
-            more_tokens: tokens beyond the estimate; fewer are negative.
-        """
+        """Make room for the next one; `more_tokens` are those beyond the estimate, fewer are negative."""
         self._under_way -= 1
         if answered:
             self._in_a_row = 0
@@ -172,16 +166,13 @@ class Pace:
             _, _, tokens, turn = self._waiting[0]
             delay_s = 0.0 if turn.done() else self._delay_s(tokens)
             if delay_s > 0:
-                self._wake_after(delay_s)
+                if self._timer is not None:
+                    self._timer.cancel()
+                self._timer = asyncio.get_running_loop().call_later(max(delay_s, _SHORTEST_S), self._pump)
                 return
             heapq.heappop(self._waiting)
             if not turn.done():
                 turn.set_result(self._take(tokens))
-
-    def _wake_after(self, delay_s: float) -> None:
-        if self._timer is not None:
-            self._timer.cancel()
-        self._timer = asyncio.get_running_loop().call_later(max(delay_s, _SHORTEST_S), self._pump)
 
     def _delay_s(self, tokens: int) -> float:
         if self._requests is None and self._tokens is None and not self._not_before:

@@ -40,7 +40,6 @@ _FIX = "Move the file away and run the command again: its answers are kept."
 
 
 def stored_form(evaluation: Evaluation) -> dict[str, object]:
-    """An evaluation as files hold it."""
     found = {name: getattr(evaluation, name) for name in STORED}
     path = evaluation.prompt_set
     named = {
@@ -176,27 +175,25 @@ def _renamed(identity: Mapping[str, object], old: str, new: str) -> dict[str, ob
     return {new if name == old else name: value for name, value in identity.items()}
 
 
-def run_events(runs: Path) -> Iterator[Event]:
-    """When each run was started; a plan that cannot be read records nothing."""
+def _plans(runs: Path) -> Iterator[tuple[Path, RunPlan]]:
+    """Each run's folder and plan, without those that are damaged: one is reported when its own run is resumed."""
     for folder in sorted(path.parent for path in runs.glob(f"*/{_NAME}")):
-        with suppress(RunError, ValueError):
+        with suppress(DataError, ValueError):
             plan = read_plan(folder)
             if plan is not None:
-                yield Event(parse_utc(plan.started), f"the start of the run {folder.name}", str(folder / _NAME))
+                yield folder, plan
+
+
+def run_events(runs: Path) -> Iterator[Event]:
+    """When each run was started; a plan without a time records nothing."""
+    for folder, plan in _plans(runs):
+        with suppress(ValueError):
+            yield Event(parse_utc(plan.started), f"the start of the run {folder.name}", str(folder / _NAME))
 
 
 def next_number(runs: Path) -> int:
     """One more than the largest number of all runs in the folder whose plans can be read."""
-    return 1 + max((_number(folder) for folder in runs.glob("*")), default=0)
-
-
-def _number(folder: Path) -> int:
-    """0 where there is no plan, or a damaged one, which is reported when its own run is resumed."""
-    try:
-        plan = read_plan(folder)
-    except DataError:
-        return 0
-    return 0 if plan is None else plan.number
+    return 1 + max((plan.number for _, plan in _plans(runs)), default=0)
 
 
 def find_run(runs: Path, name: str) -> Path:
@@ -215,7 +212,6 @@ def find_run(runs: Path, name: str) -> Path:
 
 
 def is_running(folder: Path) -> bool:
-    """Whether a process works on the run now."""
     return is_locked(folder / "lock")
 
 
@@ -226,7 +222,8 @@ def differences(before: Mapping[str, object], now: Mapping[str, object]) -> list
     for name in sorted({*was, *is_now}):
         old, new = was.get(name), is_now.get(name)
         if old != new or type(old) is not type(new):
-            lines.append(f"{name} was {_shown(old)}, is {_shown(new)}")
+            said = ["absent" if value is None else repr(value) for value in (old, new)]
+            lines.append(f"{name} was {said[0]}, is {said[1]}")
     return lines
 
 
@@ -253,25 +250,15 @@ def refuse_changes(run_id: str, before: Mapping[str, object], now: Mapping[str, 
 def unfinished_kin(runs: Path, run_id: str, identity: Mapping[str, object]) -> Iterator[str]:
     """For a run that is about to start: a sentence on each unfinished one with the same task, quarter, model and
     regime, which whoever gives its command again may mean to go on with.
-
-    Args:
-        runs: the folder of all runs.
-        run_id, identity: of the new run.
     """
-    for folder in sorted(runs.glob("*")):
-        if folder.name == run_id or (folder / "run.json").exists() or not _number(folder):
-            continue
-        plan = read_plan(folder)
-        if plan is not None and _kind(plan.identity) == _kind(identity):
+
+    def kind(identity: Mapping[str, object]) -> list[object]:
+        return [identity.get("task"), identity.get("edition"), *(_name(identity.get(n)) for n in ("model", "regime"))]
+
+    for folder, plan in _plans(runs):
+        if folder.name != run_id and not (folder / "run.json").exists() and kind(plan.identity) == kind(identity):
             changed = "; ".join(differences(plan.identity, identity))
             yield f"this is a new run, not the unfinished {folder.name}: {changed}"
-
-
-def _kind(identity: Mapping[str, object]) -> list[object]:
-    named = [
-        value.get("name") if isinstance(value, Mapping) else None for value in map(identity.get, ("model", "regime"))
-    ]
-    return [identity.get("task"), identity.get("edition"), *named]
 
 
 def _flat(prefix: str, value: object) -> Iterator[tuple[str, object]]:
@@ -280,7 +267,3 @@ def _flat(prefix: str, value: object) -> Iterator[tuple[str, object]]:
             yield from _flat(f"{prefix}.{name}" if prefix else str(name), item)
     else:
         yield prefix, value
-
-
-def _shown(value: object) -> str:
-    return "absent" if value is None else repr(value)

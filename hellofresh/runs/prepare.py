@@ -5,20 +5,22 @@ from __future__ import annotations
 import asyncio
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from hellofresh.config import Settings
 from hellofresh.core.clock import now
 from hellofresh.core.editions import Edition, quarters_of
 from hellofresh.core.errors import DataError, UnknownNameError, UsageError
+from hellofresh.core.files import canonical_json, sha256_text
 from hellofresh.core.quarters import utc_text
 from hellofresh.core.workspace import Workspace
 from hellofresh.evidence.settings import WebSettings, search_providers
 from hellofresh.evidence.web import Web, open_web
 from hellofresh.evidence.web.pictures import open_pictures
 from hellofresh.evidence.web.store import TEXTS_ALREADY, user_agent
-from hellofresh.models import Model, ModelSpec, Sampling
+from hellofresh.models import Answer, Model, ModelSpec, Request, Sampling
 from hellofresh.models.baselines import TrainingSample
 from hellofresh.models.batches import Batches
 from hellofresh.models.catalogue import ModelContext, open_batches, open_model
@@ -27,6 +29,7 @@ from hellofresh.releases.life.load import Release, load_labels, load_release
 from hellofresh.releases.life.state import labels_are_public
 from hellofresh.runs.batch import check_batchable
 from hellofresh.runs.evaluation import Evaluation, WebAccess
+from hellofresh.runs.journal import request_text, snapshot
 from hellofresh.runs.ledger import Ledgers
 from hellofresh.runs.pace import Patience
 from hellofresh.runs.plan import RunPlan, hash_of, read_plan, refuse_changes
@@ -34,13 +37,12 @@ from hellofresh.runs.prompts import Prompt, load_prompt_set
 from hellofresh.runs.record import RunRecord, model_identity, read_record
 from hellofresh.runs.regimes import MAIN, Need, Regime, get_regime, regimes_for
 from hellofresh.runs.runner import Assignment
-from hellofresh.runs.sharing import SharedAnswers, SharedModel
 from hellofresh.tasks import Task
 from hellofresh.tasks.outputs import Output, Ranking
 from hellofresh.tasks.samples import MAIN as MAIN_SPLIT
 from hellofresh.tasks.samples import Fact, Sample
 
-HIGHEST_TEMPERATURE = 2.0
+_HIGHEST_TEMPERATURE = 2.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,28 +87,20 @@ class PreparedRun:
 
     @property
     def samples(self) -> Sequence[Sample]:
-        """What is judged."""
         return self.release.first(self.evaluation.limit)
 
 
 def prepare(
     workspace: Workspace, evaluation: Evaluation, *, only_known: bool = False, release: Release | None = None
 ) -> PreparedRun:
-    """Open what an evaluation names, and find what was done of it.
-
-    Args:
-        workspace: where releases and runs are.
-        evaluation: what is asked of whom.
-        only_known: whether nothing will be asked, so that no key is needed.
-        release: the samples, where they are at hand.
+    """Open what an evaluation names, and find what was done of it; `only_known` where nothing will be asked.
 
     Raises:
         UsageError: if a name is unknown, something that the model needs is missing, or a resumed run has changed.
         DataError: if the release or the prompts are faulty.
     """
-    _check_numbers(evaluation)
     task, regime = evaluation.task, get_regime(evaluation.regime, evaluation.settings)
-    _check_output(task, regime)
+    _check(evaluation, regime)
     web = web_access(evaluation)
     prompt_set = load_prompt_set(task.name, regime.prompts_from, evaluation.prompt_set)
     resumed = None if evaluation.resumes is None else read_plan(workspace.runs / evaluation.resumes)
@@ -114,7 +108,7 @@ def prepare(
     prompts = prompt_set.prompts if resumed is not None else prompt_set.choose(evaluation.prompts)
     release = _release(workspace, evaluation) if release is None else release
     release.with_texts()
-    models = _open_models(workspace, evaluation, regime, only_known=only_known)
+    models = open_models(workspace, evaluation, regime, only_known=only_known)
     if regime.one_prompt or models[MAIN].spec.kind == "baseline":
         prompts = prompts[:1]
     batches = None
@@ -139,25 +133,32 @@ def prepare(
     if resumed is not None and evaluation.resumes is not None:
         refuse_changes(evaluation.resumes, resumed.identity, identity)
         prompts = tuple(prompt for prompt in prompts if prompt.id in resumed.evaluation.prompt_ids)
-    folder = workspace.runs / _run_id(release, assignment, identity)
-    done = _finished(folder)
+    # Readable, then unique.
+    parts = (str(release.edition), task.name, regime.name, assignment.model.spec.name, hash_of(identity))
+    folder = workspace.runs / "_".join(part.replace("/", "-").replace(":", "-") for part in parts)
+    done = None
+    with suppress(DataError):  # a damaged record is made anew
+        done = read_record(folder)
     evaluation = _resolved(evaluation, release, assignment, prompts, done)
     chosen = [prompt for prompt in prompt_set.prompts if prompt.id in evaluation.prompt_ids]
     assignment = replace(assignment, prompts=chosen, repetitions=evaluation.repeat)
-    _check_price(evaluation, assignment)
+    unpriced = Ledgers(assignment.specs).unpriced
+    if evaluation.budget_usd is not None and unpriced:
+        raise UsageError(
+            f"a budget for {unpriced}, whose price is unknown",
+            fix="State its price in the catalogue of models, or leave out --budget.",
+            code="unknown-price",
+        )
     return PreparedRun(folder, evaluation, identity, release, assignment, web, batches, shared, read_plan(folder), done)
 
 
-def _check_numbers(evaluation: Evaluation) -> None:
+def _check(evaluation: Evaluation, regime: Regime) -> None:
+    """Whether the numbers make sense, and the regime hands back what the task asks for."""
     if evaluation.limit is not None and evaluation.limit < 1:
         raise UsageError(f"a limit of {evaluation.limit} samples", expected="at least 1", code="bad-limit")
-    budget = evaluation.budget_usd
+    budget, task = evaluation.budget_usd, evaluation.task
     if budget is not None and not 0 <= budget < float("inf"):
         raise UsageError(f"a budget of {budget} USD", expected="0 or more", code="bad-budget")
-
-
-def _check_output(task: Task, regime: Regime) -> None:
-    """Whether the regime hands back what the task asks for."""
     if regime.gives not in (Output, task.output):
         raise UsageError(
             f"the regime {regime.name} gives a {regime.gives.__name__.lower()}, and {task.name} asks for a "
@@ -182,8 +183,12 @@ def _release(workspace: Workspace, evaluation: Evaluation) -> Release:
     return release
 
 
-def _open_models(workspace: Workspace, evaluation: Evaluation, regime: Regime, *, only_known: bool) -> dict[str, Model]:
-    """The model of each role."""
+def open_models(workspace: Workspace, evaluation: Evaluation, regime: Regime, *, only_known: bool) -> dict[str, Model]:
+    """The model of each role.
+
+    Raises:
+        UsageError: if one is unknown, does not fit the regime or cannot give the repetitions that are asked for.
+    """
     edition, task = evaluation.edition, evaluation.task
     context = ModelContext(
         task.name, lambda: _training(workspace, edition, task), only_known=only_known, workspace=workspace
@@ -215,16 +220,6 @@ def _check_kind(spec: ModelSpec, regime: Regime) -> None:
         )
 
 
-def _check_price(evaluation: Evaluation, assignment: Assignment) -> None:
-    unpriced = Ledgers(assignment.specs).unpriced
-    if evaluation.budget_usd is not None and unpriced:
-        raise UsageError(
-            f"a budget for {unpriced}, whose price is unknown",
-            fix="State its price in the catalogue of models, or leave out --budget.",
-            code="unknown-price",
-        )
-
-
 def _identity(release: Release, assignment: Assignment, web: WebAccess | None) -> dict[str, object]:
     regime, prompt_set = assignment.regime, assignment.prompt_set
     others = {role: model_identity(model.spec) for role, model in sorted(assignment.others.items())}
@@ -240,21 +235,6 @@ def _identity(release: Release, assignment: Assignment, web: WebAccess | None) -
         # At temperature 0 a run is the same as without a word about it.
         **({"temperature": assignment.temperature} if assignment.temperature else {}),
     }
-
-
-def _run_id(release: Release, assignment: Assignment, identity: Mapping[str, object]) -> str:
-    """Readable, then unique."""
-    parts = (str(release.edition), release.task.name, assignment.regime.name, assignment.model.spec.name)
-    name = "_".join(part.replace("/", "-").replace(":", "-") for part in parts)
-    return f"{name}_{hash_of(identity)}"
-
-
-def _finished(folder: Path) -> RunRecord | None:
-    """None where the run was not finished, or its record is damaged: it is then made anew."""
-    try:
-        return read_record(folder)
-    except DataError:
-        return None
 
 
 def _resolved(
@@ -297,7 +277,11 @@ def web_access(evaluation: Evaluation) -> WebAccess | None:
         "excluded": [*configured.excluded, *evaluation.blocked],
         "count": max(configured.count, regime.results),
     })  # fmt: skip
-    groups, replay = _blocked_groups(evaluation), evaluation.replay
+    listed = evaluation.task.blocked_sources
+    for name in evaluation.allowed:
+        if name not in listed:
+            raise UnknownNameError(f"group of sources that {evaluation.task.name} blocks", name, listed)
+    groups, replay = tuple(name for name in listed if name not in evaluation.allowed), evaluation.replay
     with tempfile.TemporaryDirectory() as folder:  # what it is set to must be known before there is a run
         web = open_web(settings, Path(folder), replay=True, groups=groups)
         parameters = dict(web.parameters)
@@ -310,60 +294,41 @@ def web_access(evaluation: Evaluation) -> WebAccess | None:
     return WebAccess(parameters, opened, introduced)
 
 
-def _blocked_groups(evaluation: Evaluation) -> tuple[str, ...]:
-    """The groups of sources that hold the task's answers, without those that are allowed."""
-    listed = evaluation.task.blocked_sources
-    for name in evaluation.allowed:
-        if name not in listed:
-            raise UnknownNameError(f"group of sources that {evaluation.task.name} blocks", name, listed)
-    return tuple(name for name in listed if name not in evaluation.allowed)
-
-
 # Repetitions
 
 
 def check_repetitions(specs: Mapping[str, ModelSpec], repeat: int, temperature: float | None) -> None:
-    """Make sure that repetitions can differ, and that the temperature can be kept.
-
-    Args:
-        specs: what is known of the model of each role.
-        repeat: how often everything is asked.
-        temperature: as chosen for the run; None where nothing was chosen, which is 0.
+    """Make sure that repetitions can differ, and that the temperature (None where nothing was chosen) can be kept.
 
     Raises:
         UsageError: if the repetitions would be copies of each other, or no model takes the temperature.
     """
     if repeat < 1:
         raise UsageError(f"{repeat} repetitions", expected="at least 1", code="bad-repeat")
-    if temperature is not None and not 0 <= temperature <= HIGHEST_TEMPERATURE:
+    if temperature is not None and not 0 <= temperature <= _HIGHEST_TEMPERATURE:
         raise UsageError(f"a temperature of {temperature:g}", expected="0 to 2", code="bad-temperature")
     names = ", ".join(sorted({spec.name for spec in specs.values()}))
     kinds = {spec.sampling for spec in specs.values()}
-    if kinds == {Sampling.NEVER}:
-        _check_fixed(names, repeat, temperature)
-    elif repeat > 1 and temperature is None and Sampling.OWN not in kinds:
-        raise UsageError(
-            f"{repeat} repetitions at temperature 0, where {names} gives its likeliest answer each time",
-            expected="a temperature above 0, such as --temperature 0.7",
-            fix="Add --temperature 0 if you want to know how much answers at temperature 0 differ.",
-            code="no-temperature",
-        )
-
-
-def _check_fixed(names: str, repeat: int, temperature: float | None) -> None:
-    if temperature:
+    if kinds == {Sampling.NEVER} and temperature:
         raise UsageError(
             f"a temperature of {temperature:g} for {names}",
             expected="none: the same request always gets the same answer",
             fix="Leave out --temperature.",
             code="unsupported-temperature",
         )
-    if repeat > 1:
+    if kinds == {Sampling.NEVER} and repeat > 1:
         raise UsageError(
             f"{repeat} repetitions would be {repeat} copies: {names} always gives the same answer to a request",
             expected="1 repetition",
             fix="Leave out --repeat.",
             code="identical-repetitions",
+        )
+    if repeat > 1 and temperature is None and Sampling.OWN not in kinds:
+        raise UsageError(
+            f"{repeat} repetitions at temperature 0, where {names} gives its likeliest answer each time",
+            expected="a temperature above 0, such as --temperature 0.7",
+            fix="Add --temperature 0 if you want to know how much answers at temperature 0 differ.",
+            code="no-temperature",
         )
 
 
@@ -388,30 +353,93 @@ def _training(workspace: Workspace, edition: Edition, task: Task) -> list[Traini
     Answers are public, so nothing may be learnt from labels that are not. For a frozen data set, those of its other
     versions, without the samples that this version has and those of the same groups.
     """
-    if not edition.is_living:
-        return _other_rows(workspace, edition, task)
-    bundled = load_release(workspace, edition, task).bundled
-    training = []
-    for earlier in quarters_of(found for found, name in workspace.released() if name == task.name):
-        if not (earlier < edition and labels_are_public(workspace, earlier, task.name)):
-            continue
-        release = load_release(workspace, earlier, task)
-        if release.bundled == bundled:
-            labels = load_labels(workspace, earlier, task)
-            training += [TrainingSample(sample, labels[sample.id].label) for sample in release.with_texts()]
-    return training
-
-
-def _other_rows(workspace: Workspace, edition: Edition, task: Task) -> list[TrainingSample]:
-    """Labelled samples of a data set that are not in a version of it, nor of a group that is, each once."""
-    asked = load_release(workspace, edition, task).samples
-    ids, groups = {sample.id for sample in asked}, {sample.group for sample in asked}
-    training: dict[str, TrainingSample] = {}
-    for other, name in workspace.released():
-        if name != task.name or other.is_living or other == edition:
-            continue
-        labels = load_labels(workspace, other, task)
-        for sample in load_release(workspace, other, task).with_texts():
+    training: dict[tuple[Edition | None, str], TrainingSample] = {}
+    release = load_release(workspace, edition, task)
+    if edition.is_living:
+        released = quarters_of(found for found, name in workspace.released() if name == task.name)
+        others: Sequence[Edition] = [
+            found for found in released if found < edition and labels_are_public(workspace, found, task.name)
+        ]
+        ids, groups = set[str](), set[str]()
+    else:
+        others = [
+            found
+            for found, name in workspace.released()
+            if name == task.name and not found.is_living and found != edition
+        ]
+        ids, groups = {sample.id for sample in release.samples}, {sample.group for sample in release.samples}
+    for other in others:
+        found, labels = load_release(workspace, other, task), load_labels(workspace, other, task)
+        for sample in found.with_texts() if not edition.is_living or found.bundled == release.bundled else ():
             if sample.id not in ids and sample.group not in groups:
-                training[sample.id] = TrainingSample(sample, labels[sample.id].label)
+                # Of a data set's versions, a sample counts once.
+                version = other if edition.is_living else None
+                training[version, sample.id] = TrainingSample(sample, labels[sample.id].label)
     return list(training.values())
+
+
+# Answers of finished runs
+
+
+@dataclass(slots=True)
+class SharedAnswers:
+    """What finished runs have asked already, by a hash of model and request, and how much of it was used so far.
+
+    So an answer is paid for once in a sweep. Of several, that of the first run counts, and within a run the one that
+    stands first in its order. It is stored in the new run's journal like any other, so that a run never needs another.
+    """
+
+    known: Mapping[str, Answer]
+    used: int = 0
+
+    @classmethod
+    def of(cls, folders: Sequence[Path]) -> SharedAnswers:
+        """The answers of finished runs.
+
+        Raises:
+            RunError: if a run's files are damaged.
+        """
+        known: dict[str, Answer] = {}
+        for folder in folders:
+            record = read_record(folder)
+            if record is None:
+                continue
+            models = {
+                role: canonical_json(model.model_dump(mode="json"))
+                for role, model in {"main": record.model, **record.roles}.items()
+            }
+            with snapshot(folder) as journal:
+                for entry in journal.entries():
+                    model = models.get(entry.role, models["main"])
+                    known.setdefault(_key(model, entry.request), entry.answer)
+        return cls(known)
+
+
+def _key(model: str, request: str) -> str:
+    return sha256_text(f"{len(model)}:{model}{request}")
+
+
+@dataclass(slots=True)
+class SharedModel:
+    """A model that is asked only what no earlier run has asked it."""
+
+    model: Model
+    answers: SharedAnswers
+    _name: str = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._name = canonical_json(model_identity(self.model.spec))
+
+    @property
+    def spec(self) -> ModelSpec:
+        return self.model.spec
+
+    async def ask(self, request: Request) -> Answer:
+        known = self.answers.known.get(_key(self._name, request_text(request)))
+        if known is None:
+            return await self.model.ask(request)
+        self.answers.used += 1
+        return known
+
+    async def close(self) -> None:
+        await self.model.close()

@@ -122,7 +122,6 @@ class RunRecord(Strict):
         return "" if self.web is None else str(self.web.get("provider", ""))
 
     def write(self, folder: Path) -> None:
-        """Write it into the run's folder."""
         write_json(folder / RECORD, self.model_dump(mode="json"))
 
 
@@ -153,21 +152,6 @@ class PredictionRow(Strict):
                            documents=self.documents, scores=self.scores or ())  # fmt: skip
         return Choice(prompt=prompt, status=status, rationale=rationale, sources=sources, label=self.label,
                       probabilities=self.probabilities, certainty=self.certainty)  # fmt: skip
-
-    @model_validator(mode="before")
-    @classmethod
-    def _from_verdict(cls, row: object) -> object:
-        """Rows of earlier versions hold a verdict in words, and the probability of label 1."""
-        if not isinstance(row, dict) or "verdict" not in row:
-            return row
-        row = dict(row)
-        verdict, positive = row.pop("verdict"), row.pop("confidence", None)
-        if verdict not in ("yes", "no", "none", "blocked"):
-            raise ValueError("the verdict must be yes, no, none or blocked")
-        more = {} if positive is None else {"probabilities": [1 - positive, positive]}
-        if verdict in ("yes", "no"):
-            return {**row, **more, "label": int(verdict == "yes")}
-        return {**row, **more, "status": verdict, "label": None}
 
 
 def read_outputs(folder: Path) -> Iterator[tuple[str, int, Output]]:

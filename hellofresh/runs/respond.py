@@ -16,7 +16,7 @@ from pathlib import Path
 
 from hellofresh.config import Settings
 from hellofresh.core.editions import Frozen
-from hellofresh.core.errors import HelloFreshError, RunError, UnknownNameError, UsageError
+from hellofresh.core.errors import HelloFreshError, RunError, UsageError
 from hellofresh.core.files import canonical_json, sha256_text, write_json
 from hellofresh.core.texts import without_hidden
 from hellofresh.core.workspace import Workspace
@@ -25,13 +25,11 @@ from hellofresh.evidence.web import Found, ImageSearch, Web, WebPage
 from hellofresh.evidence.web.pictures import PictureCache, PictureError, decode_now
 from hellofresh.evidence.web.search import provider_with_key
 from hellofresh.evidence.web.store import TEXTS_ALREADY
-from hellofresh.models import Model
-from hellofresh.models.catalogue import ModelContext, open_model
 from hellofresh.releases.life.load import Release
 from hellofresh.runs.evaluate import evaluate
-from hellofresh.runs.evaluation import Evaluation, WebAccess
+from hellofresh.runs.evaluation import Evaluation
 from hellofresh.runs.export import EvaluationReport, StepUsage, kind_of_step, usage_by_step
-from hellofresh.runs.prepare import web_access
+from hellofresh.runs.prepare import open_models, web_access
 from hellofresh.runs.record import read_outputs, read_record
 from hellofresh.runs.regimes import MAIN, get_regime
 from hellofresh.tasks import get_task
@@ -52,13 +50,7 @@ Watch = Callable[[str], None]
 
 @dataclass(frozen=True, slots=True)
 class Post:
-    """A post that somebody asks about.
-
-    Attributes:
-        text: of the post.
-        at: when it was posted; nothing younger is used.
-        images: its pictures, as files hold them.
-    """
+    """A post that somebody asks about: nothing younger than `at` is used; images are as files hold them."""
 
     text: str
     at: datetime
@@ -66,12 +58,7 @@ class Post:
 
 
 def asking(model: object = _MODEL, **more: object) -> Evaluation:
-    """Who is to respond, and how; without a provider it is the configured one, or one whose key is set.
-
-    Args:
-        model: who responds.
-        more: other fields of `Evaluation`, in its own form.
-    """
+    """Who is to respond, and how, by fields of `Evaluation`; the provider may follow from the keys that are set."""
     usual = Evaluation(ASKED, _TASK, str(model), _REGIME, _PROMPT)
     return replace(usual, **more)  # type: ignore[arg-type]  # whoever calls has made values of the fields' types
 
@@ -136,13 +123,7 @@ class RespondedPost:
 
 
 def respond(workspace: Workspace, post: Post, asked: Evaluation, watch: Watch = lambda step: None) -> RespondedPost:
-    """Respond to a post, or go on where the same inquiry was interrupted.
-
-    Args:
-        workspace: where it is kept, and where ratings of publishers are.
-        post: the post.
-        asked: who is to respond, as of `asking`.
-        watch: receives what is being done, in a few words.
+    """Respond to a post, or go on where the same inquiry was interrupted; `watch` receives what is being done.
 
     Raises:
         UsageError, ConfigError: if a name is unknown, or something that is needed is missing.
@@ -156,13 +137,17 @@ def respond(workspace: Workspace, post: Post, asked: Evaluation, watch: Watch = 
     evaluation, notes = _chosen(workspace, post, asked)
     sample, pictures = _sample(post)
     own = Workspace(workspace.root / "respond" / sample.id)
+    web = web_access(evaluation)
+    if web is not None:
+        opened = web.open
+        web = replace(web, open=lambda folder: _WatchedWeb(opened(folder), watch))
     with PictureCache(own.pictures) as cache:
         for media, content, image in zip(sample.media, post.images, pictures, strict=True):
             cache.add(media.address, content, image)
     try:
         report = evaluate(
             own,
-            replace(evaluation, web=_watched(web_access(evaluation), watch)),
+            replace(evaluation, web=web),
             lambda tally: None,
             release=Release(_TASK, ASKED, (sample,), sha256_text(sample.id), bundled=False, calendar=None),
             watch=lambda step: watch(_SPOKEN.get(kind_of_step(step), step)),
@@ -183,12 +168,7 @@ def respond(workspace: Workspace, post: Post, asked: Evaluation, watch: Watch = 
 def _chosen(workspace: Workspace, post: Post, asked: Evaluation) -> tuple[Evaluation, tuple[str, ...]]:
     """The evaluation with the provider and the settings that follow from what is at hand, and what to say of them."""
     regime = get_regime(asked.regime, asked.settings)
-    context = ModelContext(_TASK.name, lambda: (), only_known=True, workspace=workspace)
-    models = {MAIN: open_model(asked.model, context)}
-    for role, name in asked.roles.items():
-        if role not in regime.roles:
-            raise UnknownNameError(f"role of {regime.name}", role, regime.roles)
-        models[role] = open_model(name, context)
+    models = open_models(workspace, asked, regime, only_known=True)
     for model in models.values():
         if model.spec.kind != "language-model":
             raise UsageError(f"{model.spec.name} writes no text", expected="a language model", code="other-kind")
@@ -199,14 +179,7 @@ def _chosen(workspace: Workspace, post: Post, asked: Evaluation) -> tuple[Evalua
     if provider == "offline":
         notes.append("Searched only the pages that come with the package, not the web.")
     asked = replace(asked, provider=provider)
-    more = _more_settings(workspace, post, asked, models, notes)
-    return replace(asked, settings=(*more, *asked.settings)), tuple(notes)
-
-
-def _more_settings(
-    workspace: Workspace, post: Post, asked: Evaluation, models: Mapping[str, Model], notes: list[str]
-) -> list[str]:
-    """Settings that follow from what is at hand, where nothing is said of them."""
+    # Settings that follow from what is at hand, where nothing is said of them.
     said, more = {text.partition("=")[0] for text in asked.settings}, list[str]()
     if "sites" not in said and asked.provider not in TEXTS_ALREADY and not load_publishers(workspace).rated:
         more.append("sites=any")
@@ -218,7 +191,7 @@ def _more_settings(
         notes.append("A smoke test: the model is too small to be right, and only shows that the machinery works.")
         # A model that does not know when to stop fills whatever it may.
         more += [f"{name}={value}" for name, value in _SMOKE_SETTINGS.items() if name not in said]
-    return more
+    return replace(asked, settings=(*more, *asked.settings)), tuple(notes)
 
 
 def _sample(post: Post) -> tuple[_AskedPost, list[Image]]:
@@ -268,7 +241,18 @@ def _read_responded(report: EvaluationReport, notes: tuple[str, ...], seconds: f
         smoke_test=record.smoke_test,
         until=str(noted.get("settings", {}).get("until", "")),
         queries=tuple(event.query for event in searched),
-        evidence=tuple(_cited(event, pages.get(event.url), output.sources) for event in quoted),
+        evidence=tuple(
+            CitedEvidence(
+                url=event.url,
+                title=pages[event.url].title if event.url in pages else "",
+                published=pages[event.url].published if event.url in pages else "",
+                priority=event.priority,
+                refuting=event.refuting,
+                context=event.context,
+                linked=event.url in output.sources,
+            )
+            for event in quoted
+        ),
         pictures=tuple(str(values["description"]) for values in described),
         left_out=dict(Counter(event.dropped for event in events if isinstance(event, ReadEvent) and event.dropped)),
         searches_failed=sum(bool(event.problem) for event in searched),
@@ -278,18 +262,6 @@ def _read_responded(report: EvaluationReport, notes: tuple[str, ...], seconds: f
         cost_usd=None if record.cost_usd is None else round(record.cost_usd, 6),
         notes=notes,
     )
-
-
-def _cited(event: QuotedEvent, page: ReadEvent | None, links: Sequence[str]) -> CitedEvidence:
-    title, published = ("", "") if page is None else (page.title, page.published)
-    linked = event.url in links
-    return CitedEvidence(event.url, title, published, event.priority, event.refuting, event.context, linked)
-
-
-def _watched(access: WebAccess | None, watch: Watch) -> WebAccess | None:
-    if access is None:
-        return None
-    return WebAccess(access.parameters, lambda folder: _WatchedWeb(access.open(folder), watch))
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ import contextlib
 import signal
 import sys
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from hellofresh.core.errors import HelloFreshError, RunError
@@ -33,12 +33,8 @@ _OWN_FAULT = frozenset({None, 200, 400, 413, 422})
 """Statuses of errors that say something of one question, if they are not worth another attempt."""
 _OVERLOAD = frozenset({429, 502, 503, 504, 529})
 """Statuses of servers that are busy, not of questions that they cannot answer."""
-
-
 _MANY, _GATHER_S = 8, 0.02
-"""With so many questions under way, answers may wait so long for others to be committed with."""
-
-
+"""With so many questions under way, answers may wait so long for others to be flushed with."""
 _SEEDS_APART = 100_003
 """By which seeds of a regime are multiplied: more than there are ever repetitions."""
 
@@ -86,12 +82,10 @@ class Assignment:
 
     @property
     def models(self) -> Mapping[str, Model]:
-        """The model of each role that has one of its own."""
         return {MAIN: self.model, **self.others}
 
     @property
     def specs(self) -> Mapping[str, ModelSpec]:
-        """What is known of the model of each role."""
         return {role: model.spec for role, model in self.models.items()}
 
     @property
@@ -113,9 +107,10 @@ class Assignment:
         At the run's temperature, the repetition is the seed; at temperature 0, the first repetition has none. Where a
         regime draws several answers to one question, each by a seed of its own, every repetition draws others.
         """
+        seed = repetition if request.seed is None else request.seed * _SEEDS_APART + repetition
         if self.temperature and self.specs.get(role, self.model.spec).sampling is not Sampling.NEVER:
-            return replace(request, temperature=self.temperature, seed=_seed(request, repetition))
-        return request if repetition == 1 else replace(request, seed=_seed(request, repetition))
+            return replace(request, temperature=self.temperature, seed=seed)
+        return request if repetition == 1 else replace(request, seed=seed)
 
     def items(self, samples: Sequence[Sample]) -> list[Item]:
         """All samples, once a repetition."""
@@ -123,7 +118,6 @@ class Assignment:
         return [Item(order, sample, n) for order, (sample, n) in enumerate(pairs)]
 
     def case(self, sample: Sample, ask: Ask, web: Web | None = None, images: Sequence[Image] = ()) -> Case:
-        """What the regime gets for a sample."""
         facts = self.facts.get(sample.id, {})
         return Case(sample, self.prompts, self.prompt_set, self.slots(sample), ask, web, images, facts=facts)
 
@@ -134,7 +128,6 @@ class Assignment:
         return await self.pictures.images(media_of(sample))
 
     async def close(self) -> None:
-        """Let go of models, web and pictures."""
         for model in self.models.values():
             await model.close()
         if self.web is not None:
@@ -195,11 +188,7 @@ class RunResult:
 
 
 class RunStopped(RunError):  # noqa: N818 - nothing is wrong
-    """A run that was told to stop.
-
-    Args:
-        name: the signal.
-    """
+    """A run that a signal stopped."""
 
     def __init__(self, name: str) -> None:
         super().__init__(
@@ -211,13 +200,7 @@ class RunStopped(RunError):  # noqa: N818 - nothing is wrong
 
 
 class GivenUpError(Exception):
-    """A question that gets no answer, so that its sample cannot be judged.
-
-    Args:
-        question: the question.
-        error: the last error.
-        attempts: how often it was asked.
-    """
+    """A question that gets no answer after so many attempts, so that its sample cannot be judged."""
 
     def __init__(self, question: JournalKey, error: CallError, attempts: int) -> None:
         super().__init__()
@@ -255,17 +238,6 @@ def _new_loop() -> asyncio.AbstractEventLoop:
 
 
 @dataclass(frozen=True, slots=True)
-class _Asked:
-    """A question with what follows from it."""
-
-    key: str
-    question: JournalKey
-    text: str
-    estimate: Estimate
-    lane: _Lane
-
-
-@dataclass(frozen=True, slots=True)
 class _Lane:
     """One role's way to its model; roles whose models share limits share the pace."""
 
@@ -300,12 +272,12 @@ class _Runner:
 
     async def run(self, samples: Sequence[Sample]) -> RunResult:
         for entry in self.journal.entries():
-            recount(self.ledgers, entry)
+            recount(self.ledgers.of(entry.role), entry)
         items = self.assignment.items(samples)
-        self.tally = Tally(len(items), cost_usd=self.ledgers.cost_usd, tokens=self._tokens)
+        self.tally = Tally(len(items), cost_usd=self.ledgers.cost_usd, tokens=self.ledgers.tokens)
         waiting = iter(items)
         number = min(self.assignment.samples_at_once, len(items))
-        with _signals(self._told_to_stop):
+        with _signals(self._stop):
             try:
                 self.workers = [asyncio.create_task(self._work(waiting)) for _ in range(number)]
                 await asyncio.gather(*self.workers, return_exceptions=True)
@@ -320,11 +292,7 @@ class _Runner:
         judged = [answer for item in items for answer in self.judged.get(item.order, ())]
         return RunResult(judged, self.tally, [self.failures[order] for order in sorted(self.failures)])
 
-    @property
-    def _tokens(self) -> int:
-        return self.ledgers.tokens_in + self.ledgers.tokens_out
-
-    def _told_to_stop(self, name: str) -> None:
+    def _stop(self, name: str) -> None:
         if self.error is not None:  # told twice: do not wait for what is under way
             self._cancel()
         self._end(RunStopped(name))
@@ -399,7 +367,7 @@ class _Runner:
         last: list[str] = []
         for attempt in range(1, self.patience.attempts + 1):
             try:
-                return await self._attempt(order, _Asked(key, question, text, estimate, lane))
+                return await self._attempt(order, lane, question, (key, text), estimate)
             except CallError as error:
                 last.append(f"{error.status} {error.code} {error}")
                 if not error.retryable and error.status not in _OWN_FAULT:
@@ -417,8 +385,10 @@ class _Runner:
         settled = error.status is not None and error.status not in _OVERLOAD
         return settled and len(said) >= alike and len(set(said[-alike:])) == 1
 
-    async def _attempt(self, order: int, asked: _Asked) -> Answer:
-        question, estimate, lane = asked.question, asked.estimate, asked.lane
+    async def _attempt(
+        self, order: int, lane: _Lane, question: JournalKey, stored_as: tuple[str, str], estimate: Estimate
+    ) -> Answer:
+        key, text = stored_as
         number = await lane.pace.enter(0 if self.in_turn else order, estimate.total)
         answer: Answer | None = None
         try:
@@ -434,8 +404,11 @@ class _Runner:
                 raise
             finally:
                 lane.ledger.reserve(estimate, -1)
-            stored = self.journal.store(asked.key, question, answer, loop.time() - start, asked.text)
-            self._count(lane.ledger, answer, estimate)
+            stored = self.journal.store(key, question, answer, loop.time() - start, text)
+            self.unreachable = 0
+            self.tally.asked += 1
+            lane.ledger.add(answer, estimate)
+            self.tally.cost_usd, self.tally.tokens = self.ledgers.cost_usd, self.ledgers.tokens
             if lane.pace.limits.in_flight == 1:  # its next question is to come before those of other samples
                 await stored
                 return answer
@@ -450,26 +423,17 @@ class _Runner:
             return
         more = ledger.price(estimate.tokens_in, estimate.tokens_out) or 0.0
         if self.ledgers.at_most_usd + more > budget:
+            cost = self.ledgers.cost_usd
+            spent = "an unknown sum" if cost is None else f"{cost:.4f} USD"
             self._end(
                 RunError(
                     f"the budget of {budget:g} USD does not cover another question",
-                    where=f"{self.ledgers.answers:,} answers, {_usd(self.ledgers.cost_usd)} spent",
+                    where=f"{self.ledgers.answers:,} answers, {spent} spent",
                     fix="Stored answers are kept; run the same command with a larger --budget to resume.",
                     code="budget-spent",
                 )
             )
             raise PaceClosed
-
-    def _count(self, ledger: Ledger, answer: Answer, estimate: Estimate) -> None:
-        self.unreachable = 0
-        self.tally.asked += 1
-        ledger.add(answer, estimate)
-        self.tally.cost_usd, self.tally.tokens = self.ledgers.cost_usd, self._tokens
-
-
-def _seed(request: Request, repetition: int) -> int:
-    """The seed of a request in a repetition; another one for each seed of the regime's own."""
-    return repetition if request.seed is None else request.seed * _SEEDS_APART + repetition
 
 
 def _check_abilities(spec: ModelSpec, request: Request) -> None:
@@ -503,26 +467,13 @@ def _more_tokens(answer: Answer | None, estimate: Estimate) -> int:
     return answer.tokens_in + answer.tokens_out - estimate.total
 
 
-def _usd(cost: float | None) -> str:
-    return "an unknown sum" if cost is None else f"{cost:.4f} USD"
-
-
 def first_error(error: BaseException) -> BaseException:
     """The error that tells most of several that were raised at once."""
-    flat = list(_flat([error]))
-    for kind in (HelloFreshError, GivenUpError, PaceClosed):
-        for item in flat:
-            if isinstance(item, kind):
-                return item
-    return flat[0]
-
-
-def _flat(errors: Iterable[BaseException]) -> Iterator[BaseException]:
-    for error in errors:
-        if isinstance(error, BaseExceptionGroup):
-            yield from _flat(error.exceptions)
-        else:
-            yield error
+    flat = [error]
+    while any(isinstance(item, BaseExceptionGroup) for item in flat):
+        flat = [part for item in flat for part in (item.exceptions if isinstance(item, BaseExceptionGroup) else [item])]
+    kinds = (HelloFreshError, GivenUpError, PaceClosed)
+    return next((item for kind in kinds for item in flat if isinstance(item, kind)), flat[0])
 
 
 @contextlib.contextmanager

@@ -14,7 +14,7 @@ from hellofresh.core.quarters import Quarter
 from hellofresh.models import Answer, Finish, Message, ModelSpec, Request
 from hellofresh.models.catalogue import CATALOGUE, CatalogueEntry
 from hellofresh.runs.evaluation import Evaluation
-from hellofresh.runs.sharing import SharedAnswers, SharedModel
+from hellofresh.runs.prepare import SharedAnswers, SharedModel
 from hellofresh.tasks import get_task
 
 SWEEP = ("sweep", "--edition", "2023Q2", "--task", "x-notes", "--model", "searcher", "--json")

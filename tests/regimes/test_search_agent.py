@@ -6,6 +6,7 @@ import gzip
 import json
 import os
 import re
+from dataclasses import replace
 from datetime import date
 from pathlib import Path
 
@@ -17,7 +18,7 @@ from hellofresh.core.errors import PromptError, RunError, UsageError
 from hellofresh.evidence.web import PageStatus, WebPage
 from hellofresh.models import Answer, CallError, Finish, ToolCall
 from hellofresh.runs.prompts import load_prompt_set
-from hellofresh.runs.regimes import get_regime
+from hellofresh.runs.regimes import get_regime, search_agent
 from hellofresh.runs.regimes._reading import DecisionForm
 from hellofresh.runs.regimes.search_agent import read_turn
 from hellofresh.tasks import get_task
@@ -91,13 +92,6 @@ def test_after_the_last_search_a_final_answer_is_asked_for_and_no_further_search
     assert len(world.asked) == agent.ceiling(1)
 
 
-def test_a_decision_at_the_forced_end_counts(stage, make) -> None:
-    agent = get_regime("search-agent", ["searches=2"])
-    world = stage.World(turns("SEARCH: a", "SEARCH: b", NO), results=stage.results(1))
-    (choice,) = stage.judged(agent, note(make), world).outputs
-    assert (choice.label, len(world.searched)) == (0, 2)
-
-
 def test_an_answer_with_neither_is_asked_once_more_and_is_then_none(stage, make) -> None:
     found = []
     for second in (YES, "I do not know."):
@@ -117,19 +111,14 @@ def test_what_a_provider_blocks_is_not_asked_again(stage, make) -> None:
 
 @pytest.mark.parametrize("second", ["SEARCH: moon rock", "Once more.\n**search:** `Moon, ROCK!`"])
 def test_a_loop_that_repeats_a_query_is_stopped_and_said(stage, make, second: str) -> None:
-    world = stage.World(turns("SEARCH: moon rock", second, YES), results=stage.results(1))
+    said = turns("SEARCH: moon rock", second, "SEARCH: something else") | {"again": YES}
+    world = stage.World(said, results=stage.results(1))
     outcome = stage.judged(AGENT, note(make), world)
-    assert len(world.searched) == 1
+    assert steps(world) == ["turn-1", "search-1", "turn-2", "turn-3", "again"]
     (said,) = events(outcome, "noted")
     assert said.name == "repeated-query"
     assert "searched for this before" in world.of("turn-3")[0].request.messages[-1].text
     assert outcome.outputs[0].label == 1
-
-
-def test_a_repeated_query_does_not_begin_again(stage, make) -> None:
-    world = stage.World(turns(*["SEARCH: moon rock"] * 9), results=stage.results(1))
-    stage.judged(AGENT, note(make), world)
-    assert steps(world) == ["turn-1", "search-1", "turn-2", "turn-3", "again"]
 
 
 def test_pages_are_summarised_together_and_k_of_them_remain_whatever_is_dropped(stage, make) -> None:
@@ -286,13 +275,6 @@ def test_certainty_is_asked_for_after_the_decision_in_a_new_conversation(stage, 
     assert "certainty" not in steps(silent)
 
 
-def test_searches_are_bounded_by_the_samples_day_where_asked(stage, make) -> None:
-    world = stage.World(turns("SEARCH: a", YES), results=stage.results(1))
-    outcome = stage.judged(get_regime("search-agent", ["before=sample"]), note(make), world)
-    assert [before for _, before in world.searched] == [date(2023, 4, 3)]
-    assert events(outcome, "searched")[0].before == "2023-04-03"
-
-
 def test_all_that_is_asked_is_the_same_at_any_speed(stage, make) -> None:
     def played(seed: int):
         world = stage.World(turns("SEARCH: a", "SEARCH: b", NO), results=stage.results(9), seed=seed)
@@ -308,8 +290,6 @@ def test_settings_out_of_range_are_refused() -> None:
 
 
 def test_a_set_without_a_step_is_refused_before_anything_is_asked(stage, make) -> None:
-    from dataclasses import replace
-
     whole = load_prompt_set("x-notes", "search-agent")
     world = stage.World()
     with pytest.raises(PromptError):
@@ -389,24 +369,6 @@ def test_an_answer_that_decides_nothing_is_told_why(stage, make, said: str, why:
     (asked,) = world.of("again")
     assert why in asked.request.messages[-1].text
     assert ("neither" in asked.request.messages[-1].text) is (why.startswith("neither"))
-
-
-@pytest.mark.integration
-def test_the_searches_of_a_real_agent_are_replayed(stage, make, transcripts) -> None:
-    searches = 0
-    for transcript in transcripts:
-        parts = re.split(r"(?<!\w)SEARCH:", written(transcript))
-        wanted = [" ".join(re.split(r"Search result:", part)[0].split()) for part in parts[1:]]
-        said = [f"SEARCH:{part}" for part in parts[1:]]
-        said[0:1] = [f"{parts[0]}\n{said[0]}"] if said else []
-        world = stage.World(turns(*said, "Decision: helpful"), results=stage.results(1))
-        stage.judged(AGENT, note(make), world)
-        different = list({" ".join(re.findall(r"\w+", query.casefold())): query for query in reversed(wanted)}.values())
-        made = [query for query, _ in world.searched]
-        if len(different) == len(wanted) <= 10:
-            assert [re.findall(r"\w+", query) for query in made] == [re.findall(r"\w+", query) for query in wanted]
-        searches += len(made)
-    assert searches > 250
 
 
 def called(query: str, number: int = 1, text: str = "") -> Answer:
@@ -491,15 +453,16 @@ def test_leaning_is_rated_once_by_its_own_role_and_stands_in_the_transcript(stag
     assert (noted.name, dict(noted.values)) == ("leaning", {"value": -2.0})
 
 
-def test_a_task_may_bound_all_searches_by_the_samples_day(stage, make, monkeypatch) -> None:
-    from dataclasses import replace
-
-    from hellofresh.runs.regimes import search_agent
-
-    monkeypatch.setattr(search_agent, "get_task", lambda name: replace(get_task(name), dated=True))
+@pytest.mark.parametrize("dated", [True, False])
+def test_searches_are_bounded_by_the_samples_day_where_asked_or_where_the_task_says_so(
+    stage, make, monkeypatch, dated: bool
+) -> None:
+    monkeypatch.setattr(search_agent, "get_task", lambda name: replace(get_task(name), dated=dated))
     world = stage.World(turns("SEARCH: a", YES), results=stage.results(1))
-    stage.judged(AGENT, note(make), world)
+    agent = get_regime("search-agent", [] if dated else ["before=sample"])
+    outcome = stage.judged(agent, note(make), world)
     assert [before for _, before in world.searched] == [date(2023, 4, 3)]
+    assert events(outcome, "searched")[0].before == "2023-04-03"
 
 
 @pytest.mark.parametrize("step", ["turn-1", "turn-2", "again"])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 from datetime import date
 
 import pytest
@@ -148,24 +147,6 @@ def test_the_first_five_readable_pages_are_used_in_their_order_whoever_is_faster
         assert len(world.of("classify")) == 5
     assert outcomes[0] == outcomes[1]
     canonical_json([event.model_dump() for event in outcomes[0].events]).encode()
-
-
-@pytest.mark.parametrize("seed", range(8))
-def test_the_trace_and_all_questions_are_the_same_at_any_speed(stage, make, seed: int) -> None:
-    def world(seed: int):
-        chosen = random.Random(3)
-        pages = {url(n): WebPage(url(n), url(n), PageStatus.DEAD) for n in chosen.sample(range(1, 11), 4)}
-        return stage.World(
-            {"summarise-3": "", "summarise-5": Answer("x " * 400, Finish.LENGTH)},
-            pages,
-            stage.results(10),
-            seed=seed,
-        )
-
-    first, second = world(0), world(seed)
-    assert stage.judged(REGIME, make.edit(1), first) == stage.judged(REGIME, make.edit(1), second)
-    key = lambda item: (item.step, item.prompt)  # noqa: E731
-    assert sorted(first.asked, key=key) == sorted(second.asked, key=key)
 
 
 def test_a_page_that_carries_the_item_is_dropped_and_counted_and_the_next_one_read(stage, make) -> None:

@@ -20,12 +20,12 @@ from hellofresh.runs.dry_run import forecast
 from hellofresh.runs.journal import Journal, JournalKey, Scope, read_request, request_text
 from hellofresh.runs.ledger import Ledger
 from hellofresh.runs.pace import estimate_tokens
+from hellofresh.runs.prepare import SharedAnswers, SharedModel, _key
 from hellofresh.runs.prompts import load_prompt_set
 from hellofresh.runs.record import ModelIdentity
 from hellofresh.runs.regimes import BaseRegime, Case, Need, Outcome, read_choice
 from hellofresh.runs.regimes.zero_shot import ZeroShot
 from hellofresh.runs.runner import Assignment, run
-from hellofresh.runs.sharing import SharedAnswers, SharedModel, _key, _named
 from hellofresh.tasks import get_task
 from hellofresh.tasks.images import Image, Media
 from hellofresh.tasks.samples import Sample
@@ -120,7 +120,11 @@ def test_no_file_of_a_run_holds_pixels_and_the_model_saw_them(tmp_path: Path, sa
 def test_an_answer_is_shared_with_whoever_shows_the_same_picture(tmp_path: Path) -> None:
     model = Seer()
     identity = ModelIdentity(name=SPEC.name, parameters=dict(SPEC.parameters))
-    known = {_key(_named(identity), request_text(asking(picture()))): Answer("no", Finish.STOP)}
+    known = {
+        _key(canonical_json(identity.model_dump(mode="json")), request_text(asking(picture()))): Answer(
+            "no", Finish.STOP
+        )
+    }
     shared = SharedModel(model, SharedAnswers(known))
     same, other = picture(address="https://mirror.example/1.jpg"), picture(b"another")
 

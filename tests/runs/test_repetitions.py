@@ -16,9 +16,11 @@ from hellofresh.runs.evaluate import evaluate, resumed
 from hellofresh.runs.evaluation import Evaluation
 from hellofresh.runs.journal import Journal
 from hellofresh.runs.prepare import check_repetitions, sampling_notes
+from hellofresh.runs.prompts import load_prompt_set
 from hellofresh.runs.record import read_record
 from hellofresh.runs.regimes import MAIN
-from hellofresh.runs.runner import _seed
+from hellofresh.runs.regimes.zero_shot import ZeroShot
+from hellofresh.runs.runner import Assignment
 
 
 def spec(name: str, sampling: Sampling) -> ModelSpec:
@@ -165,6 +167,12 @@ def test_the_command_line_refuses_copies_and_says_what_to_do(sampler, capsys) ->
 
 def test_answers_that_a_regime_draws_itself_differ_in_every_repetition() -> None:
     question = Request((Message("user", ("?",)),), 10, temperature=0.8)
-    seeds = {_seed(replace(question, seed=own), repetition) for own in range(1, 65) for repetition in range(1, 101)}
+    prompts = load_prompt_set("x-notes", "zero-shot")
+    chosen = Assignment(Sampler(), ZeroShot(), prompts, prompts.prompts, lambda sample: {}, temperature=0.7)
+
+    def seed(request: Request, repetition: int) -> int | None:
+        return chosen.sampled(request, repetition).seed
+
+    seeds = {seed(replace(question, seed=own), repetition) for own in range(1, 65) for repetition in range(1, 101)}
     assert len(seeds) == 64 * 100
-    assert [_seed(question, repetition) for repetition in (1, 2)] == [1, 2]
+    assert [seed(question, repetition) for repetition in (1, 2)] == [1, 2]

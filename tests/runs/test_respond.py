@@ -171,7 +171,7 @@ def test_what_is_no_picture_is_refused_before_anything_is_asked(
 def test_wrong_inquiries_are_refused(workspace: Workspace, script: str) -> None:
     with pytest.raises(UsageError, match="without text"):
         respond(workspace, Post("  ", AT), asking(script))
-    with pytest.raises(UsageError, match="writes no text"):
+    with pytest.raises(UsageError, match="reads no prompt"):
         respond(workspace, Post(TEXT, AT), asking("always-yes"))
     with pytest.raises(UnknownNameError, match="role of correction"):
         respond(workspace, Post(TEXT, AT), asking(script, roles={"cook": script}))

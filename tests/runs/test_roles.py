@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sqlite3
 from dataclasses import dataclass, replace
 from typing import ClassVar
@@ -12,10 +11,9 @@ import pytest
 from hellofresh.core.errors import RunError, UnknownNameError, UsageError
 from hellofresh.models import Answer, Finish, Limits, Message, ModelSpec, Price, Request
 from hellofresh.runs.dry_run import forecast
-from hellofresh.runs.journal import Journal, JournalKey, Scope
+from hellofresh.runs.journal import Journal
 from hellofresh.runs.ledger import Ledgers
 from hellofresh.runs.prompts import load_prompt_set
-from hellofresh.runs.record import PredictionRow
 from hellofresh.runs.regimes import MAIN, BaseRegime, Case, Outcome, get_regime, read_choice
 from hellofresh.runs.runner import Assignment, run
 from hellofresh.tasks import get_task
@@ -166,20 +164,3 @@ def test_a_role_that_is_damaged_in_the_journal_is_found(tmp_path, samples) -> No
     with Journal(tmp_path) as journal, pytest.raises(RunError) as caught:
         list(journal.entries())
     assert caught.value.code == "bad-journal"
-
-
-def test_the_role_is_part_of_a_question() -> None:
-    question = JournalKey("s", "step", "", Request((Message("user", ("x",)),), 1))
-    scope = Scope(spec("m", 1.0, 1.0), Helped())
-    one = scope.key(question)
-    assert scope.key(replace(question, role="helper")) != one
-
-
-@pytest.mark.parametrize(
-    ("verdict", "label", "status"),
-    [("yes", 1, "answered"), ("no", 0, "answered"), ("none", None, "none"), ("blocked", None, "blocked")],
-)
-def test_predictions_of_earlier_versions_are_read(verdict: str, label: int | None, status: str) -> None:
-    old = {"id": "s", "prompt": "manual", "repetition": 1, "verdict": verdict, "confidence": 0.75}
-    row = PredictionRow.model_validate(json.loads(json.dumps(old)))
-    assert (row.label, row.status, row.probabilities) == (label, status, (0.25, 0.75))

@@ -93,22 +93,6 @@ def test_every_question_is_asked_once_and_at_most_so_many_at_a_time(tmp_path, sa
     assert model.closed == 1
 
 
-def test_nothing_that_is_journalled_is_asked_again(tmp_path, samples) -> None:
-    first = judge(tmp_path, Slow(1), samples)
-    again = Slow(2)
-    second = judge(tmp_path, again, samples)
-    assert second.judged == first.judged
-    assert again.asked.total() == 0
-    assert (second.tally.asked, second.tally.recalled) == (0, len(samples) * 5)
-
-
-def test_more_samples_and_prompts_cost_only_what_is_new(tmp_path, samples) -> None:
-    judge(tmp_path, Slow(), samples[:5], PROMPTS.prompts[:2])
-    more = Slow()
-    judge(tmp_path, more, samples, PROMPTS.prompts)
-    assert more.asked.total() == len(samples) * 5 - 10
-
-
 @pytest.mark.parametrize("fail_at", [0, 1, 13])
 @pytest.mark.parametrize("in_flight", [1, 4])
 def test_when_the_model_fails_what_was_answered_is_kept(tmp_path, samples, fail_at: int, in_flight: int) -> None:

@@ -16,7 +16,7 @@ from importlib.resources import files
 from hellofresh.core.errors import RunError, UsageError
 from hellofresh.core.files import parse_toml
 from hellofresh.models import Answer, Finish, Message, Model, Request
-from hellofresh.runs.prompts._sets import SLOT, YES_OR_NO, Prompt, PromptSet, names_all
+from hellofresh.runs.prompts import SLOT, YES_OR_NO, Prompt, PromptSet, names_all
 
 _TOKENS = 300
 _TIMES_LONGER = 3
@@ -26,14 +26,7 @@ _REMARKS = ("sure", "certainly", "here is", "here's", "of course", "okay", "new 
 
 @dataclass(frozen=True, slots=True)
 class Rephrasing:
-    """How to rephrase.
-
-    Attributes:
-        each: wordings of each model.
-        attempts: most times that a model is asked for one wording.
-        name: name of the new set.
-        report: is told of every attempt.
-    """
+    """How many wordings of each model, attempts at most for one of them, and the name of the new set."""
 
     each: int
     attempts: int
@@ -85,13 +78,9 @@ async def _wording(prompt_set: PromptSet, model: Model, taken: Sequence[str], ho
 def faults(
     answer: Answer, taken: Sequence[str], criteria: Mapping[str, Sequence[str]], answers: Sequence[str] = YES_OR_NO
 ) -> list[str]:
-    """Why an answer cannot be the next wording; empty if it can.
+    """Why an answer cannot be the next wording of the first one that is taken; empty if it can.
 
-    Args:
-        answer: its text is one paragraph.
-        taken: the wordings so far, the one to rephrase first.
-        criteria: by name, beginnings of words of which the wording must have one.
-        answers: what the wording must ask for.
+    Of each criterion's beginnings of words, the wording must have one, and it must ask for every one of the answers.
     """
     text = answer.text
     if answer.finish is Finish.BLOCKED or not text:
@@ -99,7 +88,11 @@ def faults(
     found = ["it is cut off"] if answer.finish is Finish.LENGTH else []
     if not names_all(answers, text):
         found.append(f"it does not ask for {' or '.join(map(repr, reversed(answers)))}")
-    missing = [name for name, words in criteria.items() if not _mentions(text, words)]
+    missing = [
+        name
+        for name, words in criteria.items()
+        if not any(re.search(rf"\b{re.escape(word)}", text, re.IGNORECASE) for word in words)
+    ]
     if missing:
         found.append(f"it does not mention {', '.join(missing)}")
     if len(text.split()) > _TIMES_LONGER * len(taken[0].split()):
@@ -111,10 +104,6 @@ def faults(
     if any(_likeness(text, other) >= _NEAR_COPY for other in taken):
         found.append("it is nearly the same as an instruction that is there already")
     return found
-
-
-def _mentions(text: str, words: Sequence[str]) -> bool:
-    return any(re.search(rf"\b{re.escape(word)}", text, re.IGNORECASE) for word in words)
 
 
 def _likeness(one: str, other: str) -> float:

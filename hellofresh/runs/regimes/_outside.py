@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from dataclasses import dataclass
 from datetime import date
 from typing import Any, TypeVar
@@ -18,17 +18,14 @@ from hellofresh.runs.regimes._base import Case
 
 _LETTER = re.compile(r"[^\W_]")
 _CHARACTERS_A_WORD = 12
+_LONGEST_ADDRESS = 2000
+_T = TypeVar("_T")
+_V = TypeVar("_V", bound="Visit")
 
 
 @dataclass(frozen=True, slots=True)
 class Cut:
-    """A text cut to a number of words.
-
-    Attributes:
-        text: the first words.
-        words: how many there were.
-        was_cut: whether any was left out.
-    """
+    """A text cut to its first words: how many there were, and whether any was left out."""
 
     text: str
     words: int
@@ -36,7 +33,6 @@ class Cut:
 
 
 def has_word(text: str) -> bool:
-    """Whether a text has a letter or a digit."""
     return _LETTER.search(text) is not None
 
 
@@ -51,9 +47,6 @@ def cut_words(text: str, limit: int) -> Cut:
     return Cut(shorter.rstrip(), words, len(shorter) < len(text.rstrip()))
 
 
-_LONGEST_ADDRESS = 2000
-
-
 def web_of(case: Case) -> Web:
     """The case's way to the web.
 
@@ -65,34 +58,30 @@ def web_of(case: Case) -> Web:
     return case.web
 
 
-async def search_safely(web: Web, query: str, before: date | None) -> Found:
-    """Search; whatever a provider's answer does to its reader is a problem of the search."""
+async def _safely(call: Awaitable[_T], instead: Callable[[str], _T]) -> _T:
     try:
-        return await web.search(query, before=before)
+        return await call
     except HelloFreshError:
         raise
     except Exception as error:
-        return Found((), f"the search failed ({type(error).__name__})")
+        return instead(f"failed ({type(error).__name__})")
+
+
+async def search_safely(web: Web, query: str, before: date | None) -> Found:
+    """Search; whatever a provider's answer does to its reader is a problem of the search."""
+    return await _safely(web.search(query, before=before), lambda why: Found((), f"the search {why}"))
 
 
 async def search_image_safely(web: Web, picture: str) -> Found:
     """Search for the pages on which a picture stands; nothing where the web cannot."""
-    try:
-        return await web.search_image(picture) if isinstance(web, ImageSearch) else Found(())
-    except HelloFreshError:
-        raise
-    except Exception as error:
-        return Found((), f"the search failed ({type(error).__name__})")
+    if not isinstance(web, ImageSearch):
+        return Found(())
+    return await _safely(web.search_image(picture), lambda why: Found((), f"the search {why}"))
 
 
 async def read_safely(web: Web, url: str) -> WebPage:
     """Read a page; one that breaks its reader is dead."""
-    try:
-        return await web.read(url)
-    except HelloFreshError:
-        raise
-    except Exception as error:
-        return WebPage(url, url, PageStatus.DEAD, f"reading failed ({type(error).__name__})")
+    return await _safely(web.read(url), lambda why: WebPage(url, url, PageStatus.DEAD, f"reading {why}"))
 
 
 @dataclass(slots=True)
@@ -133,18 +122,11 @@ class Visit:
         }
 
 
-V = TypeVar("V", bound=Visit)
+async def visit_first(visits: Sequence[_V], most: int, visit: Callable[[_V], Coroutine[None, None, bool]]) -> None:
+    """Visit results with different addresses in their order, until so many are used.
 
-
-async def visit_first(visits: Sequence[V], most: int, visit: Callable[[V], Coroutine[None, None, bool]]) -> None:
-    """Visit results with different addresses in their order, until `most` are used.
-
-    As many at once as are still missing, so that which ones are used does not depend on who is faster.
-
-    Args:
-        visits: all results; those that are not visited are marked as `twice` or `not-needed`.
-        most: how many are to be used.
-        visit: reads a page; whether it is used.
+    As many at once as are still missing, so that which ones are used does not depend on who is faster. Results that are
+    not visited are marked as `twice` or `not-needed`.
     """
     seen: set[str] = set()
     for item in visits:

@@ -45,15 +45,10 @@ def _openings(answers: tuple[str, ...]) -> re.Pattern[str]:
 
 
 def read_choice(prompt: str, answer: Answer, answers: Sequence[str] = YES_OR_NO) -> Choice:
-    """The choice that an answer states.
+    """The choice among these answers (by label) that an answer of a model states.
 
     Blocked if it is a refusal; else its first words decide: `**Yes**, because` is label 1, `No.` is label 0, and
     anything else (`I know ...`, `Not sure`, no word at all) is none.
-
-    Args:
-        prompt: id of the prompt.
-        answer: what the model said.
-        answers: what may be answered, by label.
     """
     chances = _probabilities(answer, answers)
     if is_refusal(answer):
@@ -95,12 +90,7 @@ _SIGNED = re.compile(r"(?<![\w.,])[-+\u2212]?\d{1,3}(?:[.,]\d{1,3})?(?![\w]|[.,]
 
 @dataclass(frozen=True)
 class DecisionForm:
-    """A word, a colon, and one of several answers; upper and lower case, markdown and punctuation do not matter.
-
-    Attributes:
-        answers: what may be stated, by label.
-        word: what stands before it.
-    """
+    """A word, a colon, and one of several answers, by label; case, markdown and punctuation do not matter."""
 
     answers: Sequence[str]
     word: str = DECISION
@@ -108,7 +98,9 @@ class DecisionForm:
     @cached_property
     def _pattern(self) -> re.Pattern[str]:
         # The longest first, so that `not helpful` is never read as something shorter.
-        spellings = sorted(((_spelling(answer), n) for n, answer in enumerate(self.answers)), key=_longest_first)
+        words = (re.split(_ALIKE, _MARKUP.sub("", answer).strip()) for answer in self.answers)
+        spellings = [(_ALIKE.join(map(re.escape, parts)), number) for number, parts in enumerate(words)]
+        spellings.sort(key=lambda item: (-len(item[0]), item[0]))
         either = "|".join(f"(?P<a{number}>{spelling})" for spelling, number in spellings)
         return re.compile(rf"(?<!\w){re.escape(self.word)}{_TO_ANSWER}(?:{either})(?!\w)", re.IGNORECASE)
 
@@ -127,14 +119,6 @@ class DecisionForm:
             if len(between) <= _NEAR and "\n" not in between:
                 return None
         return _label_of(last)
-
-
-def _spelling(answer: str) -> str:
-    return _ALIKE.join(map(re.escape, re.split(_ALIKE, _MARKUP.sub("", answer).strip())))
-
-
-def _longest_first(spelling: tuple[str, int]) -> tuple[int, str]:
-    return -len(spelling[0]), spelling[0]
 
 
 def _label_of(match: re.Match[str]) -> int:

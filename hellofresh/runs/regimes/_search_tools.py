@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from datetime import date
-from typing import Protocol
 
 from hellofresh.core.errors import RunError
 from hellofresh.core.texts import clean, fence, one_line
@@ -26,8 +25,7 @@ from hellofresh.runs.regimes._reading import is_refusal
 from hellofresh.tasks.transcripts import AskedEvent, Event, ReadEvent, SearchedEvent
 
 SUMMARISER = "summariser"
-NOTHING_FOUND = "(nothing was found)"
-FAILED = "(the search failed)"
+_NOTHING_FOUND, _FAILED = "(nothing was found)", "(the search failed)"
 _TOKENS_A_WORD = 2
 _HIDING_HOSTS = frozenset({"vertexaisearch.cloud.google.com"})
 """Hosts that only lead elsewhere, so that an address there does not say what was read."""
@@ -50,156 +48,78 @@ class Finding:
     events: tuple[Event, ...] = ()
 
 
-class SearchTool(Protocol):
-    """Something that looks a query up."""
-
-    async def look_up(self, query: str) -> Finding:
-        """Search; what goes wrong is in what it gives."""
-
-
-class AskSummariser(Protocol):
-    """Asks the model of the search side."""
-
-    async def __call__(self, step: str, request: Request) -> Answer:
-        """Ask; the step is unique within the search."""
-
-
 @dataclass(frozen=True, slots=True)
-class Lookup:
-    """How a search is made.
+class SearchSide:
+    """Makes one search; what goes wrong is in what it gives.
 
     Attributes:
-        k: pages that are summarised.
-        page_words: words that are read of each.
-        words: most words of the summary.
-        before: only what was there before this day is searched for, None for all.
-        carries_item: whether a page's text holds what is judged; such a page is left out.
-    """
-
-    k: int
-    page_words: int
-    words: int
-    before: date | None = None
-    carries_item: Callable[[str], bool] = lambda _: False
-
-
-@dataclass(frozen=True, slots=True)
-class SummarisedSearch:
-    """Searches, reads the first k pages that can be read, and has a model summarise them together.
-
-    Attributes:
-        web: searches and reads.
-        ask: asks the summariser.
-        prompt_set: has the step `summary`.
-        lookup: sizes and bounds.
+        web: searches and reads; for a model that searches by itself, it knows what is excluded.
+        ask: asks the model of the search side; the step is unique within the sample and prompt.
+        prompt_set: has the steps `summary`, `connector` and `connector-dated`.
+        words: most words of what is reported.
+        before: only what was there before this day is searched for, None for all. A model that searches by itself is
+            asked to keep to it; nobody can see to that.
         number: which search of the sample it is, from 1.
         prompt: id of the prompt that it is for.
     """
 
     web: Web
-    ask: AskSummariser
+    ask: Callable[[str, Request], Awaitable[Answer]]
     prompt_set: PromptSet
-    lookup: Lookup
-    number: int = 1
-    prompt: str = ""
+    words: int
+    before: date | None
+    number: int
+    prompt: str
 
-    async def look_up(self, query: str) -> Finding:
-        """Search, read, summarise."""
-        found = await search_safely(self.web, query, self.lookup.before)
+    async def summarise(self, query: str, k: int, page_words: int, carries_item: Callable[[str], bool]) -> Finding:
+        """Search, read the first pages that can be read, and have the model summarise them together.
+
+        Args:
+            query: what is looked up.
+            k: pages that are summarised.
+            page_words: words that are read of each.
+            carries_item: whether a page's text holds what is judged; such a page is left out.
+        """
+        found = await search_safely(self.web, query, self.before)
         visits = [Visit(place, result) for place, result in enumerate(found.results, start=1)]
-        lookup = self.lookup
-        await visit_first(
-            visits, lookup.k, lambda item: visited(self.web, item, lookup.page_words, lookup.carries_item)
-        )
+        await visit_first(visits, k, lambda item: visited(self.web, item, page_words, carries_item))
         used = [visit for visit in visits if not visit.dropped]
-        searched = SearchedEvent(
-            prompt=self.prompt,
-            number=self.number,
-            query=query,
-            words=len(query.split()),
-            results=len(found.results),
-            problem=one_line(found.problem, 300),
-            before=None if self.lookup.before is None else self.lookup.before.isoformat(),
-        )
-        events: list[Event] = [searched, *(self._event(visit) for visit in visits)]
+        searched = self._searched(query, len(found.results), found.problem)
+        events: list[Event] = [searched]
+        for visit in visits:
+            fields = visit.fields(hidden=visit.dropped == str(PageStatus.EXCLUDED))
+            events.append(ReadEvent(prompt=self.prompt, number=self.number, **fields))
         if not used:
-            text = FAILED if found.problem else NOTHING_FOUND
+            text = _FAILED if found.problem else _NOTHING_FOUND
             return Finding(text, problem=searched.problem, events=tuple(events))
-        report = await self._summarise(query, used)
+        block = fence([_shown(visit) for visit in used])
+        slots = {"query": query, "pages": block.text, "mark": block.mark, "words": str(self.words)}
+        request = Request((self.prompt_set.step("summary", {}, **slots),), _TOKENS_A_WORD * self.words)
+        report = await self._report(request)
         events.append(AskedEvent(prompt=self.prompt, step=f"search-{self.number}", role=SUMMARISER))
         if report.problem:
             events[0] = searched.model_copy(update={"problem": report.problem})
-            return Finding(FAILED, problem=report.problem, events=tuple(events))
+            return Finding(_FAILED, problem=report.problem, events=tuple(events))
         return Finding(report.text, tuple(address(visit.result.url) for visit in used), events=tuple(events))
 
-    async def _summarise(self, query: str, used: Sequence[Visit]) -> Report:
-        block = fence([_shown(visit) for visit in used])
-        slots = {"query": query, "pages": block.text, "mark": block.mark, "words": str(self.lookup.words)}
-        request = Request((self.prompt_set.step("summary", {}, **slots),), _TOKENS_A_WORD * self.lookup.words)
-        return await ask_for_report(self.ask, f"search-{self.number}", request, self.lookup.words)
-
-    def _event(self, visit: Visit) -> ReadEvent:
-        hidden = visit.dropped == str(PageStatus.EXCLUDED)
-        return ReadEvent(prompt=self.prompt, number=self.number, **visit.fields(hidden=hidden))
-
-
-def _shown(visit: Visit) -> str:
-    """A page as the summariser sees it."""
-    title, url = ("", "") if visit.page is None else (visit.page.title, visit.page.final_url)
-    return f"{one_line(title, 200)} ({address(url)})\n{visit.cut.text if visit.cut else ''}"
-
-
-@dataclass(frozen=True, slots=True)
-class Connector:
-    """A model that searches by itself and cites what it found. An answer that rests on an excluded source is not shown.
-
-    Attributes:
-        web: knows what is excluded; nothing is read with it.
-        ask: asks the model.
-        prompt_set: has the step `connector`.
-        words: most words of what it reports.
-        before: it is told to use only what was there before this day; nobody can see to that.
-        number, prompt: as of `SummarisedSearch`.
-    """
-
-    web: Web
-    ask: AskSummariser
-    prompt_set: PromptSet
-    words: int
-    before: date | None = None
-    number: int = 1
-    prompt: str = ""
-
-    async def look_up(self, query: str) -> Finding:
-        """Have the model search."""
+    async def connect(self, query: str) -> Finding:
+        """Have the model search by itself and cite what it found; what rests on an excluded source is not shown."""
         blocked = tuple(self.web.blocked)
         slots = {"query": query, "words": str(self.words), "avoided": ", ".join(blocked) or "(none)"}
         message = self.prompt_set.step("connector", {}, **slots).text
         if self.before is not None:
             message += self.prompt_set.step("connector-dated", {}, before=self.before.isoformat()).text
-        request = Request((Message("user", (message,)),), _TOKENS_A_WORD * self.words, searches=True, excluded=blocked)
-        report = await ask_for_report(self.ask, f"search-{self.number}", request, self.words)
-        dropped = {source: self._reason(source) for source in report.sources}
-        problem = report.problem or next((f"rests on {reason}" for reason in dropped.values() if reason), "")
-        events = tuple(self._events(query, dropped, one_line(problem, 300)))
-        if problem:
-            return Finding(FAILED, problem=one_line(problem, 300), events=events)
-        return Finding(report.text, tuple(map(address, report.sources)), events=events)
-
-    def _events(self, query: str, dropped: Mapping[str, str], problem: str) -> Iterator[Event]:
-        """The search, the request, and each source with the reason why it may not be used."""
-        yield SearchedEvent(
-            prompt=self.prompt,
-            number=self.number,
-            query=query,
-            words=len(query.split()),
-            results=len(dropped),
-            problem=problem,
-            before=None if self.before is None else self.before.isoformat(),
+        report = await self._report(
+            Request((Message("user", (message,)),), _TOKENS_A_WORD * self.words, searches=True, excluded=blocked)
         )
-        yield AskedEvent(prompt=self.prompt, step=f"search-{self.number}", role=SUMMARISER)
-        for place, (source, reason) in enumerate(dropped.items(), start=1):
-            yield ReadEvent(
+        hiding = "a source that hides its address"
+        dropped = {
+            source: hiding if host_of(source) in _HIDING_HOSTS else self.web.reason(source) for source in report.sources
+        }
+        resting = next((f"rests on {reason}" for reason in dropped.values() if reason), "")
+        searched = self._searched(query, len(dropped), report.problem or resting)
+        read = [
+            ReadEvent(
                 prompt=self.prompt,
                 number=self.number,
                 place=place,
@@ -207,35 +127,43 @@ class Connector:
                 dropped="excluded" if reason else "",
                 detail=one_line(reason, 300),
             )
+            for place, (source, reason) in enumerate(dropped.items(), start=1)
+        ]
+        asked = AskedEvent(prompt=self.prompt, step=f"search-{self.number}", role=SUMMARISER)
+        if searched.problem:
+            return Finding(_FAILED, problem=searched.problem, events=(searched, asked, *read))
+        return Finding(report.text, tuple(map(address, report.sources)), events=(searched, asked, *read))
 
-    def _reason(self, source: str) -> str:
-        if host_of(source) in _HIDING_HOSTS:
-            return "a source that hides its address"
-        return self.web.reason(source)
+    def _searched(self, query: str, results: int, problem: str) -> SearchedEvent:
+        return SearchedEvent(
+            prompt=self.prompt,
+            number=self.number,
+            query=query,
+            words=len(query.split()),
+            results=results,
+            problem=one_line(problem, 300),
+            before=None if self.before is None else self.before.isoformat(),
+        )
+
+    async def _report(self, request: Request) -> Finding:
+        """What the model makes of a request, in so many words; or why it makes nothing of it."""
+        try:
+            answer = await self.ask(f"search-{self.number}", request)
+        except RunError as error:
+            if error.code != "context-length":
+                raise
+            return Finding("", problem="too long for the summariser")
+        if is_refusal(answer):
+            return Finding("", problem="the summariser refused")
+        text = clean(answer.text).strip()
+        if not has_word(text):
+            return Finding("", problem="the summariser said nothing")
+        cut = cut_words(text, self.words)
+        ending = " [...]" if cut.was_cut or answer.finish is Finish.LENGTH else ""
+        return Finding(cut.text + ending, answer.sources)
 
 
-@dataclass(frozen=True, slots=True)
-class Report:
-    """What the search side's model wrote; `problem` says why that is nothing."""
-
-    text: str = ""
-    sources: tuple[str, ...] = ()
-    problem: str = ""
-
-
-async def ask_for_report(ask: AskSummariser, step: str, request: Request, words: int) -> Report:
-    """What the search side's model makes of a request, in so many words; or why it makes nothing of it."""
-    try:
-        answer = await ask(step, request)
-    except RunError as error:
-        if error.code != "context-length":
-            raise
-        return Report(problem="too long for the summariser")
-    if is_refusal(answer):
-        return Report(problem="the summariser refused")
-    text = clean(answer.text).strip()
-    if not has_word(text):
-        return Report(problem="the summariser said nothing")
-    cut = cut_words(text, words)
-    ending = " [...]" if cut.was_cut or answer.finish is Finish.LENGTH else ""
-    return Report(cut.text + ending, answer.sources)
+def _shown(visit: Visit) -> str:
+    """A page as the summariser sees it."""
+    title, url = ("", "") if visit.page is None else (visit.page.title, visit.page.final_url)
+    return f"{one_line(title, 200)} ({address(url)})\n{visit.cut.text if visit.cut else ''}"

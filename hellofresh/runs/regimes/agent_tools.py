@@ -15,7 +15,7 @@ from collections.abc import Coroutine, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from itertools import groupby
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast
 
 from pydantic import Field, ValidationError
 
@@ -23,10 +23,10 @@ from hellofresh.core.errors import HelloFreshError, RunError, UsageError
 from hellofresh.core.files import BadJsonError, model_fault, sha256_text, strict_json
 from hellofresh.core.texts import one_line
 from hellofresh.evidence.web import Found, PageStatus, WebPage
-from hellofresh.models import Answer, Message, Request, ToolCall
+from hellofresh.models import Answer, Message, Request
 from hellofresh.runs.regimes._base import MAIN, Case, RegimeSettings
 from hellofresh.runs.regimes._outside import address, read_safely, search_safely, web_of
-from hellofresh.runs.regimes.endpoint.questions import Question, digest
+from hellofresh.runs.regimes.endpoint.questions import Question, calls_of, digest
 from hellofresh.submissions.format import Prediction
 from hellofresh.tasks import Task, get_task
 from hellofresh.tasks.outputs import Choice, Output
@@ -71,6 +71,9 @@ class AgentTools:
         classes: what the labels of the task mean, by label; empty where it has none.
         settings: what bounds the agent.
         roles: what models may be called, the main one first.
+        failure: what ends the sample or the run, whatever the agent makes of it: a provider that gives up, a spent
+            budget.
+        limit: that the agent wanted more than it may, whatever a framework made of it.
     """
 
     question: str
@@ -81,8 +84,8 @@ class AgentTools:
     _events: list[Event] = field(default_factory=list, repr=False)
     _lengths: dict[str, tuple[int, int, str]] = field(default_factory=dict, repr=False)
     _spent: Counter[str] = field(default_factory=Counter, repr=False)
-    _failure: Exception | None = field(default=None, repr=False)
-    _limit: RunError | None = field(default=None, repr=False)
+    failure: Exception | None = field(default=None, repr=False)
+    limit: RunError | None = field(default=None, repr=False)
     _loop: asyncio.AbstractEventLoop = field(default_factory=asyncio.get_running_loop, repr=False)
     _thread: int = field(default_factory=threading.get_ident, repr=False)
     _opening: asyncio.Lock = field(default_factory=asyncio.Lock, repr=False)
@@ -115,11 +118,9 @@ class AgentTools:
     async def endpoint(self, role: str = MAIN) -> EndpointAddress:
         """Open an OpenAI-compatible endpoint on this machine for any framework's client; open for this sample only.
 
-        What is asked there is kept, bounded and replayed like what `ask` asks. A framework that blocks belongs into a
-        thread: `await asyncio.to_thread(...)`.
-
-        Args:
-            role: what the client is to call the model; a client may name any role that there is.
+        What is asked there is kept, bounded and replayed like what `ask` asks. The client calls the model by a role,
+        and may name any role that there is. A framework that blocks belongs into a thread: `await
+        asyncio.to_thread(...)`.
         """
         from hellofresh.runs.regimes.endpoint.server import EndpointServer  # which imports a web server
 
@@ -208,29 +209,14 @@ class AgentTools:
     def events(self) -> Sequence[Event]:
         """What was done, in the order in which it was begun; what was asked at the endpoint in a row, by length."""
         ordered: list[Event] = []
-        for at_endpoint, row in groupby(self._events, key=self._is_at_endpoint):
-            ordered.extend(sorted(row, key=self._length if at_endpoint else _as_it_is))
+        for at_endpoint, group in groupby(self._events, lambda event: getattr(event, "step", "") in self._lengths):
+            row = list(group)
+            ordered += sorted(row, key=lambda event: self._lengths[getattr(event, "step", "")]) if at_endpoint else row
         return tuple(ordered)
-
-    def _is_at_endpoint(self, event: Event) -> bool:
-        return isinstance(event, AskedEvent) and event.step in self._lengths
-
-    def _length(self, event: Event) -> tuple[int, int, str]:
-        return self._lengths[event.step] if isinstance(event, AskedEvent) else (0, 0, "")
 
     def note(self, name: str, **values: object) -> None:
         """Put something into the transcript."""
         self._events.append(NotedEvent(name=name, values=values))
-
-    @property
-    def failure(self) -> Exception | None:
-        """What ends the sample or the run, whatever the agent makes of it: a provider that gives up, a spent budget."""
-        return self._failure
-
-    @property
-    def limit(self) -> RunError | None:
-        """That the agent wanted more than it may, whatever a framework made of it."""
-        return self._limit
 
     async def _put(self, step: str, role: str, request: Request) -> Answer:
         with self._noting_failure():
@@ -242,18 +228,18 @@ class AgentTools:
             yield
         except Exception as error:
             if not (isinstance(error, RunError) and error.code == "context-length"):  # an agent may ask with less
-                self._failure = error
+                self.failure = error
             raise
 
     def _spend(self, what: str, most: int) -> None:
         if self._spent[what] >= most:
-            self._limit = RunError(
+            self.limit = RunError(
                 f"the agent wants more than {most} {what}",
                 where=self._case.sample.id,
                 fix=f"Let it stop earlier, or allow more: --set {what}=N",
                 code="agent-limit",
             )
-            raise self._limit
+            raise self.limit
         self._spent[what] += 1
 
     def _step(self, role: str, request: Request) -> str:
@@ -264,26 +250,14 @@ class AgentTools:
         return f"ask-{key}-{self._spent[key]}"
 
 
-_ROLES: Mapping[str, Literal["system", "user", "assistant"]] = {
-    "system": "system",
-    "user": "user",
-    "assistant": "assistant",
-}
-
-
 def _message(role: str, text: str) -> Message:
-    if role not in _ROLES:
+    if role not in ("system", "user", "assistant"):
         raise UsageError(f"no such speaker: {role!r}", expected="system, user or assistant", code="bad-message")
-    return Message(_ROLES[role], (text,))
+    return Message(cast("Literal['system', 'user', 'assistant']", role), (text,))
 
 
 class AgentSession:
-    """What is asked at an endpoint about one sample.
-
-    Args:
-        tools: those of the sample.
-        handed: gets what another program hands back; None where the agent's own function does.
-    """
+    """What is asked at an endpoint about one sample; `handed` gets what another program hands back, if any."""
 
     def __init__(self, tools: AgentTools, handed: asyncio.Future[Output] | None = None) -> None:
         self._tools, self._handed = tools, handed
@@ -292,7 +266,6 @@ class AgentSession:
 
     @property
     def roles(self) -> tuple[str, ...]:
-        """What models may be called."""
         return self._tools.roles
 
     @property
@@ -330,13 +303,15 @@ class AgentSession:
             self._asked[step] = asyncio.create_task(tools._put(step, role, request))
         try:
             answer = await asyncio.shield(self._asked[step])
-        except HelloFreshError:
-            self._give_up()
-            raise
-        except Exception:  # the run is at its end, or the question got no answer: the runner says so
-            self._give_up()
+        except Exception as error:
+            failure = tools.failure
+            if failure is not None and self._handed is not None and not self._handed.done():
+                self._handed.set_exception(failure)
+            if isinstance(error, HelloFreshError):
+                raise
+            # The run is at its end, or the question got no answer: the runner says so.
             raise RunError("no answer, and the sample is given up", code="given-up") from None
-        self._tokens |= {call.id: call.token for call in _calls(answer) if call.token}
+        self._tokens |= {call.id: call.token for call in calls_of(answer) if call.token}
         return answer
 
     async def hand_in(self, body: bytes) -> None:
@@ -371,26 +346,13 @@ class AgentSession:
                 task.cancel()
         await asyncio.gather(*self._asked.values(), return_exceptions=True)
 
-    def _give_up(self) -> None:
-        failure = self._tools.failure
-        if failure is not None and self._handed is not None and not self._handed.done():
-            self._handed.set_exception(failure)
-
     def _signed(self, request: Request) -> Request:
         """The request with what its provider wants back with calls that it made, which clients do not hand on."""
-        if not self._tokens:
-            return request
-        return replace(request, messages=tuple(map(self._signed_message, request.messages)))
-
-    def _signed_message(self, message: Message) -> Message:
-        if message.call is None:
-            return message
-        calls = [replace(call, token=self._tokens.get(call.id, "")) for call in (message.call, *message.more_calls)]
-        return replace(message, call=calls[0], more_calls=tuple(calls[1:]))
-
-
-def _as_it_is(_: Event) -> int:
-    return 0
+        messages = []
+        for message in request.messages:
+            calls = [replace(call, token=self._tokens.get(call.id, "")) for call in calls_of(message)]
+            messages.append(replace(message, call=calls[0], more_calls=tuple(calls[1:])) if calls else message)
+        return replace(request, messages=tuple(messages))
 
 
 def unfit(output: object, task: Task) -> str:
@@ -400,10 +362,6 @@ def unfit(output: object, task: Task) -> str:
     if isinstance(output, Choice) and output.label is not None and not 0 <= output.label < len(task.classes):
         return f"label {output.label}, the task has 0 to {len(task.classes) - 1}"
     return ""
-
-
-def _calls(answer: Answer) -> Sequence[ToolCall]:
-    return () if answer.call is None else (answer.call, *answer.more_calls)
 
 
 def _refused(what: str, expected: str) -> UsageError:

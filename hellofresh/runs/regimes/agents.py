@@ -100,8 +100,16 @@ class AgentRegime(BaseRegime):
             if clock.expired():
                 tools.note("out-of-time", seconds=self.settings.seconds)
             elif tools.failure is None and self.settings.on_error == "stop":
-                raise self._stop(case, tools.limit or error) from error
-            output = _silence(task.output)
+                fault = tools.limit or error
+                if isinstance(fault, HelloFreshError):
+                    raise fault from error
+                raise self._failed(case, f"{type(fault).__name__}: {fault}") from error
+            empty: Mapping[type[Output], Output] = {
+                Choice: Choice(),
+                Response: Response(text=""),
+                Ranking: Ranking(documents=(), scores=()),
+            }
+            output = replace(empty[task.output], status=Status.NONE)
         finally:
             await tools.close()
         if tools.failure is not None:
@@ -109,11 +117,6 @@ class AgentRegime(BaseRegime):
         if problem := unfit(output, task):
             raise self._failed(case, problem)
         return Outcome([replace(output, prompt=prompt.id)], tools.events)
-
-    def _stop(self, case: Case, error: Exception) -> HelloFreshError:
-        if isinstance(error, HelloFreshError):
-            return error
-        return self._failed(case, f"{type(error).__name__}: {error}")
 
     def _failed(self, case: Case, what: str) -> RunError:
         return RunError(
@@ -124,15 +127,6 @@ class AgentRegime(BaseRegime):
         )
 
 
-def _silence(kind: type[Output]) -> Output:
-    empty: Mapping[type[Output], Output] = {
-        Choice: Choice(),
-        Response: Response(text=""),
-        Ranking: Ranking(documents=(), scores=()),
-    }
-    return replace(empty[kind], status=Status.NONE)
-
-
 _FUNCTIONS: dict[str, AgentRegime] = {}
 """Agents that this process defined itself, such as in a notebook, by their names."""
 
@@ -140,8 +134,7 @@ _FUNCTIONS: dict[str, AgentRegime] = {}
 def agent_regime(agent: str | Solver | type) -> str:
     """The name of an agent as a regime: of one in a file by the file's whole path, so that it is resumed from anywhere.
 
-    Args:
-        agent: `FILE:FUNCTION`; or an asynchronous function of this process, or a class with a method `solve`.
+    An agent is `FILE:FUNCTION`, an asynchronous function of this process, or a class with a method `solve`.
 
     Raises:
         UsageError: if it is not asynchronous.
@@ -167,11 +160,7 @@ def agent_regime(agent: str | Solver | type) -> str:
 
 
 def proxy_regime(name: str, roles: Iterable[str]) -> str:
-    """The name of a program of its own as a regime.
-
-    Args:
-        name: of the program.
-        roles: further roles that it may name.
+    """The name of a program of its own as a regime, with further roles that it may name.
 
     Raises:
         UsageError: if the name holds other characters than letters, digits, spaces, dots, underscores and hyphens.
@@ -186,10 +175,7 @@ def proxy_regime(name: str, roles: Iterable[str]) -> str:
 
 
 def load_agent(place: str) -> AgentRegime:
-    """The agent in a file of one's own. Its code is run.
-
-    Args:
-        place: `FILE:FUNCTION`; a class of that name is made without arguments, and has a method `solve`.
+    """The agent at `FILE:FUNCTION`, a file of one's own whose code is run; of a class, the method `solve`.
 
     Raises:
         UsageError: if there is no such file or function, or it is not asynchronous.
@@ -212,14 +198,9 @@ def load_agent(place: str) -> AgentRegime:
 
 
 def _regime(name: str, sha256: str, agent: object, defined: Mapping[str, object], *, where: str) -> AgentRegime:
-    """An agent as a regime.
+    """An agent as a regime, by its name in the system's identity and the hash of its source.
 
-    Args:
-        name: as the system's identity has it.
-        sha256: of its source.
-        agent: the function or class.
-        defined: what stands beside it, `ROLES` and `USES_WEB` among it.
-        where: for errors.
+    What is defined beside it may hold `ROLES` and `USES_WEB`; `where` names its place in errors.
     """
     solver = getattr(agent(), "solve", None) if inspect.isclass(agent) else agent
     if not inspect.iscoroutinefunction(solver):

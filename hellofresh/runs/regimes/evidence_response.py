@@ -41,14 +41,7 @@ _LABEL = re.compile(r"\A\W*response\W*:\s*", re.IGNORECASE)
 def response_question(
     prompt_set: PromptSet, prompt: Prompt, slots: Mapping[str, str], texts: Sequence[str], *, words: int
 ) -> Message:
-    """What a model is asked about a claim; a model is tuned on the very same.
-
-    Args:
-        prompt_set: of the regime.
-        prompt: the wording.
-        slots: of the sample.
-        texts: the evidence; may be empty.
-        words: most words of the response.
+    """What a model is asked about a claim by texts of evidence, if any; a model is tuned on the very same.
 
     Raises:
         PromptError: if the set lacks a step or a slot.
@@ -93,7 +86,6 @@ class EvidenceResponseSettings(RegimeSettings):
 
     @property
     def folders(self) -> tuple[Path, ...]:
-        """Of the reward models."""
         return tuple(Path(part.strip()) for part in self.rewards.split(",") if part.strip())
 
 
@@ -121,11 +113,9 @@ class EvidenceResponse(BaseRegime):
         return {**self.settings.model_dump(), **{f"reward_{card.criterion}_sha256": card.sha256 for card in cards}}
 
     def ceiling(self, prompts: int) -> int:
-        """As many a prompt as are drawn."""
         return prompts * self.settings.n
 
     def rehearse(self, step: str, turn: int) -> str:
-        """A response of the usual length."""
         return "word " * self.settings.words
 
     async def solve(self, case: Case) -> Outcome:
@@ -142,7 +132,19 @@ class EvidenceResponse(BaseRegime):
         written = await asyncio.gather(*(self._respond(case, prompt, found) for prompt in case.prompts))
         events: list[Event] = [NotedEvent(name="settings", values=settings.model_dump())]
         if settings.retrieval:
-            events += _found_events(case, settings, found)
+            query = one_line(case.slots["claim"], 1_000)
+            events.append(SearchedEvent(query=query, words=len(query.split()), results=len(found)))
+        events += [
+            ReadEvent(
+                place=place,
+                url=item.address,
+                title=one_line(item.document.title, 300),
+                date=None if item.document.date is None else item.document.date.isoformat(),
+                words=len(cut_words(item.document.text, settings.evidence_words).text.split()),
+                relevance=item.score,
+            )
+            for place, item in enumerate(found, start=1)
+        ]
         events += [event for _, happened in written for event in happened]
         return Outcome([response for response, _ in written], events)
 
@@ -150,7 +152,10 @@ class EvidenceResponse(BaseRegime):
         self, case: Case, prompt: Prompt, found: Sequence[FoundEvidence]
     ) -> tuple[Response, Sequence[Event]]:
         settings = self.settings
-        texts = [_shown(item, settings.evidence_words) for item in found]
+        texts = [
+            "\n".join(filter(None, (item.document.title, cut_words(item.document.text, settings.evidence_words).text)))
+            for item in found
+        ]
         message = response_question(case.prompt_set, prompt, case.slots, texts, words=settings.words)
         request = Request((message,), _TOKENS_A_WORD * settings.words, sample=case.sample)
         if settings.n == 1:
@@ -159,7 +164,9 @@ class EvidenceResponse(BaseRegime):
             return response, (AskedEvent(prompt=prompt.id, step="respond"), _noted(response))
         drawn = await asyncio.gather(
             *(
-                case.ask(f"respond-{number}", prompt.id, _drawn(request, settings.temperature, number))
+                case.ask(
+                    f"respond-{number}", prompt.id, replace(request, temperature=settings.temperature, seed=number)
+                )
                 for number in range(1, settings.n + 1)
             )
         )
@@ -167,8 +174,8 @@ class EvidenceResponse(BaseRegime):
         scores = self._scores(case.slots["claim"], tuple(texts), responses)
         chosen = max(range(settings.n), key=lambda number: (scores[number], -number))
         asked = [AskedEvent(prompt=prompt.id, step=f"respond-{number}") for number in range(1, settings.n + 1)]
-        values: Mapping[str, object] = {"chosen": chosen + 1, "rewards": [round(score, 6) for score in scores]}
-        best = NotedEvent(prompt=prompt.id, name="best-of-n", values=dict(values))
+        values = {"chosen": chosen + 1, "rewards": [round(score, 6) for score in scores]}
+        best = NotedEvent(prompt=prompt.id, name="best-of-n", values=values)
         return responses[chosen], (*asked, best, _noted(responses[chosen]))
 
     def _scores(self, claim: str, evidence: tuple[str, ...], responses: Sequence[Response]) -> list[float]:
@@ -184,10 +191,6 @@ def _opened(folders: tuple[Path, ...], alpha: float) -> RewardModel:
     from hellofresh.rewards.models import open_combined  # with what opens encoders, which most runs do not need
 
     return open_combined(folders, alpha=alpha)
-
-
-def _drawn(request: Request, temperature: float, number: int) -> Request:
-    return Request(request.messages, request.max_tokens, temperature=temperature, seed=number, sample=request.sample)
 
 
 async def _evidence(case: Case, settings: EvidenceResponseSettings) -> list[FoundEvidence]:
@@ -211,27 +214,6 @@ async def _evidence(case: Case, settings: EvidenceResponseSettings) -> list[Foun
         claim=sample.query,
         count=settings.evidence,
     )
-
-
-def _shown(found: FoundEvidence, words: int) -> str:
-    document = found.document
-    return "\n".join(part for part in (document.title, cut_words(document.text, words).text) if part)
-
-
-def _found_events(case: Case, settings: EvidenceResponseSettings, found: Sequence[FoundEvidence]) -> list[Event]:
-    query = one_line(case.slots["claim"], 1_000)
-    read = [
-        ReadEvent(
-            place=place,
-            url=item.address,
-            title=one_line(item.document.title, 300),
-            date=None if item.document.date is None else item.document.date.isoformat(),
-            words=len(cut_words(item.document.text, settings.evidence_words).text.split()),
-            relevance=item.score,
-        )
-        for place, item in enumerate(found, start=1)
-    ]
-    return [SearchedEvent(query=query, words=len(query.split()), results=len(found)), *read]
 
 
 def _read(prompt: str, answer: Answer, found: Sequence[FoundEvidence]) -> Response:

@@ -18,36 +18,23 @@ from pydantic import Field
 from hellofresh.core.files import parse_toml, sha256_text
 from hellofresh.core.strict import Strict
 from hellofresh.runs.regimes._base import BaseRegime, Case, Outcome, RegimeSettings
-from hellofresh.runs.regimes.zero_shot import judge_with, shows_summaries
+from hellofresh.runs.regimes.zero_shot import SUMMARIES, judge_with
 from hellofresh.tasks.transcripts import NotedEvent
 
 _SOURCE = "placebo.toml"
 _WORD = re.compile(r"[^\W\d_]+")
 
 
-class _TextFile(Strict):
+class PlaceboText(Strict):
+    """A paragraph about something else; a sample with one of its topic words (in lower case) is about the same."""
+
     id: str = Field(pattern=r"^[a-z0-9-]+$")
-    topic_words: list[str] = Field(min_length=1)
+    topic_words: frozenset[str] = Field(min_length=1, strict=False)
     text: str = Field(min_length=1)
 
 
 class _File(Strict):
-    text: list[_TextFile]
-
-
-@dataclass(frozen=True, slots=True)
-class PlaceboText:
-    """A text about something else.
-
-    Attributes:
-        id: its subject.
-        topic_words: lower-case words that show that a sample is about the same.
-        text: one paragraph.
-    """
-
-    id: str
-    topic_words: frozenset[str]
-    text: str
+    text: list[PlaceboText]
 
 
 @cache
@@ -57,9 +44,8 @@ def _content() -> bytes:
 
 @cache
 def placebo_texts() -> tuple[PlaceboText, ...]:
-    """All texts, in the order of the file."""
-    parsed = _File.model_validate(parse_toml(_content()))
-    return tuple(PlaceboText(item.id, frozenset(item.topic_words), " ".join(item.text.split())) for item in parsed.text)
+    texts = _File.model_validate(parse_toml(_content())).text
+    return tuple(item.model_copy(update={"text": " ".join(item.text.split())}) for item in texts)
 
 
 def choose_texts(
@@ -67,11 +53,7 @@ def choose_texts(
 ) -> Sequence[PlaceboText]:
     """Texts for a sample, in the order of SHA-256 of `placebo:<sample>:<text>`.
 
-    Args:
-        sample: the sample's id.
-        shown: all that the prompt shows of the sample.
-        texts: the texts to choose from.
-        number: how many to give; fewer where fewer share no topic word with the sample.
+    Fewer than `number` where fewer share no topic word with what the prompt shows of the sample.
     """
     words = {word.casefold() for text in shown for word in _WORD.findall(text)}
     unrelated = [text for text in texts if not text.topic_words & words]
@@ -97,7 +79,6 @@ class Placebo(BaseRegime):
         return {"texts_sha256": sha256_text(_content().decode()), **self.settings.model_dump()}
 
     def ceiling(self, prompts: int) -> int:
-        """One a prompt."""
         return prompts
 
     async def solve(self, case: Case) -> Outcome:
@@ -106,7 +87,7 @@ class Placebo(BaseRegime):
         Raises:
             PromptError: if the prompt set has no place for the texts.
         """
-        shows_summaries(case.prompt_set)
+        case.prompt_set.require(slots=(SUMMARIES,))
         chosen = choose_texts(case.sample.id, case.slots.values(), placebo_texts(), self.settings.texts)
         choices = await judge_with(case, [text.text for text in chosen])
         return Outcome(choices, [NotedEvent(name="placebo", values={"texts": [text.id for text in chosen]})])

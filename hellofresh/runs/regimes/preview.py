@@ -19,16 +19,31 @@ _FILLING = re.compile(r"(?:\bword\b ?){4,}")
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
-    """One question that a regime asks.
+class PaperWeb:
+    """A web on which every search finds the same, and every page has one title and text."""
 
-    Attributes:
-        step: name of the step.
-        prompt: id of the prompt, empty where the step serves all of them.
-        messages: the conversation.
-        role: whose part it is.
-        answer: what it was answered with, so that the regime went on.
-    """
+    results: Sequence[SearchResult]
+    title: str
+    text: str
+    parameters: Mapping[str, str | int | float | bool] = field(default_factory=dict)
+    blocked: Sequence[str] = ()
+
+    async def search(self, query: str, *, before: date | None = None) -> Found:
+        return Found(self.results)
+
+    async def read(self, url: str) -> WebPage:
+        return WebPage(url, url, PageStatus.OK, title=self.title, text=self.text)
+
+    def reason(self, url: str) -> str:
+        return ""
+
+    async def close(self) -> None:
+        """Nothing to let go of."""
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """One question that a regime asks, and what it was answered with; without a prompt, the step serves all of them."""
 
     step: str
     prompt: str
@@ -51,52 +66,36 @@ async def preview(regime: Regime, sample: Sample, prompt_set: PromptSet) -> list
     Raises:
         PromptError: if the prompts cannot be filled.
     """
-    outside = _Rehearsal(regime)
-    slots = get_task(sample.task).slots(sample)
-    web = outside if Need.WEB in regime.needs else None
-    await regime.solve(Case(sample, prompt_set.prompts, prompt_set, slots, outside.ask, web))
-    return outside.steps
+    steps: list[Question | OutsideCall] = []
+    turns = Counter[tuple[str, str]]()
 
-
-@dataclass(frozen=True, slots=True)
-class _Rehearsal:
-    """A model that gives the usual answer to each step, and a web of one page."""
-
-    regime: Regime
-    steps: list[Question | OutsideCall] = field(default_factory=list)
-    turns: Counter[tuple[str, str]] = field(default_factory=Counter)
-    parameters: Mapping[str, str | int | float | bool] = field(default_factory=dict)
-
-    async def ask(self, step: str, prompt: str, request: Request, *, role: str = MAIN) -> Answer:
-        """Keep the question."""
-        self.turns[step, prompt] += 1
-        usual = _FILLING.sub(_number_of_words, self.regime.rehearse(step, self.turns[step, prompt]))
+    async def ask(step: str, prompt: str, request: Request, *, role: str = MAIN) -> Answer:
+        turns[step, prompt] += 1
+        rehearsed = regime.rehearse(step, turns[step, prompt])
+        usual = _FILLING.sub(lambda filling: f"(about {len(filling[0].split())} words) ", rehearsed)
         answer = usual.strip() or f"(answer to {step})"
-        self.steps.append(Question(step, prompt, request.messages, role, answer))
+        steps.append(Question(step, prompt, request.messages, role, answer))
         return Answer(answer, Finish.STOP)
 
+    found = [SearchResult("https://example.org/", "(title)", "(snippet)", None, 1)]
+    web = _WatchedPaper(found, "(title of a page)", "(first words of the page)", steps=steps)
+    slots = get_task(sample.task).slots(sample)
+    await regime.solve(
+        Case(sample, prompt_set.prompts, prompt_set, slots, ask, web if Need.WEB in regime.needs else None)
+    )
+    return steps
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _WatchedPaper(PaperWeb):
+    """Keeps what was looked for."""
+
+    steps: list[Question | OutsideCall]
+
     async def search(self, query: str, *, before: date | None = None) -> Found:
-        """One result."""
         self.steps.append(OutsideCall("search", query if before is None else f"{query} (before {before})"))
-        return Found([SearchResult("https://example.org/", "(title)", "(snippet)", None, 1)])
+        return Found(self.results)
 
     async def read(self, url: str) -> WebPage:
-        """A page of a few words."""
         self.steps.append(OutsideCall("read", url))
-        return WebPage(url, url, PageStatus.OK, title="(title of a page)", text="(first words of the page)")
-
-    @property
-    def blocked(self) -> Sequence[str]:
-        """None."""
-        return ()
-
-    def reason(self, url: str) -> str:
-        """Nothing is excluded."""
-        return ""
-
-    async def close(self) -> None:
-        """Nothing to let go of."""
-
-
-def _number_of_words(filling: re.Match[str]) -> str:
-    return f"(about {len(filling[0].split())} words) "
+        return WebPage(url, url, PageStatus.OK, title=self.title, text=self.text)

@@ -24,12 +24,7 @@ _CURRENT: ContextVar[Proxy] = ContextVar("proxy")
 
 @dataclass(slots=True)
 class Proxy:
-    """The endpoint of a run, open while there are samples without an output.
-
-    Attributes:
-        server: where programs ask.
-        announce: told when it listens.
-    """
+    """The endpoint of a run, open while there are samples without an output; `announce` is called when it listens."""
 
     server: EndpointServer
     announce: Callable[[EndpointServer], None]
@@ -75,12 +70,7 @@ async def _solve(sample: Sample, tools: AgentTools) -> Output:
 
 
 def load_proxy(name: str, roles: tuple[str, ...] = ()) -> AgentRegime:
-    """The regime of a program of that name.
-
-    Args:
-        name: of the program; part of the system's identity.
-        roles: further roles that it may name.
-    """
+    """The regime of a program of that name, which is part of the system's identity, and of further roles."""
     return AgentRegime(
         agent=name,
         sha256="",

@@ -24,15 +24,12 @@ class Retrieve(BaseRegime):
     name: str = "retrieve"
 
     def ceiling(self, prompts: int) -> int:
-        """One."""
         return 1
 
     def rehearse(self, step: str, turn: int) -> str:
-        """An empty ranking."""
         return '{"documents": [], "scores": []}'
 
     async def solve(self, case: Case) -> Outcome:
-        """Ask once."""
         outputs = []
         for prompt in case.prompts:
             request = Request((case.question(prompt),), _MOST_TOKENS, sample=case.sample)

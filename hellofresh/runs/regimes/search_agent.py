@@ -24,12 +24,12 @@ from hellofresh.runs.prompts import Prompt
 from hellofresh.runs.regimes._base import BaseRegime, Case, Need, Outcome, RegimeSettings
 from hellofresh.runs.regimes._outside import has_word, web_of
 from hellofresh.runs.regimes._reading import DECISION, DecisionForm, is_refusal, read_certainty, read_leaning
-from hellofresh.runs.regimes._search_tools import SUMMARISER, Connector, Finding, Lookup, SearchTool, SummarisedSearch
+from hellofresh.runs.regimes._search_tools import SUMMARISER, Finding, SearchSide
 from hellofresh.tasks import get_task
 from hellofresh.tasks.outputs import Choice, Status
 from hellofresh.tasks.transcripts import AskedEvent, Event, NotedEvent
 
-QUERY_CHARACTERS = 300
+_QUERY_CHARACTERS = 300
 # At the beginning of a line in any case, whatever marks the line; within one only in capitals, after a sentence or a
 # gap, or after a heading that names no search of its own.
 _SEARCH = re.compile(
@@ -64,7 +64,7 @@ def read_turn(text: str) -> Turn:
     """The turn in an answer; a search line without a word in it is none."""
     for match in _SEARCH.finditer(text):
         line = _INVENTED.sub("", match["query"])
-        query = one_line(line.strip(_AROUND), QUERY_CHARACTERS).strip(_AROUND)
+        query = one_line(line.strip(_AROUND), _QUERY_CHARACTERS).strip(_AROUND)
         if has_word(query):
             return Turn(text[: match.start("query") + len(line)].rstrip(), query)
     return Turn(text)
@@ -76,7 +76,7 @@ def read_call(answer: Answer) -> Turn:
     A call without a word in it is none.
     """
     call = answer.call
-    query = one_line(call.argument, QUERY_CHARACTERS) if call is not None else ""
+    query = one_line(call.argument, _QUERY_CHARACTERS) if call is not None else ""
     return Turn(answer.text, query, call) if has_word(query) else read_turn(answer.text)
 
 
@@ -85,9 +85,9 @@ def normalised(query: str) -> str:
     return " ".join(re.findall(r"\w+", query.casefold()))
 
 
-RATER = "rater"
-TURN_TOKENS = 1024
-CERTAINTY_TOKENS = 15
+_RATER = "rater"
+_TURN_TOKENS = 1024
+_CERTAINTY_TOKENS = 15
 _RATIONALE_CHARACTERS = 2000
 _WHOLE_CHARACTERS = 400
 _SUMMARY = re.compile(r"\bsummary\W{0,4}:\W*", re.IGNORECASE)
@@ -162,7 +162,7 @@ class SearchAgent(BaseRegime):
     needs: ClassVar[frozenset[Need]] = frozenset({Need.WEB})
     roles: ClassVar[Mapping[str, str]] = {
         SUMMARISER: "answers the queries; it never sees the sample",
-        RATER: "rates the leaning of the sample's text",
+        _RATER: "rates the leaning of the sample's text",
     }
 
     settings: SearchAgentSettings = field(default_factory=SearchAgentSettings)
@@ -179,7 +179,6 @@ class SearchAgent(BaseRegime):
         return prompts * (searches + 2 + self.settings.certainty) + self.settings.leaning
 
     def rehearse(self, step: str, turn: int) -> str:
-        """Two searches, then a decision."""
         if step in ("certainty", "leaning"):
             return "1"
         if step.startswith("search"):
@@ -209,7 +208,12 @@ class SearchAgent(BaseRegime):
             if isinstance(choice, BaseException):
                 raise choice
         events = [event for talk in talks for event in talk.events]
-        events += await _leaning(case) if self.settings.leaning else []
+        if self.settings.leaning:  # of the sample's text, apart from everything else
+            frame, _ = case.question(case.prompts[0]).parts
+            message = Message("user", (frame, case.step("leaning").text))
+            request = Request((message,), _CERTAINTY_TOKENS, sample=case.sample)
+            rated = read_leaning((await case.ask("leaning", "", request, role=_RATER)).text)
+            events += [AskedEvent(step="leaning", role=_RATER), NotedEvent(name="leaning", values={"value": rated})]
         return Outcome([choice for choice in choices if isinstance(choice, Choice)], events)
 
 
@@ -245,21 +249,29 @@ class _Conversation:
                 self.messages[-1] = Message("assistant", (turn.text,), call=turn.call)
             self.messages.append(Message("user", (following,), call=turn.call))
             answer, turn = await self._turn()
-        if self._label(turn) is None and self._may_ask_again(answer):
+        # A second attempt makes no sense after a block, nor where nothing more can be read.
+        settled = self.is_full or answer.finish is Finish.BLOCKED or answer.text.rstrip().endswith(_REHEARSED)
+        if self._label(turn) is None and not settled:
             self.messages.append(Message("user", (self._again(turn),)))
             answer, turn = await self._turn("again")
-        return await self._choice(answer, turn)
+        label = self._label(turn)
+        silent = Status.BLOCKED if is_refusal(answer) else Status.NONE
+        summaries = list(_SUMMARY.finditer(turn.text))  # else the text's end
+        rationale = turn.text[summaries[-1].end() :] if summaries else turn.text
+        return Choice(
+            prompt=self.prompt.id,
+            status=silent if label is None else Status.ANSWERED,
+            label=label,
+            certainty=await self._certainty() if self.settings.certainty and label is not None else None,
+            rationale=clean(rationale).strip()[-_RATIONALE_CHARACTERS:],
+            sources=tuple(self.sources),
+        )
 
     def _again(self, turn: Turn) -> str:
         """What is wrong with a turn that decides nothing, and what is asked for."""
         found = "no-more" if turn.query else "undecided" if DECISION.casefold() in turn.text.casefold() else "neither"
         parts = [self._text(found)] if found in self.case.prompt_set.steps else []
         return " ".join([*parts, self._text("again")])
-
-    def _may_ask_again(self, answer: Answer) -> bool:
-        """Whether a second attempt makes sense: not after a block, nor where nothing more can be read."""
-        rehearsed = answer.text.rstrip().endswith(_REHEARSED)
-        return not (rehearsed or self.is_full or answer.finish is Finish.BLOCKED)
 
     async def _opening(self) -> Message:
         """The sample, what may be searched or was found, and the instruction."""
@@ -279,7 +291,7 @@ class _Conversation:
         step = step or f"turn-{1 + sum(message.role == 'assistant' for message in self.messages)}"
         tools = (_TOOL,) if self._calls_tools else ()
         try:
-            answer = await self._ask(step, tuple(self.messages), TURN_TOKENS, tools)
+            answer = await self._ask(step, tuple(self.messages), _TURN_TOKENS, tools)
         except RunError as error:
             if error.code != "context-length":
                 raise
@@ -303,7 +315,7 @@ class _Conversation:
     async def _follow(self, query: str, left: int) -> tuple[str, int]:
         """What the model is told after a query, and how many searches are left."""
         if normalised(query) in self.queries:
-            values = {"query": one_line(query, QUERY_CHARACTERS)}
+            values = {"query": one_line(query, _QUERY_CHARACTERS)}
             self.events.append(NotedEvent(prompt=self.prompt.id, name="repeated-query", values=values))
             return self._text("repeated"), 0
         finding = await self._look_up(query)
@@ -312,48 +324,28 @@ class _Conversation:
         return f"{told}\n\n{self._text('more' if left > 1 else 'last')}", left - 1
 
     async def _look_up(self, query: str) -> Finding:
+        """Have the search side look a query up; nothing that it asks holds the sample."""
         self.queries.add(normalised(query))
-        finding = await self._tool(len(self.queries)).look_up(query)
-        self.events += finding.events
-        self.sources |= dict.fromkeys(finding.sources)
-        return finding
-
-    def _tool(self, number: int) -> SearchTool:
-        """The search side; nothing that it asks holds the sample."""
-        case, prompt = self.case, self.prompt.id
+        case, settings, prompt = self.case, self.settings, self.prompt.id
 
         async def ask(step: str, request: Request) -> Answer:
             return await case.ask(step, prompt, request, role=SUMMARISER)
 
-        if self.settings.search == "connector":
-            words, before = self.settings.summary_words, self._lookup.before
-            return Connector(web_of(case), ask, case.prompt_set, words, before, number, prompt)
-        return SummarisedSearch(web_of(case), ask, case.prompt_set, self._lookup, number, prompt)
-
-    @property
-    def _lookup(self) -> Lookup:
-        settings, sample, texts = self.settings, self.case.sample, tuple(self.case.slots.values())
-        # Pages about a statement quote it; pages that carry a note or an edit carry what became of it.
-        words = 0 if get_task(sample.task).track == "statements" else settings.canary_words
-        return Lookup(
-            k=settings.k,
-            page_words=settings.page_words,
-            words=settings.summary_words,
-            before=sample.date.date() if settings.before == "sample" or get_task(sample.task).dated else None,
-            carries_item=lambda page: words > 0 and canary(page, texts, words),
-        )
-
-    async def _choice(self, answer: Answer, turn: Turn) -> Choice:
-        label = self._label(turn)
-        silent = Status.BLOCKED if is_refusal(answer) else Status.NONE
-        return Choice(
-            prompt=self.prompt.id,
-            status=silent if label is None else Status.ANSWERED,
-            label=label,
-            certainty=await self._certainty() if self.settings.certainty and label is not None else None,
-            rationale=_rationale(turn.text),
-            sources=tuple(self.sources),
-        )
+        task, texts = get_task(case.sample.task), tuple(case.slots.values())
+        before = case.sample.date.date() if settings.before == "sample" or task.dated else None
+        number = len(self.queries)
+        side = SearchSide(web_of(case), ask, case.prompt_set, settings.summary_words, before, number, prompt)
+        if settings.search == "connector":
+            finding = await side.connect(query)
+        else:
+            # Pages about a statement quote it; pages that carry a note or an edit carry what became of it.
+            words = 0 if task.track == "statements" else settings.canary_words
+            finding = await side.summarise(
+                query, settings.k, settings.page_words, lambda page: words > 0 and canary(page, texts, words)
+            )
+        self.events += finding.events
+        self.sources |= dict.fromkeys(finding.sources)
+        return finding
 
     async def _certainty(self) -> float | None:
         """In a conversation of its own, with the sample and all that the model wrote."""
@@ -361,24 +353,10 @@ class _Conversation:
         block = fence([written])
         frame, _ = self.case.question(self.prompt).parts
         message = Message("user", (frame, self._text("certainty", analysis=block.text, mark=block.mark)))
-        return read_certainty((await self._ask("certainty", (message,), CERTAINTY_TOKENS)).text)
+        return read_certainty((await self._ask("certainty", (message,), _CERTAINTY_TOKENS)).text)
 
     def _label(self, turn: Turn) -> int | None:
         return DecisionForm(get_task(self.case.sample.task).classes).read(turn.text)
 
     def _text(self, step: str, **slots: str) -> str:
         return self.case.prompt_set.step(step, {}, **slots).text
-
-
-async def _leaning(case: Case) -> list[Event]:
-    """Rate the sample's text, apart from everything else."""
-    frame, _ = case.question(case.prompts[0]).parts
-    request = Request((Message("user", (frame, case.step("leaning").text)),), CERTAINTY_TOKENS, sample=case.sample)
-    rated = read_leaning((await case.ask("leaning", "", request, role=RATER)).text)
-    return [AskedEvent(step="leaning", role=RATER), NotedEvent(name="leaning", values={"value": rated})]
-
-
-def _rationale(text: str) -> str:
-    """The summary in a text, else its end."""
-    found = list(_SUMMARY.finditer(text))
-    return clean(text[found[-1].end() :] if found else text).strip()[-_RATIONALE_CHARACTERS:]

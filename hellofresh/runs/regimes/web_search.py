@@ -10,9 +10,8 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import date
 from functools import partial
 from typing import ClassVar, Literal
 
@@ -20,7 +19,7 @@ from pydantic import Field
 
 from hellofresh.core.errors import RunError
 from hellofresh.core.texts import clean, fence, one_line
-from hellofresh.evidence.web import Found, Web
+from hellofresh.evidence.web import Web
 from hellofresh.evidence.web.text import canary
 from hellofresh.models import Answer, Finish, Request
 from hellofresh.runs.prompts import YES_OR_NO
@@ -36,34 +35,15 @@ from hellofresh.runs.regimes._outside import (
     web_of,
 )
 from hellofresh.runs.regimes._reading import is_refusal
-from hellofresh.runs.regimes.zero_shot import judge_with, shows_summaries
+from hellofresh.runs.regimes.zero_shot import SUMMARIES, judge_with
 from hellofresh.tasks.transcripts import AskedEvent, Event, ReadEvent, SearchedEvent
 
 SUMMARISER = "summariser"
 
-QUERY_TOKENS = 64
-SUMMARY_TOKENS = 256
-
+_QUERY_TOKENS, _SUMMARY_TOKENS = 64, 256
 _QUERY_CHARACTERS = 300
 _LABEL = re.compile(r"^(?:search )?query\s*:\s*", re.IGNORECASE)
 _AROUND = " \"'`*\u201c\u201d\u2018\u2019\u00ab\u00bb"
-
-
-@dataclass(frozen=True, slots=True)
-class _Query:
-    """What is searched for.
-
-    Attributes:
-        text: a few words.
-        words: words of the model's line before it was cut.
-        was_cut: whether it was.
-        problem: why the model's answer could not be used and the prompt set's fallback was; empty if it was used.
-    """
-
-    text: str
-    words: int
-    was_cut: bool
-    problem: str = ""
 
 
 @dataclass(slots=True)
@@ -73,7 +53,6 @@ class _Visit(Visit):
     summary: Cut | None = None
 
     def event(self) -> ReadEvent:
-        """What the transcript says of it."""
         summary = self.summary
         return ReadEvent(
             **self.fields(),
@@ -105,12 +84,7 @@ class WebSearchSettings(RegimeSettings):
 
 @dataclass(frozen=True, slots=True)
 class WebSearch(BaseRegime):
-    """One query, some pages and their summaries, then one question a prompt.
-
-    Attributes:
-        settings: see there.
-        name: as on the command line; prompts come from the table with this name.
-    """
+    """One query, some pages and their summaries, then one question a prompt, whose table has the name."""
 
     needs: ClassVar[frozenset[Need]] = frozenset({Need.WEB})
     roles: ClassVar[Mapping[str, str]] = {SUMMARISER: "summarises pages"}
@@ -123,7 +97,6 @@ class WebSearch(BaseRegime):
         return 1 + self.settings.pages + prompts
 
     def rehearse(self, step: str, turn: int) -> str:
-        """A word for the deciding question, words for a query, a paragraph for a summary."""
         if step == "classify":
             return YES_OR_NO[1]
         return "word " * (self.settings.query_words if step == "query" else self.settings.summary_words)
@@ -135,26 +108,33 @@ class WebSearch(BaseRegime):
             PromptError: if the prompt set lacks a step or the place for summaries.
             RunError: if the case has no way to the web.
         """
-        shows_summaries(case.prompt_set, "query", "query-fallback", "summary")
+        case.prompt_set.require(slots=(SUMMARIES,), steps=("query", "query-fallback", "summary"))
         web = web_of(case)
-        query = await _query(case, self.settings.query_words)
+        answer = await case.ask("query", "", Request((case.step("query"),), _QUERY_TOKENS, sample=case.sample))
+        line, problem = _query_line(answer)
+        if problem:
+            line = case.prompt_set.words("query-fallback", case.slots)[:_QUERY_CHARACTERS].rstrip()
+        query = cut_words(line, self.settings.query_words)
         before = case.sample.date.date() if self.settings.before == "sample" else None
         found = await search_safely(web, query.text, before)
         visits = [_Visit(place, result) for place, result in enumerate(found.results, start=1)]
-        await _Reading(case, web, self.settings).read(visits)
-        summaries = [visit.summary.text for visit in visits if visit.summary is not None]
-        choices = await judge_with(case, summaries)
-        return Outcome(choices, [AskedEvent(step="query"), _searched(query, found, before), *_pages(visits)])
-
-
-async def _query(case: Case, most: int) -> _Query:
-    answer = await case.ask("query", "", Request((case.step("query"),), QUERY_TOKENS, sample=case.sample))
-    line, problem = _query_line(answer)
-    if problem:
-        fallback = case.prompt_set.words("query-fallback", case.slots)
-        return _Query(cut_words(fallback[:_QUERY_CHARACTERS].rstrip(), most).text, 0, False, problem)
-    cut = cut_words(line, most)
-    return _Query(cut.text, cut.words, cut.was_cut)
+        await _read(case, web, self.settings, visits)
+        choices = await judge_with(case, [visit.summary.text for visit in visits if visit.summary is not None])
+        searched = SearchedEvent(
+            query=query.text,
+            words=0 if problem else query.words,  # of the model's line before it was cut
+            cut=query.was_cut and not problem,
+            fallback=problem,
+            results=len(found.results),
+            problem=one_line(found.problem, 300),
+            before=None if before is None else before.isoformat(),
+        )
+        events: list[Event] = [AskedEvent(step="query"), searched]
+        for visit in visits:
+            events.append(visit.event())
+            if visit.cut is not None and visit.dropped != "too-long":
+                events.append(AskedEvent(step=f"summarise-{visit.place}", role=SUMMARISER))
+        return Outcome(choices, events)
 
 
 def _query_line(answer: Answer) -> tuple[str, str]:
@@ -171,66 +151,38 @@ def _query_line(answer: Answer) -> tuple[str, str]:
     return "", "empty"
 
 
-@dataclass(frozen=True, slots=True)
-class _Reading:
-    """Reads results in their order until enough pages are readable, and summarises each as soon as it is there."""
+async def _read(case: Case, web: Web, settings: WebSearchSettings, visits: Sequence[_Visit]) -> None:
+    """Read results in their order until enough pages are readable, and summarise each as soon as it is there."""
+    carries_item = partial(canary, item_texts=tuple(case.slots.values()), n=settings.canary_words)
+    try:
+        async with asyncio.TaskGroup() as group:
 
-    case: Case
-    web: Web
-    settings: WebSearchSettings
+            async def visit(item: _Visit) -> bool:
+                used = await visited(web, item, settings.page_words, carries_item)
+                if used:
+                    group.create_task(_summarise(case, item, settings.summary_words))
+                return used
 
-    async def read(self, visits: Sequence[_Visit]) -> None:
-        """Fill in what became of each."""
-        settings, texts = self.settings, tuple(self.case.slots.values())
-        try:
-            async with asyncio.TaskGroup() as group:
-
-                async def visit(item: _Visit) -> bool:
-                    carries_item = partial(canary, item_texts=texts, n=settings.canary_words)
-                    used = await visited(self.web, item, settings.page_words, carries_item)
-                    if used:
-                        group.create_task(self._summarise(item))
-                    return used
-
-                await visit_first(visits, settings.pages, visit)
-        except ExceptionGroup as failures:
-            raise failures.exceptions[0] from failures
-
-    async def _summarise(self, visit: _Visit) -> None:
-        title, text = visit.page.title if visit.page else "", visit.cut.text if visit.cut else ""
-        block = fence([f"{one_line(title, 200)}\n{text}"])
-        message = self.case.step("summary", page=block.text, mark=block.mark)
-        request = Request((message,), SUMMARY_TOKENS, sample=self.case.sample)
-        try:
-            answer = await self.case.ask(f"summarise-{visit.place}", "", request, role=SUMMARISER)
-        except RunError as error:
-            if error.code != "context-length":
-                raise
-            visit.dropped = "too-long"
-            return
-        text = one_line(answer.text, len(answer.text))
-        if is_refusal(answer) or not has_word(text):
-            visit.dropped = "no-summary"
-            return
-        summary = cut_words(text, self.settings.summary_words)
-        visit.summary = replace(summary, was_cut=summary.was_cut or answer.finish is Finish.LENGTH)
+            await visit_first(visits, settings.pages, visit)
+    except ExceptionGroup as failures:
+        raise failures.exceptions[0] from failures
 
 
-def _searched(query: _Query, found: Found, before: date | None) -> SearchedEvent:
-    return SearchedEvent(
-        query=query.text,
-        words=query.words,
-        cut=query.was_cut,
-        fallback=query.problem,
-        results=len(found.results),
-        problem=one_line(found.problem, 300),
-        before=None if before is None else before.isoformat(),
-    )
-
-
-def _pages(visits: Sequence[_Visit]) -> Iterator[Event]:
-    """Each page, and after it the request for its summary."""
-    for visit in visits:
-        yield visit.event()
-        if visit.cut is not None and visit.dropped != "too-long":
-            yield AskedEvent(step=f"summarise-{visit.place}", role=SUMMARISER)
+async def _summarise(case: Case, visit: _Visit, words: int) -> None:
+    title, text = visit.page.title if visit.page else "", visit.cut.text if visit.cut else ""
+    block = fence([f"{one_line(title, 200)}\n{text}"])
+    message = case.step("summary", page=block.text, mark=block.mark)
+    request = Request((message,), _SUMMARY_TOKENS, sample=case.sample)
+    try:
+        answer = await case.ask(f"summarise-{visit.place}", "", request, role=SUMMARISER)
+    except RunError as error:
+        if error.code != "context-length":
+            raise
+        visit.dropped = "too-long"
+        return
+    text = one_line(answer.text, len(answer.text))
+    if is_refusal(answer) or not has_word(text):
+        visit.dropped = "no-summary"
+        return
+    summary = cut_words(text, words)
+    visit.summary = replace(summary, was_cut=summary.was_cut or answer.finish is Finish.LENGTH)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from hellofresh.core.texts import fence
 from hellofresh.models import Answer, Request
-from hellofresh.runs.prompts import Prompt, PromptSet
+from hellofresh.runs.prompts import Prompt
 from hellofresh.runs.regimes._base import BaseRegime, Case, Outcome
 from hellofresh.runs.regimes._reading import read_choice
 from hellofresh.tasks.outputs import Choice
@@ -46,22 +46,14 @@ async def classify(case: Case, **more: str) -> list[Choice]:
     return choices
 
 
-SLOT = "summaries"
-
-
-def shows_summaries(prompt_set: PromptSet, *steps: str) -> None:
-    """Check before anything is asked that the prompts have a place for the texts, and wordings for the steps.
-
-    Raises:
-        PromptError: if not.
-    """
-    prompt_set.require(slots=(SLOT,), steps=steps)
+SUMMARIES = "summaries"
+"""The slot of a frame for texts that stand before the sample."""
 
 
 async def judge_with(case: Case, summaries: Sequence[str]) -> list[Choice]:
     """Ask every prompt with these texts before the sample, the same for all prompts."""
     block = fence(summaries)
-    return await classify(case, **{SLOT: block.text, "mark": block.mark})
+    return await classify(case, **{SUMMARIES: block.text, "mark": block.mark})
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,9 +63,7 @@ class ZeroShot(BaseRegime):
     name: str = "zero-shot"
 
     def ceiling(self, prompts: int) -> int:
-        """One a prompt."""
         return prompts
 
     async def solve(self, case: Case) -> Outcome:
-        """Ask each prompt once."""
         return Outcome(await classify(case))

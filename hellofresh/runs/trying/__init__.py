@@ -33,14 +33,7 @@ _LAST_WORDS = 5
 
 
 class TriedPost(Strict):
-    """What somebody typed and chose on the page.
-
-    Attributes:
-        text: of the post.
-        date: when it was posted, empty for now.
-        model: who responds, empty for the page's own.
-        pictures: files of pictures, in Base64.
-    """
+    """What somebody chose: a post, its date (empty for now), a model (empty for the usual), pictures in Base64."""
 
     text: str
     date: str = ""
@@ -50,13 +43,7 @@ class TriedPost(Strict):
 
 @dataclass(slots=True)
 class TryPage:
-    """The page and what it runs.
-
-    Attributes:
-        options: for every command; what is chosen on the page goes before them.
-        port: on this machine.
-        program: what responds.
-    """
+    """The page and what it runs; what is chosen on the page goes before the options that hold for every command."""
 
     options: Sequence[str]
     port: int
@@ -66,10 +53,13 @@ class TryPage:
 
     def site(self) -> LocalSite:
         """The site, which this machine alone reaches."""
-        return LocalSite(self._opens, self._page, {"/ask": self._ask}, port=self.port, most_bytes=_MOST_BYTES)
-
-    def _opens(self, token: str) -> bool:
-        return same_token(token, self.token)
+        return LocalSite(
+            lambda token: same_token(token, self.token),
+            self._page,
+            {"/ask": self._ask},
+            port=self.port,
+            most_bytes=_MOST_BYTES,
+        )
 
     async def _page(self, _: web.Request, __: str) -> web.StreamResponse:
         return web.Response(text=one_file_page(__package__, model="smollm2-135m-text"), content_type="text/html")

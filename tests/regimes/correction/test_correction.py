@@ -9,10 +9,9 @@ import pytest
 from hellofresh.core.errors import RunError, UsageError
 from hellofresh.evidence.publishers import Publishers
 from hellofresh.models import Answer, Finish
-from hellofresh.runs.regimes import REGIMES, configure, regimes_for
+from hellofresh.runs.regimes import REGIMES, configure
 from hellofresh.runs.regimes.correction import OPENINGS, read_queries, read_response
 from hellofresh.runs.regimes.correction.post import without_links
-from hellofresh.tasks import get_task
 from hellofresh.tasks.outputs import Status
 from hellofresh.tasks.transcripts import AskedEvent, NotedEvent, QuotedEvent, ReadEvent, SearchedEvent, parse_event
 
@@ -107,15 +106,6 @@ def test_a_page_counts_by_the_latest_date_that_it_or_its_search_names(desk) -> N
     assert list(dropped(used).values()).count("undated") == 0
 
 
-def test_a_search_that_knows_a_later_day_shows_that_a_page_lies(desk) -> None:
-    from hellofresh.evidence.web import SearchResult
-
-    url = "https://atlas.example/lies"
-    results = {"q": [SearchResult(url, "", "", "2024-01-01", 1)]}
-    world = desk.World({url: desk.page(url, "text", "2019-01-01")}, results, {"queries": "q"})
-    assert dropped(desk.solved(world)) == {url: "after"}
-
-
 def test_a_note_bounds_the_search_half_an_hour_before_it_or_as_set(desk) -> None:
     high = desk.posted + timedelta(hours=5)
     sample = desk.post(note_high=high, note_average=high + timedelta(days=2))
@@ -133,40 +123,6 @@ def test_a_note_bounds_the_search_half_an_hour_before_it_or_as_set(desk) -> None
         desk.solved(desk.World(), desk.post(), "bound=note-average", **known)
     with pytest.raises(RunError, match="no time of a note"):
         desk.solved(desk.World(), desk.post(), "bound=note-high")
-
-
-def test_where_a_redirect_ends_decides_who_published_a_page(desk) -> None:
-    start = [f"https://atlas.example/{n}" for n in range(4)]
-    ends = ["https://satire.example/a", "https://nobody.example/a", "https://x.com/a", "https://weekly.example/a"]
-    pages = {url: desk.page(url, "text", final_url=end) for url, end in zip(start, ends, strict=True)}
-    world = desk.World(pages, start, {"queries": "q", "evidence-1": "NONE"})
-    outcome = desk.solved(world)
-    assert list(dropped(outcome).values()) == ["satire", "unrated", "excluded", ""]
-    assert [event.url for event in outcome.events if isinstance(event, QuotedEvent)] == [ends[3]]
-
-
-def test_only_so_many_links_and_pages_of_a_priority_are_used_the_most_relevant_first(desk) -> None:
-    urls = [f"https://atlas.example/{n:02}" for n in range(14)]
-    pages = {url: desk.page(url, f"word number{n:02} end.") for n, url in enumerate(urls)}
-    near = desk.LetterEncoder({"number07": 0.95, "number03": 0.93, "number00": 0.1, "number12": 1.0})
-    world = desk.World(pages, urls, {"queries": "q", "evidence-": "NONE"})
-    outcome = desk.solved(world, encoder=near)
-    assert world.read_urls == urls[:10]
-    quoted = [event.url for event in outcome.events if isinstance(event, QuotedEvent)]
-    assert quoted == [urls[7], urls[3], urls[1]]
-    assert dropped(outcome)[urls[0]] == "irrelevant"
-    assert dropped(outcome)[urls[2]] == "not-needed" and urls[12] not in dropped(outcome)
-    assert noted(outcome, "links") == {"irrelevant": 1, "not-needed": 10, "used": 3}
-
-
-def test_evidence_ends_with_the_second_page_that_refutes(desk) -> None:
-    urls = [f"https://{site}/a" for site in ("weekly.example", "herald.example", "atlas.example")]
-    pages = {url: desk.page(url, "It plainly did not happen at all.") for url in urls}
-    said = {"queries": "q", "evidence-": "REFUTES: It plainly did not happen at all."}
-    world = desk.World(pages, urls, said)
-    outcome = desk.solved(world)
-    assert [e.url for e in outcome.events if isinstance(e, QuotedEvent)] == [urls[2], urls[1]]
-    assert "evidence-3" not in world.steps()
 
 
 def test_a_quote_is_the_pages_own_whole_sentence_or_nothing(desk) -> None:
@@ -301,27 +257,3 @@ def test_links_within_links_are_found_too() -> None:
         "a [b [c](https://x.example)](https://y.example) https://z.example/https://w.example [d]( https://v.example )"
     )
     assert "://" not in found.text
-
-
-def test_the_regime_fits_tasks_whose_output_is_a_response() -> None:
-    assert "correction" in regimes_for(get_task("corrections"))
-    assert "correction" not in regimes_for(get_task("x-notes"))
-
-
-def test_of_a_post_with_pictures_one_page_is_chosen_by_its_text_and_one_by_a_picture(desk) -> None:
-    import asyncio
-
-    from hellofresh.evidence.web import Found, SearchResult
-    from hellofresh.runs.regimes.correction.pages import PageSearch, TextRelevance
-
-    urls = [f"https://atlas.example/{n}" for n in range(6)]
-    near = desk.LetterEncoder({f"page {n}": value for n, value in enumerate((0.6, 0.7, 0.8, 0.1, 0.2, 0.3))})
-    world = desk.World({url: desk.page(url, f"page {n}") for n, url in enumerate(urls)}, urls[:3])
-    settings = configure(REGIMES["correction"], ()).settings
-    search = PageSearch(world, settings, desk.ratings(), TextRelevance(near), desk.posted)
-    pictured = Found([SearchResult(url, "", "", None, n) for n, url in enumerate([urls[0], *urls[3:]], start=1)])
-    found = asyncio.run(search.find(["q"], "post", with_pictures=True, pictured=[pictured]))
-    assert [link.url for link in found.used] == [urls[2], urls[5]]
-    assert [event.query for event in found.searches] == ["q", "(picture 1)"]
-    alone = asyncio.run(search.find([], "post", with_pictures=True, pictured=[pictured]))
-    assert [link.url for link in alone.used] == [urls[0]]

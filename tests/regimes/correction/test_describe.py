@@ -11,7 +11,7 @@ import pytest
 
 from hellofresh.core.errors import DataError
 from hellofresh.evidence.vision import People, TextLine, UnreadPictureError
-from hellofresh.models import Answer, Finish, Request
+from hellofresh.models import Request
 from hellofresh.models.sight import PAPER_IMAGE
 from hellofresh.runs.prompts import load_prompt_set
 from hellofresh.runs.regimes import configure
@@ -213,28 +213,14 @@ def test_people_are_named_only_where_a_file_was_given(desk, tmp_path: Path) -> N
     )
     assert [found["people"] for found in pictures(outcome)] == [["Ada Lovelace"], []]
     assert "People: Ada Lovelace" in asked(world, "describe-1").messages[0].text
-    assert People(str(path), tmp_path).parameters != People(str(_changed(path)), tmp_path).parameters
-    with pytest.raises(DataError, match="no such file"):
-        People(str(tmp_path / "none.jsonl"), tmp_path)
-
-
-def _changed(path: Path) -> Path:
     other = path.with_name("other.jsonl")
     other.write_text(path.read_text(encoding="utf-8").replace("Ada", "A."), encoding="utf-8")
-    return other
+    assert People(str(path), tmp_path).parameters != People(str(other), tmp_path).parameters
+    with pytest.raises(DataError, match="no such file"):
+        People(str(tmp_path / "none.jsonl"), tmp_path)
 
 
 def test_what_reads_pictures_is_part_of_the_identity() -> None:
     of = {name: configure(Correction(), ["retrieval=false", name]).parameters for name in ("ocr=rapidocr", "ocr=off")}
     assert "ocr_rec_sha256" in of["ocr=rapidocr"] and "ocr_rec_sha256" not in of["ocr=off"]
     assert of["ocr=rapidocr"]["ocr"] == "rapidocr"
-
-
-def test_refusals_of_the_answer_type_are_silence(desk) -> None:
-    class Blocked(desk.World):
-        async def ask(self, step, prompt, request, *, role="main"):
-            await super().ask(step, prompt, request, role=role)
-            return Answer("", Finish.BLOCKED if step.startswith("describe") else Finish.STOP)
-
-    outcome, _ = described(desk, Blocked(), images=[image()], reader=PrintedText())
-    assert pictures(outcome)[0]["source"] == "unmerged"

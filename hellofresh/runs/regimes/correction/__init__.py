@@ -21,17 +21,15 @@ from hellofresh.core.workspace import Workspace
 from hellofresh.evidence.publishers import PRIORITIES, Publishers, load_publishers
 from hellofresh.evidence.retrieval.encoders import Encoder
 from hellofresh.evidence.web import Found, ImageSearch, Web
-from hellofresh.models import Answer, Finish, Message, Request
+from hellofresh.models import Answer, Finish, Request
 from hellofresh.runs.prompts import Prompt
 from hellofresh.runs.regimes._base import BaseRegime, Case, Need, Outcome, Parameters
 from hellofresh.runs.regimes._outside import address, cut_words, has_word, host_of, search_image_safely, web_of
 from hellofresh.runs.regimes._reading import is_refusal
 from hellofresh.runs.regimes.correction.pages import (
     EXTRACTOR,
-    Evidence,
     PageEvidence,
     PageSearch,
-    Relevance,
     TextRelevance,
     bound_of,
     extract,
@@ -64,42 +62,26 @@ _MARK = re.compile(r"^\[?[0-9a-f]{12} (?:text \d+|end|[a-z_]+;)")
 """A line around a text in the question, which small models repeat."""
 
 
-@dataclass(frozen=True, slots=True)
-class Queries:
-    """What is searched for.
+async def write_queries(
+    case: Case, settings: CorrectionSettings, pictures: DescribedPictures
+) -> tuple[Sequence[str], list[Event]]:
+    """Have the querier write queries, one a line, all different; and what happened.
 
-    Attributes:
-        texts: the queries, all different.
-        problem: `none` if the model says that there is nothing to look up, so that there are no queries; `refused` or
-            `empty` if its answer holds none, so that the post's first words are searched for; empty otherwise.
-        events: what happened.
+    There are none if the model says that there is nothing to look up. If it refuses, or its answer holds none, the
+    post's first words are searched for.
     """
-
-    texts: Sequence[str]
-    problem: str
-    events: Sequence[Event]
-
-
-async def write_queries(case: Case, settings: CorrectionSettings, pictures: DescribedPictures) -> Queries:
-    """Have the querier write queries, one a line."""
     most = settings.queries_images if pictures.count else settings.queries
     message = case.step("queries", **shown_post(case, pictures), number=str(most), words=str(settings.query_words))
     request = Request((message,), _TOKENS_A_QUERY * most, sample=case.sample)
     answer = await case.ask("queries", "", request, role=QUERIER)
-    texts, problem = ((), "refused") if is_refusal(answer) else read_queries(_whole(answer), most, settings.query_words)
+    head, _, _ = answer.text.rpartition("\n")  # without a last line that was cut off, if it has others
+    said = head if answer.finish is Finish.LENGTH and head.strip() else answer.text
+    texts, problem = ((), "refused") if is_refusal(answer) else read_queries(said, most, settings.query_words)
     if problem in ("refused", "empty"):
         words = cut_words(one_line(plain_text(case, pictures), _CHARACTERS), settings.query_words).text
         texts = (words,) if has_word(words) else ()
     values = {"most": most, "words": settings.query_words, "queries": list(texts), "problem": problem}
-    return Queries(
-        texts, problem, (AskedEvent(step="queries", role=QUERIER), NotedEvent(name="queries", values=values))
-    )
-
-
-def _whole(answer: Answer) -> str:
-    """An answer without a last line that was cut off, if it has others."""
-    head, _, _ = answer.text.rpartition("\n")
-    return head if answer.finish is Finish.LENGTH and head.strip() else answer.text
+    return texts, [AskedEvent(step="queries", role=QUERIER), NotedEvent(name="queries", values=values)]
 
 
 def read_queries(text: str, most: int, words: int) -> tuple[tuple[str, ...], str]:
@@ -143,19 +125,21 @@ class WrittenResponse:
 
 
 async def respond(
-    case: Case, settings: CorrectionSettings, prompt: Prompt, evidence: Evidence | None, pictures: DescribedPictures
+    case: Case,
+    settings: CorrectionSettings,
+    prompt: Prompt,
+    evidence: Sequence[PageEvidence] | None,
+    pictures: DescribedPictures,
 ) -> tuple[Response, Sequence[Event]]:
-    """Have the model respond.
-
-    Args:
-        case: the post.
-        settings: how many words.
-        prompt: the wording.
-        evidence: what was found; None where nothing was looked for.
-        pictures: what the pictures show.
-    """
-    pages = [page for page in evidence.pages if page.refuting or page.context] if evidence is not None else []
-    message = _message(case, settings, prompt, pages, pictures, searched=evidence is not None)
+    """Have the model respond by the evidence, which is None where nothing was looked for."""
+    pages = [page for page in evidence or () if page.refuting or page.context]
+    rules = {"words": str(settings.words), "misleading": OPENINGS[0], "accurate": OPENINGS[1]}
+    if pages:
+        block = fence([_fact(page) for page in pages])
+        found = case.step("facts", **rules, facts=block.text, mark=block.mark).text
+    else:
+        found = case.step("no-search" if evidence is None else "no-facts", **rules).text
+    message = case.question(prompt, **shown_post(case, pictures), found=found)
     most = _TOKENS_A_WORD * settings.words + _TOKENS_A_LINK * (1 + len(pages))
     request = Request((message,), most, sample=case.sample)
     answer = await case.ask("respond", prompt.id, request)
@@ -176,24 +160,6 @@ async def respond(
         NotedEvent(prompt=prompt.id, name="response", values=values),
     )
     return response, events
-
-
-def _message(
-    case: Case,
-    settings: CorrectionSettings,
-    prompt: Prompt,
-    pages: Sequence[PageEvidence],
-    pictures: DescribedPictures,
-    *,
-    searched: bool,
-) -> Message:
-    rules = {"words": str(settings.words), "misleading": OPENINGS[0], "accurate": OPENINGS[1]}
-    if pages:
-        block = fence([_fact(page) for page in pages])
-        found = case.step("facts", **rules, facts=block.text, mark=block.mark).text
-    else:
-        found = case.step("no-facts" if searched else "no-search", **rules).text
-    return case.question(prompt, **shown_post(case, pictures), found=found)
 
 
 def _fact(page: PageEvidence) -> str:
@@ -277,7 +243,6 @@ class Correction(BaseRegime):
 
     @property
     def results(self) -> int:
-        """As many as publishers are looked for in."""
         return self.settings.results
 
     def ceiling(self, prompts: int) -> int:
@@ -288,7 +253,6 @@ class Correction(BaseRegime):
         return (most_requests(settings) if settings.vision else 0) + searching + prompts
 
     def rehearse(self, step: str, turn: int) -> str:
-        """Queries, two quotes a page, a short response."""
         if step == "queries":
             return "\n".join(f"query {number} of a few words" for number in range(1, self.settings.queries + 1))
         if step.startswith("evidence"):
@@ -313,7 +277,10 @@ class Correction(BaseRegime):
         case.prompt_set.require(slots=("found",), steps=_STEPS)
         search = self._search(web_of(case), bound_of(case, settings)) if settings.retrieval else None
         pictures = await describe(case, settings, self.tools)
-        events: list[Event] = [self._set_up(search), *pictures.events]
+        # All numbers, and what they came to for this post.
+        found = {} if search is None else {"until": utc_text(search.bound), "rated": len(search.publishers.rated)}
+        set_up = NotedEvent(name="settings", values={**settings.model_dump(), **found})
+        events: list[Event] = [set_up, *pictures.events]
         if not (case.slots.get("post", "").strip() or pictures.texts):
             # The text is not at hand: whatever a model wrote, it would be about nothing.
             silent = [Response(prompt=prompt.id, status=Status.NONE, text="") for prompt in case.prompts]
@@ -329,38 +296,31 @@ class Correction(BaseRegime):
         return Outcome([response for response, _ in written], events)
 
     def _search(self, web: Web, bound: datetime) -> PageSearch:
-        """The search within the bounds of the settings."""
         is_rehearsal = not web.parameters
-        provider = str(web.parameters.get("provider", ""))
+        all_sites = self.settings.sites == "any" or web.parameters.get("provider", "") in _LOCAL or is_rehearsal
         ratings = self._ratings
-        if not (ratings.rated or self.settings.sites == "any" or provider in _LOCAL or is_rehearsal):
+        if not (ratings.rated or all_sites):
             raise UsageError(
                 "no ratings of publishers, without which no page may be used",
                 where="correction",
                 fix="Import some: hellofresh dataset import publishers FILE. Or take every site: --set sites=any.",
                 code="no-publishers",
             )
-        all_sites = self.settings.sites == "any" or provider in _LOCAL or is_rehearsal
-        relevance: Relevance = _Alike() if is_rehearsal else TextRelevance(self._encoder)
-        return PageSearch(web, self.settings, ratings, relevance, bound, all_sites, is_rehearsal)
-
-    def _set_up(self, search: PageSearch | None) -> NotedEvent:
-        """All numbers, and what they came to for this post."""
-        found = {} if search is None else {"until": utc_text(search.bound), "rated": len(search.publishers.rated)}
-        return NotedEvent(name="settings", values={**self.settings.model_dump(), **found})
+        relevance = None if is_rehearsal else TextRelevance(self._encoder)
+        return PageSearch(web, self.settings, ratings, relevance, bound, all_sites)
 
 
 async def _gather(
     case: Case, settings: CorrectionSettings, search: PageSearch, pictures: DescribedPictures
-) -> tuple[Evidence, list[Event]]:
-    """Queries, pages and evidence."""
-    queries, pictured = await asyncio.gather(
+) -> tuple[list[PageEvidence], list[Event]]:
+    (queries, events), pictured = await asyncio.gather(
         write_queries(case, settings, pictures), _search_pictures(case, settings, search.web)
     )
     post = plain_text(case, pictures)
-    found = await search.find(queries.texts, post, with_pictures=pictures.count > 0, pictured=pictured)
+    found = await search.find(queries, post, with_pictures=pictures.count > 0, pictured=pictured)
     evidence = await extract(case, settings, found.used, pictures)
-    return evidence, [*queries.events, *found.events(), *evidence.events()]
+    quoted = [event for number, page in enumerate(evidence, start=1) for event in page.events(number)]
+    return evidence, [*events, *found.events(), *quoted]
 
 
 async def _search_pictures(case: Case, settings: CorrectionSettings, web: Web) -> list[Found]:
@@ -374,12 +334,3 @@ async def _search_pictures(case: Case, settings: CorrectionSettings, web: Web) -
     addresses = [item.address for item in media if item.address.startswith(("https://", "http://"))]
     answers = await asyncio.gather(*(search_image_safely(web, address) for address in addresses))
     return [Found(found.results[: settings.image_links], found.problem) for found in answers]
-
-
-@dataclass(frozen=True, slots=True)
-class _Alike:
-    """Takes every page for relevant, where nothing is compared."""
-
-    async def of(self, post: str, pages: Sequence[str]) -> Sequence[float]:
-        """1 for each."""
-        return [1.0 for _ in pages]

@@ -10,12 +10,11 @@ import asyncio
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from functools import cache
-from itertools import zip_longest
 from math import ceil
-from typing import Protocol
 
 import numpy as np
 
@@ -38,6 +37,7 @@ from hellofresh.runs.regimes.correction.post import (
 )
 from hellofresh.tasks.transcripts import AskedEvent, Event, NotedEvent, QuotedEvent, ReadEvent, SearchedEvent
 
+_DAY = len("2023-04-01")
 _NOTES = {"note-high": ("note_high", "high_note_at"), "note-average": ("note_average", "second_note_at")}
 """The field of a sample with the time of each note, and the fact of its label."""
 
@@ -53,7 +53,9 @@ def bound_of(case: Case, settings: CorrectionSettings) -> datetime:
     if settings.bound == "post":
         return sample.date
     field, fact = _NOTES[settings.bound]
-    written = getattr(sample, field, None) or _moment(case.facts.get(fact))
+    # Of a fact that is only a day, nobody knows the moment.
+    said = case.facts.get(fact)
+    written = getattr(sample, field, None) or (end_of(said) if isinstance(said, str) and len(said) > _DAY else None)
     if not isinstance(written, datetime):
         raise RunError(
             f"the sample has no time of a note for bound={settings.bound}",
@@ -64,45 +66,6 @@ def bound_of(case: Case, settings: CorrectionSettings) -> datetime:
     return written - timedelta(minutes=settings.note_minutes)
 
 
-def _moment(fact: object) -> datetime | None:
-    """A time in a fact; None if absent."""
-    return end_of(fact) if isinstance(fact, str) and len(fact) > len("2023-04-01") else None
-
-
-def lateness(page: WebPage, found: str | None, bound: datetime) -> str:
-    """Why a page's date forbids its use: `after` or `undated`; empty if it does not.
-
-    A page is of the latest date that it names; a day counts as its last moment. A day that the search gave only counts
-    against a page: one that is later than the bound shows that the page's own date is wrong.
-
-    Args:
-        page: the page.
-        found: the day (ISO) that the search gave, None where it gave none.
-        bound: the last moment that is allowed.
-    """
-    if found and _day(found) > bound.date():
-        return "after"
-    end = end_of(page.date)
-    if end is None:
-        return "undated"
-    return "" if end <= bound else "after"
-
-
-def _day(text: str) -> date:
-    """The day of a result, the first of all where it is none."""
-    try:
-        return date.fromisoformat(text[:10])
-    except ValueError:
-        return date.min
-
-
-class Relevance(Protocol):
-    """Says how near texts are to one."""
-
-    async def of(self, post: str, pages: Sequence[str]) -> Sequence[float]:
-        """A number for each page."""
-
-
 @dataclass(frozen=True, slots=True)
 class TextRelevance:
     """By an encoder of texts, in a thread of its own."""
@@ -111,10 +74,7 @@ class TextRelevance:
 
     async def of(self, post: str, pages: Sequence[str]) -> Sequence[float]:
         """Cosines, to four decimals, so that the order does not hang on the last bit of a float."""
-        return await asyncio.to_thread(self._cosines, post, pages) if pages else ()
-
-    def _cosines(self, post: str, pages: Sequence[str]) -> list[float]:
-        return self.of_pairs([(post, page) for page in pages])
+        return await asyncio.to_thread(self.of_pairs, [(post, page) for page in pages]) if pages else ()
 
     def of_pairs(self, pairs: Sequence[tuple[str, str]]) -> list[float]:
         """The cosine of each pair of a post and a page; what occurs twice is encoded once."""
@@ -124,16 +84,8 @@ class TextRelevance:
         return [round(float(np.dot(of_posts[post], of_pages[page])), 4) for post, page in pairs]
 
 
-@cache
-def opened_encoder(name: str) -> Encoder:
-    """The encoder of that name, opened once.
-
-    Raises:
-        UsageError: if what it needs is not installed.
-    """
-    return open_encoder(name)
-
-
+opened_encoder = cache(open_encoder)
+"""The encoder of a name, opened once; raises `UsageError` if what it needs is not installed."""
 _WORDS_COMPARED = 2000
 
 
@@ -158,7 +110,6 @@ class Link(Visit):
 
     @property
     def text(self) -> str:
-        """The page's text, cleaned."""
         return "" if self.page is None else clean(self.page.text)
 
     @property
@@ -166,14 +117,7 @@ class Link(Visit):
         """Where the page is, after redirects."""
         return self.result.url if self.page is None else self.page.final_url
 
-    @property
-    def origin(self) -> str:
-        """The page's publisher and date, as models read them."""
-        day = "" if self.page is None else self.page.date[:10]
-        return f"{host_of(self.url).removeprefix('www.')}, {day or 'no date'}"
-
     def event(self) -> ReadEvent:
-        """What the transcript says of it."""
         page = self.page
         return ReadEvent(
             **{
@@ -222,57 +166,58 @@ class PageSearch:
         web: searches and reads.
         settings: all numbers.
         publishers: ratings.
-        relevance: compares pages with the post.
+        relevance: compares pages with the post; None where the web is one of paper: no page is then left out for its
+            date or for what it says.
         bound: the last moment that a page may be from.
         all_sites: whether a publisher without a rating is of low priority, and not left out.
-        is_rehearsal: whether the web is one of paper: nothing is then left out for its date.
     """
 
     web: Web
     settings: CorrectionSettings
     publishers: Publishers
-    relevance: Relevance
+    relevance: TextRelevance | None
     bound: datetime
     all_sites: bool = False
-    is_rehearsal: bool = False
 
     async def find(
         self, queries: Sequence[str], post: str, *, with_pictures: bool, pictured: Sequence[Found] = ()
     ) -> FoundPages:
-        """Search for all queries at once, read what may be used, and choose by relevance.
+        """Search for all queries at once, read what may be used, and choose by nearness to the post.
 
-        Args:
-            queries: what is searched for.
-            post: the text that pages are compared with.
-            with_pictures: whether the post has pictures.
-            pictured: pages that show the post's pictures, as a search by each picture found them.
+        What is `pictured` are pages that show the post's pictures, as a search by each picture found them.
         """
         # A page of the bound's own day may be from before it: its date decides, not the search's.
         before = self.bound.date() + timedelta(days=1)
         said = await asyncio.gather(*(search_safely(self.web, query, before) for query in queries))
         answers = [*said, *pictured]
         asked = [*queries, *(f"(picture {number})" for number in range(1, len(pictured) + 1))]
-        searches = [self._searched(*item) for item in zip(range(1, len(asked) + 1), asked, answers, strict=True)]
+        searches = [
+            SearchedEvent(
+                number=number,
+                query=query,
+                words=len(query.split()),
+                results=len(found.results),
+                problem=one_line(found.problem, 300),
+                before=before.isoformat(),
+            )
+            for number, (query, found) in enumerate(zip(asked, answers, strict=True), start=1)
+        ]
         links = [
             Link(place, result, number=number, by_picture=number > len(queries))
             for number, found in enumerate(answers, start=1)
             for place, result in enumerate(found.results, start=1)
         ]
-        chosen = self._choose(list(_in_turn(links)))
+        # The first link of each search, then the second of each, and so on.
+        chosen = self._choose(sorted(links, key=lambda link: (link.place, link.number)))
         await asyncio.gather(*(self._read(link) for link in chosen))
-        self._drop_copies(chosen)
+        seen: set[str] = set()
+        for link in chosen:
+            name = same_address(link.url)
+            if not link.dropped and name in seen:  # two addresses may lead to one page
+                link.dropped = "twice"
+            seen.add(name)
         used = await self._relevant([link for link in chosen if not link.dropped], post, with_pictures=with_pictures)
         return FoundPages(used, searches, links)
-
-    def _searched(self, number: int, query: str, found: Found) -> SearchedEvent:
-        return SearchedEvent(
-            number=number,
-            query=query,
-            words=len(query.split()),
-            results=len(found.results),
-            problem=one_line(found.problem, 300),
-            before=(self.bound.date() + timedelta(days=1)).isoformat(),
-        )
 
     def _choose(self, links: Sequence[Link]) -> list[Link]:
         """The first links of each priority; what is left out is told why."""
@@ -311,18 +256,20 @@ class PageSearch:
             link.dropped = self._sort(link, page.final_url) or self._late(page, link.result.date)
 
     def _late(self, page: WebPage, found: str | None) -> str:
-        late = "" if self.is_rehearsal else lateness(page, found, self.bound)
-        return "" if late == "undated" and self.settings.undated == "use" else late
+        """Why a page's date forbids its use: `after` or `undated`; empty if it does not.
 
-    @staticmethod
-    def _drop_copies(links: Sequence[Link]) -> None:
-        """Two addresses may lead to one page."""
-        seen: set[str] = set()
-        for link in links:
-            name = same_address(link.url)
-            if not link.dropped and name in seen:
-                link.dropped = "twice"
-            seen.add(name)
+        A page is of the latest date that it names; a day counts as its last moment. The day (ISO) that the search gave
+        only counts against a page: one that is later than the bound shows that the page's own date is wrong.
+        """
+        if self.relevance is None:
+            return ""
+        with suppress(ValueError):  # whatever the search gave
+            if found and date.fromisoformat(found[:10]) > self.bound.date():
+                return "after"
+        end = end_of(page.date)
+        if end is None:
+            return "" if self.settings.undated == "use" else "undated"
+        return "" if end <= self.bound else "after"
 
     async def _relevant(self, links: Sequence[Link], post: str, *, with_pictures: bool) -> list[Link]:
         """The most relevant pages of each priority, in order: by the text, and those that show a picture of the post.
@@ -333,30 +280,21 @@ class PageSearch:
         least = settings.relevance_images if with_pictures else settings.relevance
         most = settings.pages_text if with_pictures else settings.pages
         texts = [" ".join(link.text.split()[:_WORDS_COMPARED]) for link in links]
-        for link, value in zip(links, await self.relevance.of(post, texts), strict=True):
+        cosines = [1.0] * len(links) if self.relevance is None else await self.relevance.of(post, texts)
+        for link, value in zip(links, cosines, strict=True):
             link.relevance = value
-            link.dropped = "" if value >= least or link.by_picture or self.is_rehearsal else "irrelevant"
+            link.dropped = "" if value >= least or link.by_picture or self.relevance is None else "irrelevant"
         used: list[Link] = []
+        # The most relevant first; of equal ones what the search placed first.
+        order = sorted(links, key=lambda link: (-(link.relevance or 0.0), link.place, link.number))
         for priority in PRIORITIES:
-            near = sorted((link for link in links if link.priority == priority and not link.dropped), key=_nearest)
+            near = [link for link in order if link.priority == priority and not link.dropped]
             showing = [link for link in near if link.by_picture][: settings.pages_image]
             chosen = [*[link for link in near if not link.by_picture][:most], *showing]
-            used += sorted(chosen, key=_nearest)
+            used += [link for link in near if link in chosen]
             for link in near:
                 link.dropped = "" if link in chosen else "not-needed"
         return used
-
-
-def _nearest(link: Link) -> tuple[float, int, int]:
-    """The most relevant first; of equal ones what the search placed first."""
-    return -(link.relevance or 0.0), link.place, link.number
-
-
-def _in_turn(links: Sequence[Link]) -> Iterator[Link]:
-    """The first link of each search, then the second of each, and so on."""
-    numbers = sorted({link.number for link in links})
-    rows = zip_longest(*([link for link in links if link.number == number] for number in numbers))
-    yield from (link for row in rows for link in row if link is not None)
 
 
 EXTRACTOR = "extractor"
@@ -385,9 +323,11 @@ class PageEvidence:
     missing: int = 0
     problem: str = ""
 
-    def event(self) -> QuotedEvent:
-        """What the transcript says of it."""
-        return QuotedEvent(
+    def events(self, number: int) -> Iterator[Event]:
+        """The request to the page, and what came of it."""
+        if not self.problem:
+            yield AskedEvent(step=f"evidence-{number}", role=EXTRACTOR)
+        yield QuotedEvent(
             url=address(self.link.url),
             priority=self.link.priority or "",
             refuting=self.refuting,
@@ -397,41 +337,24 @@ class PageEvidence:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class Evidence:
-    """What all pages that were asked have to say, the best first, and how many were not asked any more."""
-
-    pages: Sequence[PageEvidence]
-    unread: int = 0
-
-    def events(self) -> Iterator[Event]:
-        """The request to each page, and what came of it."""
-        for number, page in enumerate(self.pages, start=1):
-            if not page.problem:
-                yield AskedEvent(step=f"evidence-{number}", role=EXTRACTOR)
-            yield page.event()
-
-
 async def extract(
     case: Case, settings: CorrectionSettings, links: Sequence[Link], pictures: DescribedPictures
-) -> Evidence:
-    """Ask pages in their order until enough of them refute the post."""
+) -> list[PageEvidence]:
+    """Ask pages in their order, the best first, until enough of them refute the post."""
     asked: list[PageEvidence] = []
-    refuting = 0
     for number, link in enumerate(links, start=1):
-        if refuting >= settings.refuting_pages:
+        if sum(bool(page.refuting) for page in asked) >= settings.refuting_pages:
             break
         asked.append(await _ask(case, settings, link, pictures, number))
-        refuting += bool(asked[-1].refuting)
-    return Evidence(asked, len(links) - len(asked))
+    return asked
 
 
 async def _ask(
     case: Case, settings: CorrectionSettings, link: Link, pictures: DescribedPictures, number: int
 ) -> PageEvidence:
-    text = link.text[: settings.page_characters]
-    title = "" if link.page is None else one_line(link.page.title, 200)
-    block = fence([f"{link.origin}\n{title}\n{text}"])
+    title, day = ("", "") if link.page is None else (one_line(link.page.title, 200), link.page.date[:10])
+    origin = f"{host_of(link.url).removeprefix('www.')}, {day or 'no date'}"
+    block = fence([f"{origin}\n{title}\n{link.text[: settings.page_characters]}"])
     message = case.step(
         "evidence",
         **shown_post(case, pictures),
@@ -454,16 +377,17 @@ async def _ask(
 
 
 def read_evidence(link: Link, text: str, said: str, settings: CorrectionSettings) -> PageEvidence:
-    """The quotes in an answer that stand in the page, the first so many of each kind."""
+    """The quotes in an answer that stand in the page, the first so many of each kind, widened to whole sentences."""
     kept: dict[str, dict[str, None]] = {"refutes": {}, "context": {}}
     missing = 0
     for kind, quote in _quotes(said):
-        found = _in_page(quote, text, settings)
+        page, wanted = text.translate(_STRAIGHT), " ".join(quote.translate(_STRAIGHT).split())
+        start = page.find(wanted) if word_count(wanted) >= settings.quote_least else -1
+        found = "" if start < 0 else whole_sentences(text, start, start + len(wanted), settings.quote_most)
         if not found:
             missing += 1
         elif found not in kept["refutes"]:
-            plain = without_links(found).text
-            kept[kind][" ".join(plain.split())] = None
+            kept[kind][" ".join(without_links(found).text.split())] = None
     return PageEvidence(
         link,
         tuple(kept["refutes"])[: settings.refuting],
@@ -483,10 +407,3 @@ def _quotes(said: str) -> Iterator[tuple[str, str]]:
         if kind in ("refutes", "context") and (quote := " ".join(lines).strip(_AROUND)):
             yield kind, quote
         kind, lines = label[1].lower(), [line[label.end() :]]
-
-
-def _in_page(quote: str, page: str, settings: CorrectionSettings) -> str:
-    """The whole sentences of a page that hold a quote; empty where it is not there, too short or too long."""
-    plain, wanted = page.translate(_STRAIGHT), " ".join(quote.translate(_STRAIGHT).split())
-    start = plain.find(wanted) if word_count(wanted) >= settings.quote_least else -1
-    return "" if start < 0 else whole_sentences(page, start, start + len(wanted), settings.quote_most)

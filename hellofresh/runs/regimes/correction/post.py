@@ -186,44 +186,18 @@ _PAPER_LINES = ("a line of some words",) * 4
 
 
 @dataclass(frozen=True, slots=True)
-class DescribedPicture:
-    """A picture in words.
-
-    Attributes:
-        address: of the picture.
-        text: what it shows.
-        source: where the words come from: `alternative text` (it came with the post), `caption` (by a model), `merged`,
-            `direct`, or `unmerged` where the model that should have merged gave nothing.
-    """
-
-    address: str
-    text: str
-    source: str
-
-
-@dataclass(frozen=True, slots=True)
 class DescribedPictures:
     """A post's pictures in words.
 
     Attributes:
-        pictures: those that there are words for, in the post's order.
+        texts: of those that there are words for, in the post's order.
         count: pictures of the post, with or without words.
         events: what happened, in order.
     """
 
-    pictures: Sequence[DescribedPicture] = ()
+    texts: Sequence[str] = ()
     count: int = 0
     events: Sequence[Event] = ()
-
-    @property
-    def texts(self) -> tuple[str, ...]:
-        """What the pictures show."""
-        return tuple(picture.text for picture in self.pictures)
-
-    @property
-    def shown(self) -> str:
-        """The descriptions as a prompt shows them, between lines with a mark; empty if absent."""
-        return fence(self.texts).text if self.pictures else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -245,25 +219,11 @@ class _Findings:
     problem: str = ""
     events: list[Event] = field(default_factory=list)
 
-    @property
-    def shown(self) -> str:
-        """As the model that merges reads it."""
-        parts = {"Caption": self.caption, "People": ", ".join(self.people), "Text": " / ".join(self.lines)}
-        return "\n".join(f"{name}: {said or '(none)'}" for name, said in parts.items())
-
-    @property
-    def together(self) -> str:
-        """What is found side by side, where no model merges it."""
-        said = [self.caption, f"People: {', '.join(self.people)}" if self.people else ""]
-        said.append(f"Text in it: {' / '.join(self.lines)}" if self.lines else "")
-        return ". ".join(part.rstrip(".") for part in said if part)[:_CHARACTERS]
-
 
 def most_requests(settings: CorrectionSettings) -> int:
-    """Most requests for one post."""
     if not settings.vision or settings.describe == "given":
         return 0
-    a_picture = 1 if settings.describe == "direct" else 1 + (settings.captions == "model")
+    a_picture = 1 + (settings.describe != "direct" and settings.captions == "model")
     return a_picture * settings.pictures
 
 
@@ -286,25 +246,14 @@ def _reader(lines: int) -> RapidOcr:
     return RapidOcr(lines)
 
 
-def open_tools(settings: CorrectionSettings) -> PictureTools:
-    """The tools that the settings name.
-
-    Raises:
-        UsageError: if a package is missing.
-        ConfigError, DataError: if the source of people cannot be used.
-    """
-    if settings.describe != "merged":
-        return PictureTools()
-    return PictureTools(_reader(settings.ocr_lines) if settings.ocr != "off" else None, _people(settings))
-
-
 async def describe(case: Case, settings: CorrectionSettings, tools: PictureTools | None = None) -> DescribedPictures:
     """Describe a post's pictures; nothing where vision is off.
 
     A picture that is not at hand has the description that came with the post, or none.
 
     Raises:
-        UsageError, ConfigError, DataError: as `open_tools`, if a picture is at hand.
+        UsageError: if a picture is at hand, and a package is missing.
+        ConfigError, DataError: if a picture is at hand, and the source of people cannot be used.
         RunError: if the describer cannot see and would have to.
     """
     media = media_of(case.sample)[: settings.pictures] if settings.vision else ()
@@ -312,14 +261,16 @@ async def describe(case: Case, settings: CorrectionSettings, tools: PictureTools
         return DescribedPictures()
     images = {image.address: image for image in case.images}
     if tools is None:
-        tools = open_tools(settings) if images else PictureTools()
+        tools = PictureTools()
+        if images and settings.describe == "merged":
+            tools = PictureTools(_reader(settings.ocr_lines) if settings.ocr != "off" else None, _people(settings))
     describer = _Describer(case, settings, tools)
     numbered = enumerate(media, start=1)
     found = await asyncio.gather(*(describer.look(number, item, images.get(item.address)) for number, item in numbered))
-    pictures = [picture for picture, _ in found if picture.text]
-    values = {"pictures": len(media), "described": len(pictures)}
+    texts = [text for text, _ in found if text]
+    values = {"pictures": len(media), "described": len(texts)}
     events = [event for _, happened in found for event in happened]
-    return DescribedPictures(pictures, len(media), (*events, NotedEvent(name="described", values=values)))
+    return DescribedPictures(texts, len(media), (*events, NotedEvent(name="described", values=values)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -330,21 +281,20 @@ class _Describer:
     settings: CorrectionSettings
     tools: PictureTools
 
-    async def look(self, number: int, media: Media, image: Image | None) -> tuple[DescribedPicture, Sequence[Event]]:
+    async def look(self, number: int, media: Media, image: Image | None) -> tuple[str, Sequence[Event]]:
         """One picture in words, and what happened."""
         given = one_line(media.description, _CHARACTERS)
         if image is None or self.settings.describe == "given":
-            return DescribedPicture(media.address, given, _GIVEN), ()
+            return given, ()
         if self.settings.describe == "direct":
             asked, said = await _ask(self.case, f"look-{number}", "look", _DESCRIPTION_TOKENS, image)
-            picture = DescribedPicture(media.address, said or given, _DIRECT if said else _GIVEN)
-            return picture, [asked, _noted(number, picture, image, _Findings(given))]
+            source = _DIRECT if said else _GIVEN
+            return said or given, [asked, _noted(number, said or given, source, image, _Findings(given))]
         found = await self._find(number, media, image)
-        picture = await self._merge(number, media, found)
-        return picture, [*found.events, _noted(number, picture, image, found)]
+        text, source = await self._merge(number, found)
+        return text, [*found.events, _noted(number, text, source, image, found)]
 
     async def _find(self, number: int, media: Media, image: Image) -> _Findings:
-        """Caption, people and lines."""
         found, is_paper = _Findings(one_line(media.description, _CHARACTERS)), image.content == PAPER_IMAGE.content
         if self.settings.captions == "model":
             asked, said = await _ask(self.case, f"caption-{number}", "caption", _CAPTION_TOKENS, image)
@@ -358,20 +308,23 @@ class _Describer:
             await _read(self.tools.reader, self.settings, image, found)
         return found
 
-    async def _merge(self, number: int, media: Media, found: _Findings) -> DescribedPicture:
-        """One description; a caption alone is one already."""
+    async def _merge(self, number: int, found: _Findings) -> tuple[str, str]:
+        """One description, and where its words come from; a caption alone is one already."""
         if not (found.people or found.lines):
-            return DescribedPicture(media.address, found.caption, _CAPTION if found.events else _GIVEN)
-        block = fence([found.shown])
+            return found.caption, _CAPTION if found.events else _GIVEN
+        parts = {"Caption": found.caption, "People": ", ".join(found.people), "Text": " / ".join(found.lines)}
+        block = fence(["\n".join(f"{name}: {said or '(none)'}" for name, said in parts.items())])
         slots = {"found": block.text, "mark": block.mark}
         asked, said = await _ask(self.case, f"describe-{number}", "merge", _DESCRIPTION_TOKENS, None, **slots)
         found.events.append(asked)
-        said = "" if block.mark in said else said  # an echo of the question says nothing of the picture
-        return DescribedPicture(media.address, said or found.together, _MERGED if said else _UNMERGED)
+        if said and block.mark not in said:  # an echo of the question says nothing of the picture
+            return said, _MERGED
+        beside = [found.caption, f"People: {parts['People']}" if found.people else ""]
+        beside.append(f"Text in it: {parts['Text']}" if found.lines else "")
+        return ". ".join(part.rstrip(".") for part in beside if part)[:_CHARACTERS], _UNMERGED
 
 
 async def _read(reader: TextReader, settings: CorrectionSettings, image: Image, found: _Findings) -> None:
-    """Read a picture's text."""
     try:
         lines = await asyncio.to_thread(reader.read, image)
     except UnreadPictureError as error:
@@ -391,18 +344,22 @@ async def _ask(case: Case, step: str, text: str, most: int, image: Image | None,
     return asked, "" if is_refusal(answer) else one_line(answer.text, _CHARACTERS).removeprefix("Description: ")
 
 
-def _noted(number: int, picture: DescribedPicture, image: Image, found: _Findings) -> NotedEvent:
-    """What became of a picture, with all numbers."""
+def _noted(number: int, text: str, source: str, image: Image, found: _Findings) -> NotedEvent:
+    """What became of a picture, with all numbers, and where its words come from.
+
+    The source is `alternative text` (it came with the post), `caption` (by a model), `merged`, `direct`, or `unmerged`
+    where the model that should have merged gave nothing.
+    """
     values = {
         "number": number,
         "image": image.sha256,
-        "source": picture.source,
+        "source": source,
         "caption": found.caption,
         "people": list(found.people),
         "lines": list(found.lines),
         "unsure": found.unsure,
         "problem": found.problem,
-        "description": picture.text,
+        "description": text,
     }
     return NotedEvent(name="picture", values=values)
 
@@ -416,14 +373,14 @@ _EMOJI = re.compile(
 def shown_post(case: Case, pictures: DescribedPictures) -> Mapping[str, str]:
     """The slots `by` (whose post it is, where the task says so) and `pictures` (their descriptions, if any)."""
     author = one_line(case.slots.get("author", ""), 100)
-    described = case.step("pictures", described=pictures.shown).text if pictures.shown else ""
+    # Between lines with a mark.
+    described = case.step("pictures", described=fence(pictures.texts).text).text if pictures.texts else ""
     return {"by": f", by {author}" if author else "", "pictures": described}
 
 
 def plain_text(case: Case, pictures: DescribedPictures) -> str:
     """Post and pictures without addresses and emojis, by which pages are compared with it."""
-    texts = [case.slots.get("post", ""), *pictures.texts]
-    return " ".join(map(plain, texts)).strip()
+    return " ".join(map(plain, [case.slots.get("post", ""), *pictures.texts])).strip()
 
 
 def plain(text: str) -> str:

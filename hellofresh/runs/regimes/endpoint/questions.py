@@ -14,7 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
 
 from hellofresh.core.errors import UsageError
 from hellofresh.core.files import BadJsonError, canonical_json, model_fault, strict_json
-from hellofresh.models import Message, Request, Tool, ToolCall
+from hellofresh.models import Answer, Message, Request, Tool, ToolCall
 
 QuestionForm = Literal["chat", "responses"]
 MOST_TOKENS = 4096
@@ -218,7 +218,7 @@ def digest(request: Request) -> str:
         [
             message.role,
             message.text,
-            list(map(_call_names, _calls(message))),
+            [[call.id, call.name, call.argument, call.arguments] for call in calls_of(message)],
             [image.sha256 for image in message.images],
         ]
         for message in request.messages
@@ -228,22 +228,17 @@ def digest(request: Request) -> str:
     return canonical_json([messages, tools, settings])
 
 
-def _calls(message: Message) -> Sequence[ToolCall]:
-    return () if message.call is None else (message.call, *message.more_calls)
-
-
-def _call_names(call: ToolCall) -> list[str]:
-    return [call.id, call.name, call.argument, call.arguments]
+def calls_of(said: Message | Answer) -> Sequence[ToolCall]:
+    return () if said.call is None else (said.call, *said.more_calls)
 
 
 def _from_chat(body: _ChatBody) -> Question:
-    tools = [_tool(entry.type, entry.function) for entry in body.tools or ()]
     request = Request(
         messages=tuple(_conversation(body.messages)),
         max_tokens=body.max_completion_tokens or body.max_tokens or MOST_TOKENS,
         temperature=body.temperature or 0.0,
         seed=body.seed,
-        tools=tuple(tools),
+        tools=tuple(_tool(entry.type, entry.function) for entry in body.tools or ()),
         options=_options(body.model_extra or {}),
     )
     usage = body.stream_options is not None and body.stream_options.include_usage
@@ -251,10 +246,17 @@ def _from_chat(body: _ChatBody) -> Question:
 
 
 def _from_responses(body: _ResponsesBody) -> Question:
-    more = dict(body.model_extra or {})
-    more["tool_choice"] = _choice(body.tool_choice)
+    more, choice = dict(body.model_extra or {}), body.tool_choice
+    if isinstance(choice, _Named) and choice.type != "function":
+        raise _refused(f"a choice of the type {choice.type[:80]!r} cannot be passed on", "a function")
+    more["tool_choice"] = (
+        {"type": "function", "function": {"name": choice.name}} if isinstance(choice, _Named) else choice
+    )
     if body.text is not None:
-        more |= {"response_format": _format(body.text.format), "verbosity": body.text.verbosity}
+        form = body.text.format
+        if form is not None and form.get("type") == "json_schema":  # as chat completions have it
+            form = {"type": "json_schema", "json_schema": {name: form[name] for name in form if name != "type"}}
+        more |= {"response_format": form, "verbosity": body.text.verbosity}
     if body.reasoning is not None:
         more["reasoning_effort"] = body.reasoning.effort
     request = Request(
@@ -276,12 +278,9 @@ def _options(given: Mapping[str, JsonValue]) -> str:
     }
     for name in said:
         if name not in _PASSED_ON:
-            raise _refused(f"the parameter {name[:80]!r} cannot be passed on", f"without it, or {_known()}")
+            expected = f"without it, or one of {', '.join(sorted(_PASSED_ON))}"
+            raise _refused(f"the parameter {name[:80]!r} cannot be passed on", expected)
     return canonical_json(said) if said else ""
-
-
-def _known() -> str:
-    return "one of " + ", ".join(sorted(_PASSED_ON))
 
 
 def _tool(kind: str, definition: _Definition | None) -> Tool:
@@ -308,15 +307,12 @@ def _conversation(turns: Sequence[_Turn]) -> Iterator[Message]:
 
 def _object(called: _Called) -> str:
     """Arguments as an object: a model may have written anything, and providers refuse what is none."""
+    said = called.function.arguments
     try:
-        value = strict_json(called.function.arguments.encode("utf-8", "replace"), most_depth=_MOST_DEPTH)
+        value = strict_json(said.encode("utf-8", "replace"), most_depth=_MOST_DEPTH)
     except BadJsonError:
         value = None
-    return (
-        called.function.arguments
-        if isinstance(value, dict)
-        else canonical_json({"arguments": called.function.arguments})
-    )
+    return said if isinstance(value, dict) else canonical_json({"arguments": said})
 
 
 def _texts(content: _Content) -> Iterator[str]:
@@ -333,11 +329,8 @@ def _turns(body: _ResponsesBody) -> Iterator[_Turn]:
     """The items of a response's input as turns of a conversation: calls in a row belong to one turn."""
     if body.instructions:
         yield _Turn(role="system", content=body.instructions)
-    if isinstance(body.input, str):
-        yield _Turn(role="user", content=body.input)
-        return
     said: _Turn | None = None
-    for item in body.input:
+    for item in [_Item(role="user", content=body.input)] if isinstance(body.input, str) else body.input:
         if item.type == "reasoning":
             continue
         if item.type == "function_call":
@@ -350,36 +343,17 @@ def _turns(body: _ResponsesBody) -> Iterator[_Turn]:
         if said is not None:
             yield said
             said = None
-        turn = _turn(item)
-        if turn.role == "assistant":
-            said = turn
+        if item.type == "function_call_output":
+            yield _Turn(role="tool", content=item.output, tool_call_id=item.call_id)
+        elif item.type != "message" or item.role is None:
+            what = f"input of the type {item.type[:80]!r} cannot be passed on"
+            raise _refused(what, "messages and calls of functions")
+        elif item.role == "assistant":
+            said = _Turn(role=item.role, content=item.content)
         else:
-            yield turn
+            yield _Turn(role=item.role, content=item.content)
     if said is not None:
         yield said
-
-
-def _turn(item: _Item) -> _Turn:
-    if item.type == "function_call_output":
-        return _Turn(role="tool", content=item.output, tool_call_id=item.call_id)
-    if item.type != "message" or item.role is None:
-        raise _refused(f"input of the type {item.type[:80]!r} cannot be passed on", "messages and calls of functions")
-    return _Turn(role=item.role, content=item.content)
-
-
-def _choice(choice: str | _Named | None) -> JsonValue:
-    if not isinstance(choice, _Named):
-        return choice
-    if choice.type != "function":
-        raise _refused(f"a choice of the type {choice.type[:80]!r} cannot be passed on", "a function")
-    return {"type": "function", "function": {"name": choice.name}}
-
-
-def _format(form: Mapping[str, JsonValue] | None) -> JsonValue:
-    """The form of an answer as chat completions have it."""
-    if form is None or form.get("type") != "json_schema":
-        return None if form is None else dict(form)
-    return {"type": "json_schema", "json_schema": {name: value for name, value in form.items() if name != "type"}}
 
 
 def _refused(what: str, expected: str = "") -> UsageError:

@@ -7,13 +7,14 @@ time) follows from what was asked, so that a run that is replayed gives the same
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from pydantic import JsonValue
 
 from hellofresh.models import Answer, Finish, ToolCall
 from hellofresh.models.providers.wire import call_arguments
+from hellofresh.runs.regimes.endpoint.questions import calls_of
 
 _Fields = dict[str, JsonValue]
 _CHAT_FINISHES = {Finish.STOP: "stop", Finish.LENGTH: "length", Finish.BLOCKED: "content_filter"}
@@ -22,14 +23,7 @@ _REASONS = {Finish.LENGTH: "max_output_tokens", Finish.BLOCKED: "content_filter"
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """An answer on its way to a client.
-
-    Attributes:
-        key: names the answer.
-        model: as the client called it.
-        created: seconds since 1970.
-        answer: what the model said.
-    """
+    """An answer on its way to a client: what names it, the model as the client called it, seconds since 1970."""
 
     key: str
     model: str
@@ -37,13 +31,12 @@ class Reply:
     answer: Answer
 
     @property
-    def _calls(self) -> tuple[ToolCall, ...]:
-        return () if self.answer.call is None else (self.answer.call, *self.answer.more_calls)
+    def _calls(self) -> Sequence[ToolCall]:
+        return calls_of(self.answer)
 
     # Chat completions
 
     def completion(self) -> _Fields:
-        """The whole as a chat completion."""
         calls: list[JsonValue] = [_chat_call(call) for call in self._calls]
         message: _Fields = {
             "role": "assistant",
@@ -56,7 +49,6 @@ class Reply:
         return {**self._chat("chat.completion"), "choices": [choice], "usage": self._chat_usage()}
 
     def chunks(self, *, usage: bool) -> Iterator[_Fields]:
-        """The same in pieces."""
         yield self._chunk({"role": "assistant", "content": self.answer.text})
         for number, call in enumerate(self._calls):
             yield self._chunk({"tool_calls": [{"index": number, **_chat_call(call)}]})
@@ -89,7 +81,6 @@ class Reply:
     # Responses
 
     def response(self) -> _Fields:
-        """The whole as a response."""
         reason = None if self._calls else _REASONS.get(self.answer.finish)
         ended: _Fields = {"status": "completed", "incomplete_details": None}
         if reason is not None:
@@ -98,7 +89,6 @@ class Reply:
         return {**self._response_head(), **ended, "output": output, "usage": self._response_usage()}
 
     def events(self) -> Iterator[_Fields]:
-        """The same in pieces."""
         begun: _Fields = {**self._response_head(), "status": "in_progress", "output": [], "usage": None}
         pieces: list[_Fields] = [{"type": "response.created", "response": begun}]
         for number, item in enumerate(self._items()):
@@ -113,21 +103,17 @@ class Reply:
         added: _Fields = {"output_index": number, "type": "response.output_item.added"}
         if item["type"] == "message":
             yield {**added, "item": {**item, "content": [], "status": "in_progress"}}
-            yield from self._text_events({**place, "content_index": 0})
+            text, place = self.answer.text, {**place, "content_index": 0}
+            yield {**place, "type": "response.content_part.added", "part": _text_part("")}
+            yield {**place, "type": "response.output_text.delta", "delta": text, "logprobs": []}
+            yield {**place, "type": "response.output_text.done", "text": text, "logprobs": []}
+            yield {**place, "type": "response.content_part.done", "part": _text_part(text)}
         else:
             yield {**added, "item": {**item, "arguments": "", "status": "in_progress"}}
             kind = "response.function_call_arguments"
             yield {**place, "type": f"{kind}.delta", "delta": item["arguments"]}
             yield {**place, "type": f"{kind}.done", "arguments": item["arguments"], "name": item["name"]}
         yield {"output_index": number, "type": "response.output_item.done", "item": item}
-
-    def _text_events(self, place: Mapping[str, JsonValue]) -> Iterator[_Fields]:
-        text = self.answer.text
-        empty, whole = _text_part(""), _text_part(text)
-        yield {**place, "type": "response.content_part.added", "part": empty}
-        yield {**place, "type": "response.output_text.delta", "delta": text, "logprobs": []}
-        yield {**place, "type": "response.output_text.done", "text": text, "logprobs": []}
-        yield {**place, "type": "response.content_part.done", "part": whole}
 
     def _items(self) -> Iterator[_Fields]:
         if self.answer.text or not self._calls:

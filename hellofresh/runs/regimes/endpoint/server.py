@@ -8,20 +8,24 @@ from __future__ import annotations
 
 import hmac
 import secrets
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
-from typing import Protocol
+from functools import partial
+from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from aiohttp import web
 
 from hellofresh.core.errors import HelloFreshError, UsageError
 from hellofresh.core.files import sha256_text
-from hellofresh.models import Answer, CallError
-from hellofresh.runs.regimes.endpoint.questions import Question, QuestionForm, digest, read_question
+from hellofresh.models import CallError
+from hellofresh.runs.regimes.endpoint.questions import QuestionForm, digest, read_question
 from hellofresh.runs.regimes.endpoint.replies import Reply
 
-SAMPLE_HEADER = "X-HelloFresh-Sample"
+if TYPE_CHECKING:
+    from hellofresh.runs.regimes.agent_tools import AgentSession
+
+_SAMPLE_HEADER = "X-HelloFresh-Sample"
 _MOST_BYTES = 4 * 2**20
 _LOOPBACK = "127.0.0.1"
 _RETRIED = "x-stainless-retry-count"
@@ -44,35 +48,6 @@ class EndpointAddress:
     model: str
 
 
-class EndpointSession(Protocol):
-    """What is asked about one sample."""
-
-    @property
-    def roles(self) -> tuple[str, ...]:
-        """What clients may call the model, the main one first."""
-
-    @property
-    def created(self) -> int:
-        """Time that answers bear, in seconds since 1970."""
-
-    async def answer(self, question: Question, *, again: bool) -> Answer:
-        """Answer a question; `again` where a client that gave up waiting repeats it.
-
-        Raises:
-            HelloFreshError: if there is no answer, and another attempt makes no sense.
-        """
-
-    async def hand_in(self, body: bytes) -> None:
-        """Take what another program hands back for the sample.
-
-        Raises:
-            UsageError: if nothing is to be handed in here, or it is not what the task takes.
-        """
-
-    def about(self) -> Mapping[str, object]:
-        """What another program is told of the sample."""
-
-
 @dataclass(slots=True)
 class EndpointServer:
     """Sessions by sample id, behind one port.
@@ -84,7 +59,7 @@ class EndpointServer:
 
     port: int = 0
     token: str = field(default_factory=lambda: secrets.token_urlsafe(32), repr=False)
-    sessions: dict[str, EndpointSession] = field(default_factory=dict)
+    sessions: dict[str, AgentSession] = field(default_factory=dict)
     _runner: web.AppRunner | None = field(default=None, repr=False)
 
     async def start(self) -> None:
@@ -96,8 +71,8 @@ class EndpointServer:
         application = web.Application(client_max_size=_MOST_BYTES, middlewares=[self._guarded])
         for prefix in ("/v1", "/s/{sample}/v1"):
             application.router.add_get(f"{prefix}/models", self._models)
-            application.router.add_post(f"{prefix}/chat/completions", self._chat)
-            application.router.add_post(f"{prefix}/responses", self._responses)
+            application.router.add_post(f"{prefix}/chat/completions", partial(self._answered, form="chat"))
+            application.router.add_post(f"{prefix}/responses", partial(self._answered, form="responses"))
             application.router.add_post(f"{prefix}/output", self._output)
         application.router.add_get("/samples", self._samples)
         self._runner = web.AppRunner(application, access_log=None, shutdown_timeout=1.0)
@@ -120,11 +95,9 @@ class EndpointServer:
 
     @property
     def origin(self) -> str:
-        """Its address, without a path."""
         return f"http://{_LOOPBACK}:{self.port}"
 
     def address(self, sample: str) -> EndpointAddress:
-        """Where to ask about a sample."""
         session = self.sessions[sample]
         return EndpointAddress(f"{self.origin}/s/{quote(sample, safe='')}/v1", self.token, session.roles[0])
 
@@ -136,7 +109,9 @@ class EndpointServer:
             self._check(request)
             response = await handler(request)
         except HelloFreshError as error:
-            response = _failed(_status(error), error.code, str(error))
+            status = (error.status if isinstance(error, CallError) else None) or 500
+            usual = 400 if isinstance(error, UsageError) else status
+            response = _failed(_STATUSES.get(error.code, usual), error.code, str(error))
         except web.HTTPException as error:
             response = _failed(error.status, "bad-request", error.reason)
         except web.RequestPayloadError:
@@ -152,13 +127,13 @@ class EndpointServer:
         if not hmac.compare_digest(given.encode("utf-8", "surrogateescape"), self.token.encode()):
             raise web.HTTPUnauthorized(reason="a wrong key")
 
-    def _session(self, request: web.Request) -> EndpointSession:
-        sample = request.match_info.get("sample") or request.headers.get(SAMPLE_HEADER, "")
+    def _session(self, request: web.Request) -> AgentSession:
+        sample = request.match_info.get("sample") or request.headers.get(_SAMPLE_HEADER, "")
         if not sample and len(self.sessions) == 1:
             return next(iter(self.sessions.values()))
         if sample not in self.sessions:
             which = f"no sample {sample[:80]!r} is asked about" if sample else "which sample it is about is not said"
-            raise web.HTTPNotFound(reason=f"{which}; ask at /s/SAMPLE/v1, or send the header {SAMPLE_HEADER}")
+            raise web.HTTPNotFound(reason=f"{which}; ask at /s/SAMPLE/v1, or send the header {_SAMPLE_HEADER}")
         return self.sessions[sample]
 
     async def _models(self, request: web.Request) -> web.Response:
@@ -179,12 +154,6 @@ class EndpointServer:
         await self._session(request).hand_in(await request.read())
         return web.json_response({"taken": True})
 
-    async def _chat(self, request: web.Request) -> web.Response:
-        return await self._answered(request, "chat")
-
-    async def _responses(self, request: web.Request) -> web.Response:
-        return await self._answered(request, "responses")
-
     async def _answered(self, request: web.Request, form: QuestionForm) -> web.Response:
         session = self._session(request)
         question = read_question(await request.read(), form)
@@ -198,12 +167,6 @@ class EndpointServer:
         if question.stream:
             return web.Response(body=reply.stream(form, usage=question.usage), content_type="text/event-stream")
         return web.json_response(reply.completion() if form == "chat" else reply.response())
-
-
-def _status(error: HelloFreshError) -> int:
-    if isinstance(error, UsageError):
-        return _STATUSES.get(error.code, 400)
-    return _STATUSES.get(error.code, (error.status if isinstance(error, CallError) else None) or 500)
 
 
 def _failed(status: int, code: str, what: str) -> web.Response:
