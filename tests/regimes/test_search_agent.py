@@ -474,3 +474,21 @@ def test_a_conversation_that_is_too_long_for_the_model_ends_without_a_decision_a
     (noted,) = events(outcome, "noted")
     assert (noted.name, dict(noted.values)) == ("too-long", {"step": step})
     assert steps(world)[-1] == step
+
+
+@pytest.mark.integration
+def test_the_searches_of_a_real_agent_are_replayed(stage, make, transcripts) -> None:
+    searches = 0
+    for transcript in transcripts:
+        parts = re.split(r"(?<!\w)SEARCH:", written(transcript))
+        wanted = [" ".join(re.split(r"Search result:", part)[0].split()) for part in parts[1:]]
+        said = [f"SEARCH:{part}" for part in parts[1:]]
+        said[0:1] = [f"{parts[0]}\n{said[0]}"] if said else []
+        world = stage.World(turns(*said, "Decision: helpful"), results=stage.results(1))
+        stage.judged(AGENT, note(make), world)
+        different = list({" ".join(re.findall(r"\w+", query.casefold())): query for query in reversed(wanted)}.values())
+        made = [query for query, _ in world.searched]
+        if len(different) == len(wanted) <= 10:
+            assert [re.findall(r"\w+", query) for query in made] == [re.findall(r"\w+", query) for query in wanted]
+        searches += len(made)
+    assert searches > 250

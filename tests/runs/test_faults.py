@@ -589,3 +589,26 @@ def test_runs_may_be_asked_for_from_any_thread(workspace, chat, loopback, monkey
     thread.start()
     thread.join(300)
     assert [item.judged for item in found] == [12]
+
+
+@pytest.mark.integration
+def test_the_shared_stand_in_with_every_fault_at_once(root, needed, workspace, monkeypatch) -> None:
+    script = root.parent / "shared" / "tools" / "mock_llm.py"
+    needed(script.is_file(), f"the stand-in {script}")
+    faults = [f"--fault={kind}:{n}" for kind, n in (("429", 7), ("500", 11), ("reset", 13), ("badjson", 17),
+              ("truncate", 19), ("empty", 23), ("stall", 29))]  # fmt: skip
+    results = []
+    for options in ([], faults):
+        command = [sys.executable, str(script), "--port=0", "--retry-after=0.05", "--stall-s=1", *options]
+        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
+            try:
+                assert server.stdout is not None
+                base_url = server.stdout.readline().split()[1]
+                place = fresh(workspace, f"stand-in-{len(options)}")
+                # One at a time, so that it is always the same questions that meet a fault.
+                evaluated = here(place, base_url, monkeypatch, timeout_s=0.5, limits=Limits(1))
+                assert (evaluated.judged, evaluated.failed) == (12, 0)
+                results.append(exported(place))
+            finally:
+                server.terminate()
+    assert results[0] == results[1]
