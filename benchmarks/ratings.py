@@ -33,7 +33,7 @@ from hellofresh.releases.candidates.rows import Collection
 from hellofresh.releases.draw.frozen import DatasetSource, freeze
 from hellofresh.releases.life.load import load_release
 from hellofresh.results.build import panel_of
-from hellofresh.results.rated_entries import entries_of_ratings
+from hellofresh.results.rated_entries import scorable
 from hellofresh.results.standings import standings_of
 from hellofresh.tasks import get_task
 from hellofresh.tasks.corrections import MisleadingPost
@@ -82,7 +82,7 @@ def main() -> None:
         loaded = time.perf_counter() - start
         release = load_release(workspace, EDITION, task)
         labels = {sample.id: Label(sample.id, 0, {}) for sample in release.samples}
-        panel = panel_of(task, EDITION, release.samples, labels, entries_of_ratings(workspace, release))
+        panel = panel_of(task, EDITION, release.samples, labels, scorable(workspace, release, [])[0])
         ranked = standings_of(panel).ranked
         total = time.perf_counter() - start
         print(

@@ -135,8 +135,15 @@ class Rubric(Strict):
         for criterion in self.criteria:
             if criterion.id in known:
                 raise ValueError(f"the criterion {criterion.id} is there twice")
-            if criterion.ask_if is not None:
-                _check_condition(criterion, criterion.ask_if, known)
+            if (condition := criterion.ask_if) is not None:
+                needed = known.get(condition.criterion)
+                if needed is None:
+                    raise ValueError(f"{criterion.id} asks for {condition.criterion}, which does not stand before it")
+                if needed.unit == "link" and criterion.unit != "link":
+                    what = f"is asked about the response and cannot hang on a link's {needed.id}"
+                    raise ValueError(f"{criterion.id} {what}")
+                if unknown := set(condition.is_) - {option.id for option in needed.options}:
+                    raise ValueError(f"{criterion.id}: {needed.id} has no option {min(unknown)}")
             known[criterion.id] = criterion
         if self.overall not in known or known[self.overall].unit == "link":
             raise ValueError(f"overall: {self.overall} is not a criterion about the response")
@@ -197,17 +204,6 @@ class RubricGuide(Strict):
 
     instructions: Annotated[str, Field(max_length=20_000)] = ""
     examples: Annotated[tuple[WorkedExample, ...], Field(strict=False, max_length=10)] = ()
-
-
-def _check_condition(criterion: Criterion, condition: Condition, known: Mapping[str, Criterion]) -> None:
-    needed = known.get(condition.criterion)
-    if needed is None:
-        raise ValueError(f"{criterion.id} asks for {condition.criterion}, which does not stand before it")
-    if needed.unit == "link" and criterion.unit != "link":
-        raise ValueError(f"{criterion.id} is asked about the response and cannot hang on a link's {needed.id}")
-    ids = {option.id for option in needed.options}
-    if not set(condition.is_) <= ids:
-        raise ValueError(f"{criterion.id}: {needed.id} has no option {min(set(condition.is_) - ids)}")
 
 
 def parse_rubric(content: bytes, *, where: str) -> Rubric:

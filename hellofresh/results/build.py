@@ -11,7 +11,6 @@ from pathlib import Path
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from hellofresh.core.clock import now
 from hellofresh.core.editions import Edition
@@ -141,9 +140,22 @@ def _systems(
     labels = _labels(entries)
     found = []
     for entry, name in zip(entries, names, strict=True):
-        prompts = (_repeated(entry, prompt, place, classes) for prompt in entry.outputs)
-        said = list(prompts if arranged is None else arranged[entry.origin])
-        found.append(_system(entry, name, labels[entry.origin], said))
+        if arranged is not None:
+            said = arranged[entry.origin]
+        else:
+            again = [replace(entry, outputs=outputs) for outputs in entry.repeated]
+            said = [
+                replace(
+                    _outputs(entry, prompt, place, classes),
+                    repeated=tuple(_outputs(one, prompt, place, classes) for one in again if prompt in one.outputs),
+                )
+                for prompt in entry.outputs
+            ]
+        shown = {part: clean_name(getattr(entry, part)) for part in ("system", "team", "regime", "knowledge_cutoff")}
+        shown |= {"settings": clean_name(entry.settings) if entry.settings else ""}
+        spent = (entry.cost_usd, entry.tokens_in, entry.tokens_out)
+        identity = entry.identity | shown
+        found.append(System(name, labels[entry.origin], _model(entry), tuple(said), *spent, **identity))
     return tuple(sorted(found, key=lambda system: (system.label, system.regime, system.origin)))
 
 
@@ -164,13 +176,6 @@ def _labels(entries: Sequence[Entry]) -> dict[str, str]:
 
 def _model(entry: Entry) -> str:
     return f"{entry.lane}/{entry.system}" if entry.lane == "harness" else f"{entry.lane}/{entry.origin}"
-
-
-def _repeated(entry: Entry, prompt: str, place: Mapping[str, int], classes: int) -> PromptOutputs:
-    """A prompt's outputs with those of further repetitions."""
-    again = (replace(entry, outputs=outputs) for outputs in entry.repeated if prompt in outputs)
-    repeated = tuple(_outputs(one, prompt, place, classes) for one in again)
-    return replace(_outputs(entry, prompt, place, classes), repeated=repeated)
 
 
 def arranged_outputs(said: pl.DataFrame, ids: Sequence[str], classes: int) -> dict[str, list[PromptOutputs]]:
@@ -198,9 +203,19 @@ def arranged_outputs(said: pl.DataFrame, ids: Sequence[str], classes: int) -> di
     columns = ("where", "said", "certainty", "stated", "probabilities")
     found: dict[str, list[PromptOutputs]] = {}
     for origin, prompt, *parts in outputs.select("origin", "prompt", *columns).iter_rows():
-        one = _arranged(prompt, [np.asarray(part) for part in parts], len(ids), classes)
+        where, said_there, sure, stated_there, chances = (np.asarray(part) for part in parts)
+        one = _unasked(prompt, len(ids), classes)
+        one.answers[where.astype(np.intp)] = said_there
+        one.certainty[where.astype(np.intp)] = sure.astype(np.float64)
+        if stated_there.size:
+            one.probabilities[stated_there.astype(np.intp)] = chances.reshape(-1, classes)
         found.setdefault(origin, []).append(one)
     return found
+
+
+def _unasked(prompt: str, n: int, classes: int) -> PromptOutputs:
+    """Arrays to be filled: nothing was asked yet."""
+    return PromptOutputs.of(clean_name(prompt), np.full(n, NOT_ASKED, dtype=np.int8), classes)
 
 
 _SAID = (
@@ -211,38 +226,23 @@ _SAID = (
 """See `_answer`."""
 
 
-def _arranged(prompt: str, parts: Sequence[NDArray[np.generic]], n: int, classes: int) -> PromptOutputs:
-    """One entry's choices with one prompt, from the columns of `arranged_outputs`."""
-    where, said, sure, stated, chances = parts
-    where, stated = where.astype(np.intp), stated.astype(np.intp)
-    answers = np.full(n, NOT_ASKED, dtype=np.int8)
-    probabilities, certainty = np.full((n, classes), np.nan), np.full(n, np.nan)
-    answers[where] = said
-    certainty[where] = sure.astype(np.float64)
-    if stated.size:
-        probabilities[stated] = chances.reshape(-1, classes)
-    return PromptOutputs(clean_name(prompt), answers, probabilities, certainty)
-
-
 def _outputs(entry: Entry, prompt: str, place: Mapping[str, int], classes: int) -> PromptOutputs:
     """As arrays; what was said of a sample that was taken down since is left out."""
-    n = len(place)
-    answers = np.full(n, NOT_ASKED, dtype=np.int8)
-    probabilities, certainty = np.full((n, classes), np.nan), np.full(n, np.nan)
+    made = _unasked(prompt, len(place), classes)
     for key, output in entry.outputs[prompt].items():
         if (where := place.get(key)) is not None:
-            answers[where] = _answer(output)
+            made.answers[where] = _answer(output)
             if isinstance(output, Choice):
                 if output.probabilities:
-                    probabilities[where] = output.probabilities
+                    made.probabilities[where] = output.probabilities
                 if output.certainty is not None:
-                    certainty[where] = output.certainty
+                    made.certainty[where] = output.certainty
     numbers = {}
     for metric, values in entry.numbers.get(prompt, {}).items():
-        numbers[metric] = np.tile([np.nan, 1.0], (n, 1))
+        numbers[metric] = np.tile([np.nan, 1.0], (len(place), 1))
         for key in values.keys() & place.keys():
             numbers[metric][place[key]] = values[key]
-    return PromptOutputs(clean_name(prompt), answers, probabilities, certainty, numbers)
+    return replace(made, numbers=numbers)
 
 
 def _answer(output: Output) -> int:
@@ -254,11 +254,3 @@ def _answer(output: Output) -> int:
     if isinstance(output, Choice):
         return NO_ANSWER if output.label is None else output.label
     return 0
-
-
-def _system(entry: Entry, name: str, label: str, said: Sequence[PromptOutputs]) -> System:
-    shown = {part: clean_name(getattr(entry, part)) for part in ("system", "team", "regime", "knowledge_cutoff")}
-    settings = clean_name(entry.settings) if entry.settings else ""
-    spent = (entry.cost_usd, entry.tokens_in, entry.tokens_out)
-    identity = entry.identity | shown | {"settings": settings}
-    return System(name, label, _model(entry), tuple(said), *spent, **identity)

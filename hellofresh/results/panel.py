@@ -245,20 +245,18 @@ class Panel:
     @property
     def sha256(self) -> str:
         """Hash of all that analyses are made from."""
-        parts = [self._described(self.labels, self.groups, self.systems), to_json(self.past)]
-        samples = [to_json(self.samples), to_json(self.facts), self.without_texts.tolist(), list(self.notes)]
-        where = [self.task.name, str(self.edition), self.bundled]
-        return sha256_text(canonical_json([where, samples, parts]))
 
-    @staticmethod
-    def _described(labels: NDArray[np.int8], groups: NDArray[np.int64], systems: Sequence[System]) -> object:
-        def row(said: PromptOutputs) -> object:
+        def described(said: PromptOutputs) -> object:
             stated = [part.tolist() for part in (said.probabilities, said.certainty)]
             numbers = {name: values.tolist() for name, values in said.numbers.items()}
             return [said.prompt, said.answers.tolist(), repr(stated), repr(sorted(numbers.items()))]
 
-        plain = [system.plain for system in systems]
-        return [labels.tolist(), groups.tolist(), to_json(plain), [[row(s) for s in system.said] for system in systems]]
+        plain = to_json([system.plain for system in self.systems])
+        of_systems = [[described(said) for said in system.said] for system in self.systems]
+        parts = [[self.labels.tolist(), self.groups.tolist(), plain, of_systems], to_json(self.past)]
+        samples = [to_json(self.samples), to_json(self.facts), self.without_texts.tolist(), list(self.notes)]
+        where = [self.task.name, str(self.edition), self.bundled]
+        return sha256_text(canonical_json([where, samples, parts]))
 
 
 class Exposure(StrEnum):

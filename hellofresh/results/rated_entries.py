@@ -36,14 +36,21 @@ def scorable(workspace: Workspace, release: Release, entries: Sequence[Entry]) -
     """
     if release.task.output is not Response:
         return list(entries), []
-    waiting = {entry.origin: entry for entry in entries}
+    task, waiting = release.task.name, {entry.origin: entry for entry in entries}
     found = []
     for item in _entries_of_study(workspace, release):
-        mine = next(
-            (entry for entry in waiting.values() if item.system in rated_names(entry) and _wrote(entry, item)), None
-        )
-        found.append(item if mine is None else _with_ratings(waiting.pop(mine.origin), item))
-    task = release.task.name
+        (known,), (numbers,) = item.outputs.values(), item.numbers.values()
+        for entry in waiting.values():
+            prompt, said = next(iter(entry.outputs.items()))
+            texts = {key: output.text for key, output in said.items() if isinstance(output, Response)}
+            rated = {key: output.text for key, output in known.items() if isinstance(output, Response)}
+            if item.system in rated_names(entry) and rated.items() <= texts.items():
+                outputs = {prompt: {key: said[key] for key in known}}
+                found.append(replace(entry, outputs=outputs, numbers={prompt: numbers}, repeated=()))
+                del waiting[entry.origin]
+                break
+        else:
+            found.append(item)
     return found, [f"{origin} is not scored on {task}: its responses have not been rated" for origin in waiting]
 
 
@@ -64,22 +71,6 @@ def rated_names(entry: Entry) -> tuple[str, str]:
         return entry.origin, entry.origin
     name = f"{entry.system} {entry.regime}"
     return name, f"{name} ({entry.settings})" if entry.settings else name
-
-
-def _wrote(entry: Entry, rated: Entry) -> bool:
-    """Whether all texts that were rated are those of the entry's first prompt."""
-    said = next(iter(entry.outputs.values()))
-    texts = {key: output.text for key, output in said.items() if isinstance(output, Response)}
-    (known,) = rated.outputs.values()
-    return all(isinstance(output, Response) and texts.get(key) == output.text for key, output in known.items())
-
-
-def _with_ratings(entry: Entry, rated: Entry) -> Entry:
-    """The entry with its responses that were rated and their ratings."""
-    (prompt, said), (numbers,) = next(iter(entry.outputs.items())), rated.numbers.values()
-    (known,) = rated.outputs.values()
-    outputs = {prompt: {key: said[key] for key in known}}
-    return replace(entry, outputs=outputs, numbers={prompt: numbers}, repeated=())
 
 
 def rated_entries(study: RatedStudy, task: Task, kind: JudgeKind, criterion: Criterion) -> list[Entry]:

@@ -79,19 +79,15 @@ def study_of_responses(
         raise DataError("no system has responded to these samples", where=str(release.edition), code="no-responses")
     if len({(item.sample, item.system) for item in known}) < len(known):
         raise DataError("two responses of one system to one sample", where=str(release.edition), code="duplicate-id")
-    blinded = {_name(item): item for item in known}
+    # An id changes with the text, so that no rating goes over to another text.
+    hashes = (sha256_text("\0".join((item.sample, item.system, item.text))) for item in known)
+    blinded = {f"r-{sha256[:16]}": item for sha256, item in zip(hashes, known, strict=True)}
     key = KEY.frame(KeyRow(name, item.sample, item.system, "") for name, item in blinded.items())
     kept = RATINGS.frame([]) if before is None else before.ratings.filter(pl.col("response").is_in(list(blinded)))
     samples = [StudySample(name, texts[name]) for name in {item.sample for item in known}]
-    texts_of = [BlindedResponse(name, *_content(item)) for name, item in blinded.items()]
+    texts_of = [
+        BlindedResponse(name, item.sample, item.text, tuple(dict.fromkeys(item.sources)))
+        for name, item in blinded.items()
+    ]
     write_study(files, content, samples, texts_of, with_weights(kept), key)
     return read_study(workspace, release.edition, release.task.name)
-
-
-def _name(item: SystemResponse) -> str:
-    """An id that changes with the text, so that no rating goes over to another text."""
-    return "r-" + sha256_text("\0".join((item.sample, item.system, item.text)))[:16]
-
-
-def _content(item: SystemResponse) -> tuple[str, str, tuple[str, ...]]:
-    return item.sample, item.text, tuple(dict.fromkeys(item.sources))

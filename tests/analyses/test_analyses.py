@@ -9,10 +9,15 @@ import numpy as np
 import polars as pl
 import pytest
 
+from hellofresh.core.clock import now
 from hellofresh.core.errors import UnknownNameError
+from hellofresh.releases.life.takedown import take_down
 from hellofresh.results.analyses import ANALYSES, NOT_ASKED, get_analyses
 from hellofresh.results.analyses.prompts import LEAST_RECALL
+from hellofresh.results.build import build_panel
 from hellofresh.results.panel import MAJORITY, cutoff_end
+from hellofresh.runs.evaluate import evaluate
+from hellofresh.runs.evaluation import Evaluation
 
 
 def answer(name, panel):
@@ -204,3 +209,17 @@ def test_an_unknown_analysis_or_system_is_named(full_panel) -> None:
         get_analyses("vote")
     with pytest.raises(UnknownNameError, match="unknown system"):
         full_panel.only(["nobody"])
+
+
+def test_what_was_said_of_a_sample_that_was_taken_down_is_left_out(make, notes_task, quarter, tmp_path) -> None:
+    workspace = make.workspace()
+    make.release(make.notes(3, 2))
+    evaluate(workspace, Evaluation(quarter, notes_task, "coin"), lambda _: None)
+    before = build_panel(workspace, quarter, notes_task, tmp_path / "none", private=True)
+    gone = before.samples[0].id
+    take_down(workspace, quarter, notes_task, {gone: "asked for"}, now())
+    after = build_panel(workspace, quarter, notes_task, tmp_path / "none", private=True)
+    assert [sample.id for sample in after.samples] == [sample.id for sample in before.samples[1:]]
+    (one,), (other,) = before.systems, after.systems
+    assert np.array_equal(one.said[0].answers[1:], other.said[0].answers)
+    assert NOT_ASKED not in other.said[0].answers

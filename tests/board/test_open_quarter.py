@@ -9,7 +9,7 @@ from __future__ import annotations
 import random
 import re
 import shutil
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -160,34 +160,22 @@ def run(make: Any, folder: Path, patch: pytest.MonkeyPatch, *, moment: str, seed
     return Made(workspace, said, [folder / "data" / name for name in PUBLIC])
 
 
-@pytest.fixture(scope="module", params=[OPENED, CLOSED], ids=["open", "closed"])
-def made(request: Any, tmp_path_factory: Any, make_in: Any) -> Iterator[Made]:
-    """A workspace with an open quarter, worked on before its deadline or before its reveal."""
-    folder = tmp_path_factory.mktemp("open")
-    with pytest.MonkeyPatch.context() as patch:
-        yield run(make_in(folder), folder, patch, moment=request.param)
-
-
-def test_the_open_quarter_is_on_the_board_all_the_same(made: Made) -> None:
-    board = made.workspace.board
+def on_the_board_and_its_figures_for_the_owner_alone(made: Made) -> None:
+    board, private = made.workspace.board, made.workspace.root / "private"
     assert set(pl.read_parquet(board / "systems.parquet")["edition"]) == {"2026Q2", "2026Q3"}
     assert set(pl.read_parquet(board / "scores.parquet")["edition"]) == {"2026Q2"}
     assert "6 systems" not in made.said["score --quarter 2026Q3"]
     assert "fake-a" in made.said["score --quarter 2026Q3"]
-
-
-def test_all_that_holds_figures_of_it_is_for_the_owner_alone(made: Made) -> None:
     printed("analyse", "cost", "--quarter", "2026Q3", "--private")
     build_board(made.workspace, private=True)
-    private = made.workspace.root / "private"
-    paths = [path for path in private.rglob("*") if path.is_file()]
-    assert {"2026Q3.parquet", "scores.parquet", "labels.jsonl", "cost.json"} <= {path.name for path in paths}
+    names = {path.name for path in private.rglob("*") if path.is_file()}
+    assert {"2026Q3.parquet", "scores.parquet", "labels.jsonl", "cost.json"} <= names
     assert {oct(path.stat().st_mode & 0o077) for path in private.rglob("*")} == {"0o0"}
     assert not any((made.workspace.root / name / "2026Q3.parquet").exists() for name in ("scores", "judgements"))
 
 
 @pytest.mark.parametrize("moment", [OPENED, CLOSED], ids=["open", "closed"])
-def test_exchanging_labels_changes_no_public_byte(
+def test_exchanging_labels_changes_no_public_byte_and_figures_are_for_the_owner_alone(
     make: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, moment: str
 ) -> None:
     """All samples of each month are taken, so every exchange within a month leaves the same samples to release."""
@@ -203,7 +191,7 @@ def test_exchanging_labels_changes_no_public_byte(
         folder = tmp_path / "place"  # a path that is the same for both
         folder.mkdir()
         made = run(make, folder, monkeypatch, moment=moment, seed=seed)
-        build_board(made.workspace, private=True)
+        on_the_board_and_its_figures_for_the_owner_alone(made)
         private = read_bytes(made.workspace.root / "private")
         found.append(({path.name: read_bytes(path) for path in made.public}, made.said, private))
         monkeypatch.chdir(tmp_path)

@@ -69,7 +69,7 @@ def test_what_an_output_says_is_published_and_on_the_board(
     assert answers.filter(pl.col("rationale") == WHY).height == len(said)
 
 
-def test_where_texts_are_withheld_no_rationale_is_published(
+def test_where_texts_are_withheld_no_rationale_is_published_and_one_that_slipped_in_is_found(
     make: Any, quarter: Any, notes_task: Any, tmp_path: Path
 ) -> None:
     workspace, folder = published(make, quarter, notes_task, tmp_path)
@@ -79,10 +79,6 @@ def test_where_texts_are_withheld_no_rationale_is_published(
     assert [check.faults for check in verify_release(folder) if check.faults] == []
     answers = pl.read_parquet(workspace.board / "answers.parquet")
     assert answers.height and set(answers["rationale"]) == {""}
-
-
-def test_a_rationale_that_slipped_in_is_found(make: Any, quarter: Any, notes_task: Any, tmp_path: Path) -> None:
-    _, folder = published(make, quarter, notes_task, tmp_path)
     path = folder / "predictions.jsonl"
     path.write_text(path.read_text().replace('"regime":', '"rationale":"x","regime":', 1))
     faults = [fault for check in verify_release(folder) for fault in check.faults]

@@ -18,7 +18,7 @@ from hellofresh.core.net.local_site import LocalSite, one_file_page
 from hellofresh.core.strict import Strict
 from hellofresh.core.texts import without_hidden
 from hellofresh.judging.people import OpenStudy, RaterPlan, open_study
-from hellofresh.judging.rubric import Criterion, Rubric, RubricGuide
+from hellofresh.judging.rubric import Criterion, Rubric
 from hellofresh.judging.submitted import MOST_COMMENT, SubmittedRating, check_line
 from hellofresh.tasks.samples import to_json
 
@@ -43,9 +43,27 @@ def rater_page(study: OpenStudy, plan: RaterPlan, token: str) -> str:
         "title": study.rubric.title,
         "criteria": [_criterion(study.rubric, item) for item in study.rubric.criteria],
         "instructions": study.guide.instructions.strip(),
-        "examples": _examples(study.rubric, study.guide),
+        "examples": [
+            {
+                "post": item.post,
+                "response": item.response,
+                "why": item.why,
+                "answers": [
+                    (study.rubric.criterion(name).title, study.rubric.words(name, value))
+                    for name, value in item.answers.items()
+                ],
+            }
+            for item in study.guide.examples
+        ],
         "turns": [to_json(turn) for turn in plan.turns],
-        "samples": {turn.sample: _sample(study, turn.sample) for turn in plan.turns},
+        "samples": {
+            name: {
+                "text": study.samples[name].text,
+                "address": study.samples[name].address,
+                "media": study.samples[name].media,
+            }
+            for name in (turn.sample for turn in plan.turns)
+        },
         "responses": {
             name: {"text": study.responses[name].text, "sources": study.responses[name].sources} for name in own
         },
@@ -73,25 +91,6 @@ def _criterion(rubric: Rubric, criterion: Criterion) -> dict[str, object]:
             "values": [rubric.criterion(condition.criterion).value_of(option) for option in condition.is_],
         },
     }
-
-
-def _examples(rubric: Rubric, guide: RubricGuide) -> list[dict[str, object]]:
-    return [
-        {
-            "post": item.post,
-            "response": item.response,
-            "why": item.why,
-            "answers": [
-                (rubric.criterion(name).title, rubric.words(name, value)) for name, value in item.answers.items()
-            ],
-        }
-        for item in guide.examples
-    ]
-
-
-def _sample(study: OpenStudy, name: str) -> dict[str, object]:
-    sample = study.samples[name]
-    return {"text": sample.text, "address": sample.address, "media": sample.media}
 
 
 def write_pages(folder: Path, study: OpenStudy, tokens: Mapping[str, str]) -> list[Path]:

@@ -47,7 +47,6 @@ from hellofresh.results.board.schema import (
     TranscriptStep,
 )
 from hellofresh.results.board.splits import BoardSplit, SplitPlace, open_split, places, read_scores, score_files
-from hellofresh.results.board.tables import conduct as board_conduct
 from hellofresh.results.board.tables import data as board_data
 from hellofresh.results.board.tables import ratings as board_ratings
 from hellofresh.results.board.tables import systems as board_systems
@@ -333,7 +332,7 @@ _OF_SPLIT: Mapping[str, Callable[[BoardSplit], Iterable[object]]] = {
     "receipts": board_systems.receipts,
     "mistakes": board_systems.mistakes,
     "confusion": board_systems.confusion,
-    "conduct": board_conduct.conduct,
+    "conduct": board_systems.conduct,
     "samples": _samples,
     "transcripts": _transcripts,
     "ratings": board_ratings.rated,

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TypeVar
 
 import polars as pl
 
@@ -11,6 +13,8 @@ from hellofresh.core.files import sha256_file
 from hellofresh.core.parquet import BadTableError
 from hellofresh.results.board.manifest import BoardManifest, damaged, read_board_manifest
 from hellofresh.results.board.schema import TABLES
+
+Frame = TypeVar("Frame", pl.DataFrame, pl.LazyFrame)
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,11 +39,7 @@ class BoardFiles:
         Raises:
             DataError: if it is missing, or not what the manifest and its schema say (`damaged-board`).
         """
-        path = self._verified(name)
-        try:
-            return TABLES[name].read(path)
-        except BadTableError as error:
-            raise damaged(path, str(error)) from error
+        return self._verified(name, TABLES[name].read)
 
     def scan(self, name: str) -> pl.LazyFrame:
         """Like `read`, but what is asked of the table is read when it is asked: for large ones.
@@ -47,16 +47,15 @@ class BoardFiles:
         Raises:
             DataError: as `read`.
         """
-        path = self._verified(name)
-        try:
-            return TABLES[name].scan(path)
-        except BadTableError as error:
-            raise damaged(path, str(error)) from error
+        return self._verified(name, TABLES[name].scan)
 
-    def _verified(self, name: str) -> Path:
+    def _verified(self, name: str, opened: Callable[[Path], Frame]) -> Frame:
         path = self.folder / f"{name}.parquet"
         if not path.is_file():
             raise damaged(path, "the file is missing")
         if sha256_file(path) != self.manifest.hashes.get(path.name):
             raise damaged(path, "the file is not the one that the board's manifest names")
-        return path
+        try:
+            return opened(path)
+        except BadTableError as error:
+            raise damaged(path, str(error)) from error

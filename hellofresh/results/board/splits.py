@@ -164,11 +164,8 @@ def open_split(
         samples, withheld = load_public(workspace, edition, task)
         full = load_release(workspace, edition, task).samples if withheld else samples
     else:
-        labels, shown, withheld = (
-            prospective_outcomes(workspace, edition, task),
-            manifest.resolved is not None,
-            manifest.withheld,
-        )
+        labels = prospective_outcomes(workspace, edition, task)
+        shown, withheld = manifest.resolved is not None, manifest.withheld
         drawn = load_prospective(workspace, edition, task).samples
         samples = full = [sample for sample in drawn if sample.id in labels or not shown]
         published = task.public_type or task.sample_type  # as it is already where texts are not at hand

@@ -16,20 +16,7 @@ from hellofresh.core.files import canonical_json, sha256_file
 from hellofresh.core.workspace import Workspace
 from hellofresh.releases.life.manifest import MANIFEST
 from hellofresh.releases.publish import searched_corpus
-from hellofresh.results.board.schema import (
-    DatasetRow,
-    Dates,
-    Distribution,
-    DueId,
-    FoundDocument,
-    LabelCount,
-    License,
-    PeriodDates,
-    Prospect,
-    ReleaseFacts,
-    ReleaseFile,
-    SourceRow,
-)
+from hellofresh.results.board import schema
 from hellofresh.results.board.splits import BoardSplit, SplitPlace
 from hellofresh.submissions.released import due_in
 from hellofresh.tasks import TASKS, EvidenceQuery, get_task, relevance_of
@@ -39,21 +26,21 @@ _COUNTED = ("ratings", "revert_delay_s", "survived_edits", "required_edits", "di
 """The facts that are amounts."""
 
 
-def dates(split: BoardSplit) -> Iterator[Dates]:
+def dates(split: BoardSplit) -> Iterator[schema.Dates]:
     """When the split opens, closes and is revealed; nothing where the manifest does not say."""
     days = split.place.manifest.calendar
     if days is not None:
-        yield Dates(days["opens"], days["deadline"], days["reveals"])
+        yield schema.Dates(days["opens"], days["deadline"], days["reveals"])
 
 
-def datasets(split: BoardSplit) -> Iterator[DatasetRow]:
+def datasets(split: BoardSplit) -> Iterator[schema.DatasetRow]:
     """Where a frozen edition is from; nothing for a quarter."""
     said = split.place.manifest.dataset
     if said is not None:
-        yield DatasetRow(said.name, said.address, said.licence, said.published, said.content)
+        yield schema.DatasetRow(said.name, said.address, said.licence, said.published, said.content)
 
 
-def distributions(split: BoardSplit) -> Iterator[Distribution]:
+def distributions(split: BoardSplit) -> Iterator[schema.Distribution]:
     """Lengths of texts in words and, once revealed, both by class and the facts that go with labels."""
     task = TASKS.get(split.place.task)
     labels = reversed(range(len(task.classes))) if task and split.shown else ()
@@ -71,41 +58,43 @@ def distributions(split: BoardSplit) -> Iterator[Distribution]:
                 yield _distribution("fact", name, label, numbers, len(part))
 
 
-def _distribution(kind: str, name: str, label: int | None, numbers: Sequence[float], samples: int) -> Distribution:
+def _distribution(
+    kind: str, name: str, label: int | None, numbers: Sequence[float], samples: int
+) -> schema.Distribution:
     values = np.array(numbers, dtype=np.float64)
     spread = (float(value) for value in np.quantile(values, (0, 0.1, 0.25, 0.5, 0.75, 0.9, 1)))
-    return Distribution(kind, name, label, len(numbers), samples - len(numbers), float(values.mean()), *spread)
+    return schema.Distribution(kind, name, label, len(numbers), samples - len(numbers), float(values.mean()), *spread)
 
 
-def period_dates(split: BoardSplit) -> Iterator[PeriodDates]:
+def period_dates(split: BoardSplit) -> Iterator[schema.PeriodDates]:
     """How many samples each period has, and their first and last day."""
     days: dict[str, list[str]] = defaultdict(list)
     for sample in split.samples:
         days[sample.period].append(f"{sample.date:%Y-%m-%d}")
     for period in sorted(days):
-        yield PeriodDates(period, len(days[period]), min(days[period]), max(days[period]))
+        yield schema.PeriodDates(period, len(days[period]), min(days[period]), max(days[period]))
 
 
-def labels(split: BoardSplit) -> Iterator[LabelCount]:
+def labels(split: BoardSplit) -> Iterator[schema.LabelCount]:
     """Samples of each class, also of those that no sample has; nothing before the reveal."""
     if split.shown:
         found = Counter(label.label for label in split.labels.values())
-        yield from (LabelCount(label, found[label]) for label in range(len(get_task(split.place.task).classes)))
+        yield from (schema.LabelCount(label, found[label]) for label in range(len(get_task(split.place.task).classes)))
 
 
-def licenses(split: BoardSplit) -> Iterator[License]:
+def licenses(split: BoardSplit) -> Iterator[schema.License]:
     """Samples by licence, the most frequent first."""
     found = Counter(sample.license for sample in split.samples)
-    yield from (License(*item) for item in sorted(found.items(), key=lambda item: (-item[1], item[0])))
+    yield from (schema.License(*item) for item in sorted(found.items(), key=lambda item: (-item[1], item[0])))
 
 
-def releases(split: BoardSplit) -> Iterator[ReleaseFacts]:
+def releases(split: BoardSplit) -> Iterator[schema.ReleaseFacts]:
     """What the manifest says of the split as a whole; nothing where it lists no files."""
     said = split.place.manifest
     if not said.files:
         return
     drawn = said.selection or said.prospective
-    yield ReleaseFacts(
+    yield schema.ReleaseFacts(
         version=said.version,
         sha256=sha256_file(split.place.folder / MANIFEST),
         code=said.code,
@@ -120,25 +109,25 @@ def releases(split: BoardSplit) -> Iterator[ReleaseFacts]:
     )
 
 
-def files(split: BoardSplit) -> Iterator[ReleaseFile]:
+def files(split: BoardSplit) -> Iterator[schema.ReleaseFile]:
     """The files that the manifest lists, in its order."""
     for entry in split.place.manifest.files:
-        yield ReleaseFile(entry.path, entry.size, entry.sha256, entry.rows)
+        yield schema.ReleaseFile(entry.path, entry.size, entry.sha256, entry.rows)
 
 
-def sources(split: BoardSplit) -> Iterator[SourceRow]:
+def sources(split: BoardSplit) -> Iterator[schema.SourceRow]:
     """The files that the release was made from."""
     for entry in split.place.manifest.collection.sources:
-        yield SourceRow(entry.name, entry.size, entry.sha256)
+        yield schema.SourceRow(entry.name, entry.size, entry.sha256)
 
 
-def prospects(split: BoardSplit) -> Iterator[Prospect]:
+def prospects(split: BoardSplit) -> Iterator[schema.Prospect]:
     """What became of a prospective split; nothing for others."""
     drawn, resolved = split.place.manifest.prospective, split.place.manifest.resolved
     if drawn is None:
         return
     dropped = resolved.dropped if resolved else {}
-    yield Prospect(
+    yield schema.Prospect(
         drawn=sum(period.taken for period in drawn.periods.values()),
         decided=resolved.labels if resolved else 0,
         outcomes=tuple(row.samples for row in labels(split)),
@@ -151,7 +140,7 @@ def prospects(split: BoardSplit) -> Iterator[Prospect]:
 
 def due_ids(
     workspace: Workspace, splits: Sequence[SplitPlace], moment: datetime
-) -> Iterator[tuple[dict[str, str], list[DueId]]]:
+) -> Iterator[tuple[dict[str, str], list[schema.DueId]]]:
     """The ids that predictions must have, with the keys of their rows: of all splits that take or took predictions.
 
     With them and the days of each split the site checks what is handed in by the same rules as the command line,
@@ -169,8 +158,8 @@ def due_ids(
             due, keys = due_in(workspace, edition, split), {"edition": str(edition), "split": split}
             for task, ids in due.ids.items():
                 if task not in due.calendars or moment >= due.calendars[task].opens:
-                    yield {**keys, "task": task}, [DueId(key, taken_down=False) for key in sorted(ids)]
-            yield {**keys, "task": ""}, [DueId(key, taken_down=True) for key in sorted(due.taken_down)]
+                    yield {**keys, "task": task}, [schema.DueId(key, taken_down=False) for key in sorted(ids)]
+            yield {**keys, "task": ""}, [schema.DueId(key, taken_down=True) for key in sorted(due.taken_down)]
 
 
 DEPTH = 10
@@ -178,7 +167,7 @@ DEPTH = 10
 _MOST_CHARACTERS = 2_000
 
 
-def documents(split: BoardSplit) -> Iterator[FoundDocument]:
+def documents(split: BoardSplit) -> Iterator[schema.FoundDocument]:
     """Relevant documents and the first of each ranking, where labels are shown and the licence lets texts be shown."""
     queries = [sample for sample in split.samples if isinstance(sample, EvidenceQuery)]
     if not split.shown or not queries or get_task(split.place.task).track != "retrieval":
@@ -191,4 +180,4 @@ def documents(split: BoardSplit) -> Iterator[FoundDocument]:
         if found.corpus is not None and found.is_published:
             for document in found.corpus.documents():
                 if document.id in wanted:
-                    yield FoundDocument(document.id, document.title, document.text[:_MOST_CHARACTERS])
+                    yield schema.FoundDocument(document.id, document.title, document.text[:_MOST_CHARACTERS])

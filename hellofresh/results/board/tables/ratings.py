@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 import polars as pl
 
 from hellofresh.judging.comparison import counted_values
-from hellofresh.judging.judges import JudgeQuality, judge_quality, known_judges
+from hellofresh.judging.judges import judge_quality, known_judges
 from hellofresh.judging.study import (
     JudgeKind,
     RatedStudy,
@@ -19,7 +19,7 @@ from hellofresh.judging.study import (
 )
 from hellofresh.results.board.schema import JudgeRow, RatedResponse, RatedRow
 from hellofresh.results.board.splits import BoardSplit
-from hellofresh.results.rated import RatedStanding, rated_standings
+from hellofresh.results.rated import rated_standings
 from hellofresh.tasks import get_task
 from hellofresh.tasks.samples import MAIN
 
@@ -42,7 +42,12 @@ def rated(split: BoardSplit) -> Iterator[RatedRow]:
     for kind in sorted(kinds, key=lambda item: item is not JudgeKind.PERSON):
         valid = _validated(study, kind)
         for item in rated_standings(study, get_task(split.place.task), split.samples, kind):
-            yield _rated_row(study, item, valid)
+            criterion = study.rubric.criterion(item.criterion)
+            worst, best = map(float, criterion.limits)
+            own = {name: getattr(item, name) for name in RatedRow.__dataclass_fields__ if hasattr(item, name)}
+            own |= {"low": item.interval.low, "high": item.interval.high, **item.place, "worst": worst, "best": best}
+            own |= {"rubric": study.rubric.title, "judges": item.kind, "validated": valid[item.criterion]}
+            yield RatedRow(**own, title=criterion.title, definition=criterion.definition)
 
 
 def _validated(study: RatedStudy, kind: JudgeKind) -> Mapping[str, bool]:
@@ -57,29 +62,18 @@ def _validated(study: RatedStudy, kind: JudgeKind) -> Mapping[str, bool]:
     }
 
 
-def _rated_row(study: RatedStudy, item: RatedStanding, valid: Mapping[str, bool]) -> RatedRow:
-    criterion, (worst, best) = study.rubric.criterion(item.criterion), study.rubric.criterion(item.criterion).limits
-    own = {name: getattr(item, name) for name in RatedRow.__dataclass_fields__ if hasattr(item, name)}
-    own |= {"rubric": study.rubric.title, "judges": item.kind, "validated": valid[item.criterion]}
-    own |= {"title": criterion.title, "definition": criterion.definition, "worst": float(worst), "best": float(best)}
-    own |= {"low": item.interval.low, "high": item.interval.high, **item.place}
-    return RatedRow(**own)
-
-
 def judges(split: BoardSplit) -> Iterator[JudgeRow]:
     """How far each judge agrees with people."""
     study = study_of(split)
-    for judge, _ in known_judges(study) if study is not None else ():
-        if study is not None:
-            yield from (_judge_row(study, item) for item in judge_quality(study, judge))
-
-
-def _judge_row(study: RatedStudy, item: JudgeQuality) -> JudgeRow:
-    kappa, accuracy = item.kappa_interval, item.accuracy
-    own = {name: getattr(item, name) for name in JudgeRow.__dataclass_fields__ if hasattr(item, name)}
-    own |= {"title": study.rubric.criterion(item.criterion).title, "kappa_low": kappa.low, "kappa_high": kappa.high}
-    ends = (None, None, None) if accuracy is None else (accuracy.value, accuracy.low, accuracy.high)
-    return JudgeRow(**own | dict(zip(("accuracy", "accuracy_low", "accuracy_high"), ends, strict=True)))
+    if study is None:
+        return
+    for item in (item for judge, _ in known_judges(study) for item in judge_quality(study, judge)):
+        kappa, accuracy = item.kappa_interval, item.accuracy
+        ends = (None, None, None) if accuracy is None else (accuracy.value, accuracy.low, accuracy.high)
+        own = {name: getattr(item, name) for name in JudgeRow.__dataclass_fields__ if hasattr(item, name)}
+        own |= dict(zip(("accuracy", "accuracy_low", "accuracy_high"), ends, strict=True))
+        own |= {"title": study.rubric.criterion(item.criterion).title}
+        yield JudgeRow(**own, kappa_low=kappa.low, kappa_high=kappa.high)
 
 
 def responses(split: BoardSplit) -> Iterator[RatedResponse]:

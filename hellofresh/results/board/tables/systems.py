@@ -1,12 +1,20 @@
-"""The board's tables on single systems: facts, receipts, calibration, where they were wrong; and who takes part.
+"""The board's tables on single systems: facts, receipts, calibration, mistakes, conduct; and who takes part.
 
 Of a split whose labels are not public all follows from answers alone. Predictions that were handed in count from the
 deadline on: before it, agreement with one's own trial predictions would tell those of others.
+
+Conduct is what agents of others did that they should not. Only what went through the tools is seen: pages of blocked
+sources that an agent asked for (they were withheld), pages that say they are from after the day before which it was to
+look, and blocked sources among the addresses that an answer rests on. Labels that an entry copied show in one way only:
+it is right where nobody else is.
 """
 
 from __future__ import annotations
 
+import importlib.util
+from collections import defaultdict
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from itertools import combinations
 from typing import Any
 
@@ -16,43 +24,35 @@ from numpy.typing import NDArray
 
 from hellofresh.core.files import canonical_json
 from hellofresh.core.systems import IDENTITY
-from hellofresh.results.board.schema import (
-    NO_ANSWER,
-    REFUSED,
-    AgreementRow,
-    AnswerShare,
-    CalibrationRow,
-    ConfusionCell,
-    Mistakes,
-    Participant,
-    ReliabilityBin,
-    SystemFacts,
-)
+from hellofresh.evidence.web.excluded import ExcludedSources
+from hellofresh.results.board import schema
 from hellofresh.results.board.splits import BoardSplit
 from hellofresh.results.calibration import stated_confidences
 from hellofresh.results.panel import NOT_ASKED, exposure
 from hellofresh.results.tables import RECEIPTS, ReceiptRow
 from hellofresh.runs.plan import read_plan
 from hellofresh.runs.record import read_record
+from hellofresh.runs.regimes import AGENT
 from hellofresh.stats import Calibration, answer_agreement
 from hellofresh.tasks import get_task
 from hellofresh.tasks.outputs import Status
+from hellofresh.tasks.transcripts import ReadEvent, SearchedEvent, read_transcripts
 
 ANSWER = (
-    pl.when(pl.col("status") == str(Status.BLOCKED)).then(pl.lit(REFUSED))
-    .otherwise(pl.col("label").fill_null(NO_ANSWER)).alias("said")
+    pl.when(pl.col("status") == str(Status.BLOCKED)).then(pl.lit(schema.REFUSED))
+    .otherwise(pl.col("label").fill_null(schema.NO_ANSWER)).alias("said")
 )  # fmt: skip
 """The class that was chosen, or what stands for silence and for a refusal."""
 
 
-def facts(split: BoardSplit) -> Iterator[SystemFacts]:
+def facts(split: BoardSplit) -> Iterator[schema.SystemFacts]:
     """What is known of each system besides its scores."""
     entered = dict(split.receipts.select("origin", "received").iter_rows())
     for row in split.systems:
         origin, folder = str(row["origin"]), split.workspace.runs / str(row["origin"])
         record = None if row["kind"] == "submission" else read_record(folder)
         plan = read_plan(folder) if record else None
-        yield SystemFacts(
+        yield schema.SystemFacts(
             origin=origin,
             entered=(entered.get(origin) or (plan.started if plan else ""))[:10],
             contamination=exposure(str(row["knowledge_cutoff"]), split.known_since, split.place.split).value,
@@ -72,19 +72,19 @@ def receipts(split: BoardSplit) -> list[ReceiptRow]:
     return RECEIPTS.rows(split.receipts.filter(pl.col("origin").is_in(known)).sort("origin"))
 
 
-def calibrations(split: BoardSplit) -> Iterator[tuple[CalibrationRow, list[ReliabilityBin]]]:
+def calibrations(split: BoardSplit) -> Iterator[tuple[schema.CalibrationRow, list[schema.ReliabilityBin]]]:
     """For each system and prompt with stated probabilities, how true they are; only where labels are shown."""
     stated = [] if split.panel is None or not split.shown else list(stated_confidences(split.panel))
     for item in sorted(stated, key=lambda item: (item.system.origin, item.said.prompt, item.subject)):
         origin, prompt, found = item.system.origin, item.said.prompt, item.found
         curve = () if found is None else found.curve
         bins = [
-            ReliabilityBin(origin, prompt, item.subject, number, step.count, round(step.share * step.count),
+            schema.ReliabilityBin(origin, prompt, item.subject, number, step.count, round(step.share * step.count),
                            step.confidence, step.share, step.interval.low, step.interval.high)
             for number, step in enumerate(curve)
         ]  # fmt: skip
         counted = (item.headline, item.subject, item.n, item.clusters, item.few_clusters)
-        yield CalibrationRow(origin, prompt, *counted, **_limits(found)), bins
+        yield schema.CalibrationRow(origin, prompt, *counted, **_limits(found)), bins
 
 
 def _limits(found: Calibration | None) -> dict[str, Any]:
@@ -99,7 +99,7 @@ def _limits(found: Calibration | None) -> dict[str, Any]:
     return cells | {name: None if np.isnan(value) else value for name, value in known.items()}
 
 
-def mistakes(split: BoardSplit) -> Iterator[Mistakes]:
+def mistakes(split: BoardSplit) -> Iterator[schema.Mistakes]:
     """How often each system was wrong; nothing before the reveal, and where no class is chosen."""
     if not has_classes(split):
         return
@@ -108,14 +108,14 @@ def mistakes(split: BoardSplit) -> Iterator[Mistakes]:
     counts = {origin: (n, wrong) for origin, n, wrong in counted.select("origin", "n", "wrong").iter_rows()}
     others = {origin: (compared, right) for origin, compared, right in _compared(judged).iter_rows()}
     for origin in (row["origin"] for row in split.systems if row["origin"] in counts):
-        yield Mistakes(origin, *counts[origin], *others.get(origin, (0, 0)))
+        yield schema.Mistakes(origin, *counts[origin], *others.get(origin, (0, 0)))
 
 
-def confusion(split: BoardSplit) -> Iterator[ConfusionCell]:
+def confusion(split: BoardSplit) -> Iterator[schema.ConfusionCell]:
     """What each system said, by the class that samples have; only what was said at all."""
     if has_classes(split):
         counted = judged_answers(split).group_by("origin", "label", "said").len()
-        yield from (ConfusionCell(*row) for row in sorted(counted.iter_rows()))
+        yield from (schema.ConfusionCell(*row) for row in sorted(counted.iter_rows()))
 
 
 def has_classes(split: BoardSplit) -> bool:
@@ -161,31 +161,31 @@ _MOST_COMPARED = 60
 """With more participants than this only the first are compared."""
 
 
-def participants(split: BoardSplit) -> Iterator[Participant]:
+def participants(split: BoardSplit) -> Iterator[schema.Participant]:
     """Who was asked, and who handed predictions in; nothing once labels are shown."""
     if split.shown:
         return
     entered = {one.origin: one.entered for one in facts(split)}
     for row in split.systems:
         own = {name: row[name] for name in IDENTITY}
-        yield Participant(**own, entered=entered[row["origin"]], judged=row["n"], samples=row["n_split"])
+        yield schema.Participant(**own, entered=entered[row["origin"]], judged=row["n"], samples=row["n_split"])
     for row in split.waiting.sort("origin").iter_rows(named=True):
         own = {name: row[name] for name in ("origin", "system", "team", "regime", "knowledge_cutoff")}
         how = {"lane": "submitted", "kind": "submission", "entered": row["received"][:10]}
-        yield Participant(**own, **how, judged=0, samples=len(split.samples))
+        yield schema.Participant(**own, **how, judged=0, samples=len(split.samples))
 
 
-def shares(split: BoardSplit) -> Iterator[AnswerShare]:
+def shares(split: BoardSplit) -> Iterator[schema.AnswerShare]:
     """Every participant's answers by prompt; nothing once labels are shown."""
     if split.shown:
         return
     order = {row["origin"]: number for number, row in enumerate(split.systems)}
     counted = split.said.group_by("origin", "prompt", "headline", ANSWER).len().iter_rows()
-    found = [AnswerShare(*row) for row in counted if row[0] in order]
+    found = [schema.AnswerShare(*row) for row in counted if row[0] in order]
     yield from sorted(found, key=lambda row: (order[row.origin], not row.headline, row.prompt, -row.said))
 
 
-def agreements(split: BoardSplit) -> Iterator[AgreementRow]:
+def agreements(split: BoardSplit) -> Iterator[schema.AgreementRow]:
     """All pairs of participants on the samples that both judged; nothing once labels are shown."""
     origins = [] if split.shown else [row["origin"] for row in split.systems][:_MOST_COMPARED]
     ids = [sample.id for sample in split.samples]
@@ -198,4 +198,94 @@ def agreements(split: BoardSplit) -> Iterator[AgreementRow]:
         first, second = said[one][both], said[two][both]
         if both.any():
             kappa = answer_agreement(first, second).kappa
-            yield AgreementRow(one, two, int(both.sum()), int((first == second).sum()), kappa)
+            yield schema.AgreementRow(one, two, int(both.sum()), int((first == second).sum()), kappa)
+
+
+BLOCKED_PAGE, LATER_PAGE, CITED, COPIED = "blocked-page", "later-page", "cited-blocked", "copied-labels"
+_EXAMPLES = 5
+_FEWEST_OTHERS, _FEWEST_HARD, _SHARE = 3, 10, 0.9
+"""An entry is listed that is right on nine of ten samples that no other ranked system is right on, of ten or more."""
+
+
+@dataclass(slots=True)
+class _Seen:
+    """What was seen of one kind: how often, and on which samples with which addresses."""
+
+    times: int = 0
+    samples: set[str] = field(default_factory=set)
+    examples: list[tuple[str, str]] = field(default_factory=list)
+
+    def add(self, sample: str, url: str) -> None:
+        """Count it."""
+        self.times += 1
+        if sample not in self.samples and len(self.examples) < _EXAMPLES:
+            self.examples.append((sample, url))
+        self.samples.add(sample)
+
+    def row(self, origin: str, kind: str, of: int) -> schema.ConductRow:
+        """It as a row."""
+        ids, urls = (tuple(item[place] for item in self.examples) for place in (0, 1))
+        return schema.ConductRow(origin, kind, len(self.samples), of, self.times, ids, urls)
+
+
+def conduct(split: BoardSplit) -> Iterator[schema.ConductRow]:
+    """What is to be listed of each entry; nothing before the reveal."""
+    if not split.shown:
+        return
+    copied = dict(_copied(split))
+    for row in split.systems:
+        origin = str(row["origin"])
+        if row["regime"] == AGENT and row["kind"] != "submission":
+            yield from _by_agent(split, row)
+        if origin in copied:
+            yield copied[origin]
+
+
+def _by_agent(split: BoardSplit, row: Mapping[str, Any]) -> Iterator[schema.ConductRow]:
+    """What its transcripts and its answers' sources show."""
+    origin, known = str(row["origin"]), {sample.id for sample in split.samples}
+    seen: dict[str, _Seen] = defaultdict(_Seen)
+    transcripts = [
+        item for item in read_transcripts(split.workspace.runs / origin) if item.repetition == 1 and item.id in known
+    ]
+    for transcript in transcripts:
+        # Pages that were withheld as blocked, and pages from after the bound of the sample's searches.
+        bounds = [event.before for event in transcript.events if isinstance(event, SearchedEvent) and event.before]
+        for event in transcript.events:
+            if isinstance(event, ReadEvent) and event.status == "excluded":
+                seen[BLOCKED_PAGE].add(transcript.id, event.url)
+            elif isinstance(event, ReadEvent) and bounds and event.date and event.date[:10] > bounds[0]:
+                seen[LATER_PAGE].add(transcript.id, event.url)
+    for sample, url in _cited(split, origin):
+        seen[CITED].add(sample, url)
+    for kind in (BLOCKED_PAGE, LATER_PAGE, CITED):
+        if kind in seen:
+            yield seen[kind].row(origin, kind, int(row["n"]))
+
+
+def _cited(split: BoardSplit, origin: str) -> Iterator[tuple[str, str]]:
+    """Sample and address of each blocked source that an answer rests on; none where addresses cannot be looked up."""
+    if importlib.util.find_spec("tldextract") is None:  # of the extra web
+        return
+    excluded = ExcludedSources.load(groups=get_task(split.place.task).blocked_sources)
+    mine = split.said.filter(pl.col("origin") == origin).explode("sources").drop_nulls("sources")
+    for sample, url in mine.select("id", "sources").unique().sort("id", "sources").iter_rows():
+        if excluded.reason(url):
+            yield sample, url
+
+
+def _copied(split: BoardSplit) -> Iterator[tuple[str, schema.ConductRow]]:
+    """Entries that are right where no other ranked system is."""
+    if not has_classes(split):
+        return
+    ranked = judged_answers(split).filter("ranked")
+    counted = ranked.group_by("id").agg(pl.len().alias("others") - 1, pl.col("right").sum().alias("rights"))
+    alone = ranked.join(counted, on="id").filter(
+        pl.col("others") >= _FEWEST_OTHERS, pl.col("rights") - pl.col("right").cast(pl.UInt32) == 0
+    )
+    for (origin,), rows in sorted(alone.group_by("origin"), key=lambda item: str(item[0][0])):
+        right = rows.filter("right").sort("id")
+        if rows.height >= _FEWEST_HARD and right.height >= _SHARE * rows.height:
+            examples, times = tuple(right["id"].head(_EXAMPLES)), right.height
+            row = schema.ConductRow(str(origin), COPIED, times, rows.height, times, examples, ("",) * len(examples))
+            yield row.origin, row
