@@ -1,15 +1,18 @@
 """Whatever is public of an open quarter, nothing in it follows from labels.
 
-Under every exchange of labels that leaves the released samples as they are, all public files, and all that commands
-print, are the same to the byte.
+Two kinds of tests. An attack: whoever can run some of the systems again reads every number that the public files say of
+them as an equation on labels, and solves for these. And a comparison: under every exchange of labels that leaves the
+released samples as they are, all public files are the same to the byte.
 """
 
 from __future__ import annotations
 
+import csv
+import json
 import random
 import re
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -19,8 +22,12 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import polars as pl
 import pytest
+from numpy.typing import NDArray
+from scipy.optimize import Bounds, LinearConstraint, milp
+from scipy.stats import binomtest
 
 from hellofresh.cli import main
 from hellofresh.core.files import read_jsonl, sha256_text, write_bytes, write_jsonl
@@ -160,22 +167,237 @@ def run(make: Any, folder: Path, patch: pytest.MonkeyPatch, *, moment: str, seed
     return Made(workspace, said, [folder / "data" / name for name in PUBLIC])
 
 
-def on_the_board_and_its_figures_for_the_owner_alone(made: Made) -> None:
-    board, private = made.workspace.board, made.workspace.root / "private"
+def records(folder: Path) -> Iterator[Mapping[str, Any]]:
+    """Every row of every table below a folder, and every object of every JSON file."""
+    for path in sorted(folder.rglob("*")):
+        if path.suffix == ".parquet":
+            yield from pl.read_parquet(path).iter_rows(named=True)
+        elif path.suffix == ".csv":
+            with path.open(newline="", encoding="utf-8") as file:
+                yield from csv.DictReader(file)
+        elif path.suffix in {".json", ".jsonl"}:
+            for text in path.read_text().splitlines() if path.suffix == ".jsonl" else [path.read_text()]:
+                yield from objects(json.loads(text))
+
+
+def objects(value: Any) -> Iterator[Mapping[str, Any]]:
+    """All objects in a JSON value."""
+    if isinstance(value, dict):
+        yield value
+    for part in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
+        yield from objects(part)
+
+
+@dataclass(frozen=True)
+class Attacker:
+    """Knows the public samples and what the systems say that anybody can run again, by name and prompt."""
+
+    quarter: Quarter
+    ids: Sequence[str]
+    periods: NDArray[np.str_]
+    answers: Mapping[tuple[str, str], NDArray[np.int8]]
+    origins: Mapping[str, str]
+
+    @classmethod
+    def of(cls, workspace: Workspace, quarter: Quarter) -> Attacker:
+        """Reads public samples, and runs' predictions in place of running the systems again."""
+        rows = list(read_jsonl(workspace.release(quarter, TASK.name) / "samples.jsonl"))
+        ids = [row["id"] for row in rows]
+        answers, origins = {}, {}
+        for path in workspace.runs.glob("*/run.json"):
+            record = json.loads(path.read_text())
+            if record["evaluation"]["edition"] != str(quarter):
+                continue
+            name = record["model"]["name"]
+            origins[path.parent.name] = name
+            said: dict[str, dict[str, int]] = {}
+            for row in read_jsonl(path.with_name("predictions.jsonl")):
+                said.setdefault(row["prompt"], {})[row["id"]] = -1 if row["label"] is None else row["label"]
+            found = {prompt: np.array([by_id[key] for key in ids]) for prompt, by_id in said.items()}
+            yes, no = (sum((a == v).astype(int) for a in found.values()) for v in (1, 0))
+            many = len(found)
+            found["majority" if many > 1 else "single"] = np.where(2 * yes > many, 1, np.where(2 * no > many, 0, -1))
+            answers |= {(name, prompt): array for prompt, array in found.items()}
+        return cls(quarter, ids, np.array([row["period"] for row in rows]), answers, origins)
+
+    def equations(self, rows: Iterator[Mapping[str, Any]]) -> list[tuple[NDArray[np.float64], float]]:
+        """What numbers say about labels: coefficients, and what they add up to."""
+        found = []
+        for row in rows:
+            where = self._where(row)
+            if where is None or str(row.get("edition", self.quarter)) != str(self.quarter):
+                continue
+            answers = self._answers(row, "system", "origin")
+            both = self._answers(row, "one"), self._answers(row, "two")
+            if answers is not None:
+                found += self._of_one(row, answers, where)
+            elif both[0] is not None and both[1] is not None:
+                found += self._of_two(row, both[0], both[1], where)
+            if row.get("id") in self.ids and row.get("label") not in {None, ""}:
+                one = np.array([key == row["id"] for key in self.ids], dtype=np.float64)
+                found.append((one, float(row["label"])))
+        return found
+
+    def _where(self, row: Mapping[str, Any]) -> NDArray[np.bool_] | None:
+        period = row.get("period", "all")
+        here = np.full(len(self.ids), True) if period == "all" else self.periods == period
+        return here if here.any() else None
+
+    def _answers(self, row: Mapping[str, Any], *names: str) -> NDArray[np.int8] | None:
+        for name in names:
+            system = self.origins.get(str(row.get(name)), str(row.get(name)))
+            prompt = row.get("prompt") or ("single" if (system, "single") in self.answers else "majority")
+            if (system, prompt) in self.answers:
+                return self.answers[system, prompt]
+        return None
+
+    @staticmethod
+    def _of_one(
+        row: Mapping[str, Any], said: NDArray[np.int8], here: NDArray[np.bool_]
+    ) -> Iterator[tuple[NDArray[np.float64], float]]:
+        hits = ((said == 1) & here).astype(np.float64)
+        right = np.where(here, np.where(said == 1, 1.0, np.where(said == 0, -1.0, 0.0)), 0.0)
+        noes, yes, half = float(((said == 0) & here).sum()), float(hits.sum()), float(here.sum()) / 2
+        said_of = {**row, str(row.get("metric")): row.get("value")}
+        for names, scale in (
+            (("tp",), 1.0), (("precision",), yes), (("recall",), half), (("f1",), (yes + half) / 2),
+        ):  # fmt: skip
+            for name in names:
+                if (value := number(said_of.get(name))) is not None:
+                    yield hits, value * scale
+        if (value := number(said_of.get("accuracy"))) is not None:
+            yield right, value * float(here.sum()) - noes
+        if row.get("label") == row.get("said") == 1 and (value := number(row.get("samples"))) is not None:
+            yield hits, value
+
+    @staticmethod
+    def _of_two(
+        row: Mapping[str, Any], one: NDArray[np.int8], two: NDArray[np.int8], here: NDArray[np.bool_]
+    ) -> Iterator[tuple[NDArray[np.float64], float]]:
+        same = here & (one == two)
+        if (value := number(row.get("both_right"))) is not None:
+            signs = np.where(same & (one == 1), 1.0, np.where(same & (one == 0), -1.0, 0.0))
+            yield signs, value - float((same & (one == 0)).sum())
+
+
+def number(value: object) -> float | None:
+    """A number that a cell holds."""
+    try:
+        found = float(value)  # type: ignore[arg-type]
+    except (TypeError, ValueError):
+        return None
+    return found if np.isfinite(found) else None
+
+
+def solve(attacker: Attacker, equations: Sequence[tuple[NDArray[np.float64], float]]) -> NDArray[np.int64]:
+    """Labels that agree with the equations as well as any, and with as many of both labels in each period."""
+    size = len(attacker.ids)
+    balance = [((attacker.periods == name).astype(float), (attacker.periods == name).sum() / 2)
+               for name in sorted(set(attacker.periods.tolist()))]  # fmt: skip
+    whole = {(tuple(row), round(value)) for row, value in equations if np.any(row) and abs(value - round(value)) < 1e-6}
+    rows = [*balance, *((np.array(row), value) for row, value in sorted(whole))]
+    noise = np.random.default_rng(7).normal(size=size)
+    slack = len(rows)
+    table = np.hstack([np.array([row for row, _ in rows]), np.eye(slack), -np.eye(slack)])
+    wanted = np.array([value for _, value in rows])
+    found = milp(
+        np.concatenate([1e-3 * noise, np.ones(2 * slack)]),
+        constraints=LinearConstraint(table, wanted, wanted),
+        integrality=np.concatenate([np.ones(size), np.zeros(2 * slack)]),
+        bounds=Bounds(0, np.concatenate([np.ones(size), np.full(2 * slack, np.inf)])),
+        options={"time_limit": 20},
+    )
+    assert found.x is not None
+    return np.round(found.x[:size]).astype(np.int64)
+
+
+def chance(made: Made, rows: Iterator[Mapping[str, Any]], quarter: Quarter = OPEN) -> tuple[int, float]:
+    """How many equations there were, and how likely a guesser is to be right as often as the attack (exact)."""
+    attacker = Attacker.of(made.workspace, quarter)
+    equations = attacker.equations(rows)
+    labels = {r["id"]: r["label"] for r in read_jsonl(made.workspace.private(quarter, TASK.name) / "labels.jsonl")}
+    truth = np.array([labels[key] for key in attacker.ids])
+    right = int((solve(attacker, equations) == truth).sum())
+    return len(equations), binomtest(right, truth.size, 0.5, alternative="greater").pvalue
+
+
+def told(made: Made) -> Iterator[Mapping[str, Any]]:
+    """Everything public: files, and what commands printed as JSON."""
+    for folder in made.public:
+        yield from records(folder)
+    for command, text in made.said.items():
+        if command.endswith("--json"):
+            start = min(text.find(sign) for sign in "[{" if sign in text)
+            yield from objects(json.JSONDecoder().raw_decode(text, start)[0])
+
+
+@pytest.fixture(scope="module", params=[OPENED, CLOSED], ids=["open", "closed"])
+def made(request: Any, tmp_path_factory: Any, make_in: Any) -> Iterator[Made]:
+    """A workspace with an open quarter, worked on before its deadline or before its reveal."""
+    folder = tmp_path_factory.mktemp("open")
+    with pytest.MonkeyPatch.context() as patch:
+        yield run(make_in(folder), folder, patch, moment=request.param)
+
+
+def test_no_attack_on_what_is_public_does_better_than_guessing(made: Made) -> None:
+    _, p_value = chance(made, told(made))
+    assert p_value > 0.01
+
+
+def test_the_same_attack_on_the_private_board_finds_the_labels(made: Made) -> None:
+    build_board(made.workspace, private=True)
+    equations, p_value = chance(made, records(made.workspace.private_board))
+    assert equations > 100
+    assert p_value < 1e-6
+
+
+def test_the_open_quarter_is_on_the_board_all_the_same(made: Made) -> None:
+    board = made.workspace.board
     assert set(pl.read_parquet(board / "systems.parquet")["edition"]) == {"2026Q2", "2026Q3"}
     assert set(pl.read_parquet(board / "scores.parquet")["edition"]) == {"2026Q2"}
     assert "6 systems" not in made.said["score --quarter 2026Q3"]
     assert "fake-a" in made.said["score --quarter 2026Q3"]
+
+
+def test_all_that_holds_figures_of_it_is_for_the_owner_alone(made: Made) -> None:
     printed("analyse", "cost", "--quarter", "2026Q3", "--private")
     build_board(made.workspace, private=True)
-    names = {path.name for path in private.rglob("*") if path.is_file()}
-    assert {"2026Q3.parquet", "scores.parquet", "labels.jsonl", "cost.json"} <= names
+    private = made.workspace.root / "private"
+    paths = [path for path in private.rglob("*") if path.is_file()]
+    assert {"2026Q3.parquet", "scores.parquet", "labels.jsonl", "cost.json"} <= {path.name for path in paths}
     assert {oct(path.stat().st_mode & 0o077) for path in private.rglob("*")} == {"0o0"}
     assert not any((made.workspace.root / name / "2026Q3.parquet").exists() for name in ("scores", "judgements"))
 
 
+@pytest.mark.integration
+def test_no_attack_on_a_real_quarter_does_better_than_guessing(
+    shared_data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Real notes of 2023Q2, as if that quarter were open; the same attack finds labels on the private board."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HELLOFRESH_DATA", "data")
+    monkeypatch.setenv("HELLOFRESH_NOW", "2023-08-01T12:00:00Z")
+    for name in MODELS:
+        monkeypatch.setitem(CATALOGUE, name, CatalogueEntry("A fake.", lambda _, name=name: Hashed(name)))
+    dump = shared_data / "x" / "dump-2022Q4-2023Q2"
+    models = ("coin", "always-yes", *MODELS)
+    made = Made(Workspace(Path("data")), {}, [tmp_path / "data" / name for name in PUBLIC])
+    arguments = ("--quarter", "2023Q2", "--notes-dump", str(dump), "--notes-posts", str(dump / "posts.jsonl"))
+    told_of = {"release run": printed("release", "run", *arguments, "--models", *models, "--no-analyses")}
+    told_of |= {" ".join(one): printed(*one) for one in (("score", "--quarter", "2023Q2", "--json"),)}
+    printed("board", "export", "data/export")
+    assert "F1" not in told_of["release run"]
+    made = Made(made.workspace, told_of, made.public)
+    _, p_value = chance(made, told(made), Quarter(2023, 2))
+    assert p_value > 0.01
+    build_board(made.workspace, private=True)
+    equations, p_value = chance(made, records(made.workspace.private_board), Quarter(2023, 2))
+    assert equations > 50
+    assert p_value < 1e-6
+
+
 @pytest.mark.parametrize("moment", [OPENED, CLOSED], ids=["open", "closed"])
-def test_exchanging_labels_changes_no_public_byte_and_figures_are_for_the_owner_alone(
+def test_exchanging_labels_changes_no_public_byte(
     make: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, moment: str
 ) -> None:
     """All samples of each month are taken, so every exchange within a month leaves the same samples to release."""
@@ -191,7 +413,7 @@ def test_exchanging_labels_changes_no_public_byte_and_figures_are_for_the_owner_
         folder = tmp_path / "place"  # a path that is the same for both
         folder.mkdir()
         made = run(make, folder, monkeypatch, moment=moment, seed=seed)
-        on_the_board_and_its_figures_for_the_owner_alone(made)
+        build_board(made.workspace, private=True)
         private = read_bytes(made.workspace.root / "private")
         found.append(({path.name: read_bytes(path) for path in made.public}, made.said, private))
         monkeypatch.chdir(tmp_path)
