@@ -334,13 +334,8 @@ def asked_edits(
     workspace: Workspace, settings: Settings, options: argparse.Namespace, _aside: Path | None, _: Progress
 ) -> CollectionJob:
     """Paragraph edits, as a command asks for them."""
-    configured, dumps, quarter, pending = (
-        settings.sources.wikipedia_edits,
-        options.dump,
-        options.quarter,
-        options.pending,
-    )
-    rule = edits_rule(options)
+    configured, dumps = settings.sources.wikipedia_edits, options.dump
+    quarter, pending, rule = options.quarter, options.pending, edits_rule(options)
     if options.merge:
         if options.shard or dumps or options.api:
             raise UsageError(
