@@ -372,7 +372,7 @@ def test_a_wait_that_one_request_is_told_holds_for_all(site: Site, tmp_path: Pat
 
 def test_requests_keep_the_pace(site: Site, chain: Any) -> None:
     chain("embed", per_second=20).find(ids(10))
-    assert site.times[-1] - site.times[0] >= 0.95 * 9 / 20
+    assert site.times[-1] - site.times[0] >= 0.8 * 9 / 20  # the first one may come in late on a busy machine
 
 
 def test_few_failures_are_told_and_many_stop(site: Site, chain: Any) -> None:
