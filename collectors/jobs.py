@@ -121,14 +121,13 @@ def claims_job(
     feeds: Sequence[Path],
     settings: claims.ClaimsSettings,
     *,
-    kind: str = DUMP,
     pending: bool = False,
 ) -> CollectionJob:
     """Claims that were reviewed in a quarter, from feeds of reviews."""
     return CollectionJob(
         task=TASKS["claims"],
         quarter=quarter,
-        source=kind,
+        source=DUMP,
         files=[*feeds, *([settings.verdicts] if settings.verdicts else [])],
         parameters=settings.as_parameters() | _PENDING[pending],
         collect=lambda progress: claims.collect(quarter, feeds, settings, progress=progress, pending=pending),
@@ -335,13 +334,8 @@ def asked_edits(
     workspace: Workspace, settings: Settings, options: argparse.Namespace, _aside: Path | None, _: Progress
 ) -> CollectionJob:
     """Paragraph edits, as a command asks for them."""
-    configured, dumps, quarter, pending = (
-        settings.sources.wikipedia_edits,
-        options.dump,
-        options.quarter,
-        options.pending,
-    )
-    rule, pool = edits_rule(options), _edits_pool(options)
+    configured, dumps = settings.sources.wikipedia_edits, options.dump
+    quarter, pending, rule = options.quarter, options.pending, edits_rule(options)
     if options.merge:
         if options.shard or dumps or options.api:
             raise UsageError(
@@ -370,7 +364,7 @@ def asked_edits(
             fix="Leave out --dump, or --api and --pages.",
             code="two-sources",
         )
-    return edits_job(quarter, dumps, rule, jobs=options.jobs, pool=pool, pending=pending)
+    return edits_job(quarter, dumps, rule, jobs=options.jobs, pool=_edits_pool(options), pending=pending)
 
 
 def _edits_pool(options: argparse.Namespace) -> Pool | None:

@@ -117,20 +117,16 @@ def _misinfocorrect(path: Path, criterion: str) -> Iterator[LabelledResponse]:
     name = path.name.removesuffix(".gz")
     rows = [] if name.endswith((".jsonl", ".json")) else list(plain_rows(path))
     if not rows or "reply" in rows[0][1]:
-        yield from _strategies(path, criterion)
+        for row in table_rows(path):
+            reply, said = row.text("reply"), str(row["turn_strategy"])
+            labels = {"refutation": True, "factuality": _FACTS in said, "politeness": _HOSTILE not in said}
+            yield LabelledResponse(RewardCase("", (), reply), int(labels[criterion]), _group(str(row.get("id"))))
         return
     for number, cells in rows:
         if len(cells) != 2 or not all(cell.strip() for cell in cells):
             raise FileRow(path, number, {}).fault(f"{len(cells)} columns", "bad-columns", "2: post and reply")
         claim, response = (" ".join(cell.split()) for cell in cells)
         yield LabelledResponse(RewardCase(claim, (), response), 1, _group(claim))
-
-
-def _strategies(path: Path, criterion: str) -> Iterator[LabelledResponse]:
-    for row in table_rows(path):
-        response, strategies = row.text("reply"), str(row["turn_strategy"])
-        labels = {"refutation": True, "factuality": _FACTS in strategies, "politeness": _HOSTILE not in strategies}
-        yield LabelledResponse(RewardCase("", (), response), int(labels[criterion]), _group(str(row.get("id"))))
 
 
 def _politeness(path: Path, criterion: str) -> Iterator[LabelledResponse]:

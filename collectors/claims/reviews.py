@@ -50,7 +50,6 @@ class ClaimReview:
         claimed: when; None where not known.
         language: ISO 639 code; empty where not known.
         site: the publisher's site, such as `checks.example`.
-        publisher: its name.
         reviewed: when the review was published.
         url: of the review.
         rating: the verdict.
@@ -61,7 +60,6 @@ class ClaimReview:
     claimed: datetime | None
     language: str
     site: str
-    publisher: str
     reviewed: datetime
     url: str
     rating: ReviewRating
@@ -110,10 +108,10 @@ def read_review(item: ReviewFields) -> ClaimReview:
     site = as_site(item.get("url")) or (as_site(author.get("url")) if isinstance(author, dict) else "")
     if not site:
         raise UnusableReviewError("no-publisher")
-    return _review(item, claim, site, as_text(author), reviewed)
+    return _review(item, claim, site, reviewed)
 
 
-def _review(item: ReviewFields, claim: str, site: str, publisher: str, reviewed: datetime) -> ClaimReview:
+def _review(item: ReviewFields, claim: str, site: str, reviewed: datetime) -> ClaimReview:
     about = first(item.get("itemReviewed"))
     about = about if isinstance(about, dict) else {}
     appearance = first(about.get("firstAppearance")) or first(about.get("appearance"))
@@ -128,7 +126,6 @@ def _review(item: ReviewFields, claim: str, site: str, publisher: str, reviewed:
         claimed=claimed if claimed is not None and claimed <= reviewed else None,
         language=_language(item.get("inLanguage")),
         site=site,
-        publisher=publisher,
         reviewed=reviewed,
         url=as_url(item.get("url")),
         rating=_rating(item.get("reviewRating")),

@@ -34,27 +34,14 @@ SCORES = "scored_notes.tsv"
 """What the open-source scorer of Community Notes writes; its column of scores:"""
 _SCORE = "coreNoteIntercept"
 _HIGH, _SECOND = 0.35, (0.05, 0.25)
-_OF_POSTS = (
-    PostStatus.UNAVAILABLE,
-    PostStatus.DELETED,
-    PostStatus.SUSPENDED,
-    PostStatus.PROTECTED,
-    PostStatus.AGE_RESTRICTED,
-    PostStatus.ERROR,
-    PostStatus.NOT_ASKED,
-    PostStatus.NOT_ENGLISH,
-    PostStatus.UNKNOWN_MEDIA,
-    PostStatus.QUOTED_MEDIA,
-    PostStatus.TRUNCATED,
-)
+_LISTED = list(REASONS)
+_OF_MEDIA = (PostStatus.MEDIA, PostStatus.NO_MEDIA)
 _REASONS: Mapping[str, str] = {
     "one-note": "fewer than two notes by people, with text, that readers have done with",
     "no-pair": "no helpful note, or no second one beside it",
-    **{status: REASONS[status] for status in _OF_POSTS},
-    "post-language": REASONS["post-language"],
+    # What is said of posts and their texts; with media or without, a post may stand.
+    **{name: REASONS[name] for name in _LISTED[_LISTED.index(PostStatus.UNAVAILABLE) :] if name not in _OF_MEDIA},
     "note-language": "a note in a language that is not asked for",
-    "page-leftovers": REASONS["page-leftovers"],
-    "missing-media": REASONS["missing-media"],
     "too-long": "post and a note together too long",
 }
 

@@ -228,7 +228,6 @@ class _Pages:
                 break
             for decision in follower.add(revision):
                 _take(decision, page, task, result)
-        reader.skip_texts()
         deque(watched, maxlen=0)  # the rest decides nothing unless it is out of order
         for decision in follower.finish():
             _take(decision, page, task, result)
@@ -273,7 +272,7 @@ class _Pages:
 
 
 def _is_same(one: Revision, other: Revision) -> bool:
-    """Whether two revisions are one; texts that were skipped are empty."""
+    """Whether two revisions are one; the text may be missing from either."""
     return one[:-1] == other[:-1] and (one.text == other.text or not (one.text and other.text))
 
 

@@ -218,18 +218,18 @@ class LineLayout:
         return _PARTICIPANT.sub(b"", b"\t".join(cells))
 
 
-def split_good(block: bytes, numbers: Iterable[int], layout: LineLayout, rejects: Rejects) -> tuple[bytes, int]:
+def split_good(block: bytes, first: int, layout: LineLayout, rejects: Rejects) -> tuple[bytes, int]:
     """The block without its faulty and blank lines and without repeated headers, and how many headers there were.
 
     Args:
         block: whole lines.
-        numbers: theirs in the file; there may be more.
+        first: the number of the first one in the file.
         layout: what a line must look like.
         rejects: takes the faulty ones.
     """
     good: list[bytes] = []
     headers = 0
-    for number, line in zip(numbers, block.split(b"\n")[:-1], strict=False):
+    for number, line in enumerate(block.split(b"\n")[:-1], start=first):
         if line == layout.header:
             headers += 1
         elif line and (fault := layout.fault(line)):
@@ -253,13 +253,6 @@ def _places(numbers: np.ndarray[tuple[int], np.dtype[np.uint64]]) -> np.ndarray[
     return numbers * _FACTOR >> np.uint64(64 - _BITS)
 
 
-class SiftedLines(NamedTuple):
-    """Lines of a block and their places among its lines, counted from 0."""
-
-    content: bytes
-    places: Places
-
-
 class Sieve:
     """Lets through the lines about some notes, a few others by chance, and every line with an unusual id: not of 19
     digits, or beginning with a 9.
@@ -272,8 +265,8 @@ class Sieve:
         self._wanted = np.zeros(1 << _BITS, np.bool_)
         self._wanted[_places(np.array([number for number in ids if number > 0], np.uint64))] = True
 
-    def passed(self, block: bytes, ends: Places) -> SiftedLines | None:
-        """The lines of the block that may be about the notes; None if they are too many to be worth taking out.
+    def passed(self, block: bytes, ends: Places) -> bytes:
+        """The lines of the block that may be about the notes; all if they are too many to be worth taking out.
 
         Args:
             block: ASCII, whole lines of at least `SHORTEST_LINE` bytes.
@@ -289,6 +282,6 @@ class Sieve:
             numbers = numbers * _TEN + digit
         chosen = np.flatnonzero(~usual | self._wanted[_places(numbers)])
         if len(chosen) * 4 > len(ends):
-            return None
+            return block
         lines = zip(starts[chosen].tolist(), (ends[chosen] + 1).tolist(), strict=True)
-        return SiftedLines(b"".join([block[start:end] for start, end in lines]), chosen)
+        return b"".join([block[start:end] for start, end in lines])

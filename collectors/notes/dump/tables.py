@@ -9,12 +9,11 @@ from __future__ import annotations
 import os
 import tomllib
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
-from itertools import count
 from pathlib import Path
-from typing import BinaryIO, NamedTuple
+from typing import BinaryIO
 
 import polars as pl
 
@@ -26,7 +25,6 @@ from collectors.notes.dump.lines import (
     LineLayout,
     Rejects,
     Sieve,
-    SiftedLines,
     check_lines,
     line_blocks,
     split_good,
@@ -38,7 +36,6 @@ _FAULTY = "is faulty"
 _THREADS = max(2, min(4, os.cpu_count() or 2))
 _BLOCKS_AHEAD = 5
 _FIRST_ROW = 2
-_WAITING_BYTES = 2**22
 _LONGEST_HEADER = 2**16
 _PRIVATE = frozenset({"noteAuthorParticipantId", "raterParticipantId", "participantId"})
 
@@ -276,41 +273,28 @@ def _columns(header: bytes, name: str, table: DumpTable) -> tuple[str, ...]:
 
 
 class _ShardReading:
-    """A shard on its way to frames: lines that passed the sieve wait until there are enough to be worth parsing."""
+    """A shard on its way to frames."""
 
     def __init__(self, layout: LineLayout, wanted: WantedColumns, sieve: Sieve | None, rejects: Rejects) -> None:
         self._layout, self._wanted, self._rejects = layout, wanted, rejects
         first_is_note = layout.columns[0] == "noteId" and len(layout.columns) >= SHORTEST_LINE
         self._sieve = sieve if first_is_note else None
-        self._waiting: list[tuple[int, SiftedLines]] = []
-        self._waiting_bytes = 0
         self.headers, self.next_line = 0, _FIRST_ROW
 
     def frames(self, blocks: Iterator[bytes]) -> Iterator[pl.DataFrame]:
         """The wanted columns of all lines that can be read."""
-        for block, read in _ahead(self._read, blocks):
-            if read is None:
-                yield self._parse_waiting()
-                content = block.replace(b"\r\n", b"\n")
-                yield self._by_line(content, count(self.next_line))
-                self.next_line += content.count(b"\n")
+        for block, frame in _ahead(self._read, blocks):
+            lines = block.count(b"\n")
+            if frame is None:
+                yield self._by_line(block.replace(b"\r\n", b"\n"))
             else:
-                first_line, self.next_line = self.next_line, self.next_line + read.lines
-                if isinstance(read.found, pl.DataFrame):
-                    self._rejects.good += read.lines
-                    yield read.found
-                else:
-                    self._rejects.good += read.lines - len(read.found.places)
-                    self._waiting.append((first_line, read.found))
-                    self._waiting_bytes += len(read.found.content)
-                    if self._waiting_bytes >= _WAITING_BYTES:
-                        yield self._parse_waiting()
+                self._rejects.good += lines
+                yield frame
+            self.next_line += lines
             self._rejects.check(final=False)
-        yield self._parse_waiting()
-        self._rejects.check(final=False)
 
-    def _read(self, block: bytes) -> _Read | None:
-        """What a block holds, in a thread; None if a line of it is at fault."""
+    def _read(self, block: bytes) -> pl.DataFrame | None:
+        """What a block holds, in a thread, without what the sieve keeps back; None if a line is at fault."""
         lines = check_lines(block, len(self._layout.columns))
         if lines is not None and lines.returns:
             block = block.replace(b"\r\n", b"\n")
@@ -318,25 +302,12 @@ class _ShardReading:
         if lines is None:
             return None
         if self._sieve is not None and lines.ascii:
-            sifted = self._sieve.passed(block, lines.ends)
-            if sifted is not None:
-                return _Read(len(lines.ends), sifted)
-        frame = _parsed(block, self._layout, self._wanted)
-        return None if frame is None else _Read(len(lines.ends), frame)
+            block = self._sieve.passed(block, lines.ends)
+        return _parsed(block, self._layout, self._wanted)
 
-    def _parse_waiting(self) -> pl.DataFrame:
-        waiting, self._waiting, self._waiting_bytes = self._waiting, [], 0
-        content = b"".join(sifted.content for _, sifted in waiting)
-        frame = _parsed(content, self._layout, self._wanted)
-        if frame is None:
-            numbers = (first + place for first, sifted in waiting for place in sifted.places.tolist())
-            return self._by_line(content, numbers)
-        self._rejects.good += frame.height
-        return frame
-
-    def _by_line(self, content: bytes, numbers: Iterable[int]) -> pl.DataFrame:
+    def _by_line(self, content: bytes) -> pl.DataFrame:
         """The good ones of some lines, looked at one by one."""
-        good, headers = split_good(content, numbers, self._layout, self._rejects)
+        good, headers = split_good(content, self.next_line, self._layout, self._rejects)
         frame = _parsed(good, self._layout, self._wanted)
         if frame is None:
             raise SourceError(
@@ -350,16 +321,11 @@ class _ShardReading:
         return frame
 
 
-class _Read(NamedTuple):
-    """How many lines a block has, and what they hold: all of them parsed, or those that passed the sieve."""
-
-    lines: int
-    found: pl.DataFrame | SiftedLines
-
-
-def _ahead(read: Callable[[bytes], _Read | None], blocks: Iterator[bytes]) -> Iterator[tuple[bytes, _Read | None]]:
+def _ahead(
+    read: Callable[[bytes], pl.DataFrame | None], blocks: Iterator[bytes]
+) -> Iterator[tuple[bytes, pl.DataFrame | None]]:
     """The blocks and what is read from them, in order; those that follow are read meanwhile."""
-    waiting: deque[tuple[bytes, Future[_Read | None]]] = deque()
+    waiting: deque[tuple[bytes, Future[pl.DataFrame | None]]] = deque()
     with ThreadPoolExecutor(_THREADS) as pool:
         for block in blocks:
             waiting.append((block, pool.submit(read, block)))

@@ -39,10 +39,6 @@ _MOST_FAILED = 0.01
 _FAILURES_IN_A_ROW = 10
 
 
-def _now() -> datetime:
-    return datetime.now(UTC)
-
-
 @dataclass(frozen=True, slots=True)
 class Online:
     """Which services are asked, and where their answers are kept.
@@ -80,7 +76,7 @@ class ChainedPosts:
         local: PostSource | None = None,
         *,
         progress: Callable[[str], None] | None = None,
-        clock: Callable[[], datetime] = _now,
+        clock: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
         self._online, self._local, self._progress, self._clock = online, local, progress, clock
         self.warnings: list[str] = []

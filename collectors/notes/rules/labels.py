@@ -93,7 +93,17 @@ def settle(notes: pl.DataFrame, history: pl.DataFrame, source: LabelSource, youn
         history.with_columns(pl.lit(True).alias("has_status")), on="noteId", how="left", maintain_order="left"
     )
     status = pl.col(source.column)
-    _refuse_unknown(joined, source.column)
+    known = {"", _UNDECIDED, *LABELS}
+    unknown = sorted(set(joined[source.column].drop_nulls().unique()) - known)
+    if unknown:
+        plain = [status for status in unknown if _STATUS_NAME.fullmatch(status)]
+        raise SourceError(
+            f"unknown status {plain[0] if plain else '(not shown: it is not a name of a status)'}",
+            where=f"note status history, column {source.column}",
+            expected=f"one of {', '.join(sorted(known - {''}))}, or nothing",
+            code="unknown-status",
+            fix="If the source has a new status, the collector has to learn it.",
+        )
     early = (status == "") if source is LabelSource.LOCKED else (pl.col("createdAtMillis") > youngest_ms)
     state = (
         pl.when(pl.col("has_status").is_null())
@@ -115,20 +125,6 @@ def settle(notes: pl.DataFrame, history: pl.DataFrame, source: LabelSource, youn
         pl.min_horizontal(pl.when(time >= _LEAST_MS).then(time) for time in times).alias("shown_ms"),
         pl.col(DECIDED_BY).str.extract(_MODEL).alias("decided_by"),
     ).drop("has_status", source.column, "timestampMillisOfStatusLock", *_SHOWN, DECIDED_BY)
-
-
-def _refuse_unknown(joined: pl.DataFrame, column: str) -> None:
-    known = {"", _UNDECIDED, *LABELS}
-    unknown = sorted(set(joined[column].drop_nulls().unique()) - known)
-    if unknown:
-        plain = [status for status in unknown if _STATUS_NAME.fullmatch(status)]
-        raise SourceError(
-            f"unknown status {plain[0] if plain else '(not shown: it is not a name of a status)'}",
-            where=f"note status history, column {column}",
-            expected=f"one of {', '.join(sorted(known - {''}))}, or nothing",
-            code="unknown-status",
-            fix="If the source has a new status, the collector has to learn it.",
-        )
 
 
 AI_STATES = ("apiEarnedIn", "apiTestUser", "apiEarnedOut")

@@ -73,11 +73,6 @@ class ExportReader:
     pages_other = property(lambda self: self._handler.others)
     revisions_read = property(lambda self: self._handler.revisions)
 
-    def skip_texts(self) -> None:
-        """Give what is left of the present page without texts (empty ones), which is faster."""
-        if self._inside:
-            self._handler.skip_texts()
-
     def pages(self, *, only: Collection[int] | None = None) -> Iterator[WikiPage]:
         """The articles in the order of the file.
 
@@ -160,25 +155,17 @@ class JoinedReader:
         self.unchecked = False
         self._listed = min(_lists_all(path, paths) for path in paths)  # each must be looked at
         self._parts = [ExportReader(path) for path in sorted(paths, key=_beginning)]
-        self._present = self._parts[0]
-        self._texts = True
 
     pages_read = property(lambda self: min(1, sum(part.pages_read for part in self._parts)))
     pages_empty = property(lambda self: min(1, sum(part.pages_empty for part in self._parts)))
     pages_other = property(lambda self: min(1, sum(part.pages_other for part in self._parts)))
     revisions_read = property(lambda self: sum(part.revisions_read for part in self._parts))
 
-    def skip_texts(self) -> None:
-        """Give what is left of the page without texts (empty ones), which is faster."""
-        self._texts = False
-        self._present.skip_texts()
-
     def pages(self, *, only: Collection[int] | None = None) -> Iterator[WikiPage]:
         """The page, if it is an article; arguments and errors as of `ExportReader.pages`."""
-        self._texts = True
-        begun = [self._parts[0].pages()]
-        first = next(begun[0], None)
-        revisions = self._revisions(first, begun[0])
+        pages = self._parts[0].pages()
+        first = next(pages, None)
+        revisions = self._revisions(first, pages)
         if first is not None:
             yield WikiPage(first.id, first.title, revisions if only is None else _in_order_of_time(revisions))
         deque(revisions, maxlen=0)
@@ -190,10 +177,8 @@ class JoinedReader:
         page: WikiPage | None = first
         for place, part in enumerate(self._parts):
             if place:
-                self._present, pages = part, part.pages()
+                pages = part.pages()
                 page = next(pages, None)
-                if not self._texts:
-                    part.skip_texts()
             if (page and page.id) != (first and first.id):
                 raise self._other(part, page)
             for number, revision in enumerate(page.revisions if page else ()):
@@ -324,7 +309,6 @@ class _Handler:
         self._values: dict[str, str] = {}
         self._hidden: set[str] = set()
         self._announced = self._skipping = self._article = False
-        self._texts = True
         self._append = self._chars.append
         parser = expat.ParserCreate()
         parser.buffer_text = True
@@ -355,24 +339,19 @@ class _Handler:
             self._events.popleft()
         self._skipping = True
 
-    def skip_texts(self) -> None:
-        """Give the rest of the page's revisions with empty texts."""
-        self._texts = any(event is None for event in self._events)
-
     def _start(self, name: str, attributes: dict[str, str]) -> None:
         stack = self._stack
         if not stack:
             self._check_root(name, attributes.get("version", ""))
         elif stack[-1] == "mediawiki" and name == "page":
             self._page, self._announced, self._skipping, self.title = {}, False, False, ""
-            self._texts = True
         elif name == "revision" and stack[-1] == "page":
             self._values, self._hidden = {}, set()
             if not self._announced:
                 self._announce()
         elif "deleted" in attributes:
             self._hidden.add(name)
-        if name == "text" and (self._skipping or not self._texts):
+        if name == "text" and self._skipping:
             self._parser.CharacterDataHandler = None
         stack.append(name)
         self._chars.clear()

@@ -148,5 +148,5 @@ def _differences(old: list[str], new: list[str]) -> list[Gap]:
     start, stop = common_ends(old, new)
     left, right = old[start : len(old) - stop], new[start : len(new) - stop]
     if len(left) * len(right) > _MOST_COMPARISONS:
-        return [Gap(start, start + len(left), start, start + len(right))]
-    return [Gap(*(start + place for place in gap)) for gap in gaps(left, right)]
+        return [(start, start + len(left), start, start + len(right))]
+    return [(start + a, start + b, start + c, start + d) for a, b, c, d in gaps(left, right)]

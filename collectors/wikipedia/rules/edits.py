@@ -10,7 +10,6 @@ import re
 from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
 
 from cydifflib import SequenceMatcher
 
@@ -311,13 +310,8 @@ def _bare(text: str) -> str:
     return "".join(_URL.sub("", text).split())
 
 
-class Gap(NamedTuple):
-    """`new[new_start:new_stop]` stands where `old[old_start:old_stop]` stood; one of the two may be empty."""
-
-    old_start: int
-    old_stop: int
-    new_start: int
-    new_stop: int
+Gap = tuple[int, int, int, int]
+"""`a, b, c, d`: `new[c:d]` stands where `old[a:b]` stood; one of the two may be empty."""
 
 
 def common_ends(old: Sequence[Hashable], new: Sequence[Hashable]) -> tuple[int, int]:
@@ -339,4 +333,4 @@ def common_ends(old: Sequence[Hashable], new: Sequence[Hashable]) -> tuple[int, 
 def gaps(old: Sequence[Hashable], new: Sequence[Hashable]) -> list[Gap]:
     """What lies between the blocks, in order."""
     codes = SequenceMatcher(None, old, new, autojunk=False).get_opcodes()
-    return [Gap(*places) for tag, *places in codes if tag != "equal"]
+    return [(a, b, c, d) for tag, a, b, c, d in codes if tag != "equal"]

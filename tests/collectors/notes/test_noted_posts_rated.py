@@ -114,8 +114,13 @@ def test_after_a_rated_post_was_taken_down_everything_goes_on(
     assert len(said) == 3
     more = ["--everywhere"] if everywhere else []
     assert main(["release", "takedown", key, "--reason", "asked by its author", *more]) == 0
-    for command in (["score", "--edition", "2023Q2"], ["board", "build"], ["release", "publish"],
-                    ["release", "verify"], ["release", "verify", str(scored.published)]):  # fmt: skip
+    for command in (
+        ["score", "--edition", "2023Q2"],
+        ["board", "build"],
+        ["release", "publish"],
+        ["release", "verify"],
+        ["release", "verify", str(scored.published)],
+    ):
         assert main(command) == 0, command
     searched = [scored.root] if everywhere else [scored.board, scored.published]
     erasure = Erasure(tuple(map(str, said)))

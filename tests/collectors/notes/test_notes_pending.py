@@ -165,9 +165,12 @@ def test_a_status_that_showed_before_the_deadline_is_counted_and_never_scored(du
     early = {1: "2026-11-22T10:00:00", 2: "2026-11-26T11:59:59", 3: "2026-11-20T12:00:00"}
     for day, fill, verbs in (
         ("2026-11-21", first_day, [("release", "prospective", *quarter)]),
-        ("2026-12-20", lambda two: later(two, turned=False, shown={**early, 4: "2026-11-26T12:00:00"}),
-         [("release", "prospective", "--resolve", *quarter)]),
-    ):  # fmt: skip
+        (
+            "2026-12-20",
+            lambda two: later(two, turned=False, shown={**early, 4: "2026-11-26T12:00:00"}),
+            [("release", "prospective", "--resolve", *quarter)],
+        ),
+    ):
         monkeypatch.setenv("HELLOFRESH_NOW", f"{day}T12:00:00Z")
         one = type(dump)(tmp_path / day)
         fill(one)
@@ -179,8 +182,10 @@ def test_a_status_that_showed_before_the_deadline_is_counted_and_never_scored(du
     resolved = read_json(lane / "manifest.json")["resolved"]
     assert (resolved["labels"], resolved["dropped"]["early"]) == (3, 3)
     assert prospective_outcomes(Workspace(tmp_path / "data"), QUARTER, get_task("x-notes")).keys() == {
-        "xn-4", "xn-5", "xn-6",
-    }  # fmt: skip
+        "xn-4",
+        "xn-5",
+        "xn-6",
+    }
 
 
 def test_make_release_draws_asks_resolves_and_scores_where_the_settings_say_so(

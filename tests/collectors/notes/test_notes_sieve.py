@@ -29,11 +29,9 @@ def sifted(ids: list[int], cells: list[str]) -> list[bytes]:
     lines = check_lines(block, SHORTEST_LINE)
     assert lines is not None
     every = block.splitlines(keepends=True)
-    found = Sieve(ids).passed(block, lines.ends)
-    if found is None:
-        return every
-    passed = found.content.splitlines(keepends=True)
-    assert passed == [every[place] for place in found.places]
+    passed = Sieve(ids).passed(block, lines.ends).splitlines(keepends=True)
+    rest = iter(every)
+    assert all(line in rest for line in passed)
     return passed
 
 
@@ -74,7 +72,7 @@ def test_votes_and_labels_are_the_same_with_long_ids_and_without_the_sieve(
     found = []
     for usual in (True, False):
         if not usual:
-            monkeypatch.setattr(Sieve, "passed", lambda self, block, ends: None)
+            monkeypatch.setattr(Sieve, "passed", lambda self, block, ends: block)
         collection = collect(Quarter(2023, 2), NotesSource(folder), NotesSettings(), workdir=tmp_path)
         found.append(to_json(collection))
     assert found[0] == found[1]
@@ -95,10 +93,7 @@ def test_a_faulty_line_is_found_among_lines_that_nobody_wants(dump: Any, tmp_pat
 
 
 @pytest.mark.parametrize("size", [1_000, 20_000, 2**20])
-@pytest.mark.parametrize("waiting", [1, 2_000, 2**22])
-def test_faulty_lines_keep_their_numbers_and_order_through_the_sieve(
-    dump: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, size: int, waiting: int
-) -> None:
+def test_faulty_lines_keep_their_numbers_and_order_through_the_sieve(dump: Any, tmp_path: Path, size: int) -> None:
     dump.note(10**18, raters=["one"])
     for number in range(1, 4000):
         dump.rows[RATINGS.stem].append({"noteId": 10**18 + number, "raterParticipantId": "two"})
@@ -109,7 +104,6 @@ def test_faulty_lines_keep_their_numbers_and_order_through_the_sieve(
     lines[2000] = b"short\n"
     lines[3900] = lines[3900].replace(b"1000", b"-1e0", 1)
     path.write_bytes(b"".join(lines))
-    monkeypatch.setattr("collectors.notes.dump.tables._WAITING_BYTES", waiting)
     reader = TableReader(dump.folder, tmp_path, block_bytes=size)
     wanted = WantedColumns(("noteId",), texts=("raterParticipantId",))
     found = [row for frame in reader.frames(RATINGS, wanted, Sieve([10**18])) for row in frame.iter_rows()]

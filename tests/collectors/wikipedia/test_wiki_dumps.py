@@ -128,20 +128,6 @@ def test_a_page_left_early_does_not_spoil_the_next(wiki, tmp_path, taken):
     assert seen == [texts[:taken]] * 4
 
 
-@pytest.mark.parametrize("taken", [1, 5])
-def test_texts_can_be_left_out_of_the_rest_of_one_page_only(wiki, tmp_path, taken):
-    history = wiki.history([f"text {n} " * 30_000 for n in range(20)])
-    path = wiki.write(tmp_path / "d.xml", *(wiki.page_xml(f"P{n}", history, id_=n) for n in (1, 2)))
-    reader = ExportReader(path)
-    for page in reader.pages():
-        first = [next(page.revisions) for _ in range(taken)]
-        assert first == history[:taken]
-        reader.skip_texts()
-        rest = list(page.revisions)
-        assert [r.timestamp for r in rest] == [r.timestamp for r in history[taken:]]
-        assert rest[-1].text == ""
-
-
 def test_chosen_pages_come_in_order_of_time(wiki, tmp_path):
     history = wiki.history([f"text {n}" for n in range(9)])
     mixed = [history[n] for n in (3, 0, 8, 1, 2, 7, 4, 6, 5)]

@@ -59,17 +59,30 @@ def test_titles_come_from_files_and_by_name_each_once(tmp_path):
     assert read_titles([]) == []
 
 
-@pytest.mark.parametrize("title", ["A|B", "<b>", "A\x00B", "x" * 256, "[[A]]", "A\u202eB", "#only a remark"])
-def test_what_is_no_title_is_refused(title):
+@pytest.mark.parametrize("title", ["A|B", "<b>", "A\x00B", "x" * 256, "[[A]]", "A\u202eB", "#only a remark", "file"])
+def test_what_is_no_title_and_no_text_is_refused(tmp_path, monkeypatch, title):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "file").write_bytes(b"\xff\xfe\x00")
     with pytest.raises(UsageError):
         read_titles([title])
 
 
-def test_a_file_that_is_no_text_is_refused(tmp_path):
-    path = tmp_path / "titles"
-    path.write_bytes(b"\xff\xfe\x00")
+@pytest.mark.parametrize(
+    "api",
+    [
+        "",
+        "en.wikipedia.org",
+        "ftp://a.org/api.php",
+        "https:///api.php",
+        "https://a.org/w/",
+        "https://[/api.php",
+        "https://user:pw@a.org/api.php",
+        "https://a.org/api.php?x=1",
+    ],
+)
+def test_an_api_has_an_address(api):
     with pytest.raises(UsageError):
-        read_titles([str(path)])
+        LiveSource(api=api, contact="me@example.org")
 
 
 @pytest.mark.parametrize(
@@ -77,15 +90,6 @@ def test_a_file_that_is_no_text_is_refused(tmp_path):
 )
 def test_a_contact_is_an_address(contact):
     assert check_contact(f" {contact} ") == contact
-
-
-@pytest.mark.parametrize(
-    "api", ["", "en.wikipedia.org", "ftp://a.org/api.php", "https:///api.php", "https://a.org/w/", "https://[/api.php",
-            "https://user:pw@a.org/api.php", "https://a.org/api.php?x=1"],
-)  # fmt: skip
-def test_an_api_has_an_address(api):
-    with pytest.raises(UsageError):
-        LiveSource(api=api, contact="me@example.org")
 
 
 def test_who_asks_is_no_parameter():

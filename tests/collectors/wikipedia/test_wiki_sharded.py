@@ -127,7 +127,14 @@ def test_the_commands_collect_shards_and_merge_them(folder, tmp_path, monkeypatc
 
 @pytest.mark.parametrize(
     "options",
-    [["--shard", "4/3"], ["--shard", "0/3"], ["--shard", "x"], ["--shard", "1/2"], ["--merge", "--shard", "1/2"]],
+    [
+        ["--shard", "4/3"],
+        ["--shard", "0/3"],
+        ["--shard", "x"],
+        ["--shard", "1/2"],
+        ["--merge", "--shard", "1/2"],
+        ["--cluster", "tcp://127.0.0.1:1", "--executor", "os:x"],
+    ],
 )
 def test_senseless_shards_are_refused(folder, tmp_path, monkeypatch, options):
     monkeypatch.setenv("HELLOFRESH_DATA", str(tmp_path))

@@ -208,9 +208,13 @@ def test_the_generated_histories_reach_every_fate_of_the_rule(wiki):
 
     gather()
     never_here = {
-        Fate.PARENT_MISSING, Fate.TOO_MANY_PARAGRAPHS, Fate.URLS_ONLY, Fate.MARKUP_ONLY, Fate.NOTHING_TO_READ,
+        Fate.PARENT_MISSING,
+        Fate.TOO_MANY_PARAGRAPHS,
+        Fate.URLS_ONLY,
+        Fate.MARKUP_ONLY,
+        Fate.NOTHING_TO_READ,
         Fate.OTHER_KIND,
-    }  # fmt: skip
+    }
     assert set(Fate) - set(reached) <= never_here
 
 
@@ -270,8 +274,10 @@ def test_a_paragraph_cut_in_two_was_moved_even_if_touched_up(wiki, touched):
 
 def test_what_is_new_in_two_paragraphs_at_once_did_not_move(wiki):
     first, second = "The mill by the bridge is old.", "The bridge by the mill is older."
-    longer = page(first + " A flood took its wheel in the year that nobody here likes to talk about.",
-                  second + " Three kings have ridden over it, and one of them has even paid the toll.")  # fmt: skip
+    longer = page(
+        first + " A flood took its wheel in the year that nobody here likes to talk about.",
+        second + " Three kings have ridden over it, and one of them has even paid the toll.",
+    )
     assert fates(wiki, [page(first, second), *[longer] * 5]) == [Fate.ACCEPTED] * 2
 
 
@@ -297,7 +303,7 @@ def test_white_space_makes_no_difference_to_what_is_put_back(wiki):
         ([f"{{{{x|{GOOD}}}}}", f"{{{{x|{BAD}}}}}"], "AB", Fate.OTHER_KIND),
         ([GOOD, GOOD[:-1] + "?"], "AB", Fate.TOO_SHORT),
     ],
-)  # fmt: skip
+)
 def test_each_reason_to_discard(wiki, texts, users, fate):
     found = {d.revision.id: d.fate for d in decide(wiki.history(texts, list(users)), TINY)}
     assert found[101] is fate
@@ -414,8 +420,11 @@ def test_every_whole_page_revert_of_an_edit_within_its_window_is_seen_as_put_bac
             if decision.required_edits and reverting <= first + decision.required_edits:
                 checked += 1
                 assert decision.fate in {
-                    Fate.REJECTED, Fate.RE_REVERTED, Fate.SELF_REVERT, Fate.TOO_RECENT,
-                }  # fmt: skip
+                    Fate.REJECTED,
+                    Fate.RE_REVERTED,
+                    Fate.SELF_REVERT,
+                    Fate.TOO_RECENT,
+                }
                 assert decision.survived_edits < reverting - first
     assert checked > 5
 
