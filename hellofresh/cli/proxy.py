@@ -26,12 +26,7 @@ def run(options: argparse.Namespace, output: CommandOutput) -> int:
     evaluation = replace(evaluation, regime=proxy_regime(options.name, evaluation.roles))
 
     def announce(server: EndpointServer) -> None:
-        if output.as_json:
-            output.say(json.dumps({"listens": server.origin, "token": server.token, "samples": len(server.sessions)}))
-            return
-        output.say(f"{len(server.sessions)} samples wait for an output: GET {server.origin}/samples")
-        output.say(f"each has a base URL: {server.origin}/s/SAMPLE/v1")
-        output.say(f"export OPENAI_API_KEY={server.token}")
+        _announce(output, server)
 
     with Proxy(_server(options.port), announce).current():
         return carry_out(output, Workspace.from_environment(), evaluation, dry_run=False)
@@ -46,3 +41,12 @@ def _server(port: int) -> EndpointServer:
             "the token cannot be used", where=_TOKEN, expected=f"{_SHORTEST_TOKEN} plain characters", code="bad-token"
         )
     return EndpointServer(port, token)
+
+
+def _announce(output: CommandOutput, server: EndpointServer) -> None:
+    if output.as_json:
+        output.say(json.dumps({"listens": server.origin, "token": server.token, "samples": len(server.sessions)}))
+        return
+    output.say(f"{len(server.sessions)} samples wait for an output: GET {server.origin}/samples")
+    output.say(f"each has a base URL: {server.origin}/s/SAMPLE/v1")
+    output.say(f"export OPENAI_API_KEY={server.token}")
