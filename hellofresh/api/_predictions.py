@@ -74,19 +74,20 @@ def _given(edition: LoadedEdition, predictions: Predictions) -> dict[str, Output
     if isinstance(predictions, str | Path):
         return _read(Path(predictions), len(edition))
     if isinstance(predictions, pl.DataFrame):
-        predictions = _labels_in(predictions)
-    return {key: said if isinstance(said, Output) else _choice(said) for key, said in predictions.items()}
-
-
-def _labels_in(frame: pl.DataFrame) -> dict[str, int | None]:
-    if frame["id"].is_duplicated().any():
-        raise UsageError(
-            f"{frame['id'].n_unique()} ids on {frame.height} rows",
-            expected="one row a sample",
-            fix="Choose a prompt first: run.predictions.filter(prompt=...)",
-            code="duplicate-id",
-        )
-    return dict(frame.select("id", "label").iter_rows())
+        if predictions["id"].is_duplicated().any():
+            raise UsageError(
+                f"{predictions['id'].n_unique()} ids on {predictions.height} rows",
+                expected="one row a sample",
+                fix="Choose a prompt first: run.predictions.filter(prompt=...)",
+                code="duplicate-id",
+            )
+        predictions = dict(predictions.select("id", "label").iter_rows())
+    return {
+        key: said
+        if isinstance(said, Output)
+        else Choice(label=said, status=Status.NONE if said is None else Status.ANSWERED)
+        for key, said in predictions.items()
+    }
 
 
 def _read(path: Path, samples: int) -> dict[str, Output]:
@@ -95,10 +96,6 @@ def _read(path: Path, samples: int) -> dict[str, Output]:
     if found is None or faults:
         raise UsageError(faults[0].what, where=faults[0].where, fix=faults[0].fix, code=faults[0].code)
     return {line.prediction.id: line.prediction.output("") for line in found.lines}
-
-
-def _choice(label: int | None) -> Choice:
-    return Choice(status=Status.NONE) if label is None else Choice(label=label)
 
 
 def _check(edition: LoadedEdition, key: str, output: Output) -> None:

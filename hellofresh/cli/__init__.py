@@ -51,15 +51,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 1
     except OSError as error:
         # What a stage did not foresee: a read-only folder, a full disk, a file that went away.
-        output.error(_of_system(error))
+        what = f"the operating system reports: {error.strerror or error}"
+        fix = "Check the folder's permissions and free space, or set HELLOFRESH_DATA to another folder."
+        output.error(WorkspaceError(what, where=str(error.filename or ""), fix=fix, code="system"))
         return 2
     return code
-
-
-def _of_system(error: OSError) -> WorkspaceError:
-    what = f"the operating system reports: {error.strerror or error}"
-    fix = "Check the folder's permissions and free space, or set HELLOFRESH_DATA to another folder."
-    return WorkspaceError(what, where=str(error.filename or ""), fix=fix, code="system")
 
 
 def _handler(name: str) -> Callable[..., int]:

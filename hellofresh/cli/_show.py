@@ -19,8 +19,6 @@ from hellofresh.tasks import get_task
 from hellofresh.tasks.samples import to_json
 
 if TYPE_CHECKING:
-    import polars as pl
-
     from hellofresh.results.analyses import AnalysisResult
 
 _WIDE = 140
@@ -69,7 +67,10 @@ def _warn(output: CommandOutput, collected: CollectionReport) -> None:
 def show_built(output: CommandOutput, built: Sequence[Built]) -> None:
     """Sizes of releases."""
     output.result([{**to_json(item), "quarter": str(item.quarter)} for item in built])
-    rows = [(item.task, str(item.quarter), item.samples, item.periods, _built_state(item)) for item in built]
+    rows = []
+    for item in built:
+        state = "frozen" if item.frozen else "unchanged, skipped" if item.skipped else "written"
+        rows.append((item.task, str(item.quarter), item.samples, item.periods, state))
     output.table("Releases", ("task", "quarter", "samples", "periods", ""), rows)
     for item in built:
         if not item.skipped and item.left_out:
@@ -86,10 +87,6 @@ def show_built(output: CommandOutput, built: Sequence[Built]) -> None:
             )
 
 
-def _built_state(item: Built) -> str:
-    return "frozen" if item.frozen else "unchanged, skipped" if item.skipped else "written"
-
-
 def show_scored(output: CommandOutput, scored: ScoredSplit, *, private: bool = False) -> None:
     """The headline scores of every system, the best first, with intervals; and what was left out.
 
@@ -97,8 +94,16 @@ def show_scored(output: CommandOutput, scored: ScoredSplit, *, private: bool = F
     """
     hidden = frozenset() if private else frozenset(score.task for score in scored.scores) - scored.public
     first = {task: get_task(task).headline.name for task in hidden}
-    output.result([_without_labels(score) if score.task in hidden else to_json(score) for score in scored.scores
-                   if first.get(score.task, score.metric) == score.metric])  # fmt: skip
+    told = ("edition", "task", *WITHOUT_LABELS)  # what a score says that does not follow from labels
+    output.result(
+        [
+            {**{name: getattr(score, name) for name in told}, "revealed": False}
+            if score.task in hidden
+            else to_json(score)
+            for score in scored.scores
+            if first.get(score.task, score.metric) == score.metric
+        ]
+    )
     state = " (nothing has changed, skipped)" if scored.skipped else ""
     for task in sorted(hidden):
         chosen = _headline(scored, task, get_task(task).headline)
@@ -156,12 +161,6 @@ def _show_repetitions(output: CommandOutput, what: str, scores: Sequence[Score],
         )
 
 
-def _without_labels(score: Score) -> dict[str, object]:
-    """What a score says that does not follow from labels."""
-    names = ("edition", "task", *WITHOUT_LABELS)
-    return {name: getattr(score, name) for name in names} | {"revealed": False}
-
-
 def _headline(scored: ScoredSplit, task: str, metric: Metric) -> list[Score]:
     """A metric of what stands for each system, in the whole edition."""
     return [score for score in scored.scores if score.task == task and score.headline and score.period == ALL_PERIODS
@@ -189,20 +188,14 @@ def show_table(output: CommandOutput, title: str, result: AnalysisResult) -> Non
     if result.missing:
         output.text(f"{title} {result.missing}\n")
         return
-    columns, shown = _shown_table(result.table)
-    output.table(title, columns, shown)
-    for note in result.notes:
-        output.text(f"note: {note}")
-
-
-def _shown_table(table: pl.DataFrame) -> tuple[Sequence[str], list[list[str]]]:
-    """Columns and cells for people: a value and its limits in one column."""
-    names = [name for name in table.columns if name not in _HIDDEN_COLUMNS]
+    names = [name for name in result.table.columns if name not in _HIDDEN_COLUMNS]
     limits = {f"{name}_{end}" for name in names for end in ("low", "high") if f"{name}_low" in names}
     limits |= {"low", "high"} if {"value", "low", "high"} <= set(names) else set()
     kept = [name for name in names if name not in limits]
-    rows = [[_table_cell(row, name) for name in kept] for row in table.iter_rows(named=True)]
-    return [name.replace("_", " ") for name in kept], rows
+    rows = [[_table_cell(row, name) for name in kept] for row in result.table.iter_rows(named=True)]
+    output.table(title, [name.replace("_", " ") for name in kept], rows)
+    for note in result.notes:
+        output.text(f"note: {note}")
 
 
 def _table_cell(row: dict[str, object], name: str) -> str:

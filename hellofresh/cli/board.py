@@ -30,10 +30,6 @@ def run_build(output: CommandOutput, workspace: Workspace, *, private: bool = Fa
     state = "unchanged, skipped" if built.skipped else "written"
     output.text(f"Board of {', '.join(built.quarters)} in {built.folder}: {state}.")
     output.table("Tables", ("table", "rows"), list(built.rows.items()))
-    _warn_of_unscored(output, workspace)
-
-
-def _warn_of_unscored(output: CommandOutput, workspace: Workspace) -> None:
     scores = read_scores(workspace).filter(pl.col("split") == MAIN)
     for edition in dict.fromkeys(edition for edition, _ in workspace.released()):
         origins = scores.filter(pl.col("edition") == str(edition))["origin"].to_list()

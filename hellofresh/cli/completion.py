@@ -9,7 +9,7 @@ from __future__ import annotations
 import argparse
 import re
 import tomllib
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable
 from importlib.resources import files
 
 from argcomplete import autocomplete
@@ -41,18 +41,12 @@ def answer_shell(parser: argparse.ArgumentParser) -> None:
 class _Names(BaseCompleter):
     def __call__(self, *, prefix: str, action: argparse.Action, **_: object) -> list[str]:
         """The names that begin with `prefix`, of what the argument's metavar stands for."""
-        list_names = _NAMES.get(str(action.metavar))
-        if list_names is None:
-            return []
         try:
-            return sorted({name for name in list_names() if name.startswith(prefix) and _PLAIN.fullmatch(name)})
+            return sorted(
+                {name for name in _named(str(action.metavar)) if name.startswith(prefix) and _PLAIN.fullmatch(name)}
+            )
         except (HelloFreshError, OSError):
             return []
-
-
-def _quarters() -> Iterable[str]:
-    """This quarter, the one before, and all others among the editions of the workspace."""
-    return (name for name in _editions() if "@" not in name)
 
 
 def _editions() -> Iterable[str]:
@@ -66,36 +60,24 @@ def _editions() -> Iterable[str]:
     return [str(this), str(this.previous()), *found]
 
 
-def _tasks() -> Iterable[str]:
-    from hellofresh.tasks import TASKS
-
-    return TASKS
-
-
-def _models() -> Iterable[str]:
-    from hellofresh.models.catalogue import known_models
-
-    return known_models()
-
-
-def _runs() -> Iterable[str]:
-    return [path.parent.name for path in Workspace.from_environment().runs.glob("*/plan.json")]
-
-
 def _regimes() -> Iterable[str]:
     """Those with prompts; the regimes themselves take too long to import."""
     tables = (path for path in files("hellofresh.runs.prompts").iterdir() if path.name.endswith(".toml"))
     return [name for path in tables for name in tomllib.loads(path.read_text(encoding="utf-8")).get("regimes", ())]
 
 
-_NAMES: Mapping[str, Callable[[], Iterable[str]]] = {
-    "Q": _quarters,
-    "E": _editions,
-    "T": _tasks,
-    "TASK": _tasks,
-    "M": _models,
-    "MODEL[,MODEL]": _models,
-    "RUN": _runs,
-    "R": _regimes,
-    "REGIME": _regimes,
-}
+def _named(kind: str) -> Iterable[str]:
+    """The names that an argument's metavar stands for; modules are imported for those that are asked for."""
+    if kind in ("E", "Q"):
+        return (name for name in _editions() if kind == "E" or "@" not in name)
+    if kind in ("T", "TASK"):
+        from hellofresh.tasks import TASKS
+
+        return TASKS
+    if kind in ("M", "MODEL[,MODEL]"):
+        from hellofresh.models.catalogue import known_models
+
+        return known_models()
+    if kind == "RUN":
+        return [path.parent.name for path in Workspace.from_environment().runs.glob("*/plan.json")]
+    return _regimes() if kind in ("R", "REGIME") else ()

@@ -20,7 +20,7 @@ from hellofresh.core.executors import Pool, cluster_pool, process_pool
 from hellofresh.core.files import canonical_json, sha256_file, sha256_text, write_bytes, write_json
 from hellofresh.core.workspace import Workspace
 from hellofresh.evidence.retrieval.base import Retriever
-from hellofresh.evidence.retrieval.comparison import CAPPED, ComparedRetriever, RetrieverComparison, compare_retrievers
+from hellofresh.evidence.retrieval.comparison import CAPPED, RetrieverComparison, compare_retrievers
 from hellofresh.evidence.retrieval.corpora import (
     IGNORE_IDENTICAL,
     CorpusContent,
@@ -38,10 +38,9 @@ from hellofresh.evidence.retrieval.rerank import FIRST_STAGE
 from hellofresh.evidence.retrieval.retrievers import Opening, open_retriever
 from hellofresh.evidence.retrieval.sources import open_source, write_beir
 from hellofresh.releases.candidates.evidence import claim_candidates, evidence_candidates
-from hellofresh.releases.candidates.rows import Collection, SourceFile
+from hellofresh.releases.candidates.rows import SourceFile
 from hellofresh.releases.draw.frozen import DatasetSource, freeze
-from hellofresh.stats import Interval
-from hellofresh.tasks import EvidenceQuery, Task, get_task
+from hellofresh.tasks import EvidenceQuery, get_task
 from hellofresh.tasks.outputs import Ranking
 
 _FOUND = 10
@@ -168,7 +167,12 @@ def compare(options: argparse.Namespace, output: CommandOutput) -> int:
     if options.runs is not None:
         for retriever, one in zip(retrievers, found.retrievers, strict=True):
             stem = f"{corpus.name}.{options.split}.{one.name}"
-            write_bytes(options.runs / f"{stem}.run", _run_form(found, one).encode())
+            lines = [  # TREC's run form
+                f"{query.id} Q0 {document} {rank} {score:.6f} {one.name}\n"
+                for query, ranking in zip(found.queries, one.rankings, strict=True)
+                for rank, (document, score) in enumerate(_pairs(ranking), start=1)
+            ]
+            write_bytes(options.runs / f"{stem}.run", "".join(lines).encode())
             ranked = [{"name": retriever.name, **retriever.parameters}]
             facts = {"tag": one.name, "method": {"automatic": True, "retrieval": ranked}}
             write_json(options.runs / f"{stem}.ir-metadata.yml", _ir_metadata(corpus, facts, options.split))
@@ -194,26 +198,20 @@ def freeze_split(options: argparse.Namespace, output: CommandOutput) -> int:
         found = evidence_candidates(corpus, options.split, task, options.published)
         first, content = options.split.replace("_", "-"), corpus.manifest.sha256
     else:
-        found, content = _own_claims(options, corpus, task)
-        first = "own"
+        claims = read_claims(options.claims, options.columns or {}, options.only)
+        source = SourceFile(options.claims.name, options.claims.stat().st_size, sha256_file(options.claims))
+        found, first = claim_candidates(corpus, claims, task, options.published, source), "own"
+        named = [corpus.manifest.sha256, source.sha256, options.columns or {}, options.only]
+        content = sha256_text(canonical_json(named))
     edition = Frozen(task.name, f"{first}-{len(found.candidates)}-{content[:8]}")
-    source = DatasetSource(task.title, "", options.published, corpus.manifest.license)
-    made = freeze(workspace, edition, task, found, source)
+    about = DatasetSource(task.title, "", options.published, corpus.manifest.license)
+    made = freeze(workspace, edition, task, found, about)
     output.result({"edition": str(edition), "task": task.name, "samples": made.samples, "skipped": made.skipped})
     state = "unchanged" if made.skipped else "written"
     output.text(f"{edition}: {made.samples:,} queries, {state}")
     how = "bm25 --regime retrieve" if task.output is Ranking else "MODEL --regime evidence-response"
     output.text(f"next: hellofresh evaluate --edition {edition} --task {task.name} --model {how}")
     return 0
-
-
-def _own_claims(options: argparse.Namespace, corpus: RetrievalCorpus, task: Task) -> tuple[Collection, str]:
-    """Claims of a file, and the hash that names them with the corpus."""
-    columns = options.columns or {}
-    claims = read_claims(options.claims, columns, options.only)
-    source = SourceFile(options.claims.name, options.claims.stat().st_size, sha256_file(options.claims))
-    found = claim_candidates(corpus, claims, task, options.published, source)
-    return found, sha256_text(canonical_json([corpus.manifest.sha256, source.sha256, columns, options.only]))
 
 
 def _open(
@@ -264,15 +262,6 @@ def _print_query(corpus: RetrievalCorpus, name: str, output: CommandOutput) -> N
     _print_documents([_document(corpus, document) for document in relevant], output)
 
 
-def _run_form(found: RetrieverComparison, one: ComparedRetriever) -> str:
-    """TREC's run form: query, Q0, document, rank, score, name."""
-    lines = []
-    for query, ranking in zip(found.queries, one.rankings, strict=True):
-        for rank, (document, score) in enumerate(_pairs(ranking), start=1):
-            lines.append(f"{query.id} Q0 {document} {rank} {score:.6f} {one.name}\n")
-    return "".join(lines)
-
-
 def _ir_metadata(corpus: RetrievalCorpus, more: Mapping[str, object], split: str = "") -> dict[str, object]:
     """What https://www.ir-metadata.org asks to say of a run or a collection; JSON, which is YAML too."""
     collection = {"name": corpus.name, "sha256": corpus.manifest.sha256, "license": corpus.manifest.license}
@@ -318,11 +307,20 @@ def _facts(found: RetrieverComparison) -> object:
 def _print_comparison(found: RetrieverComparison, output: CommandOutput) -> None:
     title = f"{found.corpus}, {found.split}: {len(found.queries):,} queries in {found.groups:,} groups"
     shown = [*_SHOWN, *(metric.name for metric in found.metrics if metric in CAPPED)]
-    rows = [(one.name, *(_value(one, name) for name in shown)) for one in found.retrievers]
+    rows = []
+    for one in found.retrievers:
+        limits = {name: one.intervals[name] for name in shown}
+        cells = (f"{one.mean(name):.3f} [{at.low:.2f}, {at.high:.2f}]" for name, at in limits.items())
+        rows.append((one.name, *cells))
     output.table(title, ("retriever", *shown), rows)
     for name in ("ndcg@1", "ndcg@5", "ndcg@10"):
         steps = [
-            (f"{later.name} - {earlier.name}", step.difference, _limits(step.interval), step.adjusted)
+            (
+                f"{later.name} - {earlier.name}",
+                step.difference,
+                f"[{step.interval.low:.3f}, {step.interval.high:.3f}]",
+                step.adjusted,
+            )
             for (earlier, later), step in zip(pairwise(found.retrievers), found.steps[name], strict=True)
         ]
         output.table(f"Steps in {name}, adjusted together", ("step", "difference", "95% interval", "p"), steps)
@@ -330,12 +328,3 @@ def _print_comparison(found: RetrieverComparison, output: CommandOutput) -> None
         if "+" in one.name:
             ceiling = one.mean(f"recall@{FIRST_STAGE}")
             output.text(f"{one.name}: recall@{FIRST_STAGE} of its first stage, its ceiling, is {ceiling:.3f}")
-
-
-def _value(one: ComparedRetriever, metric: str) -> str:
-    interval = one.intervals[metric]
-    return f"{one.mean(metric):.3f} [{interval.low:.2f}, {interval.high:.2f}]"
-
-
-def _limits(interval: Interval) -> str:
-    return f"[{interval.low:.3f}, {interval.high:.3f}]"

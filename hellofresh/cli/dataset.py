@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
 from pathlib import Path
 
 from collectors.datasets import DATASETS, DataSet, ImportRequest, fetch_dataset, get_dataset, import_dataset
@@ -75,8 +74,13 @@ def import_one(options: argparse.Namespace, output: CommandOutput) -> int:
         raise UsageError(f"{lists[0]} with {options.name!r}", expected="it with publishers", code="other-option")
     if options.name == "muse":
         return _import_muse(options, output)
+    labels = "full"
+    for text in options.set:
+        name, _, labels = text.partition("=")
+        if name != "labels" or not labels:
+            raise UsageError(f"the setting {text!r}", expected="labels=binary or labels=full", code="bad-setting")
     request = ImportRequest(
-        labels=_labels(options.set),
+        labels=labels,
         language=options.language,
         size=options.sample,
         seed=options.seed,
@@ -117,20 +121,16 @@ def run_import(
     return done
 
 
-def _labels(settings: Sequence[str]) -> str:
-    """What `--set labels=...` says."""
-    value = "full"
-    for text in settings:
-        name, _, value = text.partition("=")
-        if name != "labels" or not value:
-            raise UsageError(f"the setting {text!r}", expected="labels=binary or labels=full", code="bad-setting")
-    return value
-
-
 def _import_ratings(options: argparse.Namespace, output: CommandOutput) -> int:
     """Import ratings of publishers, in place of those imported before."""
     _check_plain(options, "FILE, --column, --high, --medium, --low")
-    columns = dict(map(_column, options.column))
+    columns = {}
+    for text in options.column:
+        name, _, column = text.partition("=")
+        if name not in COLUMNS or not column:
+            expected = f"NAME=COLUMN, NAME among {', '.join(COLUMNS)}"
+            raise UsageError(f"{text!r} names no column", expected=expected, code="bad-column")
+        columns[name] = column
     lists = {name: path for name in PRIORITIES if (path := getattr(options, name)) is not None}
     if options.path is None and not lists:
         fix = "Name a file of ratings, or a list of domains after --high, --medium or --low."
@@ -148,14 +148,6 @@ def _import_ratings(options: argparse.Namespace, output: CommandOutput) -> int:
         first = ", ".join(publishers.left_out[:3])
         output.say(f"note: {len(publishers.left_out)} rows name no domain and are left out, such as {first}.")
     return 0
-
-
-def _column(text: str) -> tuple[str, str]:
-    name, equals, column = text.partition("=")
-    if name not in COLUMNS or not equals or not column:
-        expected = f"NAME=COLUMN, NAME among {', '.join(COLUMNS)}"
-        raise UsageError(f"{text!r} names no column", expected=expected, code="bad-column")
-    return name, column
 
 
 def _check_plain(options: argparse.Namespace, expected: str) -> None:

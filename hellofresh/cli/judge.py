@@ -31,7 +31,7 @@ from hellofresh.judging.model_judge import (
 from hellofresh.judging.people import SystemResponse
 from hellofresh.judging.reward_judges import JudgedSystems, judge_by_rewards, judge_name, reward_ratings
 from hellofresh.judging.study import JudgeKind, RatedStudy, Rating, read_study
-from hellofresh.releases.life.load import Release, load_release
+from hellofresh.releases.life.load import load_release
 from hellofresh.results.entries import entries_of_runs
 from hellofresh.results.response_study import responses_of, study_of_responses
 from hellofresh.rewards.base import RewardCard, read_card
@@ -146,9 +146,10 @@ def _by_rewards(options: argparse.Namespace, output: CommandOutput) -> int:
     release = load_release(workspace, options.edition, task)
     claims = {sample.id: sample for sample in release.samples if isinstance(sample, EvidenceQuery)}
     texts = {name: claim.query for name, claim in claims.items()}
-    study = study_of_responses(
-        workspace, release, _responses(options, workspace, release), texts, claim_responses.RUBRIC
-    )
+    responses = list(responses_of(entries_of_runs(workspace, release)[0]))
+    if options.responses is not None:
+        responses += read_models(options.responses, SystemResponse)
+    study = study_of_responses(workspace, release, responses, texts, claim_responses.RUBRIC)
     reward = open_combined(options.rewards)
     learnt = read_responses_column(options.learnt) if options.learnt is not None else []
     with output.progress("judge responses") as bar:
@@ -164,12 +165,6 @@ def _by_rewards(options: argparse.Namespace, output: CommandOutput) -> int:
     output.result({"judge": judge, "ratings": kept, "file": str(study.files.ratings)})
     output.say(f"{judge}: {kept:,} ratings in {study.files.ratings}")
     return 0
-
-
-def _responses(options: argparse.Namespace, workspace: Workspace, release: Release) -> list[SystemResponse]:
-    entries, _ = entries_of_runs(workspace, release)
-    found = list(responses_of(entries))
-    return found + (list(read_models(options.responses, SystemResponse)) if options.responses is not None else [])
 
 
 def _evidence(

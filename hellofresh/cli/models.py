@@ -28,10 +28,13 @@ def run(options: argparse.Namespace, output: CommandOutput) -> int:
         known = {options.name: known[options.name]}
     output.result([_facts(name, entry) for name, entry in known.items()])
     columns = ("name", "provider", "kind", "cutoff", "USD per million tokens", "ready")
-    rows = [
-        (name, entry.provider or "this machine", entry.kind, entry.knowledge_cutoff, _price(entry), _ready(entry))
-        for name, entry in known.items()
-    ]
+    rows = []
+    for name, entry in known.items():
+        price = "free" if entry.free else "unknown"
+        if entry.price is not None and not entry.free:
+            price = f"{entry.price.tokens_in:g} in, {entry.price.tokens_out:g} out"
+        ready = "yes" if entry.has_key else f"needs {entry.key_variable}"
+        rows.append((name, entry.provider or "this machine", entry.kind, entry.knowledge_cutoff, price, ready))
     output.table("Models", columns, rows)
     output.text('Prices are of the day that --json shows. More models and providers: README, "Models".')
     return 0
@@ -51,22 +54,16 @@ def _facts(name: str, entry: CatalogueEntry | HostedModel) -> object:
     }
 
 
-def _price(entry: CatalogueEntry | HostedModel) -> str:
-    if entry.free:
-        return "free"
-    price = entry.price
-    return "unknown" if price is None else f"{price.tokens_in:g} in, {price.tokens_out:g} out"
-
-
-def _ready(entry: CatalogueEntry | HostedModel) -> str:
-    return "yes" if entry.has_key else f"needs {entry.key_variable}"
-
-
 def _check(options: argparse.Namespace, output: CommandOutput) -> int:
     if options.name is None:
         what, fix = "no model to check", "Name it before --check: hellofresh models NAME --check"
         raise UsageError(what, fix=fix, code="no-model")
-    model = _open(model_at(options.name, options.base_url))
+    name = model_at(options.name, options.base_url)
+    entry = known_models().get(name)
+    if entry is not None and entry.kind in {"baseline", "retriever"}:
+        what = f"{name!r} is a {entry.kind}, which reads no question"
+        raise UsageError(what, expected="a language model", code="no-language-model")
+    model = open_model(name, ModelContext("", list))
     choices = ("yes", "no") if options.check == QUESTION else ()
     request = Request((Message("user", (options.check,)),), _VISIBLE_TOKENS, choices=choices)
     answer, seconds = asyncio.run(_ask(model, request))
@@ -76,14 +73,6 @@ def _check(options: argparse.Namespace, output: CommandOutput) -> int:
     output.result(facts)
     output.table("Answer", ("", ""), [(name.replace("_", " "), _shown(value)) for name, value in facts.items()])
     return 0
-
-
-def _open(name: str) -> Model:
-    entry = known_models().get(name)
-    if entry is not None and entry.kind in {"baseline", "retriever"}:
-        what = f"{name!r} is a {entry.kind}, which reads no question"
-        raise UsageError(what, expected="a language model", code="no-language-model")
-    return open_model(name, ModelContext("", list))
 
 
 async def _ask(model: Model, request: Request) -> tuple[Answer, float]:

@@ -16,7 +16,6 @@ from hellofresh.core.quarters import utc_text
 from hellofresh.core.workspace import Workspace
 from hellofresh.pipeline.daily import Day, StepState, due_evaluations, named, post_summary, steps_due, summary_of
 from hellofresh.pipeline.sources import quarter_states
-from hellofresh.releases.life.state import QuarterState
 from hellofresh.runs.evaluate import foresee
 from hellofresh.tasks.samples import to_json
 
@@ -72,7 +71,8 @@ def status(options: argparse.Namespace, output: CommandOutput) -> int:
     """Show the state of quarters, late ones first; 1 if one is late."""
     workspace, settings, moment = Workspace.from_environment(), Settings.load(), now()
     states = quarter_states(workspace, settings, moment, options.quarter or ())
-    output.result([_as_json(state) for state in states])
+    facts = [{"quarter": str(state.quarter), "calendar": state.calendar.to_json()} for state in states]
+    output.result([{**to_json(state), **more} for state, more in zip(states, facts, strict=True)])
     rows = [
         (str(state.quarter), state.task, str(state.phase), "" if state.samples is None else state.samples)
         for state in states
@@ -83,7 +83,3 @@ def status(options: argparse.Namespace, output: CommandOutput) -> int:
         for step, task in steps.items():
             output.text(f"{quarter}{f' ({task})' if len(steps) > 1 else ''} {step}")
     return 1 if any(state.late for state in states) else 0
-
-
-def _as_json(state: QuarterState) -> dict[str, object]:
-    return {**to_json(state), "quarter": str(state.quarter), "calendar": state.calendar.to_json()}

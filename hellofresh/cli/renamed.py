@@ -1,4 +1,4 @@
-"""Commands of the version before that have another name now. The old name answers with the new one, for one version."""
+"""Commands and options of the version before that have another name now: the old one answers so, for one version."""
 
 from __future__ import annotations
 
@@ -40,6 +40,18 @@ RENAMED: Mapping[str, str] = {
     "web search": "web QUERY",
 }
 """Words to words, without `hellofresh`."""
+DROPPED: Mapping[str, str] = {
+    **{
+        f"--{key.replace('_', '-')}": f"write {key} under [sources.wikipedia-edits] in hellofresh.toml"
+        for key in ("window_minutes", "per_window", "lookback", "draw_seed", "per_minute", "deadline_hours")
+    },
+    "--each": "name a model several times after --rephrase",
+    "--executor": "use --cluster or --shard",
+    "--notes": "write it into system.toml",
+    "--ratings": "import them first: hellofresh dataset import publishers FILE",
+    "--url": "write it into system.toml",
+}
+"""Options that some command of the version before had, with what to do instead."""
 
 
 def new_name(arguments: Sequence[str]) -> str:

@@ -21,7 +21,7 @@ from hellofresh.core.errors import UsageError
 from hellofresh.core.workspace import Workspace
 from hellofresh.pipeline.sources import fill_texts
 from hellofresh.releases.candidates.collection import CollectionJob, CollectionReport, collect_quarter, explain_quarter
-from hellofresh.releases.life.hydrate import Hydration, hydrate
+from hellofresh.releases.life.hydrate import hydrate
 from hellofresh.tasks import get_task
 from hellofresh.tasks.samples import to_json
 
@@ -116,16 +116,11 @@ def hydrate_release(options: argparse.Namespace, output: CommandOutput) -> int:
         done = hydrate(workspace, options.quarter, task, fill)
     for warning in warnings:
         output.say(f"warning: {warning}")
-    _show_hydrated(output, done)
-    return 1 if done.changed else 0
-
-
-def _show_hydrated(output: CommandOutput, done: Hydration) -> None:
     path = None if done.path is None else str(done.path)
     output.result(to_json(done) | {"edition": str(done.edition), "path": path})
     if path is None:
         output.text(f"The release of {done.task} for {done.edition} holds its texts: nothing to fill in.")
-        return
+        return 0
     rows = [(item.id, "gone", item.why) for item in done.gone]
     rows += [(item.id, "changed", item.why) for item in done.changed]
     if rows:
@@ -133,6 +128,7 @@ def _show_hydrated(output: CommandOutput, done: Hydration) -> None:
     output.text(
         f"{done.filled} of {done.samples} samples filled in, {len(done.gone)} gone, {len(done.changed)} changed: {path}"
     )
+    return 1 if done.changed else 0
 
 
 def write_sample(options: argparse.Namespace, output: CommandOutput) -> int:

@@ -103,11 +103,21 @@ class Workspace:
         Raises:
             WorkspaceError: if the record is damaged.
         """
-        recorded = self._recorded_submissions()
-        if recorded is not None:
-            return recorded
-        beside, here = _beside(self.root) / "submissions", Path("submissions")
-        return here if not beside.is_dir() and here.is_dir() else beside
+        if not self._record.is_file():
+            beside, here = _beside(self.root) / "submissions", Path("submissions")
+            return here if not beside.is_dir() and here.is_dir() else beside
+        found = read_json(self._record)
+        submissions = found.get("submissions")
+        if found.get("format") != 1 or not isinstance(submissions, str):
+            raise WorkspaceError(
+                "not a record of this version of HelloFresh",
+                where=str(self._record),
+                expected='{"format": 1, "submissions": FOLDER}',
+                fix="Write it again: hellofresh submission list --folder DIR",
+                code="bad-record",
+            )
+        root = self.root.resolve() if self.root.is_symlink() else self.root
+        return Path(os.path.normpath(root / submissions))
 
     def record_submissions(self, folder: Path) -> None:
         """Keep a folder as the one of what others handed in, wherever commands are run from.
@@ -128,22 +138,6 @@ class Workspace:
     @property
     def _record(self) -> Path:
         return self.root / "workspace.json"
-
-    def _recorded_submissions(self) -> Path | None:
-        if not self._record.is_file():
-            return None
-        found = read_json(self._record)
-        submissions = found.get("submissions")
-        if found.get("format") != 1 or not isinstance(submissions, str):
-            raise WorkspaceError(
-                "not a record of this version of HelloFresh",
-                where=str(self._record),
-                expected='{"format": 1, "submissions": FOLDER}',
-                fix="Write it again: hellofresh submission list --folder DIR",
-                code="bad-record",
-            )
-        root = self.root.resolve() if self.root.is_symlink() else self.root
-        return Path(os.path.normpath(root / submissions))
 
     @property
     def pictures(self) -> Path:

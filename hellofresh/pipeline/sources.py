@@ -137,12 +137,10 @@ def collection_jobs(
     for quarter in request.quarters or sorted({*missed, current.previous(), current}):
         found = configured_jobs(workspace, settings, quarter, afresh=request.settled, failed=failed)
         recent = bool(request.quarters) or quarter >= current.previous()
-        jobs += [job for job in found if recent or not _is_released(workspace, quarter, job.task.name)]
+        for job in found:
+            if recent or not (workspace.release(quarter, job.task.name) / MANIFEST).is_file():
+                jobs.append(job)
     return jobs
-
-
-def _is_released(workspace: Workspace, quarter: Quarter, task: str) -> bool:
-    return (workspace.release(quarter, task) / MANIFEST).is_file()
 
 
 def quarter_states(

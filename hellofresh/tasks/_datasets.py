@@ -201,17 +201,13 @@ def json_rows(path: Path) -> Iterator[FileRow]:
     with _open(path) as file:
         start = file.peek(1)[:1] if isinstance(file, io.BufferedReader) else b""
         if start == b"[":
-            yield from _array(path, file)
+            value = _parse(path, 1, file.read(_MOST_BYTES))
+            for number, item in enumerate(value if isinstance(value, list) else [value], start=1):
+                yield _object(path, number, item)
             return
         for number, line in _lines(path, file):
             if line.strip():
                 yield _object(path, number, _parse(path, number, line.strip()))
-
-
-def _array(path: Path, file: IO[bytes]) -> Iterator[FileRow]:
-    value = _parse(path, 1, file.read(_MOST_BYTES))
-    for number, item in enumerate(value if isinstance(value, list) else [value], start=1):
-        yield _object(path, number, item)
 
 
 def _parse(path: Path, number: int, content: bytes) -> object:

@@ -146,7 +146,7 @@ def statement_task(
         slots=_checked_slots if evidence else _slots,
         page=_page,
         text=_checked_text if evidence else _text,
-        own_texts=_own_texts,
+        own_texts=lambda sample: (sample.statement,),
         public_type=public if withheld else None,
         public=(_public_checked if evidence else _public) if withheld else lambda sample: sample,
         blocked_sources=_FACT_CHECKERS,
@@ -171,7 +171,3 @@ def two_classes(task: Task, *, prefix: str, classes: tuple[str, str] = ("false",
         classes=classes,
         metrics=class_metrics(classes),
     )
-
-
-def _own_texts(sample: Statement) -> tuple[str, ...]:
-    return (sample.statement,)

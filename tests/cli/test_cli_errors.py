@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -39,6 +37,7 @@ def failing(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, s
         (("runs", "shw"), 2, "Did you mean 'show'?"),
         (("evaluate", "--quater", "2023Q2"), 2, "Did you mean --quarter?"),
         (("runs", "show", "--jsn"), 2, "Did you mean --json?"),
+        (("analyse", "agents", "--ratings", "x"), 2, "dataset import publishers FILE"),
         (("board", "build", "all"), 2, "unrecognized arguments: all"),
         (("collect", "x-notes", "--quarter", "2023Q5", "--dump", "x"), 2, "a year and a quarter such as 2023Q2"),
         (("collect", "x-notes", "--quarter", "2023Q2", "--dump", "absent"), 2, "absent"),
@@ -110,10 +109,3 @@ def test_a_quarter_that_a_source_does_not_cover_leaves_nothing(capsys: pytest.Ca
     assert code == 1
     assert "other-quarter" in message
     assert not list((empty / "data").rglob("*.parquet"))
-
-
-def test_the_console_script_and_its_help_work() -> None:
-    script = Path(sys.executable).with_name("hellofresh")
-    for arguments in (["--help"], ["collect", "x-notes", "--help"], ["release", "run", "--help"], ["--version"]):
-        done = subprocess.run([script, *arguments], capture_output=True, text=True, check=True, timeout=300)
-        assert done.stdout and not done.stderr

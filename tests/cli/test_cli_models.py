@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
-import sys
 from collections.abc import Iterator
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import pytest
@@ -17,6 +14,7 @@ from hellofresh.core.errors import ReleaseError
 from hellofresh.models.catalogue import hosted_models
 from hellofresh.runs.regimes import usual_regime
 from hellofresh.tasks import TASKS
+from tests import batchserver, loopback
 
 KEY = "sk-secret-123"
 TABLES = """
@@ -39,16 +37,6 @@ model = "u"
 """
 
 
-def module(name: str) -> ModuleType:
-    path = Path(__file__).resolve().parent.parent / f"{name}.py"
-    spec = importlib.util.spec_from_file_location(f"{name}_for_cli", path)
-    assert spec is not None and spec.loader is not None
-    loaded = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = loaded  # dataclasses look their module up
-    spec.loader.exec_module(loaded)
-    return loaded
-
-
 @pytest.fixture(autouse=True)
 def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A folder and a workspace of one's own, and a key."""
@@ -62,7 +50,7 @@ def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def chat() -> Iterator[Any]:
     """A model on the loopback, configured as lab-model."""
-    server = module("loopback").Chat()
+    server = loopback.Chat()
     Path("hellofresh.toml").write_text(TABLES.format(base_url=server.base_url))
     yield server
     server.close()
@@ -71,7 +59,7 @@ def chat() -> Iterator[Any]:
 @pytest.fixture
 def account() -> Iterator[Any]:
     """An account for batches on the loopback, configured as lab-model."""
-    server = module("batchserver").Account()
+    server = batchserver.Account()
     server.looks = 0
     Path("hellofresh.toml").write_text(TABLES.format(base_url=server.base_url))
     yield server
@@ -125,7 +113,7 @@ def test_an_unknown_price_is_shown_as_an_unknown_cost(chat: Any, capsys: pytest.
 
 
 def test_a_check_that_fails_says_why(chat: Any, capsys: pytest.CaptureFixture[str]) -> None:
-    reply = module("loopback").Reply
+    reply = loopback.Reply
     chat.behave = lambda _n, _body: reply(json.dumps({"error": {"message": f"bad key {KEY}"}}).encode(), 401)
     text = shown(capsys, "models", "lab-model", "--check", code=1)
     assert "Check the key." in text and "not-authorised" in text

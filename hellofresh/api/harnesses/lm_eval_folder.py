@@ -66,7 +66,11 @@ def write_folder(workspace: Workspace, edition: Edition, task: Task, folder: Pat
     group = _spelled(f"hellofresh_{task.name}_{edition}")
     names = {prompt: f"{group}_{_spelled(prompt.id)}" for prompt in prompt_set.prompts}
     write_jsonl(folder / "samples.jsonl", rows)
-    write_bytes(folder / "utils.py", _CODE.format(task=task.name, aggregations="\n".join(_aggregations(task))).encode())
+    aggregations = [
+        f"{_spelled(figure)} = aggregation({task.name!r}, {metric!r}, {part!r})"
+        for figure, metric, part in _functions(task)
+    ]
+    write_bytes(folder / "utils.py", _CODE.format(task=task.name, aggregations="\n".join(aggregations)).encode())
     for prompt, name in names.items():
         write_bytes(folder / f"{name}.yaml", "\n".join(_task_lines(task, prompt, name)).encode())
     lines = [f"group: {group}", "task:", *(f"  - {name}" for name in names.values()), ""]
@@ -87,11 +91,6 @@ def _functions(task: Task) -> Iterator[tuple[str, str, str]]:
     for metric in task.metrics:
         for part, end in (("value", ""), ("low", "_low"), ("high", "_high")):
             yield f"{metric.name}{end}", metric.name, part
-
-
-def _aggregations(task: Task) -> Iterator[str]:
-    for name, metric, part in _functions(task):
-        yield f"{_spelled(name)} = aggregation({task.name!r}, {metric!r}, {part!r})"
 
 
 def _task_lines(task: Task, prompt: Prompt, name: str) -> Iterator[str]:

@@ -7,6 +7,8 @@ import sys
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NoReturn
 
+from hellofresh.cli.renamed import DROPPED
+
 REQUIRED = object()
 """In place of a default: the option must be given."""
 
@@ -56,7 +58,9 @@ class CommandParser(argparse.ArgumentParser):
             name = word.partition("=")[0]
             if name == "--":
                 return
-            if name.startswith("--") and not any(option.startswith(name) for option in known):
+            if name in DROPPED and name not in known:
+                yield f"{name} is gone: {DROPPED[name]}"
+            elif name.startswith("--") and not any(option.startswith(name) for option in known):
                 close = _close(name, known)
                 if close:
                     yield f"no option {name}. Did you mean {close}?"

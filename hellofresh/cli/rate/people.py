@@ -25,7 +25,7 @@ from hellofresh.judging.references import labels_are_secret, reference_responses
 from hellofresh.judging.rubric import RUBRICS, load_rubric
 from hellofresh.judging.study import StudyFiles, StudySample
 from hellofresh.releases.life.load import load_release
-from hellofresh.results.entries import Entry, entries_of_submissions, entry_of_run
+from hellofresh.results.entries import entries_of_submissions, entry_of_run
 from hellofresh.results.rated_entries import rated_names
 from hellofresh.runs.plan import find_run
 from hellofresh.submissions.released import due_in
@@ -56,7 +56,10 @@ def _prepare(options: argparse.Namespace, output: CommandOutput) -> int:
     often = Counter(rated_names(entry)[0] for entry in entries)
     for entry in entries:
         short, long = rated_names(entry)
-        responses += _of_entry(entry, long if often[short] > 1 else short)
+        # What it responded to its first prompt.
+        for sample, given in sorted(next(iter(entry.outputs.values())).items()):
+            if isinstance(given, Response) and given.text.strip():
+                responses.append(SystemResponse(sample, long if often[short] > 1 else short, given.text, given.sources))
     responses = [item for item in responses if item.sample in known]
     write_jsonl(options.prepare / "samples.jsonl", (to_json(_study_sample(task, item)) for item in samples), mode=0o600)
     write_jsonl(options.prepare / "responses.jsonl", map(to_json, responses), mode=0o600)
@@ -75,16 +78,6 @@ def _prepare(options: argparse.Namespace, output: CommandOutput) -> int:
         f"--responses {options.prepare / 'responses.jsonl'} --rater NAME --rater NAME"
     )
     return 0
-
-
-def _of_entry(entry: Entry, name: str) -> list[SystemResponse]:
-    """The responses of a run or submission to its first prompt, as those of a system."""
-    outputs = next(iter(entry.outputs.values()))
-    return [
-        SystemResponse(sample, name, output.text, output.sources)
-        for sample, output in sorted(outputs.items())
-        if isinstance(output, Response) and output.text.strip()
-    ]
 
 
 def _study_sample(task: Task, sample: Sample) -> StudySample:
@@ -151,7 +144,10 @@ def run_serve(options: argparse.Namespace, output: CommandOutput) -> int:
     files = _files(options)
     folder = page_folder(files)
     study = open_study(folder)
-    rows = [(item.rater, item.submitted, item.responses, _minutes(item.median_s)) for item in progress(study)]
+    rows = []
+    for item in progress(study):
+        median = "-" if item.median_s is None else f"{item.median_s / 60:.1f} min"
+        rows.append((item.rater, item.submitted, item.responses, median))
     output.table("So far", ("rater", "rated", "of", "median time"), rows)
     site = rating_site(folder, port=options.port, origins=options.origin)
 
@@ -179,7 +175,3 @@ def run_close(options: argparse.Namespace, output: CommandOutput) -> int:
     output.say(f"{ratings.height:,} ratings: {files.ratings}")
     output.say(f"Results: hellofresh rate report --edition {files.edition} --task {files.task}")
     return 0
-
-
-def _minutes(seconds: float | None) -> str:
-    return "-" if seconds is None else f"{seconds / 60:.1f} min"

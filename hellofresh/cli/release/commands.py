@@ -74,10 +74,6 @@ def prospective(options: argparse.Namespace, output: CommandOutput) -> int:
         return _resolve_split(options, output)
     if options.final:
         raise UsageError("--final without --resolve", expected="both", code="no-resolve")
-    return _draw_split(options, output)
-
-
-def _draw_split(options: argparse.Namespace, output: CommandOutput) -> int:
     workspace, settings = Workspace.from_environment(), Settings.load().release
     missing = ReleaseError(
         f"no undecided samples for {options.quarter}",

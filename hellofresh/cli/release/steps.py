@@ -71,9 +71,6 @@ def show_published(output: CommandOutput, published: Publication) -> None:
         output.say("note: the bundled sample is part of it; card and file names say so.")
 
 
-__all__ = ["analyse_scored"]
-
-
 def analyse_scored(workspace: Workspace, submissions: Path, output: CommandOutput) -> None:
     """Make the analyses of every scored quarter and task whose labels are public for the board, without PNG.
 

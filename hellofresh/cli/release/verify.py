@@ -48,7 +48,11 @@ def verify(options: argparse.Namespace, output: CommandOutput) -> int:
             checks = verifier.verify_release(folders[0], figures=figures, known=options.known, listing=False)
             checks += _repeats(folders)
     else:
-        folders = _found(Path(where))
+        try:
+            folders = verifier.find_releases(Path(where))
+        except verifier.NoReleaseError:
+            expected = "a folder with manifest.json in it or below it, such as data/releases"
+            raise UsageError("no release here", where=where, expected=expected, code="no-release") from None
         if options.known is not None and len(folders) > 1:
             raise UsageError("a hash belongs to one release", where="--known", expected="its folder", code="bad-hash")
         checks = [
@@ -65,18 +69,6 @@ def verify(options: argparse.Namespace, output: CommandOutput) -> int:
     for line in verifier.report_lines(checks):
         output.text(line)
     return 0 if all(check.ok for check in checks) else 1
-
-
-def _found(where: Path) -> list[Path]:
-    try:
-        return verifier.find_releases(where)
-    except verifier.NoReleaseError:
-        raise UsageError(
-            "no release here",
-            where=str(where),
-            expected="a folder with manifest.json in it or below it, such as data/releases",
-            code="no-release",
-        ) from None
 
 
 def _checked(folder: Path, figures: Sequence[FigureName], known: str | None, submissions: Path | None) -> list[Check]:

@@ -88,7 +88,12 @@ def _write(
     info = _info(options, _asker(options, output))
     team = _folder(options.team_folder, info.team, "--team-folder")
     system = _folder(options.system_folder, info.name, "--system-folder")
-    _check_team(team, info.team, options.submissions)
+    if other := look_alike(team, info.team, known_teams(options.submissions)):
+        raise SubmissionError(
+            f"the team {info.team!r} looks like the team {other!r}",
+            fix=f"If it is your team, use --team-folder {other}; else choose another name.",
+            code="look-alike",
+        )
     folder: Path = options.submissions / str(due.edition) / team / system
     if folder.exists():
         fix = "Change its files, or give the system another name."
@@ -169,13 +174,3 @@ def _folder(said: str | None, name: str, option: str) -> str:
             code="bad-folder",
         )
     return found
-
-
-def _check_team(team: str, name: str, root: Path) -> None:
-    other = look_alike(team, name, known_teams(root))
-    if other:
-        raise SubmissionError(
-            f"the team {name!r} looks like the team {other!r}",
-            fix=f"If it is your team, use --team-folder {other}; else choose another name.",
-            code="look-alike",
-        )

@@ -13,7 +13,6 @@ from hellofresh.evidence.retrieval.corpora import open_corpus
 from hellofresh.evidence.retrieval.retrievers import open_retriever
 from hellofresh.evidence.retrieval.thresholds import (
     LabelledPair,
-    Rate,
     Rates,
     calibrate_threshold,
     corpus_pairs,
@@ -38,7 +37,10 @@ def run(options: argparse.Namespace, output: CommandOutput) -> int:
     with output.progress("calibrate relevance") as bar:
         for name, labelled in _sources(options):
             bar.line(f"scoring {len(labelled):,} pairs of {name}")
-            scored.append(score_pairs(relevance.of_pairs, [_plain(pair) for pair in labelled]))
+            plainly = [
+                pair.model_copy(update={"text": plain(pair.text)}) for pair in labelled
+            ]  # as the regime compares
+            scored.append(score_pairs(relevance.of_pairs, plainly))
     pairs = joined(scored)
     found = calibrate_threshold(pairs, rule)
     output.result({"pairs": pairs.scores.size, "relevant": int(pairs.relevant.sum()),
@@ -66,17 +68,11 @@ def _sources(options: argparse.Namespace) -> Iterator[tuple[str, list[LabelledPa
         yield said, asyncio.run(pairs)
 
 
-def _plain(pair: LabelledPair) -> LabelledPair:
-    """The pair as the regime compares it."""
-    return pair.model_copy(update={"text": plain(pair.text)})
-
-
 def _row(threshold: float, rates: Rates) -> tuple[object, ...]:
-    cells = (cell for rate in (rates.precision, rates.recall, rates.false_positive) for cell in _cells(rate))
-    return (f"{threshold:.2f}", *cells)
-
-
-def _cells(rate: Rate) -> tuple[str, str]:
-    if rate.value is None or rate.interval is None:
-        return "-", "-"
-    return f"{rate.value:.3f}", f"[{rate.interval.low:.3f}, {rate.interval.high:.3f}]"
+    cells = [f"{threshold:.2f}"]
+    for rate in (rates.precision, rates.recall, rates.false_positive):
+        if rate.value is None or rate.interval is None:
+            cells += ["-", "-"]
+        else:
+            cells += [f"{rate.value:.3f}", f"[{rate.interval.low:.3f}, {rate.interval.high:.3f}]"]
+    return tuple(cells)

@@ -23,7 +23,8 @@ _NAME = re.compile(r"[a-z0-9]+(?:[.-][a-z0-9]+)*")
 
 def run(options: argparse.Namespace, output: CommandOutput) -> int:
     files = _files(options)
-    recipe = _recipe(options)
+    recipe = load_recipe(options.recipe or ("head" if options.model == MINILM else "encoder"), RewardRecipe)
+    recipe = recipe if options.seed is None else change_recipe(recipe, {"seed": options.seed})
     training = RewardTraining(
         options.criterion, _beside(options.criterion, files), [item for file in files for item in file.examples],
         tuple(file.data for file in files), recipe,
@@ -48,27 +49,18 @@ def run(options: argparse.Namespace, output: CommandOutput) -> int:
 
 
 def _files(options: argparse.Namespace) -> list[JudgedFile]:
-    sources = [_source(text) for text in options.sources]
-    for name, _ in sources:
+    sources = []
+    for text in options.sources:
+        name, _, path = text.partition("=")
+        if not name or not path:
+            raise UsageError(f"--from {text}", expected="IMPORTER=FILE", code="bad-pair")
         if name not in IMPORTERS:
             raise UnknownNameError("importer", name, IMPORTERS)
+        sources.append((name, path))
     if not sources and not options.data:
         raise UsageError("nothing to learn from", expected="--data FILE or --from IMPORTER=FILE", code="no-data")
     tables = [read_judged("table", path, options.criterion, options.columns) for path in options.data]
     return [*tables, *(read_judged(name, Path(path), options.criterion) for name, path in sources)]
-
-
-def _source(text: str) -> tuple[str, str]:
-    name, equals, path = text.partition("=")
-    if not equals or not name or not path:
-        raise UsageError(f"--from {text}", expected="IMPORTER=FILE", code="bad-pair")
-    return name, path
-
-
-def _recipe(options: argparse.Namespace) -> RewardRecipe:
-    name = options.recipe or ("head" if options.model == MINILM else "encoder")
-    recipe = load_recipe(name, RewardRecipe)
-    return recipe if options.seed is None else change_recipe(recipe, {"seed": options.seed})
 
 
 def _beside(criterion: str, files: Sequence[JudgedFile]) -> Beside:

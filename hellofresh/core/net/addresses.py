@@ -52,14 +52,10 @@ def is_public(address: str) -> bool:
         return False
     if isinstance(parsed, IPv4Address):
         return not any(parsed in block for block in _V4_CLOSED)
-    return _is_public_v6(parsed)
-
-
-def _is_public_v6(address: IPv6Address) -> bool:
-    if address.scope_id is not None or address not in _V6_OPEN:
+    if parsed.scope_id is not None or parsed not in _V6_OPEN:
         return False
-    interface = (int(address) >> 32) & 0xFFFF_FFFF
-    return interface not in _ISATAP and not any(address in block for block in _V6_CLOSED)
+    interface = (int(parsed) >> 32) & 0xFFFF_FFFF
+    return interface not in _ISATAP and not any(parsed in block for block in _V6_CLOSED)
 
 
 @dataclass(frozen=True, slots=True)
