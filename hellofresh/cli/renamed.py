@@ -46,7 +46,6 @@ DROPPED: Mapping[str, str] = {
         for key in ("window_minutes", "per_window", "lookback", "draw_seed", "per_minute", "deadline_hours")
     },
     "--each": "name a model several times after --rephrase",
-    "--executor": "use --cluster or --shard",
     "--notes": "write it into system.toml",
     "--ratings": "import them first: hellofresh dataset import publishers FILE",
     "--url": "write it into system.toml",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -10,7 +11,8 @@ from collectors.wikipedia import merge_shards, shard_files, write_shard
 from collectors.wikipedia.collect import collect
 from collectors.wikipedia.rules.stability import EditsSettings
 from hellofresh.cli import main
-from hellofresh.core.errors import SourceError
+from hellofresh.core.errors import SourceError, UsageError
+from hellofresh.core.executors import named_pool
 from hellofresh.core.quarters import Quarter
 from hellofresh.core.workspace import Workspace
 
@@ -144,3 +146,16 @@ def test_senseless_shards_are_refused(folder, tmp_path, monkeypatch, options):
     except SystemExit as ended:
         code = ended.code
     assert code == 2
+
+
+def test_any_executor_gives_the_same(folder):
+    pool = named_pool("concurrent.futures:ThreadPoolExecutor")
+    assert isinstance(pool(), ThreadPoolExecutor)
+    assert collect(QUARTER, [folder], EditsSettings(), pool=pool) == collect(QUARTER, [folder], EditsSettings())
+
+
+@pytest.mark.parametrize("place", ["", "os", "os:nothing", "no.such.module:x", "builtins:dict"])
+def test_what_is_no_executor_is_refused(place):
+    with pytest.raises(UsageError) as caught, named_pool(place)():
+        pass
+    assert caught.value.code == "no-executor"
