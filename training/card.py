@@ -96,22 +96,16 @@ def _text(card: TuningCard) -> str:
     }
     lines = [f"# Tuning by {card.method}", ""]
     lines += [f"> **{flag}**\n" for flag in card.flags]
-    lines += ["| | |", "| --- | --- |", *(f"| {name} | {_cell(value)} |" for name, value in about.items()), ""]
+    cells = {name: str(value).replace("|", "\\|").replace("\n", " ") for name, value in about.items()}
+    lines += ["| | |", "| --- | --- |", *(f"| {name} | {cell} |" for name, cell in cells.items()), ""]
     if card.losses is not None:
         lines += [f"Loss of held-out responses: {card.losses[0]:.4f} before, {card.losses[1]:.4f} after.", ""]
     if card.trends:
-        lines += [
-            "| | first fifth | last fifth | change along the line | 95% interval |",
-            "| --- | ---: | ---: | ---: | --- |",
-        ]
-        lines += [
-            f"| {name} | {one.first:.3f} | {one.last:.3f} | {one.change:+.3f} | [{one.low:.3f}, {one.high:.3f}] |"
-            for name, one in card.trends.items()
-        ]
+        lines += ["| | first fifth | last fifth | change along the line | 95% interval |"]
+        lines += ["| --- | ---: | ---: | ---: | --- |"]
+        for name, one in card.trends.items():
+            interval = f"[{one.low:.3f}, {one.high:.3f}]"
+            lines.append(f"| {name} | {one.first:.3f} | {one.last:.3f} | {one.change:+.3f} | {interval} |")
         lines.append("")
     lines += ["Curves: `log.jsonl`, `curves.svg`. Weights: `model/`.", ""]
     return "\n".join(lines)
-
-
-def _cell(value: object) -> str:
-    return str(value).replace("|", "\\|").replace("\n", " ")

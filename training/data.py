@@ -93,9 +93,8 @@ def split_exchanges(exchanges: Sequence[Exchange], share: float, seed: int) -> t
     """
     groups = sorted({one.group or one.claim for one in exchanges}, key=lambda group: sha256_text(f"{seed}:{group}"))
     if len(groups) < 2:
-        raise DataError(
-            f"{len(groups)} claim", where="training data", expected="several: some are held out", code="too-few-claims"
-        )
+        what, expected = f"{len(groups)} claim", "several: some are held out"
+        raise DataError(what, where="training data", expected=expected, code="too-few-claims")
     kept_out = set(groups[: min(max(1, round(share * len(groups))), len(groups) - 1)])
     learnt = [one for one in exchanges if (one.group or one.claim) not in kept_out]
     return learnt, [one for one in exchanges if (one.group or one.claim) in kept_out]
@@ -129,20 +128,13 @@ def split_for_selection(queries: Sequence[Query], share: float, seed: int) -> tu
     kept = [query for query in queries if place(query.group) >= share]
     chosen = [query for query in queries if place(query.group) < share]
     if not kept or not chosen:
-        raise DataError(
-            f"{len(queries)} queries cannot be divided",
-            where="training",
-            expected="queries of more groups, or another share for selection",
-            code="too-few-queries",
-        )
+        what, expected = f"{len(queries)} queries cannot be divided", "queries of more groups, or another share"
+        raise DataError(what, where="training", expected=expected, code="too-few-queries")
     return kept, chosen
 
 
 def make_examples(
-    corpus: RetrievalCorpus,
-    queries: Sequence[Query],
-    first: SparseRetriever,
-    recipe: Recipe,
+    corpus: RetrievalCorpus, queries: Sequence[Query], first: SparseRetriever, recipe: Recipe
 ) -> list[Example]:
     """An example for each claim and each of its relevant documents.
 
@@ -151,32 +143,22 @@ def make_examples(
     """
     least = recipe.drawn_from + recipe.negatives + 1
     if corpus.manifest.documents < least:
-        raise DataError(
-            f"{corpus.manifest.documents} documents",
-            where=f"corpus {corpus.name}",
-            expected=f"at least {least}",
-            code="too-few-documents",
-        )
-    qrels, found = corpus.qrels(), []
+        what, where = f"{corpus.manifest.documents} documents", f"corpus {corpus.name}"
+        raise DataError(what, where=where, expected=f"at least {least}", code="too-few-documents")
+    qrels, examples = corpus.qrels(), []
     for query in queries:
         relevant = [corpus.rows[name] for name, value in qrels[query.id].items() if value > 0]
-        found += _of_query(query, relevant, first, recipe)
-    return found
-
-
-def _of_query(query: Query, relevant: Sequence[int], first: SparseRetriever, recipe: Recipe) -> list[Example]:
-    scores = first.scores(query.text).astype(np.float64)
-    random = np.random.default_rng(int(sha256_text(f"{recipe.seed}:{query.id}")[:8], 16))
-    # A drawn order decides among equal scores, of which there are many at 0.
-    order = np.lexsort((random.permutation(len(scores)), scores))
-    order = order[~np.isin(order, relevant)]
-    drawn = random.choice(recipe.drawn_from, recipe.positives, replace=False)
-    positives, negatives = order[::-1][np.sort(drawn)], order[: recipe.negatives]
-    shares = scores / max(float(scores.max()), 1e-12)
-    examples = []
-    for evidence in relevant:
-        documents = (evidence, *positives.tolist(), *negatives.tolist())
-        examples.append(Example(query, documents, tuple(shares[list(documents)].tolist())))
+        scores = first.scores(query.text).astype(np.float64)
+        random = np.random.default_rng(int(sha256_text(f"{recipe.seed}:{query.id}")[:8], 16))
+        # A drawn order decides among equal scores, of which there are many at 0.
+        order = np.lexsort((random.permutation(len(scores)), scores))
+        order = order[~np.isin(order, relevant)]
+        drawn = random.choice(recipe.drawn_from, recipe.positives, replace=False)
+        positives, negatives = order[::-1][np.sort(drawn)], order[: recipe.negatives]
+        shares = scores / max(float(scores.max()), 1e-12)
+        for evidence in relevant:
+            documents = (evidence, *positives.tolist(), *negatives.tolist())
+            examples.append(Example(query, documents, tuple(shares[list(documents)].tolist())))
     return examples
 
 

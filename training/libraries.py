@@ -126,12 +126,8 @@ def find_base(name: str, workspace: Workspace) -> BaseModel:
         return BaseModel(name, name.removeprefix(HUB), name)
     folder = _embedded(workspace) if name == EMBEDDED else Path(name)
     if not folder.is_dir():
-        raise UsageError(
-            f"no model {name!r}",
-            where="--model",
-            expected=f"a folder, {EMBEDDED}, or {HUB}OWNER/NAME to download one",
-            code="unknown-model",
-        )
+        expected = f"a folder, {EMBEDDED}, or {HUB}OWNER/NAME to download one"
+        raise UsageError(f"no model {name!r}", where="--model", expected=expected, code="unknown-model")
     return BaseModel(name, str(folder.resolve()), folder_sha256(folder))
 
 
@@ -202,12 +198,9 @@ def load_base(base: BaseModel, device: str, bits: int = 16) -> PreTrainedModel:
     few, own = device == "cuda" and bits < 16, {}
     if few:
         if find_spec("bitsandbytes") is None:
-            raise UsageError(
-                f"{bits} bits need bitsandbytes, which is not installed",
-                where="recipe, bits",
-                fix="Install it with: python -m pip install bitsandbytes, or set bits = 16.",
-                code="missing-extra",
-            )
+            what = f"{bits} bits need bitsandbytes, which is not installed"
+            fix = "Install it with: python -m pip install bitsandbytes, or set bits = 16."
+            raise UsageError(what, where="recipe, bits", fix=fix, code="missing-extra")
         kind = {"load_in_8bit": True} if bits == 8 else {"load_in_4bit": True, "bnb_4bit_compute_dtype": torch.bfloat16}
         own = {"quantization_config": BitsAndBytesConfig(**kind), "device_map": {"": 0}}
     whole = base.adapted

@@ -147,7 +147,11 @@ class PpoTrainer(Trainer):  # type: ignore[misc]  # the library is not type-chec
         if step % self.recipe.updates == 0:
             self.drawn = [*self.drawn[:place], self._draw(model, inputs)]
             if place == self.recipe.accumulation - 1:
-                self._adapt()
+                known, recipe = self.noted.pop("kl_response"), self.recipe
+                kl, length = sum(known) / len(known), self.noted["completions/mean_length"]
+                self.noted["kl"] = [kl / (sum(length) / len(length))]  # a token's, as trl logs it
+                self.noted["kl_cost"] = [self.cost]
+                self.cost = adapted(self.cost, kl, len(known), target=recipe.kl_target, horizon=recipe.kl_horizon)
         one = self.drawn[place]
         new, values, _ = self._read(model, one.ids, one.mask, one.start)
         policy = clipped_loss(new, one.chances, one.better, one.said, self.recipe.clip)
@@ -168,26 +172,14 @@ class PpoTrainer(Trainer):  # type: ignore[misc]  # the library is not type-chec
 
     def _draw(self, model: nn.Module, inputs: Sequence[Mapping[str, object]]) -> _Responses:
         recipe, end, pad = self.recipe, self.tokens.eos_token_id, self.tokens.pad_token_id
-        asked = self.tokens(
-            [row["prompt"] for row in inputs],
-            padding=True,
-            padding_side="left",
-            add_special_tokens=False,
-            return_tensors="pt",
-            return_token_type_ids=False,
-        ).to(self.model.device)
+        as_asked = {"padding": True, "padding_side": "left", "add_special_tokens": False, "return_tensors": "pt"}
+        prompts = [row["prompt"] for row in inputs]
+        asked = self.tokens(prompts, return_token_type_ids=False, **as_asked).to(self.model.device)
         start = asked["input_ids"].shape[1]
         model.eval()
         with torch.no_grad():
-            ids = self.model.generate(
-                **asked,
-                do_sample=True,
-                temperature=recipe.temperature,
-                top_k=0,
-                top_p=1.0,
-                max_new_tokens=recipe.response_tokens,
-                pad_token_id=pad,
-            )
+            drawn = {"do_sample": True, "temperature": recipe.temperature, "top_k": 0, "top_p": 1.0}
+            ids = self.model.generate(**asked, **drawn, max_new_tokens=recipe.response_tokens, pad_token_id=pad)
             answer, ends = ids[:, start:], ids[:, start:] == end
             said = ((ends.cumsum(dim=1) - ends.long() == 0) & (ends | (answer != pad))).long()
             mask = torch.cat([asked["attention_mask"], said], dim=1)
@@ -211,13 +203,6 @@ class PpoTrainer(Trainer):  # type: ignore[misc]  # the library is not type-chec
         self.noted["completions/mean_length"] += lengths.tolist()
         self.noted["entropy"] += [float(mean_of(entropy, said))]
         return _Responses(ids, mask, start, said, chances, values, centred / spread, gained + values)
-
-    def _adapt(self) -> None:
-        known = self.noted.pop("kl_response")
-        kl, length = sum(known) / len(known), self.noted["completions/mean_length"]
-        self.noted["kl"] = [kl / (sum(length) / len(length))]  # a token's, as trl logs it
-        self.noted["kl_cost"] = [self.cost]
-        self.cost = adapted(self.cost, kl, len(known), target=self.recipe.kl_target, horizon=self.recipe.kl_horizon)
 
     def log(self, logs: dict[str, float], start_time: float | None = None) -> None:
         """Add means over the responses that were drawn since the last row."""

@@ -175,18 +175,14 @@ def load_recipe(name: str, kind: type[_Recipe]) -> _Recipe:
         found = parse_toml(bundled[name].read_bytes() if name in known else own.read_bytes())
     except ValueError as error:
         raise ConfigError(f"not TOML ({error})", where=f"recipe {name}", code="bad-toml") from None
-    values = {key: value for key, value in found.items() if not isinstance(value, dict)}
-    if len(values) < len(found) and kind.tables[-1] not in found:
-        others = ", ".join(f"[{key}]" for key in found if key not in values)
-        raise ConfigError(
-            f"only tables for other methods ({others})",
-            where=f"recipe {name}",
-            expected=f"a table [{kind.tables[-1]}]",
-            code="other-recipe",
-        )
+    tables = {key: value for key, value in found.items() if isinstance(value, dict)}
+    if tables and kind.tables[-1] not in found:
+        what = f"only tables for other methods ({', '.join(f'[{key}]' for key in tables)})"
+        expected = f"a table [{kind.tables[-1]}]"
+        raise ConfigError(what, where=f"recipe {name}", expected=expected, code="other-recipe")
+    values = {key: value for key, value in found.items() if key not in tables}
     for table in kind.tables:
-        part = found.get(table)
-        values |= part if isinstance(part, dict) else {}
+        values |= tables.get(table, {})
     return as_model(kind, values, where=f"recipe {name}", error=ConfigError, code="bad-recipe")
 
 

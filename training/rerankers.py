@@ -14,7 +14,7 @@ way the epoch with the best NDCG@10 after two stages is kept, the untrained mode
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -153,7 +153,19 @@ def train_head(training: RerankerTraining, dense: DenseScorer, folder: Path, on_
     """
     recipe = training.recipe
     examples, chosen = training.parts()
-    score = _head_scores(training, dense, chosen)
+    qrels, found = training.corpus.qrels(), training.found(chosen)
+    vectors = dense.encoder.queries([query.text for query in chosen]).astype(np.float64)
+    documents = [dense.vectors[[dense.rows[name] for name in one.documents]].astype(np.float64) for one in found]
+
+    def score(head: Head) -> float:
+        """NDCG@10 after the first stage, whose documents are found once."""
+        total = 0.0
+        for query, one, asked, read in zip(chosen, found, vectors, documents, strict=True):
+            if one.documents:
+                fits = head.fits(asked, read, lexical_scores(one)).tolist()
+                total += measures(one.documents, fits, dict(qrels[query.id]))["ndcg@10"]
+        return total / len(chosen)
+
     texts = list(dict.fromkeys(example.query.text for example in examples))
     queries = dict(zip(texts, dense.encoder.queries(texts).astype(np.float64), strict=True))
     model = HeadModule(dense.encoder.dimensions)
@@ -188,25 +200,6 @@ def train_head(training: RerankerTraining, dense: DenseScorer, folder: Path, on_
         rows[-1] = replace(rows[-1], ndcg=value)
     write_head(folder, best, dense.parameters, training.identity)
     return TrainedReranker.of(folder, rows, in_epoch)
-
-
-def _head_scores(training: RerankerTraining, dense: DenseScorer, queries: Sequence[Query]) -> Callable[[Head], float]:
-    """NDCG@10 of a head after the first stage, whose documents are found once."""
-    qrels, found = training.corpus.qrels(), training.found(queries)
-    vectors = dense.encoder.queries([query.text for query in queries]).astype(np.float64)
-    documents = [dense.vectors[[dense.rows[name] for name in one.documents]].astype(np.float64) for one in found]
-
-    def score(head: Head) -> float:
-        values = [
-            measures(one.documents, head.fits(asked, read, lexical_scores(one)).tolist(), dict(qrels[query.id]))[
-                "ndcg@10"
-            ]
-            for query, one, asked, read in zip(queries, found, vectors, documents, strict=True)
-            if one.documents
-        ]
-        return float(sum(values)) / len(queries)
-
-    return score
 
 
 class _Equation1(nn.Module):  # type: ignore[misc]  # the library is not type-checked

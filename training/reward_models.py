@@ -112,12 +112,9 @@ def divide(examples: Sequence[LabelledResponse], recipe: RewardRecipe) -> dict[s
         missing[place[group]] -= wanted
     found = {name: [item for item in examples if place[item.group] == name] for name in shares}
     if any({item.label for item in part} != {0, 1} for part in found.values()):
-        raise DataError(
-            f"{len(examples)} responses in {len(counts)} groups cannot be divided",
-            where="training",
-            expected="both labels in at least three groups each",
-            code="too-few-responses",
-        )
+        what = f"{len(examples)} responses in {len(counts)} groups cannot be divided"
+        expected = "both labels in at least three groups each"
+        raise DataError(what, where="training", expected=expected, code="too-few-responses")
     return found
 
 

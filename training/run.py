@@ -99,14 +99,20 @@ class Run:
         }  # fmt: skip
 
     def train(self, trainer: Trainer, *, best: str = "", kl_bound: float = math.inf) -> Watcher:
-        """Train, or go on with it.
+        """Train, or go on with it from the newest whole checkpoint; half ones are removed.
 
         Args:
             trainer: with the settings above.
             best: the column of the log, `held_out_loss` or `ndcg`, whose best model is kept in `model/`; or empty.
             kl_bound: nats a response above which the training is stopped.
         """
-        last = self._checkpoint()
+        whole = []
+        for folder in self.checkpoints.glob("checkpoint-*"):
+            if (folder / _SEAL).is_file():
+                whole.append(folder)
+            else:
+                shutil.rmtree(folder)
+        last = max(whole, key=lambda folder: int(folder.name.rpartition("-")[2]), default=None)
         measured = trainer.args.eval_strategy != "no"
         trainer.args.eval_on_start = measured and last is None
         watcher = Watcher(self, trainer, best, kl_bound)
@@ -118,16 +124,6 @@ class Run:
         if measured and known_values(watcher.rows, column)[-1][0] != trainer.state.global_step:
             trainer.evaluate()
         return watcher
-
-    def _checkpoint(self) -> Path | None:
-        """The newest whole checkpoint; half ones are removed."""
-        whole = []
-        for folder in self.checkpoints.glob("checkpoint-*"):
-            if (folder / _SEAL).is_file():
-                whole.append(folder)
-            else:
-                shutil.rmtree(folder)
-        return max(whole, key=lambda folder: int(folder.name.rpartition("-")[2]), default=None)
 
 
 class Watcher(TrainerCallback):  # type: ignore[misc]  # the library is not type-checked

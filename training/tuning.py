@@ -118,12 +118,9 @@ class Tuning:
         """
         recipe = self.recipe
         if not samples:
-            raise DataError(
-                "nothing is left to learn from, or to measure with",
-                where="training data",
-                fix="Raise prompt_tokens or response_tokens in the recipe, or bring more claims.",
-                code="no-exchanges",
-            )
+            what = "nothing is left to learn from, or to measure with"
+            fix = "Raise prompt_tokens or response_tokens in the recipe, or bring more claims."
+            raise DataError(what, where="training data", fix=fix, code="no-exchanges")
         steps = math.ceil(samples * recipe.epochs / (recipe.batch * recipe.accumulation))
         return min(steps, recipe.steps) if recipe.steps else steps
 
@@ -170,13 +167,20 @@ def tune(run: Run, base: BaseModel, data: Path, rewards: TuningRewards | None) -
     if is_over_optimised(watcher.rows):
         flags.append("the reward rises while the untrained judge falls: read responses before using this model")
     parameters = sum(one.numel() for one in trainer.model.parameters() if one.requires_grad)
-    _write_model(tuning, trainer)
+    # The adapter, and the exact model to begin with, merged with it, as a folder that transformers reads.
+    adapter = folder / ("adapter" if base.adapted is None else "checkpoints/last")
+    trainer.model.save_pretrained(adapter)
+    tuning.tokenizer.save_pretrained(adapter)
+    merged = PeftModel.from_pretrained(load_base(base, "cpu"), str(adapter), local_files_only=True)
+    merged.merge_and_unload().save_pretrained(folder / "model")
+    tuning.tokenizer.save_pretrained(folder / "model")
+    device, peak_mib = _device(run.device, recipe)
     card = TuningCard(
         method=run.method, model=base.name, data=data.name, model_sha256=base.sha256,
         data_sha256=files["data_sha256"], prompt_sha256=prompt_set().sha256, learnt_from=learnt, held_out=held_out,
         left_out=len(exchanges) - learnt - held_out, recipe=recipe.model_dump(), rewards=identity,
-        versions=library_versions(), device=_device(run.device, recipe), parameters=parameters,
-        steps=int(trainer.state.global_step), seconds=time.monotonic() - began, peak_mib=_peak_mib(run.device),
+        versions=library_versions(), device=device, parameters=parameters,
+        steps=int(trainer.state.global_step), seconds=time.monotonic() - began, peak_mib=peak_mib,
         flags=flags, log=list(watcher.rows),
         trends={name: trend for name in _TRENDS if (trend := trend_of(watcher.rows, name)) is not None},
     )  # fmt: skip
@@ -336,29 +340,14 @@ def _drawn(
             yield PreferencePair(one.id, prompt, said[best], said[worst], float(scores[best] - scores[worst]))
 
 
-def _write_model(tuning: Tuning, trainer: Trainer) -> None:
-    """The adapter, and the exact model to begin with, merged with it, as a folder that transformers reads."""
-    folder = tuning.run.folder
-    adapter = folder / ("adapter" if tuning.base.adapted is None else "checkpoints/last")
-    trainer.model.save_pretrained(adapter)
-    tuning.tokenizer.save_pretrained(adapter)
-    merged = PeftModel.from_pretrained(load_base(tuning.base, "cpu"), str(adapter), local_files_only=True)
-    merged.merge_and_unload().save_pretrained(folder / "model")
-    tuning.tokenizer.save_pretrained(folder / "model")
-
-
-def _device(name: str, recipe: TuningRecipe) -> str:
+def _device(name: str, recipe: TuningRecipe) -> tuple[str, int]:
+    """The processor with its bits of a weight, and the most memory in MiB; 0 where the system does not say it."""
     if name == "cuda":
-        return f"{torch.cuda.get_device_name(0)}, {recipe.stored_bits} bits"
-    return f"{platform.machine()} processor, {torch.get_num_threads()} of {os.cpu_count()} threads, 32 bits"
-
-
-def _peak_mib(device: str) -> int:
-    if device == "cuda":
-        return int(torch.cuda.max_memory_allocated() / _MIB)
+        peak = int(torch.cuda.max_memory_allocated() / _MIB)
+        return f"{torch.cuda.get_device_name(0)}, {recipe.stored_bits} bits", peak
+    about = f"{platform.machine()} processor, {torch.get_num_threads()} of {os.cpu_count()} threads, 32 bits"
     try:
         resource = import_module("resource")  # not on Windows
     except ImportError:
-        return 0
-    peak: int = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return peak // (_MIB if sys.platform == "darwin" else 1024)
+        return about, 0
+    return about, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // (_MIB if sys.platform == "darwin" else 1024)

@@ -53,12 +53,8 @@ def open_rewards(folders: Sequence[Path], judge: str, recipe: SampledRecipe) -> 
     if judge != RULES:
         sha256 = read_card(Path(judge)).sha256
         if sha256 in identity.values():
-            raise UsageError(
-                "the judge is a part of the reward",
-                where=f"--judge {judge}",
-                expected="one that nothing is trained on",
-                code="trained-judge",
-            )
+            what, expected = "the judge is a part of the reward", "one that nothing is trained on"
+            raise UsageError(what, where=f"--judge {judge}", expected=expected, code="trained-judge")
         watching, identity["judge"] = open_reward(Path(judge)), sha256
     if recipe.alpha_relevance:
         identity["relevance"] = "minilm"
@@ -77,15 +73,13 @@ class RuleJudge:
 
     def score(self, cases: Sequence[RewardCase]) -> NDArray[np.float64]:
         """The mean of the three; 0 for an empty response."""
-        return np.array([self._of(case) for case in cases], dtype=np.float64)
-
-    def _of(self, case: RewardCase) -> float:
-        words = case.response.lower().split()
-        if not words:
-            return 0.0
-        triples = list(zip(words, words[1:], words[2:], strict=False))
-        variety = len(set(triples)) / len(triples) if triples else 1.0
-        said = _WORD.findall(case.response.lower())
-        known = set(_WORD.findall(" ".join((case.claim, *case.evidence)).lower()))
-        grounded = sum(word in known for word in said) / len(said) if said else 0.0
-        return (variety + grounded + float(case.response.rstrip()[-1] in ".!?")) / 3
+        found = np.zeros(len(cases))
+        for number, case in enumerate(cases):
+            if words := case.response.lower().split():
+                triples = list(zip(words, words[1:], words[2:], strict=False))
+                variety = len(set(triples)) / len(triples) if triples else 1.0
+                said = _WORD.findall(case.response.lower())
+                known = set(_WORD.findall(" ".join((case.claim, *case.evidence)).lower()))
+                grounded = sum(word in known for word in said) / len(said) if said else 0.0
+                found[number] = (variety + grounded + float(case.response.rstrip()[-1] in ".!?")) / 3
+        return found

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import heapq
-import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -33,7 +32,7 @@ from verifier.manifest import (
 )
 from verifier.publication import ACCOUNT, ACCOUNT_FORM, CARD, CROISSANT, Publication
 from verifier.ratings import StudyCheck
-from verifier.reading import MOST_LINE_BYTES, first_of, misfit, strict_json
+from verifier.reading import by_id, first_of, misfit, strict_json
 from verifier.scores import FigureName, Handover, ScoreCheck, VerifiedFigure
 
 
@@ -264,17 +263,7 @@ def repeat_checks(folders: Sequence[Path], every: Iterable[Path]) -> list[Check]
 
 def _ids(folder: Path, name: str) -> Iterator[tuple[str, Path]]:
     """Ids as far as they can be read; whatever is wrong with a file is named where its release is checked."""
-    path = folder / name
-    if path.is_symlink() or not path.is_file():
-        return
-    with path.open("rb") as file:
-        for line in iter(lambda: file.readline(MOST_LINE_BYTES), b""):
-            try:
-                key = json.loads(line)["id"]
-            except (ValueError, TypeError, KeyError, RecursionError):
-                return
-            if isinstance(key, str):
-                yield key, folder
+    yield from ((key, folder) for key, _ in by_id(folder / name, {"id": str, "*": object}, []))
 
 
 def publications_above(folders: Sequence[Path]) -> list[Path]:
@@ -296,21 +285,13 @@ def publication_checks(root: Path) -> list[Check]:
     except (ValueError, OSError) as error:
         return [Check(name, "publication", "", (f"{ACCOUNT}: {error}",))]
     made = Publication.at(root, account)
+    origin = "" if "code" in account else "what it was made from"
     corpora = "tables of corpora" if any(path.startswith("data/corpus-") for path in listed) else ""
+    rows_said = f"{len(made.parts)} tables, row by row as the releases say"
     checks: tuple[tuple[str, str, Callable[[], Iterator[str]], str], ...] = (
         ("publication", f"{len(listed)} files, with the sizes and hashes that {ACCOUNT} lists", made.file_faults, ""),
-        (
-            "origin",
-            "made from these releases",
-            lambda: made.origin_faults(account),
-            "" if "code" in account else "what it was made from",
-        ),
-        (
-            "tables",
-            f"{len(made.parts)} tables, row by row as the releases say",
-            lambda: (fault for part in made.parts for fault in part.faults()),
-            corpora,
-        ),
+        ("origin", "made from these releases", lambda: made.origin_faults(account), origin),
+        ("tables", rows_said, lambda: (fault for part in made.parts for fault in part.faults()), corpora),
         ("card", f"{CARD} names what is loaded as tables and releases do", made.card_faults, f"what else {CARD} says"),
         ("croissant", f"{CROISSANT} does so, too", made.croissant_faults, f"what else {CROISSANT} says"),
     )

@@ -24,6 +24,7 @@ from hellofresh.core.errors import DataError
 from hellofresh.core.files import canonical_json, read_json, write_json
 from hellofresh.core.strict import Strict
 
+FloatArray = NDArray[np.float64]
 CRITERIA = ("refutation", "factuality", "politeness")
 """What a reward model can be trained for: criteria of the rubric evidence-5."""
 
@@ -78,7 +79,7 @@ class RewardModel(Protocol):
     def name(self) -> str:
         """Of its criterion, such as `politeness`."""
 
-    def score(self, cases: Sequence[RewardCase]) -> NDArray[np.float64]:
+    def score(self, cases: Sequence[RewardCase]) -> FloatArray:
         """The reward of each, shape (n,); the higher, the better. A criterion's is a probability, 0 to 1."""
 
 
@@ -176,18 +177,13 @@ def read_card(folder: Path) -> RewardCard:
     """
     path = folder / _CARD
     if not path.is_file():
-        raise DataError(
-            "no reward model in this folder", where=str(folder), expected=f"a file {_CARD}",
-            fix="Train one with: hellofresh train reward", code="missing-file",
-        )  # fmt: skip
+        what, fix = "no reward model in this folder", "Train one with: hellofresh train reward"
+        raise DataError(what, where=str(folder), expected=f"a file {_CARD}", fix=fix, code="missing-file")
     try:
         return RewardCard.model_validate_json(canonical_json(read_json(path)))
     except ValidationError as error:
         what = f"not the card of a reward model ({error.error_count()} faults)"
         raise DataError(what, where=str(path), fix="Train again.", code="bad-card") from None
-
-
-FloatArray = NDArray[np.float64]
 
 
 def summed_reward(

@@ -14,55 +14,35 @@ from __future__ import annotations
 
 import re
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hellofresh.core.errors import DataError
 from hellofresh.core.files import atomic_path, sha256_file
 from hellofresh.evidence.retrieval.encoders import Encoder
 from hellofresh.evidence.retrieval.rerank import Head, untrained
-from hellofresh.rewards.base import Beside, RewardCard, RewardCase
+from hellofresh.rewards.base import Beside, FloatArray, RewardCard, RewardCase
 
-FloatArray = NDArray[np.float64]
 WORD_COLUMNS = 2048
 _WORD = re.compile(r"[^\W_]+(?:['\u2019][^\W_]+)*|[?!.]")
-_PARTS = 4
-
-
-def width(dimensions: int, *, paired: bool) -> int:
-    """Columns of a pair's features, or of a response's alone."""
-    return dimensions * (_PARTS if paired else 1) + WORD_COLUMNS
 
 
 def pair_features(beside: tuple[str, FloatArray] | None, response: tuple[str, FloatArray]) -> FloatArray:
     """The features of a pair, or of a response alone; each text comes with its vector."""
-    v = response[1]
-    if beside is None:
-        return np.concatenate([v, _hashed(_response_words("", response[0]))])
-    u = beside[1]
-    return np.concatenate([u, v, np.abs(u - v), u * v, _hashed(_response_words(beside[0], response[0]))])
-
-
-def _response_words(beside: str, response: str) -> Iterator[str]:
-    words = _WORD.findall(response.lower())
-    yield from words
-    yield from (f"{first} {second}" for first, second in pairwise(words))
-    known = set(words)
-    yield from (f"not said: {word}" for word in _WORD.findall(beside.lower()) if word not in known)
-
-
-def _hashed(words: Iterator[str]) -> FloatArray:
-    found = np.zeros(WORD_COLUMNS)
-    for word in words:
+    said, unsaid = _WORD.findall(response[0].lower()), _WORD.findall(beside[0].lower()) if beside is not None else []
+    pairs = (f"{first} {second}" for first, second in pairwise(said))
+    hashed = np.zeros(WORD_COLUMNS)
+    for word in (*said, *pairs, *(f"not said: {word}" for word in unsaid if word not in said)):
         code = zlib.crc32(word.encode())
-        found[code % WORD_COLUMNS] += 1 if code >> 31 else -1
-    found /= max(float(np.linalg.norm(found)), 1e-12)
-    return found
+        hashed[code % WORD_COLUMNS] += 1 if code >> 31 else -1
+    hashed /= max(float(np.linalg.norm(hashed)), 1e-12)
+    v = response[1]
+    u = v if beside is None else beside[1]
+    return np.concatenate([v, hashed] if beside is None else [u, v, np.abs(u - v), u * v, hashed])
 
 
 def unique_vectors(encoder: Encoder, texts: Sequence[str]) -> dict[str, FloatArray]:
@@ -88,17 +68,13 @@ class ResponseRelevance:
         vectors = unique_vectors(
             self.encoder, [text for case in cases for text in (case.claim, case.response, *case.evidence)]
         )
-        claims = [self._fit([vectors[case.claim]], vectors[case.response]) for case in cases]
-        evidence = [
-            self._fit([vectors[text] for text in case.evidence], vectors[case.response]) if case.evidence else 0.0
-            for case in cases
-        ]
-        return np.array(claims, dtype=np.float64), np.array(evidence, dtype=np.float64)
 
-    def _fit(self, first: Sequence[FloatArray], response: FloatArray) -> float:
-        head = self.head or untrained(len(response))
-        nothing = np.zeros(1)
-        return max(float(head.fits(vector, response[None], nothing)[0]) for vector in first)
+        def fit(texts: Sequence[str], response: FloatArray) -> float:
+            head, nothing = self.head or untrained(len(response)), np.zeros(1)
+            return max((float(head.fits(vectors[text], response[None], nothing)[0]) for text in texts), default=0.0)
+
+        claims = np.array([fit([case.claim], vectors[case.response]) for case in cases], dtype=np.float64)
+        return claims, np.array([fit(case.evidence, vectors[case.response]) for case in cases], dtype=np.float64)
 
 
 _WEIGHTS = "reward.npz"
@@ -171,13 +147,9 @@ class HeadReward:
 
     def __post_init__(self) -> None:
         if dict(self.encoder.parameters) != dict(self.card.encoder):
-            raise DataError(
-                "the reward model was trained on vectors of another encoder",
-                where=str(self.card.encoder.get("encoder", "")),
-                expected=str(self.encoder.parameters.get("encoder", "")),
-                fix="Train again.",
-                code="other-encoder",
-            )
+            where, expected = (str(of.get("encoder", "")) for of in (self.card.encoder, self.encoder.parameters))
+            what = "the reward model was trained on vectors of another encoder"
+            raise DataError(what, where=where, expected=expected, fix="Train again.", code="other-encoder")
 
     @property
     def name(self) -> str:

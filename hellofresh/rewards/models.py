@@ -7,15 +7,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hellofresh.core.errors import UsageError
 from hellofresh.evidence.retrieval.encoders import MINILM, Encoder, open_encoder
 from hellofresh.evidence.retrieval.rerank import read_head
-from hellofresh.rewards.base import RewardCase, RewardModel, read_card, summed_reward
+from hellofresh.rewards.base import FloatArray, RewardCase, RewardModel, read_card, summed_reward
 from hellofresh.rewards.heads import HeadReward, ResponseRelevance, read_weights
-
-FloatArray = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)

@@ -79,15 +79,6 @@ def test_an_arrival_becomes_a_submission_that_counts_with_the_time_of_its_arriva
     assert standing.tasks == {"x-notes": EntryOutcome.COUNTS}
 
 
-def test_collecting_twice_changes_nothing(desk) -> None:
-    desk.arrive()
-    desk.arrive("other/system", team="Other", hours=1)
-    desk.collect()
-    before = files(desk.root)
-    assert states(desk.collect()) == ["taken-before"] * 2
-    assert files(desk.root) == before
-
-
 def test_a_rehearsal_says_the_same_and_changes_nothing(desk) -> None:
     desk.arrive()
     desk.arrive(name="System 2", hours=1)

@@ -126,18 +126,6 @@ def test_it_is_taken_until_the_second_before_its_deadline_with_a_receipt_of_its_
     assert entry.tasks == {"x-notes": EntryOutcome.COUNTS}
 
 
-@pytest.mark.parametrize(
-    ("said", "code"),
-    [
-        ({**SAID, "xn-20": 1}, "unknown-id"),
-        ({key: label for key, label in SAID.items() if key != "xn-14"}, "missing-id"),
-    ],
-)
-def test_only_the_exact_ids_of_the_split_are_taken(lane, said, code) -> None:
-    refused(code, add_submission, lane.folder(said=said), lane.due, lane.root, MOMENT)
-    assert not lane.root.exists()
-
-
 def test_each_split_is_taken_in_and_out_without_the_other(lane) -> None:
     folder = lane.both()
     add_submission(folder, lane.due, lane.root, MOMENT)

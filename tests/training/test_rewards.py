@@ -135,7 +135,7 @@ def test_evidence_that_supports_most_counts_and_none_gives_0(training: RewardTra
     one, two, both, none = model.score(
         [RewardCase("masks work", evidence, "thanks masks") for evidence in (texts[:1], texts[1:], texts, ())]
     ).tolist()
-    assert both == max(one, two)
+    assert both == pytest.approx(max(one, two))
     assert 0 < one < 1
     assert none == 0
 
