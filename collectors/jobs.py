@@ -367,12 +367,13 @@ def asked_edits(
         dumps,
         edits_rule(options),
         jobs=options.jobs,
-        pool=_edits_pool(options),
+        pool=reading_pool(options),
         pending=options.pending,
     )
 
 
-def _edits_pool(options: argparse.Namespace) -> Pool | None:
+def reading_pool(options: argparse.Namespace) -> Pool | None:
+    """Where a command says that files are read, None for processes of this machine."""
     if options.cluster and options.executor:
         raise UsageError("--cluster and --executor", expected="one of the two", code="two-executors")
     if options.executor:
@@ -415,7 +416,7 @@ def collect_shard(workspace: Workspace, options: argparse.Namespace, progress: P
         options.dump,
         edits_rule(options),
         jobs=options.jobs if options.jobs is not None else os.cpu_count() or 1,
-        pool=_edits_pool(options),
+        pool=reading_pool(options),
         progress=progress,
         pending=options.pending,
     )

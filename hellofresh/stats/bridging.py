@@ -336,7 +336,7 @@ def _taking_part(table: _Table, raters: Floats, settings: Settings) -> tuple[Flo
 
     def enough(raters: Floats) -> Floats:
         ratings = table.by_note(raters[:, None]).sum(axis=(1, 2))
-        return (ratings >= settings.min_num_raters_per_note).astype(np.float64)
+        return np.asarray(ratings >= settings.min_num_raters_per_note, dtype=np.float64)
 
     notes = enough(raters)
     ratings = table.by_rater(notes[:, None]).sum(axis=(1, 2))

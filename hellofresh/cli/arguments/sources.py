@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 
 from collectors import LIVING
-from collectors.options import add_posts
+from collectors.options import add_posts, add_ratings
 from hellofresh.cli.arguments.parser import Variants
 from hellofresh.cli.arguments.shared import Subparsers, add_command, add_group, add_quarter, parse_day
 
@@ -19,20 +19,25 @@ def add_collect(nouns: Subparsers) -> None:
     """Add `collect`, with the living task as its first argument."""
     about = "Collect the candidates of a quarter from a source. "
     about += " ".join(f"{task.name}: {task.about.removeprefix('Collect ')}" for task in LIVING.values())
+    about += (
+        " ratings: of a Community Notes dump, fitted, so that notes which people who disagree find helpful stand out."
+    )
     parser = add_command(nouns, "collect", about, "")
-    handlers = dict.fromkeys(LIVING, "sources:collect")
-    tasks = Variants(parser, "task", handlers, f"what is collected: {', '.join(LIVING)}")
+    handlers = dict.fromkeys(LIVING, "sources:collect") | {"ratings": "bridging:collect_ratings"}
+    tasks = Variants(parser, "task", handlers, f"what is collected: {', '.join(handlers)}")
     add_quarter(parser)
     parser.add_argument("--force", action="store_true", help="collect again even if nothing has changed")
+    of_tasks = dict.fromkeys(LIVING, False)
     about = "keep undecided samples too, for 'hellofresh release prospective'"
-    parser.add_argument("--pending", action="store_true", help=about)
+    tasks.add("--pending", of_tasks, action="store_true", help=about)
     about = "show what would be kept and dropped, and write nothing"
-    parser.add_argument("--explain", action="store_true", help=about)
+    tasks.add("--explain", of_tasks, action="store_true", help=about)
     for task in LIVING.values():
         accept = partial(tasks.accept, task.name)
         task.options(accept)
         if task.snapshots:
             _accept_snapshot(partial(accept, group="notes and posts"))
+    add_ratings(partial(tasks.accept, "ratings"))
 
 
 def add_archive(nouns: Subparsers) -> None:
