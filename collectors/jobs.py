@@ -81,12 +81,12 @@ def notes_job(
         return found if pictures is None else notes.with_pictures(found, pictures, progress)
 
     fetched = {} if pictures is None else {"pictures": True}
-    scores = notes.scores_file(source.dump) if task == "x-posts" else None
+    scores = notes.score_files(source) if task == "x-posts" else []
     return CollectionJob(
         task=TASKS[task],
         quarter=quarter,
         source=kind,
-        files=[*source.files(), *([scores] if scores else [])],
+        files=[*source.files(), *scores],
         parameters=asdict(settings) | source.as_parameters() | _PENDING[pending] | fetched,
         collect=collect,
     )
@@ -336,7 +336,7 @@ def notes_source(
         services.append(replace(service, **said, manners=replace(service.manners, **manners)))
     cache = workspace.raw("x-notes", "posts") / "answers.sqlite"
     online = notes.Online(tuple(services), cache, settings.reask_gone_days, notes.SERVICES) if services else None
-    return notes.NotesSource(dump, posts, online)
+    return notes.NotesSource(dump, posts, online, tuple(workspace.bridgings()))
 
 
 def asked_edits(

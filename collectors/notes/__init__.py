@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collectors.notes.collect import NotesSettings, NotesSource, collect
 from collectors.notes.hydrate import fill_notes, fill_posts, with_pictures
-from collectors.notes.noted_posts import collect_posts, scores_file
+from collectors.notes.noted_posts import collect_posts, score_files
 from collectors.notes.posts import SERVICES, FoundPost, LocalPosts, Online, PostSource, PostStatus
 from collectors.notes.rules.labels import LabelSource
 
@@ -22,6 +22,6 @@ __all__ = [
     "collect_posts",
     "fill_notes",
     "fill_posts",
-    "scores_file",
+    "score_files",
     "with_pictures",
 ]

@@ -52,11 +52,13 @@ class NotesSource:
         dump: folder with the dump's tables, flat or in the published subfolders.
         posts: JSONL of posts; None for `posts.jsonl` in the dump's folder, or for none where services are asked.
         online: services to ask for posts that the file does not hold.
+        bridging: tables of what ratings say of notes, by which x-posts are chosen.
     """
 
     dump: Path
     posts: Path | None = None
     online: Online | None = None
+    bridging: tuple[Path, ...] = ()
 
     def open_posts(self, progress: Callable[[str], None] | None = None) -> PostSource:
         """The posts' file and services as one source of posts.
