@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from hashlib import blake2b
 from pathlib import Path
@@ -18,6 +18,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from collectors.notes.collect import gathered
 from collectors.notes.dump.files import FileHashes, find_shards
 from collectors.notes.dump.snapshot import known_hashes
 from collectors.notes.dump.tables import RATINGS, TableReader, WantedColumns
@@ -37,7 +38,7 @@ _COLUMNS = WantedColumns(
     ("noteId", "createdAtMillis"), texts=(RATER, _LEVEL), extra=(_OLD_HELPFUL, _OLD_NOT_HELPFUL, _BUCKET)
 )
 _NAME = re.compile(r"[A-Z_]{1,40}")
-_ROWS_AT_ONCE = 1_000_000
+_ROWS_AT_ONCE = 1_000_000  # among so many, a rater occurs more than once and is hashed once
 _FORMAT = 1
 
 UNKNOWN_VALUE = "ratings with an unknown value"
@@ -198,7 +199,7 @@ def _read_shard(reading: _Reading) -> str:
     reader = TableReader(reading.dump, reading.part.with_suffix(""), workdir_name="", open_file=hashes.open)
     dropped: Counter[str] = Counter()
     values: set[str] = set()
-    frames = _gathered(reader.frames(RATINGS, _COLUMNS, only=reading.number))
+    frames = gathered(reader.frames(RATINGS, _COLUMNS, only=reading.number), _ROWS_AT_ONCE)
     coded = (_coded(frame, reading.key, dropped, values) for frame in frames)
     write_parquet(reading.part, pl.concat([pl.DataFrame(schema=_PART_SCHEMA), *coded]), mode=0o600)
     part = _Part(
@@ -244,19 +245,6 @@ def _coded(frame: pl.DataFrame, key: bytes, dropped: Counter[str], values: set[s
             dropped[what] += rows.height - kept.height
         rows = kept
     return rows.select("note", hashed(rows[RATER], key).alias("rater"), "second", "level", "sampled")
-
-
-def _gathered(frames: Iterator[pl.DataFrame]) -> Iterator[pl.DataFrame]:
-    """The same rows in fewer frames, in which a rater occurs more than once."""
-    waiting, rows = [], 0
-    for frame in frames:
-        waiting.append(frame)
-        rows += frame.height
-        if rows >= _ROWS_AT_ONCE:
-            yield pl.concat(waiting)
-            waiting, rows = [], 0
-    if waiting:
-        yield pl.concat(waiting)
 
 
 def _together(readings: Sequence[_Reading], notes: NDArray[np.int64], say: Callable[[str], None]) -> DumpRatings:

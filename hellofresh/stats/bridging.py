@@ -42,6 +42,7 @@ LEVELS = (0.0, 0.5, 1.0)
 """What ratings of level 0 (not helpful), 1 (somewhat) and 2 (helpful) count."""
 _NOT_HELPFUL, _SOMEWHAT, _HELPFUL = range(3)
 _CAMP, _NEAR = 1 / 6, 0.15
+_LEAST_LEFT = 0.1
 _CHUNK = 2_000_000
 _THREADS = 2
 
@@ -319,8 +320,7 @@ def _halves(row: Whole, level: NDArray[np.int8], column: Whole, shape: tuple[int
     for start, end in zip(places[:-1] * len(LEVELS), places[1:] * len(LEVELS), strict=True):
         pointers = whole.indptr[start : end + 1]
         indices = whole.indices[pointers[0] : pointers[-1]]
-        part = csr_array((ones[: indices.size], indices, pointers - pointers[0]), shape=(end - start, shape[1]))
-        parts.append(part)
+        parts.append(csr_array((ones[: indices.size], indices, pointers - pointers[0]), shape=(end - start, shape[1])))
     return parts
 
 
@@ -351,14 +351,17 @@ def _round(table: _Table, notes: Floats, raters: Floats, settings: Settings, sta
         table: all ratings.
         notes, raters: weights, 1 for those that take part and 0 for others.
         settings: penalties, and when to stop.
-        start: another round to begin from; None for factors from the first sweep's own residuals.
+        start: another round to begin from; None for factors at will.
     """
     ratings = float(notes @ table.by_note(raters[:, None]).sum(axis=(1, 2)))
     if ratings == 0:
         raise ValueError("no note has enough ratings by raters with enough ratings")
     ridge = np.array([settings.intercept_lambda, settings.factor_lambda]) * ratings
     note_ridge, rater_ridge = ridge / notes.sum(), ridge / raters.sum()
-    mu, i_u, f_u = _start(table, notes, raters, start)
+    if start is None:
+        mu, i_u, f_u = 0.0, 0 * raters, np.random.default_rng(0).choice([-0.5, 0.5], raters.size) * raters
+    else:
+        mu, i_u, f_u = start.mu, *(np.nan_to_num(x) * raters for x in (start.rater_intercept, start.rater_factor))
     i_n = np.full(notes.size, np.inf)
     sweeps, change = 0, np.inf
     while sweeps < settings.sweeps and change > settings.tolerance:
@@ -378,17 +381,6 @@ def _round(table: _Table, notes: Floats, raters: Floats, settings: Settings, sta
     f_n, f_u = sign * f_n, sign * f_u
     i_n[out_n], f_n[out_n], i_u[out_u], f_u[out_u] = np.nan, np.nan, np.nan, np.nan
     return Round(mu, i_n, f_n, i_u, f_u, note_ridge, rater_ridge, sweeps)
-
-
-def _start(table: _Table, notes: Floats, raters: Floats, start: Round | None) -> tuple[float, Floats, Floats]:
-    """Where a round begins: mu, and raters' intercepts and factors.
-
-    Without another round, factors are what the raters' residuals say of a direction that splits notes at will.
-    """
-    if start is not None:
-        return start.mu, np.nan_to_num(start.rater_intercept) * raters, np.nan_to_num(start.rater_factor) * raters
-    random = np.random.default_rng(0)
-    return 0.0, np.zeros(raters.size), random.choice([-0.5, 0.5], raters.size) * raters
 
 
 def _columns(weight: Floats, intercept: Floats, factor: Floats) -> Floats:
@@ -453,8 +445,7 @@ def _helpful_raters(ratings: Ratings, notes: Notes, first: Round, settings: Sett
 
 def statuses(fit: Bridging) -> NDArray[np.int8]:
     """The `Status` of each note; where `fit.scored` is false, the core model says nothing."""
-    state = _State(fit.tallies, fit.quiet, fit.notes, fit.scored)
-    return _judged(fit, state)
+    return _judged(fit, _State(fit.tallies, fit.quiet, fit.notes, fit.scored))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -544,9 +535,9 @@ class Sampling:
 def sampling(fit: Bridging) -> Sampling:
     """Standard errors of the final intercepts, raters being what is sampled: the jackknife over them.
 
-    A note's ridge regression without one rater has a closed form. His own parameters were fitted to the rating as well
-    (and to the note as it was then), which makes what is left of the rating smaller: both leverages are taken out. How
-    many ratings a note gets is left to chance, too, so that shifts are not measured from their mean.
+    A note's ridge regression without one rater has a closed form. The rater's own parameters were fitted to the rating,
+    too, which makes what is left of it smaller: both leverages are taken out. How many ratings a note gets is left to
+    chance, so that shifts are not measured from their mean.
     """
     second, notes = fit.second, fit.tallies
     n, f, ff = (sums.sum(axis=1) for sums in (notes.count, notes.factor, notes.squared))
@@ -557,7 +548,8 @@ def sampling(fit: Bridging) -> Sampling:
         slope = second.rater_factor[rater]
         rest = worth[level] - second.mu - second.rater_intercept[rater] - fit.intercept[note] - slope * fit.factor[note]
         leverage = note_normal.leverage(note, slope) + rater_normal.leverage(rater, fit.factor[note])
-        squares += np.bincount(note, (note_normal.pull(note, slope) * rest / (1 - leverage)) ** 2, minlength=n.size)
+        shift = note_normal.pull(note, slope) * rest / np.maximum(1 - leverage, _LEAST_LEFT)
+        squares += np.bincount(note, shift**2, minlength=n.size)
     fitted = np.isfinite(fit.intercept)
     return Sampling(np.where(fitted, np.sqrt(squares), np.nan), np.where(fitted, n - 1, np.nan))
 
