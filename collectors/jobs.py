@@ -80,12 +80,12 @@ def notes_job(
         return found if pictures is None else notes.with_pictures(found, pictures, progress)
 
     fetched = {} if pictures is None else {"pictures": True}
-    scores = notes.scores_file(source.dump) if task == "x-posts" else None
+    scores = notes.score_files(source) if task == "x-posts" else []
     return CollectionJob(
         task=TASKS[task],
         quarter=quarter,
         source=kind,
-        files=[*source.files(), *([scores] if scores else [])],
+        files=[*source.files(), *scores],
         parameters=asdict(settings) | source.as_parameters() | _PENDING[pending] | fetched,
         collect=collect,
     )
@@ -327,7 +327,7 @@ def notes_source(
         services.append(replace(service, **said, manners=replace(service.manners, **manners)))
     cache = workspace.raw("x-notes", "posts") / "answers.sqlite"
     online = notes.Online(tuple(services), cache, settings.reask_gone_days, notes.SERVICES) if services else None
-    return notes.NotesSource(dump, posts, online)
+    return notes.NotesSource(dump, posts, online, tuple(workspace.bridgings()))
 
 
 def asked_edits(
@@ -364,10 +364,11 @@ def asked_edits(
             fix="Leave out --dump, or --api and --pages.",
             code="two-sources",
         )
-    return edits_job(quarter, dumps, rule, jobs=options.jobs, pool=_edits_pool(options), pending=pending)
+    return edits_job(quarter, dumps, rule, jobs=options.jobs, pool=reading_pool(options), pending=pending)
 
 
-def _edits_pool(options: argparse.Namespace) -> Pool | None:
+def reading_pool(options: argparse.Namespace) -> Pool | None:
+    """Where a command says that files are read, None for processes of this machine."""
     if options.cluster and options.executor:
         raise UsageError("--cluster and --executor", expected="one of the two", code="two-executors")
     if options.executor:
@@ -388,7 +389,7 @@ def collect_shard(workspace: Workspace, options: argparse.Namespace, progress: P
         options.dump,
         edits_rule(options),
         jobs=options.jobs if options.jobs is not None else os.cpu_count() or 1,
-        pool=cluster_pool(options.cluster) if options.cluster else None,
+        pool=reading_pool(options),
         progress=progress,
         pending=options.pending,
     )

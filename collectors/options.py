@@ -38,8 +38,8 @@ _DUMP: dict[str, Any] = {
     "type": Path,
     "nargs": "+",
     "metavar": "FILE|DIR",
-    "help": "notes and posts: folder of the dump's TSV files, plain or zipped; wikipedia-edits: full-history XML "
-    "(plain, gz, bz2, xz or 7z), or folders of it",
+    "help": "notes, posts and ratings: folder of the dump's TSV files, plain or zipped; wikipedia-edits: full-history "
+    "XML (plain, gz, bz2, xz or 7z), or folders of it",
 }
 _API: dict[str, Any] = {
     "nargs": "+",
@@ -112,17 +112,29 @@ def add_edits(accept: Accept) -> None:
     }
     for name, about in flags.items():
         accept(f"--{name}", group=group, action="store_true", help=about)
-    # These change nothing of what comes out.
-    group = "wikipedia-edits: how dumps are read"
-    accept("--jobs", group=group, type=int, metavar="N", help="parallel files (default: one per processor)")
-    about = "a Dask scheduler, such as tcp://host:8786, whose workers see the same files under the same paths"
-    accept("--cluster", "", group=group, metavar="ADDRESS", help=about)
-    about = "a function that makes a concurrent.futures.Executor, whose workers see the same files"
-    accept("--executor", "", group=group, metavar="MODULE:FUNCTION", help=about)
+    _add_reading(accept)
     about = "read only every Nth file, from the Kth on, for --merge"
-    accept("--shard", group=group, type=_shard, metavar="K/N", help=about)
+    accept("--shard", group=_READING, type=_shard, metavar="K/N", help=about)
     about = "make the candidates of all shards, which are in the quarter's raw folder; needs no dump"
-    accept("--merge", group=group, action="store_true", help=about)
+    accept("--merge", group=_READING, action="store_true", help=about)
+
+
+_READING = "how dumps are read: wikipedia-edits, ratings"
+
+
+def _add_reading(accept: Accept) -> None:
+    """Where files are read; these change nothing of what comes out."""
+    accept("--jobs", group=_READING, type=int, metavar="N", help="parallel files (default: one per processor)")
+    about = "a Dask scheduler, such as tcp://host:8786, whose workers see the same files under the same paths"
+    accept("--cluster", "", group=_READING, metavar="ADDRESS", help=about)
+    about = "a function that makes a concurrent.futures.Executor, whose workers see the same files"
+    accept("--executor", "", group=_READING, metavar="MODULE:FUNCTION", help=about)
+
+
+def add_ratings(accept: Accept) -> None:
+    """Options of ratings."""
+    accept("--dump", **_DUMP)
+    _add_reading(accept)
 
 
 def add_posts(parser: argparse.ArgumentParser, *, prefix: str = "") -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collectors.notes.collect import NotesSettings, NotesSource, collect
 from collectors.notes.hydrate import fill_texts, with_pictures
-from collectors.notes.noted_posts import collect_posts, scores_file
+from collectors.notes.noted_posts import collect_posts, score_files
 from collectors.notes.posts import SERVICES, FoundPost, LocalPosts, Online, PostSource, PostStatus
 from collectors.notes.rules.labels import LabelSource
 
@@ -21,6 +21,6 @@ __all__ = [
     "collect",
     "collect_posts",
     "fill_texts",
-    "scores_file",
+    "score_files",
     "with_pictures",
 ]

@@ -52,11 +52,13 @@ class NotesSource:
         dump: folder with the dump's tables, flat or in the published subfolders.
         posts: JSONL of posts; None for `posts.jsonl` in the dump's folder, or for none where services are asked.
         online: services to ask for posts that the file does not hold.
+        bridging: tables of what ratings say of notes, by which x-posts are chosen.
     """
 
     dump: Path
     posts: Path | None = None
     online: Online | None = None
+    bridging: tuple[Path, ...] = ()
 
     def open_posts(self, progress: Callable[[str], None] | None = None) -> PostSource:
         """The posts' file and services as one source of posts.
@@ -343,7 +345,7 @@ class Gathering:
         ids = notes.select("noteId")
         rows = [pl.DataFrame(schema=columns.schema)]
         frames = self.reader.frames(HISTORY, columns, Sieve(ids["noteId"]))
-        rows += [frame.join(ids, on="noteId", how="semi") for frame in _gathered(frames)]
+        rows += [frame.join(ids, on="noteId", how="semi") for frame in gathered(frames)]
         history = self._without_repeats(pl.concat(rows), HISTORY.title)
         end_ms = _epoch_ms(self.settings.dump_end) if self.settings.dump_end else newest_ms
         youngest = end_ms - self.settings.min_age_days * DAY_MS
@@ -416,7 +418,7 @@ class Gathering:
             return
         ids = pl.DataFrame({"noteId": [note.note_id for note, _ in self.kept]}, schema={"noteId": pl.Int64})
         pairs = [_NO_KEYS.with_columns(bucket=pl.lit(""))]
-        for frame in _gathered(self.reader.frames(RATINGS, _RATING_COLUMNS, Sieve(ids["noteId"]))):
+        for frame in gathered(self.reader.frames(RATINGS, _RATING_COLUMNS, Sieve(ids["noteId"]))):
             mine = frame.join(ids, on="noteId", how="semi")
             pairs.append(
                 mine.select("noteId", pl.col("raterParticipantId").hash(seed=0).alias("content"), bucket=_BUCKET)
@@ -494,12 +496,12 @@ class Gathering:
 _NO_KEYS = pl.DataFrame(schema={"noteId": pl.Int64, "content": pl.UInt64})
 
 
-def _gathered(frames: Iterable[pl.DataFrame]) -> Iterator[pl.DataFrame]:
-    """The same rows in fewer frames: a join costs a millisecond, however few rows there are."""
+def gathered(frames: Iterable[pl.DataFrame], rows: int = _ROWS_AT_ONCE) -> Iterator[pl.DataFrame]:
+    """The same rows in fewer frames, of `rows` or more: a join costs a millisecond, however few rows there are."""
     waiting: list[pl.DataFrame] = []
     for frame in frames:
         waiting.append(frame)
-        if sum(part.height for part in waiting) >= _ROWS_AT_ONCE:
+        if sum(part.height for part in waiting) >= rows:
             yield pl.concat(waiting)
             waiting = []
     if waiting:

@@ -1,9 +1,10 @@
 """Posts that readers gave notes to: from a dump and its posts to the candidates of x-posts.
 
 A post of the quarter is kept if it has two notes by people that its readers have done with. Where the scorer's output
-lies beside the dump (`scored_notes.tsv`), one must be helpful with a score of at least 0.35, and one have a score of
-0.05 to 0.25; else one must be helpful and one not. Both are kept on the side of the label: they are what responses are
-rated beside, and say nothing of the post while the quarter is open.
+lies beside the dump (`scored_notes.tsv`), or else `hellofresh collect ratings` wrote intercepts, one must be helpful
+with a score of at least 0.35, and one have a score of 0.05 to 0.25; else one must be helpful and one not. Both are kept
+on the side of the label: they are what responses are rated beside, and say nothing of the post while the quarter is
+open.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from pathlib import Path
 
 import polars as pl
 
+from collectors.notes.bridging import BRIDGED_NOTES
 from collectors.notes.collect import REASONS, Gathering, NoteRow, NotesSettings, NotesSource, second_of, time_text
 from collectors.notes.dump.files import source_files
 from collectors.notes.dump.snapshot import known_hashes
@@ -23,6 +25,7 @@ from collectors.notes.posts import FoundPost, PostStatus
 from collectors.notes.posts.base import SNOWFLAKE_EPOCH_MS
 from collectors.notes.rules.labels import NoteState
 from hellofresh.core.errors import SourceError
+from hellofresh.core.parquet import BadTableError
 from hellofresh.core.quarters import PeriodKind, Quarter
 from hellofresh.releases.candidates.funnel import Funnel
 from hellofresh.releases.candidates.rows import Collection
@@ -54,10 +57,10 @@ class _Pair:
     second: NoteRow
 
 
-def scores_file(dump: Path) -> Path | None:
-    """The scorer's output beside a dump, None if absent."""
-    path = dump / SCORES
-    return path if path.is_file() else None
+def score_files(source: NotesSource) -> list[Path]:
+    """The scorer's output beside a dump, else what ratings said of each quarter's notes; empty without either."""
+    path = source.dump / SCORES
+    return [path] if path.is_file() else list(source.bridging)
 
 
 def collect_posts(
@@ -78,12 +81,13 @@ def collect_posts(
         SourceError, WorkspaceError: as for the notes, or if the scores cannot be read.
     """
     posts = source.open_posts(progress)
-    scored = scores_file(source.dump)
-    files = source_files([*source.files(), *([scored] if scored else [])], known_hashes(source.dump))
+    scored = score_files(source)
+    files = source_files([*source.files(), *scored], known_hashes(source.dump))
     reader = TableReader(source.dump, workdir, settings.allow_missing_columns, progress, workdir_name)
     gathering = _PostGathering(quarter, settings, reader, posts)
-    if scored is not None:
-        gathering.scores, gathering.chosen_by = _read_scores(scored), "scores"
+    if scored:
+        gathering.scores = dict(item for path in scored for item in _read_scores(path).items())
+        gathering.chosen_by = "scores"
     gathering.run()
     candidates = gathering.candidates()
     return Collection(
@@ -96,7 +100,13 @@ def collect_posts(
 
 
 def _read_scores(path: Path) -> Mapping[int, float]:
-    """Scores by note."""
+    """Scores by note.
+
+    Raises:
+        SourceError: if the file cannot be read.
+    """
+    if path.suffix == ".parquet":
+        return _read_intercepts(path)
     schema = {"noteId": pl.Int64, _SCORE: pl.Float64}
     try:
         rows = pl.read_csv(
@@ -111,6 +121,20 @@ def _read_scores(path: Path) -> Mapping[int, float]:
             code="bad-scores",
         ) from None
     return dict(rows.select(list(schema)).iter_rows())
+
+
+def _read_intercepts(path: Path) -> Mapping[int, float]:
+    try:
+        rows = BRIDGED_NOTES.read(path).select(pl.col("note").cast(pl.Int64), "intercept").drop_nulls()
+    except (BadTableError, pl.exceptions.PolarsError) as error:
+        raise SourceError(
+            f"the intercepts cannot be read ({type(error).__name__})",
+            where=str(path),
+            expected="what 'hellofresh collect ratings' wrote",
+            fix="Write it again, or remove it.",
+            code="bad-scores",
+        ) from None
+    return dict(rows.iter_rows())
 
 
 class _PostGathering(Gathering):

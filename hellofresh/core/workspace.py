@@ -54,6 +54,14 @@ class Workspace:
         """JSONL file beside the candidates: samples that were undecided."""
         return self.root / "candidates" / task / f"{edition}.pending.jsonl"
 
+    def bridging(self, edition: Edition) -> Path:
+        """Parquet file of what ratings say of a quarter's notes; a JSON file beside it says of what it was made."""
+        return self.root / "bridging" / f"{edition}.parquet"
+
+    def bridgings(self) -> list[Path]:
+        """Those that are there."""
+        return sorted((self.root / "bridging").glob("*.parquet"))
+
     def release(self, edition: Edition, task: str, split: str = MAIN) -> Path:
         """Folder of what is public of an edition and task; the prospective split's lies in that of the main one."""
         return _of_split(self.root / "releases" / str(edition) / task, split)

@@ -15,6 +15,7 @@ sample, equal for samples that belong together (one post, one article), or is No
                   draw_jointly(tables of all systems, metrics) -> Draws; first_place(draws, metric)
     periods       kendall_tau_b, spearman; compare_periods(draws, draws, metric) -> Agreement; order_held(scores)
     two_way       two_way(scores, systems, quarters, variances=) -> TwoWay: systems that met different quarters
+    bridging      fit_bridging(ratings, notes, raters) -> Bridging: notes that those who disagree find helpful
     calibration   calibrate(labels, confidences, groups) -> Calibration: ECE, Brier, reliability curve, AUC
     prompts       wording_share(draws of a system's prompts, metric) -> WordingShare;
                   joint_region(draws, system, x, y) -> Ellipse: two metrics of a system together

@@ -78,6 +78,8 @@ HISTORY = _table(
     "history",
     participantId="noteAuthorParticipantId",
     timestampMillisAbovePcrhThreshold="abovePcrhThresholdTime",
+    latestNonNMRStatus="mostRecentNonNMRStatus",
+    currentDecidedByKey="currentDecidedBy",
 )
 RATINGS = _table("ratings", "ratings", "ratings", subfolder="noteRatings", participantId="raterParticipantId")
 ENROLLMENT = _table("user enrollment", "userEnrollment", "enrollment")
@@ -144,19 +146,22 @@ class TableReader:
         """True if the dump has at least one shard of the table."""
         return bool(find_shards(self.dump, table.stem, table.subfolder))
 
-    def frames(self, table: DumpTable, wanted: WantedColumns, sieve: Sieve | None = None) -> Iterator[pl.DataFrame]:
+    def frames(
+        self, table: DumpTable, wanted: WantedColumns, sieve: Sieve | None = None, only: int | None = None
+    ) -> Iterator[pl.DataFrame]:
         """The table's wanted columns, a frame for every few thousand lines.
 
         Args:
             table: which table.
             wanted: its columns.
             sieve: may leave out, but still count, rows about notes that it does not want.
+            only: number of the one shard that is read; None for all.
 
         Raises:
             SourceError: if the table, a shard or a column is missing, a file is broken, or more than 0.1% of the
                 lines cannot be read; those that cannot are written to `rejects-<stem>.tsv` in the work folder.
         """
-        shards = find_shards(self.dump, table.stem, table.subfolder)
+        shards = [s for s in find_shards(self.dump, table.stem, table.subfolder) if only in (None, s.number)]
         if not shards:
             raise SourceError(
                 f"no {table.title} in the dump",

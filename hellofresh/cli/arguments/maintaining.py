@@ -7,7 +7,7 @@ from functools import partial
 from pathlib import Path
 
 from collectors import LIVING
-from collectors.options import add_posts
+from collectors.options import add_posts, add_ratings
 from hellofresh.cli.arguments.declare import EDITION, QUARTER, command, edition, option, to_day
 from hellofresh.cli.arguments.parser import REQUIRED, Variants
 
@@ -17,9 +17,12 @@ _RATINGS = "also download the ratings (11 GB), to count votes"
 
 def _add_collect(parser: argparse.ArgumentParser) -> None:
     """Add the living task as the first argument, and what each accepts."""
-    tasks = Variants(
-        parser, "task", dict.fromkeys(LIVING, "sources:collect"), f"what is collected: {', '.join(LIVING)}"
-    )
+    handlers = dict.fromkeys(LIVING, "sources:collect") | {"ratings": "bridging:collect_ratings"}
+    tasks = Variants(parser, "task", handlers, f"what is collected: {', '.join(handlers)}")
+    of_tasks = dict.fromkeys(LIVING, False)
+    about = "keep undecided samples too, for 'hellofresh release prospective'"
+    tasks.add("--pending", of_tasks, action="store_true", help=about)
+    tasks.add("--explain", of_tasks, action="store_true", help="show what would be kept and dropped, and write nothing")
     for task in LIVING.values():
         accept = partial(tasks.accept, task.name)
         task.options(accept)
@@ -27,6 +30,7 @@ def _add_collect(parser: argparse.ArgumentParser) -> None:
             group, about = "notes and posts", f"{_DAY} of the last 14 days)"
             accept("--date", group=group, type=to_day, metavar="D", help=about)
             accept("--ratings", group=group, action="store_true", help=_RATINGS)
+    add_ratings(partial(tasks.accept, "ratings"))
 
 
 def _add_archive(parser: argparse.ArgumentParser) -> None:
@@ -46,6 +50,9 @@ def _add_archive(parser: argparse.ArgumentParser) -> None:
 
 
 _ABOUT_TASKS = " ".join(f"{task.name}: {task.about.removeprefix('Collect ')}" for task in LIVING.values())
+_ABOUT_TASKS += (
+    " ratings: of a Community Notes dump, fitted, so that notes stand out that people who disagree find helpful."
+)
 
 COMMANDS = (
     command(
@@ -54,8 +61,6 @@ COMMANDS = (
         "",
         QUARTER,
         option("--force", "collect again even if nothing has changed"),
-        option("--pending", "keep undecided samples too, for 'hellofresh release prospective'"),
-        option("--explain", "show what would be kept and dropped, and write nothing"),
         more=_add_collect,
     ),
     command(

@@ -5,9 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 
 from collectors.notes import NotesSettings, NotesSource, collect_posts
+from collectors.notes.bridging import BRIDGED_NOTES
 from hellofresh.cli import main
 from hellofresh.core.clock import now
 from hellofresh.core.errors import SourceError
@@ -96,6 +98,24 @@ def test_with_the_scorers_output_scores_decide_and_the_best_of_each_kind_is_take
     assert (only.label.facts["high_score"], only.label.facts["second_score"]) == ("0.5200", "0.2500")
     assert only.label.facts["chosen_by"] == "scores" and found.parameters["notes_by"] == "scores"
     assert "scored_notes.tsv" in {item.name for item in found.sources}
+
+
+def test_intercepts_of_our_own_fit_decide_where_the_scorers_output_is_absent(dump: Any, tmp_path: Path) -> None:
+    noted(dump, 1, HELPFUL, HELPFUL, UNDECIDED)
+    noted(dump, 2, HELPFUL, NOT_HELPFUL)
+    folder, table = dump.write(), tmp_path / "2023Q2.parquet"
+    values = {"note": ["100", "101", "102", "200"], "intercept": [0.41, 0.52, 0.2, None]}
+    missing = [name for name in BRIDGED_NOTES.schema if name not in values]
+    empty = [pl.lit(0).cast(BRIDGED_NOTES.schema[name]).alias(name) for name in missing]
+    pl.DataFrame(values).with_columns(empty).write_parquet(table)
+    source = NotesSource(folder, bridging=(table,))
+    found = collect_posts(QUARTER, source, NotesSettings(), workdir=tmp_path / "work")
+    assert facts(found) == {1: ("101", "102")}
+    assert found.parameters["notes_by"] == "scores"
+    assert table.name in {item.name for item in found.sources}
+    table.write_bytes(b"nothing")
+    with pytest.raises(SourceError, match="intercepts cannot be read"):
+        collect_posts(QUARTER, source, NotesSettings(), workdir=tmp_path / "work")
 
 
 @pytest.mark.parametrize("content", ["noteId\tother\n1\t2\n", "", "noteId\tcoreNoteIntercept\nx\ty\n"])

@@ -1,0 +1,194 @@
+"""What the fit of ratings is worth, how far its intervals can be trusted, and what it costs.
+
+    python benchmarks/bridging.py [--only oracle|coverage|cost] [--oracle DIR] [--ratings N] [--samples N] [--json]
+
+- oracle: beside X's own scorer on an invented world (DIR holds the dump's tables as .tsv.gz, x_scorer_notes.csv.gz and
+  x_scorer_flips.csv): correlation and mean absolute difference of intercepts, share of equal statuses, with and without
+  the notes that only tag filters rejected, and the accounts that flip a note.
+- coverage: notes stay, raters are drawn afresh; how often the interval of a sample holds the mean intercept over all
+  samples, and how often notes of a stated chance to be helpful are helpful in the other samples.
+- cost: CPU and wall seconds and peak memory of a made dump of so many ratings, from its files to the table, with two
+  processes that read; and of the fit alone. The dump is made by a process of its own.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gzip
+import json
+import os
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+from made.voters import VotersWorld, draw_voters, write_dump
+from scipy.special import stdtrit
+from scipy.stats import spearmanr
+
+from collectors.notes.bridging import collect_bridging
+from hellofresh.core.executors import process_pool
+from hellofresh.core.quarters import Quarter
+from hellofresh.stats.bridging import Status, chance_helpful, fit_bridging, sampling, statuses
+
+TABLES = ("notes", "noteStatusHistory", "userEnrollment", "ratings")
+QUARTERS = (Quarter(2026, 1), Quarter(2026, 2), Quarter(2026, 3))
+HELPFUL, NEEDS_MORE = "CURRENTLY_RATED_HELPFUL", "NEEDS_MORE_RATINGS"
+
+
+def against_oracle(folder: Path) -> dict[str, Any]:
+    """How close the fit comes to X's own scorer."""
+    with tempfile.TemporaryDirectory() as place:
+        dump = Path(place)
+        for stem in TABLES:
+            packed = folder / f"{stem}-00000.tsv.gz"
+            (dump / packed.stem).write_bytes(gzip.decompress(packed.read_bytes()))
+        frames = []
+        for quarter in QUARTERS:
+            collect_bridging(dump, quarter, output=dump / "b.parquet", folder=dump / "parts", key=b"benchmark")
+            frames.append(pl.read_parquet(dump / "b.parquet"))
+    theirs = pl.read_csv(folder / "x_scorer_notes.csv.gz").with_columns(note=pl.col("noteId").cast(pl.String))
+    both = pl.concat(frames).join(theirs, on="note")
+    fitted = both.drop_nulls(["intercept", "coreNoteIntercept"])
+    mine, x = (fitted[name].cast(pl.Float64).to_numpy() for name in ("intercept", "coreNoteIntercept"))
+    judged = both.drop_nulls("coreRatingStatus").with_columns(
+        shown=pl.col("coreRatingStatus").replace(dict.fromkeys(("FIRM_REJECT", "NEEDS_YOUR_HELP"), NEEDS_MORE)),
+        tags=pl.col("coreActiveRules").str.contains("GeneralCRH ")
+        & pl.col("coreActiveRules").str.contains("TagFilter|FilterIncorrect"),
+    )
+    untagged = pl.when(pl.col("tags") & (pl.col("shown") == NEEDS_MORE)).then(pl.lit(HELPFUL)).otherwise("shown")
+    found: dict[str, Any] = {
+        "notes": fitted.height,
+        "r": float(np.corrcoef(mine, x)[0, 1]),
+        "mean absolute difference": float(np.abs(mine - x).mean()),
+        "status": judged.select((pl.col("status") == pl.col("shown")).mean()).item(),
+        "status, tags aside": judged.select((pl.col("status") == untagged).mean()).item(),
+    }
+    costs = pl.read_csv(folder / "x_scorer_flips.csv").with_columns(note=pl.col("noteId").cast(pl.String))
+    for direction in ("up", "down", "both"):
+        chosen = costs if direction == "both" else costs.filter(pl.col("direction") == direction)
+        for name, ours in (("balanced", "flip_balanced"), ("own", "flip_own"), ("opposite", "flip_other")):
+            pairs = chosen.join(both, on="note").drop_nulls([name, ours])
+            found[f"flips {direction} {name}"] = {
+                "notes": pairs.height,
+                "rank correlation": float(spearmanr(pairs[name], pairs[ours])[0]),
+                "median of X": pairs[name].median(),
+                "median": pairs[ours].median(),
+            }
+    return found
+
+
+def coverage(samples: int) -> dict[str, Any]:
+    """Intervals and stated chances over samples of raters."""
+    world = VotersWorld.make(600, 1)
+    fits = [fit_bridging(*draw_voters(world, 1200, 40_000, seed)) for seed in range(samples)]
+    errors = [sampling(fit) for fit in fits]
+    intercepts = np.array([fit.intercept for fit in fits])
+    freedom, error = np.array([one.freedom for one in errors]), np.array([one.error for one in errors])
+    # The mean of few samples is itself drawn: the deviation from it is too small by this factor.
+    distance = np.abs(intercepts - np.nanmean(intercepts, axis=0)) / np.sqrt(1 - 1 / samples)
+    held = distance <= stdtrit(np.maximum(freedom, 1), 0.975) * error
+    known = np.isfinite(intercepts)
+    found: dict[str, Any] = {"notes and samples": int(known.sum()), "coverage": float(held[known].mean())}
+    for low, high in ((4, 9), (10, 19), (20, 49), (50, 99), (100, 10**9)):
+        inside = known & (freedom >= low) & (freedom <= high)
+        found[f"coverage, {low + 1} ratings and more"] = [int(inside.sum()), float(held[inside].mean())]
+    helpful = np.array([statuses(fit) for fit in fits]) == Status.HELPFUL
+    others = (helpful.sum(axis=0) - helpful) / (samples - 1)
+    chance = np.array([chance_helpful(fit, one) for fit, one in zip(fits, errors, strict=True)])
+    gap = 0.0
+    for low in np.arange(0, 1, 0.1):
+        inside = known & (chance >= low) & (chance < (low + 0.1 if low < 0.85 else 2))
+        stated, seen = float(chance[inside].mean()), float(others[inside].mean())
+        found[f"stated chance {low:.1f}"] = [int(inside.sum()), stated, seen]
+        gap += abs(stated - seen) * float(inside.sum())
+    return found | {"mean gap of stated chances": gap / float(known.sum())}
+
+
+def make_dump(folder: Path, ratings: int) -> None:
+    """A dump whose notes have 60 ratings in the mean, and whose raters 100."""
+    world = VotersWorld.make(max(ratings // 60, 50), 1)
+    write_dump(folder, draw_voters(world, max(ratings // 100, 50), ratings, 1), shards=max(ratings // 1_000_000, 1))
+
+
+def measure(folder: Path) -> dict[str, Any]:
+    """One collection in this process, with two that read, and what it took."""
+    began, cpu = time.monotonic(), time.process_time()
+    marks: list[tuple[str, float]] = []
+    with tempfile.TemporaryDirectory() as place:
+        report = collect_bridging(
+            folder,
+            QUARTERS[1],
+            output=Path(place) / "b.parquet",
+            folder=Path(place) / "parts",
+            key=b"benchmark",
+            pool=process_pool(2),
+            progress=lambda line: marks.append((line.split(" ")[0], round(time.monotonic() - began, 1))),
+        )
+    children = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return {
+        "ratings": report.ratings,
+        "notes": report.notes,
+        "sweeps": report.sweeps,
+        "wall s": round(time.monotonic() - began, 1),
+        "CPU s": round(time.process_time() - cpu + children.ru_utime + children.ru_stime, 1),
+        "of it reading, in two processes": round(children.ru_utime + children.ru_stime, 1),
+        "peak MiB": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024,
+        "peak MiB of a reader": children.ru_maxrss // 1024,
+        "steps": marks[-3:],
+    }
+
+
+def cost(ratings: int, folder: Path | None) -> dict[str, Any]:
+    """Made and measured by processes of their own, so that memory is that of the collection."""
+    with tempfile.TemporaryDirectory() as place:
+        dump = folder or Path(place)
+        environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
+        if not any(dump.glob("ratings-*")):
+            subprocess.run(
+                [sys.executable, __file__, "--make", str(dump), "--ratings", str(ratings)], check=True, env=environment
+            )
+        words = [sys.executable, __file__, "--measure", str(dump)]
+        answer = subprocess.run(words, check=True, env=environment, stdout=subprocess.PIPE)
+    found: dict[str, Any] = json.loads(answer.stdout)
+    return found
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--oracle", type=Path, default=Path(__file__).parents[2] / "shared/data/bridging")
+    parser.add_argument("--only", choices=("oracle", "coverage", "cost"))
+    parser.add_argument("--ratings", type=int, default=2_000_000)
+    parser.add_argument("--samples", type=int, default=60)
+    parser.add_argument("--folder", type=Path, help="where the made dump stays")
+    parser.add_argument("--json", action="store_true")
+    parser.add_argument("--make", type=Path, help=argparse.SUPPRESS)
+    parser.add_argument("--measure", type=Path, help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.make:
+        return make_dump(options.make, options.ratings)
+    if options.measure:
+        return print(json.dumps(measure(options.measure)))
+    found: dict[str, Any] = {}
+    if options.only in (None, "oracle") and (options.oracle / "x_scorer_notes.csv.gz").is_file():
+        found["oracle"] = against_oracle(options.oracle)
+    if options.only in (None, "coverage"):
+        found["coverage"] = coverage(options.samples)
+    if options.only in (None, "cost"):
+        found["cost"] = cost(options.ratings, options.folder)
+    if options.json:
+        return print(json.dumps(found))
+    for part, figures in found.items():
+        print(part)
+        for name, value in figures.items():
+            print(f"  {name}: {value}")
+    return None
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,127 @@
+"""Invented notes and people who rate them, whose tastes are known: as arrays, or a dump in the real columns.
+
+Raters lean to either side or to none, are mild or strict, and differ in how many notes they rate. A note has a quality
+and a slant. Notes stay while raters are drawn afresh, so that what a fit says of a note can be compared over samples.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from collectors.notes.dump.tables import ENROLLMENT, HISTORY, NOTES, RATINGS, DumpTable
+from hellofresh.stats.bridging import Notes, Raters, Ratings
+
+__all__ = ["Voters", "VotersWorld", "draw_voters", "participant", "write_dump"]
+
+
+class Voters(NamedTuple):
+    """A sample of raters and what they rated."""
+
+    ratings: Ratings
+    notes: Notes
+    raters: Raters
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class VotersWorld:
+    """What is true of notes; each of shape (notes,)."""
+
+    quality: NDArray[np.float64]
+    slant: NDArray[np.float64]
+    appeal: NDArray[np.float64]
+    misleading: NDArray[np.bool_]
+
+    @classmethod
+    def make(cls, notes: int, seed: int) -> VotersWorld:
+        """Notes of all kinds, a few of which say that the post is not misleading."""
+        random = np.random.default_rng(seed)
+        return cls(
+            random.normal(0, 1, notes),
+            random.normal(0, 0.9, notes),
+            random.lognormal(0, 0.6, notes),
+            random.random(notes) > 0.06,
+        )
+
+
+def draw_voters(world: VotersWorld, raters: int, ratings: int, seed: int) -> Voters:
+    """Raters drawn afresh, and their ratings: so many at most, since nobody rates a note twice."""
+    random = np.random.default_rng(seed)
+    camp = random.choice([-1, 0, 1], raters, p=[0.4, 0.28, 0.32])
+    lean = camp * 0.8 + random.normal(0, 0.3, raters)
+    bias, activity = random.normal(0.3, 0.6, raters), random.lognormal(0, 0.8, raters)
+    rater = random.choice(raters, ratings, p=activity / activity.sum()).astype(np.int32)
+    note = random.choice(world.quality.size, ratings, p=world.appeal / world.appeal.sum()).astype(np.int32)
+    pairs = np.unique(note.astype(np.int64) * raters + rater)
+    note, rater = (pairs // raters).astype(np.int32), (pairs % raters).astype(np.int32)
+    liking = (
+        world.quality[note] + bias[rater] + 1.3 * lean[rater] * world.slant[note] + random.logistic(0, 0.7, note.size)
+    )
+    level = ((liking > -0.3).astype(np.int8) + (liking > 0.3)).astype(np.int8)
+    unknown = np.zeros(world.quality.size, np.bool_)
+    writers = np.full(world.quality.size, -1, np.int32)
+    early = random.random(note.size) < 0.8
+    return Voters(
+        Ratings(note, rater, level, early),
+        Notes(writers, world.misleading, unknown),
+        Raters(random.random(raters) > 0.05, np.zeros(raters, np.bool_)),
+    )
+
+
+_FIRST_NOTE, _START_MS, _HOUR_MS = 2_000_000_000_000_000_000, 1_775_001_600_000, 3_600_000  # from 2026-04-01 on
+_LEVELS = np.array(["NOT_HELPFUL", "SOMEWHAT_HELPFUL", "HELPFUL"])
+
+
+def participant(number: int) -> str:
+    """A participant id in the form of the dump."""
+    return sha256(f"participant {number}".encode()).hexdigest().upper()
+
+
+def write_dump(folder: Path, voters: Voters, *, shards: int = 1) -> Path:
+    """Write a dump in the real columns: notes an hour apart, valid ratings within two days, the others later.
+
+    Writers rate nothing and are participants of numbers above the raters'; every tenth one writes by the API.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    ratings, count, raters = voters.ratings, voters.notes.misleading.size, voters.raters.core.size
+    names = np.array([participant(number) for number in range(raters + count // 5 + 1)])
+    ids = np.arange(count) + _FIRST_NOTE
+    created = _START_MS + np.arange(count) * _HOUR_MS
+    writers = names[raters + np.arange(count) // 5]
+    statement = np.where(voters.notes.misleading, "MISINFORMED_OR_POTENTIALLY_MISLEADING", "NOT_MISLEADING")
+    of_notes = {"noteId": ids, "noteAuthorParticipantId": writers, "createdAtMillis": created}
+    status = {"currentStatus": "NEEDS_MORE_RATINGS", "lockedStatus": "", "currentDecidedBy": "CoreModel (v1.1)"}
+    more = {"tweetId": ids - 7, "classification": statement, "summary": "An invented note."}
+    _write(folder, NOTES, pl.DataFrame(of_notes | more))
+    _write(
+        folder, HISTORY, pl.DataFrame(of_notes).with_columns(**{name: pl.lit(text) for name, text in status.items()})
+    )
+    states = np.where(np.arange(names.size) % 50 == raters % 50, "apiEarnedIn", "earnedIn")
+    groups = np.where(np.append(voters.raters.core, np.ones(names.size - raters, np.bool_)), "13.0", "")
+    people = {"participantId": names, "enrollmentState": states, "modelingGroup": groups}
+    _write(folder, ENROLLMENT, pl.DataFrame(people))
+    wait = np.where(ratings.valid, np.arange(ratings.note.size) % 47, 60) * _HOUR_MS
+    rows = pl.DataFrame(
+        {
+            "noteId": ids[ratings.note],
+            "raterParticipantId": names[ratings.rater],
+            "createdAtMillis": created[ratings.note] + wait,
+            "version": 2,
+            "helpfulnessLevel": _LEVELS[ratings.level],
+        }
+    )
+    for number in range(shards):
+        _write(folder, RATINGS, rows[number::shards], number)
+    return folder
+
+
+def _write(folder: Path, table: DumpTable, rows: pl.DataFrame, number: int = 0) -> None:
+    columns = [pl.col(name) if name in rows.columns else pl.lit("").alias(name) for name in table.columns]
+    path = folder / f"{table.stem}-{number:05d}.tsv"
+    rows.select(columns).write_csv(path, separator="\t", quote_style="never")

@@ -1,0 +1,403 @@
+"""From a dump's ratings to what they say of a quarter's notes: intercepts as X's core model finds them.
+
+All ratings of the dump are fitted together, since raters are known by what they rated elsewhere; the notes of one
+quarter are written. Raters are numbers here and appear in nothing that is written; writers appear as keyed hashes.
+"""
+
+from __future__ import annotations
+
+import hmac
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from math import isnan
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from collectors.notes.dump.files import find_shards, source_files
+from collectors.notes.dump.snapshot import known_hashes
+from collectors.notes.dump.tables import ENROLLMENT, HISTORY, NOTES, DumpTable, TableReader, WantedColumns
+from collectors.notes.ratings import DumpRatings, hashed, read_ratings
+from collectors.notes.rules.labels import AUTHOR, COLLABORATIVE, DAY_MS, DECIDED_BY
+from hellofresh.core.errors import SourceError
+from hellofresh.core.executors import Pool
+from hellofresh.core.files import write_json
+from hellofresh.core.parquet import Table, write_parquet
+from hellofresh.core.quarters import Quarter, utc_text
+from hellofresh.releases.candidates.rows import SourceFile
+from hellofresh.stats.bridging import (
+    Bridging,
+    Notes,
+    Profile,
+    Raters,
+    Ratings,
+    Status,
+    chance_helpful,
+    fit_bridging,
+    flip_costs,
+    sampling,
+    statuses,
+)
+
+CORE_GROUPS = (1.0, 2.0, 3.0, 6.0, 8.0, 9.0, 10.0, 11.0, 13.0, 14.0, 19.0, 21.0, 25.0)
+"""Modelling groups of raters whom the core model knows; one without a row in the enrolment table is kept, too."""
+LEVEL = 0.95
+_VALID_MS = 2 * DAY_MS
+_BUSY_DAYS, _BUSIEST = (7, 28), 0.999
+_STATUS_NAMES = {
+    Status.HELPFUL: "CURRENTLY_RATED_HELPFUL",
+    Status.NOT_HELPFUL: "CURRENTLY_RATED_NOT_HELPFUL",
+    Status.NEEDS_MORE_RATINGS: "NEEDS_MORE_RATINGS",
+}
+_MISLEADING = "MISINFORMED_OR_POTENTIALLY_MISLEADING"
+_MODEL = re.compile(r"[A-Za-z]{1,40}(?: \(v[0-9.]{1,8}\))?")
+_LATEST = "timestampMillisOfLatestNonNMRStatus"
+_NOTE_COLUMNS = WantedColumns(
+    ("noteId", "createdAtMillis"), ("tweetId",), texts=("classification",), extra=(AUTHOR, COLLABORATIVE)
+)
+_HISTORY_COLUMNS = WantedColumns(
+    ("noteId", "createdAtMillis"),
+    (_LATEST,),
+    texts=("currentStatus", "lockedStatus"),
+    extra=(AUTHOR, DECIDED_BY),
+)
+_GROUP_COLUMNS = WantedColumns(texts=("participantId", "modelingGroup"), extra=("enrollmentState",))
+
+
+@dataclass(frozen=True, slots=True)
+class BridgedNote:
+    """What ratings say of a note; a row of `bridging/<quarter>.parquet`.
+
+    Attributes:
+        note, post: ids as text; the post is unknown where the note was deleted.
+        writer: a keyed hash, the same wherever this workspace writes it.
+        machine, collaborative: whether the writer has earned in by the API for note writers; whether several wrote it.
+        created: when, UTC.
+        intercept, factor: of the fit; None with too few ratings of helpful raters.
+        error, low, high: standard error and limits of the intercept over samples of raters.
+        chance_helpful: the probability that another sample of raters would find the note helpful.
+        ratings: all ratings; `helpful`, `somewhat` and `not_helpful` are their kinds, `sampled` of raters whom X drew.
+        counted: ratings of helpful raters, on which the intercept rests; `left` and `right` by their factor's sign.
+        status: by the rules of the core model; None where most ratings are from outside its groups.
+        flip_balanced, flip_own, flip_other: accounts that would change the status; None where 64 are not enough, or the
+            note is rated not helpful.
+        current_status, locked_status, decided_by: what X says.
+    """
+
+    note: str
+    post: str | None
+    writer: str
+    machine: bool
+    collaborative: bool
+    created: str
+    intercept: float | None
+    factor: float | None
+    error: float | None
+    low: float | None
+    high: float | None
+    chance_helpful: float | None
+    ratings: int
+    helpful: int
+    somewhat: int
+    not_helpful: int
+    sampled: int
+    counted: int
+    left: int
+    right: int
+    status: str | None
+    flip_balanced: int | None
+    flip_own: int | None
+    flip_other: int | None
+    current_status: str | None
+    locked_status: str | None
+    decided_by: str | None
+
+
+BRIDGED_NOTES = Table(BridgedNote)
+
+
+@dataclass(frozen=True, slots=True)
+class Agreeing:
+    """How many notes have the status that X says.
+
+    Attributes:
+        by: `month` or `decided_by`.
+        name: which one.
+        column: `current_status` or `locked_status`.
+        notes: with a status of both.
+        same: those of them whose statuses are the same.
+    """
+
+    by: str
+    name: str
+    column: str
+    notes: int
+    same: int
+
+
+@dataclass(frozen=True, slots=True)
+class BridgingReport:
+    """What was fitted and written.
+
+    Attributes:
+        quarter: whose notes were written.
+        notes, fitted, helpful: rows written, those with an intercept, those that the rules call helpful.
+        ratings, raters, helpful_raters: of the whole fit.
+        mu: the global intercept.
+        sweeps: of both rounds.
+        counts: rows read and left out, by what they are.
+        agreement: with X's own statuses.
+        settings: of the fit.
+        sources: files that were read.
+        warnings: sentences for people.
+    """
+
+    quarter: str
+    notes: int
+    fitted: int
+    helpful: int
+    ratings: int
+    raters: int
+    helpful_raters: int
+    mu: float
+    sweeps: tuple[int, int]
+    counts: Mapping[str, int]
+    agreement: Sequence[Agreeing]
+    settings: Mapping[str, float]
+    sources: Sequence[SourceFile]
+    warnings: Sequence[str]
+
+
+def collect_bridging(
+    dump: Path,
+    quarter: Quarter,
+    *,
+    output: Path,
+    folder: Path,
+    key: bytes,
+    pool: Pool | None = None,
+    afresh: bool = False,
+    progress: Callable[[str], None] | None = None,
+) -> BridgingReport:
+    """Fit all ratings of a dump and write what they say of a quarter's notes.
+
+    Args:
+        dump: its folder.
+        quarter: whose notes are written, by their creation, UTC.
+        output: the Parquet file; the report is written beside it, with the suffix `.json`.
+        folder: private; where ratings are kept between runs.
+        key: secret, of the hashes of participants.
+        pool: where shards of ratings are read.
+        afresh: read all shards again.
+        progress: called with a sentence now and then.
+
+    Raises:
+        SourceError: if a table, a shard or a column is missing, a file is broken, or too little is rated to be fitted.
+    """
+    say = progress or (lambda _: None)
+    tables = (NOTES, HISTORY, ENROLLMENT)
+    paths = [shard.path for table in tables for shard in find_shards(dump, table.stem, table.subfolder)]
+    sources = source_files(paths, known_hashes(dump))
+    reader = TableReader(dump, folder / "rejects", progress=say, workdir_name="")
+    notes = _notes(reader, key)
+    groups = _groups(reader, key)
+    ids = notes["noteId"].to_numpy()
+    ratings = read_ratings(dump, ids, folder=folder, key=key, pool=pool, afresh=afresh, progress=say)
+    say(f"fitting {ratings.note.size:,} ratings of {ids.size:,} notes by {ratings.raters.size:,} raters")
+    if not ratings.note.size:
+        raise SourceError("no rating of any note of the dump", where=str(dump), code="no-ratings")
+    try:
+        fit = fit_bridging(*_inputs(notes, groups, ratings))
+    except ValueError as error:
+        raise SourceError(
+            f"too little to fit: {error}", where=str(dump), fix="Take the whole dump.", code="too-few-ratings"
+        ) from error
+    say("resampling raters and counting accounts that would change a status")
+    rows = _rows(notes, ratings, fit, quarter=quarter, groups=groups, key=key)
+    written = BRIDGED_NOTES.frame(rows)
+    write_parquet(output, written, mode=0o600)  # with labels of quarters that are not revealed
+    report = BridgingReport(
+        str(quarter),
+        len(rows),
+        int(written["intercept"].count()),
+        int((written["status"] == _STATUS_NAMES[Status.HELPFUL]).sum()),
+        ratings.note.size,
+        ratings.raters.size,
+        int(fit.helpful_rater.sum()),
+        fit.second.mu,
+        (fit.first.sweeps, fit.second.sweeps),
+        dict(ratings.counts) | {f"rows of the {title}": count for title, count in sorted(reader.rows.items())},
+        _agreement(written),
+        asdict(fit.settings),
+        sorted([*sources, *ratings.sources], key=lambda item: item.name),
+        [*reader.warnings, *ratings.warnings],
+    )
+    write_json(output.with_suffix(".json"), asdict(report), mode=0o600)
+    return report
+
+
+def _table(reader: TableReader, table: DumpTable, wanted: WantedColumns) -> pl.DataFrame:
+    """A table with one row a note; exact repetitions are left out.
+
+    Raises:
+        SourceError: if two rows on a note differ, or as of `TableReader.frames`.
+    """
+    rows = pl.concat([pl.DataFrame(schema=wanted.schema), *reader.frames(table, wanted)]).unique(maintain_order=True)
+    twice = rows.filter(pl.col("noteId").is_duplicated())["noteId"].sort()
+    if twice.len():
+        raise SourceError(
+            f"note {twice[0]} has rows that differ",
+            where=table.title,
+            expected="one row a note",
+            code="conflicting-rows",
+            fix="Do not mix files of different days in one folder.",
+        )
+    return rows
+
+
+def _notes(reader: TableReader, key: bytes) -> pl.DataFrame:
+    """All notes, deleted ones included, sorted by id; writers are keyed hashes."""
+    notes = _table(reader, NOTES, _NOTE_COLUMNS)
+    history = _table(reader, HISTORY, _HISTORY_COLUMNS)
+    both = history.join(notes, on="noteId", how="full", coalesce=True, suffix=" of the note").sort("noteId")
+    writer = pl.coalesce(f"{AUTHOR} of the note", AUTHOR).fill_null("")
+    both = both.with_columns(
+        pl.coalesce("createdAtMillis of the note", "createdAtMillis").alias("createdAtMillis"), writer.alias(AUTHOR)
+    )
+    return both.with_columns(hashed(both[AUTHOR], key).alias(AUTHOR)).drop(pl.selectors.ends_with(" of the note"))
+
+
+def _groups(reader: TableReader, key: bytes) -> pl.DataFrame:
+    """Participants as keyed hashes: whether they are of a core group, and whether they write by the API; sorted."""
+    rows = pl.concat([pl.DataFrame(schema=_GROUP_COLUMNS.schema), *reader.frames(ENROLLMENT, _GROUP_COLUMNS)])
+    group = pl.col("modelingGroup").cast(pl.Float64, strict=False)
+    return (
+        rows.select(
+            hashed(rows["participantId"], key).alias("participant"),
+            group.is_in(CORE_GROUPS).fill_null(False).alias("core"),
+            pl.col("enrollmentState").str.starts_with("api").alias("machine"),
+        )
+        .sort("participant", "core", "machine")
+        .unique("participant", keep="last", maintain_order=True)
+    )
+
+
+def _looked_up(wanted: NDArray[np.uint64], groups: pl.DataFrame, column: str, default: bool) -> NDArray[np.bool_]:
+    found = pl.DataFrame({"participant": wanted}).join(groups, on="participant", how="left", maintain_order="left")
+    return found[column].fill_null(default).to_numpy()
+
+
+def _inputs(notes: pl.DataFrame, groups: pl.DataFrame, ratings: DumpRatings) -> tuple[Ratings, Notes, Raters]:
+    created = notes["createdAtMillis"].to_numpy() // 1000
+    latest = notes.select(pl.col(_LATEST).fill_null(0)).to_series().to_numpy() // 1000
+    decided = np.where(latest > 0, latest, np.iinfo(np.int64).max)
+    early = np.minimum(created + _VALID_MS // 1000 + 1, decided)
+    writer = np.searchsorted(ratings.raters, notes[AUTHOR].to_numpy())
+    writer = np.minimum(writer, ratings.raters.size - 1)
+    rates = ratings.raters[writer] == notes[AUTHOR].to_numpy()
+    statement = notes.select((pl.col("classification") == _MISLEADING).fill_null(False)).to_series()
+    shown = notes.select((pl.col("currentStatus") == _STATUS_NAMES[Status.HELPFUL]).fill_null(False)).to_series()
+    return (
+        Ratings(ratings.note, ratings.rater, ratings.level, ratings.second < early[ratings.note]),
+        Notes(np.where(rates, writer, -1).astype(np.int32), statement.to_numpy(), shown.to_numpy()),
+        Raters(_looked_up(ratings.raters, groups, "core", True), _busiest(ratings)),
+    )
+
+
+def _busiest(ratings: DumpRatings) -> NDArray[np.bool_]:
+    """The 0.1% of raters with most ratings in the dump's last week, or its last four."""
+    found = np.zeros(ratings.raters.size, np.bool_)
+    newest = int(ratings.second.max())
+    for days in _BUSY_DAYS:
+        recent = ratings.second > newest - days * DAY_MS // 1000
+        count = np.bincount(ratings.rater[recent], minlength=found.size)
+        found |= count > np.quantile(count[count > 0], _BUSIEST)
+    return found
+
+
+def _rows(
+    notes: pl.DataFrame, ratings: DumpRatings, fit: Bridging, *, quarter: Quarter, groups: pl.DataFrame, key: bytes
+) -> list[BridgedNote]:
+    """The quarter's notes, by id."""
+    from scipy.special import stdtrit
+
+    start, end = (round(moment.timestamp() * 1000) for moment in (quarter.start, quarter.end))
+    created = notes["createdAtMillis"].to_numpy()
+    mine = np.flatnonzero((created >= start) & (created < end))
+    found = sampling(fit)
+    half = stdtrit(np.maximum(found.freedom, 1), (1 + LEVEL) / 2) * found.error
+    kinds = np.bincount(ratings.note.astype(np.int64) * 3 + ratings.level, minlength=3 * notes.height).reshape(-1, 3)
+    status = statuses(fit)
+    counted = [fit.tallies.count, fit.tallies.left, fit.tallies.right]
+    sampled = np.bincount(ratings.note[ratings.sampled], minlength=notes.height)
+    writers = notes[AUTHOR].to_numpy()
+    columns: dict[str, list[Any]] = {
+        "note": [str(note) for note in notes["noteId"].gather(mine)],
+        "post": [None if post is None or post <= 0 else str(post) for post in notes["tweetId"].gather(mine)],
+        "writer": [_pseudonym(int(writer), key) for writer in writers[mine]],
+        "machine": _looked_up(writers[mine], groups, "machine", False).tolist(),
+        "collaborative": [value == "1" for value in notes[COLLABORATIVE].gather(mine)],
+        "created": [utc_text(datetime.fromtimestamp(moment // 1000, UTC)) for moment in created[mine].tolist()],
+        "intercept": _or_none(fit.intercept[mine]),
+        "factor": _or_none(fit.factor[mine]),
+        "error": _or_none(found.error[mine]),
+        "low": _or_none((fit.intercept - half)[mine]),
+        "high": _or_none((fit.intercept + half)[mine]),
+        "chance_helpful": _or_none(chance_helpful(fit, found)[mine]),
+        "ratings": kinds.sum(axis=1)[mine].tolist(),
+        "sampled": sampled[mine].tolist(),
+        "status": [
+            _STATUS_NAMES[Status(value)] if scored else None
+            for value, scored in zip(status[mine], fit.scored[mine], strict=True)
+        ],
+    }
+    for name, level in (("not_helpful", 0), ("somewhat", 1), ("helpful", 2)):
+        columns[name] = kinds[mine, level].tolist()
+    for name, tally in zip(("counted", "left", "right"), counted, strict=True):
+        columns[name] = tally.sum(axis=1)[mine].astype(np.int64).tolist()
+    for profile in Profile:
+        columns[f"flip_{profile.name.lower()}"] = [cost or None for cost in flip_costs(fit, mine, profile).tolist()]
+    for name, source, pattern in (
+        ("current_status", "currentStatus", None),
+        ("locked_status", "lockedStatus", None),
+        ("decided_by", DECIDED_BY, _MODEL),
+    ):
+        columns[name] = [_name(value, pattern) for value in notes[source].gather(mine)]
+    return [BridgedNote(**dict(zip(columns, row, strict=True))) for row in zip(*columns.values(), strict=True)]
+
+
+def _or_none(values: NDArray[np.float64]) -> list[float | None]:
+    """Numbers to nine places, so that sums in another order do not show; None for nan."""
+    return [None if isnan(value) else round(value, 9) for value in values.tolist()]
+
+
+def _name(value: str | None, pattern: re.Pattern[str] | None) -> str | None:
+    """A name as the dump gives it; None for what is not one of those that are known."""
+    if value is None:
+        return None
+    known = value in _STATUS_NAMES.values() if pattern is None else pattern.fullmatch(value) is not None
+    return value if known else None
+
+
+def _pseudonym(writer: int, key: bytes) -> str:
+    return hmac.new(key, writer.to_bytes(8, "big"), "sha256").hexdigest()[:16]
+
+
+def _agreement(written: pl.DataFrame) -> list[Agreeing]:
+    """The shares of notes with X's own status, by month and by the model that decided."""
+    found: list[Agreeing] = []
+    for column in ("current_status", "locked_status"):
+        both = written.filter(pl.col("status").is_not_null(), pl.col(column).is_not_null())
+        for by, name in (("month", pl.col("created").str.head(7)), ("decided_by", pl.col("decided_by").fill_null("-"))):
+            groups = both.group_by(name.alias("name")).agg(
+                pl.len().alias("notes"), (pl.col("status") == pl.col(column)).sum().alias("same")
+            )
+            found += [
+                Agreeing(by, row["name"], column, row["notes"], row["same"]) for row in groups.sort("name").to_dicts()
+            ]
+    return found

@@ -1,0 +1,682 @@
+"""Community Notes' bridging model: what is left of a note's ratings when the raters' camps are taken out.
+
+A rating r (1 helpful, 0.5 somewhat, 0 not) is modelled as r = mu + i_u + i_n + f_u f_n, u the rater and n the note. A
+note is helpful if its intercept i_n is high: people who disagree otherwise (f_u) find it so. What runs on X differs
+from the formula that is documented, and the scale, so the threshold .40, rests on the differences:
+
+- The loss is a mean over ratings and the penalties are means over notes and raters. In sums, a note's ridge is lambda
+  R / N and a rater's is lambda R / U (R ratings, N notes, U raters).
+- mu is penalised too, so that it is the mean residual over 1.15.
+- Raters outside the core modelling groups are left out; notes need 5 ratings and raters 10, counted once.
+- A first round gives statuses. Raters who agree with them (and whose own notes are not bad) are helpful raters; a
+  second round fits these alone. Then raters are frozen, and every note is fitted to the ratings of helpful raters.
+
+The fit is by alternating least squares: given the raters, a note's intercept and factor solve a ridge regression of two
+unknowns, and the other way round. Where it begins (factors of raters at will, by a fixed seed) does not matter to where
+it ends. Tag filters, the penalty for raters of abusive notes, and the models for groups and topics are not here: they
+need tags or topics. Sources: twitter/communitynotes (Apache-2.0), read and written anew; Wojcik et al., Birdwatch
+(2022), arXiv 2210.15723.
+
+    fit = fit_bridging(ratings, notes, raters)     raters, rounds, final intercepts
+    statuses(fit)                                  the rules
+    intercept_errors(fit)                          another sample of raters: standard errors, degrees of freedom
+    flip_cost(fit, Profile.BALANCED)               how many accounts would change a status
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+Flags = NDArray[np.bool_]
+Whole = NDArray[np.int32]
+
+LEVELS = (0.0, 0.5, 1.0)
+"""What ratings of level 0 (not helpful), 1 (somewhat) and 2 (helpful) count."""
+_NOT_HELPFUL, _SOMEWHAT, _HELPFUL = range(3)
+_CAMP, _NEAR = 1 / 6, 0.15
+_LEAST_LEFT = 0.1
+_CHUNK = 2_000_000
+_THREADS = 2
+
+
+class Status(IntEnum):
+    """What the rules say of a note."""
+
+    NOT_HELPFUL = -1
+    NEEDS_MORE_RATINGS = 0
+    HELPFUL = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """Numbers of X's core model, named as in its code.
+
+    Attributes:
+        intercept_lambda, factor_lambda: penalties of notes' and raters' intercepts (of mu, too) and factors.
+        min_num_raters_per_note, min_num_ratings_per_rater: who takes part in the rounds.
+        crh_threshold: least intercept of a helpful note; less by `inertia_delta` if it is shown as helpful today.
+        crh_threshold_no_high_vol: least intercept without the raters who rate most.
+        factor_threshold: most a helpful note's factor may be, either way.
+        min_net_helpful: helpful less not helpful ratings on each side of the factor; or `min_net_helpful_few`, if that
+            is `min_net_helpful_share` of all ratings at least.
+        crnh_threshold_intercept, crnh_threshold_note_factor_multiplier: of a note that is not helpful.
+        crnh_threshold_ucb_intercept: below it, not helpful even with the best of pseudo-ratings.
+        crnh_threshold_nm_intercept: below it, a note that calls the post not misleading is not helpful.
+        crnh_side_mean, crnh_mean, crnh_side_ratings: not helpful where both sides' mean rating is at most the first,
+            their average at most the second, and each has so many ratings.
+        min_rater_agree_ratio: least share of a helpful rater's valid ratings that agree with the first round.
+        min_mean_note_score, min_crh_vs_crnh_ratio, crnh_weight: of what a helpful rater wrote: least mean intercept,
+            and least share of helpful notes less `crnh_weight` times that of notes that are not helpful.
+        sweeps: most sweeps over notes and raters a round.
+        tolerance: a round ends when no more than this changes in any note's intercept.
+    """
+
+    intercept_lambda: float = 0.15
+    factor_lambda: float = 0.03
+    min_num_raters_per_note: int = 5
+    min_num_ratings_per_rater: int = 10
+    crh_threshold: float = 0.40
+    inertia_delta: float = 0.01
+    crh_threshold_no_high_vol: float = 0.37
+    factor_threshold: float = 0.50
+    min_net_helpful: int = 10
+    min_net_helpful_few: int = 4
+    min_net_helpful_share: float = 0.05
+    crnh_threshold_intercept: float = -0.05
+    crnh_threshold_note_factor_multiplier: float = -0.8
+    crnh_threshold_ucb_intercept: float = -0.04
+    crnh_threshold_nm_intercept: float = -0.15
+    crnh_side_mean: float = 0.4
+    crnh_mean: float = 0.3
+    crnh_side_ratings: int = 3
+    min_rater_agree_ratio: float = 0.66
+    min_mean_note_score: float = 0.05
+    min_crh_vs_crnh_ratio: float = 0.0
+    crnh_weight: float = 5.0
+    sweeps: int = 100
+    tolerance: float = 1e-5
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Ratings:
+    """Who rated which note how; a pair of rater and note occurs once.
+
+    Attributes:
+        note, rater: shape (ratings,), numbers from 0.
+        level: shape (ratings,), an index of `LEVELS`.
+        valid: shape (ratings,), whether the rating was early enough to judge its rater by.
+    """
+
+    note: Whole
+    rater: Whole
+    level: NDArray[np.int8]
+    valid: Flags
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Notes:
+    """What the rules need to know of notes; each has the shape (notes,).
+
+    Attributes:
+        writer: number of the rater who wrote it, -1 for somebody who rates nothing.
+        misleading: whether it calls the post misleading.
+        shown: whether it is shown as helpful today.
+    """
+
+    writer: Whole
+    misleading: Flags
+    shown: Flags
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Raters:
+    """What the rules need to know of raters; each has the shape (raters,).
+
+    Attributes:
+        core: whether they are of a modelling group of the core model.
+        high_volume: whether they are among the few who rate most.
+    """
+
+    core: Flags
+    high_volume: Flags
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Round:
+    """Parameters of one round, nan for notes and raters that took no part.
+
+    Attributes:
+        mu: the global intercept.
+        note_intercept, note_factor: shape (notes,).
+        rater_intercept, rater_factor: shape (raters,).
+        note_ridge, rater_ridge: penalties of an intercept and a factor, in sums: lambda R / N, or R / U.
+        sweeps: how many it took.
+    """
+
+    mu: float
+    note_intercept: Floats
+    note_factor: Floats
+    rater_intercept: Floats
+    rater_factor: Floats
+    note_ridge: Floats
+    rater_ridge: Floats
+    sweeps: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Tallies:
+    """Sums over the ratings of notes by raters whose parameters are known, by level; each of shape (notes, 3).
+
+    Attributes:
+        count: ratings, `left` and `right` those by raters of a negative and positive factor.
+        factor, squared, intercept, crossed: sums of f_u, f_u^2, i_u and i_u f_u.
+    """
+
+    count: Floats
+    left: Floats
+    right: Floats
+    factor: Floats
+    squared: Floats
+    intercept: Floats
+    crossed: Floats
+
+    def plus(self, added: Floats, level: int, intercept: float, factor: float) -> Tallies:
+        """With so many more ratings of a level, shape (notes,), by raters of these parameters."""
+        more = np.zeros_like(self.count)
+        more[:, level] = added
+        return Tallies(
+            self.count + more,
+            self.left + more * (factor < 0),
+            self.right + more * (factor > 0),
+            self.factor + more * factor,
+            self.squared + more * factor**2,
+            self.intercept + more * intercept,
+            self.crossed + more * intercept * factor,
+        )
+
+    def take(self, notes: NDArray[np.intp]) -> Tallies:
+        """Those of some notes."""
+        return Tallies(*(getattr(self, name)[notes] for name in self.__dataclass_fields__))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Bridging:
+    """The fit.
+
+    Attributes:
+        first, second: the rounds.
+        helpful_rater: shape (raters,), who took part in the second round and counts in the final fit.
+        intercept, factor: shape (notes,), final; nan with fewer ratings of helpful raters than a note needs.
+        scored: shape (notes,), whether a note may get a status: most of its raters are of the core groups.
+        tallies: of the ratings of helpful raters.
+        quiet: the same without those who rate most.
+    """
+
+    settings: Settings
+    ratings: Ratings
+    notes: Notes
+    raters: Raters
+    first: Round
+    second: Round
+    helpful_rater: Flags
+    intercept: Floats
+    factor: Floats
+    scored: Flags
+    tallies: Tallies
+    quiet: Tallies
+
+
+def fit_bridging(ratings: Ratings, notes: Notes, raters: Raters, settings: Settings | None = None) -> Bridging:
+    """Fit the model in X's two rounds and its final run.
+
+    The factor's sign is fixed as X fixes it: more raters have a negative one than a positive one.
+
+    Raises:
+        ValueError: if shapes differ, or numbers are out of range.
+    """
+    settings = settings or Settings()
+    _check(ratings, notes, raters)
+    table = _Table.of(ratings, len(notes.writer), len(raters.core))
+    core = raters.core.astype(np.float64)
+    count = table.by_note(np.ones((core.size, 1))).sum(axis=(1, 2))
+    of_core = table.by_note(core[:, None]).sum(axis=(1, 2))
+    first = _round(table, *_taking_part(table, core, settings), settings)
+    helpful = _helpful_raters(ratings, notes, first, settings)
+    second = _round(table, *_taking_part(table, core * helpful, settings), settings, first)
+    trusted = np.isfinite(second.rater_intercept)
+    tallies = _tallies(table, second, trusted)
+    intercept, factor = _solve_notes(tallies, second.mu, second.note_ridge)
+    few = tallies.count.sum(axis=1) < settings.min_num_raters_per_note
+    intercept[few], factor[few] = np.nan, np.nan
+    quiet = _tallies(table, second, trusted & ~raters.high_volume)
+    scored = (of_core * 2 >= count) & (of_core > 0)
+    return Bridging(settings, ratings, notes, raters, first, second, trusted, intercept, factor, scored, tallies, quiet)
+
+
+def _check(ratings: Ratings, notes: Notes, raters: Raters) -> None:
+    if not ratings.note.shape == ratings.rater.shape == ratings.level.shape == ratings.valid.shape:
+        raise ValueError("note, rater, level and valid must be vectors of one length")
+    if not notes.writer.shape == notes.misleading.shape == notes.shown.shape:
+        raise ValueError("writer, misleading and shown must be vectors of one length")
+    if raters.core.shape != raters.high_volume.shape:
+        raise ValueError("core and high_volume must be vectors of one length")
+    if ratings.note.size == 0:
+        raise ValueError("there must be ratings")
+    for name, numbers, bound in (
+        ("note", ratings.note, notes.writer.size),
+        ("rater", ratings.rater, raters.core.size),
+        ("level", ratings.level, len(LEVELS)),
+    ):
+        if numbers.min() < 0 or numbers.max() >= bound:
+            raise ValueError(f"{name} must be from 0 to {bound - 1}")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Table:
+    """Who rated which note, twice: by note and level, and by rater and level; ones, as sparse rows.
+
+    Four bytes a rating each, beside ones that both share.
+    """
+
+    notes: list[Any]
+    raters: list[Any]
+
+    @classmethod
+    def of(cls, ratings: Ratings, notes: int, raters: int) -> _Table:
+        ones = np.ones(ratings.note.size)
+        return cls(
+            _halves(ratings.note, ratings.level, ratings.rater, (notes, raters), ones),
+            _halves(ratings.rater, ratings.level, ratings.note, (raters, notes), ones),
+        )
+
+    def by_note(self, columns: Floats) -> Floats:
+        """Sums of raters' columns, shape (raters, k), over each note's ratings of a level: (notes, 3, k)."""
+        return _product(self.notes, columns)
+
+    def by_rater(self, columns: Floats) -> Floats:
+        """Sums of notes' columns, shape (notes, k), over each rater's ratings of a level: (raters, 3, k)."""
+        return _product(self.raters, columns)
+
+
+def _halves(row: Whole, level: NDArray[np.int8], column: Whole, shape: tuple[int, int], ones: Floats) -> list[Any]:
+    """Sparse rows, three for each of `row`, in as many parts of like size as there are threads."""
+    from scipy.sparse import coo_array, csr_array
+
+    size = (shape[0] * len(LEVELS), shape[1])
+    made = coo_array((np.ones(row.size, np.int8), (row * np.int32(len(LEVELS)) + level, column)), shape=size)
+    made.has_canonical_format = True  # each pair occurs once
+    whole = made.tocsr()
+    places = np.searchsorted(whole.indptr[:: len(LEVELS)], np.linspace(0, row.size, _THREADS + 1))
+    places[0], places[-1] = 0, shape[0]
+    parts = []
+    for start, end in zip(places[:-1] * len(LEVELS), places[1:] * len(LEVELS), strict=True):
+        pointers = whole.indptr[start : end + 1]
+        indices = whole.indices[pointers[0] : pointers[-1]]
+        parts.append(csr_array((ones[: indices.size], indices, pointers - pointers[0]), shape=(end - start, shape[1])))
+    return parts
+
+
+def _product(parts: list[Any], columns: Floats) -> Floats:
+    with ThreadPoolExecutor(_THREADS) as pool:
+        sums = list(pool.map(lambda part: part @ columns, parts))
+    by_level: Floats = np.concatenate(sums).reshape(-1, len(LEVELS), columns.shape[1])
+    return by_level
+
+
+def _taking_part(table: _Table, raters: Floats, settings: Settings) -> tuple[Floats, Floats]:
+    """Weights (0 or 1) of notes and of raters: notes with enough ratings, then raters, then notes; once each."""
+
+    def enough(raters: Floats) -> Floats:
+        ratings = table.by_note(raters[:, None]).sum(axis=(1, 2))
+        return np.asarray(ratings >= settings.min_num_raters_per_note, dtype=np.float64)
+
+    notes = enough(raters)
+    ratings = table.by_rater(notes[:, None]).sum(axis=(1, 2))
+    raters = raters * (ratings >= settings.min_num_ratings_per_rater)
+    return enough(raters) * notes, raters
+
+
+def _round(table: _Table, notes: Floats, raters: Floats, settings: Settings, start: Round | None = None) -> Round:
+    """Alternate between notes and raters until the notes' intercepts stay.
+
+    Args:
+        table: all ratings.
+        notes, raters: weights, 1 for those that take part and 0 for others.
+        settings: penalties, and when to stop.
+        start: another round to begin from; None for factors at will.
+    """
+    ratings = float(notes @ table.by_note(raters[:, None]).sum(axis=(1, 2)))
+    if ratings == 0:
+        raise ValueError("no note has enough ratings by raters with enough ratings")
+    ridge = np.array([settings.intercept_lambda, settings.factor_lambda]) * ratings
+    note_ridge, rater_ridge = ridge / notes.sum(), ridge / raters.sum()
+    if start is None:
+        mu, i_u, f_u = 0.0, 0 * raters, np.random.default_rng(0).choice([-0.5, 0.5], raters.size) * raters
+    else:
+        mu, i_u, f_u = start.mu, *(np.nan_to_num(x) * raters for x in (start.rater_intercept, start.rater_factor))
+    i_n = np.full(notes.size, np.inf)
+    sweeps, change = 0, np.inf
+    while sweeps < settings.sweeps and change > settings.tolerance:
+        sweeps += 1
+        sums = table.by_note(_columns(raters, i_u, f_u))
+        before, (i_n, f_n) = i_n, _solve(sums, mu, note_ridge)
+        i_n, f_n = i_n * notes, f_n * notes
+        # The best mu given all else: the mean residual, shrunk.
+        given = sums.sum(axis=1)
+        rest = _worth(sums[:, :, 0]) - given[:, 3] - i_n * given[:, 0] - f_n * given[:, 1]
+        mu = float(notes @ rest) / ratings / (1 + settings.intercept_lambda)
+        i_u, f_u = _solve(table.by_rater(_columns(notes, i_n, f_n)), mu, rater_ridge)
+        i_u, f_u = i_u * raters, f_u * raters
+        change = float(np.abs(i_n - before).max())
+    sign = -1.0 if (f_u > 0).sum() > (f_u < 0).sum() else 1.0
+    out_n, out_u = notes == 0, raters == 0
+    f_n, f_u = sign * f_n, sign * f_u
+    i_n[out_n], f_n[out_n], i_u[out_u], f_u[out_u] = np.nan, np.nan, np.nan, np.nan
+    return Round(mu, i_n, f_n, i_u, f_u, note_ridge, rater_ridge, sweeps)
+
+
+def _columns(weight: Floats, intercept: Floats, factor: Floats) -> Floats:
+    """What a least squares step sums up over ratings."""
+    weighted = weight * factor
+    return np.stack([weight, weighted, weighted * factor, weight * intercept, weighted * intercept], axis=1)
+
+
+def _worth(by_level: Floats) -> Floats:
+    """The sum over levels, each times what a rating of it counts."""
+    return np.asarray(by_level @ np.array(LEVELS))
+
+
+def _solve(sums: Floats, mu: float, ridge: Floats) -> tuple[Floats, Floats]:
+    """Intercepts and factors by ridge regression on the other side's; `sums` of `_columns`, by level."""
+    n, f, ff, i, fi = np.moveaxis(sums.sum(axis=1), -1, 0)
+    level = _worth(sums[:, :, 0]) - mu * n - i
+    slope = _worth(sums[:, :, 1]) - mu * f - fi
+    a, c = n + ridge[0], ff + ridge[1]
+    determinant = a * c - f * f
+    return (c * level - f * slope) / determinant, (a * slope - f * level) / determinant
+
+
+def _solve_notes(tallies: Tallies, mu: float, ridge: Floats) -> tuple[Floats, Floats]:
+    sums = [tallies.count, tallies.factor, tallies.squared, tallies.intercept, tallies.crossed]
+    return _solve(np.stack(sums, axis=2), mu, ridge)
+
+
+def _tallies(table: _Table, fitted: Round, counted: Flags) -> Tallies:
+    weight = counted.astype(np.float64)
+    intercept, factor = np.nan_to_num(fitted.rater_intercept), np.nan_to_num(fitted.rater_factor)
+    sides = np.stack([weight * (factor < 0), weight * (factor > 0)], axis=1)
+    sums = table.by_note(np.concatenate([_columns(weight, intercept, factor), sides], axis=1))
+    count, f, squared, i, crossed, left, right = np.moveaxis(sums, -1, 0)
+    return Tallies(count, left, right, f, squared, i, crossed)
+
+
+def _helpful_raters(ratings: Ratings, notes: Notes, first: Round, settings: Settings) -> Flags:
+    """Who agrees with the first round's statuses often enough, and did not write what it finds bad."""
+    intercept, slack = first.note_intercept, settings.crnh_threshold_note_factor_multiplier
+    helpful = (intercept >= settings.crh_threshold) & notes.misleading
+    bad = intercept <= settings.crnh_threshold_intercept + slack * np.abs(first.note_factor)
+    valid = agreed = np.zeros(first.rater_intercept.size)
+    for start in range(0, ratings.note.size, _CHUNK):
+        piece = slice(start, start + _CHUNK)
+        note, level, rater = ratings.note[piece], ratings.level[piece], ratings.rater[piece]
+        counts = ratings.valid[piece] & (level != _SOMEWHAT) & (helpful | bad)[note]
+        agrees = counts & (helpful[note] == (level == _HELPFUL))
+        valid = valid + np.bincount(rater[counts], minlength=valid.size)
+        agreed = agreed + np.bincount(rater[agrees], minlength=valid.size)
+    fitted = np.isfinite(intercept) & (notes.writer >= 0)
+    writer = notes.writer[fitted]
+    with np.errstate(invalid="ignore"):
+        written = np.bincount(writer, minlength=valid.size)
+        balance = helpful[fitted] - settings.crnh_weight * bad[fitted]
+        balance = np.bincount(writer, balance, minlength=valid.size) / written
+        mean = np.bincount(writer, intercept[fitted], minlength=valid.size) / written
+        agreeing = agreed / valid >= settings.min_rater_agree_ratio
+    wrote_well = (balance >= settings.min_crh_vs_crnh_ratio) & (mean >= settings.min_mean_note_score)
+    return np.asarray(agreeing & (wrote_well | (written == 0)))
+
+
+def statuses(fit: Bridging) -> NDArray[np.int8]:
+    """The `Status` of each note; where `fit.scored` is false, the core model says nothing."""
+    return _judged(fit, _State(fit.tallies, fit.quiet, fit.notes, fit.scored))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _State:
+    """What the rules look at, for some or all notes."""
+
+    tallies: Tallies
+    quiet: Tallies
+    notes: Notes
+    scored: Flags
+
+    def take(self, notes: NDArray[np.intp]) -> _State:
+        known = Notes(self.notes.writer[notes], self.notes.misleading[notes], self.notes.shown[notes])
+        return _State(self.tallies.take(notes), self.quiet.take(notes), known, self.scored[notes])
+
+    def plus(self, added: Floats, level: int, intercept: float, factor: float) -> _State:
+        """With more ratings by helpful raters, none of whom rates most."""
+        more = [tallies.plus(added, level, intercept, factor) for tallies in (self.tallies, self.quiet)]
+        return _State(more[0], more[1], self.notes, self.scored)
+
+
+def _judged(fit: Bridging, state: _State) -> NDArray[np.int8]:
+    settings, tallies, second = fit.settings, state.tallies, fit.second
+    intercept, factor = _solve_notes(tallies, second.mu, second.note_ridge)
+    quiet = _solve_notes(state.quiet, second.mu, second.note_ridge)[0]
+    counted = state.scored & (tallies.count.sum(axis=1) >= settings.min_num_raters_per_note)
+    threshold = settings.crh_threshold - settings.inertia_delta * state.notes.shown
+    helpful = (
+        (intercept >= threshold)
+        & state.notes.misleading
+        & (np.abs(factor) <= settings.factor_threshold)
+        & (quiet >= settings.crh_threshold_no_high_vol)
+        & _liked_by_both(tallies, settings)
+    )
+    slack = settings.crnh_threshold_note_factor_multiplier * np.abs(factor)
+    bad = (
+        (intercept <= settings.crnh_threshold_intercept + slack)
+        | (_best_case(fit, tallies) < settings.crnh_threshold_ucb_intercept)
+        | (~state.notes.misleading & (intercept < settings.crnh_threshold_nm_intercept))
+        | _rejected_by_both(tallies, settings)
+    )
+    status = np.where(bad, Status.NOT_HELPFUL, np.where(helpful, Status.HELPFUL, Status.NEEDS_MORE_RATINGS))
+    return np.where(counted, status, Status.NEEDS_MORE_RATINGS).astype(np.int8)
+
+
+def _liked_by_both(tallies: Tallies, settings: Settings) -> Flags:
+    """Whether raters of each side who find a note helpful outnumber by enough those who do not."""
+    net = np.minimum(*(side[:, _HELPFUL] - side[:, _NOT_HELPFUL] for side in (tallies.left, tallies.right)))
+    share = net >= settings.min_net_helpful_share * tallies.count.sum(axis=1)
+    return np.asarray((net >= settings.min_net_helpful) | ((net >= settings.min_net_helpful_few) & share))
+
+
+def _rejected_by_both(tallies: Tallies, settings: Settings) -> Flags:
+    """Whether the mean rating of either side is low."""
+    low = np.ones(len(tallies.count), np.bool_)
+    means = np.zeros(len(tallies.count))
+    for side in (tallies.left, tallies.right):
+        count = side.sum(axis=1)
+        mean = _worth(side) / np.maximum(count, 1)
+        low &= (count >= settings.crnh_side_ratings) & (mean <= settings.crnh_side_mean)
+        means += mean / 2
+    return np.asarray(low & (means <= settings.crnh_mean))
+
+
+def _best_case(fit: Bridging, tallies: Tallies) -> Floats:
+    """The highest intercept with one more helpful rating by a strict rater of any camp."""
+    second = fit.second
+    strict, one = float(np.nanmin(second.rater_intercept)), np.ones(len(tallies.count))
+    ends = (float(np.nanmin(second.rater_factor)), 0.0, float(np.nanmax(second.rater_factor)))
+    cases = (tallies.plus(one, _HELPFUL, strict, factor) for factor in ends)
+    return np.asarray(np.max([_solve_notes(case, second.mu, second.note_ridge)[0] for case in cases], axis=0))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Sampling:
+    """How far notes' intercepts may differ in another sample of raters; nan where a note has none.
+
+    Attributes:
+        error: shape (notes,), standard error by leaving one rater out at a time.
+        freedom: shape (notes,), degrees of freedom: ratings of helpful raters less 1.
+    """
+
+    error: Floats
+    freedom: Floats
+
+
+def sampling(fit: Bridging) -> Sampling:
+    """Standard errors of the final intercepts, raters being what is sampled: the jackknife over them.
+
+    A note's ridge regression without one rater has a closed form. The rater's own parameters were fitted to the rating,
+    too, which makes what is left of it smaller: both leverages are taken out. How many ratings a note gets is left to
+    chance, so that shifts are not measured from their mean.
+    """
+    second, notes = fit.second, fit.tallies
+    n, f, ff = (sums.sum(axis=1) for sums in (notes.count, notes.factor, notes.squared))
+    note_normal = _Normal(n + second.note_ridge[0], f, ff + second.note_ridge[1])
+    rater_normal = _rater_normal(fit)
+    worth, squares = np.array(LEVELS), np.zeros(n.size)
+    for note, rater, level in _trusted_ratings(fit):
+        slope = second.rater_factor[rater]
+        rest = worth[level] - second.mu - second.rater_intercept[rater] - fit.intercept[note] - slope * fit.factor[note]
+        leverage = note_normal.leverage(note, slope) + rater_normal.leverage(rater, fit.factor[note])
+        shift = note_normal.pull(note, slope) * rest / np.maximum(1 - leverage, _LEAST_LEFT)
+        squares += np.bincount(note, shift**2, minlength=n.size)
+    fitted = np.isfinite(fit.intercept)
+    return Sampling(np.where(fitted, np.sqrt(squares), np.nan), np.where(fitted, n - 1, np.nan))
+
+
+def chance_helpful(fit: Bridging, found: Sampling) -> Floats:
+    """The probability that a note would be helpful in another sample of raters; nan where the note has no intercept.
+
+    What is expected of a note's intercept is its own value, drawn to the mean of all notes by as much as these differ
+    less than sampling alone would make them (empirical Bayes): among many notes, the few above a threshold were lucky
+    more often than not. Rules about the two sides and the factor are taken as they hold now.
+    """
+    from scipy.special import ndtr
+
+    settings, intercept = fit.settings, fit.intercept
+    variance = found.error**2
+    between = max(float(np.nanvar(intercept) - np.nanmean(variance)), 1e-12)
+    drawn = variance / (variance + between)
+    expected = intercept - (intercept - np.nanmean(intercept)) * drawn
+    spread = np.sqrt(np.maximum(variance * (2 - drawn), 1e-12))
+    threshold = settings.crh_threshold - settings.inertia_delta * fit.notes.shown
+    possible = fit.scored & fit.notes.misleading & _liked_by_both(fit.tallies, settings)
+    possible &= np.abs(np.nan_to_num(fit.factor)) <= settings.factor_threshold
+    return np.asarray(np.where(np.isfinite(intercept), ndtr((expected - threshold) / spread) * possible, np.nan))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Normal:
+    """The matrices [[a, b], [b, c]] of many ridge regressions of two unknowns."""
+
+    a: Floats
+    b: Floats
+    c: Floats
+
+    def pull(self, which: Whole, slope: Floats) -> Floats:
+        """By how much an observation (1, slope) pulls the intercept, for a residual of 1."""
+        a, b, c = self.a[which], self.b[which], self.c[which]
+        return (c - b * slope) / (a * c - b * b)
+
+    def leverage(self, which: Whole, slope: Floats) -> Floats:
+        """The share of an observation (1, slope) in its own fitted value."""
+        a, b, c = self.a[which], self.b[which], self.c[which]
+        return (c - 2 * b * slope + a * slope**2) / (a * c - b * b)
+
+
+def _rater_normal(fit: Bridging) -> _Normal:
+    sums = np.zeros((3, fit.helpful_rater.size))
+    for note, rater, _ in _trusted_ratings(fit):
+        for power in range(3):
+            sums[power] += np.bincount(rater, fit.factor[note] ** power, minlength=fit.helpful_rater.size)
+    return _Normal(sums[0] + fit.second.rater_ridge[0], sums[1], sums[2] + fit.second.rater_ridge[1])
+
+
+def _trusted_ratings(fit: Bridging) -> Iterator[tuple[Whole, Whole, NDArray[np.int8]]]:
+    """Notes, raters and levels of the ratings that the final fit rests on, piece by piece."""
+    fitted = np.isfinite(fit.intercept)
+    for start in range(0, fit.ratings.note.size, _CHUNK):
+        piece = slice(start, start + _CHUNK)
+        kept = fit.helpful_rater[fit.ratings.rater[piece]] & fitted[fit.ratings.note[piece]]
+        yield fit.ratings.note[piece][kept], fit.ratings.rater[piece][kept], fit.ratings.level[piece][kept]
+
+
+class Profile(IntEnum):
+    """Of which camps accounts are that try to change a note's status."""
+
+    BALANCED = 0
+    OWN = 1
+    OTHER = 2
+
+
+MOST_ACCOUNTS = 64
+"""More accounts are not tried."""
+
+
+def flip_costs(
+    fit: Bridging, notes: NDArray[np.intp], profile: Profile, most: int = MOST_ACCOUNTS
+) -> NDArray[np.int64]:
+    """How many accounts it takes to make undecided notes helpful, or helpful notes no longer helpful.
+
+    An account is a helpful rater with the typical intercept and factor of its camp. Raters and mu stay as they are, as
+    they do on X between two fits of raters. Twice as many are tried until a status changes, then fewer by bisection.
+
+    Args:
+        fit: the fit.
+        notes: shape (k,), numbers of notes.
+        profile: accounts of both camps in turn, of that whose factor has the note's sign, or of the other one.
+        most: how many are tried at most.
+
+    Returns:
+        Shape (k,), accounts; 0 where `most` are not enough, or the note has no status or is not helpful.
+    """
+    state = _State(fit.tallies, fit.quiet, fit.notes, fit.scored).take(notes)
+    before, sign = _judged(fit, state), np.where(fit.factor[notes] < 0, -1, 1)
+    open_ = state.scored & np.isfinite(fit.intercept[notes]) & (before != Status.NOT_HELPFUL)
+    camps = {side: _typical(fit, side) for side in (-1, 1)}
+
+    def flipped(places: NDArray[np.intp], accounts: NDArray[np.int64]) -> Flags:
+        found = np.zeros(places.size, np.bool_)
+        for status, level in ((Status.NEEDS_MORE_RATINGS, _HELPFUL), (Status.HELPFUL, _NOT_HELPFUL)):
+            of_status = np.flatnonzero(before[places] == status)
+            after = state.take(places[of_status])
+            for side, (intercept, factor) in camps.items():
+                mine = sign[places[of_status]] == side
+                share = (accounts[of_status] + (side < 0)) // 2
+                if profile is not Profile.BALANCED:
+                    share = accounts[of_status] * (mine == (profile is Profile.OWN))
+                after = after.plus(share.astype(np.float64), level, intercept, factor)
+            found[of_status] = (_judged(fit, after) == Status.HELPFUL) != (status is Status.HELPFUL)
+        return found
+
+    (low, high), left = np.zeros((2, notes.size), np.int64), np.flatnonzero(open_)
+    tried = min(1, most)
+    while left.size and tried:
+        done = flipped(left, np.full(left.size, tried))
+        high[left[done]] = tried
+        left = left[~done]
+        low[left] = tried
+        tried = min(2 * tried, most) if tried < most else 0
+    places = np.flatnonzero(high)
+    while (places := places[high[places] - low[places] > 1]).size:
+        middle = (high[places] + low[places]) // 2
+        done = flipped(places, middle)
+        high[places[done]], low[places[~done]] = middle[done], middle[~done]
+    return high
+
+
+def _typical(fit: Bridging, side: int) -> tuple[float, float]:
+    """The typical intercept and factor of a camp: the median of an outer third of helpful raters."""
+    intercepts, factors = fit.second.rater_intercept, fit.second.rater_factor
+    factor = float(np.nanquantile(factors, _CAMP if side < 0 else 1 - _CAMP))
+    return float(np.median(intercepts[np.abs(factors - factor) <= _NEAR])), factor

@@ -1,0 +1,295 @@
+"""`collect ratings`: from a dump to what its ratings say of notes, beside X's own scorer and with bad input."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+import zipfile
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from made.voters import VotersWorld, draw_voters, participant, write_dump
+from scipy.stats import spearmanr
+
+from collectors.notes.bridging import BRIDGED_NOTES, BridgingReport, collect_bridging
+from collectors.notes.ratings import DUPLICATE, EARLY_CLOCK, UNKNOWN_NOTE, UNKNOWN_VALUE
+from hellofresh.cli import main
+from hellofresh.core.errors import HelloFreshError, SourceError
+from hellofresh.core.quarters import Quarter
+
+QUARTER, KEY = Quarter(2026, 2), b"a secret"
+VOTERS = draw_voters(VotersWorld.make(120, 3), 300, 6_000, 3)
+RATINGS = "ratings-00000.tsv"
+
+
+@pytest.fixture
+def made(tmp_path: Path) -> Path:
+    """A small dump in three shards."""
+    return write_dump(tmp_path / "dump", VOTERS, shards=3)
+
+
+def collected(dump: Path, place: Path, **options: Any) -> BridgingReport:
+    return collect_bridging(dump, QUARTER, output=place / "b.parquet", folder=place / "parts", key=KEY, **options)
+
+
+def outputs(place: Path) -> tuple[bytes, bytes]:
+    return (place / "b.parquet").read_bytes(), (place / "b.json").read_bytes()
+
+
+def rewrite(path: Path, change: Callable[[list[str]], list[str]]) -> None:
+    path.write_text("\n".join(change(path.read_text("utf-8").splitlines())) + "\n", "utf-8")
+
+
+def test_the_fit_agrees_with_the_scorer_of_x(
+    shared_data: Path, tmp_path: Path, needed: Callable[[bool, str], None]
+) -> None:
+    oracle = shared_data / "bridging"
+    needed((oracle / "x_scorer_notes.csv.gz").is_file(), "shared/data/bridging")
+    for stem in ("notes", "noteStatusHistory", "userEnrollment", "ratings"):
+        packed = oracle / f"{stem}-00000.tsv.gz"
+        (tmp_path / packed.stem).write_bytes(gzip.decompress(packed.read_bytes()))
+    frames = []
+    for quarter in (Quarter(2026, 1), QUARTER):
+        collect_bridging(tmp_path, quarter, output=tmp_path / "b.parquet", folder=tmp_path / "parts", key=KEY)
+        frames.append(pl.read_parquet(tmp_path / "b.parquet"))
+    theirs = pl.read_csv(oracle / "x_scorer_notes.csv.gz").with_columns(pl.col("noteId").cast(pl.String).alias("note"))
+    both = pl.concat(frames).join(theirs, on="note")
+    fitted = both.drop_nulls(["intercept", "coreNoteIntercept"])
+    assert fitted.height > 1900
+    mine, x = (fitted[name].cast(pl.Float64).to_numpy() for name in ("intercept", "coreNoteIntercept"))
+    assert np.corrcoef(mine, x)[0, 1] >= 0.99
+    assert np.abs(mine - x).mean() <= 0.02
+    judged = both.drop_nulls("coreRatingStatus")
+    assert judged["status"].null_count() == 0
+    shown = pl.col("coreRatingStatus").replace(
+        {"FIRM_REJECT": "NEEDS_MORE_RATINGS", "NEEDS_YOUR_HELP": "NEEDS_MORE_RATINGS"}
+    )
+    helpful = pl.lit("CURRENTLY_RATED_HELPFUL")
+    rules = pl.col("coreActiveRules")
+    by_tags = rules.str.contains("GeneralCRH ") & rules.str.contains("TagFilter|FilterIncorrect")
+    without_tags = pl.when(by_tags & (shown == "NEEDS_MORE_RATINGS") & (pl.col("coreNoteIntercept") >= 0.4)).then(
+        helpful
+    )
+    assert (judged["status"] == judged.select(without_tags.otherwise(shown)).to_series()).mean() >= 0.95
+    costs = pl.read_csv(oracle / "x_scorer_flips.csv").with_columns(pl.col("noteId").cast(pl.String).alias("note"))
+    for name, ours in (("balanced", "flip_balanced"), ("opposite", "flip_other")):
+        pairs = costs.join(both, on="note").drop_nulls([name, ours])
+        assert pairs.height >= 30
+        assert spearmanr(pairs[name], pairs[ours])[0] >= 0.8
+        assert abs(pairs[name].median() - pairs[ours].median()) <= 2
+
+
+def test_order_shards_and_workers_change_no_byte_and_parts_are_read_once(made: Path, tmp_path: Path) -> None:
+    said: list[str] = []
+    report = collected(made, tmp_path / "a", progress=said.append)
+    assert sum(line.startswith("reading ratings") for line in said) == 3
+    assert report.counts["rows of the ratings"] == report.ratings == VOTERS.ratings.note.size
+    first = outputs(tmp_path / "a")
+    collected(made, tmp_path / "a", progress=said.append)
+    assert "3 of 3 shards of ratings were read before" in said
+    collected(made, tmp_path / "b", pool=lambda: ThreadPoolExecutor(2))
+    assert first == outputs(tmp_path / "a") == outputs(tmp_path / "b")
+    lines = [line for path in sorted(made.glob("ratings-*")) for line in path.read_text().splitlines()[1:]]
+    header = (made / RATINGS).read_text().splitlines()[0]
+    for path in made.glob("ratings-*"):
+        path.unlink()
+    random = np.random.default_rng(0)
+    content = "\n".join([header, *(lines[place] for place in random.permutation(len(lines)))]) + "\n"
+    with zipfile.ZipFile(made / "ratings-00000.zip", "w") as archive:
+        archive.writestr(RATINGS, content)
+    collected(made, tmp_path / "a")
+    assert outputs(tmp_path / "a")[0] == first[0]
+
+
+def test_rows_say_what_the_dump_says(made: Path, tmp_path: Path) -> None:
+    report = collected(made, tmp_path)
+    rows = BRIDGED_NOTES.rows(BRIDGED_NOTES.read(tmp_path / "b.parquet"))
+    assert len(rows) == 120
+    votes = np.bincount(VOTERS.ratings.note, minlength=120)
+    assert [row.ratings for row in rows] == votes.tolist()
+    assert all(row.helpful + row.somewhat + row.not_helpful == row.ratings >= row.counted for row in rows)
+    assert all(row.low < row.intercept < row.high for row in rows if row.intercept is not None)
+    assert [row.writer for row in rows[:5]] == [rows[0].writer] * 5
+    assert len({row.writer for row in rows}) == 24
+    assert 0 < sum(row.machine for row in rows) < 30
+    months = [one for one in report.agreement if one.by == "month"]
+    assert [one.name for one in months] == ["2026-04"]
+    assert months[0].notes == sum(row.status is not None for row in rows)
+
+
+def test_no_rater_is_named_in_any_file_line_or_error(
+    made: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    plant = participant(int(VOTERS.ratings.rater[0]))
+    rewrite(
+        made / RATINGS, lambda lines: [*lines, *[f"{plant}\t{plant}\t{plant}"] * 50, lines[1].replace("HELPFUL", plant)]
+    )
+    place, said = tmp_path / "out", []
+    with pytest.raises(SourceError) as raised:  # so many broken lines are too many
+        collected(made, place, progress=said.append)
+    rewrite(made / RATINGS, lambda lines: [line for line in lines if line.count(plant) < 3])
+    report = collected(made, place, progress=said.append)
+    assert report.counts[UNKNOWN_VALUE] >= 1
+    words = "".join([str(raised.value), *said, repr(report), *capsys.readouterr()])
+    assert plant not in words
+    files = [path for path in place.rglob("*") if path.is_file()]
+    assert len(files) >= 8
+    raw = bytes.fromhex(plant)
+    for path in files:
+        content = path.read_bytes()
+        assert plant.encode() not in content
+        assert raw[:8] not in content
+        assert raw[7::-1] not in content
+        assert path.parent.name == "out" or path.stat().st_mode & 0o077 == 0 or path.name.startswith("rejects")
+    frame = pl.read_parquet(place / "b.parquet")
+    assert not [name for name in frame.columns if "rater" in name]
+
+
+def test_bad_ratings_are_named_and_counted(made: Path, tmp_path: Path) -> None:
+    def cells(line: str, **changes: str) -> str:
+        header = (made / RATINGS).read_text().splitlines()[0].split("\t")
+        return "\t".join(changes.get(name, cell) for name, cell in zip(header, line.split("\t"), strict=True))
+
+    before = collected(made, tmp_path)
+    rewrite(
+        made / RATINGS,
+        lambda lines: [
+            *lines,
+            cells(lines[1], helpfulnessLevel="VERY_HELPFUL"),
+            cells(lines[2], createdAtMillis="1500000000000"),
+            cells(lines[3], noteId="12345"),
+            cells(lines[4], helpfulnessLevel="", notHelpful="1", createdAtMillis="1600000000000000"),
+            cells(lines[5], helpfulnessLevel=""),
+        ],
+    )
+    report = collected(made, tmp_path)
+    assert report.ratings == before.ratings
+    assert [report.counts[what] for what in (UNKNOWN_VALUE, EARLY_CLOCK, UNKNOWN_NOTE, DUPLICATE)] == [2, 1, 1, 1]
+    assert any("VERY_HELPFUL" in warning for warning in report.warnings)
+    assert report.counts["rows of the ratings"] == before.counts["rows of the ratings"] + 5
+
+
+@pytest.mark.parametrize("table", ["notes", "ratings", "userEnrollment", "noteStatusHistory"])
+def test_a_missing_table_and_a_missing_column_are_named(made: Path, tmp_path: Path, table: str) -> None:
+    path = made / f"{table}-00000.tsv"
+    column = {"notes": "classification", "ratings": "helpfulnessLevel", "userEnrollment": "modelingGroup"}.get(
+        table, "lockedStatus"
+    )
+    content = path.read_text()
+    path.write_text(content.replace(column, "somethingElse", 1))
+    with pytest.raises(SourceError, match=column):
+        collected(made, tmp_path)
+    path.unlink()
+    with pytest.raises(SourceError, match=r"missing|no "):
+        collected(made, tmp_path)
+
+
+def test_a_cut_shard_and_too_few_ratings_are_refused(made: Path, tmp_path: Path) -> None:
+    whole = (made / RATINGS).read_bytes()
+    with zipfile.ZipFile(made / "ratings-00000.zip", "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr(RATINGS, whole)
+    (made / RATINGS).unlink()
+    packed = made / "ratings-00000.zip"
+    packed.write_bytes(packed.read_bytes()[:-3000])
+    with pytest.raises(SourceError, match="not a whole"):
+        collected(made, tmp_path)
+    packed.unlink()
+    for number in (1, 2):
+        (made / f"ratings-0000{number}.tsv").unlink()
+    (made / RATINGS).write_bytes(b"\n".join(whole.split(b"\n")[:20]) + b"\n")
+    with pytest.raises(SourceError, match="too little to fit"):
+        collected(made, tmp_path)
+
+
+def test_both_spellings_of_columns_are_read(made: Path, tmp_path: Path) -> None:
+    collected(made, tmp_path / "a")
+    for stem in ("notes", "noteStatusHistory", "ratings"):
+        for path in made.glob(f"{stem}-*"):
+            text = path.read_text()
+            for today, documented in (
+                ("noteAuthorParticipantId", "participantId"),
+                ("raterParticipantId", "participantId"),
+                ("currentDecidedBy", "currentDecidedByKey"),
+                ("mostRecentNonNMRStatus", "latestNonNMRStatus"),
+            ):
+                text = text.replace(today, documented, 1)
+            path.write_text(text)
+    report = collected(made, tmp_path / "b")
+    assert outputs(tmp_path / "a")[0] == outputs(tmp_path / "b")[0]
+    assert not report.warnings
+
+
+def test_the_command_prints_agreement_and_refuses_what_ratings_do_not_have(
+    made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("HELLOFRESH_DATA", str(tmp_path / "data"))
+    command = ["collect", "ratings", "--quarter", "2026Q2", "--dump", str(made), "--jobs", "1"]
+    assert main(command) == 0
+    shown = capsys.readouterr().out
+    assert "Agreement with X's own statuses" in shown
+    assert "CoreModel (v1.1)" in shown
+    assert main([*command, "--json"]) == 0
+    result = json.loads(capsys.readouterr().out)
+    assert result["notes"] == 120
+    assert (tmp_path / "data/bridging/2026Q2.parquet").is_file()
+    with pytest.raises(SystemExit):
+        main([*command, "--pending"])
+    assert "--pending goes with x-notes" in capsys.readouterr().err
+    assert main(command[:4]) == HelloFreshError.exit_code + 1
+
+
+PROGRAM = """
+import sys, time
+import collectors.notes.ratings as ratings
+import collectors.notes.bridging as bridging
+for module, names in (
+    (ratings, ("_coded", "write_parquet", "write_json")), (bridging, ("fit_bridging", "write_parquet", "write_json")),
+):
+    for name in names:
+        def slowly(*given, real=getattr(module, name), **named):
+            time.sleep(0.1)
+            found = real(*given, **named)
+            time.sleep(0.1)
+            return found
+        setattr(module, name, slowly)
+from hellofresh.cli import main
+sys.exit(main())
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(os.name != "posix", reason="kills")
+def test_killed_at_any_moment_it_ends_with_the_same_bytes(made: Path, tmp_path: Path) -> None:
+    command = [sys.executable, "-c", PROGRAM, "collect", "ratings", "--quarter", "2026Q2", "--dump", str(made)]
+    command += ["--jobs", "1"]
+
+    def start(data: Path) -> subprocess.Popen[bytes]:
+        environment = os.environ | {"HELLOFRESH_DATA": str(data)}
+        return subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+    began = time.monotonic()
+    assert start(tmp_path / "whole").wait() == 0
+    lasted = time.monotonic() - began
+    random, killed = np.random.default_rng(0), tmp_path / "killed"
+    key = killed / "private" / "escrow.key"
+    key.parent.mkdir(parents=True, mode=0o700)
+    shutil.copy(tmp_path / "whole/private/escrow.key", key)
+    for share in random.uniform(0.3, 1, 8):
+        process = start(killed)
+        time.sleep(lasted * share)
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+    assert start(killed).wait() == 0
+    for name in ("2026Q2.parquet", "2026Q2.json"):
+        assert (killed / "bridging" / name).read_bytes() == (tmp_path / "whole/bridging" / name).read_bytes()

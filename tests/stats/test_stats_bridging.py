@@ -1,0 +1,187 @@
+"""The bridging fit on an invented world; beside X's own scorer it is tested where dumps are read."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy.special import stdtrit
+
+sys.path.append(str(Path(__file__).resolve().parents[2] / "benchmarks"))
+from made.voters import Voters, VotersWorld, draw_voters
+
+from hellofresh.stats.bridging import (
+    LEVELS,
+    Bridging,
+    Profile,
+    Ratings,
+    Settings,
+    Status,
+    chance_helpful,
+    fit_bridging,
+    flip_costs,
+    sampling,
+    statuses,
+)
+
+WORLD = VotersWorld.make(200, 1)
+VOTERS = draw_voters(WORLD, 400, 13_000, 1)
+EXACT = replace(Settings(), tolerance=1e-12, sweeps=3000)
+FIT = fit_bridging(*VOTERS, EXACT)
+
+
+def loss(voters: Voters, fit: Bridging, mu: float, parameters: list[np.ndarray]) -> float:
+    """What X minimises in the first round: means over ratings, notes and raters."""
+    i_n, f_n, i_u, f_u = parameters
+    note, rater = voters.ratings.note, voters.ratings.rater
+    part = np.isfinite(fit.first.note_intercept)[note] & np.isfinite(fit.first.rater_intercept)[rater]
+    note, rater, value = note[part], rater[part], np.array(LEVELS)[voters.ratings.level[part]]
+    rest = value - mu - i_n[note] - i_u[rater] - f_n[note] * f_u[rater]
+    penalties = 0.15 * (np.nanmean(i_n**2) + np.nanmean(i_u**2) + mu**2)
+    return float(np.mean(rest**2) + penalties + 0.03 * (np.nanmean(f_n**2) + np.nanmean(f_u**2)))
+
+
+def test_the_first_round_is_where_the_published_loss_is_least() -> None:
+    first, random = FIT.first, np.random.default_rng(0)
+    at = [first.note_intercept, first.note_factor, first.rater_intercept, first.rater_factor]
+    for _ in range(5):
+        steps = [random.normal(0, 1, values.size) for values in at]
+        step = random.normal()
+        up, down = (
+            loss(VOTERS, FIT, first.mu + sign * step, [v + sign * s for v, s in zip(at, steps, strict=True)])
+            for sign in (1e-4, -1e-4)
+        )
+        assert abs(up - down) < 1e-8
+        assert up > loss(VOTERS, FIT, first.mu, at)
+
+
+def test_the_fit_finds_quality_and_slant_and_the_same_sign_always() -> None:
+    known = np.isfinite(FIT.intercept)
+    assert np.corrcoef(FIT.intercept[known], WORLD.quality[known])[0, 1] > 0.85
+    assert abs(np.corrcoef(FIT.factor[known], WORLD.slant[known])[0, 1]) > 0.85
+    assert (FIT.first.rater_factor < 0).sum() > (FIT.first.rater_factor > 0).sum()
+
+
+def test_the_order_of_ratings_and_the_numbers_of_raters_change_nothing() -> None:
+    random, (ratings, notes, raters) = np.random.default_rng(5), VOTERS
+    order, names = random.permutation(ratings.note.size), random.permutation(raters.core.size)
+    shuffled = Ratings(
+        ratings.note[order], names[ratings.rater[order]].astype(np.int32), ratings.level[order], ratings.valid[order]
+    )
+    places = np.argsort(names)
+    again = fit_bridging(shuffled, notes, replace(raters, core=raters.core[places]), EXACT)
+    assert np.allclose(again.intercept, FIT.intercept, atol=1e-6, equal_nan=True)
+    assert (statuses(again) == statuses(FIT)).all()
+    same = fit_bridging(*VOTERS, EXACT)
+    assert same.intercept.tobytes() == FIT.intercept.tobytes()
+
+
+def test_the_final_intercept_is_a_ridge_regression_on_helpful_raters() -> None:
+    second = FIT.second
+    for note in np.flatnonzero(np.isfinite(FIT.intercept))[:20]:
+        mine = (VOTERS.ratings.note == note) & FIT.helpful_rater[VOTERS.ratings.rater]
+        rater = VOTERS.ratings.rater[mine]
+        design = np.stack([np.ones(rater.size), second.rater_factor[rater]], axis=1)
+        target = np.array(LEVELS)[VOTERS.ratings.level[mine]] - second.mu - second.rater_intercept[rater]
+        found = np.linalg.solve(design.T @ design + np.diag(second.note_ridge), design.T @ target)
+        assert np.allclose(found, [FIT.intercept[note], FIT.factor[note]])
+
+
+def test_helpful_raters_agree_with_statuses_and_writers_of_bad_notes_are_none() -> None:
+    bad = int(np.nanargmin(FIT.first.note_intercept))
+    rater = int(np.flatnonzero(FIT.helpful_rater)[0])
+    written = VOTERS.notes.writer.copy()
+    written[bad] = rater
+    fit = fit_bridging(VOTERS.ratings, replace(VOTERS.notes, writer=written), VOTERS.raters)
+    assert not fit.helpful_rater[rater]
+    contrary = np.where(VOTERS.ratings.rater == rater, 2 - VOTERS.ratings.level, VOTERS.ratings.level).astype(np.int8)
+    fit = fit_bridging(replace(VOTERS.ratings, level=contrary), VOTERS.notes, VOTERS.raters)
+    assert not fit.helpful_rater[rater]
+    assert not (FIT.helpful_rater & ~VOTERS.raters.core).any()
+
+
+def test_statuses_follow_the_rules() -> None:
+    status = statuses(FIT)
+    helpful, bad = status == Status.HELPFUL, status == Status.NOT_HELPFUL
+    assert helpful.sum() > 5
+    assert bad.sum() > 5
+    assert (FIT.intercept[helpful] >= 0.4).all()
+    assert (np.abs(FIT.factor[helpful]) <= 0.5).all()
+    assert (FIT.intercept[bad] < 0.2).all()
+    assert WORLD.misleading[helpful].all()
+    net = FIT.tallies.left[helpful] @ [-1, 0, 1]
+    assert (net >= 4).all()
+    not_misleading = replace(VOTERS.notes, misleading=np.zeros(200, np.bool_))
+    assert (statuses(replace(FIT, notes=not_misleading)) != Status.HELPFUL).all()
+    unscored = statuses(replace(FIT, scored=np.zeros(200, np.bool_)))
+    assert (unscored == Status.NEEDS_MORE_RATINGS).all()
+
+
+def test_inertia_keeps_what_is_shown() -> None:
+    shown = replace(FIT, notes=replace(VOTERS.notes, shown=np.ones(200, np.bool_)))
+    almost = replace(shown, settings=replace(EXACT, inertia_delta=0.05))
+    gained = (statuses(almost) == Status.HELPFUL) & (statuses(FIT) != Status.HELPFUL)
+    assert gained.any()
+    assert (FIT.intercept[gained] >= 0.35).all()
+
+
+def test_few_raters_who_rate_most_do_not_make_a_note_helpful() -> None:
+    eager = replace(VOTERS.raters, high_volume=FIT.helpful_rater)
+    status = statuses(fit_bridging(VOTERS.ratings, VOTERS.notes, eager))
+    assert (status != Status.HELPFUL).all()
+
+
+def test_intervals_hold_what_the_fit_finds_on_average_over_samples_of_raters() -> None:
+    samples = [fit_bridging(*draw_voters(WORLD, 400, 13_000, seed)) for seed in range(16)]
+    intercepts, found = np.array([fit.intercept for fit in samples]), [sampling(fit) for fit in samples]
+    half = [stdtrit(np.maximum(one.freedom, 1), 0.975) * one.error for one in found]
+    known = np.isfinite(intercepts)
+    covered = np.abs(intercepts - np.nanmean(intercepts, axis=0)) <= np.array(half)
+    assert 0.92 < covered[known].mean() < 0.98
+    status = np.array([statuses(fit) for fit in samples]) == Status.HELPFUL
+    chances = np.array([chance_helpful(fit, one) for fit, one in zip(samples, found, strict=True)])
+    others = (status.sum(axis=0) - status) / 15
+    for low, high in ((0, 0.2), (0.2, 0.8), (0.8, 1.01)):
+        inside = known & (chances >= low) & (chances < high)
+        assert abs(chances[inside].mean() - others[inside].mean()) < 0.15
+
+
+@pytest.mark.parametrize("profile", Profile)
+def test_so_many_accounts_flip_a_note_and_one_fewer_does_not(profile: Profile) -> None:
+    notes, before = np.arange(200), statuses(FIT)
+    costs = flip_costs(FIT, notes, profile)
+    assert (costs > 0).sum() > 20
+    assert (costs[before == Status.NOT_HELPFUL] == 0).all()
+    for cost in np.unique(costs[costs > 1])[:6]:
+        mine = notes[costs == cost]
+        assert (flip_costs(FIT, mine, profile, most=int(cost)) == cost).all()
+        assert (flip_costs(FIT, mine, profile, most=int(cost) - 1) == 0).all()
+    near = (before == Status.HELPFUL) & (FIT.intercept < 0.45)
+    assert np.median(costs[near]) < np.median(costs[(before == Status.HELPFUL) & ~near])
+
+
+def test_added_accounts_count_like_real_ratings() -> None:
+    rater = int(np.flatnonzero(FIT.helpful_rater)[3])
+    note = int(np.flatnonzero(~np.isin(np.arange(200), VOTERS.ratings.note[VOTERS.ratings.rater == rater]))[0])
+    added = np.zeros(200)
+    added[note] = 1
+    intercept, factor = FIT.second.rater_intercept[rater], FIT.second.rater_factor[rater]
+    more = FIT.tallies.plus(added, 2, float(intercept), float(factor))
+    change = [getattr(more, name)[note, 2] - getattr(FIT.tallies, name)[note, 2] for name in more.__dataclass_fields__]
+    assert np.allclose(change, [1, factor < 0, factor > 0, factor, factor**2, intercept, intercept * factor])
+
+
+def test_wrong_shapes_and_numbers_are_refused() -> None:
+    ratings, notes, raters = VOTERS
+    with pytest.raises(ValueError, match="one length"):
+        fit_bridging(replace(ratings, level=ratings.level[1:]), notes, raters)
+    with pytest.raises(ValueError, match="rater must be from 0 to 399"):
+        fit_bridging(replace(ratings, rater=ratings.rater + 1), notes, raters)
+    with pytest.raises(ValueError, match="level must be"):
+        fit_bridging(replace(ratings, level=ratings.level + np.int8(1)), notes, raters)
+    with pytest.raises(ValueError, match="no note has enough"):
+        few = replace(ratings, **{name: getattr(ratings, name)[:5] for name in ("note", "rater", "level", "valid")})
+        fit_bridging(few, notes, raters)
