@@ -13,7 +13,7 @@ import logging
 import resource
 import signal
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from functools import lru_cache, partial
 from typing import TYPE_CHECKING
@@ -58,7 +58,7 @@ def _read_picture(body: bytes, _about: str) -> dict[str, object]:
     return {"width": found.width, "height": found.height, "content": base64.b64encode(found.content).decode()}
 
 
-_READERS = {
+_READERS: Mapping[str, _Reader] = {
     "trafilatura": partial(_read_page, "trafilatura"),
     "beautifulsoup": partial(_read_page, "beautifulsoup"),
     "robots": _read_robots,
