@@ -21,22 +21,13 @@ from hellofresh.tasks.samples import Sample
 _NOT_PLAIN = re.compile(r"[^a-z0-9]+")
 
 
-_ALWAYS_YES = ModelSpec(
-    name="always-yes",
-    kind="baseline",
-    about="Says yes to every sample.",
-    parameters={"version": 1},
-    knowledge_cutoff="none",
-    sampling=Sampling.NEVER,
-)
-_COIN = ModelSpec(
-    name="coin",
-    kind="baseline",
-    about="Throws a fair coin, seeded by the sample's id.",
-    parameters={"version": 1, "seed": "coin"},
-    knowledge_cutoff="none",
-    sampling=Sampling.NEVER,
-)
+def _spec(name: str, about: str, sampling: Sampling = Sampling.NEVER, **facts: str | int) -> ModelSpec:
+    parameters = {"version": 1, **facts}
+    return ModelSpec(name, "baseline", about, parameters, knowledge_cutoff="none", sampling=sampling)
+
+
+_ALWAYS_YES = _spec("always-yes", "Says yes to every sample.")
+_COIN = _spec("coin", "Throws a fair coin, seeded by the sample's id.", seed="coin")
 
 
 def _sample(request: Request) -> Sample:
@@ -119,7 +110,7 @@ class AlwaysClass(_Rule):
             raise UsageError(f"{task} has no class for {name}", expected=expected, code="no-such-class")
         label = names.index(name)
         about = f"Says {classes[label]!r} to every sample."
-        return cls(ModelSpec(name, "baseline", about, {"version": 1}, knowledge_cutoff="none"), label)
+        return cls(_spec(name, about, Sampling.SEEDED), label)
 
     async def ask(self, request: Request) -> Answer:
         """The class."""
@@ -152,13 +143,9 @@ class Prior(_Rule):
         counts = Counter(item.label for item in training)
         shares = tuple(counts[label] / len(training) for label in range(len(get_task(task).classes)))
         how = "Draws a class by its share" if draws else "Says the most frequent class"
-        spec = ModelSpec(
-            name=name,
-            kind="baseline",
-            about=f"{how} among the labels of {_editions(training)}.",
-            parameters={"version": 1, "counts": ", ".join(str(counts[n]) for n in range(len(shares))), "seed": name},
-            knowledge_cutoff="none",
-        )
+        about = f"{how} among the labels of {_editions(training)}."
+        counted = ", ".join(str(counts[n]) for n in range(len(shares)))
+        spec = _spec(name, about, Sampling.SEEDED, counts=counted, seed=name)
         return cls(spec, shares, draws)
 
     async def ask(self, request: Request) -> Answer:
@@ -232,20 +219,9 @@ class WordRegression(_Rule):
                 "tfidf-logreg", task, f"no word is in two of the {len(ordered)} earlier samples"
             ) from error
         facts = [[item.sample.id, item.label, text(item.sample)] for item in ordered]
-        spec = ModelSpec(
-            name="tfidf-logreg",
-            kind="baseline",
-            about=f"TF-IDF and logistic regression, trained on the labels of {_editions(ordered)}.",
-            parameters={
-                "version": 1,
-                "scikit-learn": sklearn.__version__,
-                "training": sha256_text(canonical_json(facts)),
-                "training_samples": len(ordered),
-            },
-            knowledge_cutoff="none",
-            sampling=Sampling.NEVER,
-        )
-        return cls(spec, pipeline)
+        about = f"TF-IDF and logistic regression, trained on the labels of {_editions(ordered)}."
+        trained = {"scikit-learn": sklearn.__version__, "training": sha256_text(canonical_json(facts))}
+        return cls(_spec("tfidf-logreg", about, **trained, training_samples=len(ordered)), pipeline)
 
     async def ask(self, request: Request) -> Answer:
         """The likeliest label."""

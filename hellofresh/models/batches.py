@@ -53,50 +53,24 @@ class BatchResult:
 
 
 class Batches(Protocol):
-    """A provider's way of taking batches for one model."""
+    """A provider's way of taking batches for one model; whatever it does not say or take is a CallError.
+
+    - `spec` is what is known of the model, the same as where it is asked singly; `most` questions make one batch.
+    - `submit` hands in questions with different ids and returns the batch's id. Its error may also mean that it is not
+      known whether the batch was taken: the label is kept with it, so that `find` finds its id, or None.
+    - `status` is how a batch stands.
+    - `results` is what has come of a batch in a final state; questions may be missing, or be there more than once.
+    """
 
     @property
-    def spec(self) -> ModelSpec:
-        """What is known of the model, the same as where it is asked singly."""
-
+    def spec(self) -> ModelSpec: ...
     @property
-    def most(self) -> int:
-        """Most questions of one batch."""
-
-    async def submit(self, questions: Sequence[BatchQuestion], label: str) -> str:
-        """Hand questions in; returns the batch's id.
-
-        Args:
-            questions: with different ids.
-            label: kept with the batch, so that `find` finds it.
-
-        Raises:
-            CallError: if it was not taken, or it is not known whether it was.
-        """
-
-    async def find(self, label: str) -> str | None:
-        """Id of the batch that was handed in under a label, None if absent.
-
-        Raises:
-            CallError: if the provider does not say.
-        """
-
-    async def status(self, batch: str) -> BatchStatus:
-        """How a batch stands.
-
-        Raises:
-            CallError: if the provider does not say.
-        """
-
-    async def results(self, batch: str) -> Sequence[BatchResult]:
-        """What has come of a batch that is in a final state; questions may be missing, or be there more than once.
-
-        Raises:
-            CallError: if the provider does not give them.
-        """
-
-    async def close(self) -> None:
-        """Let go of connections."""
+    def most(self) -> int: ...
+    async def submit(self, questions: Sequence[BatchQuestion], label: str) -> str: ...
+    async def find(self, label: str) -> str | None: ...
+    async def status(self, batch: str) -> BatchStatus: ...
+    async def results(self, batch: str) -> Sequence[BatchResult]: ...
+    async def close(self) -> None: ...
 
 
 def sorted_out(results: Iterable[BatchResult], ids: Iterable[str], where: str) -> dict[str, BatchResult]:

@@ -455,14 +455,18 @@ def model_at(model: str, base_url: str | None) -> str:
     if "://" not in base_url and _LOOPBACK.match(base_url):
         base_url = f"http://{base_url}"
     if not base_url.startswith(("http://", "https://")):
-        raise UsageError(
-            f"an address without http:// or https://: {base_url!r}",
-            where="--base-url",
-            expected="an address such as https://models.example.org/v1",
-            fix="Write the scheme before it: nothing was asked.",
-            code="bad-endpoint",
-        )
+        raise _bad_endpoint(f"an address without http:// or https://: {base_url!r}", "--base-url")
     return f"{model}@{base_url}"
+
+
+def _bad_endpoint(what: str, where: str) -> UsageError:
+    return UsageError(
+        what,
+        where=where,
+        expected="openai:NAME, with --base-url such as http://127.0.0.1:8000/v1 or https://models.example.org/v1",
+        fix="Write the name and the whole address, scheme and all: nothing was asked.",
+        code="bad-endpoint",
+    )
 
 
 def endpoint_model(name: str) -> HostedModel:
@@ -476,13 +480,7 @@ def endpoint_model(name: str) -> HostedModel:
     """
     model, at, rest = name.removeprefix(ENDPOINT).partition("@http")
     if "@" in model or re.search(r":[0-9]{3,5}(/|$)", model):
-        raise UsageError(
-            f"an address without http:// or https:// in the model {model!r}",
-            where=name,
-            expected="openai:NAME, with --base-url such as http://127.0.0.1:8000/v1",
-            fix="Write the scheme before the address: nothing was asked.",
-            code="bad-endpoint",
-        )
+        raise _bad_endpoint(f"an address without http:// or https:// in the model {model!r}", name)
     address = f"http{rest}" if at else os.environ.get(_ADDRESS, "").strip() or _OPENAI
     key = _KEY if os.environ.get(_KEY, "").strip() and may_carry_key(address) else None
     try:
@@ -490,12 +488,7 @@ def endpoint_model(name: str) -> HostedModel:
         # Nothing is known of it: an endpoint that takes no images says so itself.
         table = ModelTable(provider="endpoint", model=model, abilities=AbilitiesTable(sees=True))
     except ValidationError as error:
-        raise UsageError(
-            model_fault(error),
-            where=name,
-            expected="openai:NAME, with --base-url such as http://127.0.0.1:8000/v1",
-            code="bad-endpoint",
-        ) from None
+        raise _bad_endpoint(model_fault(error), name) from None
     return HostedModel(f"{ENDPOINT}{model}", "endpoint", table, service)
 
 

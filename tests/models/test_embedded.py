@@ -62,10 +62,15 @@ def answers(model: EmbeddedModel) -> list[Answer]:
     return ask_all(model, REQUESTS)
 
 
-def test_answers_do_not_depend_on_the_order_of_requests(model: EmbeddedModel, answers: list[Answer]) -> None:
+def test_answers_do_not_depend_on_the_order_of_requests_nor_on_others_at_once(
+    model: EmbeddedModel, answers: list[Answer]
+) -> None:
     order = random.Random(1).sample(range(len(REQUESTS)), len(REQUESTS))
-    found = ask_all(model, [REQUESTS[index] for index in order])
-    assert found == [answers[index] for index in order]
+
+    async def at_once() -> list[Answer]:
+        return await asyncio.gather(*(model.ask(REQUESTS[index]) for index in order))
+
+    assert asyncio.run(at_once()) == [answers[index] for index in order]
 
 
 def test_answers_are_the_same_in_a_fresh_process_that_begins_elsewhere(answers: list[Answer]) -> None:
@@ -79,13 +84,6 @@ def test_answers_are_the_same_in_a_fresh_process_that_begins_elsewhere(answers: 
     done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert done.stdout.strip() == repr(answers[4:1:-1])
-
-
-def test_requests_asked_at_once_are_answered_as_if_alone(model: EmbeddedModel, answers: list[Answer]) -> None:
-    async def run() -> list[Answer]:
-        return await asyncio.gather(*map(model.ask, REQUESTS))
-
-    assert asyncio.run(run()) == answers
 
 
 def test_a_beginning_shared_by_conversations_of_other_lengths_changes_nothing(model: EmbeddedModel) -> None:

@@ -27,11 +27,8 @@ from hellofresh.evidence.retrieval.corpora import (
 from hellofresh.evidence.retrieval.documents import (
     CorpusDocument,
     DocumentWriter,
-    Duplicates,
     Judgement,
     Query,
-    SameBy,
-    by_query,
     read_documents,
 )
 from tests.retrieval.conftest import small_documents, small_queries, write_small
@@ -126,13 +123,6 @@ def test_copies_stay_where_they_are_asked_for(workspace: Workspace) -> None:
     assert write(workspace, twice, keep_copies=True).manifest.documents == 2
 
 
-def test_ids_of_duplicates_lead_to_the_first() -> None:
-    duplicates = Duplicates()
-    assert duplicates.find(document("a")) is None
-    assert duplicates.find(replace(document("a"), id="b")) is SameBy.TEXT
-    assert duplicates.kept == {"b": "a"}
-
-
 @pytest.mark.parametrize(
     ("bad", "code"),
     [
@@ -217,7 +207,3 @@ def test_a_pool_that_cannot_be_filled_is_refused(workspace: Workspace, small: Re
         with pytest.raises(UsageError) as caught:
             list(pool_documents(PoolRule(small, [few], size)))
         assert code_of(caught) == code
-
-
-def test_judgements_by_query() -> None:
-    assert by_query([Judgement("q", "a", 1), Judgement("q", "b", 0)]) == {"q": {"a": 1, "b": 0}}

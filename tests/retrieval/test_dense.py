@@ -51,7 +51,7 @@ def test_the_nearest_document_of_a_text_is_the_text_itself(small: RetrievalCorpu
     encoder = LetterEncoder()
     texts = [item.content for item in small.documents()]
     keys = DocumentKeys.of(small.ids, [None] * len(texts))
-    retriever = DenseRetriever.of_texts(encoder, keys, texts)
+    retriever = DenseRetriever(encoder, keys, encoder.passages(texts))
     for name, text in zip(small.ids, texts, strict=True):
         found = asyncio.run(retriever.retrieve(text, 3))
         assert found.documents[0] == name

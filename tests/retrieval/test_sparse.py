@@ -83,18 +83,6 @@ def test_a_build_that_fails_leaves_nothing_behind(small: RetrievalCorpus, monkey
     assert list((small.folder / "index").iterdir()) == []
 
 
-def test_the_query_of_a_document_finds_it_first(small: RetrievalCorpus) -> None:
-    retriever = SparseRetriever.open(small, Bm25())
-    for query, item in zip(small_queries(), small_documents(), strict=True):
-        assert asyncio.run(retriever.retrieve(query.text, 5)).documents[0] == item.id
-
-
-def test_nothing_without_a_common_word_is_found(small: RetrievalCorpus) -> None:
-    retriever = SparseRetriever.open(small, Bm25())
-    assert asyncio.run(retriever.retrieve("quantum chromodynamics", 5)).documents == ()
-    assert asyncio.run(retriever.retrieve("", 5)).documents == ()
-
-
 def test_no_document_from_too_late_is_found(workspace: Workspace) -> None:
     days = [date(2020, 1, 1 + number % 20) for number in range(48)]
     dated = [replace(item, date=day) for item, day in zip(small_documents(), days, strict=True)]

@@ -28,7 +28,6 @@ from hellofresh.evidence.retrieval.rerank import (
 from hellofresh.evidence.retrieval.retrievers import Fusion, open_retriever
 from hellofresh.evidence.retrieval.sparse import Bm25, SparseRetriever
 from hellofresh.tasks.outputs import Ranking
-from tests.retrieval.conftest import small_queries
 from tests.retrieval.test_dense import DIMENSIONS, LetterEncoder
 
 
@@ -79,14 +78,6 @@ def test_the_second_stage_reads_the_first_documents_and_leaves_the_rest_below() 
     assert found.documents == tuple("cbade")
     assert list(found.scores) == sorted(found.scores, reverse=True)
     assert asyncio.run(two.retrieve("q", 2)).documents == tuple("cb")
-
-
-def test_recall_at_the_depth_is_the_first_stages(small: RetrievalCorpus) -> None:
-    first = SparseRetriever.open(small, Bm25())
-    two = TwoStage(first, Reverse())
-    for query in small_queries()[:10]:
-        before, after = (set(asyncio.run(one.retrieve(query.text, 20)).documents) for one in (first, two))
-        assert before == after
 
 
 def test_nothing_found_is_nothing_to_put_in_order() -> None:

@@ -312,26 +312,6 @@ def test_the_offline_web_searches_reads_and_replays(corpus_folder: Path, tmp_pat
     assert first[2]["dated"] is True and first[2]["count"] == 2
 
 
-def test_the_corpus_served_as_pages_with_clutter_gives_its_texts(
-    net: SimpleNamespace, corpus_folder: Path, tmp_path: Path
-) -> None:
-    documents = [d for d in Corpus.load(corpus_folder).documents if "Cheese" not in d.text]
-
-    async def use(web: Web, site: Any) -> None:
-        for number, document in enumerate(documents):
-            page = await web.read(f"{site.base}/{number}")
-            assert page.status is PageStatus.OK
-            assert page.text.endswith(document.text.replace("\n", " ")) or document.text in page.text
-            assert "clutter" not in page.text and "Elsewhere" not in page.text
-
-    def served(text: str) -> bytes:
-        paragraphs = "</p><p>".join(text.split("\n"))
-        return page_html(paragraphs)
-
-    pages = {f"/{number}": net.reply(served(document.text)) for number, document in enumerate(documents)}
-    with_site(net, tmp_path, pages, use)
-
-
 def test_parameters_change_with_whatever_decides_what_is_found(corpus_folder: Path, tmp_path: Path) -> None:
     def parameters(**more: Any) -> dict[str, Any]:
         web = open_web(WebSettings(corpus=str(corpus_folder), **more), tmp_path / "run")

@@ -237,13 +237,6 @@ def test_clean_text_has_single_spaces_and_is_clean_already(text: str) -> None:
     assert cleaned == cleaned.strip()
 
 
-@given(st.text(), st.integers(0, 20))
-def test_first_words_are_a_beginning_with_so_many_words(text: str, n: int) -> None:
-    start = first_words(text, n)
-    assert start.split() == text.split()[:n]
-    assert text.startswith(start)
-
-
 def test_a_negative_number_of_words_is_refused() -> None:
     with pytest.raises(ValueError, match="negative"):
         first_words("a", -1)

@@ -23,21 +23,17 @@ _NO_DAY = -1
 
 
 class Retriever(Protocol):
-    """Finds the documents of a corpus that fit a query."""
+    """Finds the best k documents of a corpus for a query, or fewer where fewer fit, in trec_eval's order.
+
+    With `before`, no document that is known to be from that day or later is among them. `name` is as on the command
+    line; `parameters` are all that decides what is found, the corpus among it.
+    """
 
     @property
-    def name(self) -> str:
-        """As on the command line."""
-
+    def name(self) -> str: ...
     @property
-    def parameters(self) -> Parameters:
-        """All that decides what is found, the corpus among it."""
-
-    async def retrieve(self, query: str, k: int, *, before: date | None = None) -> Ranking:
-        """The best k documents, or fewer where fewer fit; equal scores stand as trec_eval reads them.
-
-        With `before`, no document that is known to be from that day or later is among them.
-        """
+    def parameters(self) -> Parameters: ...
+    async def retrieve(self, query: str, k: int, *, before: date | None = None) -> Ranking: ...
 
 
 @dataclass(frozen=True, slots=True)

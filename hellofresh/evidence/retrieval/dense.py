@@ -5,7 +5,7 @@ Vectors of a corpus are made block by block and kept in its folder, so that an i
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
@@ -48,11 +48,6 @@ class DenseRetriever:
     def parameters(self) -> Parameters:
         """Encoder and corpus."""
         return {**self.encoder.parameters, "corpus": self.corpus}
-
-    @classmethod
-    def of_texts(cls, encoder: Encoder, keys: DocumentKeys, texts: Sequence[str], corpus: str = "") -> DenseRetriever:
-        """Over texts that are encoded now and kept nowhere; for small corpora."""
-        return cls(encoder, keys, encoder.passages(texts), corpus)
 
     async def retrieve(self, query: str, k: int, *, before: date | None = None) -> Ranking:
         """The k nearest."""

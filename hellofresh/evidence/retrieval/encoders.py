@@ -43,25 +43,20 @@ Vectors = NDArray[np.float32]
 
 
 class Encoder(Protocol):
-    """Turns texts into vectors of length 1, whose product says how well they fit."""
+    """Turns texts into vectors of length 1, whose product says how well they fit.
+
+    `name` is as on the command line; `parameters` are all that decides the vectors; those of n queries and of n
+    passages, which are documents, have the shape (n, dimensions).
+    """
 
     @property
-    def name(self) -> str:
-        """As on the command line."""
-
+    def name(self) -> str: ...
     @property
-    def parameters(self) -> Parameters:
-        """All that decides the vectors."""
-
+    def parameters(self) -> Parameters: ...
     @property
-    def dimensions(self) -> int:
-        """Numbers in a vector."""
-
-    def queries(self, texts: Sequence[str]) -> Vectors:
-        """Vectors of queries, shape (n, dimensions)."""
-
-    def passages(self, texts: Sequence[str]) -> Vectors:
-        """Vectors of documents, shape (n, dimensions)."""
+    def dimensions(self) -> int: ...
+    def queries(self, texts: Sequence[str]) -> Vectors: ...
+    def passages(self, texts: Sequence[str]) -> Vectors: ...
 
 
 @dataclass

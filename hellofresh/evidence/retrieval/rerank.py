@@ -37,18 +37,16 @@ FIRST_STAGE = 20
 
 
 class Scorer(Protocol):
-    """Says how well documents fit a query."""
+    """Says how well documents fit a query: a score for each that the first stage found, in its order.
+
+    `name` is as on the command line; `parameters` are all that decides the scores.
+    """
 
     @property
-    def name(self) -> str:
-        """As on the command line."""
-
+    def name(self) -> str: ...
     @property
-    def parameters(self) -> Parameters:
-        """All that decides the scores."""
-
-    def scores(self, query: str, found: Ranking) -> NDArray[np.float64]:
-        """A score for each document that the first stage found, in its order."""
+    def parameters(self) -> Parameters: ...
+    def scores(self, query: str, found: Ranking) -> NDArray[np.float64]: ...
 
 
 @dataclass(frozen=True, slots=True)

@@ -278,18 +278,6 @@ def _count_part(task: _PartTask) -> _Part:
     return _Part(str(path), task.start, int(found.lengths.sum()))
 
 
-def _text_postings(texts: Iterable[str], weighting: TermWeighting, analyzer: Analyzer) -> Postings:
-    """The index of texts that are at hand, in memory."""
-    found = _counted(texts, analyzer)
-    starts = np.concatenate([[0], np.cumsum(found.found_in)])
-    lengths = Lengths(found.lengths, float(found.lengths.mean()) if len(found.lengths) else 0.0)
-    rarity = np.repeat(weighting.rarity(len(found.lengths), found.found_in), found.found_in)
-    owners = found.owners.astype(np.int64)
-    weights = weighting.weights(found.counts.astype(np.float64), rarity, owners, lengths).astype(np.float32)
-    maxima = np.maximum.reduceat(weights, starts[:-1]) if len(weights) else weights
-    return Postings({term: number for number, term in enumerate(found.terms)}, starts, found.owners, weights, maxima)
-
-
 def _merge(parts: Sequence[_Part], weighting: TermWeighting, folder: Path, documents: int) -> None:
     terms: dict[str, int] = {}
     numbers: list[NDArray[np.int64]] = []
@@ -438,7 +426,16 @@ class SparseRetriever:
         `scores` gives the score of each text in their order; `retrieve` names texts by their ids.
         """
         weighting, analyzer = Bm25(), Analyzer()
-        return cls(weighting, analyzer, _text_postings(texts, weighting, analyzer), DocumentKeys.of(ids, days), "")
+        found = _counted(texts, analyzer)
+        starts = np.concatenate([[0], np.cumsum(found.found_in)])
+        lengths = Lengths(found.lengths, float(found.lengths.mean()) if len(found.lengths) else 0.0)
+        rarity = np.repeat(weighting.rarity(len(found.lengths), found.found_in), found.found_in)
+        owners, counts = found.owners.astype(np.int64), found.counts.astype(np.float64)
+        weights = weighting.weights(counts, rarity, owners, lengths).astype(np.float32)
+        maxima = np.maximum.reduceat(weights, starts[:-1]) if len(weights) else weights
+        terms = {term: number for number, term in enumerate(found.terms)}
+        postings = Postings(terms, starts, found.owners, weights, maxima)
+        return cls(weighting, analyzer, postings, DocumentKeys.of(ids, days), "")
 
     @property
     def name(self) -> str:

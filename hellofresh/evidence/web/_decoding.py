@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import struct
 import warnings
+from contextlib import suppress
 from dataclasses import dataclass
 from io import BytesIO
 
@@ -76,19 +77,14 @@ def _decoded(content: bytes, kind: str) -> DecodedPicture:
         if kind == "JPEG":
             picture.draft("RGB", (_LONGEST_SIDE, _LONGEST_SIDE))  # most of what would be thrown away is not computed
         picture.load()
-        shown = _plain(_upright(picture))
+        upright: Image.Image = picture  # as it is, where its metadata are broken
+        with suppress(OSError, ValueError, SyntaxError, LookupError, TypeError, struct.error):
+            upright = ImageOps.exif_transpose(picture)
+        shown = _plain(upright)
     shown.thumbnail((_LONGEST_SIDE, _LONGEST_SIDE), Image.Resampling.LANCZOS)
     written = BytesIO()
     shown.save(written, "JPEG", quality=_QUALITY)
     return DecodedPicture(shown.width, shown.height, written.getvalue())
-
-
-def _upright(picture: Image.Image) -> Image.Image:
-    """The picture turned as its metadata say; as it is, where they are broken."""
-    try:
-        return ImageOps.exif_transpose(picture)
-    except (OSError, ValueError, SyntaxError, LookupError, TypeError, struct.error):
-        return picture
 
 
 def _plain(picture: Image.Image) -> Image.Image:

@@ -13,8 +13,9 @@ import logging
 import resource
 import signal
 import sys
-from collections.abc import Callable
-from functools import lru_cache
+from collections.abc import Callable, Mapping
+from dataclasses import asdict
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING
 
 from hellofresh.evidence.web.text import Extractor, main_text
@@ -29,12 +30,8 @@ _FILES = 16
 _Reader = Callable[[bytes, str], dict[str, object]]
 
 
-def _page_reader(extractor: Extractor) -> _Reader:
-    def read(body: bytes, content_type: str) -> dict[str, object]:
-        found = main_text(body, content_type, extractor)
-        return {"title": found.title, "text": found.text, "date": found.date}
-
-    return read
+def _read_page(extractor: Extractor, body: bytes, content_type: str) -> dict[str, object]:
+    return asdict(main_text(body, content_type, extractor))
 
 
 @lru_cache(_FILES)
@@ -61,9 +58,9 @@ def _read_picture(body: bytes, _about: str) -> dict[str, object]:
     return {"width": found.width, "height": found.height, "content": base64.b64encode(found.content).decode()}
 
 
-_READERS = {
-    "trafilatura": _page_reader("trafilatura"),
-    "beautifulsoup": _page_reader("beautifulsoup"),
+_READERS: Mapping[str, _Reader] = {
+    "trafilatura": partial(_read_page, "trafilatura"),
+    "beautifulsoup": partial(_read_page, "beautifulsoup"),
     "robots": _read_robots,
     "picture": _read_picture,
 }

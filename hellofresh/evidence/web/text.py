@@ -121,12 +121,19 @@ def main_text(body: bytes, content_type: str, extractor: Extractor) -> MainText:
         found = clean(_beautifulsoup(document, without=() if extractor == "beautifulsoup" else ("head", *_AROUND)))
         return MainText(title, found, youngest([page_date(tree, is_tame=_is_tame(tree)), text_date(found)]))
     # What is taken out is not read, and its dates are not the page's.
-    _drop(tree, [element for element in tree.iter(*_BESIDE_TAGS) if _is_beside(element)])
+    beside = []
+    for element in tree.iter(*_BESIDE_TAGS):
+        named = f"{element.get('class', '')} {element.get('id', '')}".lower().split()
+        if element.tag in ("nav", "aside") or any(map(_BESIDE.fullmatch, named)):
+            beside.append(element)
+    _drop(tree, beside)
     dated = page_date(tree)
     _drop(tree, list(tree.iter(*_AROUND)))
+    import trafilatura
     from lxml import etree
 
-    found = _trafilatura(tree)
+    # Everything else that trafilatura can do (languages, comments) costs time and is not asked for.
+    found = trafilatura.extract(tree, fast=True, include_comments=False) or ""
     if not found:  # of very short pages
         found = _beautifulsoup(etree.tostring(tree, encoding="utf-8"), without=("head",))
     return MainText(title, clean(found), dated)
@@ -154,22 +161,10 @@ def _is_tame(tree: HtmlElement) -> bool:
     return True
 
 
-def _is_beside(element: HtmlElement) -> bool:
-    named = f"{element.get('class', '')} {element.get('id', '')}".lower().split()
-    return element.tag in ("nav", "aside") or any(map(_BESIDE.fullmatch, named))
-
-
 def _drop(tree: HtmlElement, elements: Sequence[HtmlElement]) -> None:
     for element in elements:
         if element.getparent() is not None and element is not tree:
             element.drop_tree()
-
-
-def _trafilatura(tree: HtmlElement) -> str:
-    import trafilatura
-
-    # Everything else that it can do (languages, comments) costs time and is not asked for.
-    return trafilatura.extract(tree, fast=True, include_comments=False) or ""
 
 
 def _beautifulsoup(document: bytes, *, without: Sequence[str]) -> str:
@@ -207,12 +202,12 @@ def canary(text: str, item_texts: Iterable[str], n: int = 13) -> bool:
     words cannot be found.
     """
     page = f" {' '.join(_words(text))} "
-    return any(f" {gram} " in page for item in item_texts for gram in _grams(_words(item), n))
+    for item in item_texts:
+        words = _words(item)
+        if any(f" {' '.join(words[start : start + n])} " in page for start in range(len(words) - n + 1)):
+            return True
+    return False
 
 
 def _words(text: str) -> list[str]:
     return _WORD.findall(unicodedata.normalize("NFKC", clean(text)).casefold())
-
-
-def _grams(words: list[str], n: int) -> set[str]:
-    return {" ".join(words[start : start + n]) for start in range(len(words) - n + 1)}

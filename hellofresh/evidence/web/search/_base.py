@@ -27,27 +27,21 @@ class ProviderAnswer:
 
 
 class SearchProvider(Protocol):
-    """A way to search."""
+    """A way to search for at most `count` results.
+
+    With `before`, only for what was there before that day if `dated`. What goes wrong is in what it gives; a RunError
+    says that no search at all would be answered: nothing of it is kept, so that a run can go on later.
+
+    `name` is as in the settings. `parameters` are all that decides what is found; `dated` says whether it can search as
+    of a day. A key is never among them.
+    """
 
     @property
-    def name(self) -> str:
-        """As in the settings."""
-
+    def name(self) -> str: ...
     @property
-    def parameters(self) -> Mapping[str, str | int | float | bool]:
-        """All that decides what is found; `dated` says whether it can search as of a day. Never a key."""
-
-    async def search(self, query: str, count: int, before: date | None) -> ProviderAnswer:
-        """Search for at most `count` results, with `before` only for what was there before that day if `dated`.
-
-        What goes wrong is in what it gives.
-
-        Raises:
-            RunError: if no search at all would be answered; nothing of it is kept, so that a run can go on later.
-        """
-
-    async def close(self) -> None:
-        """Let go of connections."""
+    def parameters(self) -> Mapping[str, str | int | float | bool]: ...
+    async def search(self, query: str, count: int, before: date | None) -> ProviderAnswer: ...
+    async def close(self) -> None: ...
 
 
 class ProviderReply(BaseModel):

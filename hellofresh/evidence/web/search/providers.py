@@ -12,10 +12,17 @@ from hellofresh.core.plugins import plugins
 from hellofresh.core.workspace import Workspace
 from hellofresh.evidence.settings import PLUGINS, WebProviderSettings, WebSettings
 from hellofresh.evidence.web.search._base import SearchProvider
-from hellofresh.evidence.web.search._http import SEARCH_RETRIES, HttpProvider, Service
 from hellofresh.evidence.web.search.ddgs import Ddgs
 from hellofresh.evidence.web.search.offline import BUNDLED, Corpus, Offline
-from hellofresh.evidence.web.search.services import IMAGE_SERVICES, SERVICES, PagedImageSearch, image_search
+from hellofresh.evidence.web.search.services import (
+    IMAGE_SERVICES,
+    SEARCH_RETRIES,
+    SERVICES,
+    HttpProvider,
+    PagedImageSearch,
+    Service,
+    image_search,
+)
 
 
 def provider_with_key() -> str:
