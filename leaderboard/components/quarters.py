@@ -56,8 +56,7 @@ def introduction(board: Board, split: SplitKey) -> Html:
     has_classes = task is not None and bool(task.classes)
     number = f"{samples:,} samples, {shares}." if has_classes else f"{samples:,} samples."
     question = (el("strong", task.question), f" {number}") if task else (f"{samples:,} samples.",)
-    said = "This quarter was written for the project, to try everything out. Its scores are for demonstration only."
-    return join([el("p", *question, class_="hf-question"), bundled_notice(said) if board.is_bundled(split) else None])
+    return join([el("p", *question, class_="hf-question"), bundled_notice(board.is_bundled(split))])
 
 
 def _frozen(board: Board, split: SplitKey, dataset: DatasetRow) -> Html:
@@ -212,7 +211,7 @@ def every_quarter(board: Board, task: str) -> Html:
     columns += [("text", "Regime"), ("text", "Latest")]
     body = table("Systems over all quarters", columns, (_fixed_row(row, scale) for row in rows), "hf-standings")
     bundled = not board.fixed(task, bundled=False)
-    return join([bundled_notice(said) if bundled else None, heading("All quarters", explained), body])
+    return join([bundled_notice(bundled, said), heading("All quarters", explained), body])
 
 
 def plain_fixed(row: OverQuartersRow, task: str) -> dict[str, Value]:

@@ -14,7 +14,6 @@ from hellofresh.core.errors import UsageError
 from hellofresh.core.files import sha256_text
 from hellofresh.tasks import TASKS
 from hellofresh.tasks.samples import MAIN, PROSPECTIVE
-from leaderboard.components.analyses import picture
 from leaderboard.components.labels import (
     EVERY,
     day,
@@ -26,10 +25,8 @@ from leaderboard.components.labels import (
     track_title,
 )
 from leaderboard.components.markup import Html, el, join, visible
-from leaderboard.components.pieces import page_header, preview_tags
-from leaderboard.components.release import project_links
+from leaderboard.components.pieces import page_header, preview_tags, project_links
 from leaderboard.components.tables import Row, as_csv, as_json
-from leaderboard.data.analyses import BoardAnalysis
 from leaderboard.data.board import Board, BoardEntry, SplitKey
 from leaderboard.views import PAGES, Page, Visit
 
@@ -191,19 +188,11 @@ class CopyVisit(Visit):
             ways += [", " if ways else "", el("a", kind, href=address, download="")]
         self.show(el("p", "Download the table: ", *ways, class_="hf-downloads"))
 
-    def button(self, label: str, content: bytes | Callable[[], bytes], name: str, mime: str) -> None:
-        """See `Visit`."""
-
     def attach(self, name: str, content: bytes) -> str:
         """See `Visit`."""
         folder = posixpath.dirname(self.path) or _folder_of(self.chosen)
         self.files[f"{folder}/{name}"] = content
         return relative(self.path, f"{folder}/{name}")
-
-    def figure(self, analysis: BoardAnalysis, about: str) -> None:
-        """See `Visit`."""
-        svg = analysis.svg()
-        self.show(picture(analysis, self.attach(f"{analysis.name}.svg", svg)) if svg else None)
 
     def _title(self) -> str:
         return f"{task_title(self.chosen.task)}, {quarter_title(self.board, self.chosen)}{_kind(self.chosen)}"
@@ -340,7 +329,7 @@ def _footer(site: Site) -> Html:
         f"A static copy of the board of {_span(site.board)}, built by {site.board.code}. "
         f"Fingerprint of the board: {site.fingerprint}."
     )
-    return el("footer", project_links(site.board), el("p", said), class_="hf hf-foot")
+    return el("footer", project_links(site.board.addresses), el("p", said), class_="hf hf-foot")
 
 
 def _span(board: Board) -> str:

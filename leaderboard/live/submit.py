@@ -54,7 +54,7 @@ def _compose(visit: Visit) -> None:
     first = next((key for key, due in reversed(options.items()) if is_open(due, moment)), next(iter(options)))
     with visit.row():
         titles = {key: due_label(due, moment) for key, due in options.items()}
-        chosen = visit.one("for", "Edition", list(options), titles.__getitem__, width=280, first=first)
+        chosen = visit.one("for", "Edition", titles, width=280, first=first)
     due = options[chosen]
     visit.show(what_is_due(due, moment))
     _templates(due)
@@ -100,7 +100,7 @@ def _uploaded(label: str, key: str) -> Upload | None:
 def _system(visit: Visit) -> Upload | None:
     """`system.toml` as a file or as the form makes it."""
     with visit.row():
-        how = visit.one("facts", "What the system is", list(_FACTS), _FACTS.__getitem__, width=240, default="file")
+        how = visit.one("facts", "What the system is", _FACTS, width=240, default="file")
     if how == "file":
         st.session_state.pop("facts_said", None)
         return _uploaded("The system (system.toml)", "system")

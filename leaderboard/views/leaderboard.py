@@ -6,7 +6,6 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from hellofresh.results.board.schema import AnswerShare, Participant
 from hellofresh.tasks.samples import MAIN, PROSPECTIVE
-from leaderboard.components.comparison import verdict
 from leaderboard.components.labels import EVERY, entry_label, is_frozen
 from leaderboard.components.markup import el, named, visible
 from leaderboard.components.open_quarter import open_quarter, plain_participant, quarter_tabs
@@ -39,6 +38,7 @@ from leaderboard.components.standings import (
 )
 from leaderboard.components.tables import table_tools
 from leaderboard.data.board import Board, BoardEntry, SplitKey
+from leaderboard.views.compare import verdict
 from leaderboard.views.visit import Choices, Page, Visit
 
 _HEADLINE = "majority vote"
@@ -91,7 +91,9 @@ def _chosen_lines(visit: Visit, split: SplitKey, lines: list[Line]) -> tuple[lis
     board, scale = visit.board, scale_of(visit.board, split)
     prompts, prompt = board.prompts(split), _HEADLINE
     if prompts:
-        prompt = visit.one("prompt", "Prompt", [_HEADLINE, *prompts], visible, default=_HEADLINE)
+        prompt = visit.one(
+            "prompt", "Prompt", {name: visible(name) for name in (_HEADLINE, *prompts)}, default=_HEADLINE
+        )
     if prompt != _HEADLINE:
         lines = lines_of(board.with_prompt(split, prompt), {}, board.systems(split))
     columns = list(columns_of(scale)) if visit.live else shown_columns(scale)
@@ -106,8 +108,7 @@ def _show_periods(visit: Visit, split: SplitKey, groups: Mapping[BoardEntry, str
     chosen = visit.many(
         "periods",
         "Systems to show",
-        list(entries),
-        lambda key: entry_label(entries[key]),
+        {origin: entry_label(entry) for origin, entry in entries.items()},
         default=list(entries)[:_USUAL_PANELS],
         most=_MOST_PANELS,
         about=" ".join(split),
@@ -131,7 +132,7 @@ def _show_prompts(visit: Visit, split: SplitKey, ordered: Sequence[BoardEntry], 
     entries = {entry.origin: entry for entry in ordered}
     titles = {origin: entry_label(entry) for origin, entry in entries.items()}
     first = next(iter(entries))
-    origin = visit.one("prompts", "System", list(entries), titles.__getitem__, width=480, default=first)
+    origin = visit.one("prompts", "System", titles, width=480, default=first)
     results = visit.board.by_prompt(split, entries[origin])
     about = results[0].about if results else ""
     said = el("p", "About it, in its makers' words: ", named(about, 600), class_="hf-said") if about else None
