@@ -53,7 +53,7 @@ def report_page(edition: str, tasks: Sequence[ReportTask]) -> str:
         DataError: if a table or figure is not the one that was made (`damaged-board`).
     """
     title = f"HelloFresh {edition}: analyses"
-    bundled = any(analysis.bundled for task in tasks for analysis in task.analyses)
+    bundled = any(analysis.text.bundled for task in tasks for analysis in task.analyses)
     body = el(
         "main",
         page_header(title, _LEDE),
@@ -74,14 +74,23 @@ def _inline(svg: bytes) -> str:
 
 def _task(task: ReportTask) -> Html:
     """The task's questions, then each with its figure; what is to be known of all is said once."""
-    common = [note for note in task.analyses[0].notes if all(note in one.notes for one in task.analyses)]
-    own = [replace(one, notes=tuple(note for note in one.notes if note not in common)) for one in task.analyses]
+    texts = [one.text for one in task.analyses]
+    common = [note for note in texts[0].notes if all(note in text.notes for text in texts)]
+    own = [
+        replace(
+            one, text=one.text.model_copy(update={"notes": [note for note in one.text.notes if note not in common]})
+        )
+        for one in task.analyses
+    ]
     return el(
         "section",
         el("h2", task.title),
         el("p", f"{task.question} {task.size}"),
         el("ul", *(el("li", named(note, 1000)) for note in common), class_="hf-notes") if common else None,
         questions(own, lambda name: f"./report.html#{task.name}-{name}"),
-        *(analysis_section(one, _inline(one.svg()), el("p", _FILES), anchor=f"{task.name}-{one.name}") for one in own),
+        *(
+            analysis_section(one, _inline(one.svg()), el("p", _FILES), anchor=f"{task.name}-{one.text.name}")
+            for one in own
+        ),
         id=task.name,
     )

@@ -220,7 +220,7 @@ class LiveVisit(Visit):
 
     def figure(self, analysis: BoardAnalysis, about: str) -> None:
         """See `Visit`: interactive, of the leading systems unless the visitor chooses others."""
-        figure = analysis.figure
+        figure = analysis.text.figure
         if figure is None:
             return
         chosen = list(figure.systems)
@@ -232,7 +232,7 @@ class LiveVisit(Visit):
             self.show(el("p", "Choose at least one system."))
             return
         marks = marks_of(analysis.points(), chosen)
-        placed = place(figure, marks, analysis.question, picked=self._picked(figure, marks))
+        placed = place(figure, marks, analysis.text.question, picked=self._picked(figure, marks))
         if not placed:
             self.show(el("p", "These systems alone leave nothing to show: choose more."))
         for start in range(0, len(placed), figure.columns):

@@ -41,7 +41,7 @@ def _compose(visit: Visit) -> None:
     visit.header("Analyses", _LEDE)
     split = visit.split(lanes=False)
     visit.show(bundled_notice(visit.board.is_bundled(split)))
-    found = {one.name: one for one in visit.board.analyses(split)}
+    found = {one.text.name: one for one in visit.board.analyses(split)}
     if not found:
         visit.show(_no_analyses(split.edition))
         return
@@ -51,7 +51,10 @@ def _compose(visit: Visit) -> None:
 
     every = questions(list(found.values()), address)
     with visit.row():
-        asked = {name: f"{one.question} (no figure)" if one.missing else one.question for name, one in found.items()}
+        asked = {
+            name: f"{one.text.question} (no figure)" if one.text.missing else one.text.question
+            for name, one in found.items()
+        }
         names = visit.each("analysis", "Question", asked, width=680)
     visit.show(None if visit.live else every)
     for name in names:
@@ -81,10 +84,10 @@ def _show(visit: Visit, analysis: BoardAnalysis, name: str) -> None:
 def _section(visit: Visit, analysis: BoardAnalysis, name: str) -> None:
     """One question with a picture of its figure, the first rows of its table, and files beside the page."""
     svg = analysis.svg()
-    address = visit.attach(f"{analysis.name}.svg", svg) if svg else ""
+    address = visit.attach(f"{analysis.text.name}.svg", svg) if svg else ""
     whole = None
-    if analysis.rows:
-        file = visit.attach(f"{analysis.name}.csv", as_csv(plain_rows(analysis.table())).encode())
+    if analysis.text.row_count:
+        file = visit.attach(f"{analysis.text.name}.csv", as_csv(plain_rows(analysis.table())).encode())
         whole = el("p", el("a", "The whole table as CSV", href=file, download=""))
     visit.show(analysis_section(analysis, address, whole))
 
@@ -102,22 +105,24 @@ def analysis_section(analysis: BoardAnalysis, picture: str, whole: Html | None =
         DataError: if its table is not the one that was made (`damaged-board`).
     """
     rows = findings(analysis.table(), most=_FOLDED_ROWS)
-    said = f"{analysis.title}: {analysis.question} The table below has the numbers."
+    said = f"{analysis.text.title}: {analysis.text.question} The table below has the numbers."
     return el(
         "section",
         _head(analysis),
         el("figure", el("img", src=picture, alt=said, loading="lazy"), class_="hf-picture") if picture else None,
         _reading(analysis),
         el("details", el("summary", "The numbers"), rows, whole) if rows else None,
-        id=anchor or analysis.name,
+        id=anchor or analysis.text.name,
     )
 
 
 def _head(analysis: BoardAnalysis) -> Html:
     """Title and question, and why there is no figure, if so."""
-    missing = el("p", el("strong", "No figure. "), visible(analysis.missing, 1000), class_="hf-missing")
-    head = el("div", el("p", analysis.title, class_="hf-kicker"), el("h2", analysis.question), class_="hf-heading")
-    return join([head, missing if analysis.missing else None])
+    missing = el("p", el("strong", "No figure. "), visible(analysis.text.missing, 1000), class_="hf-missing")
+    head = el(
+        "div", el("p", analysis.text.title, class_="hf-kicker"), el("h2", analysis.text.question), class_="hf-heading"
+    )
+    return join([head, missing if analysis.text.missing else None])
 
 
 def _reading(analysis: BoardAnalysis, *, drawn: bool = False) -> Html:
@@ -127,12 +132,12 @@ def _reading(analysis: BoardAnalysis, *, drawn: bool = False) -> Html:
         analysis: which.
         drawn: whether the page says itself which systems the figure shows.
     """
-    rest = analysis.figure.left_out if analysis.figure and not drawn else ""
-    said = [*([rest] if rest else []), *analysis.notes]
+    rest = analysis.text.figure.left_out if analysis.text.figure and not drawn else ""
+    said = [*([rest] if rest else []), *analysis.text.notes]
     notes = el("ul", *(el("li", named(note, 1000)) for note in said), class_="hf-notes")
     return el(
         "div",
-        el("h3", "How to read it"), el("p", analysis.how_to_read),
+        el("h3", "How to read it"), el("p", analysis.text.how_to_read),
         join([el("h3", "To know"), notes]) if said else None,
         class_="hf-reading",
     )  # fmt: skip
@@ -146,8 +151,8 @@ def questions(analyses: Sequence[BoardAnalysis], address: Callable[[str], str | 
         address: where the analysis of that name is shown, as in `leaderboard.components.labels.Links`.
     """
     items = (
-        el("li", inner_link(address(one.name), one.question),
-           el("small", f" No figure: {visible(one.missing, 300)}") if one.missing else None)
+        el("li", inner_link(address(one.text.name), one.text.question),
+           el("small", f" No figure: {visible(one.text.missing, 300)}") if one.text.missing else None)
         for one in analyses
     )  # fmt: skip
     return el("nav", el("h2", "All questions"), el("ol", *items), class_="hf-questions", aria_label="All questions")
