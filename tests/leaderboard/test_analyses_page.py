@@ -19,10 +19,10 @@ from hellofresh.core.files import sha256_file
 from hellofresh.core.workspace import Workspace
 from hellofresh.results.figures.charts import Axis, Chart, Figure, Mark
 from hellofresh.results.figures.vega import place
-from leaderboard.components.analyses import analysis_section, findings, inline_picture, ordered, plain_rows
 from leaderboard.data.analyses import ORDER, load_analyses
 from leaderboard.data.board import SplitKey
 from leaderboard.live.session import for_streamlit
+from leaderboard.views.analyses import analysis_section, findings, ordered, plain_rows
 
 NOTES = {"task": "x-notes", "edition": "2023Q2"}
 SPLIT = SplitKey("2023Q2", "x-notes")
@@ -94,17 +94,17 @@ def change_described(board: Path, name: str, **values: Any) -> None:
 @pytest.mark.parametrize("name", ORDER)
 def test_every_analysis_is_shown_whole(board: Path, name: str) -> None:
     test = opened(analysis=name)
-    analysis = next(one for one in load_analyses(board)[SPLIT[:2]] if one.name == name)
+    analysis = next(one for one in load_analyses(board)[SPLIT[:2]] if one.text.name == name)
     said = plain(html(test))
     for part in (
-        analysis.question,
+        analysis.text.question,
         "How to read it",
-        " ".join(analysis.how_to_read.split()),
-        f"{analysis.rows:,} rows",
+        " ".join(analysis.text.how_to_read.split()),
+        f"{analysis.text.row_count:,} rows",
     ):
         assert part in said
     assert charts(test)
-    assert all(analysis.question in chart["description"] for chart in charts(test))
+    assert all(analysis.text.question in chart["description"] for chart in charts(test))
     assert [button.proto.label for button in test.get("download_button")] == [
         "Download CSV", "Download JSON", "Download LaTeX", "Download the figure as SVG",
     ]  # fmt: skip
@@ -225,7 +225,7 @@ def test_the_table_comes_in_the_order_that_is_asked_for(board: Path) -> None:
 
 def test_the_static_section_has_everything_in_one_piece(board: Path, hostile: tuple[str, ...]) -> None:
     for analysis in load_analyses(board)[SPLIT[:2]]:
-        source = str(analysis_section(analysis, inline_picture(analysis)))
+        source = str(analysis_section(analysis, "./a.svg"))
         assert source.count("<img ") == source.count("<h2>") == source.count("<table ") == 1
         assert not re.search(r"<(script|a|b)\b|\u202e|\u0301{4}", source)
     assert "&lt;script&gt;window.pwned=1&lt;/script&gt;" in source

@@ -19,8 +19,8 @@ from hellofresh.results.scores import score_quarter
 from hellofresh.runs.evaluate import evaluate
 from hellofresh.runs.evaluation import Evaluation
 from hellofresh.tasks import TASKS
-from leaderboard.components.about import about_changes
 from leaderboard.live.session import current_board, page_title
+from leaderboard.views.about import about_changes
 
 NOTES = {"task": "x-notes", "edition": "2024Q1"}
 EDITS = {"task": "wikipedia-edits", "edition": "2024Q1"}

@@ -19,9 +19,9 @@ from hellofresh.judging.study import JudgeKind, Rating
 from hellofresh.results.board.build import build_board
 from hellofresh.results.board.schema import JudgeRow, RatedResponse, RatedRow
 from hellofresh.results.scores import score_quarter
-from leaderboard.components.ratings import side_by_side
 from leaderboard.data.board import SplitKey, load_board
 from leaderboard.export import export_board
+from leaderboard.views.responses import side_by_side
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "ratings"))
 from rated_study import write_study

@@ -22,9 +22,9 @@ from hellofresh.results.scores import score_quarter
 from hellofresh.runs.evaluate import evaluate
 from hellofresh.runs.evaluation import Evaluation
 from hellofresh.tasks import get_task
-from leaderboard.components.retrieval import Found, QueryPair, rankings
 from leaderboard.data.board import BoardEntry, SplitKey, load_board
 from leaderboard.export import export_board
+from leaderboard.views.retrieval import Found, QueryPair, rankings
 from tests.retrieval.conftest import small, workspace
 
 __all__ = ["small", "workspace"]

@@ -18,11 +18,11 @@ from hellofresh.core.calendar import CalendarRule
 from hellofresh.core.quarters import Quarter
 from hellofresh.core.workspace import Workspace
 from hellofresh.submissions import Due, Prediction, Submission, SystemInfo
+from hellofresh.submissions.format import Fault
 from hellofresh.submissions.inbox import VARIABLE, Inbox
 from hellofresh.tasks.samples import MAIN, PROSPECTIVE
 from leaderboard.components.submit import due_key, due_label, findings_table, next_opening, opening, preview
 from leaderboard.data.dues import load_dues
-from leaderboard.data.uploads import UploadFinding
 
 INFO = b"""name = "My system"
 team = "My team"
@@ -253,8 +253,8 @@ def made_due(quarter: Quarter, **how: Any) -> Due:
 def test_what_opens_next_is_what_is_built_or_follows_the_latest() -> None:
     one = made_due(Quarter(2026, 2))
     calendar = one.calendars["x-notes"]
-    assert next_opening([one], calendar.opens) == (Quarter(2026, 3), calendar.reveals)
-    assert next_opening([one], calendar.opens - timedelta(days=1)) == (Quarter(2026, 2), calendar.opens)
+    assert next_opening([one], calendar.opens) == (calendar.reveals, Quarter(2026, 3))
+    assert next_opening([one], calendar.opens - timedelta(days=1)) == (calendar.opens, Quarter(2026, 2))
     assert next_opening([one], calendar.reveals) is None
     assert next_opening([], calendar.opens) is None
     assert "opens on" not in str(opening([one], calendar.reveals))
@@ -274,7 +274,7 @@ def test_splits_have_names_of_their_own_and_tasks_their_own_deadlines() -> None:
 
 
 def test_hostile_texts_stay_texts(hostile: Sequence[str]) -> None:
-    findings = [UploadFinding("", None, name, "code", name, name) for name in hostile]
+    findings = [Fault("code", f"system.toml, {name}", name, name) for name in hostile]
     info = SystemInfo.model_construct(
         name=hostile[0], team=hostile[1], contact=hostile[4], regime="other", models=list(hostile),
         knowledge_cutoff="unknown", url="javascript:alert(1)", notes=hostile[7],
@@ -282,12 +282,12 @@ def test_hostile_texts_stay_texts(hostile: Sequence[str]) -> None:
     reasons = [text[:9000].replace("\u202e", "") for text in hostile]
     rows = tuple(Prediction(id=f"xn-{k}", label=1, rationale=text) for k, text in enumerate(reasons))
     submission = Submission(Quarter(2026, 2), "a", "b", info, {row.id: 1 for row in rows}, "0" * 64, rows)
-    shown = str(findings_table(findings)) + str(preview(submission, made_due(Quarter(2026, 2), split=MAIN)))
+    shown = str(findings_table(findings, ())) + str(preview(submission, made_due(Quarter(2026, 2), split=MAIN)))
     assert not re.search(r"<(script|img)|href=\"(?!https?:)|\u202e|\u0301{4}", shown)
 
 
 def test_long_lists_of_findings_are_cut_and_counted() -> None:
-    findings = [UploadFinding("predictions.jsonl", k, "", "code", "what", "fix") for k in range(1, 161)]
-    shown = str(findings_table(findings))
+    findings = [Fault("code", f"predictions.jsonl line {k}", "what", "fix") for k in range(1, 161)]
+    shown = str(findings_table(findings, ()))
     assert shown.count("<tr") == 101
     assert "And 60 findings more" in shown
