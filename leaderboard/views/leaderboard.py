@@ -50,12 +50,12 @@ def _compose(visit: Visit) -> None:
     split = visit.split(every_quarter=True)
     days = next_days(board, split.task, visit.moment)
     if split.edition == EVERY:
-        rows = fixed_rows(board, split.task)
-        few = too_few(rows)
+        fixed = fixed_rows(board, split.task)
+        few = too_few(fixed)
         visit.show(days, *([few] if few else [table_tools([]), every_quarter(board, split.task)]))
         if few is None:
             name = f"hellofresh-{split.task}-all-quarters"
-            visit.offer(lambda: [plain_fixed(row, split.task) for row in rows], name)
+            visit.offer(lambda: [plain_fixed(row, split.task) for row in fixed], name)
         return
     visit.show(quarter_tabs(board, split, links) if visit.live else None)
     hint = prospective_hint(board, split, links, visit.moment)

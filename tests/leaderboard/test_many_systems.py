@@ -80,7 +80,7 @@ def lines(crowded_board: Any) -> list[Line]:
 @settings(max_examples=20)
 @given(columns=st.lists(st.sampled_from(list(columns_of(SCALE))), unique=True))
 def test_long_tables_have_a_width_for_every_column(lines: list[Line], columns: list[str]) -> None:
-    table = str(standings_table(lines, View(SPLIT, bundled=False, scale=SCALE, columns=columns, ties=False)))
+    table = str(standings_table(lines, View(SPLIT, bundled=False, scale=SCALE, columns=tuple(columns), ties=False)))
     widths = re.search(r'style="--tracks:([^"]*)"', table)
     assert widths
     tracks = re.sub(r"\((?:[^()]|\([^()]*\))*\)", "", widths[1]).split()

@@ -110,7 +110,7 @@ def test_baselines_and_smoke_tests_stand_apart_and_are_explained(use_board: Call
 def test_the_bundled_sample_ranks_nobody(use_board: Callable[..., Path]) -> None:
     use_board()
     test = opened("leaderboard", task="x-notes", edition="2026Q3")
-    assert "to try everything out. Its scores are for demonstration only" in text(test)
+    assert "to try it out. Its scores are for demonstration only" in text(test)
     assert {rank for rank, _ in table_rows(test)} == {""}
     assert "for demonstration only" not in text(opened("leaderboard", **REAL))
 
