@@ -1,20 +1,26 @@
-"""What a visitor uploads, put through the check of submissions; nothing here needs a browser or a server.
+"""What is due by the board's tables, and what a visitor uploads, put through the check of submissions.
 
-The check reads files, so what was uploaded is written to a private temporary folder, under names that are ours, and
-removed afterwards. Findings name the two files as a submission has them, never where they lay.
+Nothing here needs a browser or a server. The check reads files, so what was uploaded is written to a private temporary
+folder, under names that are ours, and removed afterwards. Findings name the two files as a submission has them, never
+where they lay.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime
+from datetime import UTC, datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
+import polars as pl
+
+from hellofresh.core.calendar import Calendar
 from hellofresh.core.clock import now
+from hellofresh.core.editions import parse_edition
 from hellofresh.core.errors import WorkspaceError
+from hellofresh.results.board.read import BoardFiles
 from hellofresh.results.board.schema import Participant
 from hellofresh.submissions.check import (
     Due,
@@ -27,10 +33,39 @@ from hellofresh.submissions.check import (
 from hellofresh.submissions.format import SYSTEM, Fault, SystemInfo, read_info, system_toml
 from hellofresh.submissions.names import FOLDER_NAME, slug
 from hellofresh.submissions.receipts import KnownTeams, look_alike
+from hellofresh.tasks import TASKS
+from hellofresh.tasks.samples import Split
 from leaderboard.data.board import BoardEntry
 
 _NO_NAME = "-"
 """Stands in the temporary folder for a name that no folder may have."""
+
+
+def load_dues(folder: Path) -> list[Due]:
+    """What is due in each quarter and split of a board, by deadline; samples are there from its opening on.
+
+    Raises:
+        DataError: as `leaderboard.data.board.load_board`.
+    """
+    files = BoardFiles.at(folder)
+    days, ids, states = (files.read(name) for name in ("quarters", "due_ids", "releases"))
+    keys = {row for table in (days, ids) for row in table.select("edition", "split").unique().iter_rows()}
+    found = []
+    for edition, split in sorted(keys):
+        mine = {"edition": edition, "split": split}
+        stated = {row["task"]: row for row in days.filter(**mine).to_dicts()}
+        calendars = {task: Calendar.from_json(stated[task]) for task in TASKS if task in stated}
+        asked = ids.filter(**mine)
+        gone = frozenset(asked.filter("taken_down")["id"].to_list())
+        by_task = dict(asked.filter(~pl.col("taken_down")).group_by("task", maintain_order=True).agg("id").iter_rows())
+        tasks = calendars if parse_edition(edition).is_living else [task for task in TASKS if task in by_task]
+        if split not in list(Split) or not tasks:  # a split that this version does not know
+            continue
+        due_ids = {task: tuple(by_task.get(task, ())) for task in tasks}
+        over = frozenset(states.filter("revealed").filter(**mine)["task"].to_list())
+        found.append(Due(parse_edition(edition), due_ids, calendars, gone, Split(split), over & due_ids.keys()))
+    never = datetime.max.replace(tzinfo=UTC)
+    return sorted(found, key=lambda due: (due.deadline or never, due.edition, due.split))
 
 
 class Upload(NamedTuple):

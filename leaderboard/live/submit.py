@@ -28,8 +28,7 @@ from leaderboard.components.submit import (
     received,
     what_is_due,
 )
-from leaderboard.data.dues import load_dues
-from leaderboard.data.uploads import Upload, known_teams_on, review, said_toml
+from leaderboard.data.uploads import Upload, known_teams_on, load_dues, review, said_toml
 from leaderboard.live.session import board_folder, stamp_of
 from leaderboard.views.visit import Page, Visit, no_copy
 

@@ -22,7 +22,7 @@ from hellofresh.submissions.format import Fault
 from hellofresh.submissions.inbox import VARIABLE, Inbox
 from hellofresh.tasks.samples import MAIN, PROSPECTIVE
 from leaderboard.components.submit import due_key, due_label, findings_table, next_opening, opening, preview
-from leaderboard.data.dues import load_dues
+from leaderboard.data.uploads import load_dues
 
 INFO = b"""name = "My system"
 team = "My team"
