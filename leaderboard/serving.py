@@ -72,24 +72,19 @@ class _Rewritten:
 
     async def send(self, message: Message) -> None:
         """Take a part of the answer."""
-        if message["type"] == "http.response.start" and _is_document(message):
-            self._start = message
-        elif message["type"] == "http.response.body" and self._start is not None:
-            self._body += message.get("body", b"")
-            if not message.get("more_body", False):
-                await self._send_document(self._start)
-        else:
+        if message["type"] == "http.response.start":
+            headers: dict[bytes, bytes] = {name.lower(): value for name, value in message["headers"]}
+            if message["status"] == 200 and headers.get(b"content-type", b"").startswith(b"text/html"):
+                self._start = message
+                return
+        start = self._start
+        if start is None or message["type"] != "http.response.body":
             await self._send(message)
-
-    async def _send_document(self, start: Message) -> None:
-        body = _TITLE.sub(lambda _: self._head, self._body, count=1)
-        left = (b"content-length", b"etag", b"last-modified")
-        headers = [(name, value) for name, value in start["headers"] if name.lower() not in left]
-        headers.append((b"content-length", str(len(body)).encode()))
-        await self._send({**start, "headers": headers})
-        await self._send({"type": "http.response.body", "body": body})
-
-
-def _is_document(start: Message) -> bool:
-    headers: dict[bytes, bytes] = {name.lower(): value for name, value in start["headers"]}
-    return bool(start["status"] == 200) and headers.get(b"content-type", b"").startswith(b"text/html")
+            return
+        self._body += message.get("body", b"")
+        if not message.get("more_body", False):
+            body = _TITLE.sub(lambda _: self._head, self._body, count=1)
+            left = (b"content-length", b"etag", b"last-modified")
+            kept = [(name, value) for name, value in start["headers"] if name.lower() not in left]
+            await self._send({**start, "headers": [*kept, (b"content-length", str(len(body)).encode())]})
+            await self._send({"type": "http.response.body", "body": body})

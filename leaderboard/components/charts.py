@@ -132,16 +132,14 @@ def _column(period: str, result: ScoreCell | None, ghosts: Sequence[Html], scale
 
 def reliability_plot(bins: Sequence[ReliabilityBin]) -> Html:
     """Stated probability to the right, the share that came true upwards; on the diagonal the two are the same."""
-    marks = [part for step in bins for part in _bin_marks(step)]
+    marks = []
+    for step in bins:
+        size = f"bottom:{_percent(step.low)};height:{_percent(step.high - step.low)}"
+        at, share = f"left:{_percent(step.confidence)}", f"bottom:{_percent(step.share)}"
+        marks.append(el("i", class_="hf-range", style=f"{at};{size}"))
+        marks.append(el("i", class_="hf-dot", style=f"{at};{share}"))
     plot = el("div", *_levels(Scale()), el("i", class_="hf-diagonal"), *marks, class_="hf-plot")
     return el("div", plot, interval_scale(Scale()), class_="hf-reliability", aria_hidden="true")
-
-
-def _bin_marks(step: ReliabilityBin) -> tuple[Html, Html]:
-    at = _percent(step.confidence)
-    size = f"bottom:{_percent(step.low)};height:{_percent(step.high - step.low)}"
-    return (el("i", class_="hf-range", style=f"left:{at};{size}"),
-            el("i", class_="hf-dot", style=f"left:{at};bottom:{_percent(step.share)}"))  # fmt: skip
 
 
 def spread_bar(found: Distribution, reach: float) -> Html:

@@ -137,31 +137,34 @@ def calibration_section(board: Board, split: SplitKey, origin: str) -> Html:
         said = f"It states probabilities on {first.n:,} samples, too few to judge its calibration."
         return join([heading("Calibration"), el("p", said)])
     bins = board.rows(ReliabilityBin, split, origin=origin, prompt=first.prompt, subject=first.subject)
-    drawn = el("div", reliability_plot(bins), _bin_table(bins, first.subject), class_="hf-beside")
-    few = el("p", "There are too few clusters of samples for reliable intervals.") if first.few_clusters else None
-    prompts = _prompts(found) if len(found) > 1 else None
-    return join([heading("Calibration", _EXPLAINED), _figures(first), few, drawn, prompts])
-
-
-def _figures(found: CalibrationRow) -> Html:
-    about = f"of {_subject(found.subject)}, in {found.clusters:,} clusters; prompt: {found.prompt}"
+    share = "Was right" if first.subject == _CHOSEN else f"Was {first.subject}"
+    steps: Iterable[list[Cell]] = (
+        [f"{step.confidence:.0%}", (f"{step.share:.0%}", f"{step.low:.0%}{DASH}{step.high:.0%}"), f"{step.n:,}"]
+        for step in bins
+    )
+    columns = [("number", "It said"), ("number", share), ("number", "Samples")]
+    listed = table("Stated probabilities and what came true", columns, steps, "hf-bins")
+    about = f"of {_subject(first.subject)}, in {first.clusters:,} clusters; prompt: {first.prompt}"
     brier = "the mean squared error of the probabilities; always saying 50% gives 0.25"
     ece = "the mean distance from the diagonal; chance pushes it up, which the first figure in brackets has taken out"
+    limits = DASH
+    if first.brier_low is not None and first.brier_high is not None:
+        limits = f"{first.brier:.3f} ({first.brier_low:.3f} to {first.brier_high:.3f})"
     lines = [
-        ("Brier score", _limits(found.brier, found.brier_low, found.brier_high), brier),
-        ("ECE", _error(found), ece),
-        ("Stated on", f"{found.n:,} samples", about),
+        ("Brier score", limits, brier),
+        ("ECE", _error(first), ece),
+        ("Stated on", f"{first.n:,} samples", about),
     ]
-    return facts((term, join([value, el("small", f" {what}.")])) for term, value, what in lines)
+    figures = facts((term, join([value, el("small", f" {what}.")])) for term, value, what in lines)
+    drawn = el("div", reliability_plot(bins), listed, class_="hf-beside")
+    few = el("p", "There are too few clusters of samples for reliable intervals.") if first.few_clusters else None
+    prompts = _prompts(found) if len(found) > 1 else None
+    return join([heading("Calibration", _EXPLAINED), figures, few, drawn, prompts])
 
 
 def _subject(name: str) -> str:
     """Whose probability is judged."""
     return "the chosen answer" if name == _CHOSEN else f"“{name}”"
-
-
-def _limits(value: float | None, low: float | None, high: float | None) -> str:
-    return DASH if value is None or low is None or high is None else f"{value:.3f} ({low:.3f} to {high:.3f})"
 
 
 def _error(found: CalibrationRow) -> str:
@@ -172,31 +175,14 @@ def _error(found: CalibrationRow) -> str:
     return f"{found.ece:.3f} ({found.ece_debiased:.3f}{tested})"
 
 
-def _bin_table(bins: Sequence[ReliabilityBin], subject: str) -> Html:
-    share = "Was right" if subject == _CHOSEN else f"Was {subject}"
-    rows: Iterable[list[Cell]] = (
-        [f"{step.confidence:.0%}", (f"{step.share:.0%}", f"{step.low:.0%}{DASH}{step.high:.0%}"), f"{step.n:,}"]
-        for step in bins
-    )
-    columns = [("number", "It said"), ("number", share), ("number", "Samples")]
-    return table("Stated probabilities and what came true", columns, rows, "hf-bins")
-
-
 def _prompts(found: Sequence[CalibrationRow]) -> Html:
     """The figures of all prompts."""
-    rows = (
-        [
-            (named(one.prompt, 60), _subject(one.subject)),
-            _cell(one.brier, one.brier_low, one.brier_high),
-            _error(one),
-            f"{one.n:,}",
-        ]
-        for one in found
-    )
+    rows: list[list[Cell]] = []
+    for one in found:
+        brier: Cell = DASH
+        if one.brier is not None and one.brier_low is not None and one.brier_high is not None:
+            brier = f"{one.brier:.3f}", f"{one.brier_low:.2f}{DASH}{one.brier_high:.2f}"
+        rows.append([(named(one.prompt, 60), _subject(one.subject)), brier, _error(one), f"{one.n:,}"])
     columns = [("name", "Prompt"), ("number", "Brier score"), ("number", "ECE"), ("number", "Samples")]
     listed = table("Calibration by prompt", columns, rows, "hf-prompts")
     return el("details", el("summary", "Every prompt and class"), listed)
-
-
-def _cell(value: float | None, low: float | None, high: float | None) -> Cell:
-    return DASH if value is None or low is None or high is None else (f"{value:.3f}", f"{low:.2f}{DASH}{high:.2f}")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from datetime import datetime
 
 from hellofresh.results.board.schema import NO_ANSWER, REFUSED, AgreementRow, AnswerShare, Participant, PeriodDates
@@ -60,10 +60,11 @@ def open_quarter(board: Board, split: SplitKey, links: Links, moment: datetime |
         links: where pages are.
         moment: as seen from when; None on a page that must not depend on the time.
     """
-    taking_part = board.rows(Participant, split)
-    days, periods = board.days(split), board.rows(PeriodDates, split)
-    before = _before(board, split)
+    taking_part, periods = board.rows(Participant, split), board.rows(PeriodDates, split)
+    earlier = (one for one in board.splits if one.task == split.task and one.edition < split.edition)
+    before = next((one for one in earlier if not board.is_open(one) and board.has_scores(one)), None)
     last = sorted(all_lines(board, before), key=by_rank(plain_scale(before.task))) if before else []
+    days = board.days(split)
     said = (
         "No score, comparison or analysis of this quarter is published before the labels are revealed: systems that "
         "anyone can run would turn scores into labels."
@@ -81,40 +82,26 @@ def open_quarter(board: Board, split: SplitKey, links: Links, moment: datetime |
     )
 
 
-def _before(board: Board, split: SplitKey) -> SplitKey | None:
-    """The last quarter before that has scores."""
-    earlier = (one for one in board.splits if one.task == split.task and one.edition < split.edition)
-    return next((one for one in earlier if not board.is_open(one) and board.has_scores(one)), None)
-
-
 def _calendar(days: Days, moment: datetime | None) -> Html:
     """The quarter's days, what comes next and how long it takes, and where today stands between them."""
-    stops = (("Opened", days.opens), ("Predictions due", days.deadline), ("Labels revealed", days.reveals))
-    marks = (el("li", el("strong", name), " ", el("span", day(at))) for name, at in stops)
+    stops = {"Opened": days.opens, "Predictions due": days.deadline, "Labels revealed": days.reveals}
+    reveal = f"Labels are revealed on {day(days.reveals)}"
+    if moment is None:
+        said = f"Predictions are accepted until {day(days.deadline)}; labels are revealed on {day(days.reveals)}."
+    elif moment < days.reveals:
+        left, due = (duration((until - moment).total_seconds()) for until in (days.reveals, days.deadline))
+        passed = f"{due} left to submit predictions" if moment < days.deadline else "The deadline has passed"
+        said = f"{passed}. {reveal}, in {left}."
+    else:
+        said = "The labels are due: the next release run reveals them."
+    marks = (el("li", el("strong", name), " ", el("span", day(at))) for name, at in stops.items())
     return el(
         "section",
-        el("p", el("strong", _countdown(days, moment)), class_="hf-countdown"),
+        el("p", el("strong", said), class_="hf-countdown"),
         calendar_bar(days.opens, days.deadline, days.reveals, moment),
         el("ol", *marks, class_="hf-stops"),
         class_="hf-calendar",
     )
-
-
-def _countdown(days: Days, moment: datetime | None) -> str:
-    if moment is None:
-        return f"Predictions are accepted until {day(days.deadline)}; labels are revealed on {day(days.reveals)}."
-    if moment < days.deadline:
-        return (
-            f"{_left(days.deadline, moment)} left to submit predictions. Labels are revealed on {day(days.reveals)}, "
-            f"in {_left(days.reveals, moment)}."
-        )
-    if moment < days.reveals:
-        return f"The deadline has passed. Labels are revealed on {day(days.reveals)}, in {_left(days.reveals, moment)}."
-    return "The labels are due: the next release run reveals them."
-
-
-def _left(until: datetime, moment: datetime) -> str:
-    return duration((until - moment).total_seconds())
 
 
 def _tiles(taking_part: Sequence[Participant], periods: Sequence[PeriodDates]) -> Html:
@@ -141,10 +128,10 @@ def _participants(
     for share in board.rows(AnswerShare, split):
         shares.setdefault(share.origin, {}).setdefault(share.prompt, []).append(share)
     names, facts = class_names(split.task), board.systems(split)
-    answer = len(names) - 1
+    answer, title = len(names) - 1, f"{names[-1][:1].upper()}{names[-1][1:]}"
     did = {line.result.entry[:5]: line.result.headline for line in last}
     columns: list[Column] = [("name", "System"), ("number", "Judged"), ("drawn", "Answers")]
-    columns += [("number", _title(names[-1])), ("number", "Cost")]
+    columns += [("number", title), ("number", "Cost")]
     columns += [("text", name) for name in ("Regime", "Cutoff", "Entered")]
     columns += [("number", f"{plain_scale(before.task).title} in {before.edition}")] if before else []
     rows = []
@@ -170,8 +157,19 @@ def _participants(
     answers = [*reversed(list(enumerate(names))), *_SILENT.items()]
     items = (el("li", el("i", class_=f"hf-{answer_style(said)}"), text) for said, text in answers)
     listed = table("Systems of this quarter", columns, rows, "hf-open")
-    by_prompt = _prompts(taking_part, shares, answer, _title(names[-1]))
-    return el("section", heading("Systems", said), el("ul", *items, class_="hf-key"), listed, by_prompt)
+    # The same by prompt: how much wording changes answers.
+    wordings: list[list[Cell]] = [
+        [named(one.system), visible(prompt, 40), *_answer_cells(mine, answer)]
+        for one in taking_part
+        for prompt, mine in shares.get(one.origin, {}).items()
+        if len(shares[one.origin]) > 1
+    ]
+    heads: list[Column] = [("name", "System"), ("text", "Prompt"), ("drawn", "Answers"), ("number", title)]
+    by_prompt = el(
+        "details", el("summary", "Answers by prompt"), table("Answers by prompt", heads, wordings, "hf-open")
+    )
+    key = el("ul", *items, class_="hf-key")
+    return el("section", heading("Systems", said), key, listed, by_prompt if wordings else None)
 
 
 def _answer_cells(shares: Sequence[AnswerShare], label: int) -> tuple[Cell, Cell]:
@@ -184,29 +182,6 @@ def _answer_cells(shares: Sequence[AnswerShare], label: int) -> tuple[Cell, Cell
     return answers_bar(shares), (f"{mine / whole:.0%}", f"{silent / whole:.1%} no answer" if silent else None)
 
 
-def _title(name: str) -> str:
-    return f"{name[:1].upper()}{name[1:]}"
-
-
-def _prompts(
-    taking_part: Sequence[Participant],
-    shares: Mapping[str, Mapping[str, Sequence[AnswerShare]]],
-    label: int,
-    title: str,
-) -> Html | None:
-    """The same by prompt, behind a fold: how much wording changes answers."""
-    rows = [
-        [named(one.system), visible(prompt, 40), *_answer_cells(mine, label)]
-        for one in taking_part
-        for prompt, mine in shares.get(one.origin, {}).items()
-        if len(shares[one.origin]) > 1
-    ]
-    if not rows:
-        return None
-    columns: list[Column] = [("name", "System"), ("text", "Prompt"), ("drawn", "Answers"), ("number", title)]
-    return el("details", el("summary", "Answers by prompt"), table("Answers by prompt", columns, rows, "hf-open"))
-
-
 def _agreement(taking_part: Sequence[Participant], pairs: Sequence[AgreementRow]) -> Html | None:
     """How often two say the same, as a square of shares; the darker, the more beyond chance."""
     named_in = {pair.one for pair in pairs} | {pair.two for pair in pairs}
@@ -215,11 +190,18 @@ def _agreement(taking_part: Sequence[Participant], pairs: Sequence[AgreementRow]
         return None
     by_pair = {key: pair for pair in pairs for key in ((pair.one, pair.two), (pair.two, pair.one))}
     heads: list[Column] = [("name", ""), *(("number", _short(one, shown)) for one in shown[:-1])]
-    rows = (
-        el("tr", cell("name", "System", _short(one, shown)), *_agreements(one, shown[:number], by_pair), role="row")
-        for number, one in enumerate(shown)
-        if number
-    )
+    rows = []
+    for number, one in enumerate(shown[1:], start=1):
+        cells = [cell("name", "System", _short(one, shown))]
+        for other in shown[:number]:
+            pair, label = by_pair.get((one.origin, other.origin)), visible(other.system, 18)
+            if pair is None:
+                cells.append(cell("number", label, DASH))
+                continue
+            share = f"--share:{100 * max(pair.kappa, 0):.0f}%"
+            title = f"the same on {pair.same:,} of {pair.n:,} samples, kappa {pair.kappa:.2f}"
+            cells.append(el("td", f"{pair.same / pair.n:.2f}", style=share, title=title, role="cell", data_label=label))
+        rows.append(el("tr", *cells, role="row"))
     said = (
         "The share of samples on which two systems gave the same answer. The darker, the more they agree beyond "
         "chance (Cohen's kappa)."
@@ -233,19 +215,6 @@ def _short(one: Participant, among: Sequence[Participant]) -> Html:
     """The system's name, with its regime where others share the name."""
     alike = sum(other.system == one.system for other in among) > 1
     return named(f"{one.system} ({one.regime})" if alike else one.system, 30 if alike else 18)
-
-
-def _agreements(
-    one: Participant, others: Sequence[Participant], by_pair: Mapping[tuple[str, str], AgreementRow]
-) -> Iterator[Html]:
-    for other in others:
-        pair, label = by_pair.get((one.origin, other.origin)), visible(other.system, 18)
-        if pair is None:
-            yield cell("number", label, DASH)
-            continue
-        share = f"--share:{100 * max(pair.kappa, 0):.0f}%"
-        title = f"the same on {pair.same:,} of {pair.n:,} samples, kappa {pair.kappa:.2f}"
-        yield el("td", f"{pair.same / pair.n:.2f}", style=share, title=title, role="cell", data_label=label)
 
 
 def _samples(periods: Sequence[PeriodDates], classes: int) -> Html | None:

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from hellofresh.core.errors import HelloFreshError
-from leaderboard.components.markup import Html, el, join, visible
+from hellofresh.results.board.manifest import BoardAddresses
+from leaderboard.components.markup import Html, el, join, link, visible
 
 LEDE = "How well do language models predict people's decisions, judge statements, correct posts and find evidence?"
 """What the leaderboard is, in one sentence."""
+_DEMONSTRATION = "This quarter was written for the project, to try it out. Its scores are for demonstration only."
+_HUB = "https://huggingface.co/datasets/"
 _TITLES = {"no-board": "There is no board yet", "damaged-board": "The board cannot be read"}
 
 
@@ -32,9 +35,17 @@ def notice(title: str, *text: Html | str) -> Html:
     return el("div", el("strong", title), " ", *text, class_="hf-notice", role="note")
 
 
-def bundled_notice(text: str) -> Html:
-    """That what is shown was written for the project."""
-    return notice("Bundled sample.", text)
+def bundled_notice(bundled: bool, text: str = _DEMONSTRATION) -> Html | None:
+    """That what is shown was written for the project, if it was."""
+    return notice("Bundled sample.", text) if bundled else None
+
+
+def project_links(known: BoardAddresses) -> Html | None:
+    """Ways to the repository, the issues and the data set; None where none is known."""
+    dataset = f"{_HUB}{known.dataset}" if known.dataset else ""
+    ways = {known.repository: "Repository", known.issues: "Report an issue", dataset: "Data set"}
+    items = [el("span", link(address, text), " ") for address, text in ways.items() if address]
+    return el("p", *items, class_="hf-project") if items else None
 
 
 def problem(error: HelloFreshError) -> Html:

@@ -13,10 +13,10 @@ from leaderboard.components.charts import interval_bar
 from leaderboard.components.labels import Links, day
 from leaderboard.components.markup import DASH, Html, el, inner_link, join, link, named, visible
 from leaderboard.components.pieces import bundled_notice, heading, notice
-from leaderboard.components.scale import Scale, class_name, class_names, plain_scale
+from leaderboard.components.scale import class_name, class_names, plain_scale
 from leaderboard.components.standings import headline_columns, regime_cell
 from leaderboard.components.tables import Cell, Column, Value, facts, score, table
-from leaderboard.data.board import Board, Days, MetricValue, SplitKey
+from leaderboard.data.board import Board, MetricValue, SplitKey
 
 FEWEST_QUARTERS = 5
 """Quarters are the clusters of a score over all quarters: of fewer, an interval says nothing."""
@@ -46,31 +46,24 @@ def introduction(board: Board, split: SplitKey) -> Html:
     """What the task asks, of how many samples, and whether they are real, frozen or prospective."""
     if split.kind == PROSPECTIVE:
         return _prospective(board, split)
+    task = TASKS.get(split.task)
+    asked: list[Html | str] = [el("strong", task.question), " "] if task else []
     dataset = board.first(DatasetRow, split)
     if dataset is not None:
-        return _frozen(board, split, dataset)
+        labels, name = board.rows(LabelCount, split), visible(dataset.name, 200)
+        shares = ", ".join(f"{row.samples:,} {visible(class_name(split.task, row.label), 60)}" for row in labels)
+        of = f"All {sum(row.samples for row in labels):,} samples of {name}: {shares}. "
+        version = f"version {_version(split)}, content {dataset.content[:12]}, {visible(dataset.licence, 80)}."
+        small = el("small", f"Frozen data set, {version}")
+        about = el("p", *asked, of if labels else f"Samples of {name}. ", small, class_="hf-question")
+        return join([about, contamination_notice(board, split)])
     samples = sum(balance.taken for balance in board.balance(split))
-    task, names = TASKS.get(split.task), class_names(split.task)[::-1]
-    two = f"half of them {names[0]}, half {names[-1]}"
-    shares = two if len(names) == 2 else f"as many of each class: {', '.join(names)}"
-    has_classes = task is not None and bool(task.classes)
-    number = f"{samples:,} samples, {shares}." if has_classes else f"{samples:,} samples."
-    question = (el("strong", task.question), f" {number}") if task else (f"{samples:,} samples.",)
-    said = "This quarter was written for the project, to try everything out. Its scores are for demonstration only."
-    return join([el("p", *question, class_="hf-question"), bundled_notice(said) if board.is_bundled(split) else None])
-
-
-def _frozen(board: Board, split: SplitKey, dataset: DatasetRow) -> Html:
-    """What a frozen edition asks, of how many samples of each class, and since when."""
-    labels, task = board.rows(LabelCount, split), TASKS.get(split.task)
-    total = sum(row.samples for row in labels)
-    shares = ", ".join(f"{row.samples:,} {visible(class_name(split.task, row.label), 60)}" for row in labels)
-    asked: list[Html | str] = [el("strong", task.question), " "] if task else []
-    name = visible(dataset.name, 200)
-    of = f"All {total:,} samples of {name}: {shares}. " if labels else f"Samples of {name}. "
-    version = f"version {_version(split)}, content {dataset.content[:12]}, {visible(dataset.licence, 80)}."
-    about = el("p", *asked, of, el("small", f"Frozen data set, {version}"), class_="hf-question")
-    return join([about, contamination_notice(board, split)])
+    names = class_names(split.task)[::-1]
+    shares = f"as many of each class: {', '.join(names)}"
+    if len(names) == 2:
+        shares = f"half of them {names[0]}, half {names[1]}"
+    number = f"{samples:,} samples, {shares}." if task is not None and task.classes else f"{samples:,} samples."
+    return join([el("p", *asked, number, class_="hf-question"), bundled_notice(board.is_bundled(split))])
 
 
 def _version(split: SplitKey) -> str:
@@ -168,15 +161,11 @@ def prospective_hint(board: Board, split: SplitKey, links: Links, moment: dateti
     days = board.days(others)
     if days is None or moment is None:
         return None
-    state = _state(prospect, days, moment)
+    state = "have been decided since; no system predicted them" if prospect.resolved else "wait for decisions"
+    if moment < days.deadline:
+        state = f"accept predictions until {day(days.deadline)}"
     said = f"Prospective lane: {prospect.drawn:,} samples that were undecided at publication {state}."
     return el("p", said, class_="hf-days")
-
-
-def _state(prospect: Prospect, days: Days, moment: datetime) -> str:
-    if moment < days.deadline:
-        return f"accept predictions until {day(days.deadline)}"
-    return "have been decided since; no system predicted them" if prospect.resolved else "wait for decisions"
 
 
 def fixed_rows(board: Board, task: str) -> list[OverQuartersRow]:
@@ -210,9 +199,18 @@ def every_quarter(board: Board, task: str) -> Html:
         explained += f" Careful: systems differ from quarter to quarter by more than chance (p = {doubt:.3f})."
     columns: list[Column] = [("name", "System"), *headline_columns(scale), ("number", "Quarters")]
     columns += [("text", "Regime"), ("text", "Latest")]
-    body = table("Systems over all quarters", columns, (_fixed_row(row, scale) for row in rows), "hf-standings")
+    lines: list[list[Cell]] = []
+    for row in rows:
+        shown: tuple[Cell, Cell] = (DASH, visible(row.reason, 120)), None
+        if row.score is not None and row.low is not None and row.high is not None:
+            value = MetricValue(scale.title, row.score, row.low, row.high)
+            shown = score(value), interval_bar(value, scale)
+        system = named(row.system), named(row.team, 60)
+        taken = str(row.quarters), f"of {row.of_quarters}"
+        lines.append([system, *shown, taken, regime_cell(row.regime, row.lane), visible(row.latest, 10)])
+    body = table("Systems over all quarters", columns, lines, "hf-standings")
     bundled = not board.fixed(task, bundled=False)
-    return join([bundled_notice(said) if bundled else None, heading("All quarters", explained), body])
+    return join([bundled_notice(bundled, said), heading("All quarters", explained), body])
 
 
 def plain_fixed(row: OverQuartersRow, task: str) -> dict[str, Value]:
@@ -231,17 +229,3 @@ def plain_fixed(row: OverQuartersRow, task: str) -> dict[str, Value]:
         "of_quarters": row.of_quarters,
         "reason": row.reason or None,
     }
-
-
-def _fixed_row(row: OverQuartersRow, scale: Scale) -> Sequence[Cell]:
-    shown: tuple[Cell, Cell] = (DASH, visible(row.reason, 120)), None
-    if row.score is not None and row.low is not None and row.high is not None:
-        value = MetricValue(scale.title, row.score, row.low, row.high)
-        shown = score(value), interval_bar(value, scale)
-    return [
-        (named(row.system), named(row.team, 60)),
-        *shown,
-        (str(row.quarters), f"of {row.of_quarters}"),
-        regime_cell(row.regime, row.lane),
-        visible(row.latest, 10),
-    ]

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import NamedTuple
 
 from hellofresh.core.files import sha256_text
 from hellofresh.results.board.schema import SystemFacts
@@ -84,7 +83,7 @@ class View:
     split: SplitKey
     bundled: bool
     scale: Scale
-    columns: Sequence[str]
+    columns: tuple[str, ...]
     ties: bool
     prompt: str = ""
     links: Links = field(default_factory=SiteLinks)
@@ -114,11 +113,11 @@ def lines_of(
     results: Sequence[ScoreCell], standings: Mapping[str, Standing], facts: Mapping[str, SystemFacts]
 ) -> list[Line]:
     """A line for each result, with its rank by the standings."""
-    standing = [standings.get(result.entry.origin) for result in results]
-    return [
-        Line(result, place.rank if place else 0, place, facts.get(result.entry.origin))
-        for result, place in zip(results, standing, strict=True)
-    ]
+    lines = []
+    for result in results:
+        place = standings.get(result.entry.origin)
+        lines.append(Line(result, place.rank if place else 0, place, facts.get(result.entry.origin)))
+    return lines
 
 
 def all_lines(board: Board, split: SplitKey) -> list[Line]:
@@ -141,46 +140,34 @@ def standings_table(lines: Sequence[Line], view: View) -> Html:
     """The table in the order of the lines, group by group, with what its columns mean."""
     if not lines:
         return el("p", "No system was asked with this prompt.")
-    columns = [("rank", "" if view.bundled else "#"), ("name", "System"), *headline_columns(view.scale)]
-    kinds = columns_of(view.scale)
+    scale = view.scale
+    columns = [("rank", "" if view.bundled else "#"), ("name", "System"), *headline_columns(scale)]
+    kinds = columns_of(scale)
     columns += [(kinds[name], name) for name in view.columns]
-    groups = {kind: [line for line in lines if group_of(line.result) == kind] for kind in GROUPS}
-    bodies = filter(None, (_body(kind, its, view) for kind, its in groups.items()))
+    bodies = []
+    for kind, (title, explained) in GROUPS.items():
+        rows = [_row(line, view) for line in lines if group_of(line.result) == kind]
+        small = el("small", _systems_explained(view) if kind == "system" else explained)
+        banner = el("th", title, " ", small, colspan=len(columns), scope="rowgroup", role="rowheader")
+        head = el("tr", banner, class_="hf-group", role="row")
+        bodies += [el("tbody", head, *rows, class_=f"hf-{kind}", role="rowgroup")] if rows else []
     further = (_WIDER.get(name, _TRACK[kinds[name]]) for name in view.columns)
     widths = (*_TRACKS, *(f"var(--c{number},{width})" for number, width in enumerate(further, start=FIRST)))
-    tracks = widths if len(lines) > _MANY else None
-    said = f"Systems by {view.scale.title} with 95% intervals"
+    said = f"Systems by {scale.title} with 95% intervals"
     return join(
         [
             el("p", el("small", f"Scores with the prompt {visible(view.prompt, 40)}.")) if view.prompt else None,
-            grouped_table(said, columns, bodies, "hf-standings hf-opens", tracks),
-            el("details", el("summary", "What the columns mean"), definitions(_meanings(view.scale))),
+            grouped_table(said, columns, bodies, "hf-standings hf-opens", widths if len(lines) > _MANY else None),
+            el("details", el("summary", "What the columns mean"), definitions(_meanings(scale))),
         ]
     )
 
 
-def _body(kind: str, lines: Sequence[Line], view: View) -> Html | None:
-    if not lines:
-        return None
-    title, explained = GROUPS[kind]
-    explained = _systems_explained(view) if kind == "system" else explained
-    ranked = kind == "system" and not view.bundled
-    look = _Look(view.split, view.scale, tuple(view.columns), view.links, ranked, view.ties)
-    wide = 4 + len(view.columns)
-    banner = el("th", title, " ", el("small", explained), colspan=wide, scope="rowgroup", role="rowheader")
-    head = el("tr", banner, class_="hf-group", role="row")
-    return el("tbody", head, *(_row(line, look) for line in lines), class_=f"hf-{kind}", role="rowgroup")
-
-
 def _systems_explained(view: View) -> str:
     title, constant = view.scale.title, view.scale.constant
-    said = [f"in the order of {title}, without ranks" if view.bundled else f"ranked by {title}"]
-    same_bar = view.ties and not view.bundled
-    said += [
-        "systems that share a bar at the left do not differ significantly (5%)"
-        if same_bar
-        else "the band is its 95% interval"
-    ]
+    order = f"in the order of {title}, without ranks" if view.bundled else f"ranked by {title}"
+    same_bar = "systems that share a bar at the left do not differ significantly (5%)"
+    said = [order, same_bar if view.ties and not view.bundled else "the band is its 95% interval"]
     return "; ".join([*said, *([f"the dashed line: {constant}"] if constant else [])])
 
 
@@ -196,89 +183,57 @@ def _meanings(scale: Scale) -> Iterator[tuple[str, str]]:
             yield from ((other, f"{text}.") for other, text in others if text)
 
 
-class _Look(NamedTuple):
-    """How all rows of a group look."""
-
-    split: SplitKey
-    scale: Scale
-    columns: tuple[str, ...]
-    links: Links
-    ranked: bool
-    ties: bool
-
-
 @lru_cache(maxsize=4096)
-def _row(line: Line, look: _Look) -> Html:
+def _row(line: Line, view: View) -> Html:
     """A row looks the same to every visitor, so it is kept; it depends on nothing but these two."""
-    entry, scale, cells = line.result.entry, look.scale, _cells(line, look.scale)
-    mark = f"hf-tie hf-tie-{line.standing.tie_group % 2}" if look.ties and line.standing else None
-    address = look.links.to("system", look.split, system=entry.origin)
-    kinds = columns_of(scale)
-    return el(
-        "tr",
-        _rank_cell(line, ranked=look.ranked),
-        cell("name", "System", (inner_link(address, named(entry.name)), named(entry.team, 60))),
-        cell("number", scale.title, score(line.result.headline)),
-        cell("drawn", "", interval_bar(line.result.headline, scale)),
-        *(cell(kinds[name], name, cells[name]) for name in look.columns),
-        class_=mark,
-        role="row",
-    )
-
-
-def _rank_cell(line: Line, *, ranked: bool) -> Html:
-    shown, between = (str(line.rank) if line.rank else DASH) if ranked else None, None
-    if ranked and (place := line.standing):
-        between = el("small", f"{place.low}{DASH}{place.high}" if place.low < place.high else str(place.low))
-    return el("td", shown, between, class_="hf-rank", role="cell")
-
-
-def _cells(line: Line, scale: Scale) -> dict[str, Cell]:
-    """What may stand to the right of the headline metric, by column."""
-    result, entry, facts = line.result, line.result.entry, line.facts
+    result, entry, scale, facts, standing = line.result, line.result.entry, view.scale, line.facts, line.standing
+    ranked = group_of(result) == "system" and not view.bundled
+    shown = (str(line.rank) if line.rank else DASH) if ranked else None
+    between = None
+    if ranked and standing:
+        limits = f"{standing.low}{DASH}{standing.high}" if standing.low < standing.high else str(standing.low)
+        between = el("small", limits)
     may_know = facts is not None and facts.contamination == "possible"
-    return {
+    cells: dict[str, Cell] = {
         **dict(zip(result_columns(scale), result_cells(result, scale), strict=True)),
         "Cost": _cost(facts),
-        "First": f"{line.standing.first:.0%}" if line.standing else DASH,
+        "First": f"{standing.first:.0%}" if standing else DASH,
         "Regime": regime_cell(entry.regime, entry.lane),
         "Cutoff": cutoff_cell(result.knowledge_cutoff, may_know=may_know),
         "Entered": (visible(facts.entered, 10) if facts else "") or DASH,
     }
+    address = view.links.to("system", view.split, system=entry.origin)
+    kinds = columns_of(scale)
+    return el(
+        "tr",
+        el("td", shown, between, class_="hf-rank", role="cell"),
+        cell("name", "System", (inner_link(address, named(entry.name)), named(entry.team, 60))),
+        cell("number", scale.title, score(result.headline)),
+        cell("drawn", "", interval_bar(result.headline, scale)),
+        *(cell(kinds[name], name, cells[name]) for name in view.columns),
+        class_=f"hf-tie hf-tie-{standing.tie_group % 2}" if view.ties and standing else None,
+        role="row",
+    )
 
 
 def regime_cell(regime: str, lane: str) -> Cell:
     """A regime over the lane of the entry."""
-    return or_dash(regime), LANES.get(lane, visible(lane, 20))
+    return DASH if regime == "none" else named(regime, 30), LANES.get(lane, visible(lane, 20))
 
 
 def cutoff_cell(cutoff: str, *, may_know: bool) -> Cell:
     """A knowledge cutoff, marked where outcomes may be known."""
-    return or_dash(cutoff), el("span", "may know outcomes", class_="hf-partly") if may_know else None
-
-
-def judged_cell(judged: int, samples: int) -> Cell:
-    """How many samples were judged, marked where it was a part."""
-    return el("span", f"{judged:,}", class_="hf-partly") if judged < samples else f"{judged:,}", f"of {samples:,}"
+    mark = el("span", "may know outcomes", class_="hf-partly") if may_know else None
+    return DASH if cutoff == "none" else named(cutoff, 30), mark
 
 
 def _cost(facts: SystemFacts | None) -> Cell:
     if facts is None or facts.cost_usd is None:
         return "unknown" if facts is None or facts.tokens_in is None else "no price"
-    total = None if facts.tokens_in is None else facts.tokens_in + (facts.tokens_out or 0)
-    return money(facts.cost_usd), f"{_short(total)} tokens" if total else None
-
-
-def _short(number: int) -> str:
-    for size, unit in ((10**9, "G"), (10**6, "M"), (10**3, "k")):
-        if number >= size:
-            return f"{number / size:.3g}{unit}"
-    return str(number)
-
-
-def or_dash(text: str) -> Html | str:
-    """A text that somebody gave, a dash for `none`."""
-    return DASH if text == "none" else named(text, 30)
+    total = 0 if facts.tokens_in is None else facts.tokens_in + (facts.tokens_out or 0)
+    units = ((10**9, "G"), (10**6, "M"), (10**3, "k"))
+    short = next((f"{total / size:.3g}{unit}" for size, unit in units if total >= size), str(total))
+    return money(facts.cost_usd), f"{short} tokens" if total else None
 
 
 def headline_columns(scale: Scale) -> list[Column]:
@@ -299,10 +254,12 @@ def result_columns(scale: Scale) -> list[str]:
 def result_cells(result: ScoreCell, scale: Scale) -> tuple[Cell, ...]:
     """The further metrics, no answer, judged."""
     parts = [f"{count} {name}" for name, count in (("none", result.none), ("blocked", result.blocked)) if count]
+    # Marked where it was a part.
+    judged = el("span", f"{result.n:,}", class_="hf-partly") if result.n < result.n_split else f"{result.n:,}"
     return (
         *(score(result.metric(name)) for name, _ in scale.others),
         (f"{result.no_answer:.1%}", ", ".join(parts) or None),
-        judged_cell(result.n, result.n_split),
+        (judged, f"of {result.n_split:,}"),
     )
 
 
@@ -338,13 +295,6 @@ def plain_row(line: Line, split: SplitKey) -> dict[str, Value]:
     }
 
 
-def periods_heading(scale: Scale) -> tuple[str, str]:
-    """Title and explanation of the figures by period."""
-    line = f", the dashed line is {scale.constant}" if scale.constant else ""
-    said = f"Dots are {scale.title}, bands 95% intervals; grey marks are the others shown here{line}."
-    return f"{scale.title} by period", said
-
-
 def period_figures(
     results: Mapping[BoardEntry, Sequence[ScoreCell]],
     periods: Sequence[str],
@@ -360,12 +310,11 @@ def period_figures(
         scale: of the task.
     """
     panels = []
-    for entry in results:
+    rows = []
+    for entry, theirs in results.items():
         regime = join([" · ", visible(entry.regime, 30)]) if entry.regime != "none" else None
         caption = el("figcaption", named(entry.name, 60), " ", el("small", named(entry.team, 40), regime))
         panels.append(el("figure", caption, period_panel(entry, results, periods, scale), class_=f"hf-{groups[entry]}"))
-    rows = []
-    for entry, theirs in results.items():
         by_period = {result.period: result.headline for result in theirs}
         rows.append([(named(entry.name), named(entry.team, 60)), *(score(by_period.get(period)) for period in periods)])
     columns: list[Column] = [("name", "System"), *(("number", period_tick(period)) for period in periods)]

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from datetime import date, datetime
 from statistics import median
 
-from hellofresh.core.calendar import Calendar
 from hellofresh.core.editions import Edition
 from hellofresh.core.quarters import Quarter, utc_text
 from hellofresh.submissions.check import Due, Submission, place_of
-from hellofresh.submissions.format import SYSTEM, Prediction
+from hellofresh.submissions.format import SYSTEM, Fault, Prediction
 from hellofresh.submissions.receipts import Receipt
 from hellofresh.tasks import TASKS
 from hellofresh.tasks.samples import MAIN
@@ -18,10 +18,15 @@ from leaderboard.components.labels import day, task_title
 from leaderboard.components.markup import DASH, Html, el, join, link, named, visible
 from leaderboard.components.pieces import heading, notice
 from leaderboard.components.tables import Cell, Marked, facts, table
-from leaderboard.data.uploads import Review, UploadFinding
+from leaderboard.data.uploads import Review
 
 _MOST_FINDINGS = 100
 _FIRST_LINES = 5
+_PLACE = re.compile(
+    r"(?P<file>predictions\.(?:jsonl|csv)|prospective\.(?:jsonl|csv)|system\.toml)"
+    r"(?: lines? (?P<line>\d+)(?:, \d+)*)?(?:, (?P<field>.*))?",
+    re.DOTALL,
+)
 
 
 def due_key(due: Due) -> str:
@@ -31,72 +36,57 @@ def due_key(due: Due) -> str:
 
 def due_label(due: Due, moment: datetime) -> str:
     """One plain line for a select box."""
-    name = _name(due)
-    return f"{name} (open)" if is_open(due, moment) else f"{name} (check only)"
+    return f"{_name(due)} ({'open' if due.takes(moment) else 'check only'})"
 
 
-def is_open(due: Due, moment: datetime) -> bool:
-    """Whether some task takes predictions at the moment."""
-    return due.takes(moment)
-
-
-def next_opening(dues: Iterable[Due], moment: datetime) -> tuple[Edition, datetime] | None:
-    """The next quarter to open, and when: one that is built, or the one that opens as the latest is revealed."""
-    main = [due for due in dues if due.split is MAIN]
-    built = [(calendar.opens, due.edition) for due in main for calendar in due.calendars.values()]
-    after = [(calendar.reveals, due.edition.next()) for due in main for calendar in due.calendars.values()
-             if isinstance(due.edition, Quarter)]  # fmt: skip
-    coming = min(((at, edition) for at, edition in (*built, *after) if at > moment), default=None)
-    return (coming[1], coming[0]) if coming else None
+def next_opening(dues: Iterable[Due], moment: datetime) -> tuple[datetime, Edition] | None:
+    """When the next quarter opens, and which: one that is built, or the one that opens as the latest is revealed."""
+    coming: list[tuple[datetime, Edition]] = []
+    for due in dues:
+        for calendar in due.calendars.values() if due.split is MAIN else ():
+            coming.append((calendar.opens, due.edition))
+            coming += [(calendar.reveals, due.edition.next())] if isinstance(due.edition, Quarter) else []
+    return min((one for one in coming if one[0] > moment), default=None)
 
 
 def opening(dues: Sequence[Due], moment: datetime) -> Html:
     """Which quarters take predictions and until when; or that none does, and when the next one opens."""
-    taken = [el("p", el("strong", _name(due)), f" accepts predictions {_until(due)}.")
-             for due in dues if is_open(due, moment)]  # fmt: skip
+    taken = [due for due in dues if due.takes(moment)]
     if taken:
-        return join(taken)
+        return join(el("p", el("strong", _name(due)), f" accepts predictions {_until(due)}.") for due in taken)
     coming = next_opening(dues, moment)
-    then = f" {coming[0]} opens on {_time(coming[1])}." if coming else ""
-    return notice(
-        "No quarter accepts predictions at the moment.", f"{then} Until then you can check files here.".strip()
-    )
+    then = f"{coming[1]} opens on {_time(coming[0])}. " if coming else ""
+    return notice("No quarter accepts predictions at the moment.", f"{then}Until then you can check files here.")
 
 
 def what_is_due(due: Due, moment: datetime) -> Html:
     """What is submitted, and for how many samples."""
     counts = " and ".join(f"{len(ids):,} of {task_title(task)}" for task, ids in due.ids.items())
     one = " One task is enough; within a task every sample is due." if len(due.ids) > 1 else " Every sample is due."
-    steps = (
-        el("li", el("code", due.files.jsonl), f" (or {due.files.csv}): a line with ", el("code", "id"), " and ",
-           el("code", "label"), f" ({_labels(list(due.ids))} for no answer) for each sample, {counts}.{one}"),
-        el("li", el("code", SYSTEM), ": the names of system and team, how models were asked, and their cutoff."),
-    )  # fmt: skip
-    closed = None if is_open(due, moment) else notice("Check only.", f"{_name(due)} {_why_closed(due, moment)}")
-    said = (
-        f"Two files. Start from the templates: they hold every id of {_name(due)}, without labels. The samples "
-        "themselves are in the quarter's public release."
-    )
-    return join([closed, heading("What to submit", said), el("ol", *steps)])
-
-
-def _labels(tasks: Sequence[str]) -> str:
-    """What stands for the classes, and for no answer; classes are named where there are more than two."""
-    classes = {task: known.classes for task in tasks if (known := TASKS.get(task))}
-    many = [
+    classes = {task: known.classes for task in due.ids if (known := TASKS.get(task))}
+    # Classes are named where there are more than two.
+    labels = [
         f"of {task_title(task)} " + ", ".join(f"{label} for {names[label]}" for label in reversed(range(len(names))))
         for task, names in classes.items()
         if len(names) > 2
     ]
-    two = ["1, 0"] if len(many) < len(tasks) else []
-    return "; ".join([*two, *many]) + ", or null"
-
-
-def _why_closed(due: Due, moment: datetime) -> str:
-    opens = min(calendar.opens for calendar in due.calendars.values())
-    if moment < opens:
-        return f"opens on {_time(opens)}."
-    return f"accepted predictions {_until(due)}. You can still check files against it, but not submit them."
+    said = "; ".join([*(["1, 0"] if len(labels) < len(due.ids) else []), *labels])
+    steps = (
+        el("li", el("code", due.files.jsonl), f" (or {due.files.csv}): a line with ", el("code", "id"), " and ",
+           el("code", "label"), f" ({said}, or null for no answer) for each sample, {counts}.{one}"),
+        el("li", el("code", SYSTEM), ": the names of system and team, how models were asked, and their cutoff."),
+    )  # fmt: skip
+    closed = None
+    if not due.takes(moment):
+        opens = min(calendar.opens for calendar in due.calendars.values())
+        why = f"accepted predictions {_until(due)}. You can still check files against it, but not submit them."
+        why = f"opens on {_time(opens)}." if moment < opens else why
+        closed = notice("Check only.", f"{_name(due)} {why}")
+    about = (
+        f"Two files. Start from the templates: they hold every id of {_name(due)}, without labels. The samples "
+        "themselves are in the quarter's public release."
+    )
+    return join([closed, heading("What to submit", about), el("ol", *steps)])
 
 
 def _name(due: Due) -> str:
@@ -107,39 +97,49 @@ def _until(due: Due) -> str:
     """Until when: the deadline, or that of each task where they differ."""
     if not due.calendars:
         return "at any time: its labels are public, and submissions are scored at once"
-    deadlines = {calendar.deadline for calendar in due.calendars.values()}
-    if len(deadlines) == 1:
-        return f"until {_time(deadlines.pop())}"
-
-    def one(task: str, calendar: Calendar) -> str:
-        return f"{_time(calendar.deadline)} ({task_title(task)})"
-
-    return "until " + ", ".join(one(task, calendar) for task, calendar in due.calendars.items())
+    deadlines = {task: _time(calendar.deadline) for task, calendar in due.calendars.items()}
+    if len(set(deadlines.values())) == 1:
+        return f"until {next(iter(deadlines.values()))}"
+    return "until " + ", ".join(f"{when} ({task_title(task)})" for task, when in deadlines.items())
 
 
 def _time(moment: datetime) -> str:
     return f"{day(moment)}, {moment:%H:%M} UTC"
 
 
-def summary(review: Review) -> Html:
-    """In a sentence, what the check came to."""
-    faults, warnings = len(review.faults), len(review.findings) - len(review.faults)
-    noted = f" {_counted(warnings, 'warning')}: allowed, but perhaps unintended." if warnings else ""
-    if faults:
-        return el("p", el("strong", f"{_counted(faults, 'fault')}: not ready to submit yet."), noted)
-    if review.missing:
-        still = " and ".join(review.missing)
-        return el("p", el("strong", f"No fault so far; {still} is still missing."), noted)
-    return el("p", el("strong", "No fault."), noted)
+def check_result(review: Review) -> Html:
+    """In a sentence, what the check came to; then every finding."""
+    warnings = _counted(len(review.warnings), "warning")
+    noted = f" {warnings}: allowed, but perhaps unintended." if review.warnings else ""
+    said = "No fault."
+    if review.faults:
+        said = f"{_counted(len(review.faults), 'fault')}: not ready to submit yet."
+    elif review.missing:
+        said = f"No fault so far; {' and '.join(review.missing)} is still missing."
+    return join([el("p", el("strong", said), noted), findings_table(review.faults, review.warnings)])
 
 
 def _counted(number: int, noun: str) -> str:
     return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
 
 
-def findings_table(findings: Sequence[UploadFinding]) -> Html | None:
+def findings_table(faults: Sequence[Fault], warnings: Sequence[Fault]) -> Html | None:
     """Every finding with its place; texts that quote what was uploaded are disarmed."""
-    if not findings:
+    rows = []
+    for number, fault in enumerate((*faults, *warnings)[:_MOST_FINDINGS]):
+        found = _PLACE.fullmatch(fault.where)
+        file, line, field = found.group("file", "line", "field") if found else (None, None, None)
+        place = f"{visible(field, 60)}: " if field else ""
+        is_fault = number < len(faults)
+        cells: list[Cell] = [
+            file or DASH,
+            f"{int(line):,}" if line else DASH,
+            join([el("code", fault.code), None if is_fault else el("small", "warning")]),
+            el("bdi", f"{place}{visible(fault.what, 300)}"),
+            el("bdi", visible(fault.fix, 300)) if fault.fix else DASH,
+        ]
+        rows.append(Marked(None if is_fault else "hf-warning", cells))
+    if not rows:
         return None
     columns = [
         ("text", "File"),
@@ -148,44 +148,17 @@ def findings_table(findings: Sequence[UploadFinding]) -> Html | None:
         ("said", "What is wrong"),
         ("said", "What to do"),
     ]
-    listed = table("What the check found", columns, map(_finding_row, findings[:_MOST_FINDINGS]), "hf-faults")
-    more = len(findings) - _MOST_FINDINGS
+    more = len(faults) + len(warnings) - _MOST_FINDINGS
     rest = el("p", f"And {_counted(more, 'finding')} more, which the command line shows.") if more > 0 else None
-    return join([listed, rest])
-
-
-def _finding_row(finding: UploadFinding) -> Marked:
-    place = f"{visible(finding.place, 60)}: " if finding.place else ""
-    cells: list[Cell] = [
-        finding.file or DASH,
-        f"{finding.line:,}" if finding.line else DASH,
-        join([el("code", finding.code), el("small", "warning") if not finding.fault else None]),
-        el("bdi", f"{place}{visible(finding.what, 300)}"),
-        el("bdi", visible(finding.fix, 300)) if finding.fix else DASH,
-    ]
-    return Marked(None if finding.fault else "hf-warning", cells)
+    return join([table("What the check found", columns, rows, "hf-faults"), rest])
 
 
 def preview(submission: Submission, due: Due) -> Html:
     """What would come onto the board, and what is said of the samples; never a score."""
-    return join(
-        [
-            heading(
-                "Preview", "As the board will show it after the deadline. Nothing is scored earlier, not even here."
-            ),
-            _system(submission),
-            _by_task(submission, due),
-            _first_lines(submission),
-            el("p", "SHA-256 of the content: ", el("code", submission.sha256), class_="hf-hash"),
-        ]
-    )
-
-
-def _system(submission: Submission) -> Html:
     info, cutoff = submission.info, submission.info.knowledge_cutoff
     models = join([part for model in info.models for part in (", ", named(model))][1:])
     contact = join([named(info.contact), " (not on the board, but in the public folder of submissions)"])
-    return facts(
+    about = facts(
         [
             ("System", named(info.name)),
             ("Team", named(info.team)),
@@ -198,18 +171,25 @@ def _system(submission: Submission) -> Html:
             ("Place", el("code", f"submissions/{place_of(submission)}/")),
         ]
     )
-
-
-def _by_task(submission: Submission, due: Due) -> Html:
     columns = [("name", "Task"), ("number", "Samples"), ("said", "Answers"), ("number", "No answer")]
     rows = (_task_row(task, due.ids[task], submission) for task in due.tasks_of(submission.labels))
-    return table("Answers by task", columns, rows, "hf-given")
+    said = "As the board will show it after the deadline. Nothing is scored earlier, not even here."
+    return join(
+        [
+            heading("Preview", said),
+            about,
+            table("Answers by task", columns, rows, "hf-given"),
+            _first_lines(submission),
+            el("p", "SHA-256 of the content: ", el("code", submission.sha256), class_="hf-hash"),
+        ]
+    )
 
 
 def _task_row(task: str, ids: Sequence[str], submission: Submission) -> list[Cell]:
     known = frozenset(ids)
-    given = [item for item in submission.predictions if item.id in known and item.repetition == 1]
-    often = max((item.repetition for item in submission.predictions if item.id in known), default=1)
+    mine = [item for item in submission.predictions if item.id in known]
+    given = [item for item in mine if item.repetition == 1]
+    often = max((item.repetition for item in mine), default=1)
     silent = sum(item.answer is None for item in given)
     samples = f"{len(ids):,}", f"{often} times" if often > 1 else None
     return [
@@ -227,55 +207,36 @@ def _answers(task: str, given: Sequence[Prediction]) -> str:
     if not answers:
         return DASH
     if not labels:
-        sizes = [len(answer.split()) if isinstance(answer, str) else len(answer) for answer in answers
-                 if not isinstance(answer, int)]  # fmt: skip
-        return f"{len(answers):,}, of {median(sizes):g} {_UNITS[given[0].field]} in the median"
+        texts = [answer for answer in answers if not isinstance(answer, int)]
+        sizes = [len(answer.split()) if isinstance(answer, str) else len(answer) for answer in texts]
+        unit = "words" if given[0].field == "text" else "documents"
+        return f"{len(answers):,}, of {median(sizes):g} {unit} in the median"
     known = TASKS.get(task)
     names = known.classes if known is not None else ()
-    counts = ((names[label] if label < len(names) else f"label {label}", labels.count(label))
-              for label in sorted(set(labels), reverse=True))  # fmt: skip
-    return ", ".join(f"{number / len(given):.0%} {name}" for name, number in counts)
-
-
-_UNITS = {"text": "words", "documents": "documents"}
+    counts = {label: labels.count(label) / len(given) for label in sorted(set(labels), reverse=True)}
+    titles = {label: names[label] if label < len(names) else f"label {label}" for label in counts}
+    return ", ".join(f"{share:.0%} {titles[label]}" for label, share in counts.items())
 
 
 def _first_lines(submission: Submission) -> Html:
-    columns = [
-        ("name", "Sample"),
-        ("said", "Answer"),
-        ("number", "Stated"),
-        ("number", "Sources"),
-        ("said", "Rationale"),
-    ]
-    rows = (
-        [
-            el("code", visible(item.id, 40)),
-            el("bdi", visible(_answer(item), 160)),
-            _stated(item),
-            f"{len(item.sources):,}",
-            el("bdi", visible(item.rationale, 160)) if item.rationale else DASH,
-        ]
-        for item in submission.predictions[:_FIRST_LINES]
-    )
-    shown = min(_FIRST_LINES, len(submission.predictions))
-    said = el("p", f"The first {shown} of {_counted(len(submission.predictions), 'line')}, by id:")
-    return join([said, table("First lines", columns, rows, "hf-lines")])
-
-
-def _answer(item: Prediction) -> str:
-    answer = item.answer
-    if isinstance(answer, tuple):
-        return ", ".join(answer)
-    return "null" if answer is None else str(answer)
-
-
-def _stated(item: Prediction) -> str:
-    """The probabilities that it states, or how certain it is."""
-    if item.probabilities:
-        return " ".join(f"{chance:.2g}" for chance in item.probabilities)
-    number = item.confidence if item.confidence is not None else item.certainty
-    return DASH if number is None else f"{number:g}"
+    columns = [("name", "Sample"), ("said", "Answer"), ("number", "Stated"), ("number", "Sources")]
+    rows: list[list[Cell]] = []
+    for item in submission.predictions[:_FIRST_LINES]:
+        answer = ", ".join(item.answer) if isinstance(item.answer, tuple) else item.answer
+        number = item.confidence if item.confidence is not None else item.certainty
+        stated = DASH if number is None else f"{number:g}"
+        stated = " ".join(f"{chance:.2g}" for chance in item.probabilities) if item.probabilities else stated
+        rows.append(
+            [
+                el("code", visible(item.id, 40)),
+                el("bdi", visible("null" if answer is None else str(answer), 160)),
+                stated,
+                f"{len(item.sources):,}",
+                el("bdi", visible(item.rationale, 160)) if item.rationale else DASH,
+            ]
+        )
+    said = el("p", f"The first {len(rows)} of {_counted(len(submission.predictions), 'line')}, by id:")
+    return join([said, table("First lines", [*columns, ("said", "Rationale")], rows, "hf-lines")])
 
 
 def otherwise(submission: Submission, due: Due) -> Html:
@@ -290,9 +251,8 @@ def otherwise(submission: Submission, due: Due) -> Html:
 
 def received(receipt: Receipt, *, new: bool) -> Html:
     """The receipt, in words."""
-    said = "Submitted." if new else "This was submitted before."
     return notice(
-        said,
+        "Submitted." if new else "This was submitted before.",
         f"Received {utc_text(receipt.received)} by {visible(receipt.code, 40)}; SHA-256 ",
         el("code", receipt.sha256),
         ". Keep the receipt: it proves what was received, and when. The submission counts once the maintainers "

@@ -42,13 +42,6 @@ def cell(kind: str, label: Text, content: Cell) -> Html:
     return el("td", value, below, class_=shown, data_label=label if isinstance(label, str) else "", role="cell")
 
 
-def line(columns: Sequence[Column], row: Sequence[Cell] | Marked) -> Html:
-    """A row of a table, a cell for each column."""
-    mark, cells = row if isinstance(row, Marked) else (None, row)
-    made = (cell(kind, title, content) for (kind, title), content in zip(columns, cells, strict=True))
-    return el("tr", *made, class_=mark, role="row")
-
-
 def table(caption: str, columns: Sequence[Column], rows: Iterable[Sequence[Cell] | Marked], kind: str) -> Html:
     """A table.
 
@@ -58,7 +51,12 @@ def table(caption: str, columns: Sequence[Column], rows: Iterable[Sequence[Cell]
         rows: a cell for each column.
         kind: class that decides its layout.
     """
-    return grouped_table(caption, columns, [el("tbody", *(line(columns, row) for row in rows), role="rowgroup")], kind)
+    lines = []
+    for row in rows:
+        mark, cells = row if isinstance(row, Marked) else (None, row)
+        made = (cell(form, title, content) for (form, title), content in zip(columns, cells, strict=True))
+        lines.append(el("tr", *made, class_=mark, role="row"))
+    return grouped_table(caption, columns, [el("tbody", *lines, role="rowgroup")], kind)
 
 
 def grouped_table(
@@ -72,21 +70,17 @@ def grouped_table(
         tracks: widths of the columns as in a CSS grid, for a long table whose rows the browser lays out when they come
             into view; by default it looks at all rows first.
     """
-    heads = (
-        el("th", _unseen(name, title), title, scope="col", class_=f"hf-{name}", role="columnheader")
-        for name, title in columns
-    )
+    heads = []
+    for name, title in columns:
+        # For screen readers, where what stands there for the eye is nothing or a scale.
+        spoken = "Drawn" if name == "drawn" else "Rank" if name == "rank" and not title else ""
+        unseen = el("span", spoken, class_="hf-unseen") if spoken else None
+        heads.append(el("th", unseen, title, scope="col", class_=f"hf-{name}", role="columnheader"))
     head = el("thead", el("tr", *heads, role="row"), role="rowgroup")
     style, kinds = (f"--tracks:{' '.join(tracks)}", f"{kind} hf-long") if tracks else (None, kind)
     return el(
         "table", el("caption", caption), head, join(bodies), class_=f"hf-table {kinds}", role="table", style=style
     )
-
-
-def _unseen(name: str, title: Text) -> Html | None:
-    """A title for screen readers, where what stands there for the eye is nothing or a scale."""
-    spoken = {"drawn": "Drawn", "rank": "Rank"}.get(name, "")
-    return el("span", spoken, class_="hf-unseen") if spoken and (name == "drawn" or not title) else None
 
 
 def scrolled(shown: Html) -> Html:
@@ -123,24 +117,22 @@ def table_tools(columns: Sequence[str], hidden: Collection[str] = ()) -> Html:
         el("label", el("input", type="checkbox", checked=None if name in hidden else "", value=number), " ", name)
         for number, name in enumerate(columns, start=FIRST)
     )
+    selects = []
+    for name, every in (("Regime", "Every regime"), ("Lane", "Every lane"), ("Order", "As ranked")):
+        key = name.lower()
+        choice = el("select", el("option", every, value=""), id=key)
+        selects.append(el("div", el("label", name, for_=key), choice, class_=f"hf-{key}"))
     menu = el("details", el("summary", "Columns"), el("div", *boxes, role="group", aria_label="Columns to show"))
     return el(
         "div",
         el("div", el("label", "Find a system or team", for_="find"), find),
         el("button", "Filters", type="button", class_="hf-more", aria_expanded="false"),
-        *(_select(name) for name in ("Regime", "Lane", "Order")),
+        *selects,
         menu if columns else None,
         el("p", role="status"),
         class_="hf-tools",
         role="search",
     )
-
-
-def _select(name: str) -> Html:
-    key = name.lower()
-    every = "As ranked" if name == "Order" else f"Every {key}"
-    choice = el("select", el("option", every, value=""), id=key)
-    return el("div", el("label", name, for_=key), choice, class_=f"hf-{key}")
 
 
 Row = Mapping[str, Value]
@@ -162,7 +154,8 @@ def as_csv(rows: Sequence[Row]) -> str:
     writer = csv.writer(file, lineterminator="\r\n")
     writer.writerow(list(rows[0]) if rows else [])
     for row in rows:
-        writer.writerow([_tame(value) for value in row.values()])
+        texts = (visible(value, 300) if isinstance(value, str) else value for value in row.values())
+        writer.writerow([f"'{one}" if isinstance(one, str) and one.startswith(_FORMULA) else one for one in texts])
     return file.getvalue()
 
 
@@ -178,13 +171,6 @@ def as_latex(rows: Sequence[Row]) -> str:
     lines = [_line(map(_escaped, columns)), r"\midrule", *(_line(map(_escaped, row.values())) for row in rows)]
     body = "\n".join([r"\toprule", *lines, r"\bottomrule"])
     return f"% needs \\usepackage{{booktabs}}\n\\begin{{tabular}}{{{kinds}}}\n{body}\n\\end{{tabular}}\n"
-
-
-def _tame(value: Value) -> Value:
-    if isinstance(value, str):
-        text = visible(value, 300)
-        return f"'{text}" if text.startswith(_FORMULA) else text
-    return value
 
 
 def _escaped(value: Value) -> str:

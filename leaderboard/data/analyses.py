@@ -18,7 +18,7 @@ from pydantic import ValidationError
 
 from hellofresh.core.files import model_fault, sha256_file
 from hellofresh.results.board.manifest import damaged, read_board_manifest
-from hellofresh.results.figures.charts import Figure, is_points
+from hellofresh.results.figures.charts import is_points
 from hellofresh.results.figures.record import AnalysisIndex, AnalysisText, read_record
 
 ORDER = (
@@ -34,28 +34,9 @@ _KINDS = (pl.String, pl.Boolean)
 
 @dataclass(frozen=True, slots=True)
 class BoardAnalysis:
-    """One analysis of a split as the board has it.
+    """One analysis of a split as the board has it: what it says, and its files."""
 
-    Attributes:
-        name: as on the command line.
-        title, question, how_to_read, notes: for readers; notes may hold names that others chose.
-        missing: why there is no figure; empty if there is one.
-        bundled: whether the quarter is of the bundled sample.
-        systems: how many it is about.
-        rows: of the table.
-        figure: how it is drawn from its points; None without a figure.
-    """
-
-    name: str
-    title: str
-    question: str
-    how_to_read: str
-    notes: tuple[str, ...]
-    missing: str
-    bundled: bool
-    systems: int
-    rows: int
-    figure: Figure | None
+    text: AnalysisText
     _folder: Path = field(repr=False)
     _stated: Mapping[str, str] = field(repr=False)
 
@@ -66,8 +47,10 @@ class BoardAnalysis:
             DataError: if the file is missing or not the one that the manifest names (`damaged-board`).
         """
         table = self._read("parquet")
-        if table.height != self.rows:
-            raise damaged(self._folder / f"{self.name}.parquet", "the table is not the one that its index describes")
+        if table.height != self.text.row_count:
+            raise damaged(
+                self._folder / f"{self.text.name}.parquet", "the table is not the one that its index describes"
+            )
         return table
 
     def points(self) -> pl.DataFrame:
@@ -77,8 +60,8 @@ class BoardAnalysis:
             DataError: as `table`.
         """
         points = self._read("points.parquet")
-        if self.figure and not is_points(points):
-            raise damaged(self._folder / f"{self.name}.points.parquet", "not a table of a figure's marks")
+        if self.text.figure and not is_points(points):
+            raise damaged(self._folder / f"{self.text.name}.points.parquet", "not a table of a figure's marks")
         return points
 
     def svg(self) -> bytes:
@@ -87,11 +70,11 @@ class BoardAnalysis:
         Raises:
             DataError: as `table`.
         """
-        path = self._folder / f"{self.name}.svg"
+        path = self._folder / f"{self.text.name}.svg"
         return _verified(path, self._stated) if path.name in self._stated else b""
 
     def _read(self, ending: str) -> pl.DataFrame:
-        path = self._folder / f"{self.name}.{ending}"
+        path = self._folder / f"{self.text.name}.{ending}"
         if path.name not in self._stated:
             return pl.DataFrame()
         content = _verified(path, self._stated)
@@ -135,7 +118,9 @@ def _read_index(path: Path, split: tuple[str, ...], stated: Mapping[str, str]) -
     for one in index.analyses:
         if not set(one.files) <= {f"{one.name}.{ending}" for ending in _ENDINGS} & stated.keys():
             raise damaged(path, f"the files of {one.name} are not those that the board's manifest names")
-    return _ordered(_analysis(one, path.parent, {name: stated[name] for name in one.files}) for one in index.analyses)
+    return _ordered(
+        BoardAnalysis(one, path.parent, {name: stated[name] for name in one.files}) for one in index.analyses
+    )
 
 
 def analyses_in(folder: Path) -> tuple[BoardAnalysis, ...]:
@@ -147,21 +132,13 @@ def analyses_in(folder: Path) -> tuple[BoardAnalysis, ...]:
     found = []
     for path in folder.glob("*.json"):
         files = [file for ending in _ENDINGS if (file := path.with_suffix(f".{ending}")).is_file()]
-        found.append(_analysis(read_record(path), folder, {file.name: sha256_file(file) for file in files}))
+        found.append(BoardAnalysis(read_record(path), folder, {file.name: sha256_file(file) for file in files}))
     return _ordered(found)
 
 
 def _ordered(analyses: Iterable[BoardAnalysis]) -> tuple[BoardAnalysis, ...]:
     order = {name: number for number, name in enumerate(ORDER)}
-    return tuple(sorted(analyses, key=lambda one: (order.get(one.name, len(order)), one.name)))
-
-
-def _analysis(text: AnalysisText, folder: Path, stated: Mapping[str, str]) -> BoardAnalysis:
-    return BoardAnalysis(
-        name=text.name, title=text.title, question=text.question, how_to_read=text.how_to_read,
-        notes=tuple(text.notes), missing=text.missing, bundled=text.bundled, systems=len(text.systems),
-        rows=text.row_count, figure=text.figure, _folder=folder, _stated=stated,
-    )  # fmt: skip
+    return tuple(sorted(analyses, key=lambda one: (order.get(one.text.name, len(order)), one.text.name)))
 
 
 def _verified(path: Path, stated: Mapping[str, str]) -> bytes:

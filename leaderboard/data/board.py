@@ -16,7 +16,7 @@ from hellofresh.core.errors import DataError
 from hellofresh.core.parquet import Row
 from hellofresh.core.quarters import EditionKey
 from hellofresh.core.systems import SystemId
-from hellofresh.results.board.manifest import RELEASED, BoardAddresses, BoardManifest
+from hellofresh.results.board.manifest import RELEASED, BoardAddresses
 from hellofresh.results.board.read import BoardFiles
 from hellofresh.results.board.schema import (
     TABLES,
@@ -86,8 +86,7 @@ class BoardEntry(NamedTuple):
     name: str
 
 
-@dataclass(frozen=True, slots=True)
-class MetricValue:
+class MetricValue(NamedTuple):
     """The value of a metric with the limits of its 95% interval."""
 
     name: str
@@ -138,8 +137,7 @@ class ScoreCell:
         return (self.none + self.blocked) / self.n if self.n else 0.0
 
 
-@dataclass(frozen=True, slots=True)
-class Days:
+class Days(NamedTuple):
     """When a quarter opens, takes its last prediction, and is revealed."""
 
     opens: datetime
@@ -223,7 +221,8 @@ class Board:
         """Copies of the split's released files by name, samples first."""
         config = split.task if split.kind == MAIN else f"{split.task}-{split.kind}"
         found = {path.name: path for path in self._released.get(f"{split.edition}/{config}", ())}
-        return {name: found[name] for name in sorted(found, key=_samples_first)}
+        first, *then = ("samples.jsonl", "labels.jsonl", "outcomes.jsonl")
+        return {name: found[name] for name in sorted(found, key=lambda name: (name != first, name not in then, name))}
 
     def has_scores(self, split: SplitKey) -> bool:
         """Whether any system has been scored on the split."""
@@ -232,7 +231,7 @@ class Board:
     @_kept
     def headlines(self, split: SplitKey) -> Sequence[ScoreCell]:
         """The row that stands for each entry, whole quarter, the best first (then by name)."""
-        return _best_first(self._cells(split, pl.col("headline"), period=ALL_PERIODS), split.task)
+        return self._best_first(split, pl.col("headline"))
 
     def entries(self, split: SplitKey) -> dict[str, BoardEntry]:
         """The entries of a split by origin, the best first."""
@@ -258,7 +257,13 @@ class Board:
 
     def with_prompt(self, split: SplitKey, prompt: str) -> list[ScoreCell]:
         """The whole quarter's result of each entry that was asked with the prompt, the best first (then by name)."""
-        return _best_first(self._cells(split, prompt=prompt, period=ALL_PERIODS), split.task)
+        return self._best_first(split, pl.col("prompt") == prompt)
+
+    def _best_first(self, split: SplitKey, wanted: pl.Expr) -> list[ScoreCell]:
+        """Results of the whole quarter by the headline metric, then by name."""
+        sign = TASKS[split.task].headline.sign if split.task in TASKS else 1
+        found = map(_result, self._cells(split, wanted, period=ALL_PERIODS).to_dicts())
+        return sorted(found, key=lambda result: (-sign * result.headline.value, result.entry))
 
     def _cells(self, split: SplitKey, *wanted: pl.Expr, **equal: str) -> pl.DataFrame:
         return self._scores.filter(*wanted, edition=split.edition, task=split.task, split=split.kind, **equal)
@@ -330,6 +335,10 @@ def load_board(folder: Path) -> Board:
     if not splits:
         raise DataError("the board is empty", where=str(folder), fix="Run: make release", code="no-board")
     made_up = (scores.filter("bundled"), periods.filter(source=_BUNDLED))
+    released: dict[str, list[Path]] = {}
+    for entry in files.manifest.released:
+        _, edition, config, *names = PurePosixPath(entry.path).parts
+        released.setdefault(f"{edition}/{config}", []).append(folder.joinpath(RELEASED, edition, config, *names))
     return Board(
         tuple(sorted(sorted(splits, key=lambda split: split.task), key=_newest_last, reverse=True)),
         files.manifest.code,
@@ -339,22 +348,9 @@ def load_board(folder: Path) -> Board:
         frozenset(_splits(periods.filter(pl.col("candidates").is_null()))),
         files.manifest.private,
         files.manifest.addresses,
-        _copies(folder, files.manifest),
+        released,
         folder,
     )
-
-
-def _copies(folder: Path, manifest: BoardManifest) -> Mapping[str, Sequence[Path]]:
-    """By edition and configuration."""
-    found: dict[str, list[Path]] = {}
-    for entry in manifest.released:
-        _, edition, config, *names = PurePosixPath(entry.path).parts
-        found.setdefault(f"{edition}/{config}", []).append(folder.joinpath(RELEASED, edition, config, *names))
-    return found
-
-
-def _samples_first(name: str) -> tuple[bool, bool, str]:
-    return name != "samples.jsonl", name not in ("labels.jsonl", "outcomes.jsonl"), name
 
 
 def _cells(scores: pl.DataFrame) -> pl.DataFrame:
@@ -401,12 +397,6 @@ def _result(row: Mapping[str, Any]) -> ScoreCell:
         **{name: row[name] for name in same},
         metrics=tuple(MetricValue(*metric) for metric in metrics),
     )
-
-
-def _best_first(rows: pl.DataFrame, task: str) -> list[ScoreCell]:
-    """By the headline metric, then by name."""
-    sign = TASKS[task].headline.sign if task in TASKS else 1
-    return sorted(map(_result, rows.to_dicts()), key=lambda result: (-sign * result.headline.value, result.entry))
 
 
 def _newest_last(split: SplitKey) -> tuple[bool, EditionKey, str]:

@@ -14,7 +14,6 @@ from hellofresh.core.errors import UsageError
 from hellofresh.core.files import sha256_text
 from hellofresh.tasks import TASKS
 from hellofresh.tasks.samples import MAIN, PROSPECTIVE
-from leaderboard.components.analyses import picture
 from leaderboard.components.labels import (
     EVERY,
     day,
@@ -26,10 +25,8 @@ from leaderboard.components.labels import (
     track_title,
 )
 from leaderboard.components.markup import Html, el, join, visible
-from leaderboard.components.pieces import page_header, preview_tags
-from leaderboard.components.release import project_links
+from leaderboard.components.pieces import page_header, preview_tags, project_links
 from leaderboard.components.tables import Row, as_csv, as_json
-from leaderboard.data.analyses import BoardAnalysis
 from leaderboard.data.board import Board, BoardEntry, SplitKey
 from leaderboard.views import PAGES, Page, Visit
 
@@ -115,14 +112,12 @@ class Site:
                     one_thing = f"/{names[choices['system']]}" if "system" in choices else ""
                     path = f"{_folder_of(split)}/{page.file or page.path}{one_thing}.html"
                     paths[page.path, split, tuple(choices.items())] = path
-        newest = sorted(sorted(board.splits, key=lambda one: task_order(one.task)), key=_quarter, reverse=True)
+        newest = sorted(
+            sorted(board.splits, key=lambda one: task_order(one.task)), key=lambda one: one.edition, reverse=True
+        )
         home = min(newest, key=lambda one: (not board.entries(one), board.is_bundled(one), not board.standings(one)))
         paths |= {(page.path, home, ()): f"{page.path}.html" for page in PAGES if page.once}
         return cls(board, paths, home, fingerprint)
-
-
-def _quarter(split: SplitKey) -> str:
-    return split.edition
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -191,42 +186,41 @@ class CopyVisit(Visit):
             ways += [", " if ways else "", el("a", kind, href=address, download="")]
         self.show(el("p", "Download the table: ", *ways, class_="hf-downloads"))
 
-    def button(self, label: str, content: bytes | Callable[[], bytes], name: str, mime: str) -> None:
-        """See `Visit`."""
-
     def attach(self, name: str, content: bytes) -> str:
         """See `Visit`."""
         folder = posixpath.dirname(self.path) or _folder_of(self.chosen)
         self.files[f"{folder}/{name}"] = content
         return relative(self.path, f"{folder}/{name}")
 
-    def figure(self, analysis: BoardAnalysis, about: str) -> None:
-        """See `Visit`."""
-        svg = analysis.svg()
-        self.show(picture(analysis, self.attach(f"{analysis.name}.svg", svg)) if svg else None)
-
     def _title(self) -> str:
         return f"{task_title(self.chosen.task)}, {quarter_title(self.board, self.chosen)}{_kind(self.chosen)}"
 
     def framed(self) -> str:
         """The whole file."""
-        title = f"{self.page.title} of {self._title()} · HelloFresh"
-        title = f"{self.thing} · {self._title()} · HelloFresh" if self.thing else title
-        title = f"{self._title()} · HelloFresh leaderboard" if self.page is PAGES[0] else title
-        title = f"{self.page.title} · HelloFresh" if self.page.once else title
-        about = f"{self.page.about} {self.thing}, on {self._title()}." if self.thing else self.page.about
-        main = join(self.body)
+        about, title = self.page.about, f"{self.page.title} of {self._title()} · HelloFresh"
+        if self.thing:
+            about, title = f"{about} {self.thing}, on {self._title()}.", f"{self.thing} · {self._title()} · HelloFresh"
+        elif self.page is PAGES[0]:
+            title = f"{self._title()} · HelloFresh leaderboard"
+        elif self.page.once:
+            title = f"{self.page.title} · HelloFresh"
+        main, board = join(self.body), self.board
         head = [
             el("link", rel="icon", type="image/svg+xml", href=relative(self.path, ICON)),
             el("link", rel="stylesheet", href=relative(self.path, STYLE)),
             el("script", src=relative(self.path, SCRIPT), defer="") if 'class="hf-tools"' in main.source else None,
         ]
+        # Where the numbers come from; nothing that changes from one copy of a board to the next.
+        said = (
+            f"A static copy of the board of {_span(board)}, built by {board.code}. "
+            f"Fingerprint of the board: {self.site.fingerprint}."
+        )
         body = el(
             "body",
             el("a", "Skip to the content", href="#content", class_="hf-skip"),
             self._banner(),
             el("main", main, id="content", class_="hf", tabindex=-1),
-            _footer(self.site),
+            el("footer", project_links(board.addresses), el("p", said), class_="hf hf-foot"),
         )
         return document(title, about, POLICY, head, body)
 
@@ -294,53 +288,33 @@ def style() -> str:
 def _chooser(visit: CopyVisit) -> Html:
     """Links to the same page of other tasks, a row a track, and of other editions, quarters apart from frozen ones."""
     board, split = visit.board, visit.chosen
-    by_task: dict[str, list[tuple[SplitKey, str]]] = {}
+    by_task: dict[str, dict[SplitKey, str]] = {}
     for (name, one, choices), there in visit.site.paths.items():
         if name == visit.page.path and not choices:
-            by_task.setdefault(one.task, []).append((one, relative(visit.path, there)))
-    tasks = sorted(by_task, key=task_order)
-    tracks = list(dict.fromkeys(map(track_title, tasks)))
-    rows = []
-    for track in tracks:
-        ours = (task for task in tasks if track_title(task) == track)
-        options = [(task_title(task), _like(by_task[task], split), task == split.task) for task in ours]
-        rows.append((track if len(tracks) > 1 else "Task", options))
+            by_task.setdefault(one.task, {})[one] = relative(visit.path, there)
+    rows: dict[str, list[Html]] = {}
+
+    def offer(title: str, text: str, address: str, *, chosen: bool) -> None:
+        way = el("a", text, href=address, aria_current="true" if chosen else None)
+        rows.setdefault(title, []).append(el("li", way))
+
+    several = len(set(map(track_title, by_task))) > 1
+    for task in sorted(by_task, key=task_order):
+        # The page of the same quarter, else the newest.
+        pages = by_task[task]
+        there = pages.get(split._replace(task=task), next(iter(pages.values())))
+        offer(track_title(task) if several else "Task", task_title(task), there, chosen=task == split.task)
     for title, frozen in (("Quarter", False), ("Frozen data set", True)):
-        mine = [
-            (edition_choice(board, one) + _kind(one), there, one == split)
-            for one, there in by_task[split.task]
-            if is_frozen(one.edition) is frozen
-        ]
-        rows += [(title, mine)] if mine else []
-    return el("nav", *(_choice(*row) for row in rows), class_="hf-choose", aria_label="Task and quarter")
-
-
-def _like(pages: list[tuple[SplitKey, str]], split: SplitKey) -> str:
-    """The page of the same quarter, else the newest."""
-    same = [there for one, there in pages if (one.edition, one.kind) == (split.edition, split.kind)]
-    return (same or [pages[0][1]])[0]
+        for one, there in by_task[split.task].items():
+            if is_frozen(one.edition) is frozen:
+                offer(title, edition_choice(board, one) + _kind(one), there, chosen=one == split)
+    shown = (el("div", el("span", title), el("ul", *items)) for title, items in rows.items())
+    return el("nav", *shown, class_="hf-choose", aria_label="Task and quarter")
 
 
 def _kind(split: SplitKey) -> str:
     """Which of the samples are shown, if they are not the main ones."""
     return "" if split.kind == MAIN else f", {visible(split.kind, 30)}"
-
-
-def _choice(title: str, options: list[tuple[str, str, bool]]) -> Html:
-    items = (
-        el("li", el("a", text, href=address, aria_current="true" if chosen else None))
-        for text, address, chosen in options
-    )
-    return el("div", el("span", title), el("ul", *items))
-
-
-def _footer(site: Site) -> Html:
-    """Where the numbers come from; nothing that changes from one copy of a board to the next."""
-    said = (
-        f"A static copy of the board of {_span(site.board)}, built by {site.board.code}. "
-        f"Fingerprint of the board: {site.fingerprint}."
-    )
-    return el("footer", project_links(site.board), el("p", said), class_="hf hf-foot")
 
 
 def _span(board: Board) -> str:

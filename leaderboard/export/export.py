@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
@@ -78,17 +78,30 @@ def export_board(
     """
     folder = folder.resolve()
     before = earlier_copy(folder)
-    site = _site(board)
-    with written_beside(folder) as new:
-        listed = CopyListing(
-            site.board.code, site.fingerprint, tuple(sorted(_write(new, _files(site, space=space), progress)))
+    shown = load_board(board)
+    if shown.private:
+        raise UsageError(
+            "it holds figures of quarters that are not revealed",
+            where=str(board),
+            expected="the public board, which 'hellofresh board build' writes without --private",
+            code="private-board",
         )
+    site = Site.of(shown, _fingerprint(board))
+    files = []
+    with written_beside(folder) as new:
+        for path, text in _files(site, space=space):
+            content = text.encode() if isinstance(text, str) else text
+            (new / path).parent.mkdir(parents=True, exist_ok=True)
+            (new / path).write_bytes(content)
+            progress(path)
+            files.append(CopyFile(path, len(content), sha256(content).hexdigest()))
+        listed = CopyListing(shown.code, site.fingerprint, tuple(sorted(files)))
         same = before == listed and listed.is_whole(folder)
         if not same:
             listed.write(new)
             put_in_place(new, folder)
-    pages = sum(one.path.endswith(".html") for one in listed.files)
-    return ExportReport(folder, pages, len(listed.files), sum(one.size for one in listed.files), skipped=same)
+    pages = sum(one.path.endswith(".html") for one in files)
+    return ExportReport(folder, pages, len(files), sum(one.size for one in files), skipped=same)
 
 
 def is_exported(board: Path, folder: Path) -> bool:
@@ -104,18 +117,6 @@ def is_exported(board: Path, folder: Path) -> bool:
 
 def _fingerprint(board: Path) -> str:
     return sha256_file(board / "manifest.json")[:12]
-
-
-def _site(folder: Path) -> Site:
-    board = load_board(folder)
-    if board.private:
-        raise UsageError(
-            "it holds figures of quarters that are not revealed",
-            where=str(folder),
-            expected="the public board, which 'hellofresh board build' writes without --private",
-            code="private-board",
-        )
-    return Site.of(board, _fingerprint(folder))
 
 
 def _files(site: Site, *, space: bool) -> Iterator[tuple[str, str | bytes]]:
@@ -136,17 +137,6 @@ def _files(site: Site, *, space: bool) -> Iterator[tuple[str, str | bytes]]:
         yield "README.md", _SPACE
 
 
-def _write(
-    folder: Path, files: Iterator[tuple[str, str | bytes]], progress: Callable[[str], None]
-) -> Iterator[CopyFile]:
-    for path, text in files:
-        content = text.encode() if isinstance(text, str) else text
-        (folder / path).parent.mkdir(parents=True, exist_ok=True)
-        (folder / path).write_bytes(content)
-        progress(path)
-        yield CopyFile(path, len(content), sha256(content).hexdigest())
-
-
 def columns_css(scale: Scale) -> str:
     """The style of the ranked table's columns, made from their names, so that no row has to carry it.
 
@@ -158,28 +148,20 @@ def columns_css(scale: Scale) -> str:
     """
     table = f".{columns_class(scale)}"
     numbered = list(enumerate(shown_columns(scale), start=FIRST))
-    wide, narrow = (
-        [*(pair[k] for pair in _BEFORE), *(f"{_WIDTHS.get(name, _WIDTH)[k]}rem" for _, name in numbered)]
-        for k in (0, 1)
-    )
-    places = [f"{table} tr > :nth-child({k}) {{ grid-column: {k}; }}" for k in range(1, len(wide) + 1)]
-    labels = [_label(table, number, name) for number, name in ((3, scale.title), *numbered)]
-    on_wide = ["@media (min-width: 700px) {", _tracks(table, wide), *places, "}"]
-    on_narrow = f"@media (min-width: 700px) and (max-width: 1230px) {{ {_tracks(table, narrow)} }}"
-    on_phones = ["@media (max-width: 699.9px) {", *labels, "}"]
-    hidden = (_hidden(table, number) for number, _ in numbered)
-    return "\n".join([*on_wide, on_narrow, *on_phones, *hidden, ""])
 
+    def tracks(k: int) -> str:
+        widths = [*(pair[k] for pair in _BEFORE), *(f"{_WIDTHS.get(name, _WIDTH)[k]}rem" for _, name in numbered)]
+        shown = " ".join(f"var(--c{number}, {width})" for number, width in enumerate(widths, start=1))
+        return f"{table} tr {{ grid-template-columns: {shown}; }}"
 
-def _tracks(table: str, widths: Sequence[str]) -> str:
-    tracks = " ".join(f"var(--c{number}, {width})" for number, width in enumerate(widths, start=1))
-    return f"{table} tr {{ grid-template-columns: {tracks}; }}"
-
-
-def _label(table: str, number: int, name: str) -> str:
-    return f'{table} td:nth-child({number})::before {{ content: "{name}"; }}'
-
-
-def _hidden(table: str, number: int) -> str:
-    cells = f"{table} .hf-hide-{number} tr:not(.hf-group) > :nth-child({number})"
-    return f"{table} .hf-hide-{number} {{ --c{number}: 0; }}\n{cells} {{ display: none !important; }}"
+    lines = ["@media (min-width: 700px) {", tracks(0)]
+    lines += [f"{table} tr > :nth-child({k}) {{ grid-column: {k}; }}" for k in range(1, len(numbered) + FIRST)]
+    lines += ["}", f"@media (min-width: 700px) and (max-width: 1230px) {{ {tracks(1)} }}"]
+    lines += ["@media (max-width: 699.9px) {"]
+    for number, name in ((3, scale.title), *numbered):
+        lines.append(f'{table} td:nth-child({number})::before {{ content: "{name}"; }}')
+    lines.append("}")
+    for number, _ in numbered:
+        cells = f"{table} .hf-hide-{number} tr:not(.hf-group) > :nth-child({number})"
+        lines += [f"{table} .hf-hide-{number} {{ --c{number}: 0; }}", f"{cells} {{ display: none !important; }}"]
+    return "\n".join([*lines, ""])

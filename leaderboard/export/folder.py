@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import tempfile
 from collections.abc import Iterator
@@ -68,7 +69,12 @@ def earlier_copy(folder: Path) -> CopyListing | None:
         if folder.exists():
             raise _foreign(folder, "a file stands there")
         return None
-    found = {path.relative_to(folder).as_posix() for path in _files_in(folder)}
+    # Links to folders are not followed: they count as files.
+    found = {
+        (Path(place) / name).relative_to(folder).as_posix()
+        for place, folders, names in os.walk(folder)
+        for name in (*names, *(name for name in folders if (Path(place) / name).is_symlink()))
+    }
     if not found:
         return None
     listed = _read(folder)
@@ -78,15 +84,6 @@ def earlier_copy(folder: Path) -> CopyListing | None:
         more = f" and {len(others) - _MOST_NAMED} more" if len(others) > _MOST_NAMED else ""
         raise _foreign(folder, f"it holds what no export wrote: {', '.join(others[:_MOST_NAMED])}{more}")
     return listed
-
-
-def _files_in(folder: Path) -> Iterator[Path]:
-    """All files; links are not followed."""
-    for path in folder.iterdir():
-        if path.is_dir() and not path.is_symlink():
-            yield from _files_in(path)
-        else:
-            yield path
 
 
 def _read(folder: Path) -> CopyListing:

@@ -6,15 +6,16 @@ load anything.
 
 from __future__ import annotations
 
+import base64
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from hellofresh import __version__
-from leaderboard.components.analyses import analysis_section, inline_picture, questions
 from leaderboard.components.markup import Html, el, named
-from leaderboard.components.pieces import notice, page_header
+from leaderboard.components.pieces import bundled_notice, page_header
 from leaderboard.data.analyses import BoardAnalysis
 from leaderboard.export.copy import document, style
+from leaderboard.views.analyses import analysis_section, questions
 
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'"
 _LEDE = (
@@ -52,15 +53,11 @@ def report_page(edition: str, tasks: Sequence[ReportTask]) -> str:
         DataError: if a table or figure is not the one that was made (`damaged-board`).
     """
     title = f"HelloFresh {edition}: analyses"
-    bundled = any(analysis.bundled for task in tasks for analysis in task.analyses)
-    warning = notice(
-        "Bundled sample.",
-        "This quarter was written for the project, to try it out. Its scores are for demonstration only.",
-    )
+    bundled = any(analysis.text.bundled for task in tasks for analysis in task.analyses)
     body = el(
         "main",
         page_header(title, _LEDE),
-        warning if bundled else None,
+        bundled_notice(bundled),
         *(_task(task) for task in tasks),
         el("footer", el("p", f"Made by hellofresh {__version__}."), class_="hf-foot"),
         class_="hf",
@@ -70,16 +67,30 @@ def report_page(edition: str, tasks: Sequence[ReportTask]) -> str:
     )
 
 
+def _inline(svg: bytes) -> str:
+    """The address of a picture that stands within the page itself; empty if absent."""
+    return f"data:image/svg+xml;base64,{base64.b64encode(svg).decode()}" if svg else ""
+
+
 def _task(task: ReportTask) -> Html:
     """The task's questions, then each with its figure; what is to be known of all is said once."""
-    common = [note for note in task.analyses[0].notes if all(note in one.notes for one in task.analyses)]
-    own = [replace(one, notes=tuple(note for note in one.notes if note not in common)) for one in task.analyses]
+    texts = [one.text for one in task.analyses]
+    common = [note for note in texts[0].notes if all(note in text.notes for text in texts)]
+    own = [
+        replace(
+            one, text=one.text.model_copy(update={"notes": [note for note in one.text.notes if note not in common]})
+        )
+        for one in task.analyses
+    ]
     return el(
         "section",
         el("h2", task.title),
         el("p", f"{task.question} {task.size}"),
         el("ul", *(el("li", named(note, 1000)) for note in common), class_="hf-notes") if common else None,
         questions(own, lambda name: f"./report.html#{task.name}-{name}"),
-        *(analysis_section(one, inline_picture(one), el("p", _FILES), anchor=f"{task.name}-{one.name}") for one in own),
+        *(
+            analysis_section(one, _inline(one.svg()), el("p", _FILES), anchor=f"{task.name}-{one.text.name}")
+            for one in own
+        ),
         id=task.name,
     )

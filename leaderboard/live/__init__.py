@@ -5,8 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from hellofresh.core.errors import HelloFreshError
-from leaderboard.components.pieces import problem
-from leaderboard.components.release import project_links
+from leaderboard.components.pieces import problem, project_links
 from leaderboard.live.session import LiveVisit, current_board, page_title
 from leaderboard.live.submit import PAGE as SUBMIT
 from leaderboard.views import PAGES as COPIED
@@ -22,7 +21,7 @@ def show_page(page: Page) -> None:
     try:
         visit = LiveVisit.begin()
         page.compose(visit)
-        visit.show(project_links(visit.board))
+        visit.show(project_links(visit.board.addresses))
         st.set_page_config(page_title=page_title(current_board(), page.title, st.query_params.to_dict()))
     except HelloFreshError as error:
         st.html(str(problem(error)))

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from functools import partial
 from pathlib import Path
+from typing import Unpack
 from urllib.parse import urlencode
 
 import streamlit as st
@@ -19,7 +20,6 @@ from hellofresh.results.figures.charts import Figure, Mark, marks_of
 from hellofresh.results.figures.vega import Specification, key_of, place
 from hellofresh.tasks import TASKS
 from hellofresh.tasks.samples import MAIN, PROSPECTIVE
-from leaderboard.components.analyses import chart_title, drawing_key
 from leaderboard.components.labels import (
     EVERY,
     SiteLinks,
@@ -31,13 +31,14 @@ from leaderboard.components.labels import (
     task_title,
     track_title,
 )
-from leaderboard.components.markup import Html, el, visible
+from leaderboard.components.markup import Html, el, named, visible
 from leaderboard.components.pieces import notice, page_header
 from leaderboard.components.quarters import FEWEST_QUARTERS
 from leaderboard.components.tables import Row, as_csv, as_json, as_latex
 from leaderboard.data.analyses import BoardAnalysis
 from leaderboard.data.board import Board, SplitKey, load_board
 from leaderboard.views import Visit
+from leaderboard.views.visit import Control
 
 BOARD_VARIABLE = "HELLOFRESH_BOARD"
 """Environment variable that names another board than the workspace's, such as the maintainers' own."""
@@ -107,9 +108,6 @@ class LiveVisit(Visit):
             said = "It holds figures of quarters whose labels are not revealed. Keep it to yourself."
             self.show(notice("The maintainers' own board.", said))
 
-    def subject(self, title: Html | str, *lede: Html | str) -> None:
-        """See `Visit`."""
-
     def show(self, *parts: Html | str | None) -> None:
         """See `Visit`."""
         if any(part is not None for part in parts):
@@ -129,28 +127,25 @@ class LiveVisit(Visit):
             tasks = sorted({split.task for split in board.splits}, key=task_order)
             several = len(set(map(track_title, tasks))) > 1
             titles = {
-                task: f"{track_title(task)}: {task_title(task)}" if several else task_title(task) for task in tasks
+                name: f"{track_title(name)}: {task_title(name)}" if several else task_title(name) for name in tasks
             }
-            task = self.one("task", "Task", tasks, titles.__getitem__, width=280)
+            task = self.one("task", "Task", titles, width=280)
             editions = [split.edition for split in board.splits if split.task == task]
             quarters = [name for name in editions if not is_frozen(name)]
             asked = st.query_params.get("edition", st.session_state.get("box_edition")) == EVERY
             more = [EVERY] if every_quarter and quarters and (len(quarters) >= FEWEST_QUARTERS or asked) else []
-            _rename_parameter("quarter", "edition")
-            edition = self.one(
-                "edition",
-                "Edition",
-                [*quarters, *more, *(name for name in editions if is_frozen(name))],
-                lambda name: edition_choice(board, SplitKey(name, task)),
-                width=280,
-                first=board.newest(task).edition,
-            )
+            if "quarter" in st.query_params:  # its name in earlier versions: links that people kept still work
+                st.query_params.setdefault("edition", st.query_params["quarter"])
+                del st.query_params["quarter"]
+            ordered = [*quarters, *more, *(name for name in editions if is_frozen(name))]
+            choices = {name: edition_choice(board, SplitKey(name, task)) for name in ordered}
+            edition = self.one("edition", "Edition", choices, width=280, first=board.newest(task).edition)
             others = SplitKey(edition, task, PROSPECTIVE)
             if st.query_params.get("lane", PROSPECTIVE) != PROSPECTIVE:
                 del st.query_params["lane"]  # once a filter of the table, which is now the browser's
             known = [EVERY, *([PROSPECTIVE] if board.has_scores(others) else [])]
             if lanes and (len(known) > 1 or "lane" in st.query_params):
-                lane = self.one("lane", "Samples", known, _SAMPLES.__getitem__, default=EVERY)
+                lane = self.one("lane", "Samples", {name: _SAMPLES[name] for name in known}, default=EVERY)
                 return others if lane == PROSPECTIVE else SplitKey(edition, task)
         return SplitKey(edition, task)
 
@@ -158,46 +153,30 @@ class LiveVisit(Visit):
         """See `Visit`."""
         known = {f"{split.task} {split.edition}": split for split in splits}
         titles = {key: f"{task_title(one.task)}, {quarter_title(self.board, one)}" for key, one in known.items()}
-        return known[self.one(name, label, list(known), titles.__getitem__, width=480)]
+        return known[self.one(name, label, titles, width=480)]
 
-    def one(
-        self,
-        name: str,
-        label: str,
-        options: Sequence[str],
-        title: Callable[[str], str] = str,
-        *,
-        width: int = 200,
-        default: str | None = None,
-        first: str | None = None,
-    ) -> str:
+    def one(self, name: str, label: str, titles: Mapping[str, str], **control: Unpack[Control]) -> str:
         """See `Visit`; a value in the address that is not an option is named to the visitor."""
+        options, default = list(titles), control.get("default")
         state, asked = st.session_state, next(iter(_news(name, [] if default is None else [default])), None)
         if asked is not None:
             state[f"kept_{name}"] = state[f"box_{name}"] = asked
-        start = next((option for option in (first, default) if option in options), options[0])
-        known = (state.get(f"{place}_{name}") for place in ("box", "kept"))
+        known = [state.get(f"{place}_{name}") for place in ("box", "kept")]
         # Said anew at each run: what is known may be of the box of another page, which this one does not begin with.
-        state[f"box_{name}"] = next((value for value in known if value in options), start)
-        value = str(st.selectbox(label, options, format_func=title, key=f"box_{name}", width=width))
+        wanted = (value for value in (*known, control.get("first"), default) if value in options)
+        state[f"box_{name}"] = next(wanted, options[0])
+        width = control.get("width", 200)
+        value = str(st.selectbox(label, options, format_func=titles.__getitem__, key=f"box_{name}", width=width))
         _write(name, value, [] if value == default else [value])
         if asked is not None and asked not in options:
             st.text(f"The address asks for the {name} “{visible(asked)}”, which this board does not have.")
         return value
 
     def many(
-        self,
-        name: str,
-        label: str,
-        options: Sequence[str],
-        title: Callable[[str], str] = str,
-        *,
-        default: Sequence[str] = (),
-        most: int | None = None,
-        about: str = "",
+        self, name: str, label: str, titles: Mapping[str, str], *, default: Sequence[str], most: int, about: str
     ) -> list[str]:
         """See `Visit`."""
-        state, asked = st.session_state, _news(name, default)
+        options, state, asked = list(titles), st.session_state, _news(name, default)
         if asked:
             state[f"box_{name}"] = asked
         elif state.get(f"about_{name}", about) != about:
@@ -206,7 +185,7 @@ class LiveVisit(Visit):
         state[f"about_{name}"] = about
         wanted = state.get(f"box_{name}", state.get(f"kept_{name}", list(default)))
         state[f"box_{name}"] = [value for value in wanted if value in options][:most]
-        box = st.multiselect(label, options, format_func=title, key=f"box_{name}", max_selections=most)
+        box = st.multiselect(label, options, format_func=titles.__getitem__, key=f"box_{name}", max_selections=most)
         values = [str(value) for value in box]
         _write(name, values, [] if values == list(default) else values)
         return values
@@ -241,19 +220,19 @@ class LiveVisit(Visit):
 
     def figure(self, analysis: BoardAnalysis, about: str) -> None:
         """See `Visit`: interactive, of the leading systems unless the visitor chooses others."""
-        figure = analysis.figure
+        figure = analysis.text.figure
         if figure is None:
             return
         chosen = list(figure.systems)
         if figure.left_out:
             said = f"Systems in the figure: {figure.most} of {len(chosen)} unless you choose others; the table has all"
-            usual = figure.leading
-            chosen = self.many("show", said, chosen, _option, default=usual, most=_MOST_SHOWN, about=about)
+            titles = {name: _option(name) for name in chosen}
+            chosen = self.many("show", said, titles, default=figure.leading, most=_MOST_SHOWN, about=about)
         if not chosen:
             self.show(el("p", "Choose at least one system."))
             return
         marks = marks_of(analysis.points(), chosen)
-        placed = place(figure, marks, analysis.question, picked=self._picked(figure, marks))
+        placed = place(figure, marks, analysis.text.question, picked=self._picked(figure, marks))
         if not placed:
             self.show(el("p", "These systems alone leave nothing to show: choose more."))
         for start in range(0, len(placed), figure.columns):
@@ -261,21 +240,24 @@ class LiveVisit(Visit):
             for where, chart in zip(places, placed[start : start + figure.columns], strict=False):
                 with where:
                     if chart.title:
-                        self.show(chart_title(chart.title, chart.more))
+                        more = el("small", visible(chart.more, 110)) if chart.more else None
+                        self.show(el("h3", named(chart.title, 110), more, class_="hf-chart-title"))
                     st.vega_lite_chart(spec=for_streamlit(chart.spec), width="stretch")
 
     def _picked(self, figure: Figure, marks: Sequence[Mark]) -> Sequence[str]:
         """The key of all charts where they share one, and what the visitor picks in it."""
-        colours = key_of(figure, marks)
+        colours = dict(key_of(figure, marks))
         if not colours:
             return ()
         title = figure.charts[0].series.title
-        self.show(drawing_key(title, colours))
+        squares = {name: el("i", style=f"background:{colour}", aria_hidden="true") for name, colour in colours.items()}
+        items = (el("li", square, named(name, 60)) for name, square in squares.items())
+        self.show(el("ul", *items, class_="hf-key", aria_label=f"Colours: {title}"))
         if len(colours) == 1:
             return ()
         with st.container(horizontal=True):
-            names = [EVERY, *(name for name, _ in colours)]
-            picked = self.one("highlight", f"Highlight a {title}", names, _option, default=EVERY)
+            titles = {name: _option(name) for name in (EVERY, *colours)}
+            picked = self.one("highlight", f"Highlight a {title}", titles, default=EVERY)
         return () if picked == EVERY else (picked,)
 
 
@@ -294,13 +276,6 @@ def _marked(part: object) -> object:
     if isinstance(part, list):
         return [_marked(item) for item in part]
     return f"{part}\N{NO-BREAK SPACE}" if isinstance(part, str) and _COUNTER.fullmatch(part) else part
-
-
-def _rename_parameter(old: str, new: str) -> None:
-    """Take the URL's parameter of an earlier version for what it is called today: links that people kept still work."""
-    if old in st.query_params:
-        st.query_params.setdefault(new, st.query_params[old])
-        del st.query_params[old]
 
 
 def _news(name: str, default: Sequence[str]) -> list[str]:
@@ -332,20 +307,15 @@ def page_title(board: Board, page: str, query: Mapping[str, str]) -> str:
         query: of its address; texts that are not a task, edition or entry of the board are left out.
     """
     task, edition = query.get("task", ""), query.get("edition", "")
-    parts = list(_about(board, query)) if task in TASKS and edition else []
+    kind = PROSPECTIVE if query.get("lane") == PROSPECTIVE else MAIN
+    parts = []
+    if task in TASKS and edition:
+        about = [query[key] for key in ("system", "one", "two") if key in query]
+        entries = board.entries(SplitKey(edition, task, kind)) if about else {}
+        both = [entry_label(entries[origin]) for origin in about if origin in entries]
+        parts += [" and ".join(both)] if both else []
+        parts += [visible(query["sample"], 60)] if "sample" in query else []
     if task in TASKS and (is_edition(edition) or edition == EVERY):
-        more = f", {PROSPECTIVE}" if query.get("lane") == PROSPECTIVE else ""
+        more = f", {PROSPECTIVE}" if kind == PROSPECTIVE else ""
         parts.append(f"{task_title(task)}, {'all quarters' if edition == EVERY else edition}{more}")
     return " \N{MIDDLE DOT} ".join([*parts, page, "HelloFresh"])
-
-
-def _about(board: Board, query: Mapping[str, str]) -> Iterator[str]:
-    """The entries or the sample that the page is about."""
-    kind = PROSPECTIVE if query.get("lane") == PROSPECTIVE else MAIN
-    named = [query[key] for key in ("system", "one", "two") if key in query]
-    entries = board.entries(SplitKey(query["edition"], query["task"], kind)) if named else {}
-    both = [entry_label(entries[origin]) for origin in named if origin in entries]
-    if both:
-        yield " and ".join(both)
-    if "sample" in query:
-        yield visible(query["sample"], 60)

@@ -15,25 +15,20 @@ from hellofresh.results.board.schema import Participant
 from hellofresh.submissions.check import Due, Submission, blank_info, blank_predictions, zipped
 from hellofresh.submissions.format import REGIMES, SYSTEM
 from hellofresh.submissions.inbox import VARIABLE, HandedIn, Inbox
-from hellofresh.submissions.receipts import KnownTeams
 from leaderboard.components.labels import task_title
 from leaderboard.components.markup import el, visible
 from leaderboard.components.pieces import heading, notice
 from leaderboard.components.submit import (
+    check_result,
     due_key,
     due_label,
-    findings_table,
-    is_open,
     opening,
     otherwise,
     preview,
     received,
-    summary,
     what_is_due,
 )
-from leaderboard.data.board import Board
-from leaderboard.data.dues import load_dues
-from leaderboard.data.uploads import Review, SystemForm, Upload, fingerprint, known_teams_on, review, said_toml
+from leaderboard.data.uploads import Upload, known_teams_on, load_dues, review, said_toml
 from leaderboard.live.session import board_folder, stamp_of
 from leaderboard.views.visit import Page, Visit, no_copy
 
@@ -51,24 +46,32 @@ def _compose(visit: Visit) -> None:
     if not options:
         visit.show(el("p", "The board has no samples to check predictions against."))
         return
-    first = next((key for key, due in reversed(options.items()) if is_open(due, moment)), next(iter(options)))
+    first = next((key for key, due in reversed(options.items()) if due.takes(moment)), next(iter(options)))
     with visit.row():
         titles = {key: due_label(due, moment) for key, due in options.items()}
-        chosen = visit.one("for", "Edition", list(options), titles.__getitem__, width=280, first=first)
+        chosen = visit.one("for", "Edition", titles, width=280, first=first)
     due = options[chosen]
     visit.show(what_is_due(due, moment))
     _templates(due)
     visit.show(heading("Upload", f"At most {_MEGABYTES} MB each. Files are checked and not kept."))
-    key = due_key(due)
     left, right = st.columns(2)
     with left:
-        predictions = _uploaded(f"Predictions ({due.files.jsonl} or {due.files.csv})", f"predictions_{key}")
-        folders = _folders()
+        predictions = _uploaded(f"Predictions ({due.files.jsonl} or {due.files.csv})", f"predictions_{chosen}")
+        with st.expander("Names of folders"):
+            st.text("They are made from the names of team and system. A team keeps its folder from quarter to quarter.")
+            with st.container(horizontal=True):
+                team = st.text_input("Team's folder", key="team_folder", max_chars=40, width=240).strip()
+                name = st.text_input("System's folder", key="system_folder", max_chars=40, width=240).strip()
     with right:
         system = _system(visit)
-    found = _reviewed(board, due, predictions, system, folders)
-    if found is not None:
-        _result(visit, found, due, open_now=is_open(due, now()))
+    if predictions is None and system is None:
+        return
+    entries = [entry for split in board.splits for entry in board.entries(split).values()]
+    known = known_teams_on([*entries, *(one for split in board.splits for one in board.rows(Participant, split))])
+    found = review(due, predictions, system, team=team, name=name, known=known)
+    visit.show(heading("Result of the check"), check_result(found))
+    if found.submission is not None:
+        _take(visit, found.submission, due)
 
 
 @st.cache_resource(max_entries=2, show_spinner=False)
@@ -83,104 +86,70 @@ def _download(label: str, content: str | bytes, name: str, mime: str, key: str) 
 def _templates(due: Due) -> None:
     """Buttons that hand out the two files to begin with."""
     choices = {"": list(due.ids)} | ({task: [task] for task in due.ids} if len(due.ids) > 1 else {})
+    file = due.files.jsonl
     with st.container(horizontal=True):
         for task, tasks in choices.items():
             only = f", {task_title(task)} only" if task else ""
-            rows, file = blank_predictions(due, tasks), due.files.jsonl
-            key = f"template_{due_key(due)}_{task}"
+            rows, key = blank_predictions(due, tasks), f"template_{due_key(due)}_{task}"
             _download(f"{file}{only}", rows, file, "application/jsonl", key)
         _download(SYSTEM, blank_info(), SYSTEM, "application/toml", "template_system")
 
 
 def _uploaded(label: str, key: str) -> Upload | None:
     file = st.file_uploader(label, key=key, max_upload_size=_MEGABYTES)
-    return Upload(file.name, file.size, file.getvalue) if file is not None else None
+    return Upload(file.name, file.getvalue()) if file is not None else None
 
 
 def _system(visit: Visit) -> Upload | None:
     """`system.toml` as a file or as the form makes it."""
     with visit.row():
-        how = visit.one("facts", "What the system is", list(_FACTS), _FACTS.__getitem__, width=240, default="file")
+        how = visit.one("facts", "What the system is", _FACTS, width=240, default="file")
     if how == "file":
         st.session_state.pop("facts_said", None)
         return _uploaded("The system (system.toml)", "system")
     with st.form("facts"):
-        said = SystemForm(
-            name=st.text_input("Name of the system", max_chars=80),
-            team=st.text_input("Name of the team", max_chars=80),
-            contact=st.text_input("Where the maintainers can reach you", max_chars=80),
-            regime=st.selectbox("How models are asked", REGIMES, index=None, placeholder="Choose") or "",
-            models=st.text_area("Models inside, one a line", max_chars=2000, height=80),
-            knowledge_cutoff=st.text_input("Knowledge cutoff (2026-01-31, or unknown)", "unknown", max_chars=20),
-            url=st.text_input("Page about it (optional)", max_chars=300),
-            notes=st.text_area("A remark for the board (optional)", max_chars=2000, height=80),
-        )
+        said = {
+            "name": st.text_input("Name of the system", max_chars=80),
+            "team": st.text_input("Name of the team", max_chars=80),
+            "contact": st.text_input("Where the maintainers can reach you", max_chars=80),
+            "regime": st.selectbox("How models are asked", REGIMES, index=None, placeholder="Choose") or "",
+            "models": st.text_area("Models inside, one a line", max_chars=2000, height=80),
+            "knowledge_cutoff": st.text_input("Knowledge cutoff (2026-01-31, or unknown)", "unknown", max_chars=20),
+            "url": st.text_input("Page about it (optional)", max_chars=300),
+            "notes": st.text_area("A remark for the board (optional)", max_chars=2000, height=80),
+        }
         if st.form_submit_button("Use these facts"):
             st.session_state["facts_said"] = True
-    return Upload.of(SYSTEM, said_toml(said)) if st.session_state.get("facts_said") else None
+    return Upload(SYSTEM, said_toml(said)) if st.session_state.get("facts_said") else None
 
 
-def _folders() -> tuple[str, str]:
-    """Names of the two folders, where they were typed."""
-    with st.expander("Names of folders"):
-        st.text("They are made from the names of team and system. A team keeps its folder from quarter to quarter.")
-        with st.container(horizontal=True):
-            team = st.text_input("Team's folder", key="team_folder", max_chars=40, width=240)
-            name = st.text_input("System's folder", key="system_folder", max_chars=40, width=240)
-    return team.strip(), name.strip()
-
-
-def _reviewed(
-    board: Board, due: Due, predictions: Upload | None, system: Upload | None, folders: tuple[str, str]
-) -> Review | None:
-    """What the check says, kept while nothing that it depends on changes."""
-    if predictions is None and system is None:
-        return None
-    mark = fingerprint(due, predictions, system, *folders)
-    kept = st.session_state.get("review")
-    if kept is None or kept[0] != mark:
-        team, name = folders
-        kept = (mark, review(due, predictions, system, team=team, name=name, known=_known_teams(board)))
-        st.session_state["review"] = kept
-    found: Review = kept[1]
-    return found
-
-
-def _known_teams(board: Board) -> KnownTeams:
-    scored = (entry for split in board.splits for entry in board.entries(split).values())
-    return known_teams_on([*scored, *(one for split in board.splits for one in board.rows(Participant, split))])
-
-
-def _result(visit: Visit, found: Review, due: Due, *, open_now: bool) -> None:
-    visit.show(heading("Result of the check"), summary(found), findings_table(found.findings))
-    submission = found.submission
-    if submission is None:
-        return
+def _take(visit: Visit, submission: Submission, due: Due) -> None:
+    """What passed the check: its preview, the package to take away, and where there is an inbox, the way into it."""
     visit.show(preview(submission, due))
     said = "The two files in their canonical form, in folders named as they must be."
     visit.show(heading("The checked package", said))
     name = f"{due_key(due)}-{submission.team}-{submission.system}.zip"
     _download("Download the package", zipped(submission, due.split), name, "application/zip", "package")
-    if not open_now:
+    if not due.takes(now()):
         visit.show(el("p", f"{due_key(due)} accepts no predictions at the moment: this was only a check."))
         return
     inbox = os.environ.get(VARIABLE)
     if inbox:
-        _hand_in(visit, submission, due, Path(inbox))
+        _hand_in(visit, submission, due, Inbox(Path(inbox)))
     visit.show(otherwise(submission, due))
 
 
-def _hand_in(visit: Visit, submission: Submission, due: Due, inbox: Path) -> None:
+def _hand_in(visit: Visit, submission: Submission, due: Due, inbox: Inbox) -> None:
     visit.show(heading("Submit", "Maintainers copy it into the public folder of submissions, including your contact."))
     kept: dict[str, HandedIn] = st.session_state.setdefault("handed_in", {})
     mark = f"{due_key(due)}/{submission.team}/{submission.system}/{submission.sha256}"
     if st.button("Submit", type="primary", disabled=mark in kept):
         try:
-            kept[mark] = Inbox(inbox).hand_in(submission, due)
+            kept[mark] = inbox.hand_in(submission, due)
         except SubmissionError as error:
             visit.show(notice(f"{visible(error.what[:1].upper() + error.what[1:], 300)}.", visible(error.fix, 300)))
         except HelloFreshError as error:
-            _log(error)
+            logging.getLogger("leaderboard").error("%s", error)  # for the operator; visitors do not see paths
             what = "The inbox cannot accept submissions at the moment."
             visit.show(notice(what, "Try again later, or send a pull request."))
     if mark in kept:
@@ -188,11 +157,6 @@ def _hand_in(visit: Visit, submission: Submission, due: Due, inbox: Path) -> Non
         visit.show(received(done.receipt, new=done.new))
         content = json.dumps(done.receipt.to_json(), indent=2, sort_keys=True) + "\n"
         _download("Download the receipt", content, due.files.receipt, "application/json", "receipt")
-
-
-def _log(error: HelloFreshError) -> None:
-    """For the site's operator; visitors do not see paths."""
-    logging.getLogger("leaderboard").error("%s", error)
 
 
 PAGE = Page("Submit", "submit", _compose, _LEDE, no_copy)

@@ -1,35 +1,334 @@
-"""Where the samples come from, how they are spread over classes, time and lengths, and how to verify a release."""
+"""Data of a split: where samples come from, what a release holds, how to get it and how to verify it."""
 
 from __future__ import annotations
 
-from hellofresh.tasks.samples import MAIN
-from leaderboard.components.pieces import bundled_notice
-from leaderboard.components.quarters import dataset_section
-from leaderboard.components.release import balance_of, funnel, get_samples, release_sections
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
+
+from hellofresh.core.editions import split_name
+from hellofresh.core.quarters import parse_utc
+from hellofresh.results.board.schema import (
+    Distribution,
+    FunnelStep,
+    License,
+    PeriodDates,
+    ReleaseFacts,
+    ReleaseFile,
+    SourceRow,
+)
+from hellofresh.tasks import TASKS
+from hellofresh.tasks.samples import MAIN, PROSPECTIVE
+from leaderboard.components.charts import balance_bars, funnel_bar, spread_bar
+from leaderboard.components.labels import day
+from leaderboard.components.markup import DASH, Html, el, inner_link, join, link, named, visible
+from leaderboard.components.pieces import bundled_notice, heading
+from leaderboard.components.quarters import dataset_section, outcomes, prospect_of
+from leaderboard.components.scale import class_name
+from leaderboard.components.tables import Cell, Column, Marked, definitions, facts, table
+from leaderboard.data.board import Board, SplitKey
 from leaderboard.views.visit import Page, Visit
 
 _LEDE = "Where the samples come from, how they are spread, what is released, and how to verify it."
+_NAMES = {
+    ("words", "post"): "Words of the post",
+    ("words", "note"): "Words of the note",
+    ("words", "paragraph"): "Words of the paragraph",
+    ("words", "deleted"): "Words taken out",
+    ("words", "added"): "Words put in",
+    ("fact", "ratings"): "Ratings of the note",
+    ("fact", "revert_delay_s"): "Hours until reverted",
+    ("fact", "survived_edits"): "Later revisions survived",
+    ("fact", "required_edits"): "Revisions to survive",
+    ("fact", "distinct_users"): "Different later editors",
+}
+_HOURS = {"revert_delay_s"}
+_LICENSES = {
+    "CC-BY-SA-4.0": ("https://creativecommons.org/licenses/by-sa/4.0/", "free to share with attribution, alike"),
+    "LicenseRef-X-content": ("https://x.com/en/tos", "X's terms: ids may be shared, texts may not"),
+}
+_FACTS_SAID = "Facts that would give the label away, by label; public since the reveal."
+_LENGTHS = "Bars: the middle half of the samples dark, the middle 80% pale, the median a tick."
+_FOLDER = "data/published"
+_MEANINGS = {
+    "samples.jsonl": "what is asked",
+    "labels.jsonl": "labels, facts and salts",
+    "outcomes.jsonl": "what became of them",
+    "commitments.jsonl": "hashes of the labels, published before the reveal",
+    "predictions.jsonl": "what systems said",
+    "scores.jsonl": "how they were scored",
+}
 
 
 def _compose(visit: Visit) -> None:
     visit.header("Data", _LEDE)
     board = visit.board
     split = visit.split()
-    bundled = bundled_notice("These rows were written for the project. They show the machinery only.")
-    visit.show(bundled if board.is_bundled(split) else None)
+    said = "These rows were written for the project. They show the machinery only."
     dataset = dataset_section(board, split)
-    if dataset is not None:
-        visit.show(dataset)
-    elif split.kind == MAIN:
-        visit.show(funnel(board, split), balance_of(board, split))
+    visit.show(bundled_notice(board.is_bundled(split), said))
+    visit.show(dataset)
+    if dataset is None and split.kind == MAIN:
+        visit.show(_funnel(board, split), _balance(board, split))
     files, addresses = board.released(split), {}
     if not visit.live:
         addresses = {name: visit.attach(f"released/{name}", path.read_bytes()) for name, path in files.items()}
-    visit.show(get_samples(board, split, addresses))
+    visit.show(_get_samples(board, split, addresses) if files else None)
     with visit.row():
         for name, path in files.items():
             visit.button(f"Download {name}", path.read_bytes, f"{'-'.join(split)}-{name}", "application/jsonl")
-    visit.show(release_sections(board, split))
+    release, found = board.first(ReleaseFacts, split), board.rows(Distribution, split)
+    revealed = release is not None and release.revealed
+    later = "" if release is None or revealed else " They are shown by class once the labels are revealed."
+    not_yet = join([heading("Facts by label"), el("p", "Shown once the labels are revealed.")]) if release else None
+    visit.show(
+        _prospect(board, split),
+        _dates(board, split),
+        _spreads("Lengths of texts", f"{_LENGTHS}{later}", found, "words", split),
+        _spreads("Facts by label", _FACTS_SAID, found, "fact", split) if revealed else not_yet,
+        _licenses(board.rows(License, split)),
+        _release(release, board.rows(ReleaseFile, split), board.rows(SourceRow, split)) if release else None,
+        _verify(release, split) if release else None,
+    )
+
+
+def _funnel(board: Board, split: SplitKey) -> Html:
+    """What each filter dropped, from rows in to candidates, in the order in which the filters apply."""
+    steps = sorted(board.rows(FunnelStep, split), key=lambda step: step.step)
+    if not steps:
+        return el("p", "The board has no funnel for this task and quarter. Run: ", el("code", "make release"))
+    rows_in = left = steps[0].count
+    rows, idle = [], []
+    for step in steps:
+        if step.dropped and not step.count:
+            idle.append((named(step.name, 60), named(step.meaning, 300)))
+            continue
+        share = step.count / rows_in if rows_in else 0.0
+        cells: list[Cell] = [
+            named(step.name, 60),
+            funnel_bar(step, left, rows_in),
+            f"\N{MINUS SIGN}{step.count:,}" if step.dropped else f"{step.count:,}",
+            "<0.1%" if 0 < share < 0.0005 else f"{share:.1%}",
+            named(step.meaning, 300),
+        ]
+        rows.append(Marked(None if step.dropped else "hf-total", cells))
+        left -= step.count if step.dropped else 0
+    columns = [("name", "Step"), ("drawn", ""), ("number", "Rows"), ("number", "Of all"), ("text", "What it means")]
+    explained = (
+        "Each row is counted at the first filter that drops it, so the numbers add up. Blue is what is left after "
+        "the step, orange what the step dropped."
+    )
+    title = f"{len(idle)} more {'filter' if len(idle) == 1 else 'filters'} dropped nothing"
+    folded = el("details", el("summary", title), definitions(idle)) if idle else None
+    listed = table("What each filter dropped", columns, rows, "hf-funnel")
+    return el("section", heading("From source rows to candidates", explained), listed, folded)
+
+
+def _balance(board: Board, split: SplitKey) -> Html:
+    """What each period offered of each label, and how many were taken."""
+    balances, task = board.balance(split), TASKS.get(split.task)
+    if not balances:
+        return el("p", "The board has no periods for this task and quarter. Run: ", el("code", "make release"))
+    names = [class_name(split.task, label) for label in reversed(range(balances[0].classes))]
+    if task is not None and not task.classes:
+        names = ["samples"]
+    most = max(max(balance.offered) for balance in balances)
+    given = sum(balance.taken for balance in balances)
+    if not most:
+        return el("section", heading("Balance of each period", _not_offered(given, names)))
+    rows = []
+    for balance in balances:
+        offered = (f"{number:,}" for number in balance.offered)
+        drawn = balance_bars(balance, most)
+        rows.append(Marked(None, [visible(balance.period, 20), drawn, *offered, f"{balance.taken_per_class:,}"]))
+    offered = (f"{sum(balance.offered[k] for balance in balances):,}" for k in range(len(names)))
+    taken = sum(balance.taken_per_class for balance in balances)
+    rows.append(Marked("hf-total", ["All", None, *offered, f"{taken:,}"]))
+    columns: list[Column] = [("name", "Period"), ("drawn", "")]
+    columns += [("number", f"{name[:1].upper()}{name[1:]}") for name in (*names, "Taken of each")]
+    each, bars = f"as many samples of each class: {given:,} in all", f"Bars are, from the top, {', '.join(names)}"
+    if len(names) == 2:
+        each = f"as many {names[0]} as {names[1]} samples: {given:,} in all"
+        bars = f"Upper bars are {names[0]}, lower bars {names[1]}"
+    if len(names) == 1:
+        each, bars = f"as many samples as the cap allows: {given:,} in all", "Bars are what there was"
+    unit = task.period_kind.value if task else "period"
+    explained = f"Each {unit} gives {each}. {bars}; the dark part was taken, by a hash that cannot be steered."
+    listed = table("Candidates and samples by period", columns, rows, "hf-balance")
+    return el("section", heading("Balance of each period", explained), listed)
+
+
+def _not_offered(given: int, names: Sequence[str]) -> str:
+    """What is known of the periods before the reveal."""
+    if len(names) == 1:
+        return f"{given:,} samples. What each period had to offer is public after the reveal."
+    each, of = f"as many of each class ({', '.join(names)})", "classes"
+    if len(names) == 2:
+        each, of = f"as many {names[0]} as {names[1]}", "two"
+    return (
+        f"{given:,} samples, in each period {each}. What each period had to offer of the {of} is public after the "
+        "reveal."
+    )
+
+
+def _prospect(board: Board, split: SplitKey) -> Html | None:
+    """On a prospective split, what became of its samples."""
+    found = prospect_of(board, split)
+    if found is None or split.kind == MAIN:
+        return None
+    decided = f"{found.decided:,}, {outcomes(found, split.task)}"
+    decided += f", by {_day(parse_utc(found.resolved))}" if found.resolved else ""
+    dropped = f"{found.undecided:,} still undecided, {found.no_label:,} decided neither way or deleted, "
+    dropped += f"{found.early:,} decided before the deadline"
+    lines = [
+        ("Drawn", f"{found.drawn:,} samples that were undecided"),
+        ("Decided since", decided if found.resolved else "not yet"),
+        ("Dropped", dropped),
+    ]
+    return join([heading("Outcomes"), facts(lines)])
+
+
+def _dates(board: Board, split: SplitKey) -> Html | None:
+    days, periods = board.days(split), board.rows(PeriodDates, split)
+    if days is None and not periods:
+        return None
+    lines = [("Opens", _day(days.opens)), ("Deadline", _day(days.deadline))] if days else []
+    lines += [("Revealed", _day(days.reveals))] if days and split.kind == MAIN else []
+    columns = [("name", "Period"), ("text", "First day"), ("text", "Last day"), ("number", "Samples")]
+    rows = ([visible(row.period, 20), row.first, row.last, f"{row.samples:,}"] for row in periods)
+    listed = table("Samples by period and day", columns, rows, "hf-small")
+    folded = el("details", el("summary", "First and last day of each period"), listed) if periods else None
+    return el("section", heading("Dates", "All times are UTC."), facts(lines) if lines else None, folded)
+
+
+def _day(moment: datetime) -> str:
+    clock = "" if moment.hour == moment.minute == 0 else f", {moment:%H:%M}"
+    return f"{day(moment)}{clock}"
+
+
+def _spreads(title: str, said: str, found: Sequence[Distribution], kind: str, split: SplitKey) -> Html | None:
+    rows = sorted((row for row in found if row.kind == kind), key=_place)
+    if not rows:
+        known = {"words": "The texts are not available here.", "fact": "The source has no such counts."}
+        return join([heading(title), el("p", known[kind])])
+    columns = [("name", "What"), ("text", "Samples that are"), ("drawn", "")]
+    columns += [("number", name) for name in ("Median", "Mean", "10% to 90%", "Largest", "Known for")]
+    lines = []
+    for row in rows:
+        unit = 3600 if row.name in _HOURS else 1
+        usual = f"Words of the {row.name}" if kind == "words" else row.name.replace("_", " ")
+        cells: list[Cell] = [
+            _NAMES.get((kind, row.name), visible(usual[:1].upper() + usual[1:], 60)),
+            "all" if row.label is None else class_name(split.task, row.label),
+            spread_bar(row, max(other.p90 for other in rows if other.name == row.name)),
+            _amount(row.median / unit),
+            _amount(row.mean / unit),
+            f"{_amount(row.p10 / unit)}{DASH}{_amount(row.p90 / unit)}",
+            _amount(row.largest / unit),
+            (f"{row.n:,}", f"of {row.n + row.missing:,}" if row.missing else None),
+        ]
+        lines.append(Marked("hf-total" if row.label is None else None, cells))
+    return el("section", heading(title, said), table(title, columns, lines, "hf-spreads"))
+
+
+def _place(row: Distribution) -> tuple[int, str, int]:
+    """Known names in the order above, then others; all samples first, then the classes from the last."""
+    known = list(_NAMES)
+    place = known.index((row.kind, row.name)) if (row.kind, row.name) in _NAMES else len(known)
+    return place, row.name, -1_000 if row.label is None else -row.label
+
+
+def _amount(value: float) -> str:
+    return f"{value:,.0f}" if value >= 100 or value == round(value) else f"{value:,.1f}"
+
+
+def _licenses(found: Sequence[License]) -> Html | None:
+    lines = []
+    for row in found:
+        address, meaning = _LICENSES.get(row.license, ("", ""))
+        named_link = link(address, visible(row.license, 60))
+        lines.append((f"{row.samples:,} samples", join([named_link, f": {meaning}" if meaning else None])))
+    return el("section", heading("Licences"), facts(lines)) if lines else None
+
+
+def _release(release: ReleaseFacts, files: Sequence[ReleaseFile], sources: Sequence[SourceRow]) -> Html:
+    """What the manifest says."""
+    rule = draw = None
+    if release.rule:
+        rule = join([named(release.rule, 200), "; seed ", el("code", visible(release.seed, 80))])
+        known = "public now, in the manifest" if release.revealed else "secret until the reveal"
+        committed = join([f"{known}; committed to by ", el("code", visible(release.draw, 64))])
+        draw = committed if release.draw else "none: drawn with the public seed alone"
+    lines = [
+        ("Manifest", join([f"version {release.version}, SHA-256 ", el("code", release.sha256)])),
+        ("Built by", named(release.code, 80)),
+        ("Texts", named(release.texts, 20)),
+        ("Draw", rule),
+        ("Draw key", draw),
+        ("Commitments", named(release.commitments, 200) if release.commitments else None),
+    ]
+    said = "Its samples are frozen from its opening; each version of the manifest names the previous one."
+    settings = json.dumps(json.loads(release.parameters), indent=2, ensure_ascii=True, sort_keys=True)
+    return el(
+        "section",
+        heading("The release", said),
+        facts(lines),
+        _hashes("Released files", "File", [(row.path, row.size, row.sha256, f"{row.rows:,}") for row in files]),
+        _hashes("Made from", "Source", [(row.name, row.size, row.sha256, None) for row in sources]),
+        el("details", el("summary", "Settings of the collection"), el("pre", settings)),
+    )
+
+
+def _hashes(title: str, what: str, rows: Sequence[tuple[str, int, str, str | None]]) -> Html | None:
+    """A table of files with their sizes and hashes, and rows where they are counted."""
+    if not rows:
+        return None
+    counted = rows[0][3] is not None
+    columns = [("name", what), ("number", "Bytes"), *([("number", "Rows")] if counted else []), ("text", "SHA-256")]
+    lines: Iterable[list[Cell]] = (
+        [named(name, 120), f"{size:,}", *([number or DASH] if counted else []), el("code", visible(sha256, 64))]
+        for name, size, sha256, number in rows
+    )
+    return join([el("h3", title), table(title, columns, lines, "hf-hashes")])
+
+
+def _verify(release: ReleaseFacts, split: SplitKey) -> Html:
+    """The commands, ready to copy."""
+    place = f"data/releases/{visible(split.edition, 10)}/{visible(split.task, 60)}"
+    place += f"/{PROSPECTIVE}" if split.kind == PROSPECTIVE else ""
+    said = (
+        "You can verify the released files yourself, here or in a copy: every file is the one in the manifest, every "
+        "version names the previous one, labels match their commitments, and scores follow from predictions and "
+        "labels."
+    )
+    command = f"hellofresh release verify {place}"
+    noted = "Write down the manifest's hash now; later this shows that it is still in the history:"
+    known = el("pre", f"{command} --known {release.sha256}")
+    return el("section", heading("How to verify", said), el("pre", command), el("p", noted), known)
+
+
+def _get_samples(board: Board, split: SplitKey, addresses: Mapping[str, str]) -> Html:
+    """The files to take away, and the lines that load the same samples in Python.
+
+    Args:
+        board: the board.
+        split: whose samples.
+        addresses: of the files by name; empty where they stand as buttons below.
+    """
+    listed = (
+        el("li", inner_link(address, name), f": {_MEANINGS[name]}" if name in _MEANINGS else None)
+        for name, address in addresses.items()
+    )
+    said = "The released files as they are, whose hashes stand below."
+    config = split.task if split.kind == MAIN else f"{split.task}-{split.kind}"
+    name = board.addresses.dataset
+    loading = (
+        "from datasets import load_dataset\n\n"
+        f'load_dataset("{name or _FOLDER}", "{visible(config)}", split="{visible(split_name(split.edition))}")'
+        f"{'' if name else '  # made by: hellofresh release publish'}"
+    )
+    shown = el("ul", *listed) if addresses else None
+    return el("section", heading("Get the samples", said), shown, el("p", "The same in Python:"), el("pre", loading))
 
 
 PAGE = Page("Data", "data", _compose, _LEDE)

@@ -6,7 +6,6 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from hellofresh.results.board.schema import AnswerShare, Participant
 from hellofresh.tasks.samples import MAIN, PROSPECTIVE
-from leaderboard.components.comparison import verdict
 from leaderboard.components.labels import EVERY, entry_label, is_frozen
 from leaderboard.components.markup import el, named, visible
 from leaderboard.components.open_quarter import open_quarter, plain_participant, quarter_tabs
@@ -31,7 +30,6 @@ from leaderboard.components.standings import (
     in_groups,
     lines_of,
     period_figures,
-    periods_heading,
     plain_row,
     score_table,
     shown_columns,
@@ -39,6 +37,7 @@ from leaderboard.components.standings import (
 )
 from leaderboard.components.tables import table_tools
 from leaderboard.data.board import Board, BoardEntry, SplitKey
+from leaderboard.views.compare import verdict
 from leaderboard.views.visit import Choices, Page, Visit
 
 _HEADLINE = "majority vote"
@@ -51,7 +50,12 @@ def _compose(visit: Visit) -> None:
     split = visit.split(every_quarter=True)
     days = next_days(board, split.task, visit.moment)
     if split.edition == EVERY:
-        _show_every_quarter(visit, split.task)
+        fixed = fixed_rows(board, split.task)
+        few = too_few(fixed)
+        visit.show(days, *([few] if few else [table_tools([]), every_quarter(board, split.task)]))
+        if few is None:
+            name = f"hellofresh-{split.task}-all-quarters"
+            visit.offer(lambda: [plain_fixed(row, split.task) for row in fixed], name)
         return
     visit.show(quarter_tabs(board, split, links) if visit.live else None)
     hint = prospective_hint(board, split, links, visit.moment)
@@ -91,23 +95,26 @@ def _chosen_lines(visit: Visit, split: SplitKey, lines: list[Line]) -> tuple[lis
     board, scale = visit.board, scale_of(visit.board, split)
     prompts, prompt = board.prompts(split), _HEADLINE
     if prompts:
-        prompt = visit.one("prompt", "Prompt", [_HEADLINE, *prompts], visible, default=_HEADLINE)
+        prompt = visit.one(
+            "prompt", "Prompt", {name: visible(name) for name in (_HEADLINE, *prompts)}, default=_HEADLINE
+        )
     if prompt != _HEADLINE:
         lines = lines_of(board.with_prompt(split, prompt), {}, board.systems(split))
-    columns = list(columns_of(scale)) if visit.live else shown_columns(scale)
+    columns = tuple(columns_of(scale)) if visit.live else tuple(shown_columns(scale))
     ties, asked = any(line.standing for line in lines), "" if prompt == _HEADLINE else prompt
     view = View(split, board.is_bundled(split), scale, columns, ties, asked, visit.links)
     return sorted(lines, key=by_rank(scale)), view
 
 
 def _show_periods(visit: Visit, split: SplitKey, groups: Mapping[BoardEntry, str], scale: Scale) -> None:
-    visit.show(heading(*periods_heading(scale)))
+    line = f", the dashed line is {scale.constant}" if scale.constant else ""
+    said = f"Dots are {scale.title}, bands 95% intervals; grey marks are the others shown here{line}."
+    visit.show(heading(f"{scale.title} by period", said))
     entries = {entry.origin: entry for entry in groups}
     chosen = visit.many(
         "periods",
         "Systems to show",
-        list(entries),
-        lambda key: entry_label(entries[key]),
+        {origin: entry_label(entry) for origin, entry in entries.items()},
         default=list(entries)[:_USUAL_PANELS],
         most=_MOST_PANELS,
         about=" ".join(split),
@@ -131,23 +138,11 @@ def _show_prompts(visit: Visit, split: SplitKey, ordered: Sequence[BoardEntry], 
     entries = {entry.origin: entry for entry in ordered}
     titles = {origin: entry_label(entry) for origin, entry in entries.items()}
     first = next(iter(entries))
-    origin = visit.one("prompts", "System", list(entries), titles.__getitem__, width=480, default=first)
+    origin = visit.one("prompts", "System", titles, width=480, default=first)
     results = visit.board.by_prompt(split, entries[origin])
     about = results[0].about if results else ""
     said = el("p", "About it, in its makers' words: ", named(about, 600), class_="hf-said") if about else None
     visit.show(said, score_table("Prompt", results, scale))
-
-
-def _show_every_quarter(visit: Visit, task: str) -> None:
-    """All quarters on one scale."""
-    board = visit.board
-    rows, days = fixed_rows(board, task), next_days(board, task, visit.moment)
-    few = too_few(rows)
-    if few is not None:
-        visit.show(days, few)
-        return
-    visit.show(days, table_tools([]), every_quarter(board, task))
-    visit.offer(lambda: [plain_fixed(row, task) for row in rows], f"hellofresh-{task}-all-quarters")
 
 
 def _copies(board: Board, split: SplitKey) -> Iterable[Choices]:

@@ -1,4 +1,7 @@
-"""Rated responses: systems by criterion, part and kind of judge, and two systems' responses to one post; the judges."""
+"""Rated responses: systems by criterion, part and kind of judge, and two systems' responses to one post; the judges.
+
+Texts that systems wrote are shown as text.
+"""
 
 from __future__ import annotations
 
@@ -6,20 +9,25 @@ from collections.abc import Iterable, Sequence
 
 import polars as pl
 
+from hellofresh.judging.classifiers import SMOKE_TEST
 from hellofresh.results.board.schema import JudgeRow, RatedResponse, RatedRow
-from leaderboard.components.markup import el, visible
-from leaderboard.components.pieces import heading
-from leaderboard.components.ratings import (
-    JUDGES,
-    JUDGES_LEDE,
-    RATED_LEDE,
-    judge_tables,
-    part_title,
-    rated_table,
-    side_by_side,
-)
+from leaderboard.components.markup import DASH, Html, el, join, link, named, visible
+from leaderboard.components.pieces import heading, notice
+from leaderboard.components.tables import Cell, table
 from leaderboard.data.board import Board, SplitKey
 from leaderboard.views.visit import Choices, Page, Visit
+
+_LEDE = "What systems wrote, judged by people, models and classifiers, criterion by criterion."
+_JUDGES_LEDE = "Models, classifiers and rules that judge responses, beside the people whose place they would take."
+_JUDGES = {"person": "People", "model": "Models", "classifier": "Classifiers", "rule": "Rules"}
+_KINDS = {"model": "A model.", "classifier": "A classifier.", "rule": "Rules."}
+_MOST_LINKS = 20
+_RULE = (
+    "A judge's scores rank systems only if the share of pairs of responses to one post that it orders as people do has "
+    "a lower limit above 65%; if it does so more often than rules that read nothing (the longer, shorter, first); "
+    "and if it is right more often than not both where people prefer the longer and where they prefer the shorter. How "
+    "far people agree with each other stands beside it, as the measure of what to expect."
+)
 
 
 def _rated_split(visit: Visit) -> SplitKey | None:
@@ -33,65 +41,135 @@ def _rated_split(visit: Visit) -> SplitKey | None:
 
 
 def _compose(visit: Visit) -> None:
-    visit.header("Responses", RATED_LEDE)
+    visit.header("Responses", _LEDE)
     split = _rated_split(visit)
     if split is None:
         return
     rows, chosen = visit.board.rows(RatedRow, split), []
-    kinds = list(dict.fromkeys(row.judges for row in rows))
+    kinds = {row.judges: _JUDGES.get(row.judges, row.judges) for row in rows}
     with visit.row():
-        for judges in visit.each("judges", "Judged by", kinds, lambda key: JUDGES.get(key, key), first="person"):
+        for judges in visit.each("judges", "Judged by", kinds, first="person"):
             mine = [row for row in rows if row.judges == judges]
             titles = {row.criterion: visible(row.title) for row in mine}
-            for criterion in visit.each("criterion", "Criterion", list(titles), titles.__getitem__, width=320):
-                part = _part(visit, [row for row in mine if row.criterion == criterion])
-                chosen.append(part)
+            for criterion in visit.each("criterion", "Criterion", titles, width=320):
+                by_part: dict[str, list[RatedRow]] = {}
+                for row in mine:
+                    if row.criterion == criterion:
+                        by_part.setdefault(f"{row.part}={row.value}", []).append(row)
+                parts = {
+                    key: f"{row.part}: {visible(row.value, 60)}" if row.part else "All samples"
+                    for key, (row, *_) in by_part.items()
+                }
+                chosen.append(by_part[visit.one("part", "Samples", parts, width=320)])
     before = ""
     for shown in chosen:
         kind = shown[0].judges
-        said = el("h2", f"Judged by {JUDGES.get(kind, kind).lower()}") if kind != before and not visit.live else None
-        visit.show(said, rated_table(shown))
+        said = el("h2", f"Judged by {kinds[kind].lower()}") if kind != before and not visit.live else None
+        visit.show(said, _rated_table(shown))
         before = kind
     if visit.live:
-        _show_texts(visit, split, [row.system for row in chosen[0]])
+        _show_texts(visit, split, {row.system: visible(row.system) for row in chosen[0]})
 
 
-def _part(visit: Visit, rows: Sequence[RatedRow]) -> list[RatedRow]:
-    """Those on one part of the samples, all of them in a copy."""
-    parts = {f"{row.part}={row.value}": part_title(row.part, row.value) for row in rows}
-    part = visit.one("part", "Samples", list(parts), parts.__getitem__, width=320)
-    return [row for row in rows if f"{row.part}={row.value}" == part]
+def _rated_table(rows: Sequence[RatedRow]) -> Html:
+    """Systems on one criterion, on one part of the samples."""
+    first = rows[0]
+    columns = [("number", "Rank"), ("name", "System"), ("number", "Mean"), ("number", "Rank interval")]
+    columns += [("number", "Tie group"), ("number", "Rated")]
+    lines: list[list[Cell]] = []
+    for row in rows:
+        ranked = row.rank is not None and row.validated
+        shown = [str(row.rank), f"{row.rank_low}{DASH}{row.rank_high}", str(row.tie_group)] if ranked else [DASH] * 3
+        mean = f"{row.mean:.2f}", f"{row.low:.2f}{DASH}{row.high:.2f}"
+        lines.append([shown[0], named(row.system), mean, *shown[1:], f"{row.n:,}"])
+    words = f"{first.definition} From {first.worst:g} (the worst) to {first.best:g}."
+    said = "These judges do not order responses as people do often enough to rank systems."
+    warned = None if first.validated else notice("Not validated.", said)
+    return join([heading(first.title, words), warned, table(first.title, columns, lines, "hf-rated")])
 
 
-def _show_texts(visit: Visit, split: SplitKey, systems: Sequence[str]) -> None:
+def _show_texts(visit: Visit, split: SplitKey, systems: dict[str, str]) -> None:
     """Two systems' responses to one post; their texts are not copied."""
     if len(systems) < 2:
         return
     visit.show(heading("Side by side", "What two systems wrote on one post, with what they cite."))
     with visit.row():
-        one = visit.one("one", "First system", systems, visible)
-        two = visit.one("two", "Second system", systems, visible, first=systems[1])
+        one = visit.one("one", "First system", systems)
+        two = visit.one("two", "Second system", systems, first=list(systems)[1])
         found = visit.board.rows(RatedResponse, split, pl.col("system").is_in([one, two]))
         ids = [{item.id for item in found if item.system == name} for name in (one, two)]
-        both = sorted(ids[0] & ids[1])
+        both = {key: visible(key) for key in sorted(ids[0] & ids[1])}
         if not both:
             visit.show(el("p", "They have no post in common."))
             return
-        post = visit.one("sample", "Post", both, visible, width=320)
+        post = visit.one("sample", "Post", both, width=320)
     of_post = {item.system: item for item in found if item.id == post}
     visit.show(side_by_side([of_post[name] for name in dict.fromkeys((one, two))]))
 
 
+def side_by_side(responses: Sequence[RatedResponse]) -> Html:
+    """Responses to one post, beside each other, with what they cite and how they were rated."""
+    address = next((item.address for item in responses if item.address), "")
+    post = el("p", "The post: ", link(address, visible(address, 120))) if address else None
+    shown = []
+    for item in responses:
+        # Line by line, with nothing in it that hides or reorders.
+        text = [part for line in item.text.splitlines() for part in (el("br"), visible(line, 20_000))][1:]
+        cited = [el("li", link(source, visible(source, 200))) for source in item.sources[:_MOST_LINKS]]
+        people = DASH if item.people is None else f"{item.people:.1f} overall ({item.raters} of them)"
+        others = DASH if item.judged is None else f"{item.judged:.1f} overall"
+        shown.append(
+            el(
+                "section",
+                el("h3", named(item.system)),
+                el("p", *text, class_="hf-response", dir_="auto"),
+                el("ul", *cited) if cited else el("p", "It cites nothing."),
+                el("dl", el("dt", "People"), el("dd", people), el("dt", "Other judges"), el("dd", others)),
+            )
+        )
+    return join([post, el("div", *shown, class_="hf-two")])
+
+
 def _compose_judges(visit: Visit) -> None:
-    visit.header("Judges", JUDGES_LEDE)
+    """When a judge may rank systems, and each judge beside people."""
+    visit.header("Judges", _JUDGES_LEDE)
     split = _rated_split(visit)
-    if split is not None:
-        visit.show(judge_tables(visit.board.rows(JudgeRow, split)))
+    if split is None:
+        return
+    rows = visit.board.rows(JudgeRow, split)
+    hint = el("p", "So far only people have judged. To have a model judge, run: ", el("code", "hellofresh judge"))
+    judges = dict.fromkeys(row.judge for row in rows)
+    tables = (_judge_table(judge, [row for row in rows if row.judge == judge]) for judge in judges)
+    visit.show(join([el("p", _RULE), None if rows else hint, *tables]))
+
+
+def _judge_table(judge: str, rows: Sequence[JudgeRow]) -> Html:
+    """One judge beside people, criterion by criterion."""
+    numbers = ("Pairs as people", "Kappa", "People's own", "Spearman", "Rated by both")
+    columns = [("name", "Criterion"), *(("number", name) for name in numbers), ("text", "May rank")]
+    lines: list[list[Cell]] = []
+    for row in rows:
+        accuracy = DASH if row.accuracy is None else f"{row.accuracy:.0%}"
+        limits = None if row.accuracy_low is None else f"{row.accuracy_low:.0%}{DASH}{row.accuracy_high:.0%}"
+        lines.append(
+            [
+                visible(row.title),
+                (accuracy, limits),
+                (f"{row.kappa:.2f}", f"{row.kappa_low:.2f}{DASH}{row.kappa_high:.2f}"),
+                DASH if row.people_kappa is None else f"{row.people_kappa:.2f}",
+                (f"{row.correlation:.2f}", f"{row.correlation_low:.2f}{DASH}{row.correlation_high:.2f}"),
+                f"{row.responses:,}",
+                "yes" if row.ranks else "not validated",
+            ]
+        )
+    smoke = notice("A smoke test.", "It shows that judging works, and never ranks.") if judge == SMOKE_TEST else None
+    title = heading(visible(judge), _KINDS.get(rows[0].kind, visible(rows[0].kind)))
+    return join([title, smoke, table(f"{visible(judge)} beside people", columns, lines, "hf-judges")])
 
 
 def _copies(board: Board, split: SplitKey) -> Iterable[Choices]:
     return [{}] if board.rows(RatedRow, split) else []
 
 
-PAGE = Page("Responses", "responses", _compose, RATED_LEDE, _copies)
-JUDGES_PAGE = Page("Judges", "judges", _compose_judges, JUDGES_LEDE, _copies)
+PAGE = Page("Responses", "responses", _compose, _LEDE, _copies)
+JUDGES_PAGE = Page("Judges", "judges", _compose_judges, _JUDGES_LEDE, _copies)

@@ -6,12 +6,11 @@ and answers with what was chosen there; the static copy draws none, and answers 
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import ClassVar
+from typing import ClassVar, TypedDict, Unpack
 
 from leaderboard.components.labels import EVERY, Links
 from leaderboard.components.markup import Html
@@ -22,8 +21,22 @@ from leaderboard.data.board import Board, SplitKey
 Choices = Mapping[str, str]
 
 
+class Control(TypedDict, total=False):
+    """How a control looks and begins.
+
+    Attributes:
+        width: in pixels; 200 unless said otherwise.
+        default: the option that leaves no trace in the address; without it every one does.
+        first: what is chosen where nothing else says; else the default, or the first of the options.
+    """
+
+    width: int
+    default: str
+    first: str
+
+
 @dataclass(slots=True, eq=False)
-class Visit(ABC):
+class Visit:
     """Somebody's visit to a page; as it stands here, one without controls.
 
     Attributes:
@@ -40,19 +53,17 @@ class Visit(ABC):
     choices: Choices = field(default_factory=dict)
     live: ClassVar[bool] = False
 
-    @abstractmethod
     def header(self, title: str, lede: str) -> None:
         """Show the page's title and the sentence that says what it is."""
+        raise NotImplementedError
 
-    @abstractmethod
     def subject(self, title: Html | str, *lede: Html | str) -> None:
         """Show what a page about one thing is about; on the live site, the controls say so."""
 
-    @abstractmethod
     def show(self, *parts: Html | str | None) -> None:
         """Show parts of the page, strings escaped, None left out."""
+        raise NotImplementedError
 
-    @abstractmethod
     def split(self, *, every_quarter: bool = False, lanes: bool = True) -> SplitKey:
         """A task and one of its quarters.
 
@@ -60,6 +71,7 @@ class Visit(ABC):
             every_quarter: whether all quarters together, `all`, can be chosen too.
             lanes: whether a quarter's prospective samples can be chosen in place of its main ones.
         """
+        raise NotImplementedError
 
     def split_among(self, name: str, label: str, splits: Sequence[SplitKey]) -> SplitKey:
         """One of these splits; there is at least one."""
@@ -69,65 +81,48 @@ class Visit(ABC):
         """Controls within stand side by side."""
         return nullcontext()
 
-    def one(
-        self,
-        name: str,
-        label: str,
-        options: Sequence[str],
-        title: Callable[[str], str] = str,
-        *,
-        width: int = 200,
-        default: str | None = None,
-        first: str | None = None,
-    ) -> str:
+    def one(self, name: str, label: str, titles: Mapping[str, str], **control: Unpack[Control]) -> str:
         """One of the options.
 
         Args:
             name: in the page's address.
             label: over the control.
-            options: at least one.
-            title: how an option is shown.
-            width: of the control in pixels.
-            default: the option that leaves no trace in the address; None if every one does.
-            first: what is chosen where nothing else says; else the default, or the first of the options.
+            titles: how each option is shown; at least one.
+            control: how it looks and begins.
         """
-        wanted = (self.choices.get(name), first, default)
-        return next((option for option in wanted if option is not None and option in options), options[0])
+        wanted = (self.choices.get(name), control.get("first"), control.get("default"))
+        return next((option for option in wanted if option is not None and option in titles), next(iter(titles)))
 
     def each(
         self,
         name: str,
         label: str,
-        options: Sequence[str],
-        title: Callable[[str], str] = str,
+        titles: Mapping[str, str],
         *,
-        width: int = 200,
-        default: str | None = None,
-        first: str | None = None,
         copied: Sequence[str] | None = None,
+        **control: Unpack[Control],
     ) -> Sequence[str]:
         """One of the options, as `one`; in a copy all of them, or those that are `copied`."""
         if self.live:
-            return [self.one(name, label, options, title, width=width, default=default, first=first)]
-        return options if copied is None else copied
+            return [self.one(name, label, titles, **control)]
+        return list(titles) if copied is None else copied
 
     def many(
         self,
         name: str,
         label: str,
-        options: Sequence[str],
-        title: Callable[[str], str] = str,
+        titles: Mapping[str, str],
         *,
-        default: Sequence[str] = (),
-        most: int | None = None,
-        about: str = "",
+        default: Sequence[str],
+        most: int,
+        about: str,
     ) -> list[str]:
         """Several of the options, those that are usual in a copy.
 
         Args:
-            name, label, options, title: as of `one`.
+            name, label, titles: as of `one`.
             default: the options that leave no trace in the address.
-            most: how many can be chosen; None for all.
+            most: how many can be chosen.
             about: what the choice is about; one about something else is forgotten, unless the address brings it anew.
         """
         return list(default)
@@ -144,11 +139,10 @@ class Visit(ABC):
         """This page with another value of a choice, and all else as it is; None in a copy."""
         return None
 
-    @abstractmethod
     def offer(self, rows: Callable[[], Sequence[Row]], name: str) -> None:
         """Hand out rows of the same columns as files; the name, without ending, is that of the live site's files."""
+        raise NotImplementedError
 
-    @abstractmethod
     def button(self, label: str, content: bytes | Callable[[], bytes], name: str, mime: str) -> None:
         """A control that hands out a file of this name; a copy has none, see `attach`."""
 
@@ -156,7 +150,6 @@ class Visit(ABC):
         """Lay a file beside a page of a copy, which links to it at this address."""
         raise NotImplementedError(f"a live page has buttons, and no file {name}")
 
-    @abstractmethod
     def figure(self, analysis: BoardAnalysis, about: str) -> None:
         """Draw the figure of an analysis, if it has one; `about` tells choices in it apart from those in others."""
 

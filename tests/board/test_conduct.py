@@ -21,9 +21,9 @@ from hellofresh.runs.evaluate import evaluate
 from hellofresh.runs.evaluation import Evaluation, WebAccess
 from hellofresh.runs.regimes import agent_regime
 from hellofresh.tasks import get_task
-from leaderboard.components.entry import conduct_section
 from leaderboard.components.labels import SiteLinks
 from leaderboard.data.board import SplitKey
+from leaderboard.views.system import conduct_section
 
 QUARTER = Quarter(2023, 2)
 BLOCKED = "https://twitter.com/i/birdwatch/n/1"

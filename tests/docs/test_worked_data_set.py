@@ -26,7 +26,7 @@ from hellofresh.core.files import read_json, read_jsonl, write_jsonl
 from hellofresh.core.workspace import Workspace
 from hellofresh.submissions.released import due_in
 from hellofresh.tasks import TASKS, register_task, statement_task
-from leaderboard.data.dues import load_dues
+from leaderboard.data.uploads import load_dues
 from leaderboard.views import PAGES
 from verifier import verify_release
 

@@ -6,49 +6,31 @@ import json
 import re
 import shutil
 from collections.abc import Callable
-from html import unescape
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 import pytest
+import visiting
 from streamlit.elements.vega_charts import _stabilize_vega_json_spec
 from streamlit.testing.v1 import AppTest
+from visiting import html, text
 
 from hellofresh.core.files import sha256_file
 from hellofresh.core.workspace import Workspace
 from hellofresh.results.figures.charts import Axis, Chart, Figure, Mark
 from hellofresh.results.figures.vega import place
-from leaderboard.components.analyses import analysis_section, findings, inline_picture, ordered, plain_rows
 from leaderboard.data.analyses import ORDER, load_analyses
 from leaderboard.data.board import SplitKey
 from leaderboard.live.session import for_streamlit
+from leaderboard.views.analyses import analysis_section, findings, ordered, plain_rows
 
 NOTES = {"task": "x-notes", "edition": "2023Q2"}
 SPLIT = SplitKey("2023Q2", "x-notes")
 
 
-def _script() -> None:
-    from leaderboard.live import show_page  # the script runs alone, as a file of its own
-    from leaderboard.views.analyses import PAGE
-
-    show_page(PAGE)
-
-
-def opened(**query: str) -> AppTest:
-    test = AppTest.from_function(_script, default_timeout=300)
-    for name, value in (NOTES | query).items():
-        test.query_params[name] = value
-    return test.run()
-
-
-def html(test: AppTest) -> str:
-    assert not test.exception
-    return "".join(element.proto.body for element in test.get("html"))
-
-
-def plain(source: str) -> str:
-    return " ".join(unescape(re.sub(r"<[^>]*>", " ", source)).split())
+def opened(**query: str | list[str]) -> AppTest:
+    return visiting.opened("analyses", **(NOTES | query))
 
 
 def charts(test: AppTest) -> list[dict[str, Any]]:
@@ -94,17 +76,17 @@ def change_described(board: Path, name: str, **values: Any) -> None:
 @pytest.mark.parametrize("name", ORDER)
 def test_every_analysis_is_shown_whole(board: Path, name: str) -> None:
     test = opened(analysis=name)
-    analysis = next(one for one in load_analyses(board)[SPLIT[:2]] if one.name == name)
-    said = plain(html(test))
+    analysis = next(one for one in load_analyses(board)[SPLIT[:2]] if one.text.name == name)
+    said = text(html(test))
     for part in (
-        analysis.question,
+        analysis.text.question,
         "How to read it",
-        " ".join(analysis.how_to_read.split()),
-        f"{analysis.rows:,} rows",
+        " ".join(analysis.text.how_to_read.split()),
+        f"{analysis.text.row_count:,} rows",
     ):
         assert part in said
     assert charts(test)
-    assert all(analysis.question in chart["description"] for chart in charts(test))
+    assert all(analysis.text.question in chart["description"] for chart in charts(test))
     assert [button.proto.label for button in test.get("download_button")] == [
         "Download CSV", "Download JSON", "Download LaTeX", "Download the figure as SVG",
     ]  # fmt: skip
@@ -115,7 +97,7 @@ def test_the_question_lives_in_the_address(board: Path) -> None:
     assert asked(test)["analysis"] == ["ranking"]
     box(test, "Question").set_value("cost").run()
     assert asked(test)["analysis"] == ["cost"]
-    assert "What does a better score cost?" in plain(html(test))
+    assert "What does a better score cost?" in text(html(test))
     unknown = opened(analysis="<b>no-such")
     assert "<b>no-such" in unknown.text[0].value
     assert asked(unknown)["analysis"] == ["ranking"]
@@ -124,7 +106,7 @@ def test_the_question_lives_in_the_address(board: Path) -> None:
 def test_an_analysis_without_figure_says_why(board: Path) -> None:
     change_described(board, "search-gain", missing="Nobody searched.", figure=None)
     test = opened(analysis="search-gain")
-    assert "No figure. Nobody searched." in plain(html(test))
+    assert "No figure. Nobody searched." in text(html(test))
     assert not charts(test)
     assert any("(no figure)" in title for title in box(test, "Question").options)
 
@@ -132,13 +114,13 @@ def test_an_analysis_without_figure_says_why(board: Path) -> None:
 def test_an_analysis_without_table_says_why_and_offers_none(board: Path) -> None:
     change_described(board, "search-gain", missing="Nobody searched.", figure=None, row_count=0, files=[])
     test = opened(analysis="search-gain")
-    assert "No figure. Nobody searched." in plain(html(test))
+    assert "No figure. Nobody searched." in text(html(test))
     assert "<table" not in html(test)
     assert not test.get("download_button")
 
 
 def test_a_quarter_without_analyses_names_the_command(board: Path) -> None:
-    said = plain(html(opened(edition="2026Q3")))
+    said = text(html(opened(edition="2026Q3")))
     assert "hellofresh analyse all --edition 2026Q3" in said
     assert "hellofresh board build" in said
     assert "Bundled sample." in said
@@ -146,10 +128,10 @@ def test_a_quarter_without_analyses_names_the_command(board: Path) -> None:
 
 def test_a_damaged_file_is_named_on_the_page(board: Path) -> None:
     (board / "analyses/2023Q2/x-notes/silence.parquet").write_bytes(b"nothing")
-    said = plain(html(opened(analysis="silence")))
+    said = text(html(opened(analysis="silence")))
     assert "The board cannot be read" in said
     assert "silence.parquet" in said
-    assert "How to read it" in plain(html(opened(analysis="slices")))
+    assert "How to read it" in text(html(opened(analysis="slices")))
 
 
 def test_an_analysis_that_the_page_does_not_know_is_drawn_as_well(board: Path) -> None:
@@ -168,7 +150,7 @@ def test_an_analysis_that_the_page_does_not_know_is_drawn_as_well(board: Path) -
 
 def test_points_that_are_no_marks_are_a_damaged_board(board: Path) -> None:
     change(board, "votes.points.parquet", lambda path: pl.read_parquet(path).drop("series").write_parquet(path))
-    said = plain(html(opened(analysis="votes")))
+    said = text(html(opened(analysis="votes")))
     assert "The board cannot be read" in said
     assert "votes.points.parquet" in said
 
@@ -198,13 +180,12 @@ def test_other_systems_can_be_chosen_and_the_choice_is_kept_for_this_question_on
     assert {row["series"] for chart in charts(test) for layer in chart["layer"]
             for row in layer.get("data", {}).get("values", [])} == {"gamma · zero-shot"}  # fmt: skip
     box(test, "Systems in the figure").set_value([]).run()
-    assert "Choose at least one system" in plain(html(test))
+    assert "Choose at least one system" in text(html(test))
     box(test, "Question").set_value("votes").run()
     assert len(box(test, "Systems in the figure").value) == 6
     assert "show" not in asked(test)
-    linked = AppTest.from_function(_script, default_timeout=300)
-    linked.query_params.update({**NOTES, "analysis": "votes", "show": ["beta · placebo", "no such system"]})
-    assert box(linked.run(), "Systems in the figure").value == ["beta · placebo"]
+    linked = opened(analysis="votes", show=["beta · placebo", "no such system"])
+    assert box(linked, "Systems in the figure").value == ["beta · placebo"]
 
 
 def test_a_regime_can_be_highlighted_in_all_panels(board: Path) -> None:
@@ -225,7 +206,7 @@ def test_the_table_comes_in_the_order_that_is_asked_for(board: Path) -> None:
 
 def test_the_static_section_has_everything_in_one_piece(board: Path, hostile: tuple[str, ...]) -> None:
     for analysis in load_analyses(board)[SPLIT[:2]]:
-        source = str(analysis_section(analysis, inline_picture(analysis)))
+        source = str(analysis_section(analysis, "./a.svg"))
         assert source.count("<img ") == source.count("<h2>") == source.count("<table ") == 1
         assert not re.search(r"<(script|a|b)\b|\u202e|\u0301{4}", source)
     assert "&lt;script&gt;window.pwned=1&lt;/script&gt;" in source
@@ -233,7 +214,7 @@ def test_the_static_section_has_everything_in_one_piece(board: Path, hostile: tu
 
 def test_what_is_the_same_in_every_row_is_said_once() -> None:
     rows = pl.DataFrame({"system": ["a", "b"], "metric": ["f1", "f1"], "value": [0.5, 0.5], "none": [None, None]})
-    said = plain(str(findings(rows)))
+    said = text(str(findings(rows)))
     assert said == "Findings System F1 a 0.500 b 0.500 The same in every row. Metric: f1"
     assert findings(rows.clear()) is None
 

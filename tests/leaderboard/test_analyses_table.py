@@ -32,7 +32,7 @@ def folder(board: Path) -> Path:
 
 
 def loaded(board: Path) -> dict[str, BoardAnalysis]:
-    return {one.name: one for one in load_analyses(board)[NOTES[:2]]}
+    return {one.text.name: one for one in load_analyses(board)[NOTES[:2]]}
 
 
 def restate(board: Path) -> None:
@@ -68,7 +68,7 @@ def test_what_is_read_is_what_was_made(board: Path, analysed_board: Workspace) -
     for name, one in loaded(board).items():
         made = analysed_board.root / "analyses" / NOTES.edition / NOTES.task
         described = json.loads((made / f"{name}.json").read_text())
-        assert (one.question, list(one.notes), one.missing) == (
+        assert (one.text.question, one.text.notes, one.text.missing) == (
             described["question"], described["notes"], described["missing"],
         )  # fmt: skip
         assert one.table().equals(pl.read_parquet(made / f"{name}.parquet"))
@@ -120,7 +120,9 @@ def test_an_index_that_says_something_else_is_refused(board: Path, change: Calla
 def test_a_table_that_is_not_as_long_as_its_index_says_is_refused(board: Path) -> None:
     change_index(board, lambda index: index["analyses"][0].update(row_count=1))
     found = load_analyses(board)[NOTES[:2]]
-    assert "not the one that its index describes" in refusal(next(one for one in found if one.rows == 1).table)
+    assert "not the one that its index describes" in refusal(
+        next(one for one in found if one.text.row_count == 1).table
+    )
 
 
 def test_a_table_of_lists_is_refused(board: Path) -> None:

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from html import unescape
 from pathlib import Path
 
 import pytest
-from streamlit.testing.v1 import AppTest
+from visiting import opened, text
 
 from collectors import sample
 from collectors.claims import ClaimsSettings
@@ -64,27 +63,13 @@ SAID = {
 """What a page says, and must not say by halves."""
 
 
-def _script(path: str) -> None:
-    from leaderboard.live import PAGES, show_page  # the script runs alone, as a file of its own
-
-    show_page(next(page for page in PAGES if page.path == path))
-
-
-def words(html: str) -> str:
-    return " ".join(unescape(re.sub(r"<[^>]*>", " ", html)).split())
-
-
 @pytest.mark.parametrize("quarter", [REVEALED, OPEN])
 @pytest.mark.parametrize("path", [page.path for page in PAGES])
 def test_every_page_shows_a_quarter_of_three_classes(
     workspace: Workspace, path: str, quarter: Quarter, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("HELLOFRESH_DATA", str(workspace.root))
-    test = AppTest.from_function(_script, default_timeout=300, args=(path,))
-    test.query_params["task"], test.query_params["edition"] = CLAIMS.name, str(quarter)
-    test.run()
-    assert not test.exception
-    shown = words("".join(element.proto.body for element in test.get("html")))
+    shown = text(opened(path, task=CLAIMS.name, edition=str(quarter)))
     assert all(part in shown for part in SAID.get((path, quarter), ())), shown
     assert not HALVES.search(shown)
 
@@ -106,7 +91,7 @@ def test_periods_count_every_class_and_hide_the_counts_of_an_open_quarter(worksp
 
 def test_the_static_copy_has_both_quarters(workspace: Workspace, tmp_path: Path) -> None:
     export_board(workspace.board, tmp_path / "copy")
-    pages = {path: words(path.read_text()) for path in (tmp_path / "copy" / CLAIMS.name).rglob("*.html")}
+    pages = {path: text(path.read_text()) for path in (tmp_path / "copy" / CLAIMS.name).rglob("*.html")}
     assert {path.parent.name for path in pages} >= {str(REVEALED), str(OPEN)}
     for (path, quarter), parts in SAID.items():
         name = {"leaderboard": "index.html", "data": "data.html"}.get(path)

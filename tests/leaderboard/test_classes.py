@@ -22,11 +22,11 @@ from hellofresh.runs.evaluate import evaluate
 from hellofresh.runs.evaluation import Evaluation
 from hellofresh.tasks import Statement, get_task
 from hellofresh.tasks.samples import Candidate, Label
-from leaderboard.components.entry import entry_page
 from leaderboard.components.labels import SiteLinks
 from leaderboard.components.scale import plain_scale
 from leaderboard.data.board import Board, BoardEntry, MetricValue, SplitKey, load_board
 from leaderboard.export import export_board
+from leaderboard.views.system import entry_page
 
 TASK = get_task("fever")
 EDITION = Frozen("fever", "7")

@@ -27,7 +27,7 @@ from hellofresh.submissions.check import check_time
 from hellofresh.submissions.released import due_in
 from hellofresh.tasks import TASKS
 from hellofresh.tasks.samples import MAIN, PROSPECTIVE
-from leaderboard.data.dues import load_dues
+from leaderboard.data.uploads import load_dues
 
 OPEN, NEXT = Quarter(2026, 3), Quarter(2026, 4)
 

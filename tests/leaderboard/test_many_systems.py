@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from streamlit.testing.v1 import AppTest
+from visiting import html, opened
 
 from hellofresh.core.errors import DataError
 from hellofresh.results.board.schema import SampleRow, TranscriptStep
@@ -26,24 +27,9 @@ SPLIT = SplitKey("2023Q2", "x-notes")
 SCALE = plain_scale(SPLIT.task)
 
 
-def _script(path: str) -> None:
-    from leaderboard.live import PAGES, show_page  # the script runs alone, as a file of its own
-
-    show_page(next(page for page in PAGES if page.path == path))
-
-
-def opened(path: str, **query: str) -> AppTest:
-    test = AppTest.from_function(_script, default_timeout=300, args=(path,))
-    for name, value in query.items():
-        test.query_params[name] = value
-    return test.run()
-
-
 def standings(test: AppTest) -> str:
     """The page's ranked table."""
-    assert not test.exception
-    shown = "".join(element.proto.body for element in test.get("html"))
-    return shown.partition('<table class="hf-table hf-standings')[2].partition("</table>")[0]
+    return html(test).partition('<table class="hf-table hf-standings')[2].partition("</table>")[0]
 
 
 def shown_systems(test: AppTest) -> list[str]:
@@ -80,7 +66,7 @@ def lines(crowded_board: Any) -> list[Line]:
 @settings(max_examples=20)
 @given(columns=st.lists(st.sampled_from(list(columns_of(SCALE))), unique=True))
 def test_long_tables_have_a_width_for_every_column(lines: list[Line], columns: list[str]) -> None:
-    table = str(standings_table(lines, View(SPLIT, bundled=False, scale=SCALE, columns=columns, ties=False)))
+    table = str(standings_table(lines, View(SPLIT, bundled=False, scale=SCALE, columns=tuple(columns), ties=False)))
     widths = re.search(r'style="--tracks:([^"]*)"', table)
     assert widths
     tracks = re.sub(r"\((?:[^()]|\([^()]*\))*\)", "", widths[1]).split()

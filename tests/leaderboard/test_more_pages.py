@@ -11,6 +11,7 @@ from urllib.parse import parse_qs, parse_qsl
 
 import pytest
 from streamlit.testing.v1 import AppTest
+from visiting import html, opened, text
 
 from hellofresh.core.files import sha256_file
 from hellofresh.core.quarters import Quarter
@@ -19,33 +20,11 @@ from hellofresh.results.scores import score_quarter
 from hellofresh.runs.evaluate import evaluate
 from hellofresh.runs.evaluation import Evaluation
 from hellofresh.tasks import TASKS
-from leaderboard.components.about import about_changes
 from leaderboard.live.session import current_board, page_title
+from leaderboard.views.about import about_changes
 
 NOTES = {"task": "x-notes", "edition": "2024Q1"}
 EDITS = {"task": "wikipedia-edits", "edition": "2024Q1"}
-
-
-def _script(path: str) -> None:
-    from leaderboard.live import PAGES, show_page  # the script runs alone, as a file of its own
-
-    show_page(next(page for page in PAGES if page.path == path))
-
-
-def opened(path: str, **query: str) -> AppTest:
-    test = AppTest.from_function(_script, default_timeout=300, args=(path,))
-    for name, value in query.items():
-        test.query_params[name] = value
-    return test.run()
-
-
-def html(test: AppTest) -> str:
-    assert not test.exception
-    return "".join(element.proto.body for element in test.get("html"))
-
-
-def text(test: AppTest) -> str:
-    return " ".join(unescape(re.sub(r"<[^>]*>", " ", html(test))).split())
 
 
 def box(test: AppTest, label: str) -> Any:

@@ -49,7 +49,7 @@ def test_page_analysis_report_and_verification_agree(workspace: Workspace) -> No
     standings = board.standings(SPLIT)
     assert len(standings) > 1
     lines = lines_of(board.headlines(SPLIT), standings, {})
-    page = str(standings_table(lines, View(SPLIT, bundled=False, scale=Scale(), columns=["First"], ties=True)))
+    page = str(standings_table(lines, View(SPLIT, bundled=False, scale=Scale(), columns=("First",), ties=True)))
     panel = build_panel(workspace, QUARTER, get_task(TASK), workspace.root.parent / "submissions")
     table = ranking.run(panel).table
     made = make_analyses(workspace, panel, [ranking])

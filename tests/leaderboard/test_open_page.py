@@ -6,13 +6,12 @@ import re
 import shutil
 from collections.abc import Iterator
 from datetime import timedelta
-from html import unescape
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 import pytest
-from streamlit.testing.v1 import AppTest
+from visiting import html, opened, text
 
 from hellofresh.core.errors import UsageError
 from hellofresh.core.workspace import Workspace
@@ -24,25 +23,6 @@ from leaderboard.data.board import Board, SplitKey, load_board
 from leaderboard.export import export_board
 
 OPEN, FINISHED = SplitKey("2026Q3", "x-notes"), SplitKey("2026Q2", "x-notes")
-
-
-def _script(path: str) -> None:
-    from leaderboard.live import PAGES, show_page  # the script runs alone, as a file of its own
-
-    show_page(next(page for page in PAGES if page.path == path))
-
-
-def opened(path: str, **query: str) -> str:
-    test = AppTest.from_function(_script, default_timeout=60, args=(path,))
-    for name, value in query.items():
-        test.query_params[name] = value
-    test.run()
-    assert not test.exception
-    return "".join(element.proto.body for element in test.get("html"))
-
-
-def plain(html: str) -> str:
-    return " ".join(unescape(re.sub(r"<[^>]*>", " ", html)).split())
 
 
 @pytest.fixture
@@ -57,7 +37,7 @@ def test_the_site_opens_on_the_newest_revealed_quarter_with_the_open_one_beside_
 ) -> None:
     board = shown
     assert board.splits[0].edition == OPEN.edition > board.newest("x-notes").edition == FINISHED.edition
-    page = opened("leaderboard", task="x-notes")
+    page = html(opened("leaderboard", task="x-notes"))
     assert "has the highest F1" in page
     assert 'aria-current="page">Results of 2026Q2' in page
     assert "2026Q3, not revealed yet" in page
@@ -65,14 +45,14 @@ def test_the_site_opens_on_the_newest_revealed_quarter_with_the_open_one_beside_
 
 @pytest.mark.parametrize("page", ["leaderboard", "system", "compare", "samples", "analyses", "data"])
 def test_no_page_of_an_open_quarter_has_a_figure_of_it(shown: Board, page: str) -> None:
-    said = opened(page, task="x-notes", edition="2026Q3").partition("Last quarter")[0]
+    said = html(opened(page, task="x-notes", edition="2026Q3")).partition("Last quarter")[0]
     own = re.sub(r'data-label="F1 in 2026Q2".*?</td>', "", said)
     assert "hf-interval" not in own
-    assert not re.search(r"highest F1|\bF1 0\.|precision|Brier", plain(own))
+    assert not re.search(r"highest F1|\bF1 0\.|precision|Brier", text(own))
 
 
 def test_the_open_page_says_who_takes_part_what_they_answered_and_when_it_ends(shown: Board) -> None:
-    page = plain(opened("leaderboard", task="x-notes", edition="2026Q3"))
+    page = text(opened("leaderboard", task="x-notes", edition="2026Q3"))
     assert "54 days left to submit predictions. Labels are revealed on 22 January 2027, in 61 days." in page
     for part in ("24 samples", "Systems", "coin", "of 24", "Last quarter's standing: 2026Q2", "Samples"):
         assert part in page
@@ -139,9 +119,9 @@ def test_the_maintainers_board_is_shown_with_a_warning_and_never_exported(
     private = build_board(Workspace(root), private=True).folder
     assert private == root / "private" / "board"
     monkeypatch.setenv("HELLOFRESH_DATA", str(root))
-    assert "The maintainers' own board." not in plain(opened("leaderboard", task="x-notes", edition="2026Q3"))
+    assert "The maintainers' own board." not in text(opened("leaderboard", task="x-notes", edition="2026Q3"))
     monkeypatch.setenv("HELLOFRESH_BOARD", str(private))
-    page = plain(opened("leaderboard", task="x-notes", edition="2026Q3"))
+    page = text(opened("leaderboard", task="x-notes", edition="2026Q3"))
     assert "The maintainers' own board." in page and "has the highest F1" in page
     with pytest.raises(UsageError) as caught:
         export_board(private, tmp_path / "copy")

@@ -9,7 +9,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 from hostile_responses import HOSTILE_RESPONSES
-from streamlit.testing.v1 import AppTest
+from visiting import html, opened
 
 from hellofresh.core.workspace import Workspace
 from hellofresh.judging.classifiers import SMOKE_TEST
@@ -19,9 +19,9 @@ from hellofresh.judging.study import JudgeKind, Rating
 from hellofresh.results.board.build import build_board
 from hellofresh.results.board.schema import JudgeRow, RatedResponse, RatedRow
 from hellofresh.results.scores import score_quarter
-from leaderboard.components.ratings import side_by_side
 from leaderboard.data.board import SplitKey, load_board
 from leaderboard.export import export_board
+from leaderboard.views.responses import side_by_side
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "ratings"))
 from rated_study import write_study
@@ -57,18 +57,7 @@ def _read(workspace: Workspace):
 def page(workspace: Workspace, view: str, monkeypatch: pytest.MonkeyPatch, **query: str) -> str:
     """All HTML that a page shows."""
     monkeypatch.setenv("HELLOFRESH_DATA", str(workspace.root))
-
-    def script(name: str) -> None:
-        from leaderboard.live import PAGES, show_page  # the script runs alone, as a file of its own
-
-        show_page(next(page for page in PAGES if page.path == name))
-
-    test = AppTest.from_function(script, kwargs={"name": view}, default_timeout=60)
-    for name, value in query.items():
-        test.query_params[name] = value
-    test.run()
-    assert not test.exception
-    return "\n".join(part.proto.body for part in test.get("html"))
+    return html(opened(view, **query))
 
 
 def test_the_tables_of_the_board_hold_standings_judges_and_responses(rated_board: Workspace) -> None:

@@ -9,8 +9,8 @@ import pytest
 
 from hellofresh.results.tables import AnswerRow
 from leaderboard.components.labels import SiteLinks
-from leaderboard.components.sample import reason, reasons_of_system
 from leaderboard.data.board import SplitKey
+from leaderboard.views.samples import reason, reasons_of_system
 
 SPLIT = SplitKey("2023Q2", "x-notes")
 HOSTILE = (

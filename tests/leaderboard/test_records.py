@@ -377,7 +377,7 @@ def test_forecasts_alone_make_a_board_too(prospective_board: Workspace, tmp_path
 
 def test_what_was_quoted_from_a_page_is_shown_with_its_address() -> None:
     from hellofresh.results.board.schema import TranscriptStep
-    from leaderboard.components.sample import _step
+    from leaderboard.views.samples import _step
 
     step = TranscriptStep("s", "o", 1, "quoted", url="https://a.example/b", text="It <b>did</b> not happen.")
     shown = str(_step(step))

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import re
 from datetime import date
-from html import unescape
 from pathlib import Path
 
 import pytest
-from streamlit.testing.v1 import AppTest
+from visiting import opened, text
 
 from hellofresh.core.clock import now
 from hellofresh.core.editions import Frozen
@@ -22,9 +21,9 @@ from hellofresh.results.scores import score_quarter
 from hellofresh.runs.evaluate import evaluate
 from hellofresh.runs.evaluation import Evaluation
 from hellofresh.tasks import get_task
-from leaderboard.components.retrieval import Found, QueryPair, rankings
 from leaderboard.data.board import BoardEntry, SplitKey, load_board
 from leaderboard.export import export_board
+from leaderboard.views.retrieval import Found, QueryPair, rankings
 from tests.retrieval.conftest import small, workspace
 
 __all__ = ["small", "workspace"]
@@ -32,25 +31,6 @@ __all__ = ["small", "workspace"]
 TASK = get_task("scifact-retrieval")
 EDITION = Frozen("scifact-retrieval", "dev-16")
 SPLIT = SplitKey(str(EDITION), TASK.name)
-
-
-def _script() -> None:
-    from leaderboard.live import PAGES, show_page  # the script runs alone, as a file of its own
-
-    show_page(next(page for page in PAGES if page.path == "retrieval"))
-
-
-def opened(**query: str) -> str:
-    test = AppTest.from_function(_script, default_timeout=300)
-    for name, value in query.items():
-        test.query_params[name] = value
-    test.run()
-    assert not test.exception
-    return "".join(element.proto.body for element in test.get("html"))
-
-
-def words(html: str) -> str:
-    return " ".join(unescape(re.sub(r"<[^>]*>", " ", html)).split())
 
 
 @pytest.fixture
@@ -67,19 +47,19 @@ def board(workspace: Workspace, small: RetrievalCorpus, monkeypatch: pytest.Monk
 
 
 def test_the_page_has_metrics_curves_and_queries_and_the_copy_too(board: Workspace, tmp_path: Path) -> None:
-    shown = words(opened(family="recall", found="both"))
+    shown = text(opened("retrieval", family="recall", found="both"))
     for part in ("Recall@1", "Recall@20", "Recall curve", "Query by query", "Found by", "queries; the first", "rank 1"):
         assert part in shown
     export_board(board.board, tmp_path / "copy")
     (page,) = (tmp_path / "copy").glob("scifact-retrieval/*/retrieval.html")
-    copied = words(page.read_text(encoding="utf-8"))
+    copied = text(page.read_text(encoding="utf-8"))
     for part in ("NDCG@10", "MRR", "MAP", "Recall curve", "Query by query"):
         assert part in copied
     assert 'href="./retrieval.html"' in page.with_name("index.html").read_text(encoding="utf-8")
 
 
 def test_queries_are_counted_once_each_by_who_found_the_evidence(board: Workspace) -> None:
-    shown = words(opened(found="both"))
+    shown = text(opened("retrieval", found="both"))
     counted = re.search(r"Both (\d+) .*? Only \S+ (\d+) .*? Only \S+ (\d+) .*? Neither (\d+) ", shown)
     assert counted
     assert sum(map(int, counted.groups())) == 16
@@ -87,7 +67,7 @@ def test_queries_are_counted_once_each_by_who_found_the_evidence(board: Workspac
 
 def test_without_retrieval_the_page_says_how_to_begin(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HELLOFRESH_DATA", str(tmp_path))
-    assert "There is no board yet" in words(opened())
+    assert "There is no board yet" in text(opened("retrieval"))
 
 
 def test_documents_are_text_and_the_words_of_the_query_are_marked(board: Workspace) -> None:
@@ -103,4 +83,4 @@ def test_documents_are_text_and_the_words_of_the_query_are_marked(board: Workspa
     shown = str(rankings(pair, (entry, entry), {"d1": hostile}))
     assert f"<mark>{word}</mark>" in shown and f"<mark>{word.upper()}</mark>" in shown
     assert "<script" not in shown and "<img" not in shown and "<b>" not in shown
-    assert "Relevant, found by neither" in words(shown) and "Its text may not be shown here" in words(shown)
+    assert "Relevant, found by neither" in text(shown) and "Its text may not be shown here" in text(shown)

@@ -15,7 +15,7 @@ from playwright.sync_api import Browser, Page, expect
 from hellofresh.core.workspace import Workspace
 from hellofresh.submissions import read_receipt
 from hellofresh.submissions.inbox import VARIABLE, Inbox
-from leaderboard.data.dues import load_dues
+from leaderboard.data.uploads import load_dues
 
 pytestmark = pytest.mark.integration
 

@@ -7,22 +7,22 @@ import re
 import shutil
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, timedelta
-from html import unescape
 from pathlib import Path
 from typing import Any
 
 import pytest
 from streamlit.testing.v1 import AppTest
+from visiting import html, opened, text
 
 from hellofresh.core.calendar import CalendarRule
 from hellofresh.core.quarters import Quarter
 from hellofresh.core.workspace import Workspace
 from hellofresh.submissions import Due, Prediction, Submission, SystemInfo
+from hellofresh.submissions.format import Fault
 from hellofresh.submissions.inbox import VARIABLE, Inbox
 from hellofresh.tasks.samples import MAIN, PROSPECTIVE
 from leaderboard.components.submit import due_key, due_label, findings_table, next_opening, opening, preview
-from leaderboard.data.dues import load_dues
-from leaderboard.data.uploads import UploadFinding
+from leaderboard.data.uploads import load_dues
 
 INFO = b"""name = "My system"
 team = "My team"
@@ -32,30 +32,6 @@ models = ["model"]
 knowledge_cutoff = 2026-01-31
 """
 AFTER = "2027-01-16T00:00:00Z"
-
-
-def _script() -> None:
-    from leaderboard.live import show_page  # the script runs alone, as a file of its own
-    from leaderboard.live.submit import PAGE
-
-    show_page(PAGE)
-
-
-def opened(**query: str) -> AppTest:
-    test = AppTest.from_function(_script, default_timeout=300)
-    for name, value in query.items():
-        test.query_params[name] = value
-    return test.run()
-
-
-def text(test: AppTest) -> str:
-    assert not test.exception
-    html = "".join(element.proto.body for element in test.get("html"))
-    return " ".join(unescape(re.sub(r"<[^>]*>", " ", html)).split())
-
-
-def html(test: AppTest) -> str:
-    return "".join(element.proto.body for element in test.get("html"))
 
 
 def labels(test: AppTest) -> list[str]:
@@ -93,19 +69,19 @@ def upload(test: AppTest, predictions: bytes | None, system: bytes | None, name:
 
 
 def handed_in(predictions: bytes, system: bytes = INFO) -> AppTest:
-    test = upload(opened(), predictions, system)
+    test = upload(opened("submit"), predictions, system)
     next(button for button in test.button if button.label == "Submit").click()
     return test.run()
 
 
 def test_the_first_lines_say_what_is_open_until_when_and_what_is_due() -> None:
-    said = text(opened())
+    said = text(opened("submit"))
     assert "2026Q3 accepts predictions until 15 January 2027, 00:00 UTC." in said
     assert "24 of Community Notes on X and 24 of Edits of Wikipedia paragraphs" in said
 
 
 def test_templates_are_there_for_all_tasks_and_for_each() -> None:
-    assert labels(opened())[:4] == [
+    assert labels(opened("submit"))[:4] == [
         "predictions.jsonl",
         "predictions.jsonl, Community Notes on X only",
         "predictions.jsonl, Edits of Wikipedia paragraphs only",
@@ -115,7 +91,7 @@ def test_templates_are_there_for_all_tasks_and_for_each() -> None:
 
 def test_without_an_open_quarter_the_page_says_when_the_next_one_opens(monkeypatch) -> None:
     monkeypatch.setenv("HELLOFRESH_NOW", AFTER)
-    said = text(opened())
+    said = text(opened("submit"))
     assert "No quarter accepts predictions at the moment. 2026Q4 opens on 22 January 2027, 00:00 UTC." in said
     assert "Check only." in said
 
@@ -123,7 +99,7 @@ def test_without_an_open_quarter_the_page_says_when_the_next_one_opens(monkeypat
 def test_a_closed_quarter_can_be_checked_and_not_handed_in(board, inbox, predictions) -> None:
     first = load_dues(board.board)[0]
     rows = "".join(json.dumps({"id": key, "label": 1}) + "\n" for key in first.ids["x-notes"]).encode()
-    test = upload(opened(**{"for": "2026Q2"}), rows, INFO)
+    test = upload(opened("submit", **{"for": "2026Q2"}), rows, INFO)
     assert "accepted predictions until 15 October 2026" in text(test)
     assert "this was only a check" in text(test)
     assert "Download the package" in labels(test)
@@ -132,20 +108,20 @@ def test_a_closed_quarter_can_be_checked_and_not_handed_in(board, inbox, predict
 
 def test_faults_are_listed_with_line_code_and_what_to_do(predictions) -> None:
     bad = predictions.replace(b'"label": 1', b'"label": 2', 1)
-    said = text(upload(opened(), bad, INFO))
+    said = text(upload(opened("submit"), bad, INFO))
     assert "1 fault: not ready to submit yet." in said
     assert "bad-field" in said and "has the label 2 Give one of 0 (not helpful), 1 (helpful), or null" in said
     assert "Preview" not in said
 
 
 def test_one_file_alone_is_no_fault_but_not_enough(predictions) -> None:
-    said = text(upload(opened(), predictions, None))
+    said = text(upload(opened("submit"), predictions, None))
     assert "No fault so far; system.toml is still missing." in said
     assert "Preview" not in said
 
 
 def test_what_passes_is_previewed_and_never_scored(predictions) -> None:
-    test = upload(opened(), predictions, INFO)
+    test = upload(opened("submit"), predictions, INFO)
     said = text(test)
     for shown in ("No fault.", "My system", "submissions/2026Q3/my-team/my-system/", "50% helpful", "50% rejected"):
         assert shown in said
@@ -158,8 +134,8 @@ def test_what_passes_is_previewed_and_never_scored(predictions) -> None:
 def test_tables_are_taken_by_their_name(predictions) -> None:
     rows = [json.loads(line) for line in predictions.splitlines()]
     table = "id,label\n" + "".join(f"{row['id']},{row['label']}\n" for row in rows)
-    assert "No fault." in text(upload(opened(), table.encode(), INFO, "Mine.CSV"))
-    assert "bad-json" in text(upload(opened(), table.encode(), INFO, "Mine.txt"))
+    assert "No fault." in text(upload(opened("submit"), table.encode(), INFO, "Mine.CSV"))
+    assert "bad-json" in text(upload(opened("submit"), table.encode(), INFO, "Mine.txt"))
 
 
 def test_what_is_handed_in_gets_a_receipt_and_lies_in_the_inbox(inbox, predictions) -> None:
@@ -173,7 +149,7 @@ def test_what_is_handed_in_gets_a_receipt_and_lies_in_the_inbox(inbox, predictio
 
 
 def test_the_deadline_may_pass_while_the_page_is_open(inbox, predictions, monkeypatch) -> None:
-    test = upload(opened(), predictions, INFO)
+    test = upload(opened("submit"), predictions, INFO)
     monkeypatch.setattr("leaderboard.live.submit.now", lambda: datetime(2026, 11, 21, tzinfo=UTC))
     monkeypatch.setenv("HELLOFRESH_NOW", AFTER)
     next(button for button in test.button if button.label == "Submit").click()
@@ -189,7 +165,7 @@ def test_an_inbox_that_cannot_be_used_is_named_without_its_place(inbox, predicti
 
 
 def test_a_form_serves_in_place_of_the_file(predictions) -> None:
-    test = opened(facts="form")
+    test = opened("submit", facts="form")
     assert len(test.file_uploader) == 1
     boxes = {box.label: box for box in (*test.text_input, *test.text_area, *test.selectbox)}
     boxes["Name of the system"].set_value("Typed <b>system</b>")
@@ -210,7 +186,7 @@ def test_a_form_serves_in_place_of_the_file(predictions) -> None:
 
 
 def test_folders_can_be_named_and_hostile_ones_are_refused(predictions) -> None:
-    test = upload(opened(), predictions, INFO)
+    test = upload(opened("submit"), predictions, INFO)
     test.text_input(key="team_folder").set_value("../../etc")
     assert "bad-folder" in text(test.run())
     test.text_input(key="team_folder").set_value("other-team")
@@ -220,12 +196,12 @@ def test_folders_can_be_named_and_hostile_ones_are_refused(predictions) -> None:
 def test_the_boards_folder_alone_is_enough(board, tmp_path, predictions, monkeypatch) -> None:
     shutil.copytree(board.board, tmp_path / "alone" / "board")
     monkeypatch.setenv("HELLOFRESH_DATA", str(tmp_path / "alone"))
-    assert "No fault." in text(upload(opened(), predictions, INFO))
+    assert "No fault." in text(upload(opened("submit"), predictions, INFO))
 
 
 def test_a_board_without_days_says_so(make_board: Callable[..., Any], monkeypatch) -> None:
     monkeypatch.setenv("HELLOFRESH_DATA", str(make_board().root))
-    assert "The board has no samples to check predictions against." in text(opened())
+    assert "The board has no samples to check predictions against." in text(opened("submit"))
 
 
 def test_ids_of_a_quarter_that_has_not_opened_are_not_on_the_board(board, monkeypatch, tmp_path) -> None:
@@ -239,7 +215,7 @@ def test_ids_of_a_quarter_that_has_not_opened_are_not_on_the_board(board, monkey
     assert not any(dues["2026Q3"].ids.values())
     assert all(dues["2026Q2"].ids.values())
     monkeypatch.setenv("HELLOFRESH_DATA", str(copy.root))
-    assert "2026Q3 opens on 22 October 2026" in text(opened())
+    assert "2026Q3 opens on 22 October 2026" in text(opened("submit"))
     monkeypatch.setenv("HELLOFRESH_NOW", "2026-10-22T00:00:00Z")
     assert not build_board(copy).skipped
     assert all(load_dues(copy.board)[-1].ids.values())
@@ -253,8 +229,8 @@ def made_due(quarter: Quarter, **how: Any) -> Due:
 def test_what_opens_next_is_what_is_built_or_follows_the_latest() -> None:
     one = made_due(Quarter(2026, 2))
     calendar = one.calendars["x-notes"]
-    assert next_opening([one], calendar.opens) == (Quarter(2026, 3), calendar.reveals)
-    assert next_opening([one], calendar.opens - timedelta(days=1)) == (Quarter(2026, 2), calendar.opens)
+    assert next_opening([one], calendar.opens) == (calendar.reveals, Quarter(2026, 3))
+    assert next_opening([one], calendar.opens - timedelta(days=1)) == (calendar.opens, Quarter(2026, 2))
     assert next_opening([one], calendar.reveals) is None
     assert next_opening([], calendar.opens) is None
     assert "opens on" not in str(opening([one], calendar.reveals))
@@ -274,7 +250,7 @@ def test_splits_have_names_of_their_own_and_tasks_their_own_deadlines() -> None:
 
 
 def test_hostile_texts_stay_texts(hostile: Sequence[str]) -> None:
-    findings = [UploadFinding("", None, name, "code", name, name) for name in hostile]
+    findings = [Fault("code", f"system.toml, {name}", name, name) for name in hostile]
     info = SystemInfo.model_construct(
         name=hostile[0], team=hostile[1], contact=hostile[4], regime="other", models=list(hostile),
         knowledge_cutoff="unknown", url="javascript:alert(1)", notes=hostile[7],
@@ -282,12 +258,12 @@ def test_hostile_texts_stay_texts(hostile: Sequence[str]) -> None:
     reasons = [text[:9000].replace("\u202e", "") for text in hostile]
     rows = tuple(Prediction(id=f"xn-{k}", label=1, rationale=text) for k, text in enumerate(reasons))
     submission = Submission(Quarter(2026, 2), "a", "b", info, {row.id: 1 for row in rows}, "0" * 64, rows)
-    shown = str(findings_table(findings)) + str(preview(submission, made_due(Quarter(2026, 2), split=MAIN)))
+    shown = str(findings_table(findings, ())) + str(preview(submission, made_due(Quarter(2026, 2), split=MAIN)))
     assert not re.search(r"<(script|img)|href=\"(?!https?:)|\u202e|\u0301{4}", shown)
 
 
 def test_long_lists_of_findings_are_cut_and_counted() -> None:
-    findings = [UploadFinding("predictions.jsonl", k, "", "code", "what", "fix") for k in range(1, 161)]
-    shown = str(findings_table(findings))
+    findings = [Fault("code", f"predictions.jsonl line {k}", "what", "fix") for k in range(1, 161)]
+    shown = str(findings_table(findings, ()))
     assert shown.count("<tr") == 101
     assert "And 60 findings more" in shown

@@ -15,11 +15,11 @@ from hellofresh.core.systems import SystemId
 from hellofresh.results.board.schema import TABLES
 from hellofresh.results.names import short_names
 from hellofresh.results.standings import Pair, Standing
-from leaderboard.components.comparison import Lead, lead_of, verdict
 from leaderboard.components.labels import SiteLinks
 from leaderboard.components.scale import plain_scale
 from leaderboard.components.standings import Line
 from leaderboard.data.board import Board, BoardEntry, MetricValue, ScoreCell, SplitKey
+from leaderboard.views.compare import Lead, lead_of, verdict
 
 SPLIT = SplitKey("2023Q2", "x-notes")
 F1 = st.sampled_from([0.0, 0.3, 0.48, 0.5, 0.667, 1.0])

@@ -71,25 +71,22 @@ class _Look:
 
     def colour(self) -> Specification:
         """The encoding of colour."""
-        return self._by_place(_colours(len(self.names)))
+        return self._by_place([PALETTE[k % len(PALETTE)] for k in range(len(self.names))])
 
     def shape(self) -> Specification:
         """The encoding of shape, which differs also where colours come again."""
         return self._by_place([_SHAPES[(k + k // len(PALETTE)) % len(_SHAPES)] for k in range(len(self.names))])
 
-    def opacity(self) -> Specification:
-        """Full for what is picked."""
+    def shades(self) -> Specification:
+        """The encodings of colour and opacity: full for what is picked."""
+        opacity: Specification = {"field": "strength", "type": "quantitative", "scale": None, "legend": None}
         if self.legend and self.live:
-            return {"condition": {"param": "highlight", "value": 1}, "value": _FADED}
-        return {"field": "strength", "type": "quantitative", "scale": None, "legend": None}
+            opacity = {"condition": {"param": "highlight", "value": 1}, "value": _FADED}
+        return {"color": self.colour(), "opacity": opacity}
 
     def params(self) -> Specification:
         """What makes the legend answer to clicks."""
-        chosen: Specification = {
-            "name": "highlight",
-            "select": {"type": "point", "fields": ["series"]},
-            "bind": "legend",
-        }
+        chosen = {"name": "highlight", "select": {"type": "point", "fields": ["series"]}, "bind": "legend"}
         return {"params": [chosen]} if self.legend and self.live else {}
 
     def strength(self, name: str) -> float:
@@ -145,10 +142,22 @@ def place(
         beside = len(placed) % figure.columns > 0 and rows == placed[-1].rows != []
         look = _Look(chart.series.title, series, picked, legend, live, row_names=live or not beside)
         title, _, more = own[0].panel.partition("\n")
-        drawing = _KINDS[chart.kind](chart, own, look)
+        layers, own_height = _KINDS[chart.kind](chart, own, look)
         said = " ".join(part for part in (question, title, _BELOW) if part)
-        height = placed[-1].height if beside else drawing.height
-        placed.append(PlacedChart(title, more, _spec(said, drawing.layers, height), rows, height))
+        height = placed[-1].height if beside else own_height
+        # The data stand below the top level, where Streamlit leaves them as they are.
+        spec: Specification = {
+            "description": said,
+            "height": height,
+            "autosize": {"type": "fit-x", "contains": "padding"},
+            "layer": layers,
+            "config": {
+                "view": {"stroke": None},
+                "axis": {"labelFontSize": 12, "titleFontSize": 12},
+                "legend": {"labelFontSize": 12},
+            },
+        }
+        placed.append(PlacedChart(title, more, spec, rows, height))
     return placed
 
 
@@ -197,11 +206,7 @@ def _short(names: Iterable[str], width: int) -> dict[str, str]:
 def key_of(figure: Figure, marks: Sequence[Mark]) -> list[tuple[str, str]]:
     """Name and colour of the series that all charts share; empty where they do not."""
     names = figure.charts[0].series.among(marks) if figure.one_key else []
-    return list(zip(names, _colours(len(names)), strict=True))
-
-
-def _colours(count: int) -> list[str]:
-    return [PALETTE[k % len(PALETTE)] for k in range(count)]
+    return [(name, PALETTE[k % len(PALETTE)]) for k, name in enumerate(names)]
 
 
 def _axis(axis: Axis, field: str) -> Specification:
@@ -234,12 +239,12 @@ def _row_axis(look: _Look) -> Specification:
     return _BARE | {"labelExpr": short, "labelLimit": {"expr": f"{_NARROW} ? 130 : 320"}, "labelPadding": 8}
 
 
-@dataclass(frozen=True, slots=True)
-class _Drawing:
-    """A chart's layers from the back to the front, each with its data, and its height."""
+_Drawing: TypeAlias = tuple[list[Specification], float]
+"""A chart's layers from the back to the front, each with its data, and its height."""
 
-    layers: Sequence[Specification]
-    height: float
+
+def _layer(kind: str, encoding: Specification, **look: object) -> Specification:
+    return {"mark": {"type": kind, **look}, "encoding": encoding}
 
 
 def _over(marks: Sequence[Mark], axis: Axis, look: _Look, layers: Sequence[Specification]) -> Specification:
@@ -247,131 +252,114 @@ def _over(marks: Sequence[Mark], axis: Axis, look: _Look, layers: Sequence[Speci
     return {"data": {"values": _values(marks, axis, look)}, "layer": list(layers)}
 
 
+def _by_name(field: str, names: Sequence[object], **more: object) -> Specification:
+    """The encoding of a field of names, in this order."""
+    return {"field": field, "type": "nominal", "scale": {"domain": list(names)}, **more}
+
+
 def _intervals(chart: Chart, marks: Sequence[Mark], look: _Look) -> _Drawing:
-    axis = chart.across
-    rows = first_of_each(mark.row for mark in marks)
+    axis, rows = chart.across, first_of_each(mark.row for mark in marks)
     crowded = chart.side_by_side and len(look.names) > 1 and len(rows) < len(marks)
-    where: Specification = {
-        "y": {"field": "row", "type": "nominal", "scale": {"domain": rows}, "axis": _row_axis(look)}
-    }
+    looks: Specification = {**look.shades(), "y": _by_name("row", rows, axis=_row_axis(look))}
     if crowded:
-        where["yOffset"] = {"field": "series", "type": "nominal", "scale": {"domain": list(look.names)}}
-    looks: Specification = {**where, "color": look.colour(), "opacity": look.opacity()}
+        looks["yOffset"] = _by_name("series", look.names)
     value, told = _axis(axis, "value"), _told(axis, look)
-    rule: Specification = {
-        "mark": {"type": "rule", "strokeWidth": 2.5},
-        "encoding": {**looks, "x": {**value, "field": "low"}, "x2": {"field": "high"}, "tooltip": told},
-        **look.params(),
-    }
-    point: Specification = {
-        "mark": {"type": "point", "filled": True, "size": 75},
-        "encoding": {**looks, "x": value, "shape": look.shape(), "tooltip": told},
-    }
-    zero: Specification = {
-        "mark": {"type": "rule", "strokeDash": [4, 3], "color": _GREY},
-        "encoding": {"x": {"datum": 0}},
-    }
+    limits = {**looks, "x": {**value, "field": "low"}, "x2": {"field": "high"}, "tooltip": told}
+    layers = [
+        _layer("rule", limits, strokeWidth=2.5) | look.params(),
+        _layer("point", {**looks, "x": value, "shape": look.shape(), "tooltip": told}, filled=True, size=75),
+    ]
+    layers += [_layer("rule", {"x": {"datum": 0}}, strokeDash=[4, 3], color=_GREY)] if axis.zero else []
     height = len(rows) * (12 * len(look.names) + 14 if crowded else 30)
-    layers = [rule, point, *([zero] if axis.zero else [])]
-    return _Drawing([_over(marks, axis, look, layers)], max(height, 60))
+    return [_over(marks, axis, look, layers)], max(height, 60)
 
 
 def _curves(chart: Chart, marks: Sequence[Mark], look: _Look) -> _Drawing:
     across, up = chart.across, chart.values
-    looks: Specification = {"color": look.colour(), "opacity": look.opacity(), "y": _axis(up, "value")}
+    value, told = _axis(up, "value"), _told(up, look)
+    looks: Specification = {**look.shades(), "x": _axis(across, "at"), "y": value}
+    sized: Specification = {}
     if chart.places:
-        labels: Specification = {"title": across.title, "labelAngle": 0, "labelOverlap": True, "grid": False}
-        looks["x"] = {"field": "at", "type": "ordinal", "scale": {"domain": list(chart.places)}, "axis": labels}
+        labels = {"title": across.title, "labelAngle": 0, "labelOverlap": True, "grid": False}
+        looks["x"] = _by_name("at", chart.places, axis=labels) | {"type": "ordinal"}
         if len(look.names) > 1:
-            scale = {"domain": list(look.names), "paddingOuter": 1}
-            looks["xOffset"] = {"field": "series", "type": "nominal", "scale": scale}
-    else:
-        looks["x"] = _axis(across, "at")
-    told = _told(up, look)
-    limits: Specification = {"y": _axis(up, "low"), "y2": {"field": "high"}}
-    layers: list[Specification] = [
-        {"mark": {"type": "rule", "strokeWidth": 1.5}, "encoding": {**looks, **limits, "tooltip": told}},
-        {"mark": {"type": "line", "strokeWidth": 1.5}, "encoding": looks},
-        {"mark": {"type": "point", "filled": True, "size": 45},
-         "encoding": {**looks, **_sized(by_count=not chart.places), "shape": look.shape(), "tooltip": told}},
-    ]  # fmt: skip
-    diagonal: Specification = {
-        "data": {"values": [{"at": 0, "value": 0}, {"at": 1, "value": 1}]},
-        "mark": {"type": "line", "strokeDash": [4, 3], "color": _GREY, "strokeWidth": 1},
-        "encoding": {"x": _axis(across, "at"), "y": _axis(up, "value")},
-    }
+            offset = {"scale": {"domain": list(look.names), "paddingOuter": 1}}
+            looks["xOffset"] = _by_name("series", look.names) | offset
+    else:  # the size of a dot is the number of samples
+        scale = {"range": [20, 160], "zero": True}
+        sized = {"size": {"field": "count", "type": "quantitative", "scale": scale, "legend": None}}
+    limits = {**looks, "y": _axis(up, "low"), "y2": {"field": "high"}, "tooltip": told}
+    layers = [
+        _layer("rule", limits, strokeWidth=1.5),
+        _layer("line", looks, strokeWidth=1.5),
+        _layer("point", {**looks, **sized, "shape": look.shape(), "tooltip": told}, filled=True, size=45),
+    ]
     over = _over(marks, up, look, layers)
-    return _Drawing([over], 170) if chart.places else _Drawing([diagonal, over], 220)
+    if chart.places:
+        return [over], 170
+    diagonal = _layer("line", {"x": looks["x"], "y": value}, strokeDash=[4, 3], color=_GREY, strokeWidth=1)
+    return [{"data": {"values": [{"at": 0, "value": 0}, {"at": 1, "value": 1}]}, **diagonal}, over], 220
 
 
 def _regions(chart: Chart, marks: Sequence[Mark], look: _Look) -> _Drawing:
     places: Specification = {"x": _axis(chart.across, "at"), "y": _axis(chart.values, "value")}
-    looks: Specification = {"color": look.colour(), "opacity": look.opacity()}
-    outline: Specification = {
-        "data": {"values": [row for mark in marks for row in _outline(mark, look)]},
-        "mark": {"type": "line", "interpolate": "linear-closed", "strokeWidth": 1, "fillOpacity": 0.12, "clip": True},
-        "encoding": {
-            **looks, **places, "fill": {**look.colour(), "legend": None},
-            "order": {"field": "order", "type": "quantitative"},
-        },
-    }  # fmt: skip
-    point: Specification = {
-        "mark": {"type": "point", "filled": True, "size": 60},
-        "encoding": {**looks, **places, "shape": look.shape(), "tooltip": _told(chart.values, look)},
-    }
-    equal: Specification = {
-        "data": {"values": _equal_means()},
-        "mark": {"type": "line", "strokeDash": [2, 3], "strokeWidth": 0.8, "color": _GREY, "clip": True},
-        "encoding": {**places, "detail": {"field": "mean", "type": "quantitative"}},
-    }
-    names: Specification = {
-        "data": {"values": [{"at": 1, "value": mean / (2 - mean), "mean": f"{mean:.1f}"} for mean in _EQUAL_MEANS]},
-        "mark": {"type": "text", "align": "right", "baseline": "bottom", "fontSize": 10, "color": _GREY},
-        "encoding": {**places, "text": {"field": "mean", "type": "nominal"}},
-    }
-    return _Drawing([equal, names, outline, _over(marks, chart.values, look, [point])], 240)
+    looks: Specification = {**look.shades(), **places}
+    around = {**looks, "fill": {**look.colour(), "legend": None}, "order": {"field": "order", "type": "quantitative"}}
+    shown = {**looks, "shape": look.shape(), "tooltip": _told(chart.values, look)}
+    outline = _layer("line", around, interpolate="linear-closed", strokeWidth=1, fillOpacity=0.12, clip=True)
+    equal: list[Specification] = []
+    named: list[Specification] = []
+    # Points of equal harmonic mean in the square of recall and precision.
+    for mean in (0.2, 0.4, 0.6, 0.8):
+        least = mean / (2 - mean)
+        named.append({"at": 1, "value": least, "mean": f"{mean:.1f}"})
+        for step in range(51):
+            recall = least + (1 - least) * step / 50
+            equal.append({"mean": mean, "at": recall, "value": mean * recall / (2 * recall - mean)})
+    detail = {**places, "detail": {"field": "mean", "type": "quantitative"}}
+    curves = _layer("line", detail, strokeDash=[2, 3], strokeWidth=0.8, color=_GREY, clip=True)
+    text = {**places, "text": {"field": "mean", "type": "nominal"}}
+    names = _layer("text", text, align="right", baseline="bottom", fontSize=10, color=_GREY)
+    ellipses = [row for mark in marks for row in _outline(mark, look)]
+    data = ((equal, curves), (named, names), (ellipses, outline))
+    behind: list[Specification] = [{"data": {"values": values}, **layer} for values, layer in data]
+    return [*behind, _over(marks, chart.values, look, [_layer("point", shown, filled=True, size=60)])], 240
 
 
 def _pairs(chart: Chart, marks: Sequence[Mark], look: _Look) -> _Drawing:
     names = first_of_each([*(mark.who for mark in marks), *(mark.other for mark in marks)])
     numbers = {name: number for number, name in enumerate(names, start=1)}
     numbered = [f"{number}  {name}" for name, number in numbers.items()]
+    title = "number of the system, as at the left"
+    columns = _by_name(
+        "column", list(numbers.values()), axis={"title": title, "labelAngle": 0, "ticks": False, "domain": False}
+    )
+    told = {"who": "system", "other": "and", "told": chart.across.title, "limits": "95% interval", "more": "more"}
     where: Specification = {
-        "y": {"field": "numbered", "type": "nominal", "scale": {"domain": numbered}, "axis": _row_axis(look)},
-        "x": {"field": "column", "type": "ordinal", "scale": {"domain": list(numbers.values())},
-              "axis": {"title": "number of the system, as at the left", "labelAngle": 0, "ticks": False,
-                       "domain": False}},
-        "tooltip": [_field("who", "system"), _field("other", "and"), _field("told", chart.across.title),
-                    _field("limits", "95% interval"), _field("more", "more")],
-    }  # fmt: skip
-    gradient: Specification = {
-        "title": chart.across.title, "orient": "bottom", "gradientLength": {"expr": f"{_NARROW} ? 200 : 300"},
-    }  # fmt: skip
-    colour: Specification = {
-        "field": "value", "type": "quantitative", "legend": gradient,
-        "scale": {"scheme": "cividis", "domain": [chart.across.low, chart.across.high], "clamp": True},
-    }  # fmt: skip
-    ink: Specification = {"condition": {"test": "datum.value < 0.5", "value": "#ffffff"}, "value": "#000000"}
-    font = {"expr": f"width / {len(names)} < 34 ? 0 : 11"}
+        "y": _by_name("numbered", numbered, axis=_row_axis(look)),
+        "x": columns | {"type": "ordinal"},
+        "tooltip": [_field(name, text) for name, text in told.items()],
+    }
+    gradient = {"title": chart.across.title, "orient": "bottom", "gradientLength": {"expr": f"{_NARROW} ? 200 : 300"}}
+    scale = {"scheme": "cividis", "domain": [chart.across.low, chart.across.high], "clamp": True}
+    colour = {"field": "value", "type": "quantitative", "legend": gradient, "scale": scale}
+    ink = {"condition": {"test": "datum.value < 0.5", "value": "#ffffff"}, "value": "#000000"}
+    text = {**where, "text": {"field": "text", "type": "nominal"}, "color": ink}
+    both = _over(marks, chart.across, look, [
+        _layer("rect", {**where, "color": colour}),
+        _layer("text", text, fontSize={"expr": f"width / {len(names)} < 34 ? 0 : 11"}),
+    ])  # fmt: skip
     values = [
         row | {"numbered": f"{numbers[mark.who]}  {mark.who}", "column": numbers[mark.other],
                "text": replace(chart.across, digits=2).text(mark.value)}
         for mark, row in zip(marks, _values(marks, chart.across, look), strict=True)
     ]  # fmt: skip
-    text: Specification = {"text": {"field": "text", "type": "nominal"}, "color": ink}
-    both: Specification = {
-        "data": {"values": values},
-        "layer": [
-            {"mark": {"type": "rect"}, "encoding": {**where, "color": colour}},
-            {"mark": {"type": "text", "fontSize": font}, "encoding": {**where, **text}},
-        ],
-    }
-    return _Drawing([both], max(34 * len(names), 80))
+    return [both | {"data": {"values": values}}], max(34 * len(names), 80)
 
 
 def _scatter(chart: Chart, marks: Sequence[Mark], look: _Look) -> _Drawing:
     """An amount of 0 has its place beside the logarithmic axis."""
-    across, up = chart.across, chart.values
+    up, title = chart.values, chart.across.title
     amounts = [float(mark.at or 0) for mark in marks]
     paid = [amount for amount in amounts if amount > 0]
     scale: Specification = {"type": "linear", "domain": [0, 1]}
@@ -379,35 +367,19 @@ def _scatter(chart: Chart, marks: Sequence[Mark], look: _Look) -> _Drawing:
         scale = {"type": "log", "nice": False, "padding": 20}
     elif paid:
         scale = {"type": "symlog", "constant": min(paid), "nice": True}
-    horizontal: Specification = {
-        "field": "at", "type": "quantitative", "scale": scale,
-        "axis": {"title": across.title, "format": "~g", "tickCount": {"expr": f"{_NARROW} ? 3 : 6"},
-                 "labelOverlap": True},
-    }  # fmt: skip
-    looks: Specification = {"x": horizontal, "color": look.colour(), "opacity": look.opacity()}
-    told = [*_told(up, look), _field("amount", across.title)]
-    layers: list[Specification] = [
-        {"mark": {"type": "rule", "strokeWidth": 2}, **look.params(),
-         "encoding": {**looks, "y": _axis(up, "low"), "y2": {"field": "high"}, "tooltip": told}},
-        {"mark": {"type": "point", "filled": True, "size": 90},
-         "encoding": {**looks, "y": _axis(up, "value"), "shape": look.shape(), "tooltip": told}},
-    ]  # fmt: skip
-    return _Drawing([_over(marks, up, look, layers)], 340)
+    ticks = {"expr": f"{_NARROW} ? 3 : 6"}
+    axis = {"title": title, "format": "~g", "tickCount": ticks, "labelOverlap": True}
+    horizontal = {"field": "at", "type": "quantitative", "scale": scale, "axis": axis}
+    looks = {**look.shades(), "x": horizontal, "tooltip": [*_told(up, look), _field("amount", title)]}
+    limits = {**looks, "y": _axis(up, "low"), "y2": {"field": "high"}}
+    layers = [
+        _layer("rule", limits, strokeWidth=2) | look.params(),
+        _layer("point", {**looks, "y": _axis(up, "value"), "shape": look.shape()}, filled=True, size=90),
+    ]
+    return [_over(marks, up, look, layers)], 340
 
 
 _KINDS = {"intervals": _intervals, "curves": _curves, "regions": _regions, "pairs": _pairs, "scatter": _scatter}
-
-
-def _spec(described: str, layers: Sequence[Specification], height: float) -> Specification:
-    """The data stand below the top level, where Streamlit leaves them as they are."""
-    return {
-        "description": described,
-        "height": height,
-        "autosize": {"type": "fit-x", "contains": "padding"},
-        "layer": list(layers),
-        "config": {"view": {"stroke": None}, "axis": {"labelFontSize": 12, "titleFontSize": 12},
-                   "legend": {"labelFontSize": 12}},
-    }  # fmt: skip
 
 
 def _values(marks: Sequence[Mark], axis: Axis, look: _Look) -> list[Specification]:
@@ -430,18 +402,9 @@ def _known(value: float) -> float | None:
 
 def _told(axis: Axis, look: _Look) -> list[Specification]:
     """The lines of a tooltip."""
-    named = [] if len(look.names) < 2 and not look.title else [_field("series", look.title or "kind")]
-    return [
-        _field("row", "row"), *named, _field("told", axis.title), _field("limits", "95% interval"),
-        _field("n", "samples"), _field("more", "more"),
-    ]  # fmt: skip
-
-
-def _sized(*, by_count: bool) -> Specification:
-    """The encoding of a dot's size, where it is the number of samples."""
-    scale = {"range": [20, 160], "zero": True}
-    sized: Specification = {"field": "count", "type": "quantitative", "scale": scale, "legend": None}
-    return {"size": sized} if by_count else {}
+    named = {} if len(look.names) < 2 and not look.title else {"series": look.title or "kind"}
+    told = {"row": "row", **named, "told": axis.title, "limits": "95% interval", "n": "samples", "more": "more"}
+    return [_field(name, title) for name, title in told.items()]
 
 
 def _field(name: str, title: str) -> Specification:
@@ -460,17 +423,4 @@ def _outline(mark: Mark, look: _Look) -> list[Specification]:
             "value": _known(y0 + x * math.sin(turn) + y * math.cos(turn)),
             "series": mark.series, "order": step, "strength": look.strength(mark.series),
         })  # fmt: skip
-    return rows
-
-
-_EQUAL_MEANS = (0.2, 0.4, 0.6, 0.8)
-
-
-def _equal_means() -> list[Specification]:
-    """Points of equal harmonic mean in the square of recall and precision."""
-    rows: list[Specification] = []
-    for mean in _EQUAL_MEANS:
-        for step in range(51):
-            recall = mean / (2 - mean) + (1 - mean / (2 - mean)) * step / 50
-            rows.append({"mean": mean, "at": recall, "value": mean * recall / (2 * recall - mean)})
     return rows
