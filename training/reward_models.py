@@ -192,10 +192,13 @@ def train_head(
     losses = tuple(balanced_log_loss(one.logits(chosen), labels_of(parts["selection"])) for one in candidates)
     kept = int(np.argmin(losses))
     card = training.card(
-        parts, form="head", encoder=dict(encoder.parameters), epoch=kept,
+        parts,
+        form="head",
+        encoder=dict(encoder.parameters),
+        epoch=kept,
         sha256=write_weights(folder, candidates[kept]),
         versions={"python": platform.python_version(), **{name: version(name) for name in ("numpy", "scikit-learn")}},
-    )  # fmt: skip
+    )
     found = chances(candidates[kept].logits(features(parts["test"])))
     return TrainedReward(folder, training.measured(card, parts, found, folder), losses)
 

@@ -106,9 +106,13 @@ class Tuning:
         """The low-rank matrices of the recipe."""
         recipe = self.recipe
         return LoraConfig(
-            r=recipe.rank, lora_alpha=recipe.alpha, lora_dropout=recipe.dropout, target_modules=list(recipe.modules),
-            task_type="CAUSAL_LM", bias="none",
-        )  # fmt: skip
+            r=recipe.rank,
+            lora_alpha=recipe.alpha,
+            lora_dropout=recipe.dropout,
+            target_modules=list(recipe.modules),
+            task_type="CAUSAL_LM",
+            bias="none",
+        )
 
     def steps(self, samples: int) -> int:
         """Steps in all: whole epochs of so many samples, or fewer where the recipe says so.
@@ -130,7 +134,7 @@ class Tuning:
             **self.run.arguments(steps, **{"save_every": self.recipe.save_every, **more}),
             "gradient_accumulation_steps": self.recipe.accumulation,
             "activation_checkpointing": self.run.device == "cuda",
-        }  # fmt: skip
+        }
 
 
 def tune(run: Run, base: BaseModel, data: Path, rewards: TuningRewards | None) -> TuningCard:
@@ -206,14 +210,20 @@ def _supervised(tuning: Tuning, recipe: SftRecipe, exchanges: Sequence[Exchange]
     steps = tuning.steps(len(learnt) if held_out else 0)
     in_epoch = max(1, len(learnt) // (recipe.batch * recipe.accumulation))
     arguments = SFTConfig(
-        **tuning.arguments(steps, measured_every=in_epoch), train_sampling_strategy="sequential",
-        completion_only_loss=True, max_length=None,
-    )  # fmt: skip
+        **tuning.arguments(steps, measured_every=in_epoch),
+        train_sampling_strategy="sequential",
+        completion_only_loss=True,
+        max_length=None,
+    )
     order = in_training_order(learnt, recipe.epochs, recipe.seed)
     trainer = SFTTrainer(
-        tuning.load(), arguments, train_dataset=Dataset.from_list(order),
-        eval_dataset=Dataset.from_list(held_out), processing_class=tuning.tokenizer, peft_config=tuning.lora(),
-    )  # fmt: skip
+        tuning.load(),
+        arguments,
+        train_dataset=Dataset.from_list(order),
+        eval_dataset=Dataset.from_list(held_out),
+        processing_class=tuning.tokenizer,
+        peft_config=tuning.lora(),
+    )
     return trainer, len(learnt), len(held_out)
 
 
@@ -235,17 +245,22 @@ def _by_rewards(tuning: Tuning, recipe: RewardedRecipe, exchanges: Sequence[Exch
     if isinstance(recipe, PpoRecipe):
         save_every = math.ceil(recipe.save_every / updates) * updates
         settings = TrainingArguments(
-            **tuning.arguments(steps, save_every=save_every), remove_unused_columns=False,
+            **tuning.arguments(steps, save_every=save_every),
+            remove_unused_columns=False,
             train_sampling_strategy="sequential",
-        )  # fmt: skip
+        )
         model = tuning.load()
         if getattr(model, "is_quantized", False):
             model = prepare_model_for_kbit_training(model)
         prompts = [row for row in order for _ in range(recipe.responses)]
         trainer = PpoTrainer(
-            get_peft_model(model, tuning.lora()), settings, prompts,
-            recipe=recipe, tokenizer=tuning.tokenizer, scores=scores,
-        )  # fmt: skip
+            get_peft_model(model, tuning.lora()),
+            settings,
+            prompts,
+            recipe=recipe,
+            tokenizer=tuning.tokenizer,
+            scores=scores,
+        )
         return trainer, len(rows), 0
     config, kind = (GRPOConfig, GRPOTrainer) if tuning.run.method == "grpo" else (RLOOConfig, RLOOTrainer)
     arguments = config(

@@ -95,9 +95,12 @@ class CommandOutput:
         """A progress bar on standard error; a line now and then where that is not a terminal."""
         columns = (
             TextColumn("{task.description}", table_column=Column(ratio=1, no_wrap=True, overflow="ellipsis")),
-            BarColumn(bar_width=15), MofNCompleteColumn(), TimeElapsedColumn(), TextColumn("left"),
+            BarColumn(bar_width=15),
+            MofNCompleteColumn(),
+            TimeElapsedColumn(),
+            TextColumn("left"),
             TimeRemainingColumn(),
-        )  # fmt: skip
+        )
         shown = sys.stderr.isatty()
         with Progress(*columns, console=self._err, transient=True, disable=not shown, expand=True) as bar:
             yield ProgressBar(bar, what, self._err)

@@ -125,8 +125,9 @@ def show_scored(output: CommandOutput, scored: ScoredSplit, *, private: bool = F
         before, after = (("regime", "prompt"), ("none", "blocked")) if wide else ((), ("none",))
         columns = ("system", *before, *titles, *after, "judged")
         output.table(f"{task} {scored.edition}: scores{state}", columns, rows)
-        _show_repetitions(output, f"{task} {scored.edition}", [score for score in ordered if score.repetitions > 1],
-                          metrics[0])  # fmt: skip
+        _show_repetitions(
+            output, f"{task} {scored.edition}", [score for score in ordered if score.repetitions > 1], metrics[0]
+        )
         if chosen[0].bundled:
             output.say("note: this is the bundled sample: it demonstrates the pipeline and ranks no systems.")
         few = min(chosen, key=lambda score: score.effective_clusters)
@@ -163,8 +164,11 @@ def _show_repetitions(output: CommandOutput, what: str, scores: Sequence[Score],
 
 def _headline(scored: ScoredSplit, task: str, metric: Metric) -> list[Score]:
     """A metric of what stands for each system, in the whole edition."""
-    return [score for score in scored.scores if score.task == task and score.headline and score.period == ALL_PERIODS
-            and score.metric == metric.name]  # fmt: skip
+    return [
+        score
+        for score in scored.scores
+        if score.task == task and score.headline and score.period == ALL_PERIODS and score.metric == metric.name
+    ]
 
 
 def _row(score: Score, metrics: Sequence[Score], *, wide: bool) -> tuple[object, ...]:

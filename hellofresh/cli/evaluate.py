@@ -107,8 +107,10 @@ def _compare(output: CommandOutput, workspace: Workspace, evaluation: Evaluation
 
     metric = evaluation.task.headline
     scores = beside_others(workspace, evaluation.edition, evaluation.task, run_id)
-    rows = [(score.system, f"{score.value:.3f} [{score.low:.3f}, {score.high:.3f}]", f"{score.n}/{score.n_split}")
-            for score in scores]  # fmt: skip
+    rows = [
+        (score.system, f"{score.value:.3f} [{score.low:.3f}, {score.high:.3f}]", f"{score.n}/{score.n_split}")
+        for score in scores
+    ]
     if rows:
         output.table(
             f"{metric.title} beside the baselines and others", ("system", f"{metric.title} [95%]", "judged"), rows

@@ -191,8 +191,10 @@ def _show(output: CommandOutput, judged: JudgedSystems, cards: Sequence[RewardCa
     ):
         rows = [(name, means[name, measures[0]].n, *(_mean(means[name, one]) for one in measures)) for name in systems]
         output.table(title, ("system", "claims", *measures), rows)
-    rows = [(probe, measure, f"{gain.value:+.3f}", _limits(gain), "held" if gain.low > 0 else "fooled")
-            for (probe, measure), gain in judged.held.items()]  # fmt: skip
+    rows = [
+        (probe, measure, f"{gain.value:+.3f}", _limits(gain), "held" if gain.low > 0 else "fooled")
+        for (probe, measure), gain in judged.held.items()
+    ]
     heads = ("response that says nothing", "measure", "systems are better by", "95%", "")
     output.table("Held against responses that say nothing, by claim", heads, rows)
     if judged.fooled_by:

@@ -124,9 +124,11 @@ def _serve(options: argparse.Namespace, output: CommandOutput) -> int:
         raise UsageError(f"no port {port}", expected=f"a number from 1 to {_HIGHEST_PORT}", code="bad-port")
     if options.text or options.image or options.date:
         raise UsageError(
-            "a post for the page", expected="--serve without --text, --image and --date",
-            fix="Write the post, its date and its pictures into the form of the page.", code="no-post-here",
-        )  # fmt: skip
+            "a post for the page",
+            expected="--serve without --text, --image and --date",
+            fix="Write the post, its date and its pictures into the form of the page.",
+            code="no-post-here",
+        )
     page = TryPage(_passed_on(options), port)
     site = page.site()
     site.run(

@@ -88,10 +88,11 @@ def sorted_out(results: Iterable[BatchResult], ids: Iterable[str], where: str) -
         if first.answer != result.answer:
             torn.add(result.custom_id)
     return {
-        key: _unusable(key, where, "two results for one question") if key in torn
+        key: _unusable(key, where, "two results for one question")
+        if key in torn
         else found.get(key) or _unusable(key, where, "no result for the question")
         for key in ids
-    }  # fmt: skip
+    }
 
 
 def _unusable(key: str, where: str, what: str) -> BatchResult:

@@ -219,10 +219,14 @@ def _unasked(prompt: str, n: int, classes: int) -> PromptOutputs:
 
 
 _SAID = (
-    pl.when(pl.col("status") == str(Status.BLOCKED)).then(BLOCKED)
-    .when(pl.col("status") == str(Status.NONE)).then(NO_ANSWER)
-    .otherwise(pl.col("label").fill_null(NO_ANSWER)).cast(pl.Int8).alias("said")
-)  # fmt: skip
+    pl.when(pl.col("status") == str(Status.BLOCKED))
+    .then(BLOCKED)
+    .when(pl.col("status") == str(Status.NONE))
+    .then(NO_ANSWER)
+    .otherwise(pl.col("label").fill_null(NO_ANSWER))
+    .cast(pl.Int8)
+    .alias("said")
+)
 """See `_answer`."""
 
 

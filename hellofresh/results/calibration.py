@@ -50,8 +50,12 @@ CHOSEN = "chosen"
 
 def stated_confidences(panel: Panel) -> Iterator[StatedConfidence]:
     """Every system and prompt with stated probabilities, in the order of the panel, each subject for itself."""
-    stating = [(system, said, number == 0, subject) for system in panel.systems
-               for number, said in enumerate(system.said) for subject in _subjects(panel, said)]  # fmt: skip
+    stating = [
+        (system, said, number == 0, subject)
+        for system in panel.systems
+        for number, said in enumerate(system.said)
+        for subject in _subjects(panel, said)
+    ]
     resamples = _RESAMPLES if len(stating) < _MANY else _FEWER_RESAMPLES
     for system, said, headline, (name, hits, chances) in stating:
         stated = np.isfinite(chances)

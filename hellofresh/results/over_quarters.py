@@ -96,8 +96,11 @@ def over_quarters(scores: Sequence[QuarterScore], metric: Metric) -> OverQuarter
     quarters = sorted({score.edition for score in kept})
     fit = None
     if linked and len(kept) > len(linked) + len(quarters) - 1:
-        fit = two_way(np.array([score.value for score in kept]), *_numbers(linked),
-                      variances=np.array([score.variance for score in kept]))  # fmt: skip
+        fit = two_way(
+            np.array([score.value for score in kept]),
+            *_numbers(linked),
+            variances=np.array([score.variance for score in kept]),
+        )
     found = list(_adjusted(linked, fit, metric))
     found += [AdjustedScore(of_system[key][-1], len(of_system[key]), reason=why) for key, why in refused.items()]
     found.sort(key=lambda item: (item.score is None, -metric.sign * item.shown, item.latest.key))

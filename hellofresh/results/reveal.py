@@ -107,8 +107,7 @@ def _published(output: Output, *, quotes: bool) -> dict[str, object]:
     elif isinstance(output, Response) and quotes:
         said["text"] = output.text
     label = output.label if isinstance(output, Choice) else None
-    return {"label": label} | {name: value for name, value in said.items()
-                                if value not in (None, "", [])}  # fmt: skip
+    return {"label": label} | {name: value for name, value in said.items() if value not in (None, "", [])}
 
 
 def _write(

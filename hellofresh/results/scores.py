@@ -119,8 +119,11 @@ def score_quarter(
         labels = read_labels(workspace, edition, release.task)
         scores += _scores_of(release, labels, found.entries[release.task.name])
     if not scores:
-        raise DataError(f"nothing to score in the {split} split of {edition}", fix=_HOW[split].format(edition=edition),
-                        code="nothing-to-score")  # fmt: skip
+        raise DataError(
+            f"nothing to score in the {split} split of {edition}",
+            fix=_HOW[split].format(edition=edition),
+            code="nothing-to-score",
+        )
     scored = replace(scored, scores=scores)
     stage.record(write_scores(workspace, scored))
     return scored
@@ -235,8 +238,11 @@ def beside_others(workspace: Workspace, edition: Edition, task: Task, origin: st
     if all(entry.origin != origin for entry in entries):
         return []
     first = [replace(entry, outputs=dict([next(iter(entry.outputs.items()))]), repeated=()) for entry in entries]
-    scores = [score for score in _scores_of(release, load_labels(workspace, edition, task), first)
-              if score.period == ALL_PERIODS and score.metric == task.headline.name]  # fmt: skip
+    scores = [
+        score
+        for score in _scores_of(release, load_labels(workspace, edition, task), first)
+        if score.period == ALL_PERIODS and score.metric == task.headline.name
+    ]
     shown = {score.origin for score in scores}
     scores += [
         score
@@ -308,8 +314,9 @@ def _read_main(workspace: Workspace, edition: Edition, submissions: Path, moment
 def _read_prospective(workspace: Workspace, edition: Edition, submissions: Path, moment: datetime) -> _Read:
     tasks = [get_task(name) for known, name in prospective_splits(workspace) if known == edition]
     resolved = [task for task in tasks if labels_are_public(workspace, edition, task.name, PROSPECTIVE)]
-    notes = [f"the prospective split of {task.name} {edition} has no labels yet" for task in tasks
-             if task not in resolved]  # fmt: skip
+    notes = [
+        f"the prospective split of {task.name} {edition} has no labels yet" for task in tasks if task not in resolved
+    ]
     releases = [load_prospective(workspace, edition, task) for task in resolved]
     handed_in: Mapping[str, Sequence[Entry]] = {}
     if resolved:

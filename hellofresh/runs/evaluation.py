@@ -147,9 +147,12 @@ class Evaluation:
         tuple[str, ...],
         Option(
             "read this group of sources that hold the task's answers, such as fact-checkers, to see what it changes",
-            "GROUP", "--allow", many=True, read=_split,
+            "GROUP",
+            "--allow",
+            many=True,
+            read=_split,
         ),
-    ] = ()  # fmt: skip
+    ] = ()
     provider: Annotated[str, Option("search provider (default: as configured)", "P")] = ""
     replay: Annotated[bool, Option("replay the run's stored searches and pages, without the network", stored=False)] = (
         False

@@ -136,20 +136,22 @@ def _record(prepared: PreparedRun, number: int, report: EvaluationReport, usage:
     )
     system = ("samples_sha256", "model", "roles", "regime", "web", "prompt_set")
     shared = ("judged", "failed", "of", "tokens_in", "tokens_out", "cost_usd")
-    return RunRecord.model_validate({
-        "version": 2,
-        "evaluation": named,
-        "number": number,
-        **{name: prepared.identity[name] for name in system if name in prepared.identity},
-        "settings": regime.settings.model_dump(),
-        **{name: getattr(report, name) for name in shared},
-        "copies": list(report.copies),
-        "usage": usage,
-        "about": spec.about,
-        "kind": spec.kind,
-        "knowledge_cutoff": spec.knowledge_cutoff,
-        "smoke_test": spec.smoke_test or any(other.smoke_test for other in others.values()),
-    })  # fmt: skip
+    return RunRecord.model_validate(
+        {
+            "version": 2,
+            "evaluation": named,
+            "number": number,
+            **{name: prepared.identity[name] for name in system if name in prepared.identity},
+            "settings": regime.settings.model_dump(),
+            **{name: getattr(report, name) for name in shared},
+            "copies": list(report.copies),
+            "usage": usage,
+            "about": spec.about,
+            "kind": spec.kind,
+            "knowledge_cutoff": spec.knowledge_cutoff,
+            "smoke_test": spec.smoke_test or any(other.smoke_test for other in others.values()),
+        }
+    )
 
 
 def _usage(ledger: Ledger | Ledgers, saved_usd: float = 0.0) -> Usage:

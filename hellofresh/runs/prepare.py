@@ -271,12 +271,14 @@ def web_access(evaluation: Evaluation) -> WebAccess | None:
     configured, known = Settings.load().web, search_providers()
     if evaluation.provider and evaluation.provider not in known:
         raise UnknownNameError("search provider", evaluation.provider, known)
-    settings = WebSettings.model_validate({
-        **configured.model_dump(),
-        "provider": evaluation.provider or configured.provider,
-        "excluded": [*configured.excluded, *evaluation.blocked],
-        "count": max(configured.count, regime.results),
-    })  # fmt: skip
+    settings = WebSettings.model_validate(
+        {
+            **configured.model_dump(),
+            "provider": evaluation.provider or configured.provider,
+            "excluded": [*configured.excluded, *evaluation.blocked],
+            "count": max(configured.count, regime.results),
+        }
+    )
     listed = evaluation.task.blocked_sources
     for name in evaluation.allowed:
         if name not in listed:

@@ -303,6 +303,10 @@ class _WatchedWeb:
 
 
 _SPOKEN = {
-    "caption": "describe a picture", "look": "describe a picture", "describe": "describe a picture",
-    "queries": "write queries", "evidence": "look for evidence in a page", "respond": "write the response",
-}  # fmt: skip
+    "caption": "describe a picture",
+    "look": "describe a picture",
+    "describe": "describe a picture",
+    "queries": "write queries",
+    "evidence": "look for evidence in a page",
+    "respond": "write the response",
+}

@@ -302,8 +302,9 @@ def balanced_accuracy(classes: int) -> Metric:
         found: FloatArray = ratio(true, true + missed).mean(axis=-1)
         return found
 
-    return Metric("balanced_accuracy", counts, value, title="Balanced accuracy",
-                  meaning="the mean over classes of recall")  # fmt: skip
+    return Metric(
+        "balanced_accuracy", counts, value, title="Balanced accuracy", meaning="the mean over classes of recall"
+    )
 
 
 @cache
@@ -381,6 +382,9 @@ def class_metrics(names: Sequence[str]) -> tuple[Metric, ...]:
     c = len(names)
     overall = (macro_f1(c), accuracy(c), balanced_accuracy(c), weighted_f1(c), matthews(c))
     kinds = ((class_f1, "f1", "F1"), (class_precision, "precision", "Precision"), (class_recall, "recall", "Recall"))
-    single = [make(c, of, f"{short}:{name}", f"{title}: {name}")
-              for make, short, title in kinds for of, name in enumerate(names)]  # fmt: skip
+    single = [
+        make(c, of, f"{short}:{name}", f"{title}: {name}")
+        for make, short, title in kinds
+        for of, name in enumerate(names)
+    ]
     return *overall, *single

@@ -117,7 +117,7 @@ def period_panel(
         el("div", *ticks, class_="hf-ticks"),
         class_="hf-panel",
         aria_hidden="true",
-    )  # fmt: skip
+    )
 
 
 def _column(period: str, result: ScoreCell | None, ghosts: Sequence[Html], scale: Scale) -> Html:

@@ -17,8 +17,11 @@ from leaderboard.components.markup import visible
 from leaderboard.data.board import Board, BoardEntry, SplitKey
 
 _TRACKS: Mapping[Track, str] = {
-    "decisions": "Decisions", "statements": "Statements", "responses": "Responses", "retrieval": "Retrieval",
-}  # fmt: skip
+    "decisions": "Decisions",
+    "statements": "Statements",
+    "responses": "Responses",
+    "retrieval": "Retrieval",
+}
 _UNITS = (("day", 86_400), ("hour", 3600), ("minute", 60), ("second", 1))
 EVERY = "all"
 """Where no choice narrows what is shown, and the quarter that stands for all of them."""

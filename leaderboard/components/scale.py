@@ -127,8 +127,10 @@ def constant_answer(metric: Metric, counts: Sequence[int]) -> tuple[int, float]:
     """
     labels = np.arange(len(counts))
     weights = np.asarray(counts, dtype=np.float64)[:, None]
-    values = [float(metric.value((weights * metric.statistics(labels, np.full_like(labels, said))).sum(axis=0)))
-              for said in labels]  # fmt: skip
+    values = [
+        float(metric.value((weights * metric.statistics(labels, np.full_like(labels, said))).sum(axis=0)))
+        for said in labels
+    ]
     best = max(range(len(values)), key=lambda label: (metric.sign * values[label], label))
     return best, values[best]
 

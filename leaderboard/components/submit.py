@@ -244,9 +244,13 @@ def otherwise(submission: Submission, due: Due) -> Html:
     split = "" if due.split is MAIN else f" --split {due.split}"
     command = f"hellofresh submission add submissions/{place_of(submission)}{split}"
     return el(
-        "p", "To submit it by a pull request, unpack the package in the folder ", el("code", "submissions"),
-        " of a clone of the project and run ", el("code", command), ".",
-    )  # fmt: skip
+        "p",
+        "To submit it by a pull request, unpack the package in the folder ",
+        el("code", "submissions"),
+        " of a clone of the project and run ",
+        el("code", command),
+        ".",
+    )
 
 
 def received(receipt: Receipt, *, new: bool) -> Html:

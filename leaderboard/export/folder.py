@@ -62,9 +62,11 @@ def earlier_copy(folder: Path) -> CopyListing | None:
     """
     if Path.cwd().is_relative_to(folder):
         raise WorkspaceError(
-            "this folder would be replaced while the command runs in it", where=str(folder),
-            fix="Name another folder, or run the command from elsewhere.", code="folder-in-use",
-        )  # fmt: skip
+            "this folder would be replaced while the command runs in it",
+            where=str(folder),
+            fix="Name another folder, or run the command from elsewhere.",
+            code="folder-in-use",
+        )
     if not folder.is_dir():
         if folder.exists():
             raise _foreign(folder, "a file stands there")
@@ -99,9 +101,12 @@ def _read(folder: Path) -> CopyListing:
 
 def _foreign(folder: Path, what: str) -> WorkspaceError:
     return WorkspaceError(
-        f"not replaced: {what}", where=str(folder), expected="a new or empty folder, or an earlier export",
-        fix="Name another folder, or move away what is in it.", code="foreign-folder",
-    )  # fmt: skip
+        f"not replaced: {what}",
+        where=str(folder),
+        expected="a new or empty folder, or an earlier export",
+        fix="Name another folder, or move away what is in it.",
+        code="foreign-folder",
+    )
 
 
 @contextmanager
@@ -118,9 +123,11 @@ def written_beside(folder: Path) -> Iterator[Path]:
         yield new
     except OSError as error:
         raise WorkspaceError(
-            f"cannot write: {error.strerror or error}", where=str(folder),
-            fix="Check the permissions and free space, or name a folder that can be renamed.", code="unwritable",
-        ) from error  # fmt: skip
+            f"cannot write: {error.strerror or error}",
+            where=str(folder),
+            fix="Check the permissions and free space, or name a folder that can be renamed.",
+            code="unwritable",
+        ) from error
     finally:
         if new is not None:
             shutil.rmtree(new, ignore_errors=True)

@@ -137,10 +137,11 @@ def _reading(analysis: BoardAnalysis, *, drawn: bool = False) -> Html:
     notes = el("ul", *(el("li", named(note, 1000)) for note in said), class_="hf-notes")
     return el(
         "div",
-        el("h3", "How to read it"), el("p", analysis.text.how_to_read),
+        el("h3", "How to read it"),
+        el("p", analysis.text.how_to_read),
         join([el("h3", "To know"), notes]) if said else None,
         class_="hf-reading",
-    )  # fmt: skip
+    )
 
 
 def questions(analyses: Sequence[BoardAnalysis], address: Callable[[str], str | None]) -> Html:
@@ -151,10 +152,13 @@ def questions(analyses: Sequence[BoardAnalysis], address: Callable[[str], str | 
         address: where the analysis of that name is shown, as in `leaderboard.components.labels.Links`.
     """
     items = (
-        el("li", inner_link(address(one.text.name), one.text.question),
-           el("small", f" No figure: {visible(one.text.missing, 300)}") if one.text.missing else None)
+        el(
+            "li",
+            inner_link(address(one.text.name), one.text.question),
+            el("small", f" No figure: {visible(one.text.missing, 300)}") if one.text.missing else None,
+        )
         for one in analyses
-    )  # fmt: skip
+    )
     return el("nav", el("h2", "All questions"), el("ol", *items), class_="hf-questions", aria_label="All questions")
 
 

@@ -240,10 +240,13 @@ class _Told:
                     value=float(label == self.label.label),
                     answer=str(choice.status) if choice.label is None else classes[choice.label],
                     metadata={
-                        "task": self.task.name, "target": self.label.label, "label": label, "group": self.about.group,
+                        "task": self.task.name,
+                        "target": self.label.label,
+                        "label": label,
+                        "group": self.about.group,
                     },
                 )
-            }  # fmt: skip
+            }
         return sample
 
     def _events(self) -> Iterator[InspectEvent]:

@@ -25,8 +25,10 @@ from hellofresh.models.providers.wire import call_arguments, read_call, tool_sch
 
 _FINISHES = {"max_tokens": Finish.LENGTH, "model_length": Finish.LENGTH, "content_filter": Finish.BLOCKED}
 _REASONS: dict[Finish, StopReason] = {
-    Finish.STOP: "stop", Finish.LENGTH: "max_tokens", Finish.BLOCKED: "content_filter",
-}  # fmt: skip
+    Finish.STOP: "stop",
+    Finish.LENGTH: "max_tokens",
+    Finish.BLOCKED: "content_filter",
+}
 
 
 def chat_messages(request: Request) -> list[ChatMessage]:

@@ -134,13 +134,17 @@ def _print(trained: Sequence[_Trained], corpus: RetrievalCorpus, output: Command
     output.table(f"{corpus.name}: {_METRIC} after two stages", columns, [one.row for one in trained])
     for one in trained:
         output.text(f"lambda {one.recipe.weight:g}, tau {one.recipe.tau:g}: {one.found.folder}")
-    output.result([
-        {
-            **dict(zip(columns, one.row, strict=True)), "folder": str(one.found.folder),
-            "losses": list(one.found.losses), "scores": list(one.found.scores),
-        }
-        for one in trained
-    ])  # fmt: skip
+    output.result(
+        [
+            {
+                **dict(zip(columns, one.row, strict=True)),
+                "folder": str(one.found.folder),
+                "losses": list(one.found.losses),
+                "scores": list(one.found.scores),
+            }
+            for one in trained
+        ]
+    )
 
 
 def _draw(trained: Sequence[_Trained], folder: Path, output: CommandOutput) -> None:

@@ -26,9 +26,12 @@ def run(options: argparse.Namespace, output: CommandOutput) -> int:
     recipe = load_recipe(options.recipe or ("head" if options.model == MINILM else "encoder"), RewardRecipe)
     recipe = recipe if options.seed is None else change_recipe(recipe, {"seed": options.seed})
     training = RewardTraining(
-        options.criterion, _beside(options.criterion, files), [item for file in files for item in file.examples],
-        tuple(file.data for file in files), recipe,
-    )  # fmt: skip
+        options.criterion,
+        _beside(options.criterion, files),
+        [item for file in files for item in file.examples],
+        tuple(file.data for file in files),
+        recipe,
+    )
     root = Workspace.from_environment().root / "training"
     folder = root / _name(options, files, recipe)
     with output.progress(f"train a reward model for {options.criterion}") as bar:
@@ -89,11 +92,15 @@ def _print(found: TrainedReward, output: CommandOutput) -> None:
         output.text(f"{data.name}: {share}" + (f"; {data.note}" if data.note else ""))
     rows = [
         (
-            item.metric, item.value, f"[{item.low:.3f}, {item.high:.3f}]", item.usual, item.difference,
+            item.metric,
+            item.value,
+            f"[{item.low:.3f}, {item.high:.3f}]",
+            item.usual,
+            item.difference,
             f"[{item.difference_low:.3f}, {item.difference_high:.3f}]",
         )
         for item in card.measures
-    ]  # fmt: skip
+    ]
     columns = ("metric", "value", "95% interval", "usual class", "difference", "95% interval, paired")
     output.table(f"{card.criterion}: {card.rows['test']:,} held-out responses", columns, rows)
     if not card.epoch:

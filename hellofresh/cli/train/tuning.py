@@ -32,8 +32,12 @@ if TYPE_CHECKING:
     from training.card import TuningCard
 
 _RECIPES: dict[str, type[TuningRecipe]] = {
-    "sft": SftRecipe, "rloo": RewardedRecipe, "grpo": RewardedRecipe, "ppo": PpoRecipe, "dpo": PreferenceRecipe
-}  # fmt: skip
+    "sft": SftRecipe,
+    "rloo": RewardedRecipe,
+    "grpo": RewardedRecipe,
+    "ppo": PpoRecipe,
+    "dpo": PreferenceRecipe,
+}
 
 
 def run(options: argparse.Namespace, output: CommandOutput) -> int:

@@ -94,9 +94,11 @@ def build_board(workspace: Workspace, *, private: bool = False) -> BoardBuilt:
     scored = read_scores(workspace, splits)
     if scored.is_empty():
         raise DataError(
-            "no edition has been scored", where=str(workspace.root), fix="Run: hellofresh score --edition ...",
+            "no edition has been scored",
+            where=str(workspace.root),
+            fix="Run: hellofresh score --edition ...",
             code="nothing-scored",
-        )  # fmt: skip
+        )
     quarters = sorted(set(scored["edition"].to_list()))
     analyses = analyses_to_show(workspace, splits, quarters, private=private)
     opened = [
@@ -282,11 +284,13 @@ def _step(sample: str, origin: str, place: int, event: Event) -> TranscriptStep:
         case SearchedEvent():
             return replace(step, number=event.number, text=event.query, problem=event.problem or event.fallback)
         case ReadEvent():
-            return replace(step, number=event.number, text=event.summary, url=event.url, title=event.title,
-                           problem=event.dropped)  # fmt: skip
+            return replace(
+                step, number=event.number, text=event.summary, url=event.url, title=event.title, problem=event.dropped
+            )
         case QuotedEvent():
-            return replace(step, text="\n".join([*event.refuting, *event.context]), url=event.url,
-                           problem=event.problem)  # fmt: skip
+            return replace(
+                step, text="\n".join([*event.refuting, *event.context]), url=event.url, problem=event.problem
+            )
         case NotedEvent(name="picture"):
             # What stands in a post's picture is the post's, and who is in it is nobody's business.
             shown = {name: event.values[name] for name in _OF_PICTURES if name in event.values}

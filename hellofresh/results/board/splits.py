@@ -124,8 +124,10 @@ class BoardSplit:
     @property
     def ranked(self) -> dict[str, bool]:
         """By origin, whether an entry is ranked."""
-        sections = ((row["origin"], section_of(row["kind"], row["regime"], smoke_test=row["smoke_test"]))
-                    for row in self.systems)  # fmt: skip
+        sections = (
+            (row["origin"], section_of(row["kind"], row["regime"], smoke_test=row["smoke_test"]))
+            for row in self.systems
+        )
         return {origin: section is EntrySection.SYSTEM for origin, section in sections}
 
 

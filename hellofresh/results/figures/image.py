@@ -96,10 +96,12 @@ def composed(figure: Figure, marks: Sequence[Mark], question: str) -> Specificat
     width = _chart_width(figure, placed)
     resolved = dict.fromkeys(("color", "shape"), "shared" if figure.one_key else "independent")
     return head | {
-        "description": question, "columns": figure.columns, "spacing": _GAP,
+        "description": question,
+        "columns": figure.columns,
+        "spacing": _GAP,
         "concat": [_beside(one, width) for one in placed],
         "resolve": {"scale": resolved, "legend": resolved},
-    }  # fmt: skip
+    }
 
 
 def _title(one: PlacedChart, width: int) -> Specification:

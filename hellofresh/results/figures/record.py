@@ -74,7 +74,9 @@ def read_record(path: Path) -> AnalysisRecord:
         first = error.errors(include_url=False)[0] if isinstance(error, ValidationError) else None
         where = ".".join(str(part) for part in first["loc"]) if first else "the file"
         raise DataError(
-            f"{where}: {first['msg'].lower() if first else 'cannot be read'}", where=str(path),
-            expected="an analysis as this version writes it", fix="Recompute the analyses: hellofresh analyse all",
+            f"{where}: {first['msg'].lower() if first else 'cannot be read'}",
+            where=str(path),
+            expected="an analysis as this version writes it",
+            fix="Recompute the analyses: hellofresh analyse all",
             code="bad-analysis",
-        ) from None  # fmt: skip
+        ) from None

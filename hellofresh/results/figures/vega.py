@@ -350,10 +350,14 @@ def _pairs(chart: Chart, marks: Sequence[Mark], look: _Look) -> _Drawing:
         _layer("text", text, fontSize={"expr": f"width / {len(names)} < 34 ? 0 : 11"}),
     ])  # fmt: skip
     values = [
-        row | {"numbered": f"{numbers[mark.who]}  {mark.who}", "column": numbers[mark.other],
-               "text": replace(chart.across, digits=2).text(mark.value)}
+        row
+        | {
+            "numbered": f"{numbers[mark.who]}  {mark.who}",
+            "column": numbers[mark.other],
+            "text": replace(chart.across, digits=2).text(mark.value),
+        }
         for mark, row in zip(marks, _values(marks, chart.across, look), strict=True)
-    ]  # fmt: skip
+    ]
     return [both | {"data": {"values": values}}], max(34 * len(names), 80)
 
 
@@ -418,9 +422,13 @@ def _outline(mark: Mark, look: _Look) -> list[Specification]:
     for step in range(48):
         around = 2 * math.pi * step / 48
         x, y = mark.width / 2 * math.cos(around), mark.height / 2 * math.sin(around)
-        rows.append({
-            "at": _known(x0 + x * math.cos(turn) - y * math.sin(turn)),
-            "value": _known(y0 + x * math.sin(turn) + y * math.cos(turn)),
-            "series": mark.series, "order": step, "strength": look.strength(mark.series),
-        })  # fmt: skip
+        rows.append(
+            {
+                "at": _known(x0 + x * math.cos(turn) - y * math.sin(turn)),
+                "value": _known(y0 + x * math.sin(turn) + y * math.cos(turn)),
+                "series": mark.series,
+                "order": step,
+                "strength": look.strength(mark.series),
+            }
+        )
     return rows

@@ -39,9 +39,11 @@ from hellofresh.tasks.outputs import Status
 from hellofresh.tasks.transcripts import ReadEvent, SearchedEvent, read_transcripts
 
 ANSWER = (
-    pl.when(pl.col("status") == str(Status.BLOCKED)).then(pl.lit(schema.REFUSED))
-    .otherwise(pl.col("label").fill_null(schema.NO_ANSWER)).alias("said")
-)  # fmt: skip
+    pl.when(pl.col("status") == str(Status.BLOCKED))
+    .then(pl.lit(schema.REFUSED))
+    .otherwise(pl.col("label").fill_null(schema.NO_ANSWER))
+    .alias("said")
+)
 """The class that was chosen, or what stands for silence and for a refusal."""
 
 

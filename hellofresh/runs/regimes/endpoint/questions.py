@@ -66,8 +66,11 @@ _USUAL: Mapping[str, tuple[JsonValue, ...]] = {
 }
 """Values that say what holds without them."""
 _ROLES: Mapping[str, Literal["system", "user", "assistant"]] = {
-    "system": "system", "developer": "system", "user": "user", "assistant": "assistant",
-}  # fmt: skip
+    "system": "system",
+    "developer": "system",
+    "user": "user",
+    "assistant": "assistant",
+}
 
 
 @dataclass(frozen=True, slots=True)

@@ -118,14 +118,21 @@ class Reply:
     def _items(self) -> Iterator[_Fields]:
         if self.answer.text or not self._calls:
             yield {
-                "id": f"msg_{self.key}", "type": "message", "role": "assistant", "status": "completed",
+                "id": f"msg_{self.key}",
+                "type": "message",
+                "role": "assistant",
+                "status": "completed",
                 "content": [_text_part(self.answer.text)],
-            }  # fmt: skip
+            }
         for number, call in enumerate(self._calls):
             yield {
-                "id": f"fc_{self.key}_{number}", "type": "function_call", "status": "completed", "call_id": call.id,
-                "name": call.name, "arguments": call_arguments(call),
-            }  # fmt: skip
+                "id": f"fc_{self.key}_{number}",
+                "type": "function_call",
+                "status": "completed",
+                "call_id": call.id,
+                "name": call.name,
+                "arguments": call_arguments(call),
+            }
 
     def _response_head(self) -> _Fields:
         return {
@@ -139,10 +146,12 @@ class Reply:
         if told is None:
             return None
         return {
-            "input_tokens": told[0], "output_tokens": told[1], "total_tokens": sum(told),
+            "input_tokens": told[0],
+            "output_tokens": told[1],
+            "total_tokens": sum(told),
             "input_tokens_details": {"cached_tokens": 0, "cache_write_tokens": 0},
             "output_tokens_details": {"reasoning_tokens": 0},
-        }  # fmt: skip
+        }
 
     # On the wire
 
