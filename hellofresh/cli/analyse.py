@@ -17,6 +17,8 @@ from hellofresh.results.analyses.agents import AGENT_ANALYSES, AgentPanel, read_
 from hellofresh.results.figures.image import need_converter
 from hellofresh.tasks import get_task
 from hellofresh.tasks.samples import to_json
+from leaderboard.data.analyses import analyses_in
+from leaderboard.export.report import ReportTask, report_page
 
 _AGENTS = "agents"
 
@@ -120,8 +122,6 @@ def _write_page(options: argparse.Namespace, output: CommandOutput) -> int:
 
 def _page(edition: str, made: Sequence[tuple[Panel, Sequence[WrittenAnalysis]]]) -> bytes:
     # Only this needs the site's parts.
-    from leaderboard.data.analyses import analyses_in
-    from leaderboard.export.report import ReportTask, report_page
 
     tasks = [
         ReportTask(panel.task.name, panel.task.title, panel.task.question, _size(panel), analyses_in(several[0].folder))

@@ -16,6 +16,7 @@ from hellofresh.results.board.build import build_board
 from hellofresh.results.board.splits import read_scores
 from hellofresh.results.entries import unscored_runs
 from hellofresh.tasks.samples import MAIN, to_json
+from leaderboard.export import export_board
 
 
 def build(options: argparse.Namespace, output: CommandOutput) -> int:
@@ -53,7 +54,6 @@ def serve(options: argparse.Namespace, output: CommandOutput) -> int:
 
 def export(options: argparse.Namespace, output: CommandOutput) -> int:
     # Only this command needs the site's parts.
-    from leaderboard.export import export_board
 
     board = Workspace.from_environment().board
     with output.progress("board export") as bar:

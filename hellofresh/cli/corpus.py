@@ -11,6 +11,7 @@ from itertools import pairwise
 from pathlib import Path
 
 from collectors.labelled import read_claims
+from collectors.wikipedia.corpus import LICENSE, dump_documents
 from hellofresh import __version__
 from hellofresh.cli._output import CommandOutput
 from hellofresh.config import Settings
@@ -96,7 +97,6 @@ def _of_corpora(options: argparse.Namespace, workspace: Workspace) -> CorpusCont
 
 
 def _of_dump(options: argparse.Namespace, _: Workspace) -> CorpusContent:
-    from collectors.wikipedia.corpus import LICENSE, dump_documents
 
     if options.chunk < 0:
         raise UsageError(f"a chunk of {options.chunk} words", expected="0 or more", code="bad-number")

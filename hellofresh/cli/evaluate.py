@@ -6,6 +6,9 @@ import argparse
 import json
 
 from hellofresh.cli._output import CommandOutput, duration
+from hellofresh.cli.board import run_build
+from hellofresh.cli.score import run_score
+from hellofresh.config import Settings
 from hellofresh.core.clock import now
 from hellofresh.core.editions import Edition, Frozen
 from hellofresh.core.errors import DataError, ReleaseError, UsageError
@@ -14,6 +17,7 @@ from hellofresh.core.workspace import Workspace
 from hellofresh.models.catalogue import model_at
 from hellofresh.releases.life.load import load_labels, load_release
 from hellofresh.releases.life.state import labels_are_public, reveal
+from hellofresh.results.scores import beside_others
 from hellofresh.runs.dry_run import SECONDS_A_CALL
 from hellofresh.runs.evaluate import evaluate, foresee
 from hellofresh.runs.evaluation import Evaluation, given_values
@@ -49,8 +53,6 @@ def evaluation_of(options: argparse.Namespace, **more: object) -> Evaluation:
 
 def _put_on_board(output: CommandOutput, workspace: Workspace, evaluation: Evaluation) -> None:
     """Score the split and build the board."""
-    from hellofresh.cli.board import run_build
-    from hellofresh.cli.score import run_score
 
     submissions = workspace.submissions()
     try:
@@ -103,7 +105,6 @@ def carry_out(
 
 def _compare(output: CommandOutput, workspace: Workspace, evaluation: Evaluation, run_id: str) -> None:
     """The headline metric beside baselines and all that was scored (people, published systems), with public labels."""
-    from hellofresh.results.scores import beside_others  # brings polars, which a dry run does not need
 
     metric = evaluation.task.headline
     scores = beside_others(workspace, evaluation.edition, evaluation.task, run_id)
@@ -260,7 +261,6 @@ def _bundled(workspace: Workspace, output: CommandOutput, name: str) -> tuple[Ed
     # Only an empty workspace needs what collects and builds.
     from collectors.jobs import bundled_jobs
     from hellofresh.cli.release.steps import ShownSteps
-    from hellofresh.config import Settings
     from hellofresh.pipeline.release import collect_and_build
 
     jobs = [job for job in bundled_jobs(workspace) if job.task.name == name]

@@ -10,8 +10,10 @@ from pathlib import Path
 
 import polars as pl
 
+from hellofresh.api.harnesses.inspect_logs import write_log
 from hellofresh.cli._output import CommandOutput
 from hellofresh.cli.evaluate import carry_out
+from hellofresh.cli.submission.new import need_inspect
 from hellofresh.core.errors import DataError, UsageError
 from hellofresh.core.files import write_jsonl
 from hellofresh.core.parquet import write_parquet
@@ -262,10 +264,8 @@ def export(options: argparse.Namespace, output: CommandOutput) -> int:
 
 def _export_log(folder: Path, to: Path | None, output: CommandOutput) -> int:
     """Write a log of inspect_ai, which is imported only now."""
-    from hellofresh.cli.submission.new import need_inspect
 
     need_inspect()
-    from hellofresh.api.harnesses.inspect_logs import write_log
 
     path = to or Path(f"{folder.name}.eval")
     if path.suffix not in (".eval", ".json"):

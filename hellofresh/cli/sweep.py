@@ -10,11 +10,16 @@ from itertools import product
 from math import prod
 
 from hellofresh.cli._output import CommandOutput
+from hellofresh.cli._show import show_table
 from hellofresh.cli.evaluate import evaluation_of, run_evaluation
 from hellofresh.core.errors import UsageError
 from hellofresh.core.workspace import Workspace
+from hellofresh.evidence.publishers import load_publishers
 from hellofresh.releases.life.load import load_labels, load_release
 from hellofresh.releases.life.state import labels_are_public
+from hellofresh.results.analyses.agents import AgentPanel, compare_variants, read_traces
+from hellofresh.results.build import panel_of
+from hellofresh.results.entries import entry_of_run
 from hellofresh.runs.dry_run import Forecast
 from hellofresh.runs.evaluate import foresee
 from hellofresh.runs.evaluation import Evaluation
@@ -164,11 +169,6 @@ def _compare(
     *,
     private: bool,
 ) -> None:
-    from hellofresh.cli._show import show_table
-    from hellofresh.evidence.publishers import load_publishers
-    from hellofresh.results.analyses.agents import AgentPanel, compare_variants, read_traces
-    from hellofresh.results.build import panel_of
-    from hellofresh.results.entries import entry_of_run
 
     edition, task = planned[0].evaluation.edition, planned[0].evaluation.task
     if not (private or labels_are_public(workspace, edition, task.name)):

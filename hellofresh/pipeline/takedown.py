@@ -15,6 +15,7 @@ from hellofresh.core.files import canonical_json, read_jsonl, remove_file, sha25
 from hellofresh.core.quarters import Quarter
 from hellofresh.core.stages import Stage
 from hellofresh.core.workspace import Workspace
+from hellofresh.evidence.web.pictures import PictureCache
 from hellofresh.releases.candidates.collection import amend_account
 from hellofresh.releases.candidates.rows import read_candidates
 from hellofresh.releases.erasure import LEAST, Erasure, find_files
@@ -44,8 +45,6 @@ def take_down_with_pictures(
         UsageError, ReleaseError: as `take_down`.
     """
     if workspace.pictures.is_dir():
-        from hellofresh.evidence.web.pictures import PictureCache  # with the way to the web, which few takedowns need
-
         with PictureCache(workspace.pictures) as cache:
             public = workspace.release(edition, task.name, split) / "samples.jsonl"
             for path in (path for path in _sample_files(workspace, edition, task.name, split) if path != public):

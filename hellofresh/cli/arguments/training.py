@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Callable
 from pathlib import Path
 
 from hellofresh.cli.arguments.declare import command, option, to_pairs
@@ -30,7 +31,13 @@ def _folders(text: str) -> list[Path]:
 
 def _add_train(parser: argparse.ArgumentParser) -> None:
     """Add the method as the first argument, and what each accepts: an option with its defaults by method."""
-    add = Variants(parser, "method", METHODS, f"what is trained: {', '.join(METHODS)}").add
+    methods = Variants(parser, "method", METHODS, f"what is trained: {', '.join(METHODS)}")
+    _add_what_is_trained(methods.add)
+    _add_how_it_is_trained(methods.add)
+
+
+def _add_what_is_trained(add: Callable[..., None]) -> None:
+    """Options that several methods share."""
     models = {**dict.fromkeys(("reranker", "reward", "relevance"), "minilm"), **dict.fromkeys(TUNED, REQUIRED)}
     about = (
         "reranker, reward: minilm, a head on its vectors (default), or an encoder to train whole; relevance: minilm "
@@ -58,6 +65,9 @@ def _add_train(parser: argparse.ArgumentParser) -> None:
     data = {"reward": (), "relevance": (), **dict.fromkeys(TUNED, REQUIRED)}
     add("--data", data, action="append", type=Path, metavar="FILE", help=about)
 
+
+def _add_how_it_is_trained(add: Callable[..., None]) -> None:
+    """Options of single methods, and of those that tune a language model."""
     about = (
         "corpus with queries to learn from; relevance: a corpus, or C:SPLIT of it, with its judgements and what a "
         "search finds besides"

@@ -6,6 +6,7 @@ import argparse
 from collections.abc import Callable
 from pathlib import Path
 
+from hellofresh.api.harnesses.lm_eval_folder import write_folder
 from hellofresh.cli._output import CommandOutput
 from hellofresh.cli._show import show_built
 from hellofresh.cli.release.steps import ShownSteps, show_published
@@ -118,7 +119,6 @@ def publish(options: argparse.Namespace, output: CommandOutput) -> int:
 
 
 def export(options: argparse.Namespace, output: CommandOutput) -> int:
-    from hellofresh.api.harnesses.lm_eval_folder import write_folder  # another harness, which the others do not need
 
     names = write_folder(Workspace.from_environment(), options.edition, get_task(options.task), options.lm_eval)
     output.result({"folder": str(options.lm_eval), "tasks": list(names)})

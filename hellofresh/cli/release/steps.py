@@ -20,6 +20,7 @@ from hellofresh.releases.candidates.collection import CollectionJob
 from hellofresh.releases.draw.release import Built
 from hellofresh.releases.life.state import labels_are_public
 from hellofresh.releases.publish import Publication
+from hellofresh.results.analyses import ANALYSES, build_panel, make_analyses
 from hellofresh.runs.evaluation import Evaluation
 from hellofresh.runs.export import EvaluationReport
 from hellofresh.tasks import get_task
@@ -100,7 +101,6 @@ def analyse_scored(workspace: Workspace, submissions: Path, output: CommandOutpu
 
 
 def _analyse(workspace: Workspace, edition: Edition, task: str, submissions: Path, output: CommandOutput) -> None:
-    from hellofresh.results.analyses import ANALYSES, build_panel, make_analyses
 
     panel = build_panel(workspace, edition, get_task(task), submissions)
     made = make_analyses(workspace, panel, list(ANALYSES.values()), png=False, survive=True)

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
+from hellofresh.api.harnesses.inspect_logs import read_log
 from hellofresh.cli._output import CommandOutput
 from hellofresh.cli.submission.commands import find_due
 from hellofresh.core.clock import now
@@ -42,7 +43,6 @@ def new(options: argparse.Namespace, output: CommandOutput) -> int:
 
 def _from_inspect(options: argparse.Namespace, output: CommandOutput) -> int:
     need_inspect()
-    from hellofresh.api.harnesses.inspect_logs import read_log
 
     system = read_log(options.from_inspect)
     options.name, options.model = options.name or system.model.split("/")[-1], options.model or [system.model]

@@ -21,6 +21,7 @@ from hellofresh.runs.regimes.agents import AGENT, PROXY, agent_regime, load_agen
 from hellofresh.runs.regimes.correction import Correction
 from hellofresh.runs.regimes.evidence_response import EvidenceResponse
 from hellofresh.runs.regimes.placebo import Placebo
+from hellofresh.runs.regimes.proxy import load_proxy
 from hellofresh.runs.regimes.retrieve import Retrieve
 from hellofresh.runs.regimes.search_agent import SearchAgent
 from hellofresh.runs.regimes.web_search import WebSearch, WebSearchSettings
@@ -105,8 +106,6 @@ def _from_outside(name: str) -> Regime | None:
     if kind == AGENT:
         return load_agent(rest)
     if kind == PROXY and rest:
-        from hellofresh.runs.regimes.proxy import load_proxy  # which imports a web server
-
         title, _, roles = rest.partition(":")
         return load_proxy(title, tuple(filter(None, roles.split(","))))
     return None

@@ -20,6 +20,7 @@ from hellofresh.core.files import canonical_json, model_fault, parse_toml, sha25
 from hellofresh.core.net.addresses import AddressError, PageAddress
 from hellofresh.core.strict import Strict
 from hellofresh.core.texts import visible as clean
+from hellofresh.evidence.retrieval.sparse import SparseRetriever
 from hellofresh.evidence.web._base import PageStatus
 from hellofresh.evidence.web.fetch import FetchResult
 from hellofresh.evidence.web.search._base import Hit, ProviderAnswer, ranked
@@ -153,7 +154,6 @@ class Offline:
     def __init__(self, corpus: Corpus) -> None:
         self._documents = corpus.documents
         self._by_url = {document.url: document for document in corpus.documents}
-        from hellofresh.evidence.retrieval.sparse import SparseRetriever  # brings polars, which few commands need
 
         # Titles count double.
         texts = [f"{document.title}\n{document.title}\n{document.text}" for document in corpus.documents]
