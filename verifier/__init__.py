@@ -1,6 +1,6 @@
 """Checks a release as a stranger does: from its public files alone, believing nothing that they say.
 
-It imports nothing of what makes releases (`hellofresh`) and needs only NumPy and Polars. A copy of
+It imports nothing of what makes releases (`hellofresh`) and needs NumPy; Parquet tables also need Polars. A copy of
 this folder runs by itself: `python -m verifier FOLDER ...`. Every file is read by parsers of its documented format
 (`docs/formats.md`), every figure that follows from labels, predictions and ratings is computed again, and what people
 load (tables, card, Croissant) is compared with the releases beside it.
@@ -12,8 +12,6 @@ from verifier.checks import (
     beside_checks,
     find_releases,
     neighbours,
-    publication_checks,
-    publications_above,
     releases_in,
     repeat_checks,
     report_lines,
@@ -21,6 +19,7 @@ from verifier.checks import (
 )
 from verifier.exported import exported_checks
 from verifier.manifest import Manifest, bad_path, read_manifest
+from verifier.publication import publication_checks, publications_above
 from verifier.scores import BadFigureError, FigureName, Handover, VerifiedFigure
 
 __all__ = [

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import heapq
+import json
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations, groupby
 from pathlib import Path
@@ -30,9 +31,8 @@ from verifier.manifest import (
     stray,
     unlisted,
 )
-from verifier.publication import ACCOUNT, ACCOUNT_FORM, CARD, CROISSANT, Publication
 from verifier.ratings import StudyCheck
-from verifier.reading import by_id, first_of, misfit, strict_json
+from verifier.reading import MOST_LINE_BYTES, first_of, strict_json
 from verifier.scores import FigureName, Handover, ScoreCheck, VerifiedFigure
 
 
@@ -144,15 +144,16 @@ def verify_release(
 
 def _content_checks(content: Content) -> Iterator[Check]:
     labelled, samples = int((content.labels >= 0).sum()), len(content.places)
-    by = "with the content hash of the manifest" if content.manifest.is_frozen else "as committed to, all as often"
+    drawn = "as committed to, all labels as often in every period"
     said = {
         SAMPLES: ("samples", f"{samples:,} samples, canonical, sorted, none twice"),
         COMMITMENTS: ("commitments", f"{content.committed:,}, one for each sample and each that was taken down"),
         TOMBSTONES: ("takedowns", f"{len(content.tombstones):,} taken down, no content left"),
-        LABELS: ("labels", f"{labelled:,}, {by}"),
+        LABELS: ("labels", f"{labelled:,}, "
+                 f"{'with the content hash of the manifest' if content.manifest.is_frozen else drawn}"),
         OUTCOMES: ("outcomes", f"{labelled:,} decided since, {samples - labelled:,} not"),
         PREDICTIONS: ("predictions", f"of {len(content.entries):,} entries on the samples of the release"),
-    }
+    }  # fmt: skip
     for file, (part, what) in said.items():
         if file in content.faults:
             unchecked = content.unchecked.get(file, ())
@@ -163,29 +164,37 @@ def _score_checks(
     folder: Path, content: Content, figures: Sequence[FigureName], handed_in: Mapping[str, Handover] | None
 ) -> Iterator[Check]:
     """Ratings, scores, what others handed in, and the figures that were asked for."""
-    name, study, scores = content.manifest.name, StudyCheck(content, folder), ScoreCheck(content)
+    manifest, study, scores = content.manifest, StudyCheck(content, folder), ScoreCheck(content)
     if study.is_there:
         study.check()
         said = f"of {study.responses:,} responses; means, intervals and standings are those of the ratings"
-        yield Check(name, "ratings", said, study.faults, unchecked=study.unchecked)
+        yield Check(manifest.name, "ratings", said, study.faults, unchecked=study.unchecked)
     found: Mapping[str, list[VerifiedFigure]] = {}
-    if SCORES in content.manifest.hashes:
+    if SCORES in manifest.hashes:
         if content.has_labels:
             found = scores.check(folder, figures)
         else:
             scores.faults.append("cannot be computed: labels are missing")
         said = f"{scores.number:,}, with the counts, values and intervals that labels and predictions give"
-        yield Check(name, "scores", said, scores.faults, unchecked=sorted(scores.unchecked))
+        yield Check(manifest.name, "scores", said, scores.faults, unchecked=sorted(scores.unchecked))
         if handed_in is not None:
             said = f"{len(handed_in):,} by others, as they were handed in before the deadline, and no more"
-            yield Check(name, "receipts", said, list(scores.handed_in_faults(handed_in)))
-    missing = "no score is" if content.has_labels else "labels are not public yet for"
+            yield Check(manifest.name, "receipts", said, list(scores.handed_in_faults(handed_in)))
     for wanted in figures:
-        if wanted.may_be_of(content.manifest):
-            shown = found.get(wanted.text, [])
-            faults = [f"{item.said}, stated {item.stated}" for item in shown if not item.agrees]
-            faults += [] if shown else [f"{missing} {wanted.text[:200]!r}"]
-            yield Check(name, "figure", "; ".join(item.said for item in shown), faults, shown)
+        if wanted.may_be_of(manifest):
+            missing = "no score is" if content.has_labels else "labels are not public yet for"
+            yield _figure_check(manifest.name, found.get(wanted.text, ()), f"{missing} {wanted.text[:200]!r}")
+
+
+def _figure_check(name: str, found: Sequence[VerifiedFigure], missing: str) -> Check:
+    faults = [
+        f"{item.name}: computed {item.value:.6f} [{item.low:.6f}, {item.high:.6f}], stated "
+        f"{item.stated[0]:.6f} [{item.stated[1]:.6f}, {item.stated[2]:.6f}]"
+        for item in found
+        if item.stated is not None and not item.agrees
+    ]
+    said = (f"{item.name} = {item.value:.4f} [{item.low:.4f}, {item.high:.4f}], n = {item.n}" for item in found)
+    return Check(name, "figure", "; ".join(said), faults if found else [missing], found)
 
 
 def report_lines(checks: Sequence[Check]) -> Iterator[str]:
@@ -263,43 +272,14 @@ def repeat_checks(folders: Sequence[Path], every: Iterable[Path]) -> list[Check]
 
 def _ids(folder: Path, name: str) -> Iterator[tuple[str, Path]]:
     """Ids as far as they can be read; whatever is wrong with a file is named where its release is checked."""
-    yield from ((key, folder) for key, _ in by_id(folder / name, {"id": str, "*": object}, []))
-
-
-def publications_above(folders: Sequence[Path]) -> list[Path]:
-    """The publications that releases lie in, in order; one may have lost its account."""
-    above = {place for folder in folders for place in folder.resolve().parents[2:4]}
-    return sorted(place for place in above if any((place / name).is_file() for name in (ACCOUNT, CARD, CROISSANT)))
-
-
-def publication_checks(root: Path) -> list[Check]:
-    """Whether the files of a publication are those of its account, and say what its releases say."""
-    name = root.as_posix()
-    try:
-        account = strict_json((root / ACCOUNT).read_bytes(), 8)
-        if wrong := misfit(account, ACCOUNT_FORM):
-            raise ValueError(wrong)
-        listed = [entry["path"] for entry in account["files"]]
-        if len(set(listed)) < len(listed):
-            raise ValueError("a file is listed twice")
-    except (ValueError, OSError) as error:
-        return [Check(name, "publication", "", (f"{ACCOUNT}: {error}",))]
-    made = Publication.at(root, account)
-    origin = "" if "code" in account else "what it was made from"
-    corpora = "tables of corpora" if any(path.startswith("data/corpus-") for path in listed) else ""
-    rows_said = f"{len(made.parts)} tables, row by row as the releases say"
-    checks: tuple[tuple[str, str, Callable[[], Iterator[str]], str], ...] = (
-        ("publication", f"{len(listed)} files, with the sizes and hashes that {ACCOUNT} lists", made.file_faults, ""),
-        ("origin", "made from these releases", lambda: made.origin_faults(account), origin),
-        ("tables", rows_said, lambda: (fault for part in made.parts for fault in part.faults()), corpora),
-        ("card", f"{CARD} names what is loaded as tables and releases do", made.card_faults, f"what else {CARD} says"),
-        ("croissant", f"{CROISSANT} does so, too", made.croissant_faults, f"what else {CROISSANT} says"),
-    )
-    found = []
-    for what, said, faults_of, unchecked in checks:
-        try:
-            faults = list(faults_of())
-        except (ValueError, KeyError, IndexError, TypeError, AttributeError, OSError) as error:
-            faults = [f"cannot be read ({type(error).__name__}: {str(error)[:200]})"]
-        found.append(Check(name, what, said, faults, unchecked=[unchecked] if unchecked else []))
-    return found
+    path = folder / name
+    if path.is_symlink() or not path.is_file():
+        return
+    with path.open("rb") as file:
+        for line in iter(lambda: file.readline(MOST_LINE_BYTES), b""):
+            try:
+                key = json.loads(line)["id"]
+            except (ValueError, TypeError, KeyError, RecursionError):
+                return
+            if isinstance(key, str):
+                yield key, folder

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from array import array
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -14,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from verifier.manifest import COMMITMENTS, LABELS, OUTCOMES, PREDICTIONS, SAMPLES, TOMBSTONES, Manifest
-from verifier.reading import SHA256, UTC_TIME, Form, Row, by_id, canonical, few, misfit, rows, strict_json, text_hash
+from verifier.reading import SHA256, UTC_TIME, Form, Row, by_id, canonical, few, rows, text_hash
 from verifier.statistics import OF_ONE, OVERALL, RANKED, FloatArray, Metric, ranking_measures
 
 MAJORITY, SINGLE, ALL_ROWS = "majority", "single", "all-rows"
@@ -22,9 +23,9 @@ MAJORITY, SINGLE, ALL_ROWS = "majority", "single", "all-rows"
 NOT_ASKED = -3
 _LABEL = range(128)
 _SAMPLE: Form = {
-    **dict.fromkeys(("id", "task", "edition?", "quarter?", "period", "group", "license"), str),
-    **{"date": UTC_TIME, "*": object},
-}
+    **dict.fromkeys(("id", "task", "period", "group", "license"), str), "date": UTC_TIME,
+    "edition?": str, "quarter?": str, "*": object,
+}  # fmt: skip
 _WITHHELD = {"text", "statement", "speaker", "context", "address", "description", "query", "evidence"}
 """Fields of samples that may not be there where texts are withheld."""
 _FORMS: dict[str, Form] = {
@@ -139,6 +140,10 @@ class Content:
         """Whether every sample that scores are about has a label."""
         return bool((self.labels[self.judged] >= 0).all())
 
+    def read(self, folder: Path, file: str, form: str = "") -> Iterator[tuple[str, Row]]:
+        """The rows of a file that is sorted by id."""
+        return by_id(folder / file, _FORMS[form or file], self.of(file))
+
     def of(self, file: str) -> list[str]:
         """The faults of a file, which is looked at."""
         return self.faults.setdefault(file, [])
@@ -163,22 +168,19 @@ def read_content(folder: Path, manifest: Manifest) -> Content:
         single = (f"{kind}:{name}" for kind in OF_ONE for name in content.classes)
         content.metrics = [Metric.of_classes(name, content.classes) for name in task.metrics or (*OVERALL, *single)]
     if TOMBSTONES in manifest.hashes or manifest["takedowns"]:
-        content.tombstones = dict(by_id(folder / TOMBSTONES, _FORMS[TOMBSTONES], content.of(TOMBSTONES)))
+        content.tombstones = dict(content.read(folder, TOMBSTONES))
     _read_samples(folder, content)
     committed: dict[str, bytes] = {}
-    samples, gone = content.places.keys(), content.tombstones.keys()
     if COMMITMENTS in manifest.hashes or (manifest.is_main and not manifest.is_frozen):
-        faults = content.of(COMMITMENTS)
-        found = by_id(folder / COMMITMENTS, _FORMS[COMMITMENTS], faults)
-        committed = {key: bytes.fromhex(row["commitment"]) for key, row in found}
-        content.committed = len(committed)
-        faults += few(samples - committed.keys(), "has no commitment")
-        faults += few(committed.keys() - samples - gone, "has a commitment and is not a sample")
+        committed = {key: bytes.fromhex(row["commitment"]) for key, row in content.read(folder, COMMITMENTS)}
+        content.committed, asked = len(committed), content.places.keys() | content.tombstones.keys()
+        content.of(COMMITMENTS).extend(few(content.places.keys() - committed.keys(), "has no commitment"))
+        content.of(COMMITMENTS).extend(few(committed.keys() - asked, "has a commitment and is not a sample"))
     if TOMBSTONES in content.faults:
-        faults = content.of(TOMBSTONES)
+        faults, gone = content.of(TOMBSTONES), content.tombstones.keys()
         if sorted(map(canonical, manifest["takedowns"])) != sorted(map(canonical, content.tombstones.values())):
             faults.append("not the takedowns that the manifest names")
-        faults += few(gone & samples, "was taken down and is still a sample")
+        faults += few(gone & content.places.keys(), "was taken down and is still a sample")
         faults += few(gone - committed.keys(), "never was a sample") if committed else []
     if dataset is not None or manifest["revealed"]:
         _read_labels(folder, content, committed)
@@ -211,50 +213,31 @@ def _read_samples(folder: Path, content: Content) -> None:
     content.groups = by_name[np.array(group_of, dtype=np.int32)]
     content.labels = np.full(len(period_of), -1, dtype=np.int8)
     content.judged = np.ones(len(period_of), dtype=np.bool_)
-    if not manifest.is_frozen:
-        faults += _period_faults(content, manifest.drawn, np.zeros(len(period_of), np.int8), 1, "samples")
-
-
-def _period_faults(
-    content: Content, drawn: Mapping[str, int], labels: NDArray[np.int8], classes: int, what: str
-) -> Iterator[str]:
-    """Periods that have another number of each label than was drawn; one that was taken down may be missing in any."""
-    counted = Counter(zip(content.periods.tolist(), labels.tolist(), strict=True))
-    missing = 0
-    for period in sorted({*content.period_names, *drawn}):
-        at = content.period_names.index(period) if period in content.period_names else -1
-        found, wanted = [counted[at, label] for label in range(classes)], drawn.get(period, 0)
-        missing += classes * wanted - sum(found)
-        if max(found) > wanted or (not content.tombstones and min(found) < wanted):
-            yield f"{period[:20]} has {' and '.join(map(str, found))} {what}, and {wanted} were drawn"
-    if missing > len(content.tombstones) > 0:
-        yield f"{missing} {what} fewer than were drawn, and {len(content.tombstones)} were taken down"
+    _check_drawn(content)
 
 
 def _odd_sample(sample: Row, manifest: Manifest, task: Documented | None, shape: dict[str, object]) -> Iterator[str]:
     """What about a sample cannot be: task, edition, period, other fields than the samples before."""
     if fields := _other_shape(sample, shape, ""):
         yield f"has other fields than the samples before: {fields[:80]}"
-    if manifest["texts"] == "withheld" and (found := _names(sample) & _WITHHELD):
-        yield f"has the field {min(found)}, and texts are withheld"
+    if manifest["texts"] == "withheld" and (told := _names(sample) & _WITHHELD):
+        yield f"has the field {min(told)}, and texts are withheld"
     try:
         date = datetime.fromisoformat(sample["date"]).astimezone(UTC)
-    except ValueError:
+    except (ValueError, OverflowError):
         yield "has a time outside the calendar"
         return
+    edition, period = sample.get("edition", sample.get("quarter")), sample["period"]
     prefixed = task is None or sample["id"].startswith(task.prefix)
-    edition = sample.get("edition", sample.get("quarter"))
     if not prefixed or (sample["task"], edition) != (manifest["task"], manifest.edition):
         yield f"is not a sample of {manifest['task'][:80]} {manifest.edition}"
-    period = sample["period"]
-    if manifest.is_frozen:
-        if period != ALL_ROWS:
-            yield f"is of the period {period[:20]}, and a data set has none"
-        return
     year, week, _ = date.isocalendar()
     months, weeks = f"{date:%Y-%m}", f"{year:04d}-W{week:02d}"
     drawn = str((manifest["selection"] or manifest["prospective"] or {}).get("period"))
-    if period not in {"month": {months}, "week": {weeks}}.get(drawn, {months, weeks}):
+    if manifest.is_frozen:
+        if period != ALL_ROWS:
+            yield f"is of the period {period[:20]}, and a data set has none"
+    elif period not in {"month": {months}, "week": {weeks}}.get(drawn, {months, weeks}):
         yield f"has a date that is not in its period {period[:20]}"
     elif f"{date.year:04d}Q{(date.month + 2) // 3}" != manifest.edition:
         yield f"is dated {date:%Y-%m-%d}, which is not in {manifest.edition}"
@@ -267,18 +250,38 @@ def _names(value: Any) -> set[str]:
 
 def _other_shape(value: Any, shape: dict[str, object], place: str) -> str:
     """The place where a value has another kind than the values before had; what is null or empty shows none."""
-    kind = sorted(value) if isinstance(value, dict) else type(value)
-    if value is None or shape.setdefault(place, kind) != kind:
-        return "" if value is None else place or "names of fields"
-    pairs = value.items() if isinstance(value, dict) else [("", item) for item in value] if kind is list else []
-    return next(filter(None, (_other_shape(item, shape, f"{place}.{name}") for name, item in pairs)), "")
+    if isinstance(value, dict):
+        known = shape.setdefault(place, sorted(value))
+        inside = [(item, f"{place}.{name}") for name, item in value.items()]
+    elif isinstance(value, list):
+        known, inside = shape.setdefault(place, list), [(item, f"{place}[]") for item in value]
+    else:
+        kind = type(value)
+        return "" if value is None or shape.setdefault(place, kind) is kind else place
+    if known != (sorted(value) if isinstance(value, dict) else list):
+        return place or ".".join(sorted(set(known) ^ set(value)) if isinstance(known, list) else [])
+    return next(filter(None, (_other_shape(item, shape, where) for item, where in inside)), "")
+
+
+def _check_drawn(content: Content) -> None:
+    """Periods that have another number of samples than were drawn; one that was taken down may be missing in any."""
+    manifest, drawn = content.manifest, content.manifest.drawn
+    if manifest.is_frozen:
+        return
+    pairs = zip(content.period_names, np.bincount(content.periods, minlength=len(content.period_names)), strict=True)
+    found, faults = Counter({name: int(number) for name, number in pairs}), content.of(SAMPLES)
+    for period in sorted(found.keys() | drawn.keys()):
+        if found[period] > drawn.get(period, 0) or (not content.tombstones and found[period] != drawn.get(period, 0)):
+            faults.append(f"{period[:20]} has {found[period]} samples, and {drawn.get(period, 0)} were drawn")
+    if (missing := sum(drawn.values()) - found.total() - len(content.tombstones)) > 0:
+        faults.append(f"{missing} samples fewer than were drawn, besides those that were taken down")
 
 
 def _read_labels(folder: Path, content: Content, committed: dict[str, bytes]) -> None:
     """Labels; those of a quarter have salts, and each takes its commitment away; the content hash covers the others."""
     manifest, faults, dataset = content.manifest, content.of(LABELS), content.manifest["dataset"]
     strange, wrong, seen = [], [], Counter[int]()
-    for key, row in by_id(folder / LABELS, _FORMS[LABELS if dataset is None else "public labels"], faults):
+    for key, row in content.read(folder, LABELS, LABELS if dataset is None else "public labels"):
         commitment = committed.pop(key, None)
         if (commitment is None) if dataset is None else key not in content.places and key not in content.tombstones:
             strange.append(key)
@@ -290,43 +293,57 @@ def _read_labels(folder: Path, content: Content, committed: dict[str, bytes]) ->
         sealed = {"id": key, "label": row["label"], "salt": row.get("salt")}
         if commitment is not None and text_hash(canonical(sealed)) != commitment.hex():
             wrong.append(key)
-    content.unchecked[LABELS] = [f"facts of labels{' but for relevance' if content.relevance else ''}"]
+    facts = "facts of labels" if not content.relevance else "facts of labels but for relevance"
+    content.unchecked[LABELS] = [facts]
     faults += few((key for key, at in content.places.items() if content.labels[at] < 0), "has no label")
     faults += few(strange, "has a label and is not a sample" if dataset else "has a label and no commitment")
     faults += few(wrong, "has another label or salt than was committed to")
     if dataset is None:
         faults += few(committed.keys() & content.tombstones.keys(), "has no label")
-        many, draw = manifest.labels_drawn, manifest["draw"]
-        drawn = {period: number // many for period, number in manifest.drawn.items()}
-        faults += _period_faults(content, drawn, content.labels, many, "samples of each label")
+        faults += _unbalanced(content)
+        draw = manifest["draw"]
         if draw is not None and text_hash(str(draw.get("key"))) != draw["commitment"]:
             faults.append("the manifest's key of the draw is not the one that was committed to")
-    else:
-        counts = [seen[label] for label in range(len(dataset["labels"]))]
-        if counts != dataset["labels"]:
-            faults.append(f"there are {counts} labels of each class, and the manifest says {dataset['labels']}")
-        if dataset["content"] != manifest.opening_content:
-            faults.append("samples and labels do not have the content hash that the manifest names")
+        return
+    counts = dataset["labels"]
+    if counts and [seen[label] for label in range(len(counts))] != counts:
+        said = ", ".join(f"{seen[label]:,}" for label in range(len(counts)))
+        faults.append(f"there are {said} labels of each class, and the manifest says {counts}")
+    if dataset["content"] != manifest.opening_content:
+        faults.append("samples and labels do not have the content hash that the manifest names")
 
 
 def _relevance(row: Row, faults: list[str]) -> Mapping[str, int]:
     try:
-        found: dict[str, int] = strict_json(str(row.get("relevance")).encode(), 1)
-        wrong = misfit(found, {"*": int})
-    except ValueError as error:
-        found, wrong = {}, str(error)
-    if wrong:
-        faults.append(f"{row['id'][:80]!r} does not say which documents are relevant: {wrong}")
-    return {} if wrong else found
+        found: dict[str, int] = json.loads(row["relevance"])
+        if not all(type(value) is int for value in found.values()):
+            raise ValueError
+    except (KeyError, ValueError, TypeError, AttributeError):
+        faults.append(f"{row['id'][:80]!r} does not say which documents are relevant")
+        return {}
+    return found
+
+
+def _unbalanced(content: Content) -> Iterator[str]:
+    """Periods that do not have the same number of each label; a sample that was taken down may be missing in any."""
+    manifest, many = content.manifest, content.manifest.labels_drawn
+    found = Counter(zip(content.periods.tolist(), content.labels.tolist(), strict=True))
+    for period, item in sorted((manifest["selection"] or {"periods": {}})["periods"].items()):
+        place = content.period_names.index(period) if period in content.period_names else -1
+        has, number = [found[place, label] for label in range(many)], item["taken_per_class"]
+        if max(has) > number or many * number - sum(has) > len(content.tombstones):
+            yield (f"{period[:20]} has {' and '.join(map(str, reversed(has)))} samples of the {many} labels, "
+                   f"not {number} of each")  # fmt: skip
 
 
 def _read_outcomes(folder: Path, content: Content) -> None:
     """What became of the samples of a prospective split; there was nothing to commit to, so labels have no salt."""
     faults, resolved, outcomes = content.of(OUTCOMES), content.manifest["resolved"], Counter[str]()
     seen, both = set(), []
-    for key, row in by_id(folder / OUTCOMES, _FORMS[OUTCOMES], faults):
+    for key, row in content.read(folder, OUTCOMES):
         seen.add(key)
-        both += [key] if (row["label"] is None) == (row["reason"] is None) else []
+        if (row["label"] is None) == (row["reason"] is None):
+            both.append(key)
         outcomes[row["reason"] or ""] += 1
         if row["label"] is not None:
             content.take_label(OUTCOMES, key, row["label"])
@@ -336,10 +353,12 @@ def _read_outcomes(folder: Path, content: Content) -> None:
     faults += few(seen - content.places.keys() - content.tombstones.keys(), "has an outcome and is not a sample")
     faults += few(both, "must have either a label or the reason why there is none")
     content.unchecked[OUTCOMES] = ["facts of outcomes"]
-    stated = +Counter({**resolved["dropped"], "": resolved["labels"]})
-    if stated != outcomes:
-        pairs = canonical(dict(outcomes))[:200], canonical(dict(stated))[:200]
-        faults.append(f"by reason, decided ones under '', there are {pairs[0]}, and the manifest says {pairs[1]}")
+    dropped = {reason: number for reason, number in outcomes.items() if reason}
+    stated = {reason: number for reason, number in resolved["dropped"].items() if number}
+    if outcomes[""] != resolved["labels"]:
+        faults.append(f"{outcomes['']:,} samples were decided, and the manifest says {resolved['labels']:,}")
+    if stated != dropped:
+        faults.append(f"dropped are {canonical(dropped)[:200]}, and the manifest says {canonical(stated)[:200]}")
 
 
 def _read_predictions(folder: Path, content: Content) -> None:
@@ -354,17 +373,16 @@ def _read_predictions(folder: Path, content: Content) -> None:
         last, labelled = place, "label" in row if labelled is None else labelled
         label, at = row.get("label"), content.places.get(key)
         named, settings = EntryName(*(row[name] for name in EntryName._fields)), row.get("settings", "")
-        other = content.entries.setdefault(entry, named) != named
-        statements = {
-            "a text that may quote the sample, whose texts are withheld": withheld
-            and bool(row.get("rationale") or row.get("text")),
-            f"{entry[:80]!r} is named otherwise before": other
-            or content.settings.setdefault(entry, settings) != settings,
-            f"{key[:80]!r} is not a sample": at is None,
-            f"the label {label}, and the task has {many} classes": (label or 0) >= many,
-            "a label is there or missing otherwise than before": ("label" in row) != labelled,
-        }
-        faults += (f"line {number}: {what}" for what, is_so in statements.items() if is_so)
+        statements = (
+            ("a text that may quote the sample, whose texts are withheld",
+             withheld and bool(row.get("rationale") or row.get("text"))),
+            (f"{entry[:80]!r} is named otherwise before", content.entries.setdefault(entry, named) != named
+             or content.settings.setdefault(entry, settings) != settings),
+            (f"{key[:80]!r} is not a sample", at is None),
+            (f"the label {label}, and the task has {many} classes", (label or 0) >= many),
+            ("a label is there or missing otherwise than before", ("label" in row) != labelled),
+        )  # fmt: skip
+        faults += (f"line {number}: {what}" for what, is_so in statements if is_so)
         more |= row.keys() & {"probabilities", "certainty", "rationale", "sources", "text", "documents", "scores"}
         if at is None:
             continue
@@ -377,11 +395,7 @@ def _read_predictions(folder: Path, content: Content) -> None:
             _measure(content, row, at, faults)
         elif not content.classes:
             content.responses[entry, key] = text_hash(row.get("text") or "")
-    for entry in content.entries:
-        prompts = {prompt: answers for (one, prompt), answers in content.answers.items() if one == entry}
-        vote = prompts.pop(MAJORITY, None)
-        if vote is not None and not (prompts and np.array_equal(vote, majority(list(prompts.values()), content))):
-            faults.append(f"{entry[:80]!r}: the majority is not that of its prompts")
+    faults += _vote_faults(content)
     if more:
         content.unchecked[PREDICTIONS] = [f"{', '.join(sorted(more))} of predictions, but for what scores rest on"]
 
@@ -397,8 +411,22 @@ def _measure(content: Content, row: Row, at: int, faults: list[str]) -> None:
         content.numbers.setdefault((row["entry"], row["prompt"], name), empty)[at, 0] = value
 
 
+def _vote_faults(content: Content) -> Iterator[str]:
+    """Majority votes that are not those of the prompts: the class with most votes, none where there is no one such.
+
+    The vote is over the samples that every prompt was asked.
+    """
+    by_entry: dict[str, dict[str, NDArray[np.int8]]] = defaultdict(dict)
+    for (entry, prompt), answers in content.answers.items():
+        by_entry[entry][prompt] = answers
+    for entry, prompts in by_entry.items():
+        vote = prompts.pop(MAJORITY, None)
+        if vote is not None and not (prompts and np.array_equal(vote, majority(list(prompts.values()), content))):
+            yield f"{entry[:80]!r}: the majority is not that of its prompts"
+
+
 def majority(prompts: Sequence[NDArray[np.int8]], content: Content) -> NDArray[np.int8]:
-    """The vote of some prompts over the samples that all were asked: the class with most votes, -1 for a tie."""
+    """The vote of some prompts."""
     said = np.stack(prompts)
     votes = np.stack([(said == label).sum(axis=0) for label in range(max(2, len(content.classes)))])
     ordered = np.sort(votes, axis=0)

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from verifier.checks import Check
-from verifier.content import Content, read_content
+from verifier.content import read_content
 from verifier.manifest import MANIFEST, SAMPLES, read_manifest
 from verifier.reading import Row, few, rows
 
@@ -55,9 +55,8 @@ def exported_checks(folder: Path, releases: Sequence[Path]) -> list[Check]:
             for number, row in rows(folder / SAMPLES, _FORM, faults):
                 faults += [f"line {number}: {row['id'][:80]!r} is there twice"] if row["id"] in exported else []
                 exported[row["id"]] = row
-            content = read_content(release, manifest)
-            faults += _row_faults(release, content, exported)
-            faults += _file_faults(folder, content, group, exported)
+            faults += _row_faults(release, exported)
+            faults += _file_faults(folder, release, group, exported)
             said = f"{len(exported):,} samples with their labels, texts and metrics"
             return [Check(folder.as_posix(), "exported", said, faults, unchecked=("the wording of prompts",))]
     return [Check(folder.as_posix(), "exported", "", ("it is of none of the releases that are checked",))]
@@ -67,9 +66,11 @@ def _spelled(name: str) -> str:
     return "".join(char if char.isalnum() else "_" for char in name)
 
 
-def _row_faults(release: Path, content: Content, exported: Mapping[str, Row]) -> Iterator[str]:
+def _row_faults(release: Path, exported: Mapping[str, Row]) -> Iterator[str]:
+    content = read_content(release, read_manifest(release / MANIFEST))
     yield from few(exported.keys() - content.places.keys(), "is exported and is not a sample")
-    for _, sample in rows(release / SAMPLES, object, []):
+    ignored: list[str] = []
+    for _, sample in rows(release / SAMPLES, object, ignored):
         texts, row = list(_texts(sample)), exported.get(sample["id"])
         if row is None:
             if texts:  # what has no text is not asked about
@@ -93,18 +94,19 @@ def _texts(value: object) -> Iterator[str]:
         yield from _texts(inside)
 
 
-def _file_faults(folder: Path, content: Content, group: str, exported: Mapping[str, Row]) -> Iterator[str]:
+def _file_faults(folder: Path, release: Path, group: str, exported: Mapping[str, Row]) -> Iterator[str]:
     """Files that say or do something else than an export."""
-    task = content.manifest["task"]
-    figures = [(f"{metric.name}{end}", metric.name, part) for metric in content.metrics for end, part in _ENDS]
-    code = "\n".join(f"{_spelled(name)} = aggregation({task!r}, {of!r}, {part!r})" for name, of, part in figures)
+    manifest = read_manifest(release / MANIFEST)
+    metrics = read_content(release, manifest).metrics
+    figures = [(f"{metric.name}{end}", metric.name, part) for metric in metrics for end, part in _ENDS]
+    code = [f"{_spelled(name)} = aggregation({manifest['task']!r}, {of!r}, {part!r})" for name, of, part in figures]
     listed = "\n".join(
         f"  - metric: {name}\n    aggregation: !function utils.{_spelled(name)}\n    higher_is_better: true"
         for name, _, _ in figures
     )
     columns = [name for name in next(iter(exported.values()), {}) if name.startswith("asked_")]
     names = {column: f"{group}_{column.removeprefix('asked_')}" for column in columns}
-    wanted = {"utils.py": _CODE.format(task=task, metrics=code)}
+    wanted = {"utils.py": _CODE.format(task=manifest["task"], metrics="\n".join(code))}
     for column, name in names.items():
         path = folder / f"{name}.yaml"
         found = re.search(r"^generation_kwargs: (.*)$", path.read_text() if path.is_file() else "", re.MULTILINE)
@@ -116,5 +118,6 @@ def _file_faults(folder: Path, content: Content, group: str, exported: Mapping[s
     if tasks != sorted([f"group: {group}", "task:", *(f"  - {name}" for name in names.values())]):
         yield f"_{group}.yaml does not name the tasks that there are"
     yield from few(there ^ wanted.keys(), "is not both exported and expected")
-    other = (name for name in there & wanted.keys() if (folder / name).read_text() != wanted[name])
-    yield from few(other, "is not as exported")
+    yield from few(
+        (name for name in there & wanted.keys() if (folder / name).read_text() != wanted[name]), "is not as exported"
+    )

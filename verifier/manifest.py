@@ -17,7 +17,6 @@ OUTCOMES, TOMBSTONES, PREDICTIONS, SCORES = "outcomes.jsonl", "tombstones.jsonl"
 RATINGS = "ratings"
 RATING_FILES = ("parquet", "key.parquet", "rubric.toml", "standings.jsonl")
 """The folder of published ratings, beside the tasks of an edition, and the ends of its files of a task."""
-_POSITIVE = range(1, COUNT.stop)
 MAX_MANIFEST_BYTES, MAX_HISTORY_BYTES, MAX_VERSIONS = 50_000_000, 200_000_000, 1000
 """The second is of all earlier versions of a manifest together."""
 _MOST_LEVELS = 16
@@ -26,37 +25,48 @@ _PATH = re.compile(rf"{_NAME}(/{_NAME}){{0,3}}")
 EDITION = re.compile(r"[12][0-9]{3}Q[1-4]|[a-z0-9]+(-[a-z0-9]+)*@[a-z0-9]+([.-][a-z0-9]+)*")
 """A quarter, or a version of a data set."""
 
+_SOURCES = [{"name": str, "size": COUNT, "sha256": str}]
+_BY_LABEL: Form = {"positives?": (COUNT, None), "others?": [COUNT]}
 _DRAWN = {"seed": str, "period": str, "rule": str}
-_FUNNEL = {
-    **{"unit": str, "rows_in": COUNT, "kept": {"*": {"*": COUNT}}, "*": object},
-    "drops": [{"reason": str, "meaning": str, "count": COUNT}],
-}
+_DROPS = [{"reason": str, "meaning": str, "count": COUNT}]
+_FUNNEL = {"unit": str, "rows_in": COUNT, "drops": _DROPS, "kept": {"*": {"*": COUNT}}, "*": object}
 _MAY_HAVE: dict[str, Form] = {
     "calendar": {"opens": UTC_TIME, "deadline": UTC_TIME, "reveals": UTC_TIME},
     "previous": {"path": str, "sha256": SHA256},
     "selection": {
-        **{**_DRAWN, "cap_per_class_and_period": _POSITIVE, "classes?": range(1, 128)},
-        "periods": {"*": {"taken_per_class": COUNT, "*": COUNT}},
+        **_DRAWN,
+        "cap_per_class_and_period": range(1, COUNT.stop),
+        "periods": {"*": {**_BY_LABEL, "negatives?": (COUNT, None), "taken_per_class": COUNT}},
+        "classes?": range(1, 128),
     },
-    "counts": {"*": {"positives?": (COUNT, None), "others?": [COUNT], "negatives": COUNT}},
-    "prospective": {**_DRAWN, "cap_per_period": _POSITIVE, "periods": {"*": {"pending": COUNT, "taken": COUNT}}},
+    "counts": {"*": {**_BY_LABEL, "negatives": COUNT}},
+    "prospective": {
+        **_DRAWN,
+        "cap_per_period": range(1, COUNT.stop),
+        "periods": {"*": {"pending": COUNT, "taken": COUNT}},
+    },
     "draw": {"commitment": SHA256, "key?": (str, None)},
     "samples_at_opening": SHA256,
     "resolved": {
-        **{"at": str, "labels": COUNT, "dropped": {"*": COUNT}, "reasons": {"*": str}},
-        "collection": {
-            "source": str,
-            "sources": [{"name": str, "size": COUNT, "sha256": str}],
-            "parameters": {"*": object},
-        },
+        "at": str,
+        "labels": COUNT,
+        "dropped": {"*": COUNT},
+        "reasons": {"*": str},
+        "collection": {"source": str, "sources": _SOURCES, "parameters": {"*": object}},
     },
     "dataset": {
         **dict.fromkeys(("name", "address", "published", "licence"), str),
-        **{"classes": [str], "labels": [COUNT], "content": SHA256},
+        "classes": [str],
+        "labels": [COUNT],
+        "content": SHA256,
     },
 }
 _FORM: Form = {
-    **{"format": range(1, 3), "version": _POSITIVE, "task": str, "edition": EDITION, "source": str},
+    "format": range(1, 3),
+    "version": range(1, COUNT.stop),
+    "task": str,
+    "edition": EDITION,
+    "source": str,
     "split?": re.compile(f"main|{PROSPECTIVE}"),
     "files": [{"path": str, "size": COUNT, "sha256": SHA256, "rows": COUNT}],
     "revealed?": bool,
@@ -128,11 +138,6 @@ class Manifest:
         return None if misfit(found, _FUNNEL) else found
 
     @property
-    def candidates(self) -> Mapping[str, int]:
-        """How many the collection kept, by period."""
-        return {period: sum(kept.values()) for period, kept in (self.funnel or {"kept": {}})["kept"].items()}
-
-    @property
     def labels_drawn(self) -> int:
         """How many labels samples were drawn by."""
         return int((self["selection"] or {}).get("classes", 2))
@@ -171,7 +176,7 @@ def read_manifest(path: Path) -> Manifest:
     if path.stat().st_size > MAX_MANIFEST_BYTES:
         raise ValueError(f"larger than {MAX_MANIFEST_BYTES:,} bytes")
     said = strict_json(path.read_bytes(), _MOST_LEVELS)
-    if isinstance(said, dict) and said.get("format") == 1 and "quarter" in said:
+    if isinstance(said, dict) and "quarter" in said and "edition" not in said:
         said["edition"] = said.pop("quarter")
     if wrong := misfit(said, _FORM):
         raise ValueError(wrong)
@@ -180,71 +185,91 @@ def read_manifest(path: Path) -> Manifest:
 
 
 def statement_faults(manifest: Manifest) -> Iterator[str]:
-    """What a manifest says of its files, calendar, draw and collection that cannot be."""
-    listed, days = [entry["path"] for entry in manifest["files"]], manifest["calendar"]
-    revealed, is_main, drawn = manifest["revealed"], manifest.is_main, manifest["prospective"]
-    selection, draw, dataset, counts = (manifest[name] for name in ("selection", "draw", "dataset", "counts"))
-    early = {LABELS, *(() if manifest["resolved"] else (PREDICTIONS, SCORES))}
-    early = early if not manifest.has_labels or manifest["resolved"] else set()
-    funnel, kept = manifest.funnel or {"drops": [], "rows_in": 0}, manifest.candidates
-    is_dataset = manifest.is_frozen or dataset is not None
-    statements = {
-        "a file is listed twice": len(set(listed)) < len(listed),
-        f"{SAMPLES} is not listed": SAMPLES not in listed,
-        f"revealed, and {LABELS} is not listed": revealed and LABELS not in listed,
-        "predictions and scores belong together, and one is not listed": (PREDICTIONS in listed) != (SCORES in listed),
-        "the key of the draw is there before the reveal": bool((draw or {}).get("key")) and not revealed,
-        **{f"{name} is listed before the reveal": name in listed for name in sorted(early)},
-        "the collection does not say how many rows were dropped and kept": manifest.said.get("collection")
-        and manifest.funnel is None,
-        "the rows of the collection are not those that were dropped and those that were kept": funnel["rows_in"]
-        != sum(kept.values()) + sum(drop["count"] for drop in funnel["drops"]),
-    }
-    of_dataset = {
-        "it does not say which data set it holds": dataset is None,
-        f"{manifest.edition} is a quarter, and it says that it holds a data set": not manifest.is_frozen,
-        "a data set has no calendar, draw, counts by period or prospective split": not is_main
-        or any((days, selection, drawn, draw, counts, manifest["resolved"])),
-        "the labels of a data set are public from the start": not revealed,
-        "it does not say how many samples each class has": dataset is not None
-        and len(dataset["labels"]) != len(dataset["classes"]),
-    }
-    of_quarter = {
-        "the calendar must have the opening before the deadline, and the reveal not before the deadline": days
-        and not days["opens"] < days["deadline"] <= days["reveals"],
-        f"a release of the {manifest['split']} split must say how that split was drawn, and nothing of another": (
-            selection is not None,
-            drawn is not None,
-        )
-        != (is_main, not is_main),
-        "it does not say what the key of the draw was committed to": is_main and selection and days and draw is None,
-        "a prospective split is resolved, never revealed": not is_main and revealed,
-        "the counts by label are there before the reveal": counts is not None and not revealed,
-        "it does not say how many candidates of each label there were": revealed
-        and counts is None
-        and not all("negatives" in item for item in (selection or {"periods": {}})["periods"].values()),
-        "the counts by label are not of the periods that were drawn from": counts is not None
-        and counts.keys() != (selection or {"periods": {}})["periods"].keys(),
-    }
-    yield from (what for what, is_so in (statements | (of_dataset if is_dataset else of_quarter)).items() if is_so)
-    yield from _period_faults(manifest, selection or {}, drawn or {})
+    """What a manifest says of calendar, samples and labels that cannot be."""
+    paths = [entry["path"] for entry in manifest["files"]]
+    early = {PREDICTIONS, SCORES} if manifest["resolved"] else {LABELS, PREDICTIONS, SCORES}
+    statements = (
+        ("a file is listed twice", len(set(paths)) < len(paths)),
+        (f"{SAMPLES} is not listed", SAMPLES not in paths),
+        (f"revealed, and {LABELS} is not listed", manifest["revealed"] and LABELS not in paths),
+        ("predictions and scores belong together, and one is not listed", (PREDICTIONS in paths) != (SCORES in paths)),
+        ("the key of the draw is there before the reveal",
+         (manifest["draw"] or {}).get("key") is not None and not manifest["revealed"]),
+    )  # fmt: skip
+    yield from (what for what, is_so in statements if is_so)
+    if not manifest.has_labels or (manifest["resolved"] and LABELS in paths):
+        yield from (f"{name} is listed before the reveal" for name in sorted(early | {LABELS}) if name in paths)
+    yield from _dataset_faults(manifest) if manifest.is_frozen or manifest["dataset"] else _quarter_faults(manifest)
+    yield from _collection_faults(manifest)
 
 
-def _period_faults(manifest: Manifest, selection: Row, drawn: Row) -> Iterator[str]:
-    """Periods from which another number was taken than candidates and caps allow."""
-    for period, item in drawn.get("periods", {}).items():
+def _dataset_faults(manifest: Manifest) -> Iterator[str]:
+    if (dataset := manifest["dataset"]) is None:
+        yield "it does not say which data set it holds"
+        return
+    drawn = ("calendar", "selection", "prospective", "draw", "counts", "resolved")
+    if not manifest.is_frozen:
+        yield f"{manifest.edition} is a quarter, and it says that it holds a data set"
+    if not manifest.is_main or any(manifest[part] is not None for part in drawn):
+        yield "a data set has no calendar, draw, counts by period or prospective split"
+    if not manifest["revealed"]:
+        yield "the labels of a data set are public from the start"
+    if len(dataset["labels"]) != len(dataset["classes"]):
+        yield "it does not say how many samples each class has"
+
+
+def _quarter_faults(manifest: Manifest) -> Iterator[str]:
+    calendar = manifest["calendar"]
+    if calendar is not None and not calendar["opens"] < calendar["deadline"] <= calendar["reveals"]:
+        yield "the calendar must have the opening before the deadline, and the reveal not before the deadline"
+    selection, drawn = manifest["selection"], manifest["prospective"]
+    if (selection is not None, drawn is not None) != (manifest.is_main, not manifest.is_main):
+        yield f"a release of the {manifest['split']} split must say how that split was drawn, and nothing of another"
+    if manifest.is_main and manifest["draw"] is None and selection is not None and manifest["calendar"] is not None:
+        yield "it does not say what the key of the draw was committed to"
+    if not manifest.is_main and manifest["revealed"]:
+        yield "a prospective split is resolved, never revealed"
+    if selection is not None:
+        yield from _selection_faults(manifest, selection)
+    for period, item in drawn["periods"].items() if drawn is not None else ():
         if item["taken"] != min(drawn["cap_per_period"], item["pending"]):
-            yield f"{period[:20]} says that {item['taken']} were taken, of {item['pending']}"
-    taken = {period: item["taken_per_class"] for period, item in selection.get("periods", {}).items()}
-    for period, found in (manifest["counts"] or {}).items() if selection else ():
-        labels = (found["negatives"], found.get("positives"), *found.get("others", ()))
-        offered = [count for count in labels if count is not None]
-        if len(offered) != manifest.labels_drawn:
-            yield f"{period[:20]} has counts of {len(offered)} labels, and there are {manifest.labels_drawn}"
-        if taken.get(period) != min(selection["cap_per_class_and_period"], *offered):
-            yield f"{period[:20]} says that {taken.get(period)} of each label were taken, of {offered}"
-        if manifest.candidates and sum(offered) > manifest.candidates.get(period, 0):
+            yield (f"{period[:20]} says that {item['taken']} were taken, of {item['pending']} with a cap of "
+                   f"{drawn['cap_per_period']}")  # fmt: skip
+
+
+def _selection_faults(manifest: Manifest, selection: Row) -> Iterator[str]:
+    """What of each label was there is private until the reveal; releases of earlier versions said it at once."""
+    counts, cap, classes = manifest["counts"], selection["cap_per_class_and_period"], manifest.labels_drawn
+    if counts is not None and not manifest["revealed"]:
+        yield "the counts by label are there before the reveal"
+    if counts is not None and counts.keys() != selection["periods"].keys():
+        yield "the counts by label are not of the periods that were drawn from"
+    kept = (manifest.funnel or {}).get("kept", {})
+    for period, item in selection["periods"].items():
+        found = (counts or {}).get(period, item)
+        negatives, positives = found.get("negatives"), found.get("positives")
+        if negatives is None or (positives is None and classes > 1):
+            if manifest["revealed"]:
+                yield f"{period[:20]} does not say how many candidates of each label there were"
+            continue
+        offered = [count for count in (positives, negatives, *found.get("others", ())) if count is not None]
+        if len(offered) != classes:
+            yield f"{period[:20]} has counts of {len(offered)} labels, and there are {classes}"
+        if (taken := item["taken_per_class"]) != min(cap, *offered):
+            offers = " and ".join(map(str, offered))
+            yield f"{period[:20]} says that {taken} of each label were taken, of {offers} with a cap of {cap}"
+        if kept and sum(offered) > sum(kept.get(period, {}).values()):
             yield f"{period[:20]} has more candidates by label than the collection kept"
+
+
+def _collection_faults(manifest: Manifest) -> Iterator[str]:
+    """A funnel that does not add up."""
+    if manifest.said.get("collection") and (funnel := manifest.funnel) is None:
+        yield "the collection does not say how many rows were dropped and kept"
+    elif manifest.said.get("collection") and funnel is not None:
+        kept = sum(sum(of_period.values()) for of_period in funnel["kept"].values())
+        if funnel["rows_in"] != kept + sum(drop["count"] for drop in funnel["drops"]):
+            yield "the rows of the collection are not those that were dropped and those that were kept"
 
 
 def bad_path(path: str) -> str:
@@ -265,14 +290,17 @@ def file_faults(folder: Path, manifest: Manifest) -> Iterator[str]:
         elif any((folder / part).is_symlink() for part in (name, *map(str, Path(name).parents))) or not path.is_file():
             yield f"{name} is listed, but there is no such plain file"
         else:
-            with path.open("rb") as file:
-                lines = sum(chunk.count(b"\n") for chunk in iter(lambda: file.read(1 << 20), b""))
             if (size := path.stat().st_size) != entry["size"]:
                 yield f"{name} has {size:,} bytes, not {entry['size']:,}"
             elif file_hash(path) != entry["sha256"]:
                 yield f"{name} has other bytes than the manifest says"
-            if name.endswith(".jsonl") and lines != entry["rows"]:
-                yield f"{name} has {lines:,} rows, not {entry['rows']:,}"
+            if name.endswith(".jsonl") and (count := _count_lines(path)) != entry["rows"]:
+                yield f"{name} has {count:,} rows, not {entry['rows']:,}"
+
+
+def _count_lines(path: Path) -> int:
+    with path.open("rb") as file:
+        return sum(chunk.count(b"\n") for chunk in iter(lambda: file.read(1 << 20), b""))
 
 
 def unlisted(folder: Path, manifest: Manifest, kept: int) -> Iterator[str]:
@@ -315,17 +343,12 @@ def history(folder: Path, now: Manifest) -> tuple[list[str], list[str]]:
     faults: list[str] = []
     newer, size = now, 0
     while (version := newer["version"]) > 1:
-        name, named = f"{PREVIOUS}/{version - 1}.json", newer["previous"] or {"path": "", "sha256": ""}
         try:
-            if named["path"] != name:
-                raise ValueError("not what the one after it names")
-            older = read_manifest(folder / name)
+            older = _before(folder, newer)
         except ValueError as error:
-            return hashes, [*faults, f"{name}: {error}"]
-        if older.sha256 != named["sha256"]:
-            return hashes, [*faults, f"{name} is not the manifest that version {version} names"]
+            return hashes, [*faults, str(error)]
         hashes.append(older.sha256)
-        size += (folder / name).stat().st_size
+        size += (folder / PREVIOUS / f"{version - 1}.json").stat().st_size
         if len(hashes) > MAX_VERSIONS or size > MAX_HISTORY_BYTES:
             most = f"{MAX_VERSIONS:,} earlier versions, or {MAX_HISTORY_BYTES:,} bytes of them"
             return hashes, [*faults, f"more than {most}"]
@@ -334,29 +357,45 @@ def history(folder: Path, now: Manifest) -> tuple[list[str], list[str]]:
     return hashes, [*faults, *(["version 1 names one before it"] if newer["previous"] else [])]
 
 
+def _before(folder: Path, newer: Manifest) -> Manifest:
+    """The manifest that another names as the one before it; raises ValueError with a phrase."""
+    path = f"{PREVIOUS}/{newer['version'] - 1}.json"
+    if newer["previous"] is None or newer["previous"]["path"] != path:
+        raise ValueError(f"version {newer['version']} does not name {path} as the one before it")
+    try:
+        older = read_manifest(folder / path)
+    except ValueError as error:
+        raise ValueError(f"{path}: {error}") from None
+    if older.sha256 != newer["previous"]["sha256"]:
+        raise ValueError(f"{path} is not the manifest that version {newer['version']} names")
+    return older
+
+
 def _changes(older: Manifest, newer: Manifest) -> Iterator[str]:
     """What must not change from one version to the next, and has."""
     if older["version"] != newer["version"] - 1:
         yield f"the one before says that it is version {older['version']}"
-    said = [{**one.said, "the commitment to the draw": (one["draw"] or {}).get("commitment")} for one in (older, newer)]
-    fixed = {*_FIXED, *(older.said.keys() - _KNOWN), "the commitment to the draw"}
-    fixed |= {name for name in ("revealed", "resolved", "counts", "samples_at_opening") if older[name]}
-    for name in sorted(fixed):
-        if name not in said[1] or canonical(said[0][name]) != canonical(said[1][name]):
+    for name in (*_FIXED, *sorted(older.said.keys() - _KNOWN)):
+        if name not in newer.said or canonical(newer[name]) != canonical(older[name]):
             yield f"{name[:80]} has changed"
-    before, after, gone = older.hashes, newer.hashes, newer["takedowns"]
-    if any(item not in gone for item in older["takedowns"]):
-        yield "a takedown has been taken back"
-    if gone and not older["takedowns"] and newer["samples_at_opening"] != before.get(SAMPLES):
-        yield "samples_at_opening is not the hash of the samples before the first takedown"
-    unchanging = {COMMITMENTS, LABELS, OUTCOMES, *([SAMPLES] if gone == older["takedowns"] else [])}
-    for name in sorted(before):
-        if name not in after:
-            yield f"{name} is not listed any more"
-        elif name in unchanging and after[name] != before[name]:
+    for name in ("resolved", "counts", "samples_at_opening"):
+        if older[name] is not None and newer[name] != older[name]:
             yield f"{name} has changed"
+    before, after = older.hashes, newer.hashes
+    fixed = {COMMITMENTS, LABELS, OUTCOMES} | ({SAMPLES} if older["takedowns"] == newer["takedowns"] else set())
+    statements = (
+        ("the commitment to the draw has changed",
+         (older["draw"] or {}).get("commitment") != (newer["draw"] or {}).get("commitment")),
+        ("what was revealed is not any more", older["revealed"] and not newer["revealed"]),
+        ("a takedown has been taken back", any(item not in newer["takedowns"] for item in older["takedowns"])),
+        ("samples_at_opening is not the hash of the samples before the first takedown",
+         bool(newer["takedowns"]) and not older["takedowns"] and newer["samples_at_opening"] != before.get(SAMPLES)),
+        *((f"{name} has changed", after.get(name) != before[name]) for name in sorted(before.keys() & fixed)),
+        *((f"{name} is not listed any more", True) for name in sorted(before.keys() - after.keys())),
+    )  # fmt: skip
+    yield from (what for what, is_so in statements if is_so)
     if not newer.is_frozen:  # of a data set, whoever takes part may submit again, or leave
-        yield from _lost_rows(older["files"], newer["files"], len(gone))
+        yield from _lost_rows(older["files"], newer["files"], len(newer["takedowns"]))
 
 
 def _lost_rows(before: Sequence[Row], after: Sequence[Row], gone: int) -> Iterator[str]:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from importlib.util import find_spec
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-import polars
-
+from verifier.checks import Check
 from verifier.content import TASKS
 from verifier.manifest import (
     LABELS,
@@ -31,15 +32,20 @@ from verifier.reading import (
     few,
     file_hash,
     first_of,
+    misfit,
     read_table,
     rows,
     strict_json,
     text_hash,
 )
 
-ACCOUNT, CARD, CROISSANT, BUNDLED = "publication.json", "README.md", "croissant.json", "bundled-sample"
+if TYPE_CHECKING:
+    import polars
+
+ACCOUNT, CARD, CROISSANT = "publication.json", "README.md", "croissant.json"
 _FILES = [{"path": str, "size": COUNT, "sha256": SHA256}]
-ACCOUNT_FORM = {"format": range(2, 3), "made_from": SHA256, "code?": str, "files": _FILES}
+_ACCOUNT_FORM = {"format": range(2, 3), "made_from": SHA256, "code?": str, "files": _FILES}
+BUNDLED = "bundled-sample"
 
 
 @dataclass(frozen=True)
@@ -54,6 +60,11 @@ class Part:
     root: Path
     folder: Path
     manifest: Manifest
+
+    @property
+    def order(self) -> tuple[str, str, bool]:
+        """Its place among the others."""
+        return self.manifest.edition, str(self.manifest["task"]), not self.manifest.is_main
 
     @property
     def config(self) -> str:
@@ -81,8 +92,9 @@ class Part:
         task, dataset = str(self.manifest["task"]), self.manifest["dataset"]
         if dataset is not None or task in TASKS:
             return TASKS[task].classes if dataset is None else list(dataset["classes"])
-        card = (self.root / CARD).read_text()
-        line = re.search(rf"^- \*\*{re.escape(task)}\*\*: .* Label (.*)\.$", card, re.MULTILINE)
+        line = re.search(
+            rf"^- \*\*{re.escape(task)}\*\*: .* Label (.*)\.$", (self.root / CARD).read_text(), re.MULTILINE
+        )
         return [name for _, name in re.findall(r"(\d+): (.+?)(?=, \d+: |$)", line[1])][::-1] if line else []
 
     @cached_property
@@ -92,15 +104,17 @@ class Part:
 
     def faults(self) -> Iterator[str]:
         """What its table says otherwise than the release."""
-        expected = polars.DataFrame(list(self._expected(self.table.columns)), schema=self.table.schema)
-        if self.classes and self.manifest.has_labels and "label" not in self.table.columns:
+        import polars
+
+        table = self.table
+        expected = polars.DataFrame(list(self._expected(table.columns)), schema=table.schema)
+        if self.classes and self.manifest.has_labels and "label" not in table.columns:
             yield f"{self.path} has no labels, and they are public"
-        if self.table.height != expected.height:
-            yield f"{self.path} has {self.table.height:,} rows, and the release {expected.height:,} samples"
-        pairs = enumerate(zip(self.table.rows(), expected.rows(), strict=False), 1)
-        yield from first_of(
-            f"{self.path} row {k} is not what the release says" for k, (one, two) in pairs if one != two
-        )
+        if table.height != expected.height:
+            yield f"{self.path} has {table.height:,} rows, and the release {expected.height:,} samples"
+        pairs = enumerate(zip(table.rows(), expected.rows(), strict=False), 1)
+        differ = [number for number, (there, here) in pairs if there != here]
+        yield from first_of([f"{self.path} row {number} is not what the release says" for number in differ])
 
     def _expected(self, columns: Sequence[str]) -> Iterator[Row]:
         """Each sample as its row must be; answers only where labels are public."""
@@ -116,7 +130,7 @@ class Part:
             sample = {("edition" if name == "quarter" else name): value for name, value in row.items()}
             if strange := sample.keys() - set(columns):
                 raise ValueError(f"{self.path} has no column {min(strange)}")
-            yield {**sample, **answers.get(sample["id"], {})}
+            yield {**sample, **answers.get(row["id"], {})}
 
 
 @dataclass(frozen=True)
@@ -136,15 +150,7 @@ class Publication:
     @classmethod
     def at(cls, root: Path, account: Row) -> Publication:
         """The publication of an account."""
-        parts = []
-        for path in (
-            path for depth in ("*/*", f"*/*/{PROSPECTIVE}") for path in root.glob(f"releases/{depth}/{MANIFEST}")
-        ):
-            try:
-                parts.append(Part(root, path.parent, read_manifest(path)))
-            except ValueError:  # named where the release is checked
-                continue
-        parts.sort(key=lambda part: (part.manifest.edition, part.manifest["task"], not part.manifest.is_main))
+        parts = sorted(_parts(root), key=lambda part: part.order)
         return cls(root, {entry["path"]: entry for entry in account["files"]}, parts)
 
     @cached_property
@@ -161,8 +167,10 @@ class Publication:
     @cached_property
     def corpora(self) -> Mapping[tuple[str, str], str]:
         """Where the documents of each corpus that queries name would be, by its name and content."""
-        queries = (part.table for part in self.parts if part.manifest["task"].endswith("-retrieval"))
-        found = {row for table in queries for row in table.select("corpus", "corpus_sha256").rows()}
+        found = set()
+        for part in self.parts:
+            if part.manifest["task"].endswith("-retrieval"):
+                found |= set(part.table.select("corpus", "corpus_sha256").rows())
         return {(name, sha): f"data/corpus-{name}-{sha[:8]}/documents.parquet" for name, sha in sorted(found)}
 
     @property
@@ -172,8 +180,10 @@ class Publication:
 
     def file_faults(self) -> Iterator[str]:
         """Files that are not as listed, or belong to nothing."""
-        there = {path.relative_to(self.root).as_posix() for path in self.root.rglob("*") if not path.is_dir()}
-        yield from few((there - {ACCOUNT}) ^ self.listed.keys(), "is not both listed and there")
+        there = {path.relative_to(self.root).as_posix() for path in self.root.rglob("*") if not path.is_dir()} - {
+            ACCOUNT
+        }
+        yield from few(there ^ self.listed.keys(), "is not both listed and there")
         for name in sorted(there & self.listed.keys()):
             path, entry = self.root / name, self.listed[name]
             if path.is_symlink() or path.stat().st_size != entry["size"] or file_hash(path) != entry["sha256"]:
@@ -181,18 +191,25 @@ class Publication:
         if list(self.listed) != sorted(self.listed, key=Path):
             yield "the files are not listed in their order"
         known = {CARD, CROISSANT, *self.documents, *(part.path for part in self.parts)}
-        strange = (name for name in self.listed.keys() - known if not name.startswith("releases/"))
-        yield from few(strange, "belongs to nothing")
+        yield from few(
+            (name for name in self.listed.keys() - known if not name.startswith("releases/")), "belongs to nothing"
+        )
 
     def key(self, account: Row) -> str:
         """The key of what it was made from: releases and the state of each, corpora and ratings."""
-        parts, ratings = [], []
+        ratings = []
         for part in self.parts:
             paths = [part.folder.parent / RATINGS / f"{part.manifest['task']}.{end}" for end in RATING_FILES]
             there = [path for path in paths if part.manifest.is_main and part.manifest["revealed"] and path.is_file()]
             ratings += [[path.name, file_hash(path)] for path in there]
-            state = self.states.get((part.config, part.split))
-            parts.append([part.folder.relative_to(self.root).as_posix(), state, part.manifest.sha256])
+        parts = [
+            [
+                part.folder.relative_to(self.root).as_posix(),
+                self.states.get((part.config, part.split)),
+                part.manifest.sha256,
+            ]
+            for part in self.parts
+        ]
         corpora = [[*corpus, path in self.listed] for corpus, path in self.corpora.items()]
         inputs = {"format": account["format"], "corpora": corpora, "parts": parts}
         more = {"ratings": ratings} if ratings else {}
@@ -203,51 +220,56 @@ class Publication:
         if "code" in account and self.key(account) != account["made_from"]:
             yield "made_from is not the key of these releases in the states that the card names"
 
-    def card_faults(self) -> Iterator[str]:
-        """Configurations, names of labels and numbers of samples that the card says otherwise than tables and releases.
 
-        The configurations and their files are what the hub loads.
-        """
-        head, body = self.card.removeprefix("---\n").split("\n---\n", 1)
-        said, config, split = set[tuple[str, ...]](), "", ""
-        for name, text in re.findall(r"^[ -]*(config_name|split|path|'\d+'): (.+)$", head, re.MULTILINE):
-            value = text.strip("'\"")
-            config, split = value if name == "config_name" else config, value if name == "split" else split
-            said |= {(config, split, value)} if name == "path" else set()
-            said |= {(config, name.strip("'"), value)} if name[0] == "'" else set()
-        expected = {(path.split("/")[1], "documents", path) for path in self.documents}
-        for part in self.parts:
-            expected.add((part.config, part.split, part.path))
-            expected |= {(part.config, str(label), name) for label, name in enumerate(part.classes)}
-        yield from few(map(" ".join, said ^ expected), "is not in both the head of the card and what was published")
-        lines = re.findall(r"^\| `(\S+)` \| `(\S+)` \| ([\d,]+) \|", body, re.MULTILINE)
-        if lines != [(part.config, part.split, f"{part.table.height:,}") for part in self.parts]:
-            yield "the card's table of configurations does not name the tables and their numbers of samples"
+def _parts(root: Path) -> Iterator[Part]:
+    for depth in ("*/*", f"*/*/{PROSPECTIVE}"):
+        for path in root.glob(f"releases/{depth}/{MANIFEST}"):
+            try:
+                yield Part(root, path.parent, read_manifest(path))
+            except ValueError:  # named where the release is checked
+                continue
 
-    def croissant_faults(self) -> Iterator[str]:
-        """Files, columns and names of labels that Croissant says otherwise than tables and releases."""
-        said, labels = strict_json((self.root / CROISSANT).read_bytes(), 12), dict[str, Sequence[str]]()
-        tables = {
-            **{part.path: part.table for part in self.parts},
-            **{p: read_table(self.root / p) for p in self.documents},
-        }
-        files = [[f"{self.listed[path]['size']} B", self.listed[path]["sha256"], *[path] * 3] for path in tables]
-        names = ("contentSize", "sha256", "contentUrl", "@id", "name")
-        if [[entry.get(name) for name in names] for entry in said["distribution"]] != files:
-            yield "the distribution is not that of the tables"
-        columns, classes = list[tuple[str, str]](), {}
-        for record in said["recordSet"]:
-            if "data" in record:
-                classes[record["@id"]] = record["data"]
-            for field in record["field"] if "data" not in record else ():
-                sources = [one["source"] for one in field.get("subField", [field])]
-                columns += {(one["fileObject"]["@id"], one["extract"]["column"]) for one in sources}
-        for part in self.parts:
-            labels |= {str(part.manifest["task"]): part.classes} if part.manifest.has_labels and part.classes else {}
-        if columns != [(path, column) for path, table in tables.items() for column in table.columns]:
-            yield "the columns are not those of the tables"
-        if classes != {
-            (place := f"{task}-classes"): [{f"{place}/label": k, f"{place}/name": one} for k, one in enumerate(its)]
-            for task, its in labels.items()
-        }:
-            yield "the names of labels are not those of the tasks"
+
+def publications_above(folders: Sequence[Path]) -> list[Path]:
+    """The publications that releases lie in, in order; one may have lost its account."""
+    above = {place for folder in folders for place in folder.resolve().parents[2:4]}
+    return sorted(place for place in above if any((place / name).is_file() for name in (ACCOUNT, CARD, CROISSANT)))
+
+
+def publication_checks(root: Path) -> list[Check]:
+    """Whether the files of a publication are those of its account, and say what its releases say."""
+    name = root.as_posix()
+    try:
+        account = strict_json((root / ACCOUNT).read_bytes(), 8)
+        if wrong := misfit(account, _ACCOUNT_FORM):
+            raise ValueError(wrong)
+        listed = {entry["path"]: entry for entry in account["files"]}
+        if len(listed) < len(account["files"]):
+            raise ValueError("a file is listed twice")
+    except (ValueError, OSError) as error:
+        return [Check(name, "publication", "", (f"{ACCOUNT}: {error}",))]
+    made = Publication.at(root, account)
+    if find_spec("polars") is None:
+        missing = ("tables, card and Croissant, which need Polars to be read",)
+        return [Check(name, "publication", f"{len(listed)} files", (), unchecked=missing)]
+    from verifier.card import card_faults, croissant_faults
+
+    parts_said = f"{len(made.parts)} tables, row by row as the releases say"
+    corpora = "tables of corpora" if any(path.startswith("data/corpus-") for path in listed) else ""
+    prose = f"the text of {CARD} outside its head and tables"
+    origin = "" if "code" in account else "what it was made from"
+    checks: tuple[tuple[str, str, Callable[[], Iterator[str]], str], ...] = (
+        ("publication", f"{len(listed)} files, with the sizes and hashes that {ACCOUNT} lists", made.file_faults, ""),
+        ("origin", "made from these releases", lambda: made.origin_faults(account), origin),
+        ("tables", parts_said, lambda: (fault for part in made.parts for fault in part.faults()), corpora),
+        ("card", "head and tables say what tables and releases say", lambda: card_faults(made), prose),
+        ("croissant", "it says what tables and releases say", lambda: croissant_faults(made), ""),
+    )
+    found = []
+    for what, said, faults_of, unchecked in checks:
+        try:
+            faults = list(faults_of())
+        except (ValueError, KeyError, IndexError, TypeError, AttributeError, OSError) as error:
+            faults = [f"cannot be read ({type(error).__name__}: {str(error)[:200]})"]
+        found.append(Check(name, what, said, faults, unchecked=[unchecked] if unchecked else []))
+    return found

@@ -7,8 +7,8 @@ response, the rubric, and where every system stands (`docs/formats.md`).
 from __future__ import annotations
 
 import tomllib
-from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -17,22 +17,21 @@ import numpy as np
 
 from verifier.content import SINGLE, Content
 from verifier.manifest import RATINGS
-from verifier.reading import COUNT, Row, compare, few, first_of, read_table, rows
-from verifier.scores import Contender, standings, table_of
+from verifier.reading import COUNT, Row, few, first_of, read_table, rows
+from verifier.scores import Contender, agree, standings, table_of
 from verifier.statistics import FloatArray, Metric, interval
 
-_KEY, _PLACE = ("criterion", "part", "value", "system"), ("rank", "rank_low", "rank_high", "tie_group")
+_PLACE = dict.fromkeys(("rank", "rank_low", "rank_high", "tie_group"), (COUNT, None))
 _STANDING = {
-    **dict.fromkeys(_KEY, str),
+    **dict.fromkeys(("criterion", "part", "value", "system"), str),
     **dict.fromkeys(("mean", "low", "high"), float),
-    **{"n": COUNT, **dict.fromkeys(_PLACE, (COUNT, None))},
+    "n": COUNT,
+    **_PLACE,
 }
 _COLUMNS = {
     "parquet": ["sample", "response", "link", "judge", "criterion", "value", "weight"],
     "key.parquet": ["response", "sample", "system", "text_sha256"],
 }
-_Numbers = Mapping[str, FloatArray]
-"""By system, of each sample: the mean rating and its weight."""
 
 
 class _Criterion(NamedTuple):
@@ -41,6 +40,11 @@ class _Criterion(NamedTuple):
     limits: tuple[float, float]
     of_links: bool
     if_skipped: float | None
+
+    @property
+    def values(self) -> tuple[int | None, ...]:
+        """What a rating may say."""
+        return None, *range(int(self.limits[0]), int(self.limits[1]) + 1)
 
 
 @dataclass
@@ -78,28 +82,22 @@ class StudyCheck:
         except (ValueError, OSError, KeyError, TypeError) as error:
             self.faults.append(str(error)[:300])
             return
-        self.responses, gone = len(key), self.content.tombstones.keys()
+        self.responses = len(key)
         self.unchecked += [
             "wording and conditions of the rubric",
             "which rater gave a rating, and ratings without value",
         ]
+        self.faults += few(_twice(row["response"] for row in key), "is twice in the key")
         systems = {row["response"]: row for row in key}
-        times = Counter(row["response"] for row in key)
-        self.faults += few((name for name, number in times.items() if number > 1), "is twice in the key")
-        self.faults += first_of(self._odd_ratings(ratings, systems, criteria))
-        entries = self._entries(key)
-        self.faults += self._other_texts(key, entries)
+        self.faults += self._odd_ratings(ratings, systems, criteria)
+        self.faults += self._other_texts(systems)
+        gone = self.content.tombstones.keys()
         mine = [row for row in ratings if row["response"] in systems and row["sample"] not in gone]
         numbers = {name: self._numbers(mine, systems, name, criteria[name]) for name in criteria}
-        for (entry, prompt), system in entries.items():
+        for (entry, prompt), at in self._entries(systems).items():
             for metric in self.content.metrics[:1]:
-                self.content.numbers[entry, prompt, metric.name] = numbers[overall][system]
-        faults: list[str] = []
-        stated = {
-            tuple(row[name] for name in _KEY): row for _, row in rows(self._path("standings.jsonl"), _STANDING, faults)
-        }
-        made = {tuple(row[name] for name in _KEY): row for row in self._standings(numbers, overall, criteria)}
-        self.faults += first_of([*faults, *compare(stated, made, "the ratings")])
+                self.content.numbers[entry, prompt, metric.name] = numbers[overall][at]
+        self._check_standings(numbers, overall, criteria)
 
     def _table(self, end: str) -> list[Row]:
         path = self._path(end)
@@ -127,59 +125,61 @@ class StudyCheck:
         """Ratings that cannot be: of no response, off the scale, twice, or with another weight than their share."""
         together: dict[tuple[str, str, str], list[Row]] = defaultdict(list)
         known = self.content.places.keys() | self.content.tombstones.keys()
-        yield from few((name for name, row in systems.items() if row["sample"] not in known), "is of no sample")
+        faults = [f"{row['response'][:80]!r} is of no sample" for row in systems.values() if row["sample"] not in known]
         for row in ratings:
-            criterion, value, name = (
-                criteria.get(row["criterion"]),
-                row["value"],
-                f"a rating of {row['response'][:80]!r}",
-            )
+            criterion, value = criteria.get(row["criterion"]), row["value"]
             together[row["response"], row["link"], row["criterion"]].append(row)
             if row["response"] not in systems or systems[row["response"]]["sample"] != row["sample"]:
-                yield f"{name}, which the key does not have for that sample"
+                faults.append(f"a rating of {row['response'][:80]!r}, which the key does not have for that sample")
             elif criterion is None or criterion.of_links != bool(row["link"]):
-                yield f"{name} on {row['criterion'][:40]!r}, not asked"
-            elif value is not None and not (
-                value == int(value) and criterion.limits[0] <= value <= criterion.limits[1]
-            ):
-                yield f"{name} that is not on the scale of {row['criterion'][:40]}"
+                faults.append(f"a rating of {row['response'][:80]!r} on {row['criterion'][:40]!r}, not asked")
+            elif value not in criterion.values:
+                faults.append(
+                    f"a rating of {row['response'][:80]!r} that is not on the scale of {row['criterion'][:40]}"
+                )
         for (response, _, criterion_id), some in together.items():
-            if len({row["judge"] for row in some}) < len(some):
-                yield f"{response[:80]!r} is rated twice on {criterion_id[:40]} by one rater"
+            if _twice(row["judge"] for row in some):
+                faults.append(f"{response[:80]!r} is rated twice on {criterion_id[:40]} by one rater")
             if any(abs(row["weight"] * len(some) - 1) > 1e-9 for row in some):
-                yield f"{response[:80]!r}: the weights on {criterion_id[:40]} are not equal shares of 1"
-        yield from few(systems.keys() - {response for response, _, _ in together}, "is in the key and has no rating")
+                faults.append(f"{response[:80]!r}: the weights on {criterion_id[:40]} are not equal shares of 1")
+        faults += few(systems.keys() - {response for response, _, _ in together}, "is in the key and has no rating")
+        yield from first_of(faults)
 
-    def _entries(self, key: Sequence[Row]) -> Mapping[tuple[str, str], str]:
-        """The rated system that stands for each entry and prompt, by its name or by the texts of its responses."""
+    def _entries(self, systems: Mapping[str, Row]) -> dict[tuple[str, str], str]:
+        """The rated system that stands for each entry, by its name or by the texts of its responses."""
         content, by_system = self.content, defaultdict[str, dict[str, str]](dict)
-        for row in key:
+        for row in systems.values():
             by_system[row["system"]][row["sample"]] = row["text_sha256"]
         found = {}
         for entry, prompt in content.answers:
             named, settings = content.entries[entry], content.settings[entry]
             usual = f"{named.system} {named.regime}"
             names = [named.system] if named.lane == "rated" else [f"{usual} ({settings})", usual, named.system]
+            system = next((name for name in names if name in by_system), "")
             texts = {key: text for (one, key), text in content.responses.items() if one == entry}
-            same = [name for name, its in by_system.items() if texts and texts.items() <= its.items()]
-            if its := [name for name in (*names, *same) if name in by_system]:
-                found[entry, prompt] = its[0]
+            if not system:
+                same = (name for name, its in by_system.items() if texts and texts.items() <= its.items())
+                system = next(same, "")
+            if system:
+                found[entry, prompt] = system
         return found
 
-    def _other_texts(self, key: Sequence[Row], entries: Mapping[tuple[str, str], str]) -> Iterator[str]:
+    def _other_texts(self, systems: Mapping[str, Row]) -> Iterator[str]:
         """Published responses whose texts are not those that were rated."""
         if self.content.manifest["texts"] == "withheld":
             self.unchecked.append("texts of rated responses, which are withheld")
             return
-        for (entry, _), system in entries.items():
-            rated = {row["sample"]: row["text_sha256"] for row in key if row["system"] == system}
-            its = {sample: text for (one, sample), text in self.content.responses.items() if one == entry}
-            other = (sample for sample, text in its.items() if rated.get(sample) != text)
+        rated = {(row["system"], row["sample"]): row["text_sha256"] for row in systems.values()}
+        for (entry, _), system in self._entries(systems).items():
+            its = [(key, text) for (one, key), text in self.content.responses.items() if one == entry]
+            other = [key for key, text in its if rated.get((system, key)) != text]
             yield from few(other, f"has another response of {entry[:80]} than was rated")
-            more = rated.keys() - its.keys() - self.content.tombstones.keys()
-            yield from few(more, f"has no response of {entry[:80]}, and one is rated")
+            more = {key for name, key in rated if name == system} - {key for key, _ in its}
+            yield from few(more - self.content.tombstones.keys(), f"has no response of {entry[:80]}, and one is rated")
 
-    def _numbers(self, ratings: list[Row], systems: Mapping[str, Row], name: str, criterion: _Criterion) -> _Numbers:
+    def _numbers(
+        self, ratings: list[Row], systems: Mapping[str, Row], name: str, criterion: _Criterion
+    ) -> dict[str, FloatArray]:
         """The mean rating and its weight of each sample, by system; a criterion may count what was skipped."""
         sums: dict[tuple[str, str], list[float]] = defaultdict(lambda: [0.0, 0.0])
         for row in ratings:
@@ -193,32 +193,57 @@ class StudyCheck:
             found[system][self.content.places[sample]] = total / weight, weight if criterion.of_links else 1.0
         return found
 
-    def _standings(
-        self, numbers: Mapping[str, _Numbers], overall: str, criteria: Mapping[str, _Criterion]
-    ) -> Iterator[Row]:
-        """The systems on each criterion, and on each part by the overall one: those ranked first, in order of ranks."""
-        content = self.content
-        parts = {("", ""): np.ones(len(content.places), np.bool_)}
-        for part, values in content.parts.items():
+    def _check_standings(
+        self, numbers: Mapping[str, Mapping[str, FloatArray]], overall: str, criteria: Mapping[str, _Criterion]
+    ) -> None:
+        faults: list[str] = []
+        stated = [row for _, row in rows(self._path("standings.jsonl"), _STANDING, faults)]
+        parts = [("", "")]
+        for part, values in self.content.parts.items():
             some = sorted(set(values.values()) - {""})
-            for value in some if len(some) > 1 else ():
-                parts[part, value] = np.array([values.get(key) == value for key in content.places])
-        for criterion, its in criteria.items():
-            metric = Metric(criterion, (), its.limits)
-            of_criterion = {(system, SINGLE, criterion): found for system, found in numbers[criterion].items()}
-            content.numbers |= of_criterion
-            for (part, value), where in parts.items() if criterion == overall else [(("", ""), parts["", ""])]:
-                asked = {one: where & ~np.isnan(found[:, 0]) for one, found in sorted(numbers[criterion].items())}
-                contenders = [Contender(system, True, there) for system, there in asked.items()]
-                places = standings(content, contenders, metric, dict.fromkeys(asked, SINGLE)).places
-                made: list[Row] = []
-                for system, there in asked.items():
-                    if there.any():
-                        mean, low, high = interval(table_of(content, system, SINGLE, metric, there), metric)
-                        row = dict(zip(_KEY, (criterion, part, value, system), strict=True))
-                        figures = {"n": int(there.sum()), "mean": mean, "low": low, "high": high}
-                        place = places.get(system, (None,) * len(_PLACE))
-                        made.append({**row, **figures, **dict(zip(_PLACE, place, strict=True))})
-                yield from sorted(made, key=lambda row: (row["rank"] or float("inf"), -row["mean"], row["system"]))
-            for name in of_criterion:
-                del content.numbers[name]
+            parts += [(part, value) for value in some if len(some) > 1]
+        expected: list[Row] = []
+        for criterion in criteria:
+            for part, value in parts if criterion == overall else parts[:1]:
+                expected += self._standings(numbers[criterion], criterion, criteria[criterion].limits, part, value)
+        if len(stated) != len(expected):
+            faults.append(f"there are {len(stated)} standings, and {len(expected)} by the ratings")
+        for number, (said, made) in enumerate(zip(stated, expected, strict=False), 1):
+            figures = [[row[name] for name in ("mean", "low", "high")] for row in (said, made)]
+            other = sorted(name for name in made if name not in {"mean", "low", "high"} and said[name] != made[name])
+            if other or not agree(*figures):
+                where = f"{made['system'][:40]} on {made['criterion'][:40]} {made['value'][:40]}".strip()
+                faults.append(f"standings line {number}: {', '.join(other) or 'mean or interval'} of {where} are not "
+                              "those of the ratings")  # fmt: skip
+        self.faults += first_of(faults)
+
+    def _standings(
+        self, numbers: Mapping[str, FloatArray], criterion: str, limits: tuple[float, float], part: str, value: str
+    ) -> Iterator[Row]:
+        """The systems on one criterion and part, those ranked first, in the order of their ranks."""
+        content, metric = self.content, Metric(criterion, (), limits)
+        where = np.ones(len(content.places), np.bool_)
+        for key, at in content.places.items() if part else ():
+            where[at] = content.parts[part].get(key) == value
+        for system, its in numbers.items():
+            content.numbers[system, SINGLE, criterion] = its
+        asked = {system: where & ~np.isnan(its[:, 0]) for system, its in sorted(numbers.items())}
+        contenders = [Contender(system, True, there) for system, there in asked.items()]
+        found = standings(content, contenders, metric, dict.fromkeys(asked, SINGLE)).places
+        made: list[Row] = []
+        for system, there in asked.items():
+            if there.any():
+                mean, low, high = interval(table_of(content, system, SINGLE, metric, there), metric)
+                place = found.get(system, (None,) * len(_PLACE))
+                row = {"criterion": criterion, "part": part, "value": value, "system": system, "n": int(there.sum())}
+                made.append({**row, "mean": mean, "low": low, "high": high, **dict(zip(_PLACE, place, strict=True))})
+        for system in numbers:
+            del content.numbers[system, SINGLE, criterion]
+        yield from sorted(made, key=lambda row: (row["rank"] or float("inf"), -row["mean"], row["system"]))
+
+
+def _twice(names: Any) -> list[str]:
+    seen, twice = set[str](), set[str]()
+    for name in names:
+        (twice if name in seen else seen).add(name)
+    return sorted(twice)

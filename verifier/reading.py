@@ -5,14 +5,14 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import polars
+if TYPE_CHECKING:
+    import polars
 
 Row = dict[str, Any]
-Key = tuple[str, ...]
 Form = Any
 """What a value must be, see `misfit`."""
 COUNT = range(2**63)
@@ -22,7 +22,6 @@ MOST_FAULTS = 20
 """Faults named for each file; the others are counted."""
 MOST_LINE_BYTES = 10_000_000
 _MOST_LEVELS = 8
-_TOLERANCE = 1e-9
 _ENCODER = json.JSONEncoder(ensure_ascii=False, sort_keys=True, separators=(",", ":"), allow_nan=False)
 
 
@@ -63,8 +62,11 @@ def strict_json(content: bytes, levels: int) -> Any:
         inside = value.values() if isinstance(value, dict) else value if isinstance(value, list) else None
         return 0 if inside is None else 1 + max(map(depth, inside), default=0)
 
+    text = content.decode()
+    if text.startswith("\ufeff"):
+        raise ValueError("a byte-order mark before the text")
     try:
-        value = json.loads(content.decode(), object_pairs_hook=fields, parse_int=whole)
+        value = json.loads(text, object_pairs_hook=fields, parse_int=whole)
         canonical(value).encode()  # refuses NaN, infinity and half of a surrogate pair
         if depth(value) > levels:
             raise ValueError(f"nested more than {levels} levels")
@@ -150,37 +152,10 @@ def few(keys: Iterable[str], what: str) -> list[str]:
     return first_of([f"{key[:80]!r} {what}" for key in sorted(keys)])
 
 
-def first_of(faults: Iterable[str]) -> list[str]:
+def first_of(faults: Sequence[str]) -> list[str]:
     """The first of some faults, and how many more there are."""
-    found = list(faults)
-    more = [f"{len(found) - MOST_FAULTS:,} more like these"] if len(found) > MOST_FAULTS else []
-    return found[:MOST_FAULTS] + more
-
-
-def agree(one: object, two: object) -> bool:
-    """Whether two values are the same, but for the rounding of numbers."""
-    if isinstance(one, int | float) and isinstance(two, int | float) and type(one) is not bool:
-        return abs(one - two) <= _TOLERANCE * max(1.0, abs(two))
-    return one == two
-
-
-def compare(stated: Mapping[Key, Row], made: Mapping[Key, Row], source: str) -> Iterator[str]:
-    """How rows of a file differ from those that were made here: in keys, order and fields.
-
-    Args:
-        stated, made: rows by key, in order; fields that were not made here are not compared.
-        source: what the rows were made from.
-    """
-    yield from few(map("/".join, made.keys() - stated.keys()), f"follows from {source}, and is missing")
-    yield from few(map("/".join, stated.keys() - made.keys()), f"does not follow from {source}")
-    if [key for key in stated if key in made] != [key for key in made if key in stated]:
-        yield "the rows are not in their order"
-    for key, row in made.items():
-        said = stated.get(key, row)
-        other = (name for name, value in row.items() if not agree(said.get(name), value))
-        differ = [f"{name} is {str(said.get(name))[:60]}, and {row[name]} by {source}" for name in other]
-        if differ:
-            yield f"{'/'.join(key)[:200]}: {'; '.join(differ)}"
+    more = len(faults) - MOST_FAULTS
+    return [*faults[:MOST_FAULTS], *([f"{more:,} more like these"] if more > 0 else [])]
 
 
 def read_table(path: Path) -> polars.DataFrame:
@@ -189,6 +164,8 @@ def read_table(path: Path) -> polars.DataFrame:
     Raises:
         ValueError: if it cannot be read.
     """
+    import polars
+
     try:
         return polars.read_parquet(path)
     except (OSError, polars.exceptions.PolarsError) as error:

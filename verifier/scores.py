@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
+from math import isclose
 from pathlib import Path
 from typing import NamedTuple
 
@@ -12,10 +14,12 @@ from numpy.typing import NDArray
 
 from verifier.content import MAJORITY, NOT_ASKED, SINGLE, Content, EntryName
 from verifier.manifest import PROSPECTIVE, SCORES, Manifest
-from verifier.reading import COUNT, Row, agree, compare, few, first_of, rows, text_hash
+from verifier.reading import COUNT, Row, few, first_of, rows, text_hash
 from verifier.statistics import (
     METRIC_NAMES,
+    NONE,
     OF_ONE,
+    WILSON,
     Difference,
     FloatArray,
     Metric,
@@ -30,6 +34,7 @@ from verifier.statistics import (
 
 ALL = "all"
 _OURS, _BUNDLED, _FLAGGED, _CONTROLS = "HelloFresh", "bundled-sample", "Flagged: ", ("placebo",)
+_TOLERANCE = 1e-9
 _PARTS = ("edition", "task", "system", "regime", "prompt", "period", "metric")
 _MORE = ("team", "lane", "entry", "against")
 _STANDING = ("rank", "first", "tie_group", "lead", "p_value")
@@ -37,16 +42,26 @@ _STANDING = ("rank", "first", "tie_group", "lead", "p_value")
 _OWN = ("kind", "about", "smoke_test", "knowledge_cutoff", "settings")
 """What an entry says of itself, in one way in all of its scores."""
 _KEY = ("origin", "prompt", "period", "metric")
-_TEXTS = ("edition", "task", "system", "team", "lane", "regime", "method", "kind", "about", "knowledge_cutoff", *_KEY)
-_ENDS = ("value", "low", "high")
-_SCORE = {
-    **dict.fromkeys((*_TEXTS, "settings?"), str),
+_TEXTS = ("task", "system", "team", "lane", "kind", "regime", "prompt", "period", "origin", "knowledge_cutoff", "about")
+_COMMON = {
+    **dict.fromkeys((*_TEXTS, "settings?", "edition?", "quarter?"), str),
     **dict.fromkeys(("headline", "bundled", "smoke_test"), bool),
-    **dict.fromkeys(("n", "n_split", "clusters", "none", "blocked"), COUNT),
-    **dict.fromkeys(("effective_clusters", *_ENDS), float),
+    **dict.fromkeys(("n", "n_split", "clusters", "none", "blocked"), int),
+    "effective_clusters": float,
 }
-_EARLY = {"interval_method": str, "*": object}
-"""A row of the first version, which held four metrics."""
+_ENDS = {"value": "", "low": "_low", "high": "_high"}
+_SCORE = {**_COMMON, "metric": str, **dict.fromkeys(_ENDS, float), "method": str}
+_WIDE_METRICS, _COUNTS = (
+    ("precision", "recall", "f1", "accuracy"),
+    {"tp": (1, 1), "fp": (0, 1), "tn": (0, 0), "fn": (1, 0)},
+)
+_WIDE_SCORE = {  # a row of an earlier version, with four metrics
+    **_COMMON,
+    **{metric + end: float for metric in _WIDE_METRICS for end in _ENDS.values()},
+    **dict.fromkeys(_COUNTS, COUNT),
+    **dict.fromkeys(("interval_seed", "interval_resamples"), range(1)),
+    "interval_method": str,
+}
 
 
 class BadFigureError(ValueError):
@@ -86,8 +101,8 @@ class FigureName:
             parts = dict(zip(_PARTS, [*placed[:2], "/".join(placed[2:-4]), *placed[-4:]], strict=True))
         for piece in text.split(",") if "=" in text else ():
             found, equals, value = (part.strip() for part in piece.partition("="))
-            if equals and found in {*_PARTS, *_MORE}:
-                name = found
+            if equals and found in {*_PARTS, *_MORE, "quarter"}:  # as earlier versions call the edition
+                name = "edition" if found == "quarter" else found
                 parts[name] = value
             else:  # it belongs to the value before it, which had a comma
                 parts[name] = f"{parts.get(name, '')},{piece}"
@@ -131,14 +146,9 @@ class VerifiedFigure:
     stated: tuple[float, ...] | None
 
     @property
-    def said(self) -> str:
-        """Its name with what was computed."""
-        return f"{self.name} = {self.value:.4f} [{self.low:.4f}, {self.high:.4f}], n = {self.n}"
-
-    @property
     def agrees(self) -> bool:
         """Whether both are the same, but for rounding."""
-        return self.stated is None or all(map(agree, (self.value, self.low, self.high), self.stated))
+        return self.stated is None or agree((self.value, self.low, self.high), self.stated)
 
 
 @dataclass(frozen=True, slots=True)
@@ -239,43 +249,62 @@ class ScoreCheck:
     unchecked: set[str] = field(default_factory=set)
     _first: dict[str, Row] = field(default_factory=dict)
     _metrics: dict[str, Metric] = field(default_factory=dict)
+    _leading: dict[str, Row] = field(default_factory=dict)
 
     def check(self, folder: Path, figures: Sequence[FigureName]) -> Mapping[str, list[VerifiedFigure]]:
         """Make every score again and compare; gives the figures that are asked for, by their texts."""
+        found: dict[str, list[VerifiedFigure]] = {name.text: [] for name in figures}
         stated: dict[tuple[str, ...], Row] = {}
-        self._metrics = {metric.name: metric for metric in self.content.metrics}
-        fields: list[str] = []
-        early = False
-        for number, row in rows(folder / SCORES, (_SCORE, _EARLY), self.faults):
-            if "interval_method" in row:
-                early = True
-                continue
-            key, fields = tuple(row[name] for name in _KEY), fields or sorted(row)
-            self.faults += [f"line {number} has other fields than the first"] if sorted(row) != fields else []
-            self.faults += [f"line {number} is there twice"] if key in stated else []
-            stated[key] = {"settings": "", **row, "silent": row["none"] + row["blocked"]}
-            self._first.setdefault(row["origin"], stated[key])
-            # others than the task's own can be known to the task, and not here
-            self._metrics.setdefault(row["metric"], Metric.of_classes(row["metric"], self.content.classes))
+        for row in self._rows(folder):
             self.number += 1
-        expected = {tuple(row[name] for name in _KEY): row for row in self._expected(stated)}
-        if early:
-            self.unchecked.add("scores in the form of the first version")
-        if stated or not early:
-            self.faults += compare(stated, expected, "labels and predictions")
+            self._first.setdefault(row["origin"], row)
+            if stated.setdefault(tuple(row[name] for name in _KEY), row) is not row:
+                self.faults.append(f"{_name_of(row)} is there twice")
+        self._metrics = {metric.name: metric for metric in self.content.metrics}
+        for row in stated.values():  # others can be known to the task, and not here
+            self._metrics.setdefault(row["metric"], Metric.of_classes(row["metric"], self.content.classes))
+        expected = {tuple(row[name] for name in _KEY): row for row in self._expected()}
+        self.faults += few(map("/".join, expected.keys() - stated.keys()), "has predictions and no score")
+        self.faults += few(map("/".join, stated.keys() - expected.keys()), "is a score without predictions")
+        if [key for key in stated if key in expected] != [key for key in expected if key in stated]:
+            self.faults.append("the scores are not in their order (by origin, prompt, period and metric)")
+        for key, row in stated.items():
+            made = expected.get(key, {})
+            self.faults += (f"{_name_of(row)}: {what}" for what in self._differences(row, made))
+            if made.get("headline") and key[2:] == (ALL, self._headline.name):
+                self._leading[row["origin"]] = row
+            for name in figures if "value" in made else ():
+                if (name.metric or self._headline.name) == row["metric"] and name.fits(row):
+                    values, stated_ends = (tuple(one[end] for end in _ENDS) for one in (made, row))
+                    found[name.text].append(_figure(row, row["metric"], made["n"], values, stated_ends))
         impossible = (f"{origin[:80]}: {what}" for origin, row in self._first.items() for what in self._impossible(row))
         self.faults = first_of([*self.faults, *impossible])
+        for name in figures:
+            found[name.text] += self._standing(name)
         self.unchecked |= {
             f"what entries say of themselves ({', '.join(_OWN[1:])})",
             "whether there were other entries",
         }
-        own = [one for key, one in stated.items() if key[2:] == (ALL, self._headline.name) and one["headline"]]
-        return {name.text: [*self._scores(name, stated, expected), *self._standing(name, own)] for name in figures}
+        return found
 
     @property
     def _headline(self) -> Metric:
         """What systems are ranked by."""
         return next(iter(self._metrics.values()), Metric(""))
+
+    def _rows(self, folder: Path) -> Iterator[Row]:
+        """The scores; a row of an earlier version is one for each of its metrics."""
+        fields: list[str] = []
+        for number, row in rows(folder / SCORES, (_SCORE, _WIDE_SCORE), self.faults):
+            fields = fields or sorted(row)
+            self.faults += [] if sorted(row) == fields else [f"line {number} has other fields than the first"]
+            common = {"settings": "", **row, "edition": row.get("edition", row.get("quarter", ""))}
+            if "metric" in row:
+                yield common
+                continue
+            for metric in ("f1", *_WIDE_METRICS[:2], _WIDE_METRICS[3]):
+                ends = {end: row[metric + suffix] for end, suffix in _ENDS.items()}
+                yield {**common, "method": row["interval_method"], "metric": metric, **ends}
 
     def _where(self, entry: str, prompt: str, period: str = ALL) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
         """The samples of a period that scores are about, and those of them that were asked about."""
@@ -284,15 +313,15 @@ class ScoreCheck:
             whole = whole & (self.content.periods == self.content.period_names.index(period))
         return whole, whole & (self.content.answers[entry, prompt] != NOT_ASKED)
 
-    def _expected(self, stated: Mapping[tuple[str, ...], Row]) -> Iterator[Row]:
+    def _expected(self) -> Iterator[Row]:
         """The scores as they must be, in order; what an entry says of itself is as in its first score."""
         content, manifest = self.content, self.content.manifest
         for entry, prompt in sorted(content.answers):
             prompts = [name for one, name in content.answers if one == entry]
             own = {name: self._first[entry][name] for name in _OWN} if entry in self._first else {}
+            own |= {"settings": content.settings[entry]} if content.settings[entry] else {}
             common = {
                 **own,
-                **({"settings": content.settings[entry]} if content.settings[entry] else {}),
                 **content.entries[entry]._asdict(),
                 **{"origin": entry, "prompt": prompt, "edition": manifest.edition, "task": manifest["task"]},
                 "bundled": manifest["source"] == _BUNDLED,
@@ -301,85 +330,98 @@ class ScoreCheck:
             for period in sorted([ALL, *(() if manifest.is_frozen else content.period_names)]):
                 whole, where = self._where(entry, prompt, period)
                 for metric in self._metrics.values() if where.any() else ():
+                    sizes = self._computed(entry, prompt, metric, where)
                     counts = {"n": int(where.sum()), "n_split": int(whole.sum())}
-                    said = stated.get((entry, prompt, period, metric.name), {}).get("effective_clusters")
-                    made = self._computed(entry, prompt, metric, where, said)
-                    yield {**common, "period": period, "metric": metric.name, **counts, **made}
+                    yield {**common, "period": period, "metric": metric.name, **counts, **sizes}
 
-    def _computed(self, entry: str, prompt: str, metric: Metric, where: NDArray[np.bool_], effective: object) -> Row:
+    def _computed(self, entry: str, prompt: str, metric: Metric, where: NDArray[np.bool_]) -> Row:
         """Groups, counts, value and interval; no value where that cannot be computed."""
-        content, found = self.content, Row()
+        content = self.content
+        answers, labels, groups = content.answers[entry, prompt][where], content.labels[where], content.groups[where]
+        found: Row = {name: int(((labels == a) & (answers == b)).sum()) for name, (a, b) in _COUNTS.items()}
         if content.classes or content.relevance or content.manifest["texts"] != "withheld":
-            found["silent"] = int((content.answers[entry, prompt][where] < 0).sum())
-        sizes = np.unique(content.groups[where], return_counts=True)[1].astype(np.float64)
-        possible: tuple[float, ...] = (kish(sizes),)
+            found["silent"] = int((answers < 0).sum())
+        sizes = np.unique(groups, return_counts=True)[1].astype(np.float64)
+        effective: tuple[float, ...] = (kish(sizes),)
         if (metric.classes and metric.is_known) or (entry, prompt, metric.name) in content.numbers:
             table = table_of(content, entry, prompt, metric, where)
-            possible = metric.effective(table)
+            effective = metric.effective(table)
             found |= dict(zip(_ENDS, interval(table, metric), strict=True))
-            found["method"] = "cluster Wilson" if sizes.size > 1 else "none: one group only"
+            found["method"] = WILSON if sizes.size > 1 else NONE
         else:
             rated = not content.classes and content.metrics
             why = "whose ratings are not published beside it" if rated else "which is not known here"
             self.unchecked.add(f"scores of {content.manifest['task'][:80]} by {metric.name[:60]}, {why}")
-        fitting = [one for one in possible if agree(one, effective)]
-        return {**found, "clusters": sizes.size, "effective_clusters": (fitting or possible)[0]}
+        return {**found, "clusters": sizes.size, "effective_clusters": effective}
+
+    def _differences(self, row: Row, made: Row) -> Iterator[str]:
+        """What a score says otherwise than it was made here."""
+        said = {**row, "silent": row["none"] + row["blocked"]}
+        other = [name for name, value in made.items() if name in said and name not in _ENDS and said[name] != value]
+        if any(
+            isclose(row["effective_clusters"], one, rel_tol=_TOLERANCE) for one in made.get("effective_clusters", ())
+        ):
+            other.remove("effective_clusters")
+        if other or min(row["none"], row["blocked"]) < 0:
+            yield f"{', '.join(other) or 'none and blocked'} are not those of the predictions"
+        stated, computed = ([one[name] for name in _ENDS if name in one] for one in (row, made))
+        if computed and not agree(stated, computed):
+            yield f"{row['metric']} is {_spelled(stated)}, and {_spelled(computed)} by the predictions"
 
     def _impossible(self, row: Row) -> Iterator[str]:
         """What cannot be said of an entry of its kind."""
         prompts = {prompt for entry, prompt in self.content.answers if entry == row["origin"]}
         kind, handed_in, classes = row["kind"], row["kind"] == "submission", bool(self.content.classes)
-        lane = "rated" if row["lane"] == "rated" and not classes else "submitted" if handed_in else "harness"
+        rated = row["lane"] == "rated" and not classes
+        lane = "rated" if rated else "submitted" if handed_in else "harness"
         if row["lane"] != (lane if self.content.manifest.is_main else PROSPECTIVE):
             yield f"an entry of the kind {kind[:40]!r} belongs to the lane {lane}, not to {row['lane'][:40]!r}"
         if handed_in != (row["origin"].count("/") == 1):
             yield "a submission is named by its folders, TEAM/SYSTEM, and nothing else is"
         ours, without_regime = row["team"] == _OURS, row["regime"] == "none"
-        asked = ours and not without_regime and (MAJORITY in prompts or not classes)
         possible = {
             "submission": prompts == {SINGLE} and not row["smoke_test"],
             "baseline": prompts == {SINGLE} and without_regime and ours,
         }
+        asked = ours and not without_regime and (MAJORITY in prompts or not classes)
         if not possible.get(kind, asked and (kind == "language-model" or not classes)):
             yield f"team, regime, prompts or smoke_test are not those of an entry of the kind {kind[:40]!r}"
 
-    def _scores(
-        self, name: FigureName, stated: Mapping[tuple[str, ...], Row], expected: Mapping[tuple[str, ...], Row]
-    ) -> Iterator[VerifiedFigure]:
-        """The scores that a figure names, as computed and as stated."""
-        for key, row in stated.items():
-            made = expected.get(key, {})
-            if "value" in made and (name.metric or self._headline.name) == row["metric"] and name.fits(row):
-                values, ends = ([one[end] for end in _ENDS] for one in (made, row))
-                yield _figure(row, row["metric"], made["n"], values, tuple(ends))
+    @cached_property
+    def _table(self) -> Standings:
+        leading = self._leading.items()
+        contenders = [
+            Contender(origin, is_ranked(row), self._where(origin, row["prompt"])[1]) for origin, row in leading
+        ]
+        return standings(self.content, contenders, self._headline, {origin: row["prompt"] for origin, row in leading})
 
-    def _standing(self, name: FigureName, leading: Sequence[Row]) -> Iterator[VerifiedFigure]:
+    def _standing(self, name: FigureName) -> Iterator[VerifiedFigure]:
         """Figures about systems among the others; nothing for other metrics."""
-        if name.metric not in _STANDING:
-            return
-        asked = {row["origin"]: self._where(row["origin"], row["prompt"])[1] for row in leading}
-        contenders = [Contender(row["origin"], is_ranked(row), asked[row["origin"]]) for row in leading]
-        prompts = {row["origin"]: row["prompt"] for row in leading}
-        found = standings(self.content, contenders, self._headline, prompts)
-        for row in leading:
-            origin, values = row["origin"], dict[str, Sequence[float]]()
-            if (place := found.places.get(origin)) is not None:
-                values = {"rank": place[:3], "tie_group": (place.tie_group,) * 3}
-            if place is not None and name.metric == "first":
-                shares = first_places(list(found.tables.values()), self._headline)
-                values["first"] = (float(shares[list(found.tables).index(origin)]),) * 3
-            if (apart := found.differences.get((origin, name.wanted.get("against", "")))) is not None:
+        for origin, row in self._leading.items() if name.metric in _STANDING else ():
+            apart = self._table.differences.get((origin, name.wanted.get("against", "")))
+            values: dict[str, tuple[float, float, float]] = {}
+            if (place := self._table.places.get(origin)) is not None:
+                tables = self._table.tables
+                values |= {"rank": place[:3], "tie_group": (place.tie_group,) * 3}
+                if name.metric == "first":
+                    first = first_places(list(tables.values()), self._headline)
+                    values["first"] = (float(first[list(tables).index(origin)]),) * 3
+            if apart is not None:
                 values |= {"lead": apart[:3], "p_value": (apart.adjusted,) * 3}
             if name.fits(row) and name.metric in values:
-                yield _figure(row, name.metric, int(asked[origin].sum()), values[name.metric], None)
+                n = int(self._where(origin, row["prompt"])[1].sum())
+                yield _figure(row, name.metric, n, values[name.metric], None)
 
     def handed_in_faults(self, handed_in: Mapping[str, Handover]) -> Iterator[str]:
         """Entries that are not what was handed in, and what was handed in and is not an entry; after `check`."""
         handed = (entry for entry, row in self._first.items() if row["kind"] == "submission" and row["lane"] != "rated")
         published = set(handed)
-        yield from few(handed_in.keys() - published, "was handed in and is not among the predictions")
-        yield from few(published - handed_in.keys(), "has no receipt for what it says")
-        for entry in sorted(published & handed_in.keys()):
+        missing = sorted(handed_in.keys() - published)
+        yield from (f"{entry[:80]} was handed in and is not among the predictions" for entry in missing)
+        for entry in sorted(published):
+            if entry not in handed_in:
+                yield f"{entry[:80]} has no receipt for what it says"
+                continue
             given, row = handed_in[entry], self._first[entry]
             named = EntryName(given.system, given.team, row["lane"], given.regime)
             if self.content.entries[entry] != named or row["knowledge_cutoff"] != given.knowledge_cutoff:
@@ -387,25 +429,39 @@ class ScoreCheck:
             more = row["about"].removeprefix(given.notes).strip()
             if not row["about"].startswith(given.notes) or not (more + _FLAGGED).startswith(_FLAGGED):
                 yield f"{entry[:80]}: about is not the notes that were handed in, with what the entry is flagged for"
-            if not self._has_answers(entry, given.answers):
+            if self._answers_of(entry) != self._answers_given(given):
                 yield f"{entry[:80]}: the predictions are not those that were handed in"
 
-    def _has_answers(self, entry: str, answers: Mapping[str, int | str | None]) -> bool:
-        """Whether an entry is published to say so of the samples that were judged; texts and rankings by their hash."""
+    def _answers_of(self, entry: str) -> dict[str, int | str | None]:
+        """What an entry is published to say of the samples that were judged; texts and rankings by their hash."""
         content, said = self.content, self.content.answers[entry, SINGLE]
-        withheld = content.manifest["texts"] == "withheld" and not content.relevance and not content.classes
-        self.unchecked |= {"texts that were handed in, which are withheld"} if withheld else set()
-        for key, at in content.places.items():
-            if content.judged[at] and ((said[at] != NOT_ASKED) != (key in answers)):
-                return False
-            if not content.judged[at] or key not in answers or withheld:
+        asked = {
+            key: int(said[at]) for key, at in content.places.items() if content.judged[at] and said[at] != NOT_ASKED
+        }
+        if content.classes:
+            return {key: None if label < 0 else label for key, label in asked.items()}
+        return dict.fromkeys(asked) | (
+            {} if self._is_withheld else {key: content.responses[entry, key] for key in asked}
+        )
+
+    def _answers_given(self, given: Handover) -> dict[str, int | str | None]:
+        """What was handed in, as `_answers_of` has it."""
+        content, found = self.content, dict[str, int | str | None]()
+        for key, answer in given.answers.items():
+            if key not in content.places or not content.judged[content.places[key]]:
                 continue
-            given = answers[key]
-            if content.classes and said[at] != (given if isinstance(given, int) else -1):
-                return False
-            if not content.classes and content.responses[entry, key] != text_hash(str(given)):
-                return False
-        return True
+            if content.classes:
+                found[key] = answer if isinstance(answer, int) else None
+            elif self._is_withheld:
+                self.unchecked.add("texts that were handed in, which are withheld")
+                found[key] = None
+            else:
+                found[key] = text_hash(str(answer))
+        return found
+
+    @property
+    def _is_withheld(self) -> bool:
+        return bool(self.content.manifest["texts"] == "withheld" and not self.content.relevance)
 
 
 def is_ranked(row: Row) -> bool:
@@ -413,6 +469,22 @@ def is_ranked(row: Row) -> bool:
     return row["kind"] != "baseline" and row["regime"] not in _CONTROLS and not row["smoke_test"]
 
 
-def _figure(row: Row, metric: str, n: int, values: Sequence[float], stated: tuple[float, ...] | None) -> VerifiedFigure:
+def _name_of(row: Row) -> str:
+    return f"{row['system'][:80]}/{row['prompt'][:80]}/{row['period'][:20]}/{row['metric'][:60]}"
+
+
+def _figure(
+    row: Row, metric: str, n: int, values: tuple[float, ...], stated: tuple[float, ...] | None
+) -> VerifiedFigure:
     name = "/".join((*(row[part] for part in _PARTS[:-1]), metric))
-    return VerifiedFigure(name, row["origin"], n, values[0], values[1], values[2], stated)
+    value, low, high = values
+    return VerifiedFigure(name, row["origin"], n, value, low, high, stated)
+
+
+def agree(one: Sequence[float], two: Sequence[float]) -> bool:
+    """Whether numbers are the same but for rounding."""
+    return all(abs(here - there) <= _TOLERANCE * max(1.0, abs(there)) for here, there in zip(one, two, strict=True))
+
+
+def _spelled(values: Sequence[float]) -> str:
+    return f"{values[0]:.6f} [{values[1]:.6f}, {values[2]:.6f}]"

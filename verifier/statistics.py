@@ -11,9 +11,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
 from itertools import combinations
-from math import exp, lgamma, pi, sqrt
+from math import atan, cos, exp, lgamma, log, pi, sqrt, tan
 from statistics import NormalDist
 from typing import NamedTuple
 
@@ -26,6 +26,8 @@ OF_ONE = ("f1", "precision", "recall")
 RANKED = ("ndcg@10", "ndcg@1", "ndcg@3", "ndcg@5", *(f"recall@{cut}" for cut in (1, 3, 5, 10, 20)), "mrr", "map")
 """Metrics of rankings, means over queries."""
 METRIC_NAMES = (*OF_ONE, *OVERALL, "micro_f1", *RANKED)
+WILSON, NONE = "cluster Wilson", "none: one group only"
+"""The methods that a score may name."""
 _P_VALUE, _RESAMPLES, _DRAWS, _MANY = 0.05, (10_000, 2_000), (9_999, 1_999), 100
 """The second of two numbers is for so many entries, or more."""
 _LEAST_OF_CLASS, _ROUNDING = 8, 1e-20
@@ -227,32 +229,42 @@ def _wilson(share: float, samples: float, quantile: float) -> tuple[float, float
     return (0.0 if share == 0 else max(low, 0.0)), (1.0 if share == 1 else min(high, 1.0))
 
 
-def _density(values: FloatArray, df: float) -> FloatArray:
-    """The density of Student's t."""
-    height = exp(lgamma((df + 1) / 2) - lgamma(df / 2)) / sqrt(df * pi)
-    return np.asarray(height * np.exp(-(df + 1) / 2 * np.log1p(values**2 / df)))
+@cache
+def _nodes() -> tuple[FloatArray, FloatArray]:
+    """Gauss-Legendre on (0, 1)."""
+    points, weights = np.polynomial.legendre.leggauss(200)
+    return (points + 1) / 2, weights / 2
+
+
+def _scale(df: float) -> float:
+    return 2 * exp(lgamma((df + 1) / 2) - lgamma(df / 2) - log(pi) / 2)
 
 
 def _two_sided(value: float, df: float) -> float:
-    """P(|T| > value) of Student's t: the density beyond the value, summed at steps that grow twice exponentially."""
+    """P(|T| > value) of Student's t: with t = sqrt(df) tan(a) the density in a is that of cos(a) ** (df - 1)."""
     if value == 0:
         return 1.0
-    at = np.linspace(-5, 5, 1001)
-    beyond = np.exp(pi / 2 * np.sinh(at))
-    width = 0.01 * pi / 2 * np.cosh(at) * beyond
-    return min(1.0, 2 * float(_density(value + beyond, df) @ width))
+    points, weights = _nodes()
+    start = atan(value / sqrt(df))
+    width = 45 / max((df - 1) * tan(start), 1e-9)  # beyond, nothing is left that counts
+    if start + width < pi / 2:
+        area = width * float(weights @ np.cos(start + width * points) ** (df - 1))
+    else:  # by the fourth root of the distance from pi / 2, where the density has no derivative
+        roots = (pi / 2 - start) ** 0.25 * points
+        area = (pi / 2 - start) ** 0.25 * float(weights @ (np.sin(roots**4) ** (df - 1) * 4 * roots**3))
+    return min(1.0, _scale(df) * area)
 
 
 @lru_cache(maxsize=100_000)
 def t_quantile(tail: float, df: float) -> float:
-    """The value that |T| of Student's t exceeds with a probability: Newton's steps from below."""
-    value = 0.0
+    """The value that |T| of Student's t exceeds with a probability: Newton's steps in the angle, from below."""
+    angle = 0.0
     for _ in range(500):
-        step = (_two_sided(value, df) - tail) / (2 * float(_density(np.array(value), df)))
-        value += step
-        if abs(step) <= 1e-14 * (1 + value) or value > 1e100:
+        step = (_two_sided(sqrt(df) * tan(angle), df) - tail) / (_scale(df) * cos(angle) ** (df - 1))
+        angle += step
+        if abs(step) <= 1e-15 * (1 + angle):
             break
-    return value
+    return sqrt(df) * tan(angle)
 
 
 class Difference(NamedTuple):

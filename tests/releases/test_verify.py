@@ -96,11 +96,15 @@ def edit_rows(path: Path, change: Callable[[list[dict[str, Any]]], object]) -> N
     write_jsonl(path, rows)
 
 
-def test_an_untouched_release_passes_every_check_before_and_after_the_reveal(revealed: Path, make, quarter) -> None:
+def test_an_untouched_release_passes_every_check(revealed: Path) -> None:
     checks = verify_release(revealed)
     assert [check for check in checks if not check.ok] == []
-    names = "manifest files history listing samples commitments labels predictions scores"
-    assert [check.name for check in checks] == names.split()
+    assert [check.name for check in checks] == [
+        "manifest", "files", "history", "listing", "samples", "commitments", "labels", "predictions", "scores",
+    ]  # fmt: skip
+
+
+def test_an_open_release_passes_without_labels(make, quarter) -> None:
     make.release(make.notes(3, 3))
     folder = make.workspace().release(quarter, "x-notes")
     assert faults(folder) == {}
@@ -108,18 +112,34 @@ def test_an_untouched_release_passes_every_check_before_and_after_the_reveal(rev
 
 
 @pytest.mark.parametrize("name", FILES)
-def test_another_byte_and_a_missing_file_are_found_though_the_manifest_may_agree(revealed: Path, name: str) -> None:
+@pytest.mark.parametrize("place", [0.0, 0.5, 1.0])
+def test_a_flipped_byte_is_found_in_every_file(revealed: Path, name: str, place: float) -> None:
     content = bytearray((revealed / name).read_bytes())
-    content[len(content) // 2] ^= 1
+    content[int(place * (len(content) - 1))] ^= 1
     (revealed / name).write_bytes(content)
     assert any(name in fault for fault in faults(revealed)["files"])
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_a_removed_row_is_found_though_the_manifest_agrees(revealed: Path, name: str) -> None:
+    edit_rows(revealed / name, lambda rows: rows.pop(2))
+    assert any("rows, not" in fault for fault in faults(revealed)["files"])
+    consistent(revealed)
+    found = faults(revealed)
+    assert "files" not in found
+    assert found
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_a_removed_file_is_found(revealed: Path, name: str) -> None:
     (revealed / name).unlink()
     assert any(name in fault for fault in faults(revealed)["files"])
     manifest = read_json(revealed / "manifest.json")
     manifest["files"] = [entry for entry in manifest["files"] if entry["path"] != name]
     write_json(revealed / "manifest.json", manifest)
     found = faults(revealed)
-    assert found and "files" not in found
+    assert "files" not in found
+    assert found
 
 
 def swap_labels(rows: list[dict[str, Any]]) -> None:
@@ -128,15 +148,21 @@ def swap_labels(rows: list[dict[str, Any]]) -> None:
     one["label"], other["label"] = 0, 1
 
 
-def test_another_label_or_salt_is_found_though_the_manifest_agrees(revealed: Path) -> None:
-    before = (revealed / "labels.jsonl").read_bytes()
-    for change in (swap_labels, lambda rows: rows[3].update(salt="0" * 64)):
-        (revealed / "labels.jsonl").write_bytes(before)
-        edit_rows(revealed / "labels.jsonl", change)
-        consistent(revealed)
-        found = faults(revealed)
-        assert any("committed to" in fault for fault in found["labels"])
-        assert any("labels.jsonl has changed" in fault for fault in found["history"])
+def other_salt(rows: list[dict[str, Any]]) -> None:
+    rows[3]["salt"] = "0" * 64
+
+
+def swap_salts(rows: list[dict[str, Any]]) -> None:
+    rows[0]["salt"], rows[1]["salt"] = rows[1]["salt"], rows[0]["salt"]
+
+
+@pytest.mark.parametrize("change", [swap_labels, other_salt, swap_salts])
+def test_another_label_or_salt_is_found_though_the_manifest_agrees(revealed: Path, change: Any) -> None:
+    edit_rows(revealed / "labels.jsonl", change)
+    consistent(revealed)
+    found = faults(revealed)
+    assert any("committed to" in fault for fault in found["labels"])
+    assert any("labels.jsonl has changed" in fault for fault in found["history"])
 
 
 def test_labels_with_commitments_made_anew_are_found_in_the_history(revealed: Path) -> None:
@@ -180,6 +206,18 @@ def test_a_manifest_that_lists_what_is_not_its_own_is_refused(revealed: Path, pa
     assert any(repr(path) in fault for fault in faults(revealed)["files"])
 
 
+@pytest.mark.parametrize("change", [
+    {"calendar": dict.fromkeys(("opens", "deadline", "reveals"), "2024-01-01T00:00:00Z")},
+    {"code": "another"}, {"collection": {}},
+    {"source": "another"}, {"edition": "2023Q3"}, {"revealed": False}, {"version": 1}, {"version": 9},
+    {"previous": None}, {"draw": {"commitment": "0" * 64}}, {"draw": None}, {"texts": "included"},
+])  # fmt: skip
+def test_an_edited_manifest_is_found(revealed: Path, change: dict[str, Any]) -> None:
+    manifest = read_json(revealed / "manifest.json")
+    write_json(revealed / "manifest.json", manifest | change)
+    assert faults(revealed)
+
+
 @pytest.mark.parametrize(
     "content", ["", "{", "[]", "{}", "null", "[" * 100_000, '{"version": 1}', "\x00", '{"files": 3}']
 )
@@ -188,31 +226,6 @@ def test_a_manifest_that_is_none_is_named_without_a_traceback(revealed: Path, co
     (check,) = verify_release(revealed)
     assert check.name == "manifest"
     assert len(check.faults) == 1
-
-
-SAME_DAY = dict.fromkeys(("opens", "deadline", "reveals"), "2024-01-01T00:00:00Z")
-EDITS: list[Callable[[Any], object]] = [
-    *(lambda said, more=more: said["calendar"].update(more) for more in (  # type: ignore[misc]
-        {"reveals": "2023-07-01T00:00:00Z"}, {"deadline": "2024-07-01T00:00:00Z"}, {"opens": "soon"},
-        {"opens": "2023-07-22T00:00:00"}, {"reveals": None}, SAME_DAY,
-    )),
-    *(lambda said, more=more: said.update(more) for more in (  # type: ignore[misc]
-        {"source": "another"}, {"edition": "2023Q3"}, {"edition": "2023Q5"}, {"revealed": False}, {"version": 1},
-        {"version": 9}, {"previous": None}, {"draw": {"commitment": "0" * 64}}, {"draw": None}, {"texts": "included"},
-        {"code": "another"}, {"collection": {}}, {"split": "prospective"}, {"selection": None},
-    )),
-    lambda said: said["selection"]["periods"]["2023-05"].update(taken_per_class=2),
-    lambda said: said["selection"]["periods"].pop("2023-05"),
-    lambda said: said["selection"]["periods"].update({"2023-07": {"taken_per_class": 1}}),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize("change", EDITS)
-def test_an_edited_manifest_is_found(revealed: Path, change: Callable[[Any], object]) -> None:
-    manifest = read_json(revealed / "manifest.json")
-    change(manifest)
-    write_json(revealed / "manifest.json", manifest)
-    assert faults(revealed)
 
 
 def test_a_history_that_was_replaced_is_found(revealed: Path) -> None:
@@ -263,6 +276,27 @@ def test_lines_that_mean_the_same_in_other_bytes_are_found(make, quarter) -> Non
     assert "not canonical" in found["commitments"][0]
 
 
+@pytest.mark.parametrize("change", [
+    lambda rows: rows[0].update(label=1 - rows[0]["label"]), lambda rows: rows[0].update(id="xn-1"),
+    lambda rows: rows[0].update(system="Another"), lambda rows: rows.append(rows[0]),
+])  # fmt: skip
+def test_changed_predictions_are_found(revealed: Path, change: Any) -> None:
+    edit_rows(revealed / "predictions.jsonl", change)
+    consistent(revealed)
+    assert faults(revealed).keys() & {"predictions", "scores"}
+
+
+@pytest.mark.parametrize("field", ["value", "metric", "n", "n_split", "clusters", "none", "period", "system"])
+def test_a_changed_score_is_found(revealed: Path, field: str) -> None:
+    def change(rows: list[dict[str, Any]]) -> None:
+        value = rows[0][field]
+        rows[0][field] = f"{value}x" if isinstance(value, str) else value + 1
+
+    edit_rows(revealed / "scores.jsonl", change)
+    consistent(revealed)
+    assert "scores" in faults(revealed)
+
+
 def test_every_figure_of_the_scores_is_computed_again_from_released_files_alone(revealed: Path) -> None:
     rows = list(read_jsonl(revealed / "scores.jsonl"))
     assert len(rows) == 4 * 8
@@ -275,12 +309,57 @@ def test_every_figure_of_the_scores_is_computed_again_from_released_files_alone(
         assert (figure.value, figure.low, figure.high) == pytest.approx(stated, abs=1e-12)
 
 
-def test_a_figure_is_stated_otherwise_or_no_score_has_it(revealed: Path) -> None:
-    assert faults(revealed, figures=[FigureName.parse("system=nobody")])["figure"]
+COUNTS = {"tp": (1, 1), "fp": (0, 1), "tn": (0, 0), "fn": (1, 0)}
+
+
+def widen(folder: Path) -> None:
+    """Write the scores as earlier versions did: four metrics and four counts in a row."""
+    labels = {row["id"]: row["label"] for row in read_jsonl(folder / "labels.jsonl")}
+    periods = {row["id"]: row["period"] for row in read_jsonl(folder / "samples.jsonl")}
+    said = list(read_jsonl(folder / "predictions.jsonl"))
+    cells: dict[tuple[str, str, str], dict[str, Any]] = {}
+    for row in read_jsonl(folder / "scores.jsonl"):
+        place = row["origin"], row["prompt"], row["period"]
+        metric, value, low, high, method = (row.pop(name) for name in ("metric", "value", "low", "high", "method"))
+        mine = [(labels[one["id"]], one["label"]) for one in said if (one["entry"], one["prompt"]) == place[:2]
+                and place[2] in {"all", periods[one["id"]]}]  # fmt: skip
+        counts = {name: mine.count(pair) for name, pair in COUNTS.items()}
+        drawn = {"interval_method": method, "interval_seed": 0, "interval_resamples": 0}
+        cells.setdefault(place, row | counts | drawn).update(
+            {metric: value, f"{metric}_low": low, f"{metric}_high": high}
+        )
+    write_jsonl(folder / "scores.jsonl", cells.values())
+    consistent(folder)
+
+
+def test_scores_of_an_earlier_version_are_read_and_computed_again(revealed: Path) -> None:
+    widen(revealed)
+    assert faults(revealed) == {}
+    found = verify_release(revealed, figures=[FigureName.parse("system=coin,metric=recall")])[-1]
+    assert found.ok and len(found.figures) == 1
+
+
+@pytest.mark.parametrize("field", [*COUNTS, "f1", "recall_low", "accuracy_high", "interval_seed", "interval_method"])
+def test_whatever_a_score_of_an_earlier_version_says_otherwise_is_found(revealed: Path, field: str) -> None:
+    def change(rows: list[dict[str, Any]]) -> None:
+        rows[0][field] = f"{rows[0][field]}x" if isinstance(rows[0][field], str) else rows[0][field] + 1
+
+    widen(revealed)
+    edit_rows(revealed / "scores.jsonl", change)
+    consistent(revealed)
+    assert "scores" in faults(revealed)
+
+
+def test_an_interval_that_was_changed_is_found_when_the_figure_is_asked_for(revealed: Path) -> None:
     edit_rows(revealed / "scores.jsonl", lambda rows: [row.update(low=row["low"] - 0.01) for row in rows])
     consistent(revealed)
-    (fault,) = faults(revealed, figures=[FigureName.parse("system=coin,period=2023-05")])["figure"]
-    assert "stated" in fault
+    found = faults(revealed, figures=[FigureName.parse("system=coin,period=2023-05")])
+    assert len(found["figure"]) == 1
+    assert "stated" in found["figure"][0]
+
+
+def test_a_figure_that_no_score_has_is_a_fault(revealed: Path) -> None:
+    assert faults(revealed, figures=[FigureName.parse("system=nobody")])["figure"]
 
 
 @pytest.mark.parametrize("text", ["", "coin", "a/b/c", "metric=f1", "system=a,metric=auc", "2023Q2/x/s/r/p/all/mcc"])
@@ -473,8 +552,7 @@ def test_the_prospective_split_beside_a_release_is_no_unlisted_file_and_lists_it
 
 @pytest.mark.parametrize("field", [
     "effective_clusters", "method", "headline", "lane", "kind", "about", "smoke_test", "knowledge_cutoff", "bundled",
-    "team", "regime", "blocked", "settings", "value", "low", "high", "metric", "n", "n_split", "clusters", "none",
-    "period", "system",
+    "team", "regime", "blocked", "settings", "value", "low", "high",
 ])  # fmt: skip
 @pytest.mark.parametrize("everywhere", [False, True])
 def test_whatever_a_score_says_otherwise_is_found_without_being_asked_for(
@@ -591,6 +669,19 @@ def compared(
 
 
 @pytest.mark.parametrize("change", [
+    {"reveals": "2023-07-01T00:00:00Z"}, {"deadline": "2023-07-01T00:00:00Z"}, {"deadline": "2024-07-01T00:00:00Z"},
+    {"opens": "soon"}, {"opens": "2023-07-22T00:00:00"}, {"reveals": None},
+])  # fmt: skip
+def test_a_calendar_whose_days_are_not_in_order_is_refused(make, quarter, change: dict[str, str | None]) -> None:
+    make.release(make.notes(3, 3))
+    folder = make.workspace().release(quarter, "x-notes")
+    manifest = read_json(folder / "manifest.json")
+    manifest["calendar"] |= change
+    write_json(folder / "manifest.json", manifest)
+    assert "calendar" in faults(folder)["manifest"][0]
+
+
+@pytest.mark.parametrize("change", [
     lambda text: text.replace('"version": 1', '"version": 2, "version": 1'),
     lambda text: text.replace('"version": 1', '"more": NaN, "version": 1'),
     lambda text: text.replace('"version": 1', '"more": 1e999, "version": 1'),
@@ -613,6 +704,25 @@ def test_a_manifest_that_parsers_read_differently_is_refused(
     (folder / "manifest.json").write_bytes(content if isinstance(content, bytes) else content.encode())
     (check,) = verify_release(folder)
     assert len(check.faults) == 1
+
+
+@pytest.mark.parametrize("change", [
+    lambda manifest: manifest["selection"]["periods"]["2023-05"].update(taken_per_class=2),
+    lambda manifest: manifest["selection"]["periods"].pop("2023-05"),
+    lambda manifest: manifest["selection"]["periods"].update(
+        {"2023-07": {"positives": 1, "negatives": 1, "taken_per_class": 1}}
+    ),
+    lambda manifest: manifest.pop("selection"),
+    lambda manifest: manifest.update(split="prospective"),
+    lambda manifest: manifest.update(edition="2023Q5"),
+])  # fmt: skip
+def test_a_manifest_that_says_otherwise_what_was_drawn_is_found(make, quarter, change: Callable[[Any], object]) -> None:
+    make.release(make.notes(3, 3))
+    folder = make.workspace().release(quarter, "x-notes")
+    manifest = read_json(folder / "manifest.json")
+    change(manifest)
+    write_json(folder / "manifest.json", manifest)
+    assert faults(folder)
 
 
 MEASURE = """
