@@ -37,6 +37,9 @@ async def solve(sample, tools):
     )
     return hf.Choice(label=int("yes" in said.lower()), rationale=weak, sources=tuple(page.url for page in pages))
 
+async def hidden(sample, tools):
+    return hf.Choice(label=1, rationale="It is \\x1b[31mso\\u202e.")
+
 class Silent:
     async def solve(self, sample, tools):
         return hf.Choice(label=None, status="none")
@@ -142,6 +145,11 @@ def test_a_file_that_breaks_is_named(tmp_path: Path) -> None:
     with pytest.raises(UsageError) as caught:
         get_regime(f"agent:{tmp_path / 'broken.py'}:solve")
     assert "nothing_of_this_name" in str(caught.value)
+
+
+def test_what_no_text_needs_is_taken_out_of_an_agents_words(stage, make, agent) -> None:
+    outcome, _ = worked(stage, make, agent("hidden"))
+    assert outcome.outputs[0].rationale == "It is [31mso."
 
 
 def test_another_file_is_another_system(tmp_path: Path) -> None:

@@ -28,6 +28,7 @@ from typing import ClassVar
 
 from hellofresh.core.errors import HelloFreshError, RunError, UsageError
 from hellofresh.core.files import sha256_file, sha256_text
+from hellofresh.core.texts import without_hidden
 from hellofresh.runs.regimes._base import MAIN, BaseRegime, Case, Need, Outcome, Parameters
 from hellofresh.runs.regimes.agent_tools import AgentSettings, AgentTools, unfit
 from hellofresh.tasks import get_task
@@ -116,7 +117,10 @@ class AgentRegime(BaseRegime):
             raise tools.failure
         if problem := unfit(output, task):
             raise self._failed(case, problem)
-        return Outcome([replace(output, prompt=prompt.id)], tools.events)
+        output = replace(output, prompt=prompt.id, rationale=without_hidden(output.rationale))
+        if isinstance(output, Response):
+            output = replace(output, text=without_hidden(output.text))
+        return Outcome([output], tools.events)
 
     def _failed(self, case: Case, what: str) -> RunError:
         return RunError(
