@@ -237,7 +237,7 @@ def passed_over(root: Path, edition: Edition) -> Iterator[str]:
             elif whose == "system":
                 found |= {deeper: "lies too deep" for deeper in path.iterdir() if deeper.is_dir()}
     for path, what in found.items():
-        yield f"{path.relative_to(root).as_posix()[:200]!r} among the submissions {what}, and is passed over"
+        yield f"{path.relative_to(root).as_posix()[:200]!r} {what}, and is passed over"
 
 
 def standings(

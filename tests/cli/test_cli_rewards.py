@@ -15,7 +15,7 @@ from hellofresh.core.workspace import Workspace
 from hellofresh.evidence.retrieval import retrievers as evidence
 from hellofresh.evidence.retrieval.encoders import Encoder
 from hellofresh.judging.reward_judges import PROBES
-from hellofresh.judging.study import RATINGS, JudgeKind, Rating, RatingPhase, read_study, write_table
+from hellofresh.judging.study import RATINGS, JudgeKind, Rating, read_study, write_table
 from hellofresh.results.board.read import BoardFiles
 from hellofresh.rewards import models
 from hellofresh.runs.regimes import evidence_response
@@ -176,7 +176,7 @@ def rate_by_a_person(workspace: Workspace, edition: str) -> None:
     """Everything is refuted well."""
     study = read_study(workspace, parse_edition(edition), "claim-responses")
     ratings = [
-        Rating(sample, response, "", "1", JudgeKind.PERSON, "refutation", 4.0, 1.0, RatingPhase.MAIN, "", "")
+        Rating(sample=sample, response=response, judge="1", kind=JudgeKind.PERSON, criterion="refutation", value=4.0)
         for response, sample in study.key.select("response", "sample").iter_rows()
     ]
     write_table(study.files.ratings, RATINGS, RATINGS.frame(ratings), mode=0o644)
