@@ -612,3 +612,25 @@ def test_the_shared_stand_in_with_every_fault_at_once(root, needed, workspace, m
             finally:
                 server.terminate()
     assert results[0] == results[1]
+
+
+def test_a_second_process_is_refused_at_once(evaluating, workspace, chat, loopback, monkeypatch) -> None:
+    chat.behave = sensible(loopback, delay_s=0.5)
+    child = evaluating.start(workspace, chat.base_url)
+    while len(chat.bodies) < 4:
+        time.sleep(0.01)
+    start = time.monotonic()
+    with pytest.raises(WorkspaceError) as caught:
+        here(workspace, chat, monkeypatch)
+    assert caught.value.code == "run-locked"
+    assert time.monotonic() - start < 30
+    os.kill(child, signal.SIGKILL)
+    evaluating.end()
+    chat.behave = sensible(loopback)
+    assert here(workspace, chat, monkeypatch).judged == 12
+
+
+def test_a_burst_of_500_is_survived(workspace, chat, loopback, monkeypatch) -> None:
+    good = sensible(loopback)
+    chat.behave = lambda n, body: loopback.Reply(b"oops", 500) if 20 < n <= 24 else good(n, body)
+    assert here(workspace, chat, monkeypatch).judged == 12
