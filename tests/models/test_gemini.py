@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import importlib.util
 from typing import Any
 
@@ -10,6 +11,7 @@ import pytest
 from hellofresh.core.errors import UsageError
 from hellofresh.models import Answer, Finish, Message, Request
 from hellofresh.models._endpoint import Abilities, Endpoint
+from hellofresh.models.base import CallError
 from hellofresh.models.providers.gemini import GeminiModel
 from tests.models.conftest import KEY, SPEC, ask, failing, says
 
@@ -134,6 +136,23 @@ def test_a_broken_connection_is_worth_another_attempt(chat, loopback, reply: dic
 def test_redirects_are_not_followed_so_that_the_key_stays(chat, loopback) -> None:
     error = failing("gemini", chat, loopback, REQUEST, b"", 307, headers={"Location": f"{chat.base_url}/elsewhere"})
     assert (error.code, error.retryable) == ("redirect", False)
+
+
+def test_a_client_that_the_sdk_refuses_to_make_is_a_named_error_and_can_be_closed(monkeypatch) -> None:
+    def refuse(**_: Any) -> None:
+        raise ValueError("bad settings")
+
+    async def asked() -> str:
+        model = GeminiModel(SPEC, Endpoint("https://models.example/", "gemini-9", KEY), Abilities())
+        try:
+            with pytest.raises(CallError) as error:
+                await model.ask(REQUEST)
+            return error.value.code
+        finally:
+            await model.close()
+
+    monkeypatch.setattr("google.genai.Client", refuse)
+    assert asyncio.run(asked()) == "bad-reply"
 
 
 def test_without_the_extra_it_says_what_to_install(monkeypatch) -> None:

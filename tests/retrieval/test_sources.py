@@ -155,6 +155,12 @@ def test_litcovid_gives_titles(source: Callable[[str], CorpusSource]) -> None:
     ]  # fmt: skip
 
 
+def test_cells_between_tabs_may_hold_quotes_and_carriage_returns(tmp_path: Path) -> None:
+    (tmp_path / "export.tsv").write_bytes(b'pmid\ttitle_e\tjournal\r\n11\t"Harbours\rin winter\tJ\r\n')
+    (found,) = open_source("litcovid", tmp_path).documents()
+    assert found.document.title == '"Harbours\rin winter'
+
+
 def test_json_lines_bring_their_queries(tmp_path: Path, source: Callable[[str], CorpusSource]) -> None:
     assert imported(tmp_path, "own", source("jsonl")) == {"read": 1, "kept": 1}
 

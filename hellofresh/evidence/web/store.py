@@ -214,7 +214,7 @@ class StoredWeb:
         self._store, self._provider, self._reader, self._images = store, provider, reader, images
         self._excluded, self._count, self._others = excluded, count, others
         self._extraction = Extraction(extractor)
-        self._search_once = Once(self._search)
+        self._search_once = Once(self._search_web)
         self._read_once = Once(self._read)
         self.parameters: dict[str, str | int | float | bool] = {
             **provider.parameters,
@@ -239,7 +239,7 @@ class StoredWeb:
 
     async def search(self, query: str, *, before: date | None = None) -> Found:
         """Search, or remember."""
-        return await self._search_once((self._provider, self._count, query, before))
+        return await self._search_once((query, before))
 
     @property
     def searches_images(self) -> bool:
@@ -250,10 +250,12 @@ class StoredWeb:
         """The pages on which a picture stands, or what was found of them before."""
         if self._images is None:
             return Found((), "no service for reverse image search is configured")
-        return await self._search((self._images, MOST_LINKS, address, None))
+        return await self._search(self._images, MOST_LINKS, address, None)
 
-    async def _search(self, asked: tuple[SearchProvider, int, str, date | None]) -> Found:
-        provider, count, query, before = asked
+    async def _search_web(self, asked: tuple[str, date | None]) -> Found:
+        return await self._search(self._provider, self._count, *asked)
+
+    async def _search(self, provider: SearchProvider, count: int, query: str, before: date | None) -> Found:
         parts = [dict(provider.parameters), count, _writable(query), before.isoformat() if before else ""]
         key = sha256_text(canonical_json(parts))
         kept = await self._store.search(key, self._others)

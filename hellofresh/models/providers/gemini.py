@@ -103,9 +103,10 @@ class GeminiClient:
         """Close all connections; a later question opens new ones."""
         session, self._session = self._session, None
         if session is not None:
-            client = self.__dict__.pop("_client")
-            await client.aio.aclose()
-            client.close()
+            client = self.__dict__.pop("_client", None)
+            if client is not None:  # the SDK may have refused its settings
+                await client.aio.aclose()
+                client.close()
             await session.close()
             await asyncio.sleep(0)  # transports close in the loop's next turn
 
