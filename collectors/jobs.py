@@ -80,7 +80,7 @@ def notes_job(
         return found if pictures is None else notes.with_pictures(found, pictures, progress)
 
     fetched = {} if pictures is None else {"pictures": True}
-    scores = notes.score_files(source) if task == "x-posts" else []
+    scores = notes.score_files(source, quarter) if task == "x-posts" else []
     return CollectionJob(
         task=TASKS[task],
         quarter=quarter,

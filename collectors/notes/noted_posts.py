@@ -1,10 +1,10 @@
 """Posts that readers gave notes to: from a dump and its posts to the candidates of x-posts.
 
 A post of the quarter is kept if it has two notes by people that its readers have done with. Where the scorer's output
-lies beside the dump (`scored_notes.tsv`), or else `hellofresh collect ratings` wrote intercepts, one must be helpful
-with a score of at least 0.35, and one have a score of 0.05 to 0.25; else one must be helpful and one not. Both are kept
-on the side of the label: they are what responses are rated beside, and say nothing of the post while the quarter is
-open.
+lies beside the dump (`scored_notes.tsv`), or else `hellofresh collect ratings` wrote intercepts of the quarter, one
+must be helpful with a score of at least 0.35, and one have a score of 0.05 to 0.25; else one must be helpful and one
+not. Both are kept on the side of the label: they are what responses are rated beside, and say nothing of the post while
+the quarter is open.
 """
 
 from __future__ import annotations
@@ -57,10 +57,12 @@ class _Pair:
     second: NoteRow
 
 
-def score_files(source: NotesSource) -> list[Path]:
-    """The scorer's output beside a dump, else what ratings said of each quarter's notes; empty without either."""
+def score_files(source: NotesSource, quarter: Quarter) -> list[Path]:
+    """The scorer's output beside a dump, else what ratings said of notes, if it is there for the quarter's own."""
     path = source.dump / SCORES
-    return [path] if path.is_file() else list(source.bridging)
+    if path.is_file():
+        return [path]
+    return list(source.bridging) if str(quarter) in [table.stem for table in source.bridging] else []
 
 
 def collect_posts(
@@ -81,7 +83,7 @@ def collect_posts(
         SourceError, WorkspaceError: as for the notes, or if the scores cannot be read.
     """
     posts = source.open_posts(progress)
-    scored = score_files(source)
+    scored = score_files(source, quarter)
     files = source_files([*source.files(), *scored], known_hashes(source.dump))
     reader = TableReader(source.dump, workdir, settings.allow_missing_columns, progress, workdir_name)
     gathering = _PostGathering(quarter, settings, reader, posts)

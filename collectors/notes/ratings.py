@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from hashlib import blake2b
 from pathlib import Path
 
@@ -74,13 +74,13 @@ class _Part:
 
 @dataclass(frozen=True, slots=True)
 class _Reading:
-    """One shard to be read: where it is, where its part goes, and the key of the hash."""
+    """One shard to be read: where it is, where its part goes, and the key of the hash, which no log may show."""
 
     dump: Path
     number: int
     path: Path
     folder: Path
-    key: bytes
+    key: bytes = field(repr=False)
 
     @property
     def part(self) -> Path:
@@ -124,6 +124,8 @@ def hashed(participants: pl.Series, key: bytes) -> pl.Series:
     values = [
         int.from_bytes(blake2b(name.encode(), digest_size=8, key=key).digest(), "big") for name in different.to_list()
     ]
+    if not values:  # of which polars would keep the type of text
+        return pl.Series(participants.name, values, dtype=pl.UInt64)
     return participants.replace_strict(different, pl.Series(values, dtype=pl.UInt64), return_dtype=pl.UInt64)
 
 

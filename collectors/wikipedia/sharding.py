@@ -136,7 +136,7 @@ def merge_shards(files: Sequence[Path], quarter: Quarter, settings: EditsSetting
             own = getattr(shard, name)
             if canonical_json(own) != canonical_json(value):
                 differs = (
-                    [key for key in own if own[key] != value.get(key)]
+                    [key for key in {*own, *value} if own.get(key) != value.get(key)]
                     if isinstance(own, dict) and isinstance(value, dict)
                     else [str(own)]
                 )

@@ -19,8 +19,9 @@ need tags or topics. Sources: twitter/communitynotes (Apache-2.0), read and writ
 
     fit = fit_bridging(ratings, notes, raters)     raters, rounds, final intercepts
     statuses(fit)                                  the rules
-    intercept_errors(fit)                          another sample of raters: standard errors, degrees of freedom
-    flip_cost(fit, Profile.BALANCED)               how many accounts would change a status
+    found = sampling(fit)                          another sample of raters: standard errors, degrees of freedom
+    chance_helpful(fit, found)                     how probable it is that another sample finds a note helpful
+    flip_costs(fit, places, Profile.BALANCED)      how many accounts would change a status
 """
 
 from __future__ import annotations

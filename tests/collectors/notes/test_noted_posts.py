@@ -113,6 +113,9 @@ def test_intercepts_of_our_own_fit_decide_where_the_scorers_output_is_absent(dum
     assert facts(found) == {1: ("101", "102")}
     assert found.parameters["notes_by"] == "scores"
     assert table.name in {item.name for item in found.sources}
+    other = NotesSource(folder, bridging=(table.rename(tmp_path / "2023Q1.parquet"),))
+    found = collect_posts(QUARTER, other, NotesSettings(), workdir=tmp_path / "work")
+    assert facts(found) == {2: ("200", "201")}  # by status: nothing is known of the quarter's own notes
     table.write_bytes(b"nothing")
     with pytest.raises(SourceError, match="intercepts cannot be read"):
         collect_posts(QUARTER, source, NotesSettings(), workdir=tmp_path / "work")

@@ -23,7 +23,7 @@ from made.voters import VotersWorld, draw_voters, participant, write_dump
 from scipy.stats import spearmanr
 
 from collectors.notes.bridging import BRIDGED_NOTES, BridgingReport, collect_bridging
-from collectors.notes.ratings import DUPLICATE, EARLY_CLOCK, UNKNOWN_NOTE, UNKNOWN_VALUE
+from collectors.notes.ratings import DUPLICATE, EARLY_CLOCK, NO_RATER, UNKNOWN_NOTE, UNKNOWN_VALUE
 from hellofresh.cli import main
 from hellofresh.core.errors import HelloFreshError, SourceError
 from hellofresh.core.quarters import Quarter
@@ -156,6 +156,18 @@ def test_no_rater_is_named_in_any_file_line_or_error(
     assert not [name for name in frame.columns if "rater" in name]
 
 
+def test_a_log_of_what_a_worker_was_given_does_not_show_the_key(made: Path, tmp_path: Path) -> None:
+    shown: list[str] = []
+
+    class Logging(ThreadPoolExecutor):
+        def submit(self, work: Any, *given: Any, **named: Any) -> Any:
+            shown.append(repr(given))
+            return super().submit(work, *given, **named)
+
+    collected(made, tmp_path, pool=lambda: Logging(1))
+    assert len(shown) == 3 and KEY.decode() not in "".join(shown)
+
+
 def test_bad_ratings_are_named_and_counted(made: Path, tmp_path: Path) -> None:
     def cells(line: str, **changes: str) -> str:
         header = (made / RATINGS).read_text().splitlines()[0].split("\t")
@@ -178,6 +190,21 @@ def test_bad_ratings_are_named_and_counted(made: Path, tmp_path: Path) -> None:
     assert [report.counts[what] for what in (UNKNOWN_VALUE, EARLY_CLOCK, UNKNOWN_NOTE, DUPLICATE)] == [2, 1, 1, 1]
     assert any("VERY_HELPFUL" in warning for warning in report.warnings)
     assert report.counts["rows of the ratings"] == before.counts["rows of the ratings"] + 5
+
+
+@pytest.mark.parametrize(("column", "value", "reason"), [(8, "NEW", UNKNOWN_VALUE), (1, "", NO_RATER)])
+def test_a_shard_of_which_nothing_is_left_is_counted(
+    made: Path, tmp_path: Path, column: int, value: str, reason: str
+) -> None:
+    def changed(line: str) -> str:
+        cells = line.split("\t")
+        return "\t".join([*cells[:column], value, *cells[column + 1 :]])
+
+    rewrite(made / RATINGS, lambda lines: [lines[0], *map(changed, lines[1:])])
+    rewrite(made / "userEnrollment-00000.tsv", lambda lines: lines[:1])
+    report = collected(made, tmp_path)
+    assert report.counts[reason] == len((made / RATINGS).read_text().splitlines()) - 1
+    assert report.ratings + report.counts[reason] == VOTERS.ratings.note.size
 
 
 @pytest.mark.parametrize("table", ["notes", "ratings", "userEnrollment", "noteStatusHistory"])

@@ -95,9 +95,12 @@ def test_a_merge_of_what_is_not_one_whole_is_refused(folder, tmp_path, spoiled, 
 
 
 def test_a_merge_has_the_settings_of_the_command(folder, tmp_path):
-    shard(tmp_path / "shards", folder, 1, 1)
+    place = shard(tmp_path / "shards", folder, 1, 1)
     with pytest.raises(SourceError, match="another parameters: whole_paragraphs"):
         merged(tmp_path / "shards", EditsSettings(whole_paragraphs=True))
+    spoil(place, parameters={})
+    with pytest.raises(SourceError, match=r"another parameters: \w"):
+        merged(tmp_path / "shards")
 
 
 def test_a_page_in_two_shards_is_refused(folder, tmp_path, wiki):
