@@ -214,12 +214,18 @@ _TOKEN = re.compile(r"\w+|\W")
 def changes_more_than(characters: int, before: str, after: str) -> bool:
     """Whether inserted plus deleted text, word by word, is longer than so many characters.
 
-    Bounds settle nearly all cases without a comparison: the words between the common beginning and end are the most
+    Bounds settle nearly all cases without a comparison: what lies between the common beginning and end is the most
     that can have changed; the difference in length, and the words that one side has more of, are the least.
     """
     if abs(len(before) - len(after)) > characters:
         return True
-    old, new = _trimmed(_TOKEN.findall(before), _TOKEN.findall(after))
+    start = _common_start(before, after)
+    end = _common_end(before, after, min(len(before), len(after)) - start)
+    if len(before) + len(after) - 2 * (start + end) <= characters:
+        return False
+    old, new = _trimmed(
+        _TOKEN.findall(before, start, len(before) - end), _TOKEN.findall(after, start, len(after) - end)
+    )
     total = _length(old) + _length(new)
     if total <= characters:
         return False
@@ -239,6 +245,38 @@ def _trimmed(old: list[str], new: list[str]) -> tuple[list[str], list[str]]:
     """The two without their common beginning and end."""
     start, stop = common_ends(old, new)
     return old[start : len(old) - stop], new[start : len(new) - stop]
+
+
+def _common_start(before: str, after: str) -> int:
+    """Length of the common beginning, found by halving, moved back to the beginning of a word."""
+    low, high = 0, min(len(before), len(after))
+    while low < high:
+        middle = (low + high + 1) // 2
+        if before.startswith(after[low:middle], low):
+            low = middle
+        else:
+            high = middle - 1
+    while low and _is_word(before[low - 1]):
+        low -= 1
+    return low
+
+
+def _common_end(before: str, after: str, most: int) -> int:
+    """Length of the common end, at most so long, moved back to where no word goes on."""
+    low, high = 0, most
+    while low < high:
+        middle = (low + high + 1) // 2
+        if before.endswith(after[len(after) - middle : len(after) - low], 0, len(before) - low):
+            low = middle
+        else:
+            high = middle - 1
+    while low and _is_word(before[len(before) - low]):
+        low -= 1
+    return low
+
+
+def _is_word(character: str) -> bool:
+    return character.isalnum() or character == "_"
 
 
 def _length(tokens: Iterable[str]) -> int:
