@@ -201,9 +201,9 @@ class Journal:
                 # A commit outlives the process without a flush, and `_flush` flushes many of them together.
                 self._database.execute("PRAGMA synchronous=NORMAL")
                 self._numbers = dict(self._database.execute("SELECT key, number FROM answers"))
-                self._recover(folder)
                 self._log = os.open(f"{self._path}-wal", os.O_RDONLY)
                 opened.callback(os.close, self._log)
+                self._recover(folder)
                 # A thread of its own: agents may hold all others until their answers are on the disk.
                 self._thread = opened.enter_context(ThreadPoolExecutor(1, thread_name_prefix="journal"))
             except sqlite3.Error as error:
@@ -225,6 +225,7 @@ class Journal:
                         row = _Row(*json.loads(line))
                         if row.is_whole and row.key not in self._numbers:
                             self._insert(row)
+                os.fsync(self._log)  # else a crash of the machine might keep neither
                 (folder / name).unlink()
 
     def __enter__(self) -> Self:
@@ -325,7 +326,7 @@ class Journal:
 
     async def flush(self) -> None:
         """Wait until all that was stored is on the disk, or could not be flushed."""
-        if self._flushing is not None:
+        if self._flushing is not None and not self._flushing.done():  # the loop of one that is done may be closed
             await asyncio.wait([self._flushing])
 
     def traces(self) -> Iterator[tuple[str, int, list[object]]]:

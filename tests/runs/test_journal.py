@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import sqlite3
 import subprocess
@@ -236,3 +237,15 @@ def test_a_folder_that_cannot_be_made_is_named(tmp_path) -> None:
     with pytest.raises(WorkspaceError) as caught:
         Journal(tmp_path / "file")
     assert caught.value.code == "unwritable"
+
+
+def test_a_journal_serves_one_event_loop_after_another(tmp_path) -> None:
+    async def work(journal: Journal, *, store: bool) -> None:
+        if store:
+            await journal.store_trace("xn-1", 1, [])
+        await journal.flush()
+
+    with Journal(tmp_path) as journal:
+        for store in (True, False, True):
+            asyncio.run(work(journal, store=store))
+        assert [sample for sample, *_ in journal.traces()] == ["xn-1"]
