@@ -129,7 +129,8 @@ def test_a_response_that_is_gone_and_that_nobody_rated_does_not_stop_the_closing
     _, response = next(plan.responses)
     study.sheet(plan).append(submission(response, full_answers(RUBRIC, study.responses[response].sources)))
     path = page_folder(files) / "responses.jsonl"
-    path.write_text("".join(line for line in path.open() if json.loads(line)["id"] == response))
+    lines = path.read_text().splitlines(keepends=True)
+    path.write_text("".join(line for line in lines if json.loads(line)["id"] == response))
     assert set(close_study(files, secret=False, incomplete=True)["response"]) == {response}
 
 
