@@ -399,12 +399,13 @@ def _ratings(study: OpenStudy) -> Iterator[Rating]:
     for plan in study.assignments.raters:
         submitted = study.sheet(plan).state().submitted
         for turn, response in plan.responses:
-            links = study.responses[response].sources
+            if response not in submitted:
+                continue
+            line, links = submitted[response], study.responses[response].sources
             asked = [
                 (item.id, link) for item in study.rubric.criteria for link in (links if item.unit == "link" else [""])
             ]
-            for criterion, link in asked if response in submitted else ():
-                line = submitted[response]
+            for criterion, link in asked:
                 value = (line.answers.links.get(link, {}) if link else line.answers.values).get(criterion)
                 yield Rating(
                     sample=turn.sample,

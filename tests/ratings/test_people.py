@@ -123,6 +123,17 @@ def test_a_study_is_closed_only_when_it_is_complete_or_that_is_not_wanted(tmp_pa
         assign(files, samples(2), responses(2), ["a", "b"], rubric="correction-13")
 
 
+def test_a_response_that_is_gone_and_that_nobody_rated_does_not_stop_the_closing(tmp_path: Path) -> None:
+    files, _, study = assigned(tmp_path)
+    plan = study.assignments.raters[0]
+    _, response = next(plan.responses)
+    study.sheet(plan).append(submission(response, full_answers(RUBRIC, study.responses[response].sources)))
+    path = page_folder(files) / "responses.jsonl"
+    lines = path.read_text().splitlines(keepends=True)
+    path.write_text("".join(line for line in lines if json.loads(line)["id"] == response))
+    assert set(close_study(files, secret=False, incomplete=True)["response"]) == {response}
+
+
 def test_assigning_again_is_possible_only_before_anybody_has_rated(tmp_path: Path) -> None:
     files, _, _ = assigned(tmp_path)
     _, _, study = assigned(tmp_path)
