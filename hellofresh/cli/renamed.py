@@ -40,17 +40,16 @@ RENAMED: Mapping[str, str] = {
     "web search": "web QUERY",
 }
 """Words to words, without `hellofresh`."""
-DROPPED: Mapping[str, str] = {
-    **{
+DROPPED: Mapping[str, Mapping[str, str]] = {
+    "analyse": {"--ratings": "import them first: hellofresh dataset import publishers FILE"},
+    "collect": {
         f"--{key.replace('_', '-')}": f"write {key} under [sources.wikipedia-edits] in hellofresh.toml"
         for key in ("window_minutes", "per_window", "lookback", "draw_seed", "per_minute", "deadline_hours")
     },
-    "--each": "name a model several times after --rephrase",
-    "--notes": "write it into system.toml",
-    "--ratings": "import them first: hellofresh dataset import publishers FILE",
-    "--url": "write it into system.toml",
+    "prompts": {"--each": "name a model several times after --rephrase"},
+    "submission": dict.fromkeys(("--notes", "--url"), "write it into system.toml"),
 }
-"""Options that some command of the version before had, with what to do instead."""
+"""Options that a command of the version before had, by its first word, with what to do instead."""
 
 
 def new_name(arguments: Sequence[str]) -> str:

@@ -19,7 +19,6 @@ from typing import Literal, get_args
 from hellofresh.core.errors import SourceError
 from hellofresh.core.files import sha256_text
 from hellofresh.core.net.addresses import AddressError, PageAddress, host_name
-from hellofresh.core.parquet import BadTableError, Table, write_parquet
 from hellofresh.core.workspace import Workspace
 
 Priority = Literal["high", "medium", "low"]
@@ -220,6 +219,7 @@ def import_publishers(
     """
     publishers = Publishers({}) if path is None else read_publishers(path, columns)
     publishers = read_lists(lists, publishers) if lists else publishers
+    from hellofresh.core.parquet import Table, write_parquet  # brings polars, which few who know ratings need
 
     rows = [publishers.rated[domain] for domain in sorted(publishers.rated)]
     write_parquet(workspace.root / "publishers.parquet", Table(Publisher).frame(rows))
@@ -235,6 +235,7 @@ def load_publishers(workspace: Workspace) -> Publishers:
     path = workspace.root / "publishers.parquet"
     if not path.is_file():
         return Publishers({})
+    from hellofresh.core.parquet import BadTableError, Table
 
     table = Table(Publisher)
     try:

@@ -29,7 +29,7 @@ from hellofresh.tasks import TASKS, Task, get_task
 from hellofresh.tasks.images import media_of
 from hellofresh.tasks.samples import MAIN, Sample
 
-_ANSWERS = {"journal.sqlite", "responses.jsonl", "transcripts.jsonl", "errors.jsonl"}
+_ANSWERS = {"journal.sqlite", "responses.jsonl", "transcripts.jsonl", "traces.jsonl", "errors.jsonl"}
 """Files of a run whose rows about a sample go with it, whatever they say. Its predictions hold verdicts and no text."""
 _MADE_ANEW = ("publication.json", "hellofresh-export.json")
 """Files by which a folder is known that a command makes as a whole, with hashes of all that is in it."""

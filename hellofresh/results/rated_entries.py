@@ -41,10 +41,12 @@ def scorable(workspace: Workspace, release: Release, entries: Sequence[Entry]) -
     for item in _entries_of_study(workspace, release):
         (known,), (numbers,) = item.outputs.values(), item.numbers.values()
         for entry in waiting.values():
+            if item.system not in rated_names(entry):
+                continue
             prompt, said = next(iter(entry.outputs.items()))
             texts = {key: output.text for key, output in said.items() if isinstance(output, Response)}
             rated = {key: output.text for key, output in known.items() if isinstance(output, Response)}
-            if item.system in rated_names(entry) and rated.items() <= texts.items():
+            if rated.items() <= texts.items():
                 outputs = {prompt: {key: said[key] for key in known}}
                 found.append(replace(entry, outputs=outputs, numbers={prompt: numbers}, repeated=()))
                 del waiting[entry.origin]

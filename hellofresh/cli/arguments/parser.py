@@ -54,12 +54,13 @@ class CommandParser(argparse.ArgumentParser):
     def _mistyped(self) -> Iterable[str]:
         """Options that do not exist and look like one that does."""
         known = [*self._option_string_actions, "--json", "--submissions"]
+        dropped = DROPPED.get(self.prog.split()[1], {}) if " " in self.prog else {}
         for word in self._given:
             name = word.partition("=")[0]
             if name == "--":
                 return
-            if name in DROPPED and name not in known:
-                yield f"{name} is gone: {DROPPED[name]}"
+            if name in dropped and name not in known:
+                yield f"{name} is gone: {dropped[name]}"
             elif name.startswith("--") and not any(option.startswith(name) for option in known):
                 close = _close(name, known)
                 if close:

@@ -27,7 +27,6 @@ from hellofresh.models import Answer, Message, Request
 from hellofresh.runs.regimes._base import MAIN, Case, RegimeSettings
 from hellofresh.runs.regimes._outside import address, read_safely, search_safely, web_of
 from hellofresh.runs.regimes.endpoint.questions import Question, calls_of, digest
-from hellofresh.runs.regimes.endpoint.server import EndpointServer
 from hellofresh.submissions.format import Prediction
 from hellofresh.tasks import Task, get_task
 from hellofresh.tasks.outputs import Choice, Output
@@ -123,6 +122,8 @@ class AgentTools:
         and may name any role that there is. A framework that blocks belongs into a thread: `await
         asyncio.to_thread(...)`.
         """
+
+        from hellofresh.runs.regimes.endpoint.server import EndpointServer  # 10 MiB that other regimes need not have
 
         async with self._opening:
             if self._server is None:

@@ -20,7 +20,6 @@ from hellofresh.core.files import canonical_json, model_fault, parse_toml, sha25
 from hellofresh.core.net.addresses import AddressError, PageAddress
 from hellofresh.core.strict import Strict
 from hellofresh.core.texts import visible as clean
-from hellofresh.evidence.retrieval.sparse import SparseRetriever
 from hellofresh.evidence.web._base import PageStatus
 from hellofresh.evidence.web.fetch import FetchResult
 from hellofresh.evidence.web.search._base import Hit, ProviderAnswer, ranked
@@ -152,9 +151,10 @@ class Offline:
     name = "offline"
 
     def __init__(self, corpus: Corpus) -> None:
+        from hellofresh.evidence.retrieval.sparse import SparseRetriever  # brings polars, which few commands need
+
         self._documents = corpus.documents
         self._by_url = {document.url: document for document in corpus.documents}
-
         # Titles count double.
         texts = [f"{document.title}\n{document.title}\n{document.text}" for document in corpus.documents]
         names, days = zip(*((document.name, document.date) for document in corpus.documents), strict=True)
