@@ -269,9 +269,13 @@ def _by_rewards(tuning: Tuning, recipe: RewardedRecipe, exchanges: Sequence[Exch
         reward_weights=[1.0, 0.0], disable_dropout=True,
     )  # fmt: skip
     trainer = kind(
-        tuning.load(), scores, args=arguments, train_dataset=Dataset.from_list(order),
-        processing_class=tuning.tokenizer, peft_config=tuning.lora(),
-    )  # fmt: skip
+        tuning.load(),
+        scores,
+        args=arguments,
+        train_dataset=Dataset.from_list(order),
+        processing_class=tuning.tokenizer,
+        peft_config=tuning.lora(),
+    )
     return trainer, len(rows), 0
 
 
@@ -326,9 +330,13 @@ def _by_preferences(
         max_length=None,
     )
     trainer = DPOTrainer(
-        model, args=arguments, train_dataset=Dataset.from_list(in_training_order(learnt, recipe.epochs, recipe.seed)),
-        eval_dataset=Dataset.from_list(held_out), processing_class=tuning.tokenizer, peft_config=tuning.lora(),
-    )  # fmt: skip
+        model,
+        args=arguments,
+        train_dataset=Dataset.from_list(in_training_order(learnt, recipe.epochs, recipe.seed)),
+        eval_dataset=Dataset.from_list(held_out),
+        processing_class=tuning.tokenizer,
+        peft_config=tuning.lora(),
+    )
     return trainer, len(learnt), len(held_out)
 
 

@@ -149,11 +149,13 @@ def _content_checks(content: Content) -> Iterator[Check]:
         SAMPLES: ("samples", f"{samples:,} samples, canonical, sorted, none twice"),
         COMMITMENTS: ("commitments", f"{content.committed:,}, one for each sample and each that was taken down"),
         TOMBSTONES: ("takedowns", f"{len(content.tombstones):,} taken down, no content left"),
-        LABELS: ("labels", f"{labelled:,}, "
-                 f"{'with the content hash of the manifest' if content.manifest.is_frozen else drawn}"),
+        LABELS: (
+            "labels",
+            f"{labelled:,}, {'with the content hash of the manifest' if content.manifest.is_frozen else drawn}",
+        ),
         OUTCOMES: ("outcomes", f"{labelled:,} decided since, {samples - labelled:,} not"),
         PREDICTIONS: ("predictions", f"of {len(content.entries):,} entries on the samples of the release"),
-    }  # fmt: skip
+    }
     for file, (part, what) in said.items():
         if file in content.faults:
             unchecked = content.unchecked.get(file, ())

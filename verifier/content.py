@@ -23,9 +23,12 @@ MAJORITY, SINGLE, ALL_ROWS = "majority", "single", "all-rows"
 NOT_ASKED = -3
 _LABEL = range(128)
 _SAMPLE: Form = {
-    **dict.fromkeys(("id", "task", "period", "group", "license"), str), "date": UTC_TIME,
-    "edition?": str, "quarter?": str, "*": object,
-}  # fmt: skip
+    **dict.fromkeys(("id", "task", "period", "group", "license"), str),
+    "date": UTC_TIME,
+    "edition?": str,
+    "quarter?": str,
+    "*": object,
+}
 _WITHHELD = {"text", "statement", "speaker", "context", "address", "description", "query", "evidence"}
 """Fields of samples that may not be there where texts are withheld."""
 _FORMS: dict[str, Form] = {
@@ -332,8 +335,10 @@ def _unbalanced(content: Content) -> Iterator[str]:
         place = content.period_names.index(period) if period in content.period_names else -1
         has, number = [found[place, label] for label in range(many)], item["taken_per_class"]
         if max(has) > number or many * number - sum(has) > len(content.tombstones):
-            yield (f"{period[:20]} has {' and '.join(map(str, reversed(has)))} samples of the {many} labels, "
-                   f"not {number} of each")  # fmt: skip
+            yield (
+                f"{period[:20]} has {' and '.join(map(str, reversed(has)))} samples of the {many} labels, "
+                f"not {number} of each"
+            )
 
 
 def _read_outcomes(folder: Path, content: Content) -> None:

@@ -193,9 +193,11 @@ def statement_faults(manifest: Manifest) -> Iterator[str]:
         (f"{SAMPLES} is not listed", SAMPLES not in paths),
         (f"revealed, and {LABELS} is not listed", manifest["revealed"] and LABELS not in paths),
         ("predictions and scores belong together, and one is not listed", (PREDICTIONS in paths) != (SCORES in paths)),
-        ("the key of the draw is there before the reveal",
-         (manifest["draw"] or {}).get("key") is not None and not manifest["revealed"]),
-    )  # fmt: skip
+        (
+            "the key of the draw is there before the reveal",
+            (manifest["draw"] or {}).get("key") is not None and not manifest["revealed"],
+        ),
+    )
     yield from (what for what, is_so in statements if is_so)
     if not manifest.has_labels or (manifest["resolved"] and LABELS in paths):
         yield from (f"{name} is listed before the reveal" for name in sorted(early | {LABELS}) if name in paths)
@@ -233,8 +235,10 @@ def _quarter_faults(manifest: Manifest) -> Iterator[str]:
         yield from _selection_faults(manifest, selection)
     for period, item in drawn["periods"].items() if drawn is not None else ():
         if item["taken"] != min(drawn["cap_per_period"], item["pending"]):
-            yield (f"{period[:20]} says that {item['taken']} were taken, of {item['pending']} with a cap of "
-                   f"{drawn['cap_per_period']}")  # fmt: skip
+            yield (
+                f"{period[:20]} says that {item['taken']} were taken, of {item['pending']} with a cap of "
+                f"{drawn['cap_per_period']}"
+            )
 
 
 def _selection_faults(manifest: Manifest, selection: Row) -> Iterator[str]:

@@ -213,8 +213,10 @@ class StudyCheck:
             other = sorted(name for name in made if name not in {"mean", "low", "high"} and said[name] != made[name])
             if other or not agree(*figures):
                 where = f"{made['system'][:40]} on {made['criterion'][:40]} {made['value'][:40]}".strip()
-                faults.append(f"standings line {number}: {', '.join(other) or 'mean or interval'} of {where} are not "
-                              "those of the ratings")  # fmt: skip
+                faults.append(
+                    f"standings line {number}: {', '.join(other) or 'mean or interval'} of {where} are not "
+                    "those of the ratings"
+                )
         self.faults += first_of(faults)
 
     def _standings(

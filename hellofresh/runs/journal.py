@@ -1,8 +1,8 @@
 """The durable record of every answer of a run: SQLite in WAL mode, one file, one writer.
 
 An answer that the process has read is committed at once, so that killing the process loses none; whoever asked waits
-until it is flushed to the disk. Answers that come at the same time are flushed together, so that waiting for the disk is
-shared. A row's key is a hash of all that decides the answer, so that an answer is found again exactly when the same
+until it is flushed to the disk. Answers that come at the same time are flushed together, so that waiting for the disk
+is shared. A row's key is a hash of all that decides the answer, so that an answer is found again exactly when the same
 question would be asked in the same way; a second hash, of the row, tells damage.
 """
 
