@@ -126,6 +126,18 @@ def test_it_is_taken_until_the_second_before_its_deadline_with_a_receipt_of_its_
     assert entry.tasks == {"x-notes": EntryOutcome.COUNTS}
 
 
+@pytest.mark.parametrize(
+    ("said", "code"),
+    [
+        ({**SAID, "xn-20": 1}, "unknown-id"),
+        ({key: label for key, label in SAID.items() if key != "xn-14"}, "missing-id"),
+    ],
+)
+def test_only_the_exact_ids_of_the_split_are_taken(lane, said, code) -> None:
+    refused(code, add_submission, lane.folder(said=said), lane.due, lane.root, MOMENT)
+    assert not lane.root.exists()
+
+
 def test_each_split_is_taken_in_and_out_without_the_other(lane) -> None:
     folder = lane.both()
     add_submission(folder, lane.due, lane.root, MOMENT)
@@ -368,7 +380,7 @@ def test_dropped_samples_are_counted_again(published, change: dict[str, int]) ->
     manifest = read_json(published / "manifest.json")
     dropped = manifest["resolved"]["dropped"] | change if change else {}
     write_json(published / "manifest.json", manifest | {"resolved": manifest["resolved"] | {"dropped": dropped}})
-    assert any("by reason" in fault for fault in faults(published)["outcomes"])
+    assert any("dropped are" in fault for fault in faults(published)["outcomes"])
 
 
 def test_an_entry_that_was_dropped_is_found_by_its_receipt(lane, published, monkeypatch, capsys) -> None:
