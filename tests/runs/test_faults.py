@@ -246,7 +246,7 @@ SOAK = [pytest.mark.soak, pytest.mark.timeout(1800)]
         (sensible, {"prompts": "all"}, 8),
         pytest.param(searching, SEARCHES, 2, marks=pytest.mark.slow),
         pytest.param(correcting, CORRECTS, 1, marks=pytest.mark.slow),
-        pytest.param(sensible, {"prompts": "all"}, 200, marks=SOAK),
+        pytest.param(sensible, {"prompts": "all"}, 100, marks=SOAK),
         pytest.param(searching, SEARCHES, 60, marks=SOAK),
         pytest.param(correcting, CORRECTS, 60, marks=SOAK),
     ],
@@ -259,8 +259,9 @@ def test_kill_9_at_any_instant_pays_for_nothing_twice_and_ends_with_the_same_byt
     chat.behave = behaviour(loopback)
     order = {**order, "config": str(small_corpus)}
     reference = fresh(in_memory, "reference")
-    start = time.monotonic()
     assert evaluating.whole(reference, chat.base_url, **order) == 0
+    start = time.monotonic()  # the first one opens what the others share
+    assert evaluating.whole(fresh(in_memory, "timed"), chat.base_url, **order) == 0
     usual_s = time.monotonic() - start
     expected = exported(reference)
     source, killed, finished = random.Random(repr(order)), 0, 0
