@@ -124,7 +124,13 @@ _READING = "how dumps are read: wikipedia-edits, ratings"
 
 def _add_reading(accept: Accept) -> None:
     """Where files are read; these change nothing of what comes out."""
-    accept("--jobs", group=_READING, type=int, metavar="N", help="parallel files (default: one per processor)")
+    accept(
+        "--jobs",
+        group=_READING,
+        type=int,
+        metavar="N",
+        help="parallel files (default: one per processor; of ratings two)",
+    )
     about = "a Dask scheduler, such as tcp://host:8786, whose workers see the same files under the same paths"
     accept("--cluster", "", group=_READING, metavar="ADDRESS", help=about)
     about = "a function that makes a concurrent.futures.Executor, whose workers see the same files"

@@ -305,14 +305,18 @@ def _inputs(notes: pl.DataFrame, groups: pl.DataFrame, ratings: DumpRatings) -> 
     return (
         Ratings(ratings.note, ratings.rater, ratings.level, ratings.second < early[ratings.note]),
         Notes(np.where(rates, writer, -1).astype(np.int32), statement.to_numpy(), shown.to_numpy()),
-        Raters(_looked_up(ratings.raters, groups, "core", True), _busiest(ratings)),
+        Raters(_looked_up(ratings.raters, groups, "core", True), _busiest(ratings, int(created.max()))),
     )
 
 
-def _busiest(ratings: DumpRatings) -> NDArray[np.bool_]:
-    """The 0.1% of raters with most ratings in the dump's last week, or its last four."""
+def _busiest(ratings: DumpRatings, newest_note: int) -> NDArray[np.bool_]:
+    """The 0.1% of raters with most ratings in the dump's last week, or its last four.
+
+    A rating of a wrong clock, long after the newest note (in seconds), does not say when the dump was made.
+    """
     found = np.zeros(ratings.raters.size, np.bool_)
-    newest = int(ratings.second.max())
+    credible = ratings.second[ratings.second <= newest_note + max(_BUSY_DAYS) * DAY_MS // 1000]
+    newest = int(credible.max(initial=newest_note))
     for days in _BUSY_DAYS:
         recent = ratings.second > newest - days * DAY_MS // 1000
         count = np.bincount(ratings.rater[recent], minlength=found.size)

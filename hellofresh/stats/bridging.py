@@ -57,7 +57,7 @@ class Status(IntEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
+class BridgingSettings:
     """Numbers of X's core model, named as in its code.
 
     Attributes:
@@ -221,7 +221,7 @@ class Bridging:
         quiet: the same without those who rate most.
     """
 
-    settings: Settings
+    settings: BridgingSettings
     ratings: Ratings
     notes: Notes
     raters: Raters
@@ -235,7 +235,7 @@ class Bridging:
     quiet: Tallies
 
 
-def fit_bridging(ratings: Ratings, notes: Notes, raters: Raters, settings: Settings | None = None) -> Bridging:
+def fit_bridging(ratings: Ratings, notes: Notes, raters: Raters, settings: BridgingSettings | None = None) -> Bridging:
     """Fit the model in X's two rounds and its final run.
 
     The factor's sign is fixed as X fixes it: more raters have a negative one than a positive one.
@@ -243,7 +243,7 @@ def fit_bridging(ratings: Ratings, notes: Notes, raters: Raters, settings: Setti
     Raises:
         ValueError: if shapes differ, or numbers are out of range.
     """
-    settings = settings or Settings()
+    settings = settings or BridgingSettings()
     _check(ratings, notes, raters)
     table = _Table.of(ratings, len(notes.writer), len(raters.core))
     core = raters.core.astype(np.float64)
@@ -332,7 +332,7 @@ def _product(parts: list[Any], columns: Floats) -> Floats:
     return by_level
 
 
-def _taking_part(table: _Table, raters: Floats, settings: Settings) -> tuple[Floats, Floats]:
+def _taking_part(table: _Table, raters: Floats, settings: BridgingSettings) -> tuple[Floats, Floats]:
     """Weights (0 or 1) of notes and of raters: notes with enough ratings, then raters, then notes; once each."""
 
     def enough(raters: Floats) -> Floats:
@@ -345,7 +345,9 @@ def _taking_part(table: _Table, raters: Floats, settings: Settings) -> tuple[Flo
     return enough(raters) * notes, raters
 
 
-def _round(table: _Table, notes: Floats, raters: Floats, settings: Settings, start: Round | None = None) -> Round:
+def _round(
+    table: _Table, notes: Floats, raters: Floats, settings: BridgingSettings, start: Round | None = None
+) -> Round:
     """Alternate between notes and raters until the notes' intercepts stay.
 
     Args:
@@ -419,7 +421,7 @@ def _tallies(table: _Table, fitted: Round, counted: Flags) -> Tallies:
     return Tallies(count, left, right, f, squared, i, crossed)
 
 
-def _helpful_raters(ratings: Ratings, notes: Notes, first: Round, settings: Settings) -> Flags:
+def _helpful_raters(ratings: Ratings, notes: Notes, first: Round, settings: BridgingSettings) -> Flags:
     """Who agrees with the first round's statuses often enough, and did not write what it finds bad."""
     intercept, slack = first.note_intercept, settings.crnh_threshold_note_factor_multiplier
     helpful = (intercept >= settings.crh_threshold) & notes.misleading
@@ -492,14 +494,14 @@ def _judged(fit: Bridging, state: _State) -> NDArray[np.int8]:
     return np.where(counted, status, Status.NEEDS_MORE_RATINGS).astype(np.int8)
 
 
-def _liked_by_both(tallies: Tallies, settings: Settings) -> Flags:
+def _liked_by_both(tallies: Tallies, settings: BridgingSettings) -> Flags:
     """Whether raters of each side who find a note helpful outnumber by enough those who do not."""
     net = np.minimum(*(side[:, _HELPFUL] - side[:, _NOT_HELPFUL] for side in (tallies.left, tallies.right)))
     share = net >= settings.min_net_helpful_share * tallies.count.sum(axis=1)
     return np.asarray((net >= settings.min_net_helpful) | ((net >= settings.min_net_helpful_few) & share))
 
 
-def _rejected_by_both(tallies: Tallies, settings: Settings) -> Flags:
+def _rejected_by_both(tallies: Tallies, settings: BridgingSettings) -> Flags:
     """Whether the mean rating of either side is low."""
     low = np.ones(len(tallies.count), np.bool_)
     means = np.zeros(len(tallies.count))
@@ -521,7 +523,7 @@ def _best_case(fit: Bridging, tallies: Tallies) -> Floats:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Sampling:
+class RaterSampling:
     """How far notes' intercepts may differ in another sample of raters; nan where a note has none.
 
     Attributes:
@@ -533,7 +535,7 @@ class Sampling:
     freedom: Floats
 
 
-def sampling(fit: Bridging) -> Sampling:
+def sampling(fit: Bridging) -> RaterSampling:
     """Standard errors of the final intercepts, raters being what is sampled: the jackknife over them.
 
     A note's ridge regression without one rater has a closed form. The rater's own parameters were fitted to the rating,
@@ -552,10 +554,10 @@ def sampling(fit: Bridging) -> Sampling:
         shift = note_normal.pull(note, slope) * rest / np.maximum(1 - leverage, _LEAST_LEFT)
         squares += np.bincount(note, shift**2, minlength=n.size)
     fitted = np.isfinite(fit.intercept)
-    return Sampling(np.where(fitted, np.sqrt(squares), np.nan), np.where(fitted, n - 1, np.nan))
+    return RaterSampling(np.where(fitted, np.sqrt(squares), np.nan), np.where(fitted, n - 1, np.nan))
 
 
-def chance_helpful(fit: Bridging, found: Sampling) -> Floats:
+def chance_helpful(fit: Bridging, found: RaterSampling) -> Floats:
     """The probability that a note would be helpful in another sample of raters; nan where the note has no intercept.
 
     What is expected of a note's intercept is its own value, drawn to the mean of all notes by as much as these differ

@@ -16,9 +16,9 @@ from made.voters import Voters, VotersWorld, draw_voters
 from hellofresh.stats.bridging import (
     LEVELS,
     Bridging,
+    BridgingSettings,
     Profile,
     Ratings,
-    Settings,
     Status,
     chance_helpful,
     fit_bridging,
@@ -29,7 +29,7 @@ from hellofresh.stats.bridging import (
 
 WORLD = VotersWorld.make(200, 1)
 VOTERS = draw_voters(WORLD, 400, 13_000, 1)
-EXACT = replace(Settings(), tolerance=1e-12, sweeps=3000)
+EXACT = replace(BridgingSettings(), tolerance=1e-12, sweeps=3000)
 FIT = fit_bridging(*VOTERS, EXACT)
 
 

@@ -112,11 +112,11 @@ def sketch(text: str, words: int) -> str:
 
 def near_sketches(texts: Mapping[str, str], sketches: Iterable[str], words: int) -> set[str]:
     """Which texts, by id, are near-equal to one that left a sketch made with as many words."""
-    kept = [np.frombuffer(bytes.fromhex(item), np.uint8) for item in sketches if item]
-    own = {key: made for key, text in texts.items() if kept and (made := sketch(text, words))}
+    kept = np.array([np.frombuffer(bytes.fromhex(item), np.uint8) for item in sketches if item], dtype=np.uint8)
+    own = {key: made for key, text in texts.items() if kept.size and (made := sketch(text, words))}
     found = set()
     for key, made in own.items():
-        different = np.unpackbits(np.array(kept) ^ np.frombuffer(bytes.fromhex(made), np.uint8), axis=1)
+        different = np.unpackbits(kept ^ np.frombuffer(bytes.fromhex(made), np.uint8), axis=1)
         equal = 1 - different.reshape(len(kept), _SKETCH, 2).any(axis=2).mean(axis=1)
         # Two bits are equal by chance in a quarter of the values.
         if ((equal - 0.25) / 0.75).max() >= _SKETCH_JACCARD:

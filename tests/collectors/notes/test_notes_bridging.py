@@ -22,8 +22,8 @@ import pytest
 from made.voters import VotersWorld, draw_voters, participant, write_dump
 from scipy.stats import spearmanr
 
-from collectors.notes.bridging import BRIDGED_NOTES, BridgingReport, collect_bridging
-from collectors.notes.ratings import DUPLICATE, EARLY_CLOCK, NO_RATER, UNKNOWN_NOTE, UNKNOWN_VALUE
+from collectors.notes.bridging import BRIDGED_NOTES, BridgingReport, _busiest, collect_bridging
+from collectors.notes.ratings import DUPLICATE, EARLY_CLOCK, NO_RATER, UNKNOWN_NOTE, UNKNOWN_VALUE, DumpRatings
 from hellofresh.cli import main
 from hellofresh.core.errors import HelloFreshError, SourceError
 from hellofresh.core.quarters import Quarter
@@ -320,3 +320,17 @@ def test_killed_at_any_moment_it_ends_with_the_same_bytes(made: Path, tmp_path: 
     assert start(killed).wait() == 0
     for name in ("2026Q2.parquet", "2026Q2.json"):
         assert (killed / "bridging" / name).read_bytes() == (tmp_path / "whole/bridging" / name).read_bytes()
+
+
+def test_a_rating_of_a_clock_that_is_ahead_does_not_change_who_rates_most() -> None:
+    raters, day = np.repeat(np.arange(50), np.r_[np.ones(49, int), 20]), 86_400
+    second = 1_700_000_000 + np.arange(raters.size)
+
+    def busiest(second: Any, rater: Any) -> list[bool]:
+        empty = np.zeros(rater.size, np.int32)
+        found = DumpRatings(empty, rater.astype(np.int32), empty.astype(np.int8), second.astype(np.int32),
+                            empty.astype(bool), np.arange(50, dtype=np.uint64), {}, (), ())  # fmt: skip
+        return _busiest(found, 1_700_000_000 + day).tolist()
+
+    assert busiest(second, raters) == [False] * 49 + [True]
+    assert busiest(np.append(second, 2**31 - 1), np.append(raters, 3)) == [False] * 49 + [True]
