@@ -6,6 +6,7 @@ and answers with what was chosen there; the static copy draws none, and answers 
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
@@ -36,7 +37,7 @@ class Control(TypedDict, total=False):
 
 
 @dataclass(slots=True, eq=False)
-class Visit:
+class Visit(ABC):
     """Somebody's visit to a page; as it stands here, one without controls.
 
     Attributes:
@@ -53,17 +54,18 @@ class Visit:
     choices: Choices = field(default_factory=dict)
     live: ClassVar[bool] = False
 
+    @abstractmethod
     def header(self, title: str, lede: str) -> None:
         """Show the page's title and the sentence that says what it is."""
-        raise NotImplementedError
 
-    def subject(self, title: Html | str, *lede: Html | str) -> None:
+    def subject(self, title: Html | str, *lede: Html | str) -> None:  # noqa: B027 - showing nothing is usual
         """Show what a page about one thing is about; on the live site, the controls say so."""
 
+    @abstractmethod
     def show(self, *parts: Html | str | None) -> None:
         """Show parts of the page, strings escaped, None left out."""
-        raise NotImplementedError
 
+    @abstractmethod
     def split(self, *, every_quarter: bool = False, lanes: bool = True) -> SplitKey:
         """A task and one of its quarters.
 
@@ -71,7 +73,6 @@ class Visit:
             every_quarter: whether all quarters together, `all`, can be chosen too.
             lanes: whether a quarter's prospective samples can be chosen in place of its main ones.
         """
-        raise NotImplementedError
 
     def split_among(self, name: str, label: str, splits: Sequence[SplitKey]) -> SplitKey:
         """One of these splits; there is at least one."""
@@ -139,18 +140,18 @@ class Visit:
         """This page with another value of a choice, and all else as it is; None in a copy."""
         return None
 
+    @abstractmethod
     def offer(self, rows: Callable[[], Sequence[Row]], name: str) -> None:
         """Hand out rows of the same columns as files; the name, without ending, is that of the live site's files."""
-        raise NotImplementedError
 
-    def button(self, label: str, content: bytes | Callable[[], bytes], name: str, mime: str) -> None:
+    def button(self, label: str, content: bytes | Callable[[], bytes], name: str, mime: str) -> None:  # noqa: B027 - showing nothing is usual
         """A control that hands out a file of this name; a copy has none, see `attach`."""
 
     def attach(self, name: str, content: bytes) -> str:
         """Lay a file beside a page of a copy, which links to it at this address."""
         raise NotImplementedError(f"a live page has buttons, and no file {name}")
 
-    def figure(self, analysis: BoardAnalysis, about: str) -> None:
+    def figure(self, analysis: BoardAnalysis, about: str) -> None:  # noqa: B027 - showing nothing is usual
         """Draw the figure of an analysis, if it has one; `about` tells choices in it apart from those in others."""
 
 
