@@ -37,8 +37,8 @@ check: $(READY) ## ruff, mypy --strict and import-linter
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-leaderboard: $(READY) ## open the site on the board
-	$(BIN)/hellofresh board serve
+leaderboard: $(READY) ## open the site on the board, with the page Submit; PORT=8501
+	$(BIN)/hellofresh board serve $(if $(PORT),--port $(PORT))
 
 space: ## lay out build/space, the folder to push as a Hugging Face Space: site, Dockerfile and the board as it is
 	@test -f data/board/manifest.json || { echo "There is no board in data/board; run: make release"; exit 1; }

@@ -13,9 +13,9 @@ board with `hellofresh board build`, starts each site as a process of its own an
 - search, regime: from pressing Enter, or choosing, to the answered table. page: to another page with its content.
 - MiB: memory of the server with all its processes (the part it shares counted once) with 1 and with many open sessions.
 
-The rivals have the same rows with fewer columns. Gradio is measured where it is installed, the static copy of the site
-where `hellofresh board export` is. Figures depend on what else the machine does, which `load` tells; compare within
-one run.
+The site is `hellofresh board serve`, whose start includes making all pages; `export` is the same on a plain server.
+The rivals have the same rows with fewer columns. Gradio is measured where it is installed. Figures depend on what
+else the machine does, which `load` tells; compare within one run.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ ROOT = Path(__file__).resolve().parent.parent
 ARGUMENTS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update",
              "--disable-sync", "--no-first-run"]  # fmt: skip
 COLUMNS = ["system", "team", "f1", "f1_low", "f1_high", "precision", "recall", "accuracy", "n", "none", "regime",
-           "lane", "knowledge_cutoff"]  # fmt: skip
+           "provenance", "knowledge_cutoff"]  # fmt: skip
 WORD, REGIME = "castle", "web-search"
 """What is searched for and chosen."""
 HELLOFRESH = "import sys; from hellofresh.cli import main; sys.exit(main())"
@@ -170,8 +170,8 @@ def sites(workspace: Path, folder: Path) -> dict[str, Site]:
     served = [sys.executable, "-m", "http.server", "PORT", "--bind", "localhost", "--directory"]
     static = "[...document.querySelectorAll('tbody tr')].filter(row => !row.hidden).length"
     found = {
-        "site": Site("site", streamlit(ROOT / "leaderboard/app.py"), {"HELLOFRESH_DATA": str(workspace)},
-                     f"/?task={TASK.name}&quarter={QUARTER}", shown, ".hf-panel",
+        "site": Site("site", [sys.executable, "-c", HELLOFRESH, "board", "serve", "--port", "PORT"],
+                     {"HELLOFRESH_DATA": str(workspace)}, f"/{TASK.name}/{QUARTER}/index.html", shown, ".hf-panel",
                      fill_here, pick_here, to_compare),
         "streamlit": Site("streamlit", streamlit(plain), files, "/", grid,
                           "[data-testid=stVegaLiteChart] :is(canvas, svg)", fill("Find a system or team"),

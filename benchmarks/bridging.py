@@ -1,12 +1,18 @@
 """What the fit of ratings is worth, how far its intervals can be trusted, and what it costs.
 
-    python benchmarks/bridging.py [--only oracle|coverage|cost] [--oracle DIR] [--ratings N] [--samples N] [--json]
+    python benchmarks/bridging.py [--only oracle|coverage|writers|rings|cost] [--oracle DIR] [--ratings N] [--samples N]
+                                  [--json]
 
 - oracle: beside X's own scorer on an invented world (DIR holds the dump's tables as .tsv.gz, x_scorer_notes.csv.gz and
   x_scorer_flips.csv): correlation and mean absolute difference of intercepts, share of equal statuses, with and without
   the notes that only tag filters rejected, and the accounts that flip a note.
 - coverage: notes stay, raters are drawn afresh; how often the interval of a sample holds the mean intercept over all
   samples, and how often notes of a stated chance to be helpful are helpful in the other samples.
+- writers: on ten invented worlds of twelve programs that write, how well their order is found, by equal exposure and
+  by the shares of their helpful notes and ratings, where everybody sees all notes and where friendly raters alone see
+  those of one program (lenient ones, or the note's own camp); and how often intervals hold the mean over worlds.
+- rings: how many of a ring, and of honest raters, are found: in the world of DIR, and in made ones with rings of
+  several sizes, whose honest raters share interests and hours or do not; and what a pushed note loses without those.
 - cost: CPU and wall seconds and peak memory of a made dump of so many ratings, from its files to the table, with two
   processes that read; and of the fit alone. The dump is made by a process of its own.
 """
@@ -22,19 +28,22 @@ import subprocess
 import sys
 import tempfile
 import time
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import polars as pl
-from made.voters import VotersWorld, draw_voters, write_dump
+from made.voters import VotersWorld, draw_liked, draw_voters, draw_written, write_dump
 from scipy.special import stdtrit
 from scipy.stats import spearmanr
 
 from collectors.notes.bridging import collect_bridging
+from collectors.notes.writers import compare_writers
 from hellofresh.core.executors import process_pool
 from hellofresh.core.quarters import Quarter
 from hellofresh.stats.bridging import Status, chance_helpful, fit_bridging, sampling, statuses
+from hellofresh.stats.rings import find_rings
 
 TABLES = ("notes", "noteStatusHistory", "userEnrollment", "ratings")
 QUARTERS = (Quarter(2026, 1), Quarter(2026, 2), Quarter(2026, 3))
@@ -110,6 +119,80 @@ def coverage(samples: int) -> dict[str, Any]:
     return found | {"mean gap of stated chances": gap / float(known.sum())}
 
 
+def rings(folder: Path) -> dict[str, Any]:
+    """Found raters: of the ring, of others, and of the others among the tenth that rates most."""
+    found: dict[str, Any] = {}
+    if (folder / "ratings-00000.tsv.gz").is_file():
+        with tempfile.TemporaryDirectory() as place:
+            dump = Path(place)
+            for stem in TABLES:
+                (dump / f"{stem}-00000.tsv").write_bytes(
+                    gzip.decompress((folder / f"{stem}-00000.tsv.gz").read_bytes())
+                )
+            for quarter in QUARTERS[:2]:
+                report = collect_bridging(dump, quarter, output=dump / "b.parquet", folder=dump / "parts", key=b"key")
+                found[f"world of DIR, {quarter}"] = asdict(report.rings)
+    for interest in (1.0, 3.0, 6.0):
+        for ring, pushed in ((0, 1), (30, 25), (30, 12), (10, 12), (5, 12)):
+            parts = []
+            for seed in range(3):
+                post, rater, period = draw_liked(seed, ring=ring, pushed=pushed, interest=interest)
+                camp = np.zeros(3000, np.int64)
+                flagged = find_rings(post, rater, period=period, camp=camp).rater
+                busy = np.bincount(rater, minlength=3000) >= np.quantile(np.bincount(rater, minlength=3000), 0.9)
+                honest = np.arange(3000) >= ring
+                parts.append(
+                    [flagged[~honest].mean() if ring else 0.0, flagged[honest].mean(), flagged[honest & busy].mean()]
+                )
+            found[f"interest {interest:g}, ring of {ring} on {pushed} posts: ring, honest, busy honest"] = [
+                round(float(value), 4) for value in np.mean(parts, axis=0)
+            ]
+    return found
+
+
+PROGRAMS = 12
+
+
+def writers(samples: int) -> dict[str, Any]:
+    """Order and intervals of writers' effects; of the order, the mean and the least over worlds."""
+    found: dict[str, Any] = {}
+    for friendly in ("", "lenient", "camp"):
+        orders: dict[str, list[float]] = {}
+        places: dict[str, list[int]] = {}
+        for seed in range(10):
+            world = draw_written(seed, posts=3000, raters=2400, programs=PROGRAMS, friendly=friendly)
+            fit = fit_bridging(*world.voters)
+            intercepts, shares, _ = compare_writers(fit, world.post, world.writer, PROGRAMS + 1)
+            helpful, rated = statuses(fit) == Status.HELPFUL, world.voters.ratings
+            measures = {
+                "intercept, equal exposure": intercepts.value[1:],
+                "helpful ratings, equal exposure": shares.value[1:],
+                "share of helpful notes": _shares(helpful, world.writer),
+                "share of helpful ratings": _shares(rated.level == 2, world.writer[rated.note]),
+            }
+            for name, values in measures.items():
+                orders.setdefault(name, []).append(float(spearmanr(world.skill[1:], values)[0]))
+                gap = (values > values[-1]).sum() - (world.skill[1:] > world.skill[-1]).sum()
+                places.setdefault(name, []).append(abs(int(gap)))
+        for name, values in orders.items():
+            key = f"{friendly or 'everybody'}: {name}"
+            found[f"{key}: rank correlation, mean and least"] = float(np.mean(values)), min(values)
+            found[f"{key}: ranks that the last program is off"] = float(np.mean(places[name]))
+    effects, halves = [], []
+    for seed in range(samples):
+        world = draw_written(1000 + seed, posts=800, raters=640, programs=PROGRAMS, skills=0)
+        both = compare_writers(fit_bridging(*world.voters), world.post, world.writer, PROGRAMS + 1)[:2]
+        effects.append([one.value[1:] for one in both])
+        halves.append([one.limits()[1][1:] - one.value[1:] for one in both])
+    distance = np.abs(np.array(effects) - np.mean(effects, axis=0)) / np.sqrt(1 - 1 / samples)
+    held = (distance <= np.array(halves)).mean(axis=(0, 2))
+    return found | {"coverage, intercept": float(held[0]), "coverage, helpful ratings": float(held[1])}
+
+
+def _shares(hits: Any, writer: Any) -> Any:
+    return np.array([hits[writer == one].mean() for one in range(1, PROGRAMS + 1)])
+
+
 def make_dump(folder: Path, ratings: int) -> None:
     """A dump whose notes have 60 ratings in the mean, and whose raters 100."""
     world = VotersWorld.make(max(ratings // 60, 50), 1)
@@ -162,7 +245,7 @@ def cost(ratings: int, folder: Path | None) -> dict[str, Any]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--oracle", type=Path, default=Path(__file__).parents[2] / "shared/data/bridging")
-    parser.add_argument("--only", choices=("oracle", "coverage", "cost"))
+    parser.add_argument("--only", choices=("oracle", "coverage", "writers", "rings", "cost"))
     parser.add_argument("--ratings", type=int, default=2_000_000)
     parser.add_argument("--samples", type=int, default=60)
     parser.add_argument("--folder", type=Path, help="where the made dump stays")
@@ -174,13 +257,15 @@ def main() -> None:
         return make_dump(options.make, options.ratings)
     if options.measure:
         return print(json.dumps(measure(options.measure)))
-    found: dict[str, Any] = {}
-    if options.only in (None, "oracle") and (options.oracle / "x_scorer_notes.csv.gz").is_file():
-        found["oracle"] = against_oracle(options.oracle)
-    if options.only in (None, "coverage"):
-        found["coverage"] = coverage(options.samples)
-    if options.only in (None, "cost"):
-        found["cost"] = cost(options.ratings, options.folder)
+    has_oracle = (options.oracle / "x_scorer_notes.csv.gz").is_file()
+    parts = {
+        "oracle": lambda: against_oracle(options.oracle) if has_oracle else {},
+        "coverage": lambda: coverage(options.samples),
+        "writers": lambda: writers(options.samples),
+        "rings": lambda: rings(options.oracle),
+        "cost": lambda: cost(options.ratings, options.folder),
+    }
+    found = {name: measured() for name, measured in parts.items() if options.only in (None, name)}
     if options.json:
         return print(json.dumps(found))
     for part, figures in found.items():

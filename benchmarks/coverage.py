@@ -1,7 +1,7 @@
 """How often intervals hold the truth, and how often tests cry wolf, where the truth is known.
 
     python benchmarks/coverage.py [--repeats 4000] [--resamples 1000] [--seed 1] [--json]
-                                  [--only intervals|classes|tests|ranks|calibration] [--world NAME]
+                                  [--only intervals|classes|tests|ranks|calibration|quarters] [--world NAME]
 
 Samples are simulated in clusters. A cluster has its own share of label 1 and its own difficulty, both normal on the
 probit scale; given these, samples are independent. The truth is the metric of the population that clusters are drawn
@@ -17,8 +17,9 @@ sum over sizes weighted by samples. Sizes of clusters are 1, 5, 1 + Poisson(2), 
 - family-wise error of 10, 20 and 30 equal systems (any pair found apart), coverage of rank intervals (among equals a
   rank interval is right if it holds all ranks; among others, if it holds the true rank), of the intervals of all pairs
   together, and, beside those by Bonferroni, the pairs found apart and the mean width of rank intervals;
-- in six worlds of stated probabilities, how often the test of calibration finds something (5% where they are true), and
-  by how much ECE and its debiased form differ from the truth.
+- in six worlds of stated probabilities, how often the test of calibration finds something (5% where they are true), by
+  how much ECE and its debiased form differ from the truth, and coverage of the intervals of the metrics of forecasts;
+- coverage of the limits of Brier indices over 4, 8 and 16 quarters, of which systems miss a quarter or none.
 
 A share of 0.95 in 4,000 repeats has a standard error of 0.0034.
 """
@@ -36,11 +37,21 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from hellofresh.stats import all_differences, calibrate, rank_systems
+from hellofresh.stats import all_differences, calibrate, cluster_tables, metric_interval, rank_systems, two_way
 from hellofresh.stats._tails import t_quantile
 from hellofresh.stats.clusters import effective_clusters, from_share, shares
 from hellofresh.stats.intervals import cluster_wilson_limits, jackknife_variance, wilson_limits
-from hellofresh.stats.metrics import Metric, balanced_accuracy, macro_f1, matthews, two_class_metrics, weighted_f1
+from hellofresh.stats.metrics import (
+    LEAST_CHANCE,
+    Metric,
+    balanced_accuracy,
+    brier_index,
+    forecast_metrics,
+    macro_f1,
+    matthews,
+    two_class_metrics,
+    weighted_f1,
+)
 from hellofresh.stats.paired import difference_interval
 from hellofresh.stats.resampling import cluster_weights, percentile_limits
 
@@ -536,18 +547,23 @@ STATED_WORLDS = (
 
 
 def stated(world: StatedWorld, repeats: int, _: int, random: np.random.Generator) -> Iterator[Share]:
-    """How often the test of calibration finds something, and what is left of the bias of ECE."""
+    """How often the test of calibration finds something, what is left of the bias of ECE, and coverage of forecasts."""
     groups, n = np.repeat(np.arange(world.clusters), world.size), world.clusters * world.size
     said, true = world.draw(400_000, random)
     where = np.searchsorted(np.arange(1, 10) / 10, said, side="right")
     is_true = (world.slope, world.less) == (1.0, 0.0)
     ece = 0.0 if is_true else float(np.abs(np.bincount(where, said - true)).sum()) / said.size
-    found, values = 0, np.zeros(2)
+    found, values, metrics = 0, np.zeros(2), forecast_metrics(2)
+    truths, held = expected_forecasts(said, true), np.zeros(len(metrics))
     for number in range(repeats):
         said, true = world.draw(n, random)
         own, common = random.standard_normal(n), random.standard_normal(world.clusters)
         luck = np.sqrt(world.alike) * common[groups] + np.sqrt(1 - world.alike) * own
-        error = calibrate((phi(luck) < true).astype(np.int8), said, groups, resamples=1, seed=number).ece
+        labels = (phi(luck) < true).astype(np.int8)
+        error = calibrate(labels, said, groups, resamples=1, seed=number).ece
+        tables = cluster_tables(metrics[0].statistics(labels, np.stack([1 - said, said], axis=1)), groups)
+        made = [metric_interval(tables, metric) for metric in metrics]
+        held += [one.low <= value <= one.high for one, value in zip(made, truths, strict=True)]
         found += error.p_value < 0.05
         values += np.array([error.value, error.debiased])
     bounds = (0.03, 0.07) if is_true else (0.05, 1.0)
@@ -556,6 +572,62 @@ def stated(world: StatedWorld, repeats: int, _: int, random: np.random.Generator
         ("ECE less truth", "debiased ECE less truth"), (values / repeats - ece).tolist(), strict=True
     ):
         yield Share(world.name, what, value, -1.0, 1.0)
+    for metric, share in zip(metrics, (held / repeats).tolist(), strict=True):
+        yield Share(world.name, f"{metric.name}: interval", share, *COVERS)
+
+
+def expected_forecasts(said: Array, true: Array) -> list[float]:
+    """The metrics of forecasts of a population that has these stated and true probabilities."""
+    error = float((true * (1 - said) ** 2 + (1 - true) * said**2).mean())
+    logs = true * np.log(np.maximum(said, LEAST_CHANCE)) + (1 - true) * np.log(np.maximum(1 - said, LEAST_CHANCE))
+    uninformed = float(true.mean() * (1 - true.mean()))
+    return [100 * (1 - (error / uninformed) ** 0.5 / 2), float(logs.mean())]
+
+
+@dataclass(frozen=True, slots=True)
+class QuartersWorld:
+    """Six systems that forecast 100 clusters of 2 samples in each of some quarters, some of which they miss."""
+
+    name: str
+    quarters: int
+    missing: float
+
+    def draw(self, random: np.random.Generator) -> tuple[Array, Array]:
+        """The Brier indices of all systems in all quarters, shape (systems, quarters), and their variances."""
+        metric, groups = brier_index(2), np.repeat(np.arange(100), 2)
+        found = np.zeros((2, 6, self.quarters))
+        for quarter, hard in enumerate(np.linspace(0.7, 1.3, self.quarters)):
+            probits = 2 * hard * (0.5 * random.standard_normal(100)[groups] + 0.87 * random.standard_normal(200))
+            labels = (random.random(200) < 1 / (1 + np.exp(-probits))).astype(np.int8)
+            for system, noise in enumerate(np.linspace(0.3, 1.5, 6)):
+                said = 1 / (1 + np.exp(-probits - noise * random.standard_normal(200)))
+                tables = cluster_tables(metric.statistics(labels, np.stack([1 - said, said], axis=1)), groups)
+                total = tables.sum(axis=0)
+                found[:, system, quarter] = metric.value(total), jackknife_variance(metric.value(total - tables))
+        return found[0], found[1]
+
+
+QUARTERS_WORLDS = [
+    QuartersWorld(f"{quarters} quarters, {missing:.0%} missing", quarters, missing)
+    for quarters in (4, 8, 16)
+    for missing in (0.0, 0.25)
+]
+
+
+def over_quarters(world: QuartersWorld, repeats: int, _: int, random: np.random.Generator) -> Iterator[Share]:
+    """How often limits of systems over quarters hold what is expected over draws of the samples."""
+    expected = np.mean([world.draw(random)[0] for _ in range(1000)], axis=0)
+    held = 0
+    for _ in range(repeats):
+        there = random.random(expected.shape) >= world.missing
+        there[:, :2] = there[0] = True
+        value, variance = world.draw(random)
+        which = np.nonzero(there)
+        truth = two_way(expected[which], *which).system
+        found = two_way(value[which], *which, variances=variance[which])
+        limits = [found.limits_within(system, (0.0, 100.0)) for system in range(len(truth))]
+        held += sum(low <= one <= high for (low, high), one in zip(limits, truth.tolist(), strict=True))
+    yield Share(world.name, "brier_index over quarters: limits", held / repeats / 6, 0.93, 0.975)
 
 
 def main() -> None:
@@ -564,7 +636,7 @@ def main() -> None:
     parser.add_argument("--repeats", type=int, default=4000)
     parser.add_argument("--resamples", type=int, default=1000)
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--only", choices=("intervals", "classes", "tests", "ranks", "calibration"))
+    parser.add_argument("--only", choices=("intervals", "classes", "tests", "ranks", "calibration", "quarters"))
     parser.add_argument("--world", default="", help="only worlds whose name holds this")
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
@@ -575,6 +647,7 @@ def main() -> None:
         "tests": (PAIRS, lambda *given: [*paired(*given), *(other_way(*given) if given[0].hit == 0.7 else ())], 999),
         "ranks": (MANY, ranked, 0),
         "calibration": (STATED_WORLDS, stated, 0),
+        "quarters": (QUARTERS_WORLDS, over_quarters, 0),
     }
     for part, (worlds, measure, draws) in parts.items():
         for index, world in enumerate(worlds):

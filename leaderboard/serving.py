@@ -1,90 +1,171 @@
-"""The document that every page of the live site begins as: its title, its preview tags, and the scripts of its tables.
+"""The site on this machine: the copy of a board, made anew when the board has changed, and the check of uploads.
 
-Search engines and chat programs that preview a link run no scripts: what they show of a page stands here.
+Nothing is served but the files that the copy lists. Uploads need a server that runs the check: Streamlit's, which
+`leaderboard/app.py` starts with, under the path `submit`.
 """
 
 from __future__ import annotations
 
-import logging
-import re
-from collections.abc import Mapping
+import asyncio
+import os
+import socket
+import subprocess
+import sys
+import tempfile
+from contextlib import suppress
+from dataclasses import dataclass, field
+from importlib.util import find_spec
 from pathlib import Path
-from urllib.parse import parse_qsl
+from threading import Lock
+from urllib.error import URLError
+from urllib.request import urlopen
 
-from anyio import to_thread
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from aiohttp import web
 
 from hellofresh.core.errors import HelloFreshError
-from leaderboard.components.markup import Html, el, join
-from leaderboard.components.pieces import preview_tags
-from leaderboard.live import PAGES
-from leaderboard.live.session import current_board, page_title
-from leaderboard.views import Page
+from hellofresh.core.net.local_site import LocalSite
+from hellofresh.core.workspace import Workspace
+from hellofresh.results.board.manifest import read_board_manifest
+from leaderboard.export.copy import HOME, NOT_FOUND
+from leaderboard.export.export import export_board, is_exported
+from leaderboard.export.folder import read_listing
 
-_HERE = Path(__file__).parent
-_SCRIPTS = ("table.js", "navigation.js")
-_TITLE = re.compile(rb"<title>.*?</title>", re.DOTALL)
-_PATHS = {page.path: page for page in PAGES}
-
-
-class DocumentHead:
-    """Middleware that puts a page's title, preview tags and scripts into the document that Streamlit serves."""
-
-    def __init__(self, app: ASGIApp) -> None:
-        self._app = app
-        self._scripts = join(el("script", Html((_HERE / name).read_text(encoding="utf-8"))) for name in _SCRIPTS)
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a request; only documents are changed."""
-        page = _page_of(scope)
-        if page is None:
-            await self._app(scope, receive, send)
-            return
-        query = dict(parse_qsl(scope["query_string"].decode("latin-1")))
-        head = await to_thread.run_sync(self._head, page, query)
-        plain = [(name, value) for name, value in scope["headers"] if name != b"accept-encoding"]
-        await self._app({**scope, "headers": plain}, receive, _Rewritten(send, str(head).encode()).send)
-
-    def _head(self, page: Page, query: Mapping[str, str]) -> Html:
-        try:
-            title = page_title(current_board(), page.title, query)
-        except HelloFreshError as error:
-            logging.getLogger("leaderboard").info("%s", error)  # the page itself says what is wrong
-            title = f"{page.title} \N{MIDDLE DOT} HelloFresh"
-        return join([preview_tags(title, page.about), self._scripts])
+BOARD_VARIABLE = "HELLOFRESH_BOARD"
+"""Environment variable that names another board than the workspace's, such as the maintainers' own."""
+SUBMIT = "submit"
+"""The path of the page that checks uploads; the copy has a page of that name too, for where there is no such server."""
+_STARTED_S = 60.0
 
 
-def _page_of(scope: Scope) -> Page | None:
-    """The page whose document is asked for, None for everything else."""
-    if scope["type"] != "http" or scope["method"] != "GET":
-        return None
-    last = scope["path"].rpartition("/")[2]
-    return _PATHS.get(last, None if last else PAGES[0])
+def board_folder() -> Path:
+    """The board that HELLOFRESH_BOARD names, else the workspace's public one."""
+    named = os.environ.get(BOARD_VARIABLE)
+    return Path(named) if named else Workspace.from_environment().board
 
 
-class _Rewritten:
-    """Sends an answer on, with the head in place of the title if it is a document."""
+@dataclass(slots=True)
+class ServedCopy:
+    """A copy of the site that visitors see, as new as its board.
 
-    def __init__(self, send: Send, head: bytes) -> None:
-        self._send, self._head = send, head
-        self._start: Message | None = None
-        self._body = b""
+    Attributes:
+        folder: where it is.
+        board: of what; None for a finished copy, which stays as it is.
+    """
 
-    async def send(self, message: Message) -> None:
-        """Take a part of the answer."""
-        if message["type"] == "http.response.start":
-            headers: dict[bytes, bytes] = {name.lower(): value for name, value in message["headers"]}
-            if message["status"] == 200 and headers.get(b"content-type", b"").startswith(b"text/html"):
-                self._start = message
+    folder: Path
+    board: Path | None = None
+    _stamp: tuple[int, ...] = ()
+    _files: frozenset[str] = frozenset()
+    _lock: Lock = field(default_factory=Lock)
+
+    @classmethod
+    def of_board(cls, board: Path) -> ServedCopy:
+        """A copy in the workspace, or in a temporary folder where it cannot be written.
+
+        Raises:
+            DataError: if there is no board (`no-board`) or it is damaged (`damaged-board`).
+        """
+        root = Workspace.from_environment().root
+        folder = root / "private" / "site" if read_board_manifest(board).private else root / "site"
+        if not os.access(root, os.W_OK):
+            folder = Path(tempfile.mkdtemp(prefix="hellofresh-site-")) / "site"
+        copy = cls(folder, board)
+        copy.refresh()
+        return copy
+
+    def refresh(self) -> None:
+        """Make the copy anew if the board has changed.
+
+        Raises:
+            HelloFreshError: if it cannot be made; what was there stays.
+        """
+        watched = (self.board or self.folder) / ("manifest.json" if self.board else HOME)
+        stat = watched.stat() if watched.is_file() else None
+        stamp = (stat.st_mtime_ns, stat.st_size) if stat else (0,)
+        with self._lock:
+            if stamp == self._stamp:
                 return
-        start = self._start
-        if start is None or message["type"] != "http.response.body":
-            await self._send(message)
-            return
-        self._body += message.get("body", b"")
-        if not message.get("more_body", False):
-            body = _TITLE.sub(lambda _: self._head, self._body, count=1)
-            left = (b"content-length", b"etag", b"last-modified")
-            kept = [(name, value) for name, value in start["headers"] if name.lower() not in left]
-            await self._send({**start, "headers": [*kept, (b"content-length", str(len(body)).encode())]})
-            await self._send({"type": "http.response.body", "body": body})
+            if self.board and not is_exported(self.board, self.folder):
+                export_board(self.board, self.folder, private=True)
+            self._files = frozenset(one.path for one in read_listing(self.folder).files)
+            self._stamp = stamp
+
+    def find(self, path: str) -> tuple[int, Path]:
+        """The status and the file that answer a request for a path; unknown ones have a page of their own."""
+        with suppress(HelloFreshError):  # while a board is written, visitors see the one before
+            self.refresh()
+        name = path.strip("/") or HOME
+        options = (name, f"{name}/{HOME}")
+        found = next((one for one in options if one in self._files), None)
+        return (200, self.folder / found) if found else (404, self.folder / NOT_FOUND)
+
+
+def not_found(page: Path, path: str) -> bytes:
+    """The page for unknown addresses, with links that fit the depth of the one that was asked for."""
+    return page.read_bytes().replace(b'href="./', f'href="{"../" * path.strip("/").count("/") or "./"}'.encode())
+
+
+def site_of(copy: ServedCopy, port: int, forms: SubmitServer | None = None) -> LocalSite:
+    """The site on this machine only, for `LocalSite.run`.
+
+    Args:
+        copy: what is served.
+        port: where.
+        forms: where uploads are checked; None for a site without.
+    """
+
+    async def answer(request: web.Request, _: str) -> web.StreamResponse:
+        path = request.path
+        if forms is not None and path.strip("/") in (SUBMIT, f"{SUBMIT}.html"):
+            raise web.HTTPFound(await asyncio.to_thread(forms.address))
+        status, file = await asyncio.to_thread(copy.find, path)
+        if status == 404:
+            return web.Response(status=404, body=not_found(file, path), content_type="text/html", charset="utf-8")
+        return web.FileResponse(file, headers={"Cache-Control": "no-cache"})
+
+    return LocalSite(lambda _: True, answer, {}, port=port, every_path=True)
+
+
+@dataclass(slots=True)
+class SubmitServer:
+    """Streamlit with the page that checks uploads, started when somebody wants it."""
+
+    board: Path
+    _process: subprocess.Popen[bytes] | None = None
+    _port: int = 0
+    _lock: Lock = field(default_factory=Lock)
+
+    @staticmethod
+    def is_installed() -> bool:
+        """Whether Streamlit is here."""
+        return find_spec("streamlit") is not None
+
+    def address(self) -> str:
+        """Where it is, once it answers."""
+        with self._lock:
+            if self._process is None or self._process.poll() is not None:
+                self._start()
+        return f"http://127.0.0.1:{self._port}/{SUBMIT}/"
+
+    def _start(self) -> None:
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            self._port = free.getsockname()[1]
+        command = [sys.executable, "-m", "streamlit", "run", str(Path(__file__).with_name("app.py"))]
+        command += [f"--server.port={self._port}", "--server.address=127.0.0.1"]
+        environment = {**os.environ, BOARD_VARIABLE: str(self.board.resolve())}
+        self._process = subprocess.Popen(command, env=environment)  # noqa: S603 - our own page
+        for _ in range(int(_STARTED_S / 0.2)):
+            with (
+                suppress(URLError, OSError),
+                urlopen(f"http://127.0.0.1:{self._port}/{SUBMIT}/_stcore/health", timeout=5),
+            ):
+                return
+            with suppress(subprocess.TimeoutExpired):
+                self._process.wait(0.2)
+
+    def close(self) -> None:
+        """Stop it."""
+        if self._process is not None:
+            self._process.terminate()
+            self._process.wait()

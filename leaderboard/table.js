@@ -1,10 +1,8 @@
 "use strict";
 
 /* Sorts, searches, filters and narrows the tables of systems. What is chosen stands in the address after "#", so that a
-   link keeps it; everything is read from the table itself, and nothing is fetched or stored. Links of earlier versions
-   of the live site have it in the query. */
+   link keeps it; everything is read from the table itself, and nothing is fetched or stored. */
 (() => {
-  let asked = location.search ? new URLSearchParams(location.search) : null;
   let update = () => {};
   const replace = history.replaceState.bind(history);
 
@@ -18,26 +16,29 @@
     const titles = heads.map((head) => head.textContent.trim());
     const column = (title) => titles.indexOf(title);
     const find = tools.querySelector("[type=search]");
-    const [regime, lane, order] = ["regime", "lane", "order"].map((id) => tools.querySelector("#" + id));
+    const [regime, provenance, order] = ["regime", "provenance", "order"].map((id) => tools.querySelector("#" + id));
     const boxes = [...tools.querySelectorAll("[type=checkbox]")];
     const status = tools.querySelector("[role=status]");
     const keyOf = (title) => (title === "#" ? "rank" : title.toLowerCase().replaceAll(" ", "-"));
     const sortable = titles.flatMap((title, at) => (heads[at].querySelector(".hf-unseen") ? [] : [at]));
     const hidden = boxes.filter((box) => !box.checked).map((box) => keyOf(titles[box.value - 1])).join(",");
-    const initial = { sort: "", find: "", regime: "", lane: "", hide: hidden };
+    const initial = { sort: "", find: "", regime: "", provenance: "", hide: hidden };
     let state = { ...initial };
     let sorted = "";
 
     const upper = (row, at) => row.cells[at].firstChild?.textContent.trim() ?? "";
-    const lower = (row, at) => row.cells[at].querySelector("small")?.textContent.trim() ?? "";
     const number = (text) => Number.parseFloat(/\d[\d,.]*/.exec(text)?.[0].replaceAll(",", "") ?? "NaN");
     const isText = (at) => ["hf-name", "hf-text"].some((kind) => heads[at].classList.contains(kind));
     const risesFirst = (at) => isText(at) || ["#", "Cost", "No answer"].includes(titles[at]);
+    const sourceOf = (row) => upper(row, column("Provenance"));
+    const narrow = // where systems were run or replayed, those that were only uploaded are shown when they are asked for
+      every.some((row) => row.closest(".hf-system") && sourceOf(row) !== "uploaded") &&
+      every.some((row) => sourceOf(row) === "uploaded");
     const texts = new Map(); // of each row, in small letters, made when they are first asked for
 
     function read() {
       const given = new URLSearchParams(location.hash.slice(1));
-      const known = Object.keys(initial).map((key) => [key, (given.get(key) ?? initial[key]).slice(0, 200)]);
+      const known = Object.keys(initial).map((key) => [key, (given.get(key) ?? initial[key]).slice(0, 400)]);
       state = Object.fromEntries(known);
     }
 
@@ -72,6 +73,11 @@
     const byNumber = (turn) => (a, b) =>
       Number.isNaN(a) || Number.isNaN(b) ? Number(Number.isNaN(a)) - Number(Number.isNaN(b)) : turn * (a - b);
 
+    function isOf(row) {
+      if (state.provenance) return state.provenance === "all" || state.provenance === sourceOf(row);
+      return Boolean(state.find) || !narrow || sourceOf(row) !== "uploaded";
+    }
+
     function filter() {
       const wanted = state.find.toLowerCase();
       const at = column("Regime");
@@ -81,12 +87,18 @@
         row.hidden = Boolean(
           (wanted && !texts.get(row).includes(wanted)) ||
             (state.regime && upper(row, at) !== state.regime) ||
-            (state.lane && lower(row, at) !== state.lane),
+            !isOf(row),
         );
       }
       bodies.forEach((body, k) => (body.hidden = rows[k].every((row) => row.hidden)));
       const left = every.filter((row) => !row.hidden).length;
       status.textContent = left < every.length ? `${left} of ${every.length} systems shown` : "";
+      if (left === every.length || !narrow || state.provenance || state.find) return;
+      const all = document.createElement("button");
+      all.type = "button";
+      all.textContent = "Show uploaded systems";
+      all.addEventListener("click", () => choose({ provenance: "all" }));
+      status.append(" ", all);
     }
 
     function hide() {
@@ -96,11 +108,12 @@
         box.checked = !away;
         table.classList.toggle("hf-hide-" + box.value, away);
       }
+      table.classList.toggle("hf-wider", boxes.some((box) => box.checked && !box.defaultChecked));
     }
 
     function show() {
       find.value = state.find;
-      for (const [select, value] of [[regime, state.regime], [lane, state.lane], [order, state.sort]]) {
+      for (const [select, value] of [[regime, state.regime], [provenance, state.provenance], [order, state.sort]]) {
         select.value = value;
         if (select.selectedIndex < 0) select.value = "";
       }
@@ -138,31 +151,35 @@
       order.add(new Option(titles[at] === "#" ? "Rank" : titles[at], (risesFirst(at) ? "" : "-") + keyOf(titles[at])));
     }
     offer(regime, every.map((row) => upper(row, column("Regime"))));
-    offer(lane, every.map((row) => lower(row, column("Regime"))));
+    if (!narrow) provenance.remove(0);
+    offer(provenance, every.map(sourceOf));
+    if (!narrow) provenance.options[0].value = "";
     const more = tools.querySelector(".hf-more");
     more.addEventListener("click", () => more.setAttribute("aria-expanded", String(tools.classList.toggle("hf-open"))));
     find.addEventListener("input", () => choose({ find: find.value.trim() }));
     regime.addEventListener("change", () => choose({ regime: regime.value }));
-    lane.addEventListener("change", () => choose({ lane: lane.value }));
+    provenance.addEventListener("change", () => choose({ provenance: provenance.value }));
     order.addEventListener("change", () => choose({ sort: order.value }));
     for (const box of boxes) {
       box.addEventListener("change", () =>
         choose({ hide: boxes.filter((one) => !one.checked).map((one) => keyOf(titles[one.value - 1])).join(",") }),
       );
     }
+    // On phones a tap unfolds a row, elsewhere a click opens the system's page.
+    table.addEventListener("click", (event) => {
+      const row = event.target.closest("tbody tr:not(.hf-group)");
+      if (!row || event.target.closest("a, button") || String(getSelection())) return;
+      if (matchMedia("(max-width: 699.9px)").matches) row.classList.toggle("hf-unfolded");
+      else row.querySelector("a")?.click();
+    });
     update = () => {
       if (location.hash.includes("=") || !location.hash) {
         read();
         show();
       }
     };
-    if (asked) {
-      const known = Object.keys(initial).filter((key) => key !== "hide" && asked.get(key));
-      state = { ...state, ...Object.fromEntries(known.map((key) => [key, asked.get(key).slice(0, 100)])) };
-      asked = null;
-      if (known.length && !location.hash.includes("=")) write();
-    }
     if (location.hash.includes("=")) update();
+    else if (narrow) show();
     else hide();
     tools.dataset.ready = "";
   }
@@ -176,7 +193,4 @@
   addEventListener("hashchange", () => update());
   if (document.readyState === "loading") addEventListener("DOMContentLoaded", look);
   else look();
-  // On the live site tables come and go.
-  if (document.currentScript && !document.currentScript.src)
-    new MutationObserver(look).observe(document.documentElement, { childList: true, subtree: true });
 })();

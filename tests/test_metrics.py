@@ -5,8 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from sklearn.metrics import brier_score_loss, log_loss
 
 from hellofresh.stats.metrics import (
+    LEAST_CHANCE,
     NO_ANSWER,
     ClassCounts,
     Metric,
@@ -16,10 +18,12 @@ from hellofresh.stats.metrics import (
     class_metrics,
     class_precision,
     class_recall,
+    forecast_metrics,
     macro_f1,
     matthews,
     mean,
     micro_f1,
+    rank_correlation,
     two_class_metrics,
     weighted_f1,
 )
@@ -211,3 +215,118 @@ def test_a_task_with_one_class_with_eight_or_with_two_alike_is_refused() -> None
         _task(output=Response)
     rated = _task(output=Response, classes=(), metrics=(mean("overall", (0.0, 10.0)),), track="responses")
     assert rated.headline.limits == (0.0, 10.0)
+
+
+RANKED = rank_correlation("intercept", "")
+
+
+def _ranked(n: int, seed: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Facts, some of them equal, and probabilities that go with them a little."""
+    random = np.random.default_rng(seed)
+    facts = random.normal(size=n).round(int(random.integers(0, 4)))
+    return facts, (facts + random.normal(size=n)).round(int(random.integers(0, 4)))
+
+
+def test_rank_correlation_is_spearmans_whatever_is_equal_or_unknown() -> None:
+    from scipy.stats import spearmanr
+
+    for seed in range(50):
+        facts, chances = _ranked(40, seed)
+        assert _value(RANKED, facts, chances) == pytest.approx(spearmanr(facts, chances).statistic, abs=1e-12)
+        assert _value(RANKED, np.append(facts, np.nan), np.append(chances, 9.0)) == _value(RANKED, facts, chances)
+        assert _value(RANKED, facts, np.exp(chances)) == pytest.approx(_value(RANKED, facts, chances), abs=1e-12)
+        assert _value(RANKED, facts, -chances) == pytest.approx(-_value(RANKED, facts, chances), abs=1e-12)
+    assert _value(RANKED, np.arange(5.0), np.full(5, 0.5)) == 0.0
+    assert _value(RANKED, np.full(3, np.nan), np.arange(3.0)) == 0.0
+
+
+def test_leaving_samples_out_of_its_sums_is_leaving_them_out_of_the_ranking() -> None:
+    facts, chances = _ranked(400, 4)
+    sums = RANKED.statistics(facts, chances)
+    without = RANKED.value(sums.sum(axis=0) - sums)
+    true = [_value(RANKED, np.delete(facts, k), np.delete(chances, k)) for k in range(400)]
+    moved = np.array(true) - _value(RANKED, facts, chances)
+    assert np.abs(without - np.array(true)).max() < 0.03 * np.abs(moved).max()
+
+
+def test_silence_ranks_at_the_wrong_end_and_pays_nowhere() -> None:
+    for seed in range(30):
+        facts, chances = _ranked(30, seed)
+        silent = chances.copy()
+        silent[seed] = np.nan
+        assert _value(RANKED, facts, silent) <= _value(RANKED, facts, chances) + 1e-12
+    with pytest.raises(ValueError, match="finite"):
+        RANKED.statistics(facts, np.full(30, np.inf))
+
+
+def test_the_verifier_computes_the_same_sums_in_its_own_way() -> None:
+    from hellofresh.stats import cluster_tables
+    from verifier.statistics import RankMetric, rank_sums
+
+    for seed in range(20):
+        facts, chances = _ranked(60, seed)
+        chances = 1 / (1 + np.exp(-chances))
+        facts[seed], chances[2 * seed] = np.nan, np.nan
+        groups = np.arange(60) // 3
+        ours = cluster_tables(RANKED.statistics(facts, chances), groups)
+        theirs = rank_sums(facts, chances, groups.astype(np.int32))
+        np.testing.assert_allclose(ours, theirs, atol=1e-12)
+        mine = RankMetric("rank_correlation", (), (-1.0, 1.0))
+        assert float(mine.value(theirs.sum(axis=0))) == pytest.approx(float(RANKED.value(ours.sum(axis=0))), abs=1e-12)
+
+
+def _forecasts(classes: int, seed: int, n: int = 60) -> tuple[NDArray[np.int8], NDArray[np.float64]]:
+    random = np.random.default_rng(seed)
+    labels = np.concatenate([np.arange(classes), random.integers(0, classes, n)]).astype(np.int8)
+    return labels, random.dirichlet(np.ones(classes), labels.size)
+
+
+@pytest.mark.parametrize("classes", [2, 3, 5])
+def test_forecasts_are_scored_as_scikit_learn_and_a_loop_do(classes: int) -> None:
+    labels, chances = _forecasts(classes, classes)
+    index, logs = forecast_metrics(classes)
+    sums = index.statistics(labels, chances).sum(axis=0)
+    errors = [
+        sum((p - (k == label)) ** 2 for k, p in enumerate(row)) / 2 for label, row in zip(labels, chances, strict=True)
+    ]
+    shares = np.bincount(labels) / labels.size
+    base = sum(sum((p - (k == label)) ** 2 for k, p in enumerate(shares)) / 2 for label in labels) / labels.size
+    assert sums[0] == pytest.approx(sum(errors), abs=1e-12)
+    assert float(index.value(sums)) == pytest.approx(100 * (1 - (np.mean(errors) / base) ** 0.5 / 2), abs=1e-10)
+    if classes == 2:
+        assert sums[0] / labels.size == pytest.approx(brier_score_loss(labels, chances[:, 1], pos_label=1), abs=1e-12)
+    kept = np.where(chances < LEAST_CHANCE, 0.5, chances)
+    kept /= kept.sum(axis=1, keepdims=True)
+    assert float(logs.value(logs.statistics(labels, kept).sum(axis=0))) == pytest.approx(-log_loss(labels, kept))
+
+
+@pytest.mark.parametrize("classes", [2, 4])
+def test_the_index_is_100_for_the_truth_and_50_for_shares_and_silence_is_the_worst_forecast(classes: int) -> None:
+    labels, chances = _forecasts(classes, 7)
+    index, logs = forecast_metrics(classes)
+
+    def value(metric: Metric, said: NDArray[np.float64]) -> float:
+        return float(metric.value(metric.statistics(labels, said).sum(axis=0)))
+
+    truth = np.eye(classes)[labels]
+    assert (value(index, truth), value(logs, truth)) == (100.0, 0.0)
+    assert value(index, np.tile(np.bincount(labels) / labels.size, (labels.size, 1))) == pytest.approx(50)
+    wrong, silent = np.roll(truth, 1, axis=1), np.full(chances.shape, np.nan)
+    for metric in (index, logs):
+        assert value(metric, wrong) == value(metric, silent) <= value(metric, chances)
+        assert metric.limits[0] - 1e-12 <= value(metric, silent)
+        # Rounded probabilities are scored by their ratios.
+        assert value(metric, np.minimum(1.005 * chances, 1)) == pytest.approx(value(metric, chances), abs=0.1)
+    balanced = np.arange(40) % 2
+    always_wrong = np.eye(2)[1 - balanced]
+    table = forecast_metrics(2)[0].statistics(balanced, always_wrong)
+    assert float(forecast_metrics(2)[0].value(table.sum(axis=0))) == 0.0  # the scale's end, without a cut
+    one_class = index.statistics(np.zeros(5, dtype=np.int8), np.tile(truth[:1], (5, 1)))
+    assert float(index.value(one_class.sum(axis=0))) == 0.0
+
+
+def test_forecasts_that_are_not_probabilities_are_refused() -> None:
+    statistics = forecast_metrics(2)[0].statistics
+    for labels, chances in (([0], [[0.5, 1.5]]), ([0], [[-0.1, 1.0]]), ([2], [[0.5, 0.5]]), ([0], [[0.2, 0.2, 0.6]])):
+        with pytest.raises(ValueError, match="must"):
+            statistics(np.array(labels), np.array(chances))

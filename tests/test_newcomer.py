@@ -105,15 +105,15 @@ def browse(newcomer: Newcomer) -> None:
     assert "make leaderboard" in listed
     port = "8519"
     site = subprocess.Popen(
-        ["make", "leaderboard"], cwd=newcomer.folder, stdout=subprocess.DEVNULL, start_new_session=True,
-        env={**newcomer.environment, "STREAMLIT_SERVER_PORT": port, "STREAMLIT_SERVER_HEADLESS": "true"},
+        ["make", "leaderboard", f"PORT={port}"], cwd=newcomer.folder, stdout=subprocess.DEVNULL, start_new_session=True,
+        env=newcomer.environment,
     )  # fmt: skip
     start = time.monotonic()
     try:
         while time.monotonic() - start < 120:
             try:
-                with urllib.request.urlopen(f"http://127.0.0.1:{port}/_stcore/health", timeout=5) as answer:
-                    assert answer.read() == b"ok"
+                with urllib.request.urlopen(f"http://127.0.0.1:{port}/", timeout=5) as answer:
+                    assert b"HelloFresh leaderboard" in answer.read()
                 break
             except OSError:
                 assert site.poll() is None

@@ -9,7 +9,7 @@ import polars
 
 from verifier.content import TASKS
 from verifier.manifest import PROSPECTIVE
-from verifier.publication import BUNDLED, CROISSANT, Part, Publication
+from verifier.publication import BENCHMARK, BUNDLED, CROISSANT, Part, Publication
 from verifier.reading import Row, canonical, few, first_of, read_table, strict_json, text_hash
 
 _SAME_NAME = ("CC-BY-SA-4.0", "Apache-2.0", "MIT", "CC-BY-4.0", "CC-BY-SA-3.0", "CC-BY-NC-4.0", "CC-BY-3.0", "CC0-1.0")
@@ -159,6 +159,16 @@ def _feature(name: str, dtype: object) -> Row:
         parts = [_feature(field.name, field.dtype) for field in inner.fields]
         return {"name": name, "struct" if inner is dtype else "list": parts}
     return {"name": name, "dtype": _KINDS[str(dtype)][0]} if inner is dtype else {"name": name, "sequence": "string"}
+
+
+def benchmark_faults(made: Publication) -> Iterator[str]:
+    """An `eval.yaml` whose title or tasks are not those of the releases; its description is prose."""
+    tasks = [{"id": f"{part.config}-{part.split}", "config": part.config, "split": part.split} for part in made.parts]
+    head = {"name": _title(made), "description": "", "evaluation_framework": "hellofresh", "tasks": tasks}
+    lines = (made.root / BENCHMARK).read_text().replace("'", "").replace('"', "").splitlines()
+    said = [line.partition(" ")[0] + " " if line.startswith("description: ") else line for line in lines]
+    if said != _yaml(head):
+        yield f"{BENCHMARK} has another title or other tasks than the releases"
 
 
 def croissant_faults(made: Publication) -> Iterator[str]:

@@ -31,6 +31,7 @@ from verifier.manifest import (
     stray,
     unlisted,
 )
+from verifier.people import PeopleCheck
 from verifier.ratings import StudyCheck
 from verifier.reading import MOST_LINE_BYTES, first_of, strict_json
 from verifier.scores import FigureName, Handover, ScoreCheck, VerifiedFigure
@@ -165,12 +166,17 @@ def _content_checks(content: Content) -> Iterator[Check]:
 def _score_checks(
     folder: Path, content: Content, figures: Sequence[FigureName], handed_in: Mapping[str, Handover] | None
 ) -> Iterator[Check]:
-    """Ratings, scores, what others handed in, and the figures that were asked for."""
+    """Ratings, people, scores, what others handed in, and the figures that were asked for."""
     manifest, study, scores = content.manifest, StudyCheck(content, folder), ScoreCheck(content)
     if study.is_there:
         study.check()
         said = f"of {study.responses:,} responses; means, intervals and standings are those of the ratings"
         yield Check(manifest.name, "ratings", said, study.faults, unchecked=study.unchecked)
+    people = PeopleCheck(content, folder)
+    if people.is_there:
+        people.check()
+        said = f"{people.answers:,} answers, and the samples drawn for them; figures are those of the answers"
+        yield Check(manifest.name, "people", said, people.faults, unchecked=people.unchecked)
     found: Mapping[str, list[VerifiedFigure]] = {}
     if SCORES in manifest.hashes:
         if content.has_labels:

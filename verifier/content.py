@@ -14,10 +14,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from verifier.manifest import COMMITMENTS, LABELS, OUTCOMES, PREDICTIONS, SAMPLES, TOMBSTONES, Manifest
+from verifier.manifest import COMMITMENTS, LABELS, OUTCOMES, PREDICTIONS, PROSPECTIVE, SAMPLES, TOMBSTONES, Manifest
 from verifier.reading import SHA256, UTC_TIME, Form, Row, by_id, canonical, few, rows, text_hash
-from verifier.statistics import OF_ONE, OVERALL, RANKED, FloatArray, Metric, ranking_measures
+from verifier.statistics import OF_ONE, OVERALL, RANK, RANKED, FloatArray, Metric, RankMetric, ranking_measures
 
+RUN, REPLAYED, UPLOADED = "run", "replayed", "uploaded"
 MAJORITY, SINGLE, ALL_ROWS = "majority", "single", "all-rows"
 """The last is the one period of a data set."""
 NOT_ASKED = -3
@@ -31,18 +32,38 @@ _SAMPLE: Form = {
 }
 _WITHHELD = {"text", "statement", "speaker", "context", "address", "description", "query", "evidence"}
 """Fields of samples that may not be there where texts are withheld."""
+OF_LANE = {"harness": RUN, "submitted": UPLOADED, "rated": UPLOADED}
+"""Provenance by what earlier versions wrote of entries of a main split."""
+
+
+def with_lane(form: dict[str, Form]) -> Form:
+    """A form with `provenance`, or with `lane` in its place, as earlier versions wrote."""
+    return form, {name.replace("provenance", "lane"): value for name, value in form.items()}
+
+
+def provenance_of(row: Row, entry: str, *, main: bool) -> str:
+    """How far a row's entry can be trusted; for a row of an earlier version by its lane and split."""
+    if "lane" not in row:
+        return str(row["provenance"])
+    if main:
+        return OF_LANE.get(row["lane"], "")
+    return "" if row["lane"] != PROSPECTIVE else UPLOADED if "/" in entry else RUN
+
+
 _FORMS: dict[str, Form] = {
     COMMITMENTS: {"id": str, "commitment": SHA256},
     TOMBSTONES: {"id": str, "reason": str, "date": str},
     LABELS: {"id": str, "label": _LABEL, "salt": SHA256, "*": object},
     "public labels": {"id": str, "label": _LABEL, "*": object},
     OUTCOMES: {"id": str, "label": (_LABEL, None), "reason": (str, None), "*": object},
-    PREDICTIONS: {
-        **dict.fromkeys(("entry", "system", "team", "lane", "regime", "prompt", "id"), str),
-        **dict.fromkeys(("rationale?", "settings?"), str),
-        **{"probabilities?": [float], "scores?": [float], "documents?": [str], "sources?": [str]},
-        **{"label?": (_LABEL, None), "certainty?": (float, None), "text?": (str, None)},
-    },
+    PREDICTIONS: with_lane(
+        {
+            **dict.fromkeys(("entry", "system", "team", "provenance", "regime", "prompt", "id"), str),
+            **dict.fromkeys(("rationale?", "settings?"), str),
+            **{"probabilities?": [float], "scores?": [float], "documents?": [str], "sources?": [str]},
+            **{"label?": (_LABEL, None), "certainty?": (float, None), "text?": (str, None)},
+        }
+    ),
 }
 
 
@@ -54,12 +75,14 @@ class Documented(NamedTuple):
         classes: of a living task.
         metrics: where they are not those of all classes; of a task without classes, of rankings or of ratings.
         limits: the ends of the scale that responses are rated on.
+        fact: of labels, whose rank correlation with stated probabilities is a metric where it is known.
     """
 
     prefix: str
     classes: tuple[str, ...] = ()
     metrics: tuple[str, ...] = ()
     limits: tuple[float, float] = (0.0, 1.0)
+    fact: str = ""
 
 
 _HELPFUL, _OF_TWO = ("not helpful", "helpful"), (*OF_ONE, "accuracy")
@@ -68,8 +91,8 @@ _PREFIXES = (
     "x-fact-binary xfb, faviq fq, averitec av, check-covid cc, healthver hv, covid-fact cf"
 )
 TASKS = {
-    "x-notes": Documented("xn-", _HELPFUL, _OF_TWO),
-    "x-notes-media": Documented("xnm-", _HELPFUL, _OF_TWO),
+    "x-notes": Documented("xn-", _HELPFUL, _OF_TWO, fact="intercept"),
+    "x-notes-media": Documented("xnm-", _HELPFUL, _OF_TWO, fact="intercept"),
     "wikipedia-edits": Documented("we-", ("rejected", "accepted"), _OF_TWO),
     "claims": Documented("cl-", ("false", "mixed", "true")),
     "x-posts": Documented("xp-", (), ("overall",), (0.0, 10.0)),
@@ -87,7 +110,7 @@ class EntryName(NamedTuple):
 
     system: str
     team: str
-    lane: str
+    provenance: str
     regime: str
 
 
@@ -110,6 +133,11 @@ class Content:
         relevance: of each query, by document.
         entries, settings: by entry.
         answers: by entry and prompt, of each sample: a class (0 of what is not a choice), -1 or `NOT_ASKED`.
+        fact: name of the fact of labels that stated probabilities are compared with; empty without one.
+        facts: of each sample, its value, nan where it is not known.
+        stated: by entry and prompt, of each sample: the stated probability of class 1 and the stated chance that the
+            answer is right, shape (n, 2), nan where not stated; only where there is such a fact.
+        chances: by entry and prompt of a prospective split, of each sample: a probability of each class, nan for none.
         numbers: by entry, prompt and metric, of each sample: its value (nan for none) and weight.
         responses: SHA-256 of the text, or of the documents of a ranking, by entry and sample.
         tombstones: by id.
@@ -131,6 +159,10 @@ class Content:
     entries: dict[str, EntryName] = field(default_factory=dict)
     settings: dict[str, str] = field(default_factory=dict)
     answers: dict[tuple[str, str], NDArray[np.int8]] = field(default_factory=dict)
+    fact: str = ""
+    facts: FloatArray = field(default_factory=lambda: np.zeros(0))
+    stated: dict[tuple[str, str], FloatArray] = field(default_factory=dict)
+    chances: dict[tuple[str, str], FloatArray] = field(default_factory=dict)
     numbers: dict[tuple[str, str, str], FloatArray] = field(default_factory=dict)
     responses: dict[tuple[str, str], str] = field(default_factory=dict)
     tombstones: Mapping[str, Row] = field(default_factory=dict)
@@ -142,6 +174,25 @@ class Content:
     def has_labels(self) -> bool:
         """Whether every sample that scores are about has a label."""
         return bool((self.labels[self.judged] >= 0).all())
+
+    @property
+    def fact_metrics(self) -> list[Metric]:
+        """Metrics that compare stated probabilities with a fact, which two of the samples at least must have."""
+        known = np.isfinite(self.facts[self.judged & (self.labels >= 0)]).sum()
+        return [RankMetric(RANK, (), (-1.0, 1.0))] if known > 1 else []
+
+    def leaning(self, entry: str, prompt: str) -> FloatArray:
+        """Of each sample the chance of class 1: as stated, or by the choice; nan without an answer."""
+        said, (probability, certainty) = self.answers[entry, prompt], self.stated[entry, prompt].T
+        sure = np.where(np.isnan(certainty), 1.0, certainty)
+        chosen = np.where(np.isnan(probability), np.where(said == 1, sure, 1 - sure), probability)
+        return np.where(said < 0, np.nan, chosen)
+
+    def take_fact(self, key: str, row: Row) -> None:
+        """Keep the fact of a sample's label that a metric is about."""
+        value = row.get(self.fact) if self.fact else None
+        if isinstance(value, int | float) and not isinstance(value, bool) and key in self.places:
+            self.facts[self.places[key]] = value
 
     def read(self, folder: Path, file: str, form: str = "") -> Iterator[tuple[str, Row]]:
         """The rows of a file that is sorted by id."""
@@ -170,6 +221,7 @@ def read_content(folder: Path, manifest: Manifest) -> Content:
     elif task is not None:
         single = (f"{kind}:{name}" for kind in OF_ONE for name in content.classes)
         content.metrics = [Metric.of_classes(name, content.classes) for name in task.metrics or (*OVERALL, *single)]
+    content.fact = task.fact if task is not None else ""
     if TOMBSTONES in manifest.hashes or manifest["takedowns"]:
         content.tombstones = dict(content.read(folder, TOMBSTONES))
     _read_samples(folder, content)
@@ -215,6 +267,7 @@ def _read_samples(folder: Path, content: Content) -> None:
     content.periods = np.array(period_of, dtype=np.int32)
     content.groups = by_name[np.array(group_of, dtype=np.int32)]
     content.labels = np.full(len(period_of), -1, dtype=np.int8)
+    content.facts = np.full(len(period_of), np.nan)
     content.judged = np.ones(len(period_of), dtype=np.bool_)
     _check_drawn(content)
 
@@ -291,13 +344,18 @@ def _read_labels(folder: Path, content: Content, committed: dict[str, bytes]) ->
             continue
         seen[row["label"]] += 1
         content.take_label(LABELS, key, row["label"])
+        content.take_fact(key, row)
         if content.metrics and content.metrics[0].name in RANKED:
             content.relevance[key] = _relevance(row, faults)
         sealed = {"id": key, "label": row["label"], "salt": row.get("salt")}
         if commitment is not None and text_hash(canonical(sealed)) != commitment.hex():
             wrong.append(key)
-    facts = "facts of labels" if not content.relevance else "facts of labels but for relevance"
-    content.unchecked[LABELS] = [facts]
+    content.unchecked[LABELS] = ["facts of labels but for relevance" if content.relevance else "facts of labels"]
+    if content.fact_metrics:
+        content.unchecked[LABELS].append(
+            f"whether {content.fact} and the other facts of ratings follow from the source's ratings, which are not in "
+            "a release: they name people"
+        )
     faults += few((key for key, at in content.places.items() if content.labels[at] < 0), "has no label")
     faults += few(strange, "has a label and is not a sample" if dataset else "has a label and no commitment")
     faults += few(wrong, "has another label or salt than was committed to")
@@ -352,6 +410,7 @@ def _read_outcomes(folder: Path, content: Content) -> None:
         outcomes[row["reason"] or ""] += 1
         if row["label"] is not None:
             content.take_label(OUTCOMES, key, row["label"])
+            content.take_fact(key, row)
         elif key in content.places:
             content.judged[content.places[key]] = False
     faults += few(content.places.keys() - seen, "has no outcome")
@@ -377,7 +436,8 @@ def _read_predictions(folder: Path, content: Content) -> None:
             continue
         last, labelled = place, "label" in row if labelled is None else labelled
         label, at = row.get("label"), content.places.get(key)
-        named, settings = EntryName(*(row[name] for name in EntryName._fields)), row.get("settings", "")
+        known = row | {"provenance": provenance_of(row, entry, main=content.manifest.is_main)}
+        named, settings = EntryName(*(known[name] for name in EntryName._fields)), row.get("settings", "")
         statements = (
             ("a text that may quote the sample, whose texts are withheld",
              withheld and bool(row.get("rationale") or row.get("text"))),
@@ -395,6 +455,12 @@ def _read_predictions(folder: Path, content: Content) -> None:
         answers = content.answers.setdefault((entry, prompt), whole)
         said = label is not None and label < many if content.classes else withheld or row.keys() & {"text", "documents"}
         answers[at] = (label or 0) if said else -1
+        if content.fact:
+            stated = content.stated.setdefault((entry, prompt), np.full((len(content.places), 2), np.nan))
+            of_class, sure = row.get("probabilities") or [], row.get("certainty")
+            stated[at] = of_class[1] if len(of_class) == many else np.nan, np.nan if sure is None else sure
+        if not content.manifest.is_main and content.classes:
+            _take_chances(content, row, at, faults)
         if content.metrics and content.metrics[0].name in RANKED:
             content.responses[entry, key] = text_hash(canonical(row.get("documents", [])))
             _measure(content, row, at, faults)
@@ -403,6 +469,17 @@ def _read_predictions(folder: Path, content: Content) -> None:
     faults += _vote_faults(content)
     if more:
         content.unchecked[PREDICTIONS] = [f"{', '.join(sorted(more))} of predictions, but for what scores rest on"]
+
+
+def _take_chances(content: Content, row: Row, at: int, faults: list[str]) -> None:
+    """Keep the probabilities of a forecast."""
+    stated, many = row.get("probabilities", []), len(content.classes)
+    empty = np.full((len(content.places), many), np.nan)
+    chances = content.chances.setdefault((row["entry"], row["prompt"]), empty)
+    if stated and (len(stated) != many or not all(0 <= one <= 1 for one in stated) or abs(sum(stated) - 1) > 0.02):
+        faults.append(f"{row['entry'][:80]}/{row['id'][:80]}: not a probability of each of {many} classes")
+    elif stated:
+        chances[at] = stated
 
 
 def _measure(content: Content, row: Row, at: int, faults: list[str]) -> None:
@@ -428,6 +505,19 @@ def _vote_faults(content: Content) -> Iterator[str]:
         vote = prompts.pop(MAJORITY, None)
         if vote is not None and not (prompts and np.array_equal(vote, majority(list(prompts.values()), content))):
             yield f"{entry[:80]!r}: the majority is not that of its prompts"
+        # What a vote states in a prospective split is checked as a forecast.
+        stated = vote if prompts and content.fact and content.manifest.is_main else None
+        if stated is not None and not _is_mean(content, entry, stated, list(prompts)):
+            yield f"{entry[:80]!r}: the majority's probabilities are not the means of those of its prompts"
+
+
+def _is_mean(content: Content, entry: str, vote: NDArray[np.int8], prompts: Sequence[str]) -> bool:
+    """Whether a vote states the mean where all prompts state a probability; earlier versions let votes state none."""
+    mean = np.mean([content.stated[entry, prompt][:, 0] for prompt in prompts], axis=0)
+    there = content.stated[entry, MAJORITY][:, 0]
+    if np.isnan(there).all():
+        return True
+    return bool(np.allclose(there, np.where(vote >= 0, mean, np.nan), rtol=0, atol=1e-9, equal_nan=True))
 
 
 def majority(prompts: Sequence[NDArray[np.int8]], content: Content) -> NDArray[np.int8]:

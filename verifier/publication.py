@@ -42,9 +42,9 @@ from verifier.reading import (
 if TYPE_CHECKING:
     import polars
 
-ACCOUNT, CARD, CROISSANT = "publication.json", "README.md", "croissant.json"
+ACCOUNT, CARD, CROISSANT, BENCHMARK = "publication.json", "README.md", "croissant.json", "eval.yaml"
 _FILES = [{"path": str, "size": COUNT, "sha256": SHA256}]
-_ACCOUNT_FORM = {"format": range(2, 3), "made_from": SHA256, "code?": str, "files": _FILES}
+_ACCOUNT_FORM = {"format": range(2, 4), "made_from": SHA256, "code?": str, "files": _FILES}
 BUNDLED = "bundled-sample"
 
 
@@ -141,17 +141,19 @@ class Publication:
         root: the folder.
         listed: what its account says of each file.
         parts: the releases, in the order of editions and tasks.
+        has_benchmark: whether `eval.yaml` belongs to it, as it does from format 3 on.
     """
 
     root: Path
     listed: Mapping[str, Row]
     parts: Sequence[Part]
+    has_benchmark: bool
 
     @classmethod
     def at(cls, root: Path, account: Row) -> Publication:
         """The publication of an account."""
         parts = sorted(_parts(root), key=lambda part: part.order)
-        return cls(root, {entry["path"]: entry for entry in account["files"]}, parts)
+        return cls(root, {entry["path"]: entry for entry in account["files"]}, parts, account["format"] > 2)
 
     @cached_property
     def card(self) -> str:
@@ -190,7 +192,8 @@ class Publication:
                 yield f"{name[:200]!r} is other"
         if list(self.listed) != sorted(self.listed, key=Path):
             yield "the files are not listed in their order"
-        known = {CARD, CROISSANT, *self.documents, *(part.path for part in self.parts)}
+        known = {BENCHMARK} if self.has_benchmark else set()
+        known |= {CARD, CROISSANT, *self.documents, *(part.path for part in self.parts)}
         yield from few(
             (name for name in self.listed.keys() - known if not name.startswith("releases/")), "belongs to nothing"
         )
@@ -199,8 +202,9 @@ class Publication:
         """The key of what it was made from: releases and the state of each, corpora and ratings."""
         ratings = []
         for part in self.parts:
-            paths = [part.folder.parent / RATINGS / f"{part.manifest['task']}.{end}" for end in RATING_FILES]
-            there = [path for path in paths if part.manifest.is_main and part.manifest["revealed"] and path.is_file()]
+            ends = RATING_FILES if part.manifest["revealed"] else RATING_FILES[:1]
+            paths = [part.folder.parent / RATINGS / f"{part.manifest['task']}.{end}" for end in ends]
+            there = [path for path in paths if part.manifest.is_main and path.is_file()]
             ratings += [[path.name, file_hash(path)] for path in there]
         parts = [
             [
@@ -252,8 +256,11 @@ def publication_checks(root: Path) -> list[Check]:
     if find_spec("polars") is None:
         missing = ("tables, card and Croissant, which need Polars to be read",)
         return [Check(name, "publication", f"{len(listed)} files", (), unchecked=missing)]
-    from verifier.card import card_faults, croissant_faults
+    import polars
 
+    from verifier.card import benchmark_faults, card_faults, croissant_faults
+
+    unreadable = (ValueError, KeyError, IndexError, TypeError, AttributeError, OSError, polars.exceptions.PolarsError)
     parts_said = f"{len(made.parts)} tables, row by row as the releases say"
     corpora = "tables of corpora" if any(path.startswith("data/corpus-") for path in listed) else ""
     prose = f"the text of {CARD} outside its head and tables"
@@ -265,11 +272,14 @@ def publication_checks(root: Path) -> list[Check]:
         ("card", "head and tables say what tables and releases say", lambda: card_faults(made), prose),
         ("croissant", "it says what tables and releases say", lambda: croissant_faults(made), ""),
     )
+    if made.has_benchmark:
+        names = f"{BENCHMARK} names every split"
+        checks = (*checks, ("benchmark", names, lambda: benchmark_faults(made), f"the description in {BENCHMARK}"))
     found = []
     for what, said, faults_of, unchecked in checks:
         try:
             faults = list(faults_of())
-        except (ValueError, KeyError, IndexError, TypeError, AttributeError, OSError) as error:
+        except unreadable as error:
             faults = [f"cannot be read ({type(error).__name__}: {str(error)[:200]})"]
         found.append(Check(name, what, said, faults, unchecked=[unchecked] if unchecked else []))
     return found

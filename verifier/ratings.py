@@ -154,7 +154,8 @@ class StudyCheck:
         for entry, prompt in content.answers:
             named, settings = content.entries[entry], content.settings[entry]
             usual = f"{named.system} {named.regime}"
-            names = [named.system] if named.lane == "rated" else [f"{usual} ({settings})", usual, named.system]
+            rated = entry.startswith(f"{content.manifest.edition}/")
+            names = [named.system] if rated else [f"{usual} ({settings})", usual, named.system]
             system = next((name for name in names if name in by_system), "")
             texts = {key: text for (one, key), text in content.responses.items() if one == entry}
             if not system:

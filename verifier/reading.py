@@ -96,8 +96,9 @@ def misfit(value: Any, form: Form, place: str = "") -> str:
     if isinstance(form, list) and isinstance(value, list):
         return next(filter(None, (misfit(item, form[0], f"{place}[{k}]") for k, item in enumerate(value))), "")
     if isinstance(form, tuple):
-        found = [misfit(value, one, place) for one in form]
-        return found[0] if all(found) else ""
+        found = (misfit(value, one, place) for one in form)
+        first = next(found)
+        return first if first and all(found) else ""
     return "" if _is_of(value, form) else f"{place or 'the line'}: {json.dumps(value)[:60]} does not belong here"
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from math import isclose
@@ -12,10 +12,23 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from verifier.content import MAJORITY, NOT_ASKED, SINGLE, Content, EntryName
+from verifier.content import (
+    MAJORITY,
+    NOT_ASKED,
+    OF_LANE,
+    REPLAYED,
+    RUN,
+    SINGLE,
+    UPLOADED,
+    Content,
+    EntryName,
+    provenance_of,
+    with_lane,
+)
 from verifier.manifest import PROSPECTIVE, SCORES, Manifest
 from verifier.reading import COUNT, Row, few, first_of, rows, text_hash
 from verifier.statistics import (
+    FORECAST,
     METRIC_NAMES,
     NONE,
     OF_ONE,
@@ -24,25 +37,33 @@ from verifier.statistics import (
     FloatArray,
     Metric,
     Place,
+    RankMetric,
     differences,
     first_places,
+    forecast_sums,
     interval,
     kish,
     number_sums,
     places_of,
+    rank_sums,
 )
 
 ALL = "all"
 _OURS, _BUNDLED, _FLAGGED, _CONTROLS = "HelloFresh", "bundled-sample", "Flagged: ", ("placebo",)
 _TOLERANCE = 1e-9
 _PARTS = ("edition", "task", "system", "regime", "prompt", "period", "metric")
-_MORE = ("team", "lane", "entry", "against")
+_MORE = ("team", "provenance", "entry", "against")
+_FORMERLY = {"quarter": "edition", "lane": "provenance"}
+"""Parts by the names that earlier versions gave them."""
 _STANDING = ("rank", "first", "tie_group", "lead", "p_value")
 """Figures about a system among the others; the last two need an entry that it is set `against`."""
 _OWN = ("kind", "about", "smoke_test", "knowledge_cutoff", "settings")
 """What an entry says of itself, in one way in all of its scores."""
 _KEY = ("origin", "prompt", "period", "metric")
-_TEXTS = ("task", "system", "team", "lane", "kind", "regime", "prompt", "period", "origin", "knowledge_cutoff", "about")
+_TEXTS = (
+    *("task", "system", "team", "provenance", "kind", "regime", "prompt", "period", "origin"),
+    *("knowledge_cutoff", "about"),
+)
 _COMMON = {
     **dict.fromkeys((*_TEXTS, "settings?", "edition?", "quarter?"), str),
     **dict.fromkeys(("headline", "bundled", "smoke_test"), bool),
@@ -101,9 +122,10 @@ class FigureName:
             parts = dict(zip(_PARTS, [*placed[:2], "/".join(placed[2:-4]), *placed[-4:]], strict=True))
         for piece in text.split(",") if "=" in text else ():
             found, equals, value = (part.strip() for part in piece.partition("="))
-            if equals and found in {*_PARTS, *_MORE, "quarter"}:  # as earlier versions call the edition
-                name = "edition" if found == "quarter" else found
-                parts[name] = value
+            if equals and found in {*_PARTS, *_MORE, *_FORMERLY}:
+                name = _FORMERLY.get(found, found)
+                if (found, value) != ("lane", PROSPECTIVE):  # which says no more than that the split is this one
+                    parts[name] = OF_LANE.get(value, value) if found == "lane" else value
             else:  # it belongs to the value before it, which had a comma
                 parts[name] = f"{parts.get(name, '')},{piece}"
         kind, colon, of = parts.pop("metric", "").partition(":")
@@ -186,6 +208,10 @@ class Standings(NamedTuple):
 
 def table_of(content: Content, entry: str, prompt: str, metric: Metric, where: NDArray[np.bool_]) -> FloatArray:
     """A metric's sums by group on some samples; what has no number has the worst, with a weight of 1."""
+    if isinstance(metric, RankMetric):
+        return rank_sums(content.facts[where], content.leaning(entry, prompt)[where], content.groups[where])
+    if metric.of_forecasts:
+        return forecast_sums(content.labels[where], content.chances[entry, prompt][where], content.groups[where])
     if metric.classes:
         return metric.sums(content.labels[where], content.answers[entry, prompt][where], content.groups[where])
     values, weights = content.numbers[entry, prompt, metric.name][where].T
@@ -260,7 +286,8 @@ class ScoreCheck:
             self._first.setdefault(row["origin"], row)
             if stated.setdefault(tuple(row[name] for name in _KEY), row) is not row:
                 self.faults.append(f"{_name_of(row)} is there twice")
-        self._metrics = {metric.name: metric for metric in self.content.metrics}
+        every = (*self._forecasts(stated.values()), *self.content.metrics, *self.content.fact_metrics)
+        self._metrics = {metric.name: metric for metric in every}
         for row in stated.values():  # others can be known to the task, and not here
             self._metrics.setdefault(row["metric"], Metric.of_classes(row["metric"], self.content.classes))
         expected = {tuple(row[name] for name in _KEY): row for row in self._expected()}
@@ -292,13 +319,24 @@ class ScoreCheck:
         """What systems are ranked by."""
         return next(iter(self._metrics.values()), Metric(""))
 
+    def _forecasts(self, stated: Iterable[Row]) -> list[Metric]:
+        """The metrics of forecasts, which precede the others on a prospective split; earlier versions have none."""
+        if self.content.manifest.is_main or not self.content.classes:
+            return []
+        if not any(row["metric"] in FORECAST for row in stated):
+            self.unchecked.add("forecasts, of which these scores say nothing")
+            return []
+        return [Metric.of_classes(name, self.content.classes) for name in FORECAST]
+
     def _rows(self, folder: Path) -> Iterator[Row]:
         """The scores; a row of an earlier version is one for each of its metrics."""
         fields: list[str] = []
-        for number, row in rows(folder / SCORES, (_SCORE, _WIDE_SCORE), self.faults):
+        for number, row in rows(folder / SCORES, (*with_lane(_SCORE), *with_lane(_WIDE_SCORE)), self.faults):
             fields = fields or sorted(row)
             self.faults += [] if sorted(row) == fields else [f"line {number} has other fields than the first"]
+            provenance = provenance_of(row, row["origin"], main=self.content.manifest.is_main)
             common = {"settings": "", **row, "edition": row.get("edition", row.get("quarter", ""))}
+            common["provenance"] = provenance
             if "metric" in row:
                 yield common
                 continue
@@ -330,6 +368,8 @@ class ScoreCheck:
             for period in sorted([ALL, *(() if manifest.is_frozen else content.period_names)]):
                 whole, where = self._where(entry, prompt, period)
                 for metric in self._metrics.values() if where.any() else ():
+                    if isinstance(metric, RankMetric) and not np.isfinite(content.facts[where]).any():
+                        continue
                     sizes = self._computed(entry, prompt, metric, where)
                     counts = {"n": int(where.sum()), "n_split": int(whole.sum())}
                     yield {**common, "period": period, "metric": metric.name, **counts, **sizes}
@@ -343,7 +383,9 @@ class ScoreCheck:
             found["silent"] = int((answers < 0).sum())
         sizes = np.unique(groups, return_counts=True)[1].astype(np.float64)
         effective: tuple[float, ...] = (kish(sizes),)
-        if (metric.classes and metric.is_known) or (entry, prompt, metric.name) in content.numbers:
+        here = (entry, prompt) in content.chances if metric.of_forecasts else bool(metric.classes)
+        numbered = (entry, prompt, metric.name) in content.numbers or isinstance(metric, RankMetric)
+        if (here and metric.is_known) or numbered:
             table = table_of(content, entry, prompt, metric, where)
             effective = metric.effective(table)
             found |= dict(zip(_ENDS, interval(table, metric), strict=True))
@@ -372,10 +414,11 @@ class ScoreCheck:
         """What cannot be said of an entry of its kind."""
         prompts = {prompt for entry, prompt in self.content.answers if entry == row["origin"]}
         kind, handed_in, classes = row["kind"], row["kind"] == "submission", bool(self.content.classes)
-        rated = row["lane"] == "rated" and not classes
-        lane = "rated" if rated else "submitted" if handed_in else "harness"
-        if row["lane"] != (lane if self.content.manifest.is_main else PROSPECTIVE):
-            yield f"an entry of the kind {kind[:40]!r} belongs to the lane {lane}, not to {row['lane'][:40]!r}"
+        may_be = (UPLOADED, REPLAYED) if handed_in else (RUN,)
+        if row["provenance"] not in may_be:
+            yield f"the provenance of a {kind[:40]!r} is {' or '.join(may_be)}, not {row['provenance'][:40]!r}"
+        if row["provenance"] == REPLAYED:
+            self.unchecked.add("whether replayed entries were replayed")
         if handed_in != (row["origin"].count("/") == 1):
             yield "a submission is named by its folders, TEAM/SYSTEM, and nothing else is"
         ours, without_regime = row["team"] == _OURS, row["regime"] == "none"
@@ -414,8 +457,8 @@ class ScoreCheck:
 
     def handed_in_faults(self, handed_in: Mapping[str, Handover]) -> Iterator[str]:
         """Entries that are not what was handed in, and what was handed in and is not an entry; after `check`."""
-        handed = (entry for entry, row in self._first.items() if row["kind"] == "submission" and row["lane"] != "rated")
-        published = set(handed)
+        handed = (entry for entry, row in self._first.items() if row["kind"] == "submission")
+        published = {entry for entry in handed if not self._is_rated(entry)}
         missing = sorted(handed_in.keys() - published)
         yield from (f"{entry[:80]} was handed in and is not among the predictions" for entry in missing)
         for entry in sorted(published):
@@ -423,7 +466,7 @@ class ScoreCheck:
                 yield f"{entry[:80]} has no receipt for what it says"
                 continue
             given, row = handed_in[entry], self._first[entry]
-            named = EntryName(given.system, given.team, row["lane"], given.regime)
+            named = EntryName(given.system, given.team, row["provenance"], given.regime)
             if self.content.entries[entry] != named or row["knowledge_cutoff"] != given.knowledge_cutoff:
                 yield f"{entry[:80]}: system, team, regime or knowledge_cutoff are not those that were handed in"
             more = row["about"].removeprefix(given.notes).strip()
@@ -431,6 +474,10 @@ class ScoreCheck:
                 yield f"{entry[:80]}: about is not the notes that were handed in, with what the entry is flagged for"
             if self._answers_of(entry) != self._answers_given(given):
                 yield f"{entry[:80]}: the predictions are not those that were handed in"
+
+    def _is_rated(self, entry: str) -> bool:
+        """Whether an entry is a system of a rated study: it is named by the edition, where others have their team."""
+        return not self.content.classes and entry.startswith(f"{self.content.manifest.edition}/")
 
     def _answers_of(self, entry: str) -> dict[str, int | str | None]:
         """What an entry is published to say of the samples that were judged; texts and rankings by their hash."""

@@ -2,7 +2,8 @@
 
 A metric is a function of a sum over samples. Sums of choices have three columns for each class: right, wrong and
 missed; a sample without an answer is missed in its own class, and wrong in equal parts in every other. Sums of numbers
-(NDCG, ratings) have three: weight times value, weight, and weight times the value's square. An interval is Wilson's of
+(NDCG, ratings) have three: weight times value, weight, and weight times the value's square. Sums of forecasts have the
+squared errors, the logarithms and the samples of each class. An interval is Wilson's of
 the share that a metric is a function of, with an effective number of samples from the delete-one-group jackknife and a
 quantile of t. Who is ahead follows "Who is ahead" there.
 """
@@ -25,7 +26,12 @@ OF_ONE = ("f1", "precision", "recall")
 """Metrics of one class: `f1:NAME`; without a name they are those of label 1."""
 RANKED = ("ndcg@10", "ndcg@1", "ndcg@3", "ndcg@5", *(f"recall@{cut}" for cut in (1, 3, 5, 10, 20)), "mrr", "map")
 """Metrics of rankings, means over queries."""
-METRIC_NAMES = (*OF_ONE, *OVERALL, "micro_f1", *RANKED)
+RANK = "rank_correlation"
+"""Spearman's, of stated probabilities of class 1 with a fact of labels."""
+FORECAST = ("brier_index", "log_score")
+"""Metrics of forecasts, of which a prospective split has the first as its headline."""
+METRIC_NAMES = (*OF_ONE, *OVERALL, "micro_f1", RANK, *RANKED, *FORECAST)
+_LEAST_CHANCE = 0.01
 WILSON, NONE = "cluster Wilson", "none: one group only"
 """The methods that a score may name."""
 _P_VALUE, _RESAMPLES, _DRAWS, _MANY = 0.05, (10_000, 2_000), (9_999, 1_999), 100
@@ -50,7 +56,13 @@ class Metric:
     @classmethod
     def of_classes(cls, name: str, classes: Sequence[str]) -> Metric:
         """The metric of choices between classes."""
-        return cls(name, classes, (-1.0, 1.0) if name == "matthews" else (0.0, 1.0))
+        limits = {"matthews": (-1.0, 1.0), "brier_index": (0.0, 100.0), "log_score": (log(_LEAST_CHANCE), 0.0)}
+        return cls(name, classes, limits.get(name, (0.0, 1.0)))
+
+    @property
+    def of_forecasts(self) -> bool:
+        """Whether it is of probabilities, not of the classes that were chosen."""
+        return bool(self.classes) and self.name in FORECAST
 
     @property
     def is_known(self) -> bool:
@@ -60,7 +72,7 @@ class Metric:
             return True
         if colon or kind in OF_ONE:
             return kind in OF_ONE and (of in self.classes if colon else len(self.classes) == 2)
-        return kind in (*OVERALL, "micro_f1") and len(self.classes) > 1
+        return kind in (*OVERALL, "micro_f1", *FORECAST) and len(self.classes) > 1
 
     @property
     def span(self) -> float:
@@ -87,6 +99,8 @@ class Metric:
         """How many samples, or what weight, sums are of."""
         if not self.classes:
             return sums[..., 1]
+        if self.of_forecasts:
+            return np.asarray(sums[..., 2:].sum(axis=-1))
         right, _, missed = self._cells(sums)
         return np.asarray((right + missed).sum(axis=-1))
 
@@ -105,7 +119,7 @@ class Metric:
         wrote, of all.
         """
         worth = kish(self.size(table))
-        if not self.classes or self.share(table) is not None or len(table) == 1:
+        if not self.classes or self.of_forecasts or self.share(table) is not None or len(table) == 1:
             return (worth,)
         right, _, missed = self._cells(table)
         rarest = min(kish(own) for own in (right + missed).T if own.any())
@@ -119,6 +133,9 @@ class Metric:
         if not self.classes:
             return (sums[..., 0] - self.limits[0] * sums[..., 1]) / self.span, sums[..., 1]
         kind, _, of = self.name.partition(":")
+        if self.of_forecasts:
+            n = self.size(sums)
+            return None if kind == "brier_index" else (np.clip(n - sums[..., 1] / self.limits[0], 0, n), n)
         right, wrong, missed = self._cells(sums)
         if kind == "micro_f1":
             return 2 * right.sum(axis=-1), (2 * right + wrong + missed).sum(axis=-1)
@@ -139,6 +156,8 @@ class Metric:
         """The metric of sums, shape (..., k) to (...)."""
         if not self.classes:
             return _ratio(sums[..., 0], sums[..., 1])
+        if self.of_forecasts:
+            return self._of_forecasts(sums)
         if (parts := self.share(sums)) is not None:
             return self.from_share(_ratio(*parts))
         right, wrong, missed = self._cells(sums)
@@ -152,6 +171,15 @@ class Metric:
             return _ratio((each * labelled).sum(axis=-1), n)
         return np.asarray(each.mean(axis=-1))
 
+    def _of_forecasts(self, sums: FloatArray) -> FloatArray:
+        of_class, n = sums[..., 2:], self.size(sums)
+        if self.name == "log_score":
+            return _ratio(sums[..., 1], n)
+        uninformed = (n - _ratio((of_class * of_class).sum(axis=-1), n)) / 2
+        there = uninformed > 1e-9  # else all samples are of one class
+        index = 100 - 50 * np.sqrt(_ratio(np.maximum(sums[..., 0], 0), np.where(there, uninformed, 0)))
+        return np.asarray(np.where(there, index.clip(0, 100), 0))
+
     def moved(self, total: FloatArray, number: float) -> FloatArray:
         """A sum if so many of its samples had got another output: a row for each way."""
         if not self.classes:
@@ -159,6 +187,11 @@ class Metric:
             changed = min(float(total[1]), number) * self.span
             sums = np.clip(total[0] + np.array([-changed, changed]), low, high)
             return np.stack([sums, np.full(2, total[1]), np.full(2, total[2])], axis=1)
+        if self.of_forecasts:
+            n, lowest, both = float(self.size(total)), self.limits[0], np.stack([total, total])
+            both[0, :2] = max(total[0] - number, 0), min(total[1] - lowest * number, 0)
+            both[1, :2] = min(total[0] + number, n), max(total[1] + lowest * number, lowest * n)
+            return both
         many, rows = len(self.classes), []
         for own, other in ((a, b) for a in range(many) for b in range(many) if a != b):
             missed, wrong = total[2 * many + own], total[many + other] / (many - 1)
@@ -169,10 +202,86 @@ class Metric:
         return np.stack(rows)
 
 
+class RankMetric(Metric):
+    """A rank correlation, of sums of `rank_sums`: it is of no share, and of no classes."""
+
+    def size(self, sums: FloatArray) -> FloatArray:
+        """How many samples sums are of."""
+        return sums[..., 3]
+
+    def is_constant(self, sums: FloatArray) -> bool:
+        """Never: equal ranks may differ in other samples."""
+        return False
+
+    def effective(self, table: FloatArray) -> tuple[float, ...]:
+        """Groups of one size that would weigh as much as those there are."""
+        return (kish(self.size(table)),)
+
+    def share(self, sums: FloatArray) -> None:
+        """There is none."""
+
+    def value(self, sums: FloatArray) -> FloatArray:
+        """The correlation of sums, shape (..., 4) to (...); 0 where either side is constant."""
+        spread = np.sqrt(np.maximum(sums[..., 1], 0)) * np.sqrt(np.maximum(sums[..., 2], 0))
+        return np.clip(_ratio(sums[..., 0], spread), -1, 1)
+
+
+def rank_sums(facts: FloatArray, chances: FloatArray, groups: NDArray[np.int32]) -> FloatArray:
+    """Sums by group of what a rank correlation is a function of, shape (groups, 4).
+
+    Of two rankings, x and y, the mean product of ranks is a sum over triples of samples, which is shared out among the
+    samples: to each what it adds in each of its three places, less twice the mean.
+
+    Args:
+        facts: shape (n,), nan where not known: such samples count nothing.
+        chances: shape (n,), nan without an answer, which ranks at the end that is wrong.
+        groups: shape (n,).
+    """
+    known, columns = np.isfinite(facts), np.zeros((facts.size, 4))
+    x, y = _ranks(facts[known]), chances[known]
+    ranks = x, _ranks(np.where(np.isfinite(y), y, np.where(x > 0, -1.0, 2.0)))
+    for column, (one, two) in enumerate(((0, 1), (0, 0), (1, 1))):
+        product = ranks[one] * ranks[two]
+        parts = product + _beside(ranks[one], ranks[two]) + _beside(ranks[two], ranks[one])
+        columns[known, column] = parts - 2 * product.mean() if parts.size else parts
+    columns[known, 3] = 1
+    member = np.unique(groups, return_inverse=True)[1]
+    return np.stack([np.bincount(member, weights=column) for column in columns.T], axis=1)
+
+
+def _ranks(values: FloatArray) -> FloatArray:
+    """Middle ranks from -1/2 to 1/2."""
+    different, place, times = np.unique(values, return_inverse=True, return_counts=True)
+    middle = np.cumsum(times) - times / 2
+    return np.asarray((middle / max(values.size, 1) - 0.5)[place]) if different.size else values
+
+
+def _beside(ranks: FloatArray, weights: FloatArray) -> FloatArray:
+    """Of each sample half the weights of those ranked above it less half those of those below, over all samples."""
+    _, place = np.unique(ranks, return_inverse=True)
+    totals = np.bincount(place, weights=weights)
+    return np.asarray((totals.sum() - 2 * np.cumsum(totals) + totals)[place] / (2 * max(ranks.size, 1)))
+
+
 def number_sums(weights: FloatArray, values: FloatArray, groups: NDArray[np.int32]) -> FloatArray:
     """Sums of numbers by group, shape (groups, 3)."""
     member, columns = np.unique(groups, return_inverse=True)[1], (weights * values, weights, weights * values**2)
     return np.stack([np.bincount(member, weights=column) for column in columns], axis=1)
+
+
+def forecast_sums(labels: NDArray[np.int8], chances: FloatArray, groups: NDArray[np.int32]) -> FloatArray:
+    """Sums of forecasts by group, shape (groups, 2 + classes): half the squared distance from the truth, the logarithm
+    of what came true, and the samples of each class. `chances`, shape (n, classes), are nan where there is no forecast,
+    which counts as certain and wrong.
+    """
+    member, truth = np.unique(groups, return_inverse=True)[1], np.eye(chances.shape[1])[labels]
+    total = chances.sum(axis=1)
+    given = total > 0  # never of nan
+    stated = np.zeros_like(chances)
+    stated[given] = chances[given] / total[given, None]
+    apart = np.where(given, ((stated - truth) ** 2).sum(axis=1) / 2, 1.0)
+    logs = np.log(np.maximum((stated * truth).sum(axis=1), _LEAST_CHANCE))
+    return np.stack([np.bincount(member, weights=column) for column in (apart, logs, *truth.T)], axis=1)
 
 
 def interval(table: FloatArray, metric: Metric) -> tuple[float, float, float]:

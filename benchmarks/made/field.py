@@ -80,7 +80,7 @@ def make_workspace(workspace: Workspace, *, systems: int, samples: int, prompts:
     names = [MAJORITY, "manual", *(f"rephrased-{k}" for k in range(1, prompts))]
     entries = [_entry(k, systems, random) for k in range(systems)]
     for entry in entries:
-        if entry["lane"] == "harness":
+        if entry["provenance"] == "run":
             _record(workspace, entry, len(answers.ids) * prompts, names[1:])
     write_parquet(workspace.scores(QUARTER), _scores(answers, entries, names))
     write_parquet(judgements_file(workspace, QUARTER), _judgements(answers, entries, names, random))
@@ -129,15 +129,16 @@ def _answers(workspace: Workspace, systems: int, prompts: int, random: np.random
 
 def _entry(number: int, systems: int, random: np.random.Generator) -> dict[str, Any]:
     rule = number >= systems - 2
-    lane = "harness" if rule or number % 2 else "submitted"
+    provenance = "run" if rule or number % 2 else "uploaded"
     name = f"{_WORDS[number % len(_WORDS)]}-{1 + number % 7}B-{number:03d}"
     return {
         "edition": str(QUARTER), "task": TASK.name, "system": name, "team": f"Team {_WORDS[number * 7 % len(_WORDS)]}",
-        "lane": lane, "kind": "baseline" if rule else "language-model" if lane == "harness" else "submission",
+        "provenance": provenance,
+        "kind": "baseline" if rule else "language-model" if provenance == "run" else "submission",
         "regime": "none" if rule else _REGIMES[number % 3], "bundled": False, "smoke_test": False,
         "knowledge_cutoff": "none" if rule else f"202{random.integers(2, 5)}-0{random.integers(1, 10)}-01",
         "about": "" if rule else f"A model of the {name} family, asked as its makers advise.",
-        "origin": f"run-{number:03d}" if lane == "harness" else f"team-{number % 40:02d}/{name}",
+        "origin": f"run-{number:03d}" if provenance == "run" else f"team-{number % 40:02d}/{name}",
     }  # fmt: skip
 
 
@@ -222,7 +223,7 @@ def _judgements(
     """What everybody said; those who handed in state a probability with the answer that stands for them."""
     row, column, sample = (index.ravel() for index in np.indices(answers.said.shape, dtype=np.uint32))
     said = answers.said.ravel()
-    handed_in = np.array([entry["lane"] == "submitted" for entry in entries])[row] & (column == 0)
+    handed_in = np.array([entry["provenance"] == "uploaded" for entry in entries])[row] & (column == 0)
     chances = random.beta(4, 2, len(row)).round(2)
     chances = np.where(said == 1, chances, 1 - chances)
     both = pl.select(pl.concat_list(pl.Series(1 - chances), pl.Series(chances))).to_series()

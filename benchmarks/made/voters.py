@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from collectors.notes.dump.tables import ENROLLMENT, HISTORY, NOTES, RATINGS, DumpTable
 from hellofresh.stats.bridging import Notes, Raters, Ratings
 
-__all__ = ["Voters", "VotersWorld", "draw_voters", "participant", "write_dump"]
+__all__ = ["Voters", "VotersWorld", "Written", "draw_liked", "draw_voters", "draw_written", "participant", "write_dump"]
 
 
 class Voters(NamedTuple):
@@ -72,6 +72,100 @@ def draw_voters(world: VotersWorld, raters: int, ratings: int, seed: int) -> Vot
         Notes(writers, world.misleading, unknown),
         Raters(random.random(raters) > 0.05, np.zeros(raters, np.bool_)),
     )
+
+
+class Written(NamedTuple):
+    """Notes by people (writer 0) and by programs, and what raters who visit posts say of them.
+
+    Attributes:
+        voters: raters, ratings and notes.
+        post, writer: of each note.
+        skill: of each writer, in units of notes' quality; what the others have more than people.
+    """
+
+    voters: Voters
+    post: NDArray[np.int64]
+    writer: NDArray[np.int64]
+    skill: NDArray[np.float64]
+
+
+def draw_written(
+    seed: int,
+    *,
+    posts: int = 1500,
+    raters: int = 1200,
+    programs: int = 12,
+    friendly: str = "",
+    skills: int | None = None,
+) -> Written:
+    """Posts with one to four notes each, half of them by programs, and the raters who visit them.
+
+    Args:
+        seed: of the whole world.
+        posts, raters, programs: how many.
+        friendly: who alone sees the notes of the last program: `lenient`, the third of raters who find most helpful;
+            `camp`, those who lean to the side of the note; empty for everybody.
+        skills: seed of the skills, if they stay while all else is drawn.
+    """
+    random = np.random.default_rng(seed)
+    post = np.repeat(np.arange(posts), np.minimum(random.geometric(0.45, posts), 4))
+    writer = np.where(random.random(post.size) < 0.5, random.integers(1, programs + 1, post.size), 0)
+    skill = np.append(0.0, np.random.default_rng(seed if skills is None else skills).normal(0.1, 0.25, programs))
+    quality = skill[writer] + random.normal(-0.1, 0.6, post.size)
+    slant = random.normal(0, 0.6, post.size)
+    camp = random.choice([-1, 0, 1], raters, p=[0.4, 0.28, 0.32])
+    lean, bias = camp * 0.8 + random.normal(0, 0.3, raters), random.normal(0.1, 0.5, raters)
+    fame = random.lognormal(0, 0.9, posts)
+    visits = np.repeat(np.arange(raters), np.minimum(4 + 20 * random.pareto(1.5, raters), 300).astype(np.int64))
+    seen = np.unique(visits * posts + random.choice(posts, visits.size, p=fame / fame.sum()))
+    who, where = seen // posts, seen % posts
+    first, count = np.searchsorted(post, np.arange(posts)), np.bincount(post, minlength=posts)
+    rater = np.repeat(who, count[where])
+    note = np.repeat(first[where] - np.cumsum(count[where]) + count[where], count[where]) + np.arange(rater.size)
+    sees = random.random(rater.size) < 0.65
+    if friendly:
+        kind = bias > np.quantile(bias, 2 / 3) if friendly == "lenient" else None
+        fits = kind[rater] if kind is not None else lean[rater] * slant[note] > 0
+        sees &= (writer[note] != programs) | fits
+    rater, note = rater[sees].astype(np.int32), note[sees].astype(np.int32)
+    liking = quality[note] + bias[rater] + 1.15 * lean[rater] * slant[note] + random.normal(0, 0.8, note.size)
+    level = ((liking > -0.16).astype(np.int8) + (liking > 0.16)).astype(np.int8)
+    ones, unknown = np.ones(post.size, np.bool_), np.zeros(post.size, np.bool_)
+    voters = Voters(
+        Ratings(note, rater, level, random.random(note.size) < 0.8),
+        Notes(np.full(post.size, -1, np.int32), ones, unknown),
+        Raters(np.ones(raters, np.bool_), np.zeros(raters, np.bool_)),
+    )
+    return Written(voters, post, writer, skill)
+
+
+def draw_liked(
+    seed: int, *, ring: int, pushed: int, interest: float = 1.0, raters: int = 3000, posts: int = 6000
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    """Posts, raters and periods of helpful ratings: honest ones, and a ring of raters who are as active besides.
+
+    Args:
+        seed: of the world.
+        ring: so many raters, the first ones.
+        pushed: so many posts with a note that nine in ten of the ring call helpful.
+        interest: how much more often honest raters see posts of their three topics, of twenty, in their two hours of
+            twelve; 1 for as often as others.
+        raters, posts: how many.
+    """
+    random = np.random.default_rng(seed)
+    period, topic, hour = (random.integers(0, kinds, posts) for kinds in (4, 20, 12))
+    fame = random.lognormal(0, 1.1, posts)
+    found = []
+    for rater in range(raters):
+        likes = np.isin(topic, random.choice(20, 3, replace=False)) + np.isin(hour, random.choice(12, 2, replace=False))
+        weight = fame * interest**likes
+        visits = int(min(4 + 12 * random.pareto(1.35), 500))
+        seen = random.choice(posts, visits, p=weight / weight.sum())
+        found.append(np.unique(seen) * raters + rater)
+    chosen = random.choice(posts, pushed, replace=False)
+    theirs = (chosen[:, None] * raters + np.arange(ring))[random.random((pushed, ring)) < 0.9]
+    pairs = np.unique(np.concatenate([*found, theirs]))
+    return pairs // raters, pairs % raters, period
 
 
 _FIRST_NOTE, _START_MS, _HOUR_MS = 2_000_000_000_000_000_000, 1_775_001_600_000, 3_600_000  # from 2026-04-01 on

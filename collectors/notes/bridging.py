@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import hmac
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
+from itertools import chain
 from math import isnan
 from pathlib import Path
 from typing import Any
@@ -24,13 +25,17 @@ from collectors.notes.dump.snapshot import known_hashes
 from collectors.notes.dump.tables import ENROLLMENT, HISTORY, NOTES, DumpTable, TableReader, WantedColumns
 from collectors.notes.ratings import DumpRatings, hashed, read_ratings
 from collectors.notes.rules.labels import AUTHOR, COLLABORATIVE, DAY_MS, DECIDED_BY
+from collectors.notes.rules.texts import is_foreign
+from collectors.notes.writers import write_note_writers
 from hellofresh.core.errors import SourceError
 from hellofresh.core.executors import Pool
 from hellofresh.core.files import write_json
-from hellofresh.core.parquet import Table, write_parquet
+from hellofresh.core.parquet import BadTableError, Table, write_parquet
 from hellofresh.core.quarters import Quarter, utc_text
 from hellofresh.releases.candidates.rows import SourceFile
+from hellofresh.results.note_writers import writers_file
 from hellofresh.stats.bridging import (
+    MOST_ACCOUNTS,
     Bridging,
     Notes,
     Profile,
@@ -43,12 +48,18 @@ from hellofresh.stats.bridging import (
     sampling,
     statuses,
 )
+from hellofresh.stats.rings import find_rings, intercepts_without
+from hellofresh.tasks.samples import Fact
 
 CORE_GROUPS = (1.0, 2.0, 3.0, 6.0, 8.0, 9.0, 10.0, 11.0, 13.0, 14.0, 19.0, 21.0, 25.0)
 """Modelling groups of raters whom the core model knows; one without a row in the enrolment table is kept, too."""
 LEVEL = 0.95
+PUSHED = 8
+"""A note is pushed if so many raters of rings call it helpful."""
+_HELPFUL, _PERIOD_MS, _LEAN = 2, 30 * DAY_MS, 0.15
 _VALID_MS = 2 * DAY_MS
 _BUSY_DAYS, _BUSIEST = (7, 28), 0.999
+VOTER_FACTS = ("intercept", "intercept_low", "intercept_high", "voters", "smaller_camp", "flip_cost")
 _STATUS_NAMES = {
     Status.HELPFUL: "CURRENTLY_RATED_HELPFUL",
     Status.NOT_HELPFUL: "CURRENTLY_RATED_NOT_HELPFUL",
@@ -56,15 +67,19 @@ _STATUS_NAMES = {
 }
 _MISLEADING = "MISINFORMED_OR_POTENTIALLY_MISLEADING"
 _MODEL = re.compile(r"[A-Za-z]{1,40}(?: \(v[0-9.]{1,8}\))?")
-_LATEST = "timestampMillisOfLatestNonNMRStatus"
+_LATEST, _FIRST = "timestampMillisOfLatestNonNMRStatus", "timestampMillisOfFirstNonNMRStatus"
+_MEDIA, _SUMMARY = "isMediaNote", "summary"
 _NOTE_COLUMNS = WantedColumns(
-    ("noteId", "createdAtMillis"), ("tweetId",), texts=("classification",), extra=(AUTHOR, COLLABORATIVE)
+    ("noteId", "createdAtMillis"),
+    ("tweetId",),
+    texts=("classification",),
+    extra=(AUTHOR, COLLABORATIVE, _MEDIA, _SUMMARY),
 )
 _HISTORY_COLUMNS = WantedColumns(
     ("noteId", "createdAtMillis"),
     (_LATEST,),
     texts=("currentStatus", "lockedStatus"),
-    extra=(AUTHOR, DECIDED_BY),
+    extra=(AUTHOR, DECIDED_BY, _FIRST),
 )
 _GROUP_COLUMNS = WantedColumns(texts=("participantId", "modelingGroup"), extra=("enrollmentState",))
 
@@ -84,8 +99,8 @@ class BridgedNote:
         ratings: all ratings; `helpful`, `somewhat` and `not_helpful` are their kinds, `sampled` of raters whom X drew.
         counted: ratings of helpful raters, on which the intercept rests; `left` and `right` by their factor's sign.
         status: by the rules of the core model; None where most ratings are from outside its groups.
-        flip_balanced, flip_own, flip_other: accounts that would change the status; None where 64 are not enough, or the
-            note is rated not helpful.
+        flip_balanced, flip_own, flip_other: accounts that would change the status; None where 64 are not enough, or
+            without an intercept or a status.
         current_status, locked_status, decided_by: what X says.
     """
 
@@ -121,6 +136,45 @@ class BridgedNote:
 BRIDGED_NOTES = Table(BridgedNote)
 
 
+def read_bridging(path: Path) -> pl.DataFrame:
+    """The notes of a table that have an intercept.
+
+    Raises:
+        SourceError: if the file cannot be read, or is not such a table.
+    """
+    try:
+        return BRIDGED_NOTES.read(path).drop_nulls("intercept")
+    except (BadTableError, pl.exceptions.PolarsError) as error:
+        raise SourceError(
+            f"the intercepts cannot be read ({error if isinstance(error, BadTableError) else type(error).__name__})",
+            where=str(path),
+            expected="what 'hellofresh collect ratings' wrote",
+            fix=f"Write it again (hellofresh collect ratings --quarter {path.stem} --dump DIR), or remove it.",
+            code="bad-scores",
+        ) from None
+
+
+def voter_facts(note: BridgedNote | None, label: int) -> dict[str, Fact]:
+    """What ratings say of a note, as facts of its label; None where nothing is known.
+
+    `flip_cost` is the fewest accounts of one profile that would take the label's status from the note: 0 if the core
+    model's rules do not give it this status, 65 if 64 are not enough, None if they give no status at all.
+
+    Args:
+        note: with an intercept.
+        label: 1 helpful, 0 not.
+    """
+    if note is None:
+        return dict.fromkeys(VOTER_FACTS)
+    flips = [note.flip_balanced, note.flip_own, note.flip_other]
+    cost: int | None = min((each for each in flips if each is not None), default=MOST_ACCOUNTS + 1)
+    if note.status != _STATUS_NAMES[Status.HELPFUL if label else Status.NOT_HELPFUL]:
+        cost = None if note.status is None else 0
+    camps = round(min(note.left, note.right) / max(note.left + note.right, 1), 4)
+    intercepts = [None if value is None else round(value, 4) for value in (note.intercept, note.low, note.high)]
+    return dict(zip(VOTER_FACTS, (*intercepts, note.counted, camps, cost), strict=True))
+
+
 @dataclass(frozen=True, slots=True)
 class Agreeing:
     """How many notes have the status that X says.
@@ -141,17 +195,37 @@ class Agreeing:
 
 
 @dataclass(frozen=True, slots=True)
+class RingFigures:
+    """Raters who seem to push notes together (`hellofresh.stats.rings`); figures alone, nobody is named.
+
+    Attributes:
+        raters, pairs, looked_at: raters found, pairs of them, and raters active enough to be found.
+        pushed: notes of the quarter that at least `PUSHED` of them call helpful.
+        intercept, without: mean intercept of these notes, and without the ratings of those found; None without any.
+    """
+
+    raters: int
+    pairs: int
+    looked_at: int
+    pushed: int
+    intercept: float | None
+    without: float | None
+
+
+@dataclass(frozen=True, slots=True)
 class BridgingReport:
     """What was fitted and written.
 
     Attributes:
         quarter: whose notes were written.
         notes, fitted, helpful: rows written, those with an intercept, those that the rules call helpful.
+        writers: rows of the table of writers.
         ratings, raters, helpful_raters: of the whole fit.
         mu: the global intercept.
         sweeps: of both rounds.
         counts: rows read and left out, by what they are.
         agreement: with X's own statuses.
+        rings: raters who seem to push notes together.
         settings: of the fit.
         sources: files that were read.
         warnings: sentences for people.
@@ -159,6 +233,7 @@ class BridgingReport:
 
     quarter: str
     notes: int
+    writers: int
     fitted: int
     helpful: int
     ratings: int
@@ -168,6 +243,7 @@ class BridgingReport:
     sweeps: tuple[int, int]
     counts: Mapping[str, int]
     agreement: Sequence[Agreeing]
+    rings: RingFigures
     settings: Mapping[str, float]
     sources: Sequence[SourceFile]
     warnings: Sequence[str]
@@ -204,7 +280,7 @@ def collect_bridging(
     paths = [shard.path for table in tables for shard in find_shards(dump, table.stem, table.subfolder)]
     sources = source_files(paths, known_hashes(dump))
     reader = TableReader(dump, folder / "rejects", progress=say, workdir_name="")
-    notes = _notes(reader, key)
+    notes = _notes(reader, key, quarter)
     groups = _groups(reader, key)
     ids = notes["noteId"].to_numpy()
     ratings = read_ratings(dump, ids, folder=folder, key=key, pool=pool, afresh=afresh, progress=say)
@@ -218,12 +294,20 @@ def collect_bridging(
             f"too little to fit: {error}", where=str(dump), fix="Take the whole dump.", code="too-few-ratings"
         ) from error
     say("resampling raters and counting accounts that would change a status")
-    rows = _rows(notes, ratings, fit, quarter=quarter, groups=groups, key=key)
+    (start, end), created = _milliseconds(quarter), notes["createdAtMillis"].to_numpy()
+    mine = np.flatnonzero((created >= start) & (created < end))
+    rows = _rows(notes, mine, ratings, fit, groups=groups, key=key)
     written = BRIDGED_NOTES.frame(rows)
     write_parquet(output, written, mode=0o600)  # with labels of quarters that are not revealed
+    say("comparing writers by raters who rated both")
+    machines = groups.filter("machine")["participant"].to_numpy()
+    writers = write_note_writers(
+        writers_file(output), _of_writers(notes), mine, ratings, fit, machines=machines, folder=folder
+    )
     report = BridgingReport(
         str(quarter),
         len(rows),
+        writers,
         int(written["intercept"].count()),
         int((written["status"] == _STATUS_NAMES[Status.HELPFUL]).sum()),
         ratings.note.size,
@@ -233,6 +317,7 @@ def collect_bridging(
         (fit.first.sweeps, fit.second.sweeps),
         dict(ratings.counts) | {f"rows of the {title}": count for title, count in sorted(reader.rows.items())},
         _agreement(written),
+        _rings(notes, mine, ratings, fit),
         asdict(fit.settings),
         sorted([*sources, *ratings.sources], key=lambda item: item.name),
         [*reader.warnings, *ratings.warnings],
@@ -241,13 +326,13 @@ def collect_bridging(
     return report
 
 
-def _table(reader: TableReader, table: DumpTable, wanted: WantedColumns) -> pl.DataFrame:
+def _table(table: DumpTable, frames: Iterable[pl.DataFrame]) -> pl.DataFrame:
     """A table with one row a note; exact repetitions are left out.
 
     Raises:
         SourceError: if two rows on a note differ, or as of `TableReader.frames`.
     """
-    rows = pl.concat([pl.DataFrame(schema=wanted.schema), *reader.frames(table, wanted)]).unique(maintain_order=True)
+    rows = pl.concat(frames).unique(maintain_order=True)
     twice = rows.filter(pl.col("noteId").is_duplicated())["noteId"].sort()
     if twice.len():
         raise SourceError(
@@ -260,16 +345,31 @@ def _table(reader: TableReader, table: DumpTable, wanted: WantedColumns) -> pl.D
     return rows
 
 
-def _notes(reader: TableReader, key: bytes) -> pl.DataFrame:
-    """All notes, deleted ones included, sorted by id; writers are keyed hashes."""
-    notes = _table(reader, NOTES, _NOTE_COLUMNS)
-    history = _table(reader, HISTORY, _HISTORY_COLUMNS)
+def _notes(reader: TableReader, key: bytes, quarter: Quarter) -> pl.DataFrame:
+    """All notes, deleted ones included, sorted by id; writers are keyed hashes; only the quarter's texts are read."""
+    texts = chain([pl.DataFrame(schema=_NOTE_COLUMNS.schema)], reader.frames(NOTES, _NOTE_COLUMNS))
+    notes = _table(NOTES, (_without_text(frame, quarter) for frame in texts))
+    empty = pl.DataFrame(schema=_HISTORY_COLUMNS.schema)
+    history = _table(HISTORY, chain([empty], reader.frames(HISTORY, _HISTORY_COLUMNS)))
     both = history.join(notes, on="noteId", how="full", coalesce=True, suffix=" of the note").sort("noteId")
     writer = pl.coalesce(f"{AUTHOR} of the note", AUTHOR).fill_null("")
     both = both.with_columns(
         pl.coalesce("createdAtMillis of the note", "createdAtMillis").alias("createdAtMillis"), writer.alias(AUTHOR)
     )
     return both.with_columns(hashed(both[AUTHOR], key).alias(AUTHOR)).drop(pl.selectors.ends_with(" of the note"))
+
+
+def _without_text(frame: pl.DataFrame, quarter: Quarter) -> pl.DataFrame:
+    """With `foreign` in place of a note's text: whether it shows another language than English, if it is known."""
+    start, end = _milliseconds(quarter)
+    mine = frame["createdAtMillis"].is_between(start, end, closed="left") & (frame[_SUMMARY] != "")
+    told = [is_foreign(text, ("en",)) if read else None for text, read in zip(frame[_SUMMARY], mine, strict=True)]
+    return frame.with_columns(pl.Series("foreign", told, pl.Boolean)).drop(_SUMMARY)
+
+
+def _milliseconds(quarter: Quarter) -> tuple[int, int]:
+    """From when on, and before when, notes are the quarter's."""
+    return round(quarter.start.timestamp() * 1000), round(quarter.end.timestamp() * 1000)
 
 
 def _groups(reader: TableReader, key: bytes) -> pl.DataFrame:
@@ -284,6 +384,17 @@ def _groups(reader: TableReader, key: bytes) -> pl.DataFrame:
         )
         .sort("participant", "core", "machine")
         .unique("participant", keep="last", maintain_order=True)
+    )
+
+
+def _of_writers(notes: pl.DataFrame) -> pl.DataFrame:
+    """Notes with what the table of writers counts."""
+    first = pl.col(_FIRST).cast(pl.Int64, strict=False)
+    hours = pl.when(first > 0).then((first - pl.col("createdAtMillis")) / (DAY_MS / 24))
+    media = pl.when(pl.col(_MEDIA).is_in(["0", "1"])).then(pl.col(_MEDIA) == "1")
+    together = (pl.col(COLLABORATIVE) == "1").fill_null(False)
+    return notes.select(
+        "tweetId", "currentStatus", "foreign", writer=AUTHOR, collaborative=together, hours=hours, media=media
     )
 
 
@@ -325,14 +436,18 @@ def _busiest(ratings: DumpRatings, newest_note: int) -> NDArray[np.bool_]:
 
 
 def _rows(
-    notes: pl.DataFrame, ratings: DumpRatings, fit: Bridging, *, quarter: Quarter, groups: pl.DataFrame, key: bytes
+    notes: pl.DataFrame,
+    mine: NDArray[np.intp],
+    ratings: DumpRatings,
+    fit: Bridging,
+    *,
+    groups: pl.DataFrame,
+    key: bytes,
 ) -> list[BridgedNote]:
-    """The quarter's notes, by id."""
+    """The quarter's notes, whose places are `mine`, by id."""
     from scipy.special import stdtrit
 
-    start, end = (round(moment.timestamp() * 1000) for moment in (quarter.start, quarter.end))
     created = notes["createdAtMillis"].to_numpy()
-    mine = np.flatnonzero((created >= start) & (created < end))
     found = sampling(fit)
     half = stdtrit(np.maximum(found.freedom, 1), (1 + LEVEL) / 2) * found.error
     kinds = np.bincount(ratings.note.astype(np.int64) * 3 + ratings.level, minlength=3 * notes.height).reshape(-1, 3)
@@ -373,6 +488,23 @@ def _rows(
     ):
         columns[name] = [_name(value, pattern) for value in notes[source].gather(mine)]
     return [BridgedNote(**dict(zip(columns, row, strict=True))) for row in zip(*columns.values(), strict=True)]
+
+
+def _rings(notes: pl.DataFrame, mine: NDArray[np.intp], ratings: DumpRatings, fit: Bridging) -> RingFigures:
+    """Rings among all raters, and what they did to the quarter's notes."""
+    liked = (ratings.level == _HELPFUL) & fit.ratings.valid
+    post = notes["tweetId"].fill_null(0).rank("dense").to_numpy().astype(np.int64) - 1
+    period = np.zeros(int(post.max(initial=0)) + 1, np.int64)
+    np.maximum.at(period, post, notes["createdAtMillis"].to_numpy() // _PERIOD_MS)
+    lean = np.nan_to_num(fit.first.rater_factor)
+    camp = np.where(np.abs(lean) < _LEAN, 0, np.sign(lean)).astype(np.int64)
+    found = find_rings(post[ratings.note[liked]], ratings.rater[liked].astype(np.int64), period=period, camp=camp)
+    theirs = np.bincount(ratings.note[(ratings.level == _HELPFUL) & found.rater[ratings.rater]], minlength=notes.height)
+    without = intercepts_without(fit, found.rater)
+    both = np.isfinite(fit.intercept) & np.isfinite(without)
+    pushed = mine[(theirs >= PUSHED)[mine] & both[mine]]
+    means = (round(float(side[pushed].mean()), 9) if pushed.size else None for side in (fit.intercept, without))
+    return RingFigures(int(found.rater.sum()), found.pairs, found.looked_at, pushed.size, *means)
 
 
 def _or_none(values: NDArray[np.float64]) -> list[float | None]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import html
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from functools import partial
@@ -13,10 +13,11 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
+from collectors.notes.bridging import BRIDGED_NOTES, BridgedNote, read_bridging, voter_facts
 from collectors.notes.dump.files import find_shards, source_files
 from collectors.notes.dump.lines import Sieve
 from collectors.notes.dump.snapshot import known_hashes
-from collectors.notes.dump.tables import ENROLLMENT, HISTORY, NOTES, RATINGS, TableReader, WantedColumns
+from collectors.notes.dump.tables import ENROLLMENT, HISTORY, NOTES, RATINGS, TableReader, WantedColumns, gathered
 from collectors.notes.posts import ChainedPosts, FoundPost, LocalPosts, Online, PostSource, PostStatus
 from collectors.notes.rules.labels import (
     AUTHOR,
@@ -35,9 +36,8 @@ from hellofresh.core.quarters import PeriodKind, Quarter, utc_text
 from hellofresh.releases.candidates.funnel import Funnel
 from hellofresh.releases.candidates.rows import Collection
 from hellofresh.tasks import x_notes, x_notes_media
-from hellofresh.tasks.samples import Candidate, Label
+from hellofresh.tasks.samples import Candidate, Fact, Label
 
-_ROWS_AT_ONCE = 50_000
 _EPOCH = datetime.fromtimestamp(0, UTC)
 _NOTE_COLUMNS = WantedColumns(("noteId", "createdAtMillis"), ("tweetId",), ("summary",), extra=(AUTHOR, COLLABORATIVE))
 _BUCKET, _SAMPLED = "ratingSourceBucketed", "POPULATION_SAMPLED"
@@ -52,13 +52,17 @@ class NotesSource:
         dump: folder with the dump's tables, flat or in the published subfolders.
         posts: JSONL of posts; None for `posts.jsonl` in the dump's folder, or for none where services are asked.
         online: services to ask for posts that the file does not hold.
-        bridging: tables of what ratings say of notes, by which x-posts are chosen.
+        bridging: tables of what ratings say of notes: x-posts are chosen by them, labels of notes get facts from them.
     """
 
     dump: Path
     posts: Path | None = None
     online: Online | None = None
     bridging: tuple[Path, ...] = ()
+
+    def bridging_of(self, quarter: Quarter) -> list[Path]:
+        """The table of the notes that were written in a quarter, if it is there."""
+        return [path for path in self.bridging if path.stem == str(quarter)]
 
     def open_posts(self, progress: Callable[[str], None] | None = None) -> PostSource:
         """The posts' file and services as one source of posts.
@@ -239,9 +243,11 @@ def collect(
         WorkspaceError: if the dump is not a readable folder or the work folder cannot be written.
     """
     posts = source.open_posts(progress)
-    files = source_files(source.files(), known_hashes(source.dump))
+    files = source_files([*source.files(), *source.bridging_of(quarter)], known_hashes(source.dump))
     reader = TableReader(source.dump, workdir, settings.allow_missing_columns, progress, workdir_name)
     gathering = Gathering(quarter, settings, reader, posts, pending=pending, illustrated=illustrated)
+    for path in source.bridging_of(quarter):
+        gathering.bridged = {note.note: note for note in BRIDGED_NOTES.rows(read_bridging(path))}
     gathering.run()
     candidates = gathering.candidates()
     return Collection(
@@ -276,6 +282,7 @@ class Gathering:
         self.votes: Mapping[int, int] | None = None
         self.sampled_votes: Mapping[int, int] | None = None
         self.waiting: list[x_notes.Note] | None = [] if pending else None
+        self.bridged: Mapping[str, BridgedNote] = {}
 
     def run(self) -> None:
         """Read, label, match with posts, count votes."""
@@ -455,17 +462,18 @@ class Gathering:
 
     def _candidate(self, note: NoteRow, post: FoundPost) -> Candidate:
         sample = self._sample(note, post)
-        facts = {
+        if note.label is None:
+            raise ValueError(f"{sample.id} has no label")
+        facts: dict[str, Fact] = {
             "ratings": None if self.votes is None else self.votes.get(note.note_id, 0),
             "sampled_ratings": None if self.sampled_votes is None else self.sampled_votes.get(note.note_id, 0),
             "status_locked_at": time_text(note.locked_ms),
             "decided_by": note.decided_by,
             "ai_writer": note.ai_writer,
             "collaborative": note.collaborative,
+            **voter_facts(self.bridged.get(str(note.note_id)), note.label),
         }
         extras = {} if note.shown_ms is None else {"first_shown_at": time_text(note.shown_ms)}
-        if note.label is None:
-            raise ValueError(f"{sample.id} has no label")
         return Candidate(sample, Label(sample.id, note.label, facts), extras)
 
     def remarks(self) -> list[str]:
@@ -494,18 +502,6 @@ class Gathering:
 
 
 _NO_KEYS = pl.DataFrame(schema={"noteId": pl.Int64, "content": pl.UInt64})
-
-
-def gathered(frames: Iterable[pl.DataFrame], rows: int = _ROWS_AT_ONCE) -> Iterator[pl.DataFrame]:
-    """The same rows in fewer frames, of `rows` or more: a join costs a millisecond, however few rows there are."""
-    waiting: list[pl.DataFrame] = []
-    for frame in frames:
-        waiting.append(frame)
-        if sum(part.height for part in waiting) >= rows:
-            yield pl.concat(waiting)
-            waiting = []
-    if waiting:
-        yield pl.concat(waiting)
 
 
 def _epoch_ms(moment: datetime) -> int:

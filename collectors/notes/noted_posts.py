@@ -16,7 +16,7 @@ from pathlib import Path
 
 import polars as pl
 
-from collectors.notes.bridging import BRIDGED_NOTES
+from collectors.notes.bridging import read_bridging
 from collectors.notes.collect import REASONS, Gathering, NoteRow, NotesSettings, NotesSource, second_of, time_text
 from collectors.notes.dump.files import source_files
 from collectors.notes.dump.snapshot import known_hashes
@@ -25,7 +25,6 @@ from collectors.notes.posts import FoundPost, PostStatus
 from collectors.notes.posts.base import SNOWFLAKE_EPOCH_MS
 from collectors.notes.rules.labels import NoteState
 from hellofresh.core.errors import SourceError
-from hellofresh.core.parquet import BadTableError
 from hellofresh.core.quarters import PeriodKind, Quarter
 from hellofresh.releases.candidates.funnel import Funnel
 from hellofresh.releases.candidates.rows import Collection
@@ -62,7 +61,7 @@ def score_files(source: NotesSource, quarter: Quarter) -> list[Path]:
     path = source.dump / SCORES
     if path.is_file():
         return [path]
-    return list(source.bridging) if str(quarter) in [table.stem for table in source.bridging] else []
+    return list(source.bridging) if source.bridging_of(quarter) else []
 
 
 def collect_posts(
@@ -108,7 +107,7 @@ def _read_scores(path: Path) -> Mapping[int, float]:
         SourceError: if the file cannot be read.
     """
     if path.suffix == ".parquet":
-        return _read_intercepts(path)
+        return dict(read_bridging(path).select(pl.col("note").cast(pl.Int64), "intercept").iter_rows())
     schema = {"noteId": pl.Int64, _SCORE: pl.Float64}
     try:
         rows = pl.read_csv(
@@ -123,20 +122,6 @@ def _read_scores(path: Path) -> Mapping[int, float]:
             code="bad-scores",
         ) from None
     return dict(rows.select(list(schema)).iter_rows())
-
-
-def _read_intercepts(path: Path) -> Mapping[int, float]:
-    try:
-        rows = BRIDGED_NOTES.read(path).select(pl.col("note").cast(pl.Int64), "intercept").drop_nulls()
-    except (BadTableError, pl.exceptions.PolarsError) as error:
-        raise SourceError(
-            f"the intercepts cannot be read ({type(error).__name__})",
-            where=str(path),
-            expected="what 'hellofresh collect ratings' wrote",
-            fix="Write it again, or remove it.",
-            code="bad-scores",
-        ) from None
-    return dict(rows.iter_rows())
 
 
 class _PostGathering(Gathering):

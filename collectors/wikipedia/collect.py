@@ -326,7 +326,7 @@ def _candidate(decision: Decision, page: WikiPage, quarter: Quarter) -> Candidat
         "page_hash_reverted": int(decision.page_reverted),
         "paragraph_kind": str(change.kind),
     }
-    extras = {"wikitext_before": change.before, "wikitext_after": change.after}
+    extras = {"wikitext_before": change.before, "wikitext_after": change.after, "paragraph_after": after}
     return Candidate(sample, Label(sample.id, int(decision.fate is Fate.ACCEPTED), facts), extras)
 
 

@@ -81,7 +81,7 @@ def _panel(edition: LoadedEdition, entries: Sequence[Entry]) -> Panel:
 
 def _entry(name: str, kind: str, outputs: Mapping[str, Output]) -> Entry:
     return Entry(
-        system=name, team="", lane="submitted", kind=kind, regime="none", smoke_test=False, knowledge_cutoff="unknown",
+        system=name, team="", kind=kind, regime="none", smoke_test=False, knowledge_cutoff="unknown",
         about="", origin=name, outputs={SINGLE: outputs},
     )  # fmt: skip
 
@@ -89,7 +89,7 @@ def _entry(name: str, kind: str, outputs: Mapping[str, Output]) -> Entry:
 def _rows(panel: Panel) -> Iterator[dict[str, object]]:
     for system in panel.systems:
         for said in system.said:
-            for metric in panel.task.metrics:
+            for metric in panel.metrics:
                 sums = panel.table(said, said.asked, metric)
                 some = metric_interval(sums, metric, n=int(said.asked.sum()))
                 yield {

@@ -10,6 +10,7 @@ from hellofresh.cli._output import CommandOutput
 from hellofresh.core.workspace import Workspace
 from hellofresh.releases.candidates.collection import CollectionReport
 from hellofresh.releases.draw.release import Built
+from hellofresh.results.names import short_names
 from hellofresh.results.panel import ALL_PERIODS
 from hellofresh.results.scores import ScoredSplit
 from hellofresh.results.tables import WITHOUT_LABELS, Score
@@ -93,7 +94,7 @@ def show_scored(output: CommandOutput, scored: ScoredSplit, *, private: bool = F
     Of tasks whose labels are not public only who answered what share is shown, by name, unless in private.
     """
     hidden = frozenset() if private else frozenset(score.task for score in scored.scores) - scored.public
-    first = {task: get_task(task).headline.name for task in hidden}
+    first = {task: get_task(task).on(scored.split).headline.name for task in hidden}
     told = ("edition", "task", *WITHOUT_LABELS)  # what a score says that does not follow from labels
     output.result(
         [
@@ -106,8 +107,9 @@ def show_scored(output: CommandOutput, scored: ScoredSplit, *, private: bool = F
     )
     state = " (nothing has changed, skipped)" if scored.skipped else ""
     for task in sorted(hidden):
-        chosen = _headline(scored, task, get_task(task).headline)
-        answered = [(s.system, s.regime, s.none, s.blocked, f"{s.n}/{s.n_split}") for s in chosen]
+        chosen = _headline(scored, task, get_task(task).on(scored.split).headline)
+        shown = zip(short_names(chosen), chosen, strict=True)
+        answered = [(name, s.regime, s.none, s.blocked, f"{s.n}/{s.n_split}") for name, s in shown]
         columns = ("system", "regime", "none", "blocked", "judged")
         output.table(f"{task} {scored.edition}: scored, not revealed{state}", columns, sorted(answered))
         output.say(
@@ -115,12 +117,13 @@ def show_scored(output: CommandOutput, scored: ScoredSplit, *, private: bool = F
             "maintainers see them with --private."
         )
     for task in sorted({score.task for score in scored.scores} - hidden):
-        metrics, wide = get_task(task).metrics[:_SHOWN], output.width >= _WIDE
+        metrics, wide = get_task(task).on(scored.split).metrics[:_SHOWN], output.width >= _WIDE
         chosen = _headline(scored, task, metrics[0])
         others = [{score.origin: score for score in _headline(scored, task, metric)} for metric in metrics]
         ordered = sorted(chosen, key=attrgetter("system"))
         ordered.sort(key=attrgetter("value"), reverse=metrics[0].higher_is_better)
-        rows = [_row(score, [scores[score.origin] for scores in others], wide=wide) for score in ordered]
+        names = dict(zip([score.origin for score in ordered], short_names(ordered), strict=True))
+        rows = [_row(names[one.origin], one, [of[one.origin] for of in others], wide=wide) for one in ordered]
         titles = [metric.title if wide else metric.title[:6] for metric in metrics]
         before, after = (("regime", "prompt"), ("none", "blocked")) if wide else ((), ("none",))
         columns = ("system", *before, *titles, *after, "judged")
@@ -171,9 +174,9 @@ def _headline(scored: ScoredSplit, task: str, metric: Metric) -> list[Score]:
     ]
 
 
-def _row(score: Score, metrics: Sequence[Score], *, wide: bool) -> tuple[object, ...]:
+def _row(name: str, score: Score, metrics: Sequence[Score], *, wide: bool) -> tuple[object, ...]:
     """A line of the table; a narrow screen gets two decimals, and an interval for the headline metric alone."""
-    name = score.system + (" (smoke test)" if score.smoke_test else "")
+    name += " (smoke test)" if score.smoke_test else ""
     digits = 3 if wide else 2
 
     def value(one: Score) -> str:

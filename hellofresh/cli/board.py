@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import argparse
-import os
-import sys
-from importlib.util import find_spec
 
 import polars as pl
 
 from hellofresh.cli._output import CommandOutput
-from hellofresh.core.errors import UsageError
 from hellofresh.core.workspace import Workspace
 from hellofresh.results.board.build import build_board
-from hellofresh.results.board.splits import read_scores
+from hellofresh.results.board.splits import scan_scores
 from hellofresh.results.entries import unscored_runs
 from hellofresh.tasks.samples import MAIN, to_json
 from leaderboard.export import export_board
+from leaderboard.serving import ServedCopy, SubmitServer, board_folder, site_of
 
 
 def build(options: argparse.Namespace, output: CommandOutput) -> int:
@@ -31,7 +28,7 @@ def run_build(output: CommandOutput, workspace: Workspace, *, private: bool = Fa
     state = "unchanged, skipped" if built.skipped else "written"
     output.text(f"Board of {', '.join(built.quarters)} in {built.folder}: {state}.")
     output.table("Tables", ("table", "rows"), list(built.rows.items()))
-    scores = read_scores(workspace).filter(pl.col("split") == MAIN)
+    scores = scan_scores(workspace).filter(pl.col("split") == MAIN).collect()
     for edition in dict.fromkeys(edition for edition, _ in workspace.released()):
         origins = scores.filter(pl.col("edition") == str(edition))["origin"].to_list()
         for name in unscored_runs(workspace, edition, origins):
@@ -39,26 +36,29 @@ def run_build(output: CommandOutput, workspace: Workspace, *, private: bool = Fa
 
 
 def serve(options: argparse.Namespace, output: CommandOutput) -> int:
-    """Become the site's server, until it is stopped."""
-    app = find_spec("leaderboard.app")
-    if find_spec("streamlit") is None or app is None or app.origin is None:
-        raise UsageError("the site needs Streamlit", fix="Install hellofresh[site].", code="missing-extra")
-    workspace = Workspace.from_environment()
-    os.environ["HELLOFRESH_DATA"] = str(workspace.root.resolve())
-    port = options.port or os.environ.get("STREAMLIT_SERVER_PORT", "8501")
-    command = [sys.executable, "-m", "streamlit", "run", app.origin, f"--server.port={port}"]
-    output.say(f"The site on {workspace.board} opens at http://localhost:{port}/ until you press Ctrl+C.")
-    sys.stderr.flush()
-    os.execv(sys.executable, command)  # noqa: S606 - our own site; a process between would leave it behind
+    """Serve the site on this machine, until it is stopped."""
+    board = board_folder()
+    copy, forms = ServedCopy.of_board(board), SubmitServer(board) if SubmitServer.is_installed() else None
+    try:
+        _serve(copy, options.port, output, forms)
+    finally:
+        if forms is not None:
+            forms.close()
+    return 0
+
+
+def _serve(copy: ServedCopy, port: int, output: CommandOutput, forms: SubmitServer | None = None) -> None:
+    site = site_of(copy, port, forms)
+    site.run(lambda: output.say(f"The site in {copy.folder} opens at {site.origin}/ until you press Ctrl+C."))
 
 
 def export(options: argparse.Namespace, output: CommandOutput) -> int:
-    # Only this command needs the site's parts.
-
     board = Workspace.from_environment().board
     with output.progress("board export") as bar:
         done = export_board(board, options.folder, space=options.space, progress=bar.line)
     output.result({**to_json(done), "folder": str(done.folder)})
     state = "unchanged, skipped" if done.skipped else "written"
     output.text(f"{done.folder}: {state}; {done.pages:,} pages, {done.files:,} files, {done.size / 2**20:.1f} MiB.")
+    if options.serve is not None:
+        _serve(ServedCopy(done.folder), options.serve, output)
     return 0

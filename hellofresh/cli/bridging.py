@@ -42,6 +42,12 @@ def collect_ratings(options: argparse.Namespace, output: CommandOutput) -> int:
         f"{report.ratings:,} ratings by {report.raters:,} raters ({report.helpful_raters:,} of them helpful raters); "
         f"{report.notes:,} notes of {report.quarter}: {report.fitted:,} with an intercept, {report.helpful:,} helpful"
     )
+    rings = report.rings
+    output.text(
+        f"{rings.raters:,} of {rings.looked_at:,} active raters found together more often than chance explains; "
+        f"{rings.pushed:,} notes that they push"
+        + (f", intercept {rings.intercept:.3f}, without them {rings.without:.3f}" if rings.pushed else "")
+    )
     rows = [_agreement_row(one) for one in report.agreement]
     output.table("Agreement with X's own statuses", ("status", "by", "", "notes", "same", "share"), rows)
     output.text(f"notes: {path}")

@@ -14,18 +14,20 @@ from hellofresh.core.editions import Edition, Frozen
 from hellofresh.core.errors import DataError, ReleaseError, UsageError
 from hellofresh.core.texts import one_line
 from hellofresh.core.workspace import Workspace
-from hellofresh.models.catalogue import model_at
+from hellofresh.models.catalogue import check_model_name, model_at
 from hellofresh.releases.life.load import load_labels, load_release
 from hellofresh.releases.life.state import labels_are_public, reveal
+from hellofresh.results.people import people_beside_run
 from hellofresh.results.scores import beside_others
+from hellofresh.results.tables import PEOPLE_NAMES
 from hellofresh.runs.dry_run import SECONDS_A_CALL
 from hellofresh.runs.evaluate import evaluate, foresee
 from hellofresh.runs.evaluation import Evaluation, given_values
 from hellofresh.runs.export import EvaluationReport
 from hellofresh.runs.record import read_predictions
-from hellofresh.runs.regimes import agent_regime, usual_regime
+from hellofresh.runs.regimes import agent_regime, get_regime, usual_regime
 from hellofresh.tasks import TASKS, Task, get_task
-from hellofresh.tasks.outputs import Choice, Status
+from hellofresh.tasks.outputs import Choice, Output, Status
 from hellofresh.tasks.samples import Split, to_json
 
 _SHOWN = 300
@@ -36,6 +38,7 @@ def run(options: argparse.Namespace, output: CommandOutput) -> int:
     more = {"regime": agent_regime(options.agent)} if options.agent else {}
     workspace = Workspace.from_environment()
     model_at(options.model, options.base_url)  # a wrong address is refused before anything is built
+    check_model_name(options.model)
     _fill_in(options, workspace, output)
     evaluation = evaluation_of(options, **more)
     return carry_out(output, workspace, evaluation, dry_run=options.dry_run, boards=options.board)
@@ -85,19 +88,24 @@ def carry_out(
         _look_ahead(output, workspace, evaluation)
         return 0
     evaluated = run_evaluation(output, workspace, evaluation)
-    names = (*reversed(evaluation.task.classes), Status.NONE, Status.BLOCKED)
+    task = evaluation.task
+    is_scored = get_regime(evaluation.regime).gives in (Output, task.output)  # else its responses are rated
+    names = (*(reversed(task.classes) if is_scored else ()), Status.NONE, Status.BLOCKED)
     rows = [(prompt, *(counts.get(name, 0) for name in names)) for prompt, counts in evaluated.verdicts.items()]
     output.table("Answers", ("prompt", *map(str, names)), rows)
     output.text(f"responses: {evaluated.folder / 'responses.jsonl'}")
-    if evaluation.split == "main":
+    if evaluation.split == "main" and is_scored:
         _compare(output, workspace, evaluation, evaluated.run_id)
         _show_examples(output, workspace, evaluation, evaluated)
     if boards and not evaluated.failed:
         _put_on_board(output, workspace, evaluation)
     else:
         split = "" if evaluation.split == "main" else f" --split {evaluation.split}"
-        score = f"hellofresh score --edition {evaluation.edition}{split}"
-        commands = (f"hellofresh runs show {evaluated.run_id}", score, "hellofresh board build")
+        then = [f"hellofresh score --edition {evaluation.edition}{split}", "hellofresh board build"]
+        if not is_scored:
+            named = f"--edition {evaluation.edition} --task {task.name} --run {evaluated.run_id}"
+            then = [f"hellofresh rate assign {named} --prepare FOLDER"]
+        commands = (f"hellofresh runs show {evaluated.run_id}", *then)
         for command in (f"hellofresh runs resume {evaluated.run_id}",) if evaluated.failed else commands:
             output.text(f"next: {command}")
     return 1 if evaluated.failed else 0
@@ -116,6 +124,28 @@ def _compare(output: CommandOutput, workspace: Workspace, evaluation: Evaluation
         output.table(
             f"{metric.title} beside the baselines and others", ("system", f"{metric.title} [95%]", "judged"), rows
         )
+        _compare_people(output, workspace, evaluation, run_id, scores[0].system)
+
+
+def _compare_people(
+    output: CommandOutput, workspace: Workspace, evaluation: Evaluation, run_id: str, system: str
+) -> None:
+    """The run beside people, on the samples that people predicted: a table of its own, as these are not all."""
+    people = people_beside_run(workspace, evaluation.edition, evaluation.task, run_id)
+    names = {**PEOPLE_NAMES, run_id: system}
+    rows = [
+        (names[row.origin], f"{row.value:.3f} [{row.low:.3f}, {row.high:.3f}]")
+        for row in people
+        if row.value is not None
+    ]
+    if rows:
+        title = evaluation.task.headline.title
+        output.table(f"{title} beside people, on their {people[0].samples} samples", ("", f"{title} [95%]"), rows)
+        absent = "; the run did not judge all of them" if len(rows) == len(PEOPLE_NAMES) else ""
+        output.say(f"note: these are the samples that three people or more predicted{absent}.")
+    for row in people:
+        if row.missing:
+            output.say(f"note: what people predicted is not shown, for what there is: {row.missing}.")
 
 
 def run_evaluation(output: CommandOutput, workspace: Workspace, evaluation: Evaluation) -> EvaluationReport:
@@ -212,6 +242,8 @@ def _fill_in(options: argparse.Namespace, workspace: Workspace, output: CommandO
     named: str | None = getattr(options, "task", None)
     if options.edition is not None and named is not None:
         return
+    if named is not None:
+        get_task(named)  # a mistyped name is reported as such
     chosen = _at_hand(workspace, options.edition, named)
     where = f"the newest in {workspace.root}"
     if chosen is None:
@@ -220,7 +252,9 @@ def _fill_in(options: argparse.Namespace, workspace: Workspace, output: CommandO
             raise UsageError(
                 f"no release {which} whose texts are at hand",
                 where=str(workspace.root),
-                fix="See what is there: hellofresh quarter status. Or leave --edition and --task out.",
+                fix=f"Import it: hellofresh dataset import {get_task(named).source}"
+                if named is not None and not get_task(named).is_living
+                else "See what is there: hellofresh quarter status. Or leave --edition and --task out.",
                 code="no-release",
             )
         if options.dry_run:

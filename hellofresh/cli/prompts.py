@@ -15,7 +15,7 @@ from hellofresh.models.catalogue import ModelContext, open_model
 from hellofresh.releases.life.load import load_release
 from hellofresh.runs.prompts import PromptSet, load_prompt_set, parse_prompt_set, prompt_set_toml
 from hellofresh.runs.prompts.rephrase import Rephrasing, rephrase
-from hellofresh.runs.regimes import MAIN, Regime, get_regime, regimes_for
+from hellofresh.runs.regimes import MAIN, REGIMES, Regime, get_regime, regimes_for
 from hellofresh.runs.regimes.preview import OutsideCall, preview
 from hellofresh.tasks import TASKS, Task, get_task
 from hellofresh.tasks.samples import Sample
@@ -37,7 +37,7 @@ def run(options: argparse.Namespace, output: CommandOutput) -> int:
     if options.regime is None:
         return _list_prompts(options, output)
     task, regime = get_task(options.task), get_regime(options.regime)
-    prompt_set = load_prompt_set(task.name, regime.name, options.prompt_set)
+    prompt_set = load_prompt_set(task.name, regime.prompts_from, options.prompt_set)
     if options.sample is None:
         _print_set(prompt_set, output)
     else:
@@ -50,7 +50,8 @@ def _list_prompts(options: argparse.Namespace, output: CommandOutput) -> int:
         what, fix = "no regime", "Name it: hellofresh prompts TASK REGIME"
         raise UsageError(what, expected="a task and a regime", fix=fix, code="no-regime")
     tasks = TASKS if options.task is None else {options.task: get_task(options.task)}
-    sets = [load_prompt_set(name, regime) for name, task in tasks.items() for regime in regimes_for(task)]
+    named = {(name, REGIMES[regime].prompts_from): None for name, task in tasks.items() for regime in regimes_for(task)}
+    sets = [load_prompt_set(name, regime) for name, regime in named]
     rows = [
         (item.task, item.regime, prompt.id, prompt.author, len(prompt.instruction.split()))
         for item in sets
@@ -132,7 +133,7 @@ def _write_rephrasings(options: argparse.Namespace, output: CommandOutput) -> in
     if options.sample is not None or options.edition is not None:
         raise UsageError("--sample with --rephrase", fix="Leave --sample and --edition out.", code="half-a-sample")
     task, regime = get_task(options.task), get_regime(options.regime or "zero-shot")
-    prompt_set = load_prompt_set(task.name, regime.name, options.prompt_set)
+    prompt_set = load_prompt_set(task.name, regime.prompts_from, options.prompt_set)
     if options.out.exists():
         raise UsageError("already exists", where=str(options.out), fix="Name another file.", code="file-exists")
     how = Rephrasing(1, _ATTEMPTS, _NAME, output.say)

@@ -5,16 +5,19 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import shlex
 from dataclasses import replace
 
 from hellofresh.cli._output import CommandOutput
 from hellofresh.cli.evaluate import carry_out, evaluation_of
 from hellofresh.core.errors import UsageError
 from hellofresh.core.workspace import Workspace
+from hellofresh.runs.evaluation import Evaluation
 from hellofresh.runs.pace import Patience
 from hellofresh.runs.regimes import proxy_regime
 from hellofresh.runs.regimes.endpoint.server import EndpointServer
 from hellofresh.runs.regimes.proxy import Proxy
+from hellofresh.runs.replay import replay
 
 _TOKEN = "HELLOFRESH_PROXY_TOKEN"  # noqa: S105 - the variable's name
 _DRAIN_S = 2.0
@@ -22,14 +25,46 @@ _SHORTEST_TOKEN = 16
 
 
 def run(options: argparse.Namespace, output: CommandOutput) -> int:
+    if bool(options.replay) != bool(options.command) or bool(options.replay) == bool(options.name):
+        expected = '--name NAME for a program that you start; or --replay TEAM/SYSTEM --command "python agent.py"'
+        raise UsageError("it is not clear what is run", expected=expected, code="no-name")
     evaluation = evaluation_of(options, regime="", patience=Patience(drain_s=_DRAIN_S))
-    evaluation = replace(evaluation, regime=proxy_regime(options.name, evaluation.roles))
+    name = options.name or options.replay.replace("/", " ")
+    evaluation = replace(evaluation, regime=proxy_regime(name, evaluation.roles))
+    if options.replay:
+        return _replay(options, output, evaluation)
 
     def announce(server: EndpointServer) -> None:
         _announce(output, server)
 
     with Proxy(_server(options.port), announce).current():
         return carry_out(output, Workspace.from_environment(), evaluation, dry_run=False)
+
+
+def _replay(options: argparse.Namespace, output: CommandOutput, evaluation: Evaluation) -> int:
+    """Replay an entry; 1 where it does not count as replayed."""
+    try:
+        command = shlex.split(options.command)
+    except ValueError as error:
+        raise UsageError(f"--command cannot be read ({error})", expected="words, with quotes closed") from None
+    done = replay(
+        Workspace.from_environment(), options.submissions, options.replay, command, evaluation, tell=output.say
+    )
+    made = done.replay
+    output.result({"entry": done.entry, "replay": made.model_dump(mode="json"), "folder": str(done.folder)})
+    said = (
+        f"{made.outcome}; uploaded answers are those of its {made.repetitions} repetitions on {made.agreement:.0%} of "
+    )
+    output.text(f"{done.entry}: {said}{made.samples} samples, and repetitions agree on {made.own_agreement:.0%}.")
+    output.text(f"Exact test that the uploaded answers are a further repetition: p = {made.p_value:.4f}.")
+    if made.without_asking:
+        output.text(f"{made.without_asking} samples were answered without asking a model.")
+    if made.fetches:
+        output.text(f"It tried {made.fetches} times to reach other addresses, in vain: see {done.folder}/outcome.json")
+    output.text(
+        f"Keep {done.folder} private: it names the samples. next: hellofresh score --edition {evaluation.edition}"
+    )
+    return 0 if made.outcome == "agrees" else 1
 
 
 def _server(port: int) -> EndpointServer:

@@ -30,6 +30,7 @@ RENAMED: Mapping[str, str] = {
     "rate standings": "rate report --kind standings",
     "release resolve": "release prospective --quarter Q --resolve",
     "report": "analyse all --html",
+    "resume": "runs resume RUN",
     "runs list": "runs show",
     "submission collect": "submission add --inbox",
     "submission folder": "submission list --folder",

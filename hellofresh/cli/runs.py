@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import argparse
 import json
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
+from itertools import groupby
 from pathlib import Path
 
 import polars as pl
@@ -15,9 +17,13 @@ from hellofresh.cli._output import CommandOutput
 from hellofresh.cli.evaluate import carry_out
 from hellofresh.cli.submission.new import need_inspect
 from hellofresh.core.errors import DataError, UsageError
-from hellofresh.core.files import write_jsonl
+from hellofresh.core.files import write_bytes, write_jsonl
 from hellofresh.core.parquet import write_parquet
+from hellofresh.core.texts import one_line
 from hellofresh.core.workspace import Workspace
+from hellofresh.releases.life.load import load_labels
+from hellofresh.releases.life.state import labels_are_public
+from hellofresh.results.scores import beside_others
 from hellofresh.runs.evaluate import resumed
 from hellofresh.runs.evaluation import given_values
 from hellofresh.runs.export import usage_by_step
@@ -25,9 +31,11 @@ from hellofresh.runs.journal import JournalEntry, snapshot
 from hellofresh.runs.plan import find_run, is_running, read_plan, stored_form
 from hellofresh.runs.record import PredictionRow, RunRecord, read_predictions, read_record
 from hellofresh.runs.regimes import MAIN
+from hellofresh.tasks import Task
 from hellofresh.tasks.outputs import Status
 from hellofresh.tasks.samples import to_json
 from hellofresh.tasks.transcripts import Event, parse_event, read_transcripts
+from leaderboard.export.run_page import RunSample, RunTable, run_page
 
 _Schema = dict[str, pl.DataType | type[pl.DataType]]
 
@@ -237,7 +245,8 @@ def resume(options: argparse.Namespace, output: CommandOutput) -> int:
 
 def export(options: argparse.Namespace, output: CommandOutput) -> int:
     folder = find_run(_runs(), options.run_id)
-    if _record(folder) is None:
+    record = _record(folder)
+    if record is None:
         raise UsageError(
             "the run is not finished",
             where=folder.name,
@@ -246,6 +255,8 @@ def export(options: argparse.Namespace, output: CommandOutput) -> int:
         )
     if options.inspect:
         return _export_log(folder, options.to, output)
+    if options.html:
+        return _export_page(folder, record, options.to or Path(f"{folder.name}.html"), output)
     target = options.to or Path(folder.name)
     written = []
     for name, schema, rows in _tables(folder):
@@ -276,6 +287,79 @@ def _export_log(folder: Path, to: Path | None, output: CommandOutput) -> int:
     output.result({"file": str(path), "samples": count})
     output.text(f"{path}: {count:,} samples. Next: inspect view --log-dir {path.parent}")
     return 0
+
+
+def _export_page(folder: Path, record: RunRecord, path: Path, output: CommandOutput) -> int:
+    """Write the run as one HTML file, which only its owner may read: it may hold texts that are not public."""
+    if path.suffix.lower() not in {".html", ".htm"}:
+        raise UsageError(f"{path} does not name a page", expected="a name that ends with .html", code="bad-name")
+    workspace = Workspace.from_environment()
+    said, edition, task = stored_form(record.evaluation), record.evaluation.edition, record.evaluation.task
+    is_open = record.evaluation.split != "main" or (edition, task.name) not in workspace.released()
+    public = not is_open and labels_are_public(workspace, edition, task.name)
+    labels = load_labels(workspace, edition, task) if public else {}
+    scores = beside_others(workspace, edition, task, folder.name) if public else []
+    spent = [
+        (item.step, item.role, f"{item.requests:,}", *map(_known, (item.tokens_in, item.tokens_out, item.cost_usd)))
+        for item in usage_by_step(folder)[0]
+    ]
+    numbers = {
+        "judged": f"{record.judged} of {record.of}",
+        "failed": record.failed,
+        "cost (USD)": _known(record.cost_usd),
+    }
+    settings = {**said, "settings": record.settings, "knowledge cutoff": record.knowledge_cutoff, **numbers}
+    tables = [
+        RunTable(
+            f"{task.headline.title} beside others",
+            ("system", f"{task.headline.title} [95%]", "judged"),
+            [(one.system, f"{one.value:.3f} [{one.low:.3f}, {one.high:.3f}]", f"{one.n}") for one in scores],
+        ),
+        RunTable("Run", (), [(name, _plain(value)) for name, value in settings.items() if value or type(value) is int]),
+        RunTable("Cost", ("step", "role", "requests", "tokens in", "tokens out", "cost (USD)"), spent),
+    ]
+    samples = list(_page_samples(folder, task, {key: item.label for key, item in labels.items()}))
+    lede = f"{record.model.name} on {task.name} {edition}, {record.regime.name}."
+    write_bytes(path, run_page(folder.name, lede, tables, samples).encode("utf-8", "replace"), mode=0o600)
+    output.result({"file": str(path), "samples": len(samples)})
+    output.text(f"{path}: {len(samples):,} samples. Open it in a browser; it may hold texts that are not public.")
+    return 0
+
+
+def _known(number: float | None) -> str:
+    return "unknown" if number is None else f"{number:,.4f}" if isinstance(number, float) else f"{number:,}"
+
+
+def _page_samples(folder: Path, task: Task, labels: Mapping[str, int]) -> Iterator[RunSample]:
+    """Every sample with its texts; whether an answer is right where labels are public and classes are chosen."""
+    outputs = defaultdict[str, list[PredictionRow]](list)
+    for row in read_predictions(folder):
+        outputs[row.id].append(row)
+    with snapshot(folder) as journal:
+        events = defaultdict[str, list[tuple[int, list[Event]]]](list)
+        for name, repetition, trace in journal.traces():
+            events[name].append((repetition, [parse_event(item) for item in trace]))
+        for sample, entries in groupby(journal.entries(), key=lambda entry: entry.sample):
+            rows = outputs[sample]
+            kind = str(rows[0].status) if rows else "failed"
+            if rows and task.classes and sample in labels:
+                kind = "right" if rows[0].label == labels[sample] else "wrong"
+            texts = list(_titled(_sample_lines(sample, list(entries), events[sample], rows)))
+            if sample in labels and task.classes:
+                texts.append(("people decided", task.classes[labels[sample]]))
+            answer = one_line(_output_text(rows[0]), 160) if rows else ""
+            if rows and task.classes and rows[0].label is not None:
+                answer = task.classes[rows[0].label]
+            yield RunSample(sample, kind, answer, texts)
+
+
+def _titled(lines: Iterator[str]) -> Iterator[tuple[str, str]]:
+    """Lines of a sample as `runs show` prints them, each text with the word in brackets before it as its title."""
+    for line in filter(None, lines):
+        title, closed, text = line.removeprefix("[").partition("] ") if line.startswith("[") else ("", "", line)
+        if line.startswith("=="):
+            title, text = line.strip("= "), ""
+        yield title if closed or not text else "output", text
 
 
 def _tables(folder: Path) -> Iterator[tuple[str, _Schema, Iterator[Mapping[str, object]]]]:

@@ -32,6 +32,9 @@ MAX_EDITION = 2 * _MOST_CHARACTERS + 1
 _NAME = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
 _VERSION = re.compile(r"[a-z0-9]+(?:[.-][a-z0-9]+)*")
 _PARTS = re.compile(r"[0-9]+|[^0-9]+")
+_NEARLY_QUARTER = re.compile(
+    r"(?P<year>\d{4})[\W_]*[qQ]?(?P<number>[1-4])|[qQ]?(?P<first>[1-4])[\W_]*(?P<last>\d{4})", re.ASCII
+)
 _FORMS = "a quarter such as 2023Q2, or a version of a data set such as liar-new@588"
 _FORM = (
     f"NAME@VERSION of lower-case letters and digits, such as liar-new@588; parts are joined by '-', those of a version "
@@ -130,7 +133,10 @@ def is_edition(text: str) -> bool:
 
 
 def _bad(text: str, expected: str) -> UsageError:
-    return UsageError(f"not an edition: {text[:80]!r}", expected=expected, code="bad-edition")
+    found = _NEARLY_QUARTER.fullmatch(text.strip())
+    meant = f"{found['year'] or found['last']}Q{found['number'] or found['first']}" if found else ""
+    fix = f"Did you mean {meant}?" if meant else ""
+    return UsageError(f"not an edition: {text[:80]!r}", expected=expected, fix=fix, code="bad-edition")
 
 
 def quarter_of(edition: Edition, what: str) -> Quarter:
@@ -155,6 +161,11 @@ def quarter_of(edition: Edition, what: str) -> Quarter:
 def quarters_of(editions: Iterable[Edition]) -> list[Quarter]:
     """The quarters among editions, in the same order."""
     return [edition for edition in editions if isinstance(edition, Quarter)]
+
+
+def benchmark_task(task: str, edition: str, split: str) -> str:
+    """The id of a split among the tasks of `eval.yaml`, by which results of models name it."""
+    return f"{task}{'' if split == 'main' else f'-{split}'}-{split_name(edition)}"
 
 
 def split_name(edition: str) -> str:

@@ -71,8 +71,8 @@ class UnknownNameError(UsageError):
         hint = f"Did you mean {near[0]!r}?" if near else ""
         super().__init__(
             f"unknown {kind} {name!r}",
-            expected=f"one of {', '.join(names)}" if names else f"at least one {kind} to exist",
-            fix=fix or hint,
+            expected=f"one of {', '.join(names)}" if names else "",
+            fix=" ".join(filter(None, (hint, fix))) or ("" if names else f"There is no {kind}: leave it out."),
             code="unknown-name",
         )
 

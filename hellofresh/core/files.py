@@ -77,16 +77,22 @@ def atomic_path(path: Path, *, mode: int = 0o644) -> Iterator[Path]:
         with temporary.open("rb") as file:
             os.fsync(file.fileno())
         temporary.replace(path)
-        descriptor = os.open(path.parent, os.O_RDONLY)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
+        sync_folder(path.parent)
     except OSError as error:
         raise _unwritable(path, error) from error
     finally:
         with suppress(OSError):
             temporary.unlink()
+
+
+def sync_folder(folder: Path) -> None:
+    """Have the names in a folder outlast a power cut; Windows opens no folders."""
+    if os.name == "posix":
+        descriptor = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
 
 
 def temporary_prefix(name: str) -> str:

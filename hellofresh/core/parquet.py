@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import re
 import types
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import product
@@ -59,10 +59,12 @@ class Table(Generic[Row]):
         row: the dataclass of its rows; fields are text, whole numbers, numbers, truth values, or tuples of text or of
             numbers.
         keys: columns before the row's, never empty.
+        earlier: what a column holds in files of earlier versions, which do not have it, by the columns that they have.
     """
 
     row: type[Row]
     keys: Mapping[str, type] = field(default_factory=dict)
+    earlier: Mapping[str, pl.Expr] = field(default_factory=dict, repr=False)
     _columns: Mapping[str, _Column] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -104,6 +106,10 @@ class Table(Generic[Row]):
         try:
             table = pl.scan_parquet(path)
             found = table.collect_schema()
+            old = {name: cell for name, cell in self.earlier.items() if name not in found}
+            if {column for cell in old.values() for column in cell.meta.root_names()} <= set(found):
+                table = table.with_columns(**old)
+                found = table.collect_schema()
             missing = sorted(set(schema) - set(found.names()))
             full = [name for name in schema if name in found and not self._is_sparse(name)]
             empty = table.select(pl.col(full).null_count()).collect(engine="streaming") if full else pl.DataFrame()
@@ -147,19 +153,20 @@ def write_parquet(path: Path, table: pl.DataFrame, *, statistics: bool = True, m
         table.write_parquet(temporary, compression="zstd", statistics=statistics)
 
 
-def join_parquet(parts: Sequence[Path], path: Path, *, rows: int) -> None:
-    """Write several tables of the same columns as one, atomically and in bounded memory.
+def sink_parquet(path: Path, table: pl.LazyFrame, *, rows: int | None = None, mode: int = 0o644) -> None:
+    """Write a table as `write_parquet` does, in bounded memory where its rows come in parts, such as of several files.
 
     Args:
-        parts: files, in order.
         path: of the whole.
-        rows: in a row group.
+        table: its parts in order, as by `pl.scan_parquet`.
+        rows: in a row group; as Polars thinks fit if left out.
+        mode: of the file.
 
     Raises:
         WorkspaceError: if the file cannot be written, such as on a full disk.
     """
-    with atomic_path(path) as temporary, _as_system_error(temporary):
-        pl.scan_parquet(list(parts)).sink_parquet(temporary, compression="zstd", row_group_size=rows)
+    with atomic_path(path, mode=mode) as temporary, _as_system_error(temporary):
+        table.sink_parquet(temporary, compression="zstd", row_group_size=rows)
 
 
 @contextmanager

@@ -3,7 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
+from enum import StrEnum
 from typing import Any
+
+
+class Provenance(StrEnum):
+    """How far an entry can be trusted."""
+
+    RUN = "run"
+    """Made by this installation, which keeps its journal and transcripts."""
+    REPLAYED = "replayed"
+    """Handed in; a maintainer then ran the system on part of the samples and found no disagreement."""
+    UPLOADED = "uploaded"
+    """Handed in or taken from a study of others: predictions only."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -13,8 +25,7 @@ class SystemId:
     Attributes:
         system: the model, with its prompt set where that is not the usual one, or the name that was handed in.
         team: who is behind it.
-        lane: `harness` (our own evaluator asked), `submitted` (predictions were handed in), `prospective` (nothing was
-            decided yet) or `rated` (a study of others came with outputs and ratings).
+        provenance: a `Provenance`; the least trusted one unless it is given.
         kind: `submission`, or the kind of the model, such as `baseline`.
         regime: how it works on a sample.
         settings: what was chosen besides, such as who answered its searches; empty where all is as usual.
@@ -26,7 +37,7 @@ class SystemId:
 
     system: str
     team: str
-    lane: str = ""
+    provenance: str = Provenance.UPLOADED
     kind: str = ""
     regime: str
     settings: str = ""

@@ -27,6 +27,8 @@ PRIORITIES: tuple[Priority, ...] = get_args(Priority)
 COLUMNS = ("domain", "bias", "factuality", "quality", "category")
 _MOST_BYTES = 100_000_000
 _MOST_STEPS = 8
+_GROUP_DOMAINS, _GROUP_CHARACTERS = 15, 240
+"""With a query they stay within 50 words and 400 characters, the least that a provider takes (Brave)."""
 _BIASES = {
     "extreme left": -3, "far left": -3, "left": -2, "left center": -1, "lean left": -1, "center": 0, "centre": 0,
     "least biased": 0, "pro science": 0, "right center": 1, "lean right": 1, "right": 2, "far right": 3,
@@ -103,6 +105,17 @@ class Publishers:
         names = (".".join(labels[start:]) for start in range(len(labels) - 1))
         parts = _parts(url) if self._of_parts else ("",)
         return next((self.rated[name + part] for name in names for part in parts if name + part in self.rated), None)
+
+    def site_groups(self, priority: Priority) -> list[str]:
+        """The domains of a priority as parts of queries, in order, each of at most 15 domains and 240 characters."""
+        groups: list[str] = []
+        for name in sorted(name for name, one in self.rated.items() if one.priority == priority):
+            longer = f"{groups[-1]} OR site:{name}" if groups else ""
+            if longer and len(longer) <= _GROUP_CHARACTERS and longer.count("site:") <= _GROUP_DOMAINS:
+                groups[-1] = longer
+            else:
+                groups.append(f"site:{name}")
+        return groups
 
     @cached_property
     def _of_parts(self) -> bool:

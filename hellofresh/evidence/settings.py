@@ -10,6 +10,8 @@ from pydantic import Field, field_validator
 from hellofresh.core.strict import Strict
 
 PROVIDERS = ("offline", "corpus", "brave", "serper", "tavily", "searxng", "google", "ddgs")
+TAKES_SITES = frozenset({"brave", "serper", "google"})
+"""Providers that understand `site:one.example OR site:two.example` in a query."""
 PLUGINS = "hellofresh.search"
 """Entry points of search providers from other packages. Each is called with the table [web.options] and with `replay`,
 which says that nothing will be asked, so that no key is needed; it gives a `SearchProvider`."""

@@ -26,6 +26,7 @@ from numpy.typing import NDArray
 from hellofresh.judging.rubric import Criterion, Rubric
 from hellofresh.judging.study import UNREADABLE, JudgeKind, main_ratings
 from hellofresh.stats.agreement import Weighting
+from hellofresh.stats.bridging import BridgingSettings, Ratings, fit_round
 from hellofresh.stats.multiway import ClusteredMean, clustered_mean
 from hellofresh.stats.rank_tests import RankTest, holm, mann_whitney, wilcoxon
 from hellofresh.stats.raters import Alpha, Distance, RaterAgreement, krippendorff_alpha, rater_agreement
@@ -159,6 +160,68 @@ class PairTest:
     ranks_adjusted: float = 1.0
     signed_adjusted: float = 1.0
     difference_adjusted: float = 1.0
+
+
+LEAST_PEOPLE, LEAST_RATINGS = 30, 5
+"""With fewer people, or ratings a response and person, camps cannot be told from chance."""
+
+
+@dataclass(frozen=True, slots=True)
+class BridgedMeans:
+    """How helpful responses are to people who disagree: intercepts of the fit of `hellofresh.stats.bridging`.
+
+    Attributes:
+        people, responses: that took part in the fit.
+        systems: mean intercepts with intervals over posts, by system, the best first; on the scale of the fit, where a
+            rating in the upper third of the scale is 1 and one in the lower third 0, less what is usual.
+        missing: why there are none, a sentence; empty where there are.
+    """
+
+    people: int = 0
+    responses: int = 0
+    systems: Sequence[SystemMean] = ()
+    missing: str = ""
+
+
+def bridged_means(rated: pl.DataFrame, criterion: Criterion) -> BridgedMeans:
+    """Fit people and responses on one criterion, and average the responses' intercepts by system.
+
+    Args:
+        rated: ratings with systems, from `of_systems`.
+        criterion: with a range; thirds of it are not helpful, somewhat and helpful.
+    """
+    own = counted_values(rated, criterion).sort("response", "judge").unique(["response", "judge"], maintain_order=True)
+    low, high = criterion.limits
+    third = 3 * (own["value"].to_numpy() - low) / (high - low)
+    level = ((third >= 1).astype(np.int8) + (third > 2)).astype(np.int8)
+    response, judge = (numbered(own, name) for name in ("response", "judge"))
+    settings = BridgingSettings(min_num_raters_per_note=LEAST_RATINGS, min_num_ratings_per_rater=LEAST_RATINGS)
+    counts = [np.bincount(some) for some in (response, judge)]
+    people, most = counts[1].size, int(counts[0].max(initial=0))
+    if people < LEAST_PEOPLE or most < LEAST_RATINGS:
+        missing = (
+            f"What is helpful to people who disagree takes {LEAST_PEOPLE} people and {LEAST_RATINGS} ratings of a "
+            f"response; here are {people} people, and {most} ratings at most."
+        )
+        return BridgedMeans(missing=missing)
+    ratings = Ratings(response.astype(np.int32), judge.astype(np.int32), level, np.ones(level.size, np.bool_))
+    try:
+        fit = fit_round(ratings, counts[0].size, people, settings)
+    except ValueError as error:
+        return BridgedMeans(missing=f"What is helpful to people who disagree cannot be fitted: {error}.")
+    took_part = int(np.isfinite(fit.rater_intercept).sum())
+    if took_part < LEAST_PEOPLE:
+        return BridgedMeans(
+            missing=f"Only {took_part} of {people} people rated {LEAST_RATINGS} such responses or more."
+        )
+    each = own.unique("response", maintain_order=True).with_columns(intercept=pl.Series(fit.note_intercept))
+    each = each.filter(pl.col("intercept").is_finite())
+    means = [
+        SystemMean(str(system), "", rows["sample"].n_unique(), clustered_mean(
+            rows["intercept"].to_numpy(), groups=numbered(rows, "sample")))
+        for (system,), rows in each.group_by("system", maintain_order=True)
+    ]  # fmt: skip
+    return BridgedMeans(took_part, each.height, sorted(means, key=lambda item: -item.mean.value))
 
 
 def of_systems(

@@ -2,7 +2,8 @@
 
 `page/` in the study's private folder is all that the page Rate is made from: `assignments.json` (raters by number,
 with the hash of their token), the rubric and its guide, the samples, the blinded responses, and for each rater a file
-of what they submit. The key, the salt of the blinding, and raters' names and tokens lie beside it.
+of what they submit. The key, the salt of the blinding, and raters' names and tokens lie beside it. People who predict
+labels (`hellofresh.judging.predicting`) are raters of empty responses.
 """
 
 from __future__ import annotations
@@ -18,8 +19,10 @@ from statistics import median
 
 import polars as pl
 
+from hellofresh.core.clock import now
 from hellofresh.core.errors import DataError, UsageError, WorkspaceError
 from hellofresh.core.files import read_model, read_models, sha256_text, write_bytes, write_json, write_jsonl
+from hellofresh.core.quarters import parse_utc
 from hellofresh.judging.rubric import Rubric, RubricGuide, guide_source, parse_guide, parse_rubric, rubric_source
 from hellofresh.judging.study import (
     KEY,
@@ -82,6 +85,8 @@ class Assignments:
         edition, task: of the study.
         rubric_sha256: what they rate by.
         raters: in the order of their numbers.
+        predicts: whether raters predict labels of samples, and there are no responses to rate.
+        until: from when on nothing is taken (ISO 8601, UTC), because labels may be public; empty if always.
         format: of the file.
     """
 
@@ -89,6 +94,8 @@ class Assignments:
     task: str
     rubric_sha256: str
     raters: tuple[RaterPlan, ...]
+    predicts: bool = False
+    until: str = ""
     format: int = 1
 
     def of_token(self, token: str) -> RaterPlan | None:
@@ -128,7 +135,7 @@ def deal(
     if not 0 <= onboarding < len(samples):
         what = f"{onboarding} of {len(samples)} samples for the onboarding"
         raise UsageError(what, expected="fewer", code="bad-onboarding")
-    source = _random(seed, "deal")
+    source = seeded_random(seed, "deal")
     shuffled = source.sample(sorted(samples), len(samples))
     practice, rest = shuffled[:onboarding], shuffled[onboarding:]
     dealt: list[list[tuple[str, RatingPhase]]] = [[] for _ in range(raters)]
@@ -143,7 +150,8 @@ def deal(
     return dealt
 
 
-def _random(*parts: str) -> random.Random:
+def seeded_random(*parts: str) -> random.Random:
+    """A generator that gives the same for the same parts."""
     digest = hashlib.sha256("\0".join(parts).encode()).digest()
     return random.Random(digest)  # noqa: S311 - to be repeated, not to be secret
 
@@ -201,7 +209,8 @@ class OpenStudy:
     @property
     def is_closed(self) -> bool:
         """Whether nothing more is taken."""
-        return (self.folder / _CLOSED).is_file()
+        until = self.assignments.until
+        return (self.folder / _CLOSED).is_file() or (until != "" and now() >= parse_utc(until))
 
 
 @dataclass(frozen=True, slots=True)
@@ -250,6 +259,32 @@ def assign(
         UsageError: if a number makes no sense, a name is there twice, or somebody has begun to rate.
         DataError: if a response has no sample, or a system two responses to one.
     """
+    dealt = deal(sorted({item.sample for item in responses}), len(names), share=share, onboarding=onboarding, seed=seed)
+    return set_up_study(files, samples, responses, names, dealt, rubric_source(rubric), guide_source(rubric), seed=seed)
+
+
+def set_up_study(  # noqa: PLR0917 - as `assign`, with what it has read
+    files: StudyFiles,
+    samples: Sequence[StudySample],
+    responses: Sequence[SystemResponse],
+    names: Sequence[str],
+    dealt: Sequence[Sequence[tuple[str, RatingPhase]]],
+    rubric: bytes,
+    guide: bytes,
+    *,
+    seed: str,
+    predicts: bool = False,
+    until: str = "",
+) -> list[RaterAccess]:
+    """Write all that the pages are made from; arguments, results and errors as of `assign`.
+
+    Args:
+        files, samples, responses, names: as there.
+        dealt: for each rater, samples in order, each with its phase.
+        rubric, guide: the content of their files.
+        seed: of the order of responses to one sample.
+        predicts, until: as of `Assignments`.
+    """
     folder = page_folder(files)
     if any((folder / "submitted").glob("*")) or (folder / _CLOSED).is_file():
         fix = "Close the study, or give it another version."
@@ -260,7 +295,6 @@ def assign(
     by_sample: dict[str, list[str]] = {}
     for item in blinded:
         by_sample.setdefault(item.sample, []).append(item.id)
-    dealt = deal(list(by_sample), len(names), share=share, onboarding=onboarding, seed=seed)
     access = [RaterAccess(f"rater-{k}", name, secrets.token_urlsafe(24)) for k, name in enumerate(names, start=1)]
     plans = tuple(
         RaterPlan(
@@ -272,7 +306,9 @@ def assign(
                     name,
                     phase,
                     tuple(
-                        _random(seed, "order", name, who.rater).sample(sorted(by_sample[name]), len(by_sample[name]))
+                        seeded_random(seed, "order", name, who.rater).sample(
+                            sorted(by_sample[name]), len(by_sample[name])
+                        )
                     ),
                 )
                 for name, phase in turns
@@ -280,16 +316,15 @@ def assign(
         )
         for number, (who, turns) in enumerate(zip(access, dealt, strict=True))
     )
-    content, guide = rubric_source(rubric), guide_source(rubric)
-    parsed = parse_rubric(content, where=rubric)
-    parse_guide(guide, parsed, where=f"the guide of {rubric}")
-    write_bytes(folder / "rubric.toml", content, mode=0o600)
+    parsed = parse_rubric(rubric, where="the rubric")
+    parse_guide(guide, parsed, where=f"the guide of {parsed.name}")
+    write_bytes(folder / "rubric.toml", rubric, mode=0o600)
     write_bytes(folder / "guide.toml", guide, mode=0o600)
     write_table(_key_file(files), KEY, KEY.frame(key), mode=0o600)
     write_json(files.private / "raters.json", to_json(_Raters(tuple(access))), mode=0o600)
     write_jsonl(folder / "samples.jsonl", [to_json(item) for item in samples if item.id in by_sample], mode=0o600)
     write_jsonl(folder / "responses.jsonl", map(to_json, blinded), mode=0o600)
-    assignments = Assignments(str(files.edition), files.task, parsed.sha256, plans)
+    assignments = Assignments(str(files.edition), files.task, parsed.sha256, plans, predicts, until)
     write_json(folder / _FILE, to_json(assignments), mode=0o600)
     return access
 
@@ -377,7 +412,7 @@ def close_study(files: StudyFiles, *, secret: bool, incomplete: bool = False) ->
     if left and not incomplete:
         fix = "Wait for them, or add --incomplete."
         raise UsageError(f"{left} responses are not rated yet", where=str(files.edition), fix=fix, code="incomplete")
-    if not study.is_closed:
+    if not (folder / _CLOSED).is_file():
         write_json(folder / _CLOSED, {"format": 1, "left": left})
     ratings = RATINGS.frame(_ratings(study))
     if files.ratings.is_file():  # closed before: what judges that are not people said of it stays

@@ -44,6 +44,8 @@ class RatingPhase(StrEnum):
     ONBOARDING = "onboarding"
 
 
+PREDICTIONS = "predictions"
+"""Name of the rubric by which people predict labels, and rate no response."""
 UNREADABLE = "unreadable"
 """The comment of a judge's answer that could not be read: it has no value, and does not count as a skipped one."""
 NOT_VALIDATED = "not validated: "
@@ -235,6 +237,7 @@ class StudySample:
         date: when it was written (ISO 8601, UTC), empty where not known.
         media: addresses of its images.
         facts: what it is grouped by on the board, such as modality and domain.
+        parts: names and texts, where it is shown in parts and not as `text`.
     """
 
     id: str
@@ -243,6 +246,7 @@ class StudySample:
     date: str = ""
     media: tuple[str, ...] = ()
     facts: Mapping[str, str] = field(default_factory=dict)
+    parts: tuple[tuple[str, str], ...] = ()
 
     @property
     def moment(self) -> datetime:
@@ -285,6 +289,18 @@ class RatedStudy:
         return self._counted.filter(pl.col("len") >= self.key["sample"].n_unique() / 2)["system"].to_list()
 
 
+def study_rubric(files: StudyFiles) -> Rubric:
+    """The rubric of a closed study.
+
+    Raises:
+        DataError: if it is missing or damaged.
+    """
+    path = _beside(files, "rubric.toml")
+    if not path.is_file():
+        raise DataError("no rubric of this study", where=str(path), code="missing-file")
+    return parse_rubric(path.read_bytes(), where=str(path))
+
+
 def read_study(workspace: Workspace, edition: Edition, task: str) -> RatedStudy:
     """Read a closed study.
 
@@ -292,11 +308,11 @@ def read_study(workspace: Workspace, edition: Edition, task: str) -> RatedStudy:
         DataError: if a file is missing or damaged, or the ratings are not by the rubric.
     """
     files = StudyFiles(workspace, edition, task)
+    rubric = study_rubric(files)
+    if rubric.name == PREDICTIONS:
+        fix = "How people fared stands on the page Leaderboard, once labels are public."
+        raise DataError(f"{task} has no rated responses: people predict its labels", fix=fix, code="predictions")
     ratings = read_table(files.ratings, RATINGS)
-    path = _beside(files, "rubric.toml")
-    if not path.is_file():
-        raise DataError("no rubric of this study", where=str(path), code="missing-file")
-    rubric = parse_rubric(path.read_bytes(), where=str(path))
     check_ratings(ratings, rubric, where=files.ratings.name)
     return RatedStudy(files, rubric, ratings, read_table(files.key, KEY))
 

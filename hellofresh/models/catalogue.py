@@ -425,16 +425,28 @@ def open_model(name: str, context: ModelContext) -> Model:
         from hellofresh.models.local.folders import FolderModel
 
         return FolderModel(Path(name.removeprefix(LOCAL_FOLDER)))
+    check_model_name(name)
     known = known_models()
     if name not in known and "+" in name:
         return _retriever(name)(context)
-    if name not in known and names_a_class(name):
+    if name not in known:
         return AlwaysClass.of(context.task, name)
-    try:
-        entry = known[name]
-    except KeyError:
-        raise UnknownNameError("model", name, known) from None
-    return entry.open(context)
+    return known[name].open(context)
+
+
+def check_model_name(name: str) -> None:
+    """Whether a name may be a model's, before anything is done for it.
+
+    Raises:
+        UnknownNameError: if no model has the name.
+        ConfigError: if the user's own tables are wrong.
+    """
+    if name.startswith((PREFIX, ENDPOINT, LOCAL_FOLDER)) or "+" in name or names_a_class(name):
+        return
+    known = known_models()
+    if name not in known:
+        fix = "A model of your own endpoint: --model openai:NAME --base-url http://HOST:PORT/v1"
+        raise UnknownNameError("model", name, known, fix=fix)
 
 
 _LOOPBACK = re.compile(r"(localhost|127(\.[0-9]{1,3}){3}|\[::1\])(:[0-9]+)?(/|$)")

@@ -45,7 +45,7 @@ _KEYS = {"id", "sample"}
 """Columns that name a sample."""
 _NAMING = {*_KEYS, "response"}
 """Columns that name a sample, or a response to it."""
-_CONTENT = {"text", "rationale", "comment", "sources", "address", "media"}
+_CONTENT = {"text", "parts", "rationale", "comment", "sources", "address", "media"}
 """Columns with what somebody wrote, or with where it is from."""
 
 

@@ -16,7 +16,9 @@ from hellofresh.core.clock import now
 from hellofresh.core.editions import Edition
 from hellofresh.core.errors import ReleaseError
 from hellofresh.core.quarters import utc_text
+from hellofresh.core.systems import Provenance
 from hellofresh.core.workspace import Workspace
+from hellofresh.releases.draw.escrow import Escrow
 from hellofresh.releases.life.load import Release, load_labels, load_release
 from hellofresh.releases.life.state import labels_are_public
 from hellofresh.results.entries import Entry, entries_of_runs, entries_of_submissions, measured_entry
@@ -81,7 +83,7 @@ def _read(workspace: Workspace, release: Release, submissions: Path, moment: dat
     labels = load_labels(workspace, release.edition, task)
     over = release.is_over(moment)
     known = {task.name: {key: label.label for key, label in labels.items()}} if over else {}
-    handed_in, about = entries_of_submissions(submissions, due, moment, known)
+    handed_in, about = entries_of_submissions(submissions, due, moment, known, Escrow.seal_of(workspace))
     waiting = handed_in[task.name]
     if waiting and not over:
         about.append(f"{len(waiting)} submitted: shown after the deadline, {utc_text(release.days.deadline)}")
@@ -114,7 +116,7 @@ def panel_of(
     known = [sample for sample in samples if sample.id in labels]
     place = {sample.id: number for number, sample in enumerate(known)}
     return Panel(
-        task=task,
+        task=task.on(split),
         edition=edition,
         split=split,
         bundled=bundled,
@@ -163,7 +165,7 @@ def _labels(entries: Sequence[Entry]) -> dict[str, str]:
     """By origin, what each model is called whatever its regime; with settings where one regime has several."""
     models: dict[str, Entry] = {}
     several: dict[tuple[str, str], set[str]] = defaultdict(set)
-    for entry in sorted(entries, key=lambda item: (item.system, item.lane, item.origin)):
+    for entry in sorted(entries, key=lambda item: (item.system, item.provenance, item.origin)):
         models.setdefault(_model(entry), entry)
         several[_model(entry), entry.regime].add(entry.settings)
     names = short_names([replace(entry, regime="", settings="") for entry in models.values()])
@@ -175,40 +177,44 @@ def _labels(entries: Sequence[Entry]) -> dict[str, str]:
 
 
 def _model(entry: Entry) -> str:
-    return f"{entry.lane}/{entry.system}" if entry.lane == "harness" else f"{entry.lane}/{entry.origin}"
+    return f"run/{entry.system}" if entry.provenance == Provenance.RUN else f"others/{entry.origin}"
 
 
-def arranged_outputs(said: pl.DataFrame, ids: Sequence[str], classes: int) -> dict[str, list[PromptOutputs]]:
+def arranged_outputs(said: pl.LazyFrame, ids: Sequence[str], classes: int) -> dict[str, list[PromptOutputs]]:
     """The choices of many entries as arrays, by origin, the prompt that stands for an entry first.
 
-    Millions of judgements, so without an object for each.
+    Millions of judgements, so they are read in pieces, without an object for each.
 
     Args:
         said: judgements.
         ids: of the samples, in the order of the arrays; judgements of others are left out.
         classes: how many the task has.
     """
+    keys = ["origin", "headline", "prompt"]
+    states = (pl.col("probabilities").list.len() > 0) | pl.col("certainty").is_not_null()
+    entries = said.group_by(keys, maintain_order=True).agg(states.any().alias("states")).collect(engine="streaming")
+    # Those that state chances first, so that only they have arrays of them.
+    entries = entries.sort("states", "headline", descending=True, maintain_order=True).with_row_index("entry")
+    stating = int(entries["states"].sum())
     place = pl.DataFrame({"id": list(ids), "where": range(len(ids))}, schema={"id": pl.String, "where": pl.UInt32})
-    known = pl.col("where").is_not_null()
-    stated = known & (pl.col("probabilities").list.len() > 0)
-    outputs = (
-        said.lazy()
-        .join(place.lazy(), on="id", how="left", maintain_order="left")
-        .group_by("origin", "headline", "prompt", maintain_order=True)
-        .agg(pl.col("where").filter(known), _SAID.filter(known), pl.col("certainty").filter(known),
-             pl.col("where").filter(stated).alias("stated"), pl.col("probabilities").filter(stated).explode())
-        .sort("headline", descending=True, maintain_order=True)
-        .collect()
-    )  # fmt: skip
-    columns = ("where", "said", "certainty", "stated", "probabilities")
+    rows = said.select(*keys, "id", _SAID, "certainty", "probabilities").join(place.lazy(), on="id")
+    answers = np.full((entries.height, len(ids)), NOT_ASKED, dtype=np.int8)
+    certainty = np.full((stating + 1, len(ids)), np.nan)
+    probabilities = np.full((*certainty.shape, classes), np.nan)
+    for piece in rows.join(entries.lazy(), on=keys).collect_batches(chunk_size=_PIECE):
+        at = piece["entry"].to_numpy(), piece["where"].to_numpy()
+        answers[at] = piece["said"].to_numpy()
+        sure = piece.filter(pl.col("certainty").is_not_null())
+        certainty[sure["entry"].to_numpy(), sure["where"].to_numpy()] = sure["certainty"].to_numpy()
+        stated = piece.filter(pl.col("probabilities").list.len() > 0)
+        if stated.height:
+            chances = stated["probabilities"].explode().to_numpy().reshape(-1, classes)
+            probabilities[stated["entry"].to_numpy(), stated["where"].to_numpy()] = chances
     found: dict[str, list[PromptOutputs]] = {}
-    for origin, prompt, *parts in outputs.select("origin", "prompt", *columns).iter_rows():
-        where, said_there, sure, stated_there, chances = (np.asarray(part) for part in parts)
-        one = _unasked(prompt, len(ids), classes)
-        one.answers[where.astype(np.intp)] = said_there
-        one.certainty[where.astype(np.intp)] = sure.astype(np.float64)
-        if stated_there.size:
-            one.probabilities[stated_there.astype(np.intp)] = chances.reshape(-1, classes)
+    in_order = entries.sort("headline", descending=True, maintain_order=True)
+    for number, origin, prompt in in_order.select("entry", "origin", "prompt").iter_rows():
+        chance = min(number, stating)
+        one = PromptOutputs(clean_name(prompt), answers[number], probabilities[chance], certainty[chance])
         found.setdefault(origin, []).append(one)
     return found
 
@@ -218,6 +224,7 @@ def _unasked(prompt: str, n: int, classes: int) -> PromptOutputs:
     return PromptOutputs.of(clean_name(prompt), np.full(n, NOT_ASKED, dtype=np.int8), classes)
 
 
+_PIECE = 50_000
 _SAID = (
     pl.when(pl.col("status") == str(Status.BLOCKED))
     .then(BLOCKED)

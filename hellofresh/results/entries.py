@@ -11,10 +11,11 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
+from statistics import fmean
 
 from hellofresh.core.editions import Edition
-from hellofresh.core.errors import RunError
-from hellofresh.core.systems import SystemId
+from hellofresh.core.errors import RunError, SubmissionError
+from hellofresh.core.systems import Provenance, SystemId
 from hellofresh.core.workspace import Workspace
 from hellofresh.releases.life.load import Release, load_labels, load_release
 from hellofresh.releases.life.state import labels_are_public
@@ -22,9 +23,10 @@ from hellofresh.results.panel import MAJORITY, SINGLE
 from hellofresh.runs.record import RunRecord, finished_runs, read_outputs, read_record
 from hellofresh.runs.regimes import REGIMES
 from hellofresh.submissions import Due, EntryOutcome, Receipt, Submission, standings
+from hellofresh.submissions.replays import Seal, conduct_of, is_replayed, replays_of
 from hellofresh.tasks import get_task
 from hellofresh.tasks.outputs import Choice, Output, Response, Status
-from hellofresh.tasks.samples import MAIN, Label
+from hellofresh.tasks.samples import MAIN, PROSPECTIVE, Label
 
 Outputs = Mapping[str, Output]
 """By sample id."""
@@ -73,6 +75,9 @@ def run_records(workspace: Workspace, release: Release, split: str) -> tuple[lis
         asked = record.evaluation
         if (asked.task.name, str(asked.edition), asked.split) != here:
             continue
+        regime = REGIMES.get(record.regime.name)
+        if regime is not None and regime.gives not in (Output, release.task.output):
+            continue  # what is rated, not scored
         if record.samples_sha256 != release.samples_sha256:
             notes.append(f"{folder.name} was run on other samples than are released now, and is left out")
             continue
@@ -153,7 +158,7 @@ def _of_run(folder: Path, record: RunRecord) -> Entry:
     return Entry(
         system=name,
         team="HelloFresh",
-        lane="harness",
+        provenance=Provenance.RUN,
         kind=record.kind,
         regime="none" if baseline else record.regime.name,
         smoke_test=record.smoke_test,
@@ -197,11 +202,13 @@ def _read_outputs(folder: Path, record: RunRecord) -> list[dict[str, dict[str, O
             code="damaged-run",
         )
     different = [outputs for number, outputs in sorted(found.items()) if number not in record.copies]
-    return [_voted(different)] if record.evaluation.vote else different
+    asked = record.evaluation
+    classes = len(asked.task.classes) if asked.split == PROSPECTIVE else 0
+    return [_voted(different, classes)] if asked.vote else different
 
 
-def _voted(repetitions: Sequence[Mapping[str, Outputs]]) -> dict[str, dict[str, Output]]:
-    """The vote of repetitions on each sample, by prompt.
+def _voted(repetitions: Sequence[Mapping[str, Outputs]], classes: int) -> dict[str, dict[str, Output]]:
+    """The vote of repetitions on each sample, by prompt, with their forecast where the number of classes is given.
 
     What is no choice, or was not judged each time, is as in the first.
     """
@@ -212,7 +219,8 @@ def _voted(repetitions: Sequence[Mapping[str, Outputs]]) -> dict[str, dict[str, 
             said = [outputs.get(prompt, {}).get(sample) for outputs in repetitions]
             choices = [output for output in said if isinstance(output, Choice)]
             whole = len(choices) == len(repetitions)
-            voted[prompt][sample] = replace(plurality(choices), prompt=prompt) if whole else first
+            stated = forecast_of(choices, classes) if classes else ()
+            voted[prompt][sample] = replace(plurality(choices), prompt=prompt, probabilities=stated) if whole else first
     return voted
 
 
@@ -235,17 +243,62 @@ def plurality(choices: Sequence[Choice]) -> Choice:
     """The vote of several prompts on one sample.
 
     Only classes have a vote; of the classes with most votes there must be one. A tie is silence. Without a vote it is
-    blocked if every choice was blocked, else none.
+    blocked if every choice was blocked, else none. Where all choices state probabilities, the vote states their mean.
     """
+    stated = [choice.probabilities for choice in choices if choice.probabilities]
+    means = tuple(fmean(some) for some in zip(*stated, strict=True)) if len(stated) == len(choices) else ()
     votes = Counter(choice.label for choice in choices if choice.label is not None).most_common(2)
     if votes and (len(votes) < 2 or votes[0][1] > votes[1][1]):
-        return Choice(prompt=MAJORITY, label=votes[0][0])
+        return Choice(prompt=MAJORITY, label=votes[0][0], probabilities=means)
     blocked = bool(choices) and all(choice.status is Status.BLOCKED for choice in choices)
     return Choice(prompt=MAJORITY, status=Status.BLOCKED if blocked else Status.NONE)
 
 
+def forecast_of(choices: Sequence[Choice], classes: int) -> tuple[float, ...]:
+    """The probabilities of the classes that several answers to one question come to: the mean of what each says.
+
+    An answer says the probabilities that it states; else that its class has the certainty that it states, and the other
+    classes the rest in equal parts; else that its class is certain. So answers without either count by their shares.
+    One without a class and without probabilities says nothing; where all are such, there is no forecast.
+    """
+    said = []
+    for choice in choices:
+        if choice.probabilities:
+            said.append(choice.probabilities)
+        elif choice.label is not None:
+            own = 1.0 if choice.certainty is None else choice.certainty
+            rest = (1 - own) / (classes - 1)
+            said.append(tuple(own if label == choice.label else rest for label in range(classes)))
+    return tuple(sum(column) / len(said) for column in zip(*said, strict=True))
+
+
+def with_forecasts(entry: Entry, classes: int) -> Entry:
+    """The entry with probabilities in every choice: those of a prompt over its repetitions, those of the vote over all
+    prompts.
+
+    Args:
+        entry: outputs as they were read.
+        classes: how many the task has; nothing is changed where it has none.
+    """
+    if not classes:
+        return entry
+    repetitions, prompts = (entry.outputs, *entry.repeated), [name for name in entry.outputs if name != MAJORITY]
+
+    def pooled(prompt: str, key: str, output: Output) -> Output:
+        asked = prompts if prompt == MAJORITY else [prompt]
+        said = [each[name][key] for each in repetitions for name in asked if key in each.get(name, {})]
+        choices = [one for one in said if isinstance(one, Choice)]
+        return replace(output, probabilities=forecast_of(choices, classes)) if isinstance(output, Choice) else output
+
+    outputs = {
+        prompt: {key: pooled(prompt, key, output) for key, output in some.items()}
+        for prompt, some in entry.outputs.items()
+    }
+    return replace(entry, outputs=outputs)
+
+
 def entries_of_submissions(
-    root: Path, due: Due, moment: datetime, truth: Mapping[str, Mapping[str, int]]
+    root: Path, due: Due, moment: datetime, truth: Mapping[str, Mapping[str, int]], seal: Seal | None = None
 ) -> tuple[Mapping[str, Sequence[Entry]], list[str]]:
     """The submissions that count, by the tasks that they take part in, and sentences about the others.
 
@@ -254,6 +307,7 @@ def entries_of_submissions(
         due: what is due in the quarter.
         moment: the time that counts as now.
         truth: label by sample id, by task, to find copies by their errors; empty while nothing may be scored.
+        seal: checks the seals of replays; without it no entry counts as replayed.
     """
     found: dict[str, list[Entry]] = {task: [] for task in due.ids}
     known = {task: set(samples) for task, samples in due.ids.items()}
@@ -262,11 +316,21 @@ def entries_of_submissions(
         if item.faults:
             more = f" (and {len(item.faults) - 1} more)" if len(item.faults) > 1 else ""
             notes.append(f"the submission {item.origin} is left out: {item.faults[0]}{more}")
+        try:
+            replays = replays_of(item.folder, item.receipt, seal)
+        except SubmissionError as error:
+            replays = ()
+            notes.append(f"the replays of {item.origin} are left out: {error.what}")
         for task, outcome in item.tasks.items():
             if outcome is not EntryOutcome.COUNTS:
                 notes.append(f"the submission {item.origin} is not scored on {task}: {outcome}")
             elif item.submission is not None:
-                found[task].append(of_submission(item.submission, known[task], item.flags, item.receipt))
+                has_models = bool(item.submission.info.models)
+                flags = [*item.flags, *conduct_of(replays, task, due.split, has_models=has_models)]
+                entry = of_submission(item.submission, known[task], flags, item.receipt)
+                if is_replayed(replays, task, due.split, has_models=has_models):
+                    entry = replace(entry, provenance=Provenance.REPLAYED)
+                found[task].append(entry)
         notes += [f"the submission {item.origin} is flagged: {flag}" for flag in item.flags]
     return found, [*notes, *standing.passed_over]
 
@@ -284,7 +348,7 @@ def of_submission(
     return Entry(
         system=info.name,
         team=info.team,
-        lane="submitted",
+        provenance=Provenance.UPLOADED,
         kind="submission",
         regime=info.regime,
         smoke_test=False,

@@ -150,11 +150,16 @@ def read_kept(workspace: Workspace, edition: Edition, split: str, part: Part, ta
     Raises:
         DataError: if a file is damaged, or of an earlier version.
     """
+    return scan_kept(workspace, edition, split, part, task).collect()
+
+
+def scan_kept(workspace: Workspace, edition: Edition, split: str, part: Part, task: str) -> pl.LazyFrame:
+    """The same, checked now and read when it is asked for: millions of judgements need not be in memory at once."""
     table = _TABLES[part]
-    found = [table.schema.to_frame()]
+    found = [table.schema.to_frame().lazy()]
     for path in (judgements_file(workspace, edition, split, part, private=private) for private in (False, True)):
         try:
-            found += [table.read(path)] if path.is_file() else []
+            found += [table.scan(path)] if path.is_file() else []
         except BadTableError as error:
             fix = f"Recreate it: hellofresh score --edition {edition}{'' if split == MAIN else f' --split {split}'}"
             what = f"{error}; an earlier version may have written it"

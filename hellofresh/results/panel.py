@@ -44,6 +44,7 @@ class EntrySection(StrEnum):
     SYSTEM = "system"
     CONTROL = "control"
     BASELINE = "baseline"
+    PEOPLE = "people"
     SMOKE_TEST = "smoke-test"
 
 
@@ -88,6 +89,16 @@ class PromptOutputs:
         """Shape (n,), where there is an answer or a silence."""
         found: NDArray[np.bool_] = self.answers != NOT_ASKED
         return found
+
+    @property
+    def chances(self) -> NDArray[np.float64]:
+        """Shape (n,), the chance of class 1: as stated, else what the stated chance of being right makes of the choice,
+        else 1 or 0, the choice itself; nan without an answer.
+        """
+        stated = self.probabilities[:, 1]
+        sure = np.where(np.isnan(self.certainty), 1.0, self.certainty)
+        chosen = np.where(self.answers == 1, sure, 1 - sure)
+        return np.where(self.answers < 0, np.nan, np.where(np.isnan(stated), chosen, stated))
 
     def predictions(self, where: NDArray[np.bool_]) -> NDArray[np.int8]:
         """Answers on some samples as statistics take them: blocked is no answer."""
@@ -161,7 +172,7 @@ class Panel:
     """One release with its labels and all systems' answers; n samples in the order of their ids.
 
     Attributes:
-        task, quarter, split, bundled: of the release.
+        task, edition, split, bundled: of the release; the task as it is scored on the split.
         samples: the samples, with texts where they are at hand.
         without_texts: shape (n,), where they are not.
         labels: shape (n,), the class of each sample; 0 where the task has no classes.
@@ -190,6 +201,18 @@ class Panel:
     private: bool = False
 
     @property
+    def metrics(self) -> list[Metric]:
+        """The task's, with those of facts that are known of two samples at least."""
+        known = {metric: int(np.isfinite(self.known(metric.fact)).sum()) for metric in self.task.fact_metrics}
+        return [*self.task.metrics, *(metric for metric, samples in known.items() if samples > 1)]
+
+    def known(self, fact: str) -> NDArray[np.float64]:
+        """Shape (n,), a fact that is a number, nan where it is not known."""
+        values = [facts.get(fact) for facts in self.facts]
+        numbers = [float(v) if isinstance(v, int | float) and not isinstance(v, bool) else np.nan for v in values]
+        return np.array(numbers, dtype=np.float64)
+
+    @property
     def period_names(self) -> list[str]:
         """Periods with samples, in order of time; a frozen edition is not divided."""
         return [] if not self.edition.is_living else sorted(set(self.periods.tolist()))
@@ -204,6 +227,10 @@ class Panel:
 
     def statistics(self, said: PromptOutputs, where: NDArray[np.bool_], metric: Metric) -> NDArray[np.float64]:
         """What a metric adds up of some samples, shape (samples, k)."""
+        if metric.fact:  # ranks are those among the samples that are asked for
+            return metric.statistics(self.known(metric.fact)[where], said.chances[where])
+        if metric.of_forecasts:
+            return metric.statistics(self.labels[where], said.probabilities[where])
         if not metric.of_numbers:
             return metric.statistics(self.labels[where], said.predictions(where))
         found = said.numbers.get(metric.name)

@@ -15,8 +15,8 @@ from hellofresh.tasks.outputs import Choice, Output, Ranking, Response
 
 _Answer = int | str | tuple[str, ...] | None
 """The label of a choice, a text, or documents in order; None is no answer."""
-_System = tuple[str, str, str]
-"""A system, its regime and its lane, which one of our own runs may take over from another."""
+_System = tuple[str, str]
+"""A system and its regime, which one of our own runs may take over from another."""
 
 
 def check_published(folder: Path, entries: Sequence[Entry], allowed: Collection[str], redo: str) -> None:
@@ -56,7 +56,6 @@ class _PublishedPrediction:
     entry: str
     system: str
     regime: str
-    lane: str
     prompt: str
     id: str
     label: int | None = None
@@ -75,11 +74,11 @@ def _differences(folder: Path, path: Path, entries: Sequence[Entry]) -> Iterator
     before: dict[str, dict[tuple[str, str], _Answer]] = defaultdict(dict)
     systems: dict[str, _System] = {}
     for row in read_models(path, _PublishedPrediction):
-        systems[row.entry] = row.system, row.regime, row.lane
+        systems[row.entry] = row.system, row.regime
         if row.id in ids:
             before[row.entry][row.prompt, row.id] = row.answer
     now = {entry.origin: entry for entry in entries}
-    there = {(entry.system, entry.regime, entry.lane) for entry in entries}
+    there = {(entry.system, entry.regime) for entry in entries if not _is_submission(entry.origin)}
     for name, system in systems.items():
         if name not in now and (_is_submission(name) or system not in there):
             yield name, "go"

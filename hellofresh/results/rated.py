@@ -24,6 +24,7 @@ from hellofresh.core.editions import Edition
 from hellofresh.core.files import remove_file, sha256_text, write_bytes, write_jsonl
 from hellofresh.core.parquet import Table, write_parquet
 from hellofresh.core.workspace import Workspace
+from hellofresh.judging.predicting import is_prediction_study
 from hellofresh.judging.rubric import Criterion
 from hellofresh.judging.study import (
     JudgeKind,
@@ -41,6 +42,7 @@ from hellofresh.results.standings import Standing, standings_of
 from hellofresh.stats import Interval, metric_interval
 from hellofresh.stats.metrics import mean
 from hellofresh.tasks import Task
+from hellofresh.tasks.outputs import Response
 from hellofresh.tasks.samples import Label, Sample
 
 PARTS = ("modality", "domain")
@@ -127,7 +129,7 @@ def _standings(
     """The systems on one criterion, by the board's one rule; those ranked first, in the order of their ranks."""
     low, high = criterion.limits
     metric = mean(criterion.id, (float(low), float(high)), title=criterion.title)
-    of_criterion = replace(task, metrics=(metric,))
+    of_criterion = replace(task, metrics=(metric,), output=Response, classes=())
     entries = rated_entries(study, of_criterion, kind, criterion)
     labels = {sample.id: Label(sample.id, 0, {}) for sample in samples}
     panel = panel_of(of_criterion, study.files.edition, samples, labels, entries)
@@ -183,7 +185,7 @@ def publish_ratings(workspace: Workspace, edition: Edition, task: Task) -> list[
     files = StudyFiles(workspace, edition, task.name)
     folder = workspace.root / "releases" / str(edition) / "ratings"
     paths = [folder / f"{task.name}.{end}" for end in ("parquet", "key.parquet", "rubric.toml", "standings.jsonl")]
-    if not (files.key.is_file() and files.ratings.is_file()):
+    if not (files.key.is_file() and files.ratings.is_file()) or is_prediction_study(files):
         return []
     study, samples = read_study(workspace, edition, task.name), load_public(workspace, edition, task)[0]
     of_people = main_ratings(study.ratings, JudgeKind.PERSON)

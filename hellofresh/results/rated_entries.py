@@ -11,6 +11,7 @@ from dataclasses import replace
 
 import polars as pl
 
+from hellofresh.core.systems import Provenance
 from hellofresh.core.workspace import Workspace
 from hellofresh.judging.comparison import counted_values, of_systems
 from hellofresh.judging.rubric import Criterion
@@ -90,7 +91,7 @@ def rated_entries(study: RatedStudy, task: Task, kind: JudgeKind, criterion: Cri
         Entry(
             system=system,
             team="rated study" if study.files.edition.is_living else study.files.edition.title,
-            lane="rated",
+            provenance=Provenance.UPLOADED,
             kind="submission",
             regime="not stated",
             smoke_test=False,

@@ -3,12 +3,11 @@
 Of a prospective split they are published as soon as it is resolved, for the samples that were decided.
 
 `predictions.jsonl` has a row for each entry, prompt and sample: `entry` (the run, or the submission's folders),
-`system`, `team`, `lane`, `regime`, `prompt`, `id`, `label` (null: no answer), and if there are such, `probabilities`
-and `certainty` of a choice, `documents` and `scores` of a ranking, `text` of a response, `rationale` and `sources`.
-Texts and rationales may quote the sample, so they are left out where the release withholds its texts; rationales and
-sources of submissions are never published. `scores.jsonl` has the board's rows of
-the quarter and task. With samples and labels beside them, anybody can compute every figure of the board
-(`hellofresh release verify`).
+`system`, `team`, `provenance`, `regime`, `prompt`, `id`, `label` (null: no answer), and if there are such,
+`probabilities` and `certainty` of a choice, `documents` and `scores` of a ranking, `text` of a response, `rationale`
+and `sources`. Texts and rationales may quote the sample, so they are left out where the release withholds its texts;
+rationales and sources of submissions are never published. `scores.jsonl` has the board's rows of the quarter and task.
+With samples and labels beside them, anybody can compute every figure of the board (`hellofresh release verify`).
 """
 
 from __future__ import annotations
@@ -26,6 +25,7 @@ from hellofresh.releases.draw.prospective import OUTCOMES
 from hellofresh.releases.life.manifest import amend_manifest, file_entry, read_manifest
 from hellofresh.releases.life.state import labels_are_public
 from hellofresh.results.entries import Entry
+from hellofresh.results.people import publish_people
 from hellofresh.results.rated import publish_ratings
 from hellofresh.results.scores import ScoredSplit
 from hellofresh.results.tables import OVER_REPETITIONS, Score
@@ -61,7 +61,7 @@ def publish_results(workspace: Workspace, scored: ScoredSplit) -> list[RevealRep
         if not labels_are_public(workspace, scored.edition, task, scored.split):
             continue
         # The scores of the task by origin, prompt, period and metric, metrics in the task's order.
-        order = {metric.name: number for number, metric in enumerate(get_task(task).metrics)}
+        order = {metric.name: number for number, metric in enumerate(get_task(task).on(scored.split).every_metric)}
         mine = [score for score in scored.scores if score.task == task]
         mine.sort(key=lambda score: (score.origin, score.prompt, score.period, order[score.metric]))
         names = [item.name for item in fields(Score) if item.name not in OVER_REPETITIONS]
@@ -74,6 +74,7 @@ def publish_results(workspace: Workspace, scored: ScoredSplit) -> list[RevealRep
         tables = {"predictions.jsonl": rows, "scores.jsonl": scores}
         if main:
             publish_ratings(workspace, scored.edition, get_task(task))
+            publish_people(workspace, scored.edition, get_task(task), entries)
         version = _write(workspace, folder, f"release/{scored.edition}/{task}" if main else None, tables)
         if version is not None:
             done.append(RevealReport(scored.edition, task, len(rows), len(scores), version, scored.split))
@@ -88,7 +89,7 @@ def _prediction_rows(
     `quotes` says whether texts may be published that may quote a sample.
     """
     for entry in sorted(entries, key=lambda item: item.origin):
-        common = {name: getattr(entry, name) for name in ("system", "team", "lane", "regime")}
+        common = {name: getattr(entry, name) for name in ("system", "team", "provenance", "regime")}
         common |= {"settings": entry.settings} if entry.settings else {}
         for prompt, outputs in sorted(entry.published.items()):
             for key in sorted(released & outputs.keys()):

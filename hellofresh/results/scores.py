@@ -1,7 +1,8 @@
 """Scores of a quarter: every run, prompt and period, the majority vote of the prompts, and every submission.
 
-The prospective split is a split like the main one: its scores lie in `scores/prospective/`, their `lane` is
-`prospective`. The two hold different samples, so nothing compares their scores or ranks them together.
+The prospective split is a split like the main one: its scores lie in `scores/prospective/`. The two hold different
+samples, so nothing compares their scores or ranks them together. There, choices are scored as forecasts first
+(`hellofresh.tasks.Task.on`, `hellofresh.results.entries.with_forecasts`).
 
 `scores/<edition>.parquet`, or `private/scores/<edition>.parquet` for tasks whose labels are not public, has one row for
 each task, system, prompt, period (`all` for the whole edition) and metric. An answer that is none or blocked counts as
@@ -27,11 +28,12 @@ from hellofresh.core.parquet import write_parquet
 from hellofresh.core.quarters import utc_text
 from hellofresh.core.stages import Stage, input_key
 from hellofresh.core.workspace import Workspace
+from hellofresh.releases.draw.escrow import Escrow
 from hellofresh.releases.draw.prospective import OUTCOMES, load_prospective, prospective_outcomes, prospective_splits
 from hellofresh.releases.life.load import Release, load_labels, load_release
 from hellofresh.releases.life.state import labels_are_public
 from hellofresh.results.build import panel_of
-from hellofresh.results.entries import Entry, entries_of_runs, entries_of_submissions, of_submission
+from hellofresh.results.entries import Entry, entries_of_runs, entries_of_submissions, of_submission, with_forecasts
 from hellofresh.results.judgements import Part, judgements_file, write_judgements, write_waiting
 from hellofresh.results.panel import ALL_PERIODS, BLOCKED, Panel, PromptOutputs
 from hellofresh.results.published import check_published
@@ -44,7 +46,7 @@ from hellofresh.submissions.released import due_in
 from hellofresh.tasks import Task, get_task
 from hellofresh.tasks.samples import MAIN, PROSPECTIVE, Label, Split, to_json
 
-VERSION = 10
+VERSION = 11
 """Raised whenever the same predictions would be scored otherwise, so that old scores are made again."""
 
 
@@ -117,7 +119,7 @@ def score_quarter(
     scores: list[Score] = []
     for release in found.releases:
         labels = read_labels(workspace, edition, release.task)
-        scores += _scores_of(release, labels, found.entries[release.task.name])
+        scores += _scores_of(release, labels, found.entries[release.task.name], split)
     if not scores:
         raise DataError(
             f"nothing to score in the {split} split of {edition}",
@@ -292,7 +294,7 @@ def _read_main(workspace: Workspace, edition: Edition, submissions: Path, moment
         for task in tasks:
             labels = load_labels(workspace, edition, task)
             truth[task.name] = {key: label.label for key, label in labels.items()}
-    handed_in, notes = entries_of_submissions(submissions, due, moment, truth)
+    handed_in, notes = entries_of_submissions(submissions, due, moment, truth, Escrow.seal_of(workspace))
     entries, all_waiting = {}, {}
     for release in releases:
         runs, about_runs = entries_of_runs(workspace, release)
@@ -322,21 +324,25 @@ def _read_prospective(workspace: Workspace, edition: Edition, submissions: Path,
     if resolved:
         # No truth: the samples without an outcome would look like errors that all have in common.
         due = due_in(workspace, edition, PROSPECTIVE)
-        handed_in, about = entries_of_submissions(submissions, due, moment, {})
+        handed_in, about = entries_of_submissions(submissions, due, moment, {}, Escrow.seal_of(workspace))
         notes += about
     entries = {}
     for release in releases:
         runs, about = entries_of_runs(workspace, release, split=PROSPECTIVE)
         both = [*runs, *handed_in.get(release.task.name, ())]
-        entries[release.task.name] = [replace(entry, lane="prospective") for entry in both]
+        entries[release.task.name] = [with_forecasts(entry, len(release.task.classes)) for entry in both]
         notes += about
     files = [_folder(workspace, edition, task.name, PROSPECTIVE) / OUTCOMES for task in resolved]
     return _Read(releases, files, entries, {}, notes)
 
 
-def _scores_of(release: Release, labels: Mapping[str, Label], entries: Sequence[Entry]) -> Iterator[Score]:
+def _scores_of(
+    release: Release, labels: Mapping[str, Label], entries: Sequence[Entry], split: Split = MAIN
+) -> Iterator[Score]:
     """The scores of each entry, prompt and period, the whole edition first."""
-    panel = panel_of(release.task, release.edition, release.samples, labels, entries, bundled=release.bundled)
+    panel = panel_of(
+        release.task, release.edition, release.samples, labels, entries, split=split, bundled=release.bundled
+    )
     systems = {system.origin: system for system in panel.systems}
     for entry in entries:
         for number, (prompt, said) in enumerate(zip(entry.outputs, systems[entry.origin].said, strict=True)):
@@ -359,14 +365,17 @@ def _cell(
     """One score for each metric of the task."""
     judged = said.asked & where
     tables: dict[Statistics, NDArray[np.float64]] = {}
-    for metric in panel.task.metrics:
+    for metric in panel.metrics:
         key = None if metric.of_numbers else metric.statistics
         table = panel.table(said, judged, metric) if key not in tables else tables[key]
         if key is not None:
             tables[key] = table
+        if not table.any():  # of a fact that nothing here has
+            continue
         made = metric_interval(table, metric, n=int(judged.sum()))
         again = None
-        if said.repeated and not metric.of_numbers:  # numbers are given for the first repetition only
+        # numbers are given for the first repetition only, and a forecast is made of all of them
+        if said.repeated and not metric.of_numbers and not metric.of_forecasts:
             tables_of = (panel.table(one, one.asked & judged, metric) for one in (said, *said.repeated))
             values = np.array([float(metric.value(one.sum(axis=0))) for one in tables_of])
             again = repetition_interval(values, limits=metric.limits)

@@ -29,12 +29,16 @@ from hellofresh.stats import (
     draw_jointly,
     few_clusters,
     first_place,
+    halves_agree,
     rank_systems,
+    samples_to_overtake,
 )
 
 _RESAMPLES = 10_000
 _MANY, _FEWER_RESAMPLES = 100, 2_000
 """From so many systems on, fewer resamples are drawn."""
+_RIVALS = 10
+"""Of so many systems, the nearest to the first, it is asked how many samples keep them behind."""
 _MOST_BY_PERIOD = 40
 """With more entries than this, pairs are compared on the whole split only."""
 
@@ -50,6 +54,9 @@ class Standing:
         tie_group: 1 for all that are not separable from the best, and so on.
         n, clusters: samples and groups of samples that the comparison rests on.
         few_clusters: whether these are too few for intervals that hold what they promise.
+        to_lose: of the first, so many samples are enough that it is not ahead without them, see
+            `hellofresh.stats.samples_to_overtake`; None for others, and where nobody is behind it.
+        halves: of the first, how often two random halves of the samples agree on who is first; None for others.
     """
 
     origin: str
@@ -61,6 +68,8 @@ class Standing:
     n: int
     clusters: int
     few_clusters: bool
+    to_lose: int | None = None
+    halves: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,7 +223,20 @@ def _standings(panel: Panel, field: Field, found: Differences, resamples: int | 
                  int(ranking.tie_group[k]), n, clusters, few)
         for k, system in enumerate(field.systems)
     ]  # fmt: skip
-    return sorted(standings, key=lambda standing: (standing.rank, standing.origin))
+    standings.sort(key=lambda standing: (standing.rank, standing.origin))
+    return [_with_fragility(panel, field, tables, standings[0]), *standings[1:]] if len(standings) > 1 else standings
+
+
+def _with_fragility(panel: Panel, field: Field, tables: NDArray[np.float64], first: Standing) -> Standing:
+    """The first with what its place hangs on, by the nearest of the others."""
+    metric, origins = panel.task.headline, [system.origin for system in field.systems]
+    own = origins.index(first.origin)
+    order = np.argsort(-metric.sign * metric.value(tables.sum(axis=1)), kind="stable")
+    nearest = [k for k in order.tolist() if k != own][:_RIVALS]
+    said = {k: panel.statistics(field.systems[k].headline, field.where, metric) for k in (own, *nearest)}
+    enough = [samples_to_overtake(said[own], said[k], metric) for k in nearest]
+    to_lose = min((one for one in enough if one is not None), default=None)
+    return replace(first, to_lose=to_lose, halves=halves_agree(tables, metric))
 
 
 def _places(field: Field, *, ranked: bool) -> list[tuple[int, int]]:

@@ -1,11 +1,14 @@
-"""Rows of the scores, and of the files beside them: what systems said, receipts, and who waits for the deadline."""
+"""Rows of the scores, and of the files beside them: what systems said, receipts, who waits for the deadline,
+and people beside systems."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
+import polars as pl
+
 from hellofresh.core.parquet import Table
-from hellofresh.core.systems import IDENTITY, SystemId
+from hellofresh.core.systems import IDENTITY, Provenance, SystemId
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +53,12 @@ class Score(SystemId):
     mean_high: float | None = None
 
 
-SCORES = Table(Score)
+_FROM_KIND = (
+    pl.when(pl.col("kind") == "submission")
+    .then(pl.lit(str(Provenance.UPLOADED)))
+    .otherwise(pl.lit(str(Provenance.RUN)))
+)
+SCORES = Table(Score, earlier={"provenance": _FROM_KIND})
 """A quarter's file of scores."""
 
 OVER_REPETITIONS = ("repetitions", "mean", "mean_low", "mean_high")
@@ -144,6 +152,38 @@ class WaitingRow:
     knowledge_cutoff: str
     received: str
 
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PeopleRow:
+    """People, or a system beside them, on the samples that people judged.
+
+    Attributes:
+        with_known: whether answers count of people who say that they knew the outcome.
+        section: what it is to the ranking, a `hellofresh.results.panel.EntrySection`: people are never ranked.
+        origin: the entry's; `people/single` and `people/vote` are one person and the vote of three.
+        value, low, high: the headline metric with its 95% interval; None where too little is there.
+        samples, people, answers: that the table rests on.
+        failed: people who are left out because they failed an attention check.
+        agreement: Krippendorff's alpha of people's answers; None of systems, and where all answers are the same.
+        missing: what there is too little of, where there are no values; else empty.
+    """
+
+    with_known: bool
+    section: str
+    origin: str
+    value: float | None = None
+    low: float | None = None
+    high: float | None = None
+    samples: int
+    people: int
+    answers: int
+    failed: int
+    agreement: float | None = None
+    missing: str = ""
+
+
+PEOPLE_NAMES = {"people/single": "One person", "people/vote": "Vote of three people"}
+"""What rows of people are called, by their origin."""
 
 JUDGEMENTS = Table(AnswerRow, {"task": str})
 NUMBERS = Table(NumberRow, {"task": str})

@@ -105,7 +105,9 @@ class Evaluation:
     task: Annotated[Task, Option("name of the task, such as x-notes", "T")]
     model: Annotated[str, Option("a name from: hellofresh models; or openai:NAME", "M")]
     regime: Annotated[str, Option("how the model is asked (default: zero-shot)", "R")] = "zero-shot"
-    prompts: Annotated[str, Option("all, or ids such as manual,rephrased-1", "P", read=_joined)] = "all"
+    prompts: Annotated[
+        str, Option("all, or ids such as manual,rephrased-1 (default: all usual ones)", "P", read=_joined)
+    ] = ""
     limit: Annotated[int | None, Option("judge N samples (default: the model's own limit)", "N", parse=int)] = None
     prompt_set: Annotated[Path | None, Option("your own prompt set (TOML)", "FILE", parse=Path)] = None
     repeat: Annotated[
@@ -157,6 +159,9 @@ class Evaluation:
     replay: Annotated[bool, Option("replay the run's stored searches and pages, without the network", stored=False)] = (
         False
     )
+    otel: Annotated[
+        bool, Option("trace requests by OpenTelemetry, without texts (extra otel; docs/models.md)", stored=False)
+    ] = False
     earlier: tuple[Path, ...] = ()
 
     @property

@@ -85,7 +85,7 @@ def export(prepared: PreparedRun, number: int, result: RunResult, journal: Journ
     judged = {item.sample for item in result.judged if item.repetition == 1}
     if result.failures and not judged:
         raise RunError(
-            f"no sample could be judged; the first error: {result.failures[0].error}",
+            f"no sample could be judged; the first error: {result.failures[0].error.rstrip('.')}",
             where=str(folder / "errors.jsonl"),
             fix="Run the same command again to retry.",
             code="nothing-judged",

@@ -37,8 +37,9 @@ from hellofresh.runs.prompts import Prompt, load_prompt_set
 from hellofresh.runs.record import RunRecord, model_identity, read_record
 from hellofresh.runs.regimes import MAIN, Need, Regime, get_regime, regimes_for
 from hellofresh.runs.runner import Assignment
+from hellofresh.runs.spans import RequestSpans
 from hellofresh.tasks import Task
-from hellofresh.tasks.outputs import Output, Ranking
+from hellofresh.tasks.outputs import Ranking
 from hellofresh.tasks.samples import MAIN as MAIN_SPLIT
 from hellofresh.tasks.samples import Fact, Sample
 
@@ -128,6 +129,7 @@ def prepare(
         budget_usd=evaluation.budget_usd,
         patience=evaluation.patience or Patience(),
         others=models,
+        spans=RequestSpans.open() if evaluation.otel and not only_known else None,
     )
     identity = _identity(release, assignment, web)
     if resumed is not None and evaluation.resumes is not None:
@@ -159,7 +161,7 @@ def _check(evaluation: Evaluation, regime: Regime) -> None:
     budget, task = evaluation.budget_usd, evaluation.task
     if budget is not None and not 0 <= budget < float("inf"):
         raise UsageError(f"a budget of {budget} USD", expected="0 or more", code="bad-budget")
-    if regime.gives not in (Output, task.output):
+    if not task.takes(regime.gives):
         raise UsageError(
             f"the regime {regime.name} gives a {regime.gives.__name__.lower()}, and {task.name} asks for a "
             f"{task.output.__name__.lower()}",

@@ -25,6 +25,7 @@ from hellofresh.runs.ledger import Ledger, Ledgers
 from hellofresh.runs.pace import Estimate, Pace, PaceClosed, Patience
 from hellofresh.runs.prompts import Prompt, PromptSet
 from hellofresh.runs.regimes import MAIN, Ask, Case, Need, Regime
+from hellofresh.runs.spans import RequestSpans
 from hellofresh.tasks.images import Image, media_of
 from hellofresh.tasks.outputs import Output
 from hellofresh.tasks.samples import Fact, Sample
@@ -58,6 +59,7 @@ class Assignment:
         web: the way to the outside world, for a regime that needs it.
         pictures: gives the pictures that samples name, for a regime that needs them.
         facts: by sample, what is known of its label, for a regime that needs it; empty where labels are not public.
+        spans: makes a span of each request, None where nobody traces.
         watch: told the step of each question before it is asked, or its answer recalled.
         repetitions: how often everything is asked, each time with another seed.
         temperature: of all requests, None for what the regime asks for (0).
@@ -78,6 +80,7 @@ class Assignment:
     others: Mapping[str, Model] = field(default_factory=dict)
     pictures: MediaPictures | None = None
     facts: Mapping[str, Mapping[str, Fact]] = field(default_factory=dict)
+    spans: RequestSpans | None = None
     watch: Callable[[str], None] = lambda step: None
 
     @property
@@ -134,6 +137,8 @@ class Assignment:
             await self.web.close()
         if self.pictures is not None:
             await self.pictures.close()
+        if self.spans is not None:
+            await asyncio.to_thread(self.spans.close)
 
 
 @dataclass(slots=True)
@@ -397,7 +402,7 @@ class _Runner:
             loop = asyncio.get_running_loop()
             start = loop.time()
             try:
-                answer = await lane.model.ask(question.request)
+                answer = await self._send(lane, question)
             except CallError as error:
                 if _asks_to_wait(error):
                     lane.pace.slow_down(number, error.retry_after_s)
@@ -416,6 +421,15 @@ class _Runner:
             lane.pace.leave(answered=answer is not None, more_tokens=_more_tokens(answer, estimate))
         await stored
         return answer
+
+    async def _send(self, lane: _Lane, question: JournalKey) -> Answer:
+        spans = self.assignment.spans
+        if spans is None:
+            return await lane.model.ask(question.request)
+        with spans.of(lane.model.spec, question) as answered:
+            answer = await lane.model.ask(question.request)
+            answered(answer)
+            return answer
 
     def _check_budget(self, ledger: Ledger, estimate: Estimate) -> None:
         budget = self.assignment.budget_usd
@@ -486,10 +500,14 @@ def _signals(stop: Callable[[str], None]) -> Iterator[None]:
     names = ("SIGINT", "SIGTERM")
     before = {name: signal.getsignal(signal.Signals[name]) for name in names}
     for name in names:
-        loop.add_signal_handler(signal.Signals[name], stop, name)
+        try:
+            loop.add_signal_handler(signal.Signals[name], stop, name)
+        except NotImplementedError:  # Windows
+            signal.signal(signal.Signals[name], lambda *_, name=name: loop.call_soon_threadsafe(stop, name))
     try:
         yield
     finally:
         for name in names:
-            loop.remove_signal_handler(signal.Signals[name])
+            with contextlib.suppress(NotImplementedError):
+                loop.remove_signal_handler(signal.Signals[name])
             signal.signal(signal.Signals[name], before[name])

@@ -12,7 +12,8 @@ sample, equal for samples that belong together (one post, one article), or is No
                   minimum_detectable_difference(standard_error, effective_clusters)
     ranking       all_differences(tables of all systems, metric) -> Differences: every pair, adjusted for its family;
                   rank_systems(differences) -> Ranking: ranks, rank intervals, tie groups;
-                  draw_jointly(tables of all systems, metrics) -> Draws; first_place(draws, metric)
+                  draw_jointly(tables of all systems, metrics) -> Draws; first_place(draws, metric);
+                  samples_to_overtake(statistics, others, metric), halves_agree(tables, metric): what a lead hangs on
     periods       kendall_tau_b, spearman; compare_periods(draws, draws, metric) -> Agreement; order_held(scores)
     two_way       two_way(scores, systems, quarters, variances=) -> TwoWay: systems that met different quarters
     bridging      fit_bridging(ratings, notes, raters) -> Bridging: notes that those who disagree find helpful
@@ -48,7 +49,16 @@ from hellofresh.stats.intervals import (
 from hellofresh.stats.paired import Comparison, compare, compare_parts, difference_interval
 from hellofresh.stats.periods import compare_periods, order_held
 from hellofresh.stats.prompts import Ellipse, WordingShare, joint_region, wording_share
-from hellofresh.stats.ranking import Differences, Draws, all_differences, draw_jointly, first_place, rank_systems
+from hellofresh.stats.ranking import (
+    Differences,
+    Draws,
+    all_differences,
+    draw_jointly,
+    first_place,
+    halves_agree,
+    rank_systems,
+    samples_to_overtake,
+)
 from hellofresh.stats.two_way import TwoWay, connected_parts, two_way
 
 __all__ = [
@@ -80,11 +90,13 @@ __all__ = [
     "draw_jointly",
     "few_clusters",
     "first_place",
+    "halves_agree",
     "joint_region",
     "metric_interval",
     "order_held",
     "rank_systems",
     "repetition_interval",
+    "samples_to_overtake",
     "share_interval",
     "two_way",
     "wording_share",

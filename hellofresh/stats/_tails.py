@@ -19,7 +19,7 @@ def t_quantiles(probability: float, df: NDArray[np.float64]) -> NDArray[np.float
     return found
 
 
-def t_two_sided(values: NDArray[np.float64] | float, df: float) -> NDArray[np.float64]:
+def t_two_sided(values: NDArray[np.float64] | float, df: NDArray[np.float64] | float) -> NDArray[np.float64]:
     """P(|T| > |value|) with df degrees of freedom, by F, which keeps the digits of small tails."""
     from scipy.special import fdtrc
 

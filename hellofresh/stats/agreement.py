@@ -126,3 +126,50 @@ def expected_disagreement(tables: NDArray[np.float64], weighting: Weighting) -> 
     n, weights = tables.sum(axis=(-2, -1)), weighting.of(tables.shape[-1])
     crossed = np.einsum("...i,ij,...j->...", tables.sum(axis=-1), weights, tables.sum(axis=-2))
     return ratio(crossed, n)
+
+
+@dataclass(frozen=True, slots=True)
+class FurtherRepetition:
+    """How answers that are said to be a system's compare with repetitions of it.
+
+    Attributes:
+        agreement: mean share of repetitions that give the same answer.
+        own_agreement: mean share of pairs of repetitions that do.
+        p_value: that answers of the system itself would disagree as much.
+    """
+
+    agreement: float
+    own_agreement: float
+    p_value: float
+
+
+def further_repetition(given: NDArray[np.int64], repeated: NDArray[np.int64]) -> FurtherRepetition:
+    """An exact test that answers are one more repetition of a system.
+
+    If they are, then on each sample the given answer and the repetitions are exchangeable, whatever the system's noise:
+    each of them is equally likely to be the given one. The statistic is the number of repetitions that differ from the
+    given answers; its distribution over all exchanges, independent between samples, is a convolution. Where repetitions
+    always agree, k differing samples have a p-value of (1 / (repetitions + 1))^k at most. Source: Fisher, The Design of
+    Experiments (1935), the randomisation test.
+
+    Args:
+        given: shape (n,), answers as numbers.
+        repeated: shape (n, repetitions), two at least, since one alone is indistinguishable from what was given.
+    """
+    n, repetitions = repeated.shape
+    if n < 1 or repetitions < 2:
+        raise ValueError(
+            f"{n} samples with {repetitions} repetitions; expected one sample and two repetitions at least"
+        )
+    every = np.concatenate([given[:, None], repeated], axis=1)
+    differ = (every[:, :, None] != every[:, None, :]).sum(axis=2)
+    chances = np.ones(1)
+    for row in differ:
+        chances = np.convolve(chances, np.bincount(row, minlength=repetitions + 1) / (repetitions + 1))
+    own = (repeated[:, :, None] == repeated[:, None, :]).sum(axis=(1, 2)) - repetitions
+    observed = int(differ[:, 0].sum())
+    return FurtherRepetition(
+        1 - observed / (n * repetitions),
+        float(own.sum()) / (n * repetitions * (repetitions - 1)),
+        min(1.0, float(chances[observed:].sum())),
+    )

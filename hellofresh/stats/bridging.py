@@ -262,6 +262,24 @@ def fit_bridging(ratings: Ratings, notes: Notes, raters: Raters, settings: Bridg
     return Bridging(settings, ratings, notes, raters, first, second, trusted, intercept, factor, scored, tallies, quiet)
 
 
+def fit_round(ratings: Ratings, notes: int, raters: int, settings: BridgingSettings | None = None) -> Round:
+    """Fit one round of all raters: for studies whose raters were asked, without statuses or helpful raters.
+
+    Args:
+        ratings: who rated what how; `valid` is not looked at.
+        notes, raters: how many there are.
+        settings: penalties, and how many ratings who takes part needs.
+
+    Raises:
+        ValueError: as `fit_bridging`.
+    """
+    settings = settings or BridgingSettings()
+    none = np.zeros(notes, np.bool_)
+    _check(ratings, Notes(np.full(notes, -1, np.int32), none, none), Raters(*np.zeros((2, raters), np.bool_)))
+    table = _Table.of(ratings, notes, raters)
+    return _round(table, *_taking_part(table, np.ones(raters), settings), settings)
+
+
 def _check(ratings: Ratings, notes: Notes, raters: Raters) -> None:
     if not ratings.note.shape == ratings.rater.shape == ratings.level.shape == ratings.valid.shape:
         raise ValueError("note, rater, level and valid must be vectors of one length")
@@ -629,7 +647,9 @@ MOST_ACCOUNTS = 64
 def flip_costs(
     fit: Bridging, notes: NDArray[np.intp], profile: Profile, most: int = MOST_ACCOUNTS
 ) -> NDArray[np.int64]:
-    """How many accounts it takes to make undecided notes helpful, or helpful notes no longer helpful.
+    """How many accounts it takes to make undecided notes helpful, or to take a note's status away.
+
+    They find undecided notes and those that are not helpful helpful, and helpful notes not helpful.
 
     An account is a helpful rater with the typical intercept and factor of its camp. Raters and mu stay as they are, as
     they do on X between two fits of raters. Twice as many are tried until a status changes, then fewer by bisection.
@@ -641,16 +661,17 @@ def flip_costs(
         most: how many are tried at most.
 
     Returns:
-        Shape (k,), accounts; 0 where `most` are not enough, or the note has no status or is not helpful.
+        Shape (k,), accounts; 0 where `most` are not enough, or the note has no status.
     """
     state = _State(fit.tallies, fit.quiet, fit.notes, fit.scored).take(notes)
     before, sign = _judged(fit, state), np.where(fit.factor[notes] < 0, -1, 1)
-    open_ = state.scored & np.isfinite(fit.intercept[notes]) & (before != Status.NOT_HELPFUL)
+    open_ = state.scored & np.isfinite(fit.intercept[notes])
     camps = {side: _typical(fit, side) for side in (-1, 1)}
 
     def flipped(places: NDArray[np.intp], accounts: NDArray[np.int64]) -> Flags:
         found = np.zeros(places.size, np.bool_)
-        for status, level in ((Status.NEEDS_MORE_RATINGS, _HELPFUL), (Status.HELPFUL, _NOT_HELPFUL)):
+        for status in Status:
+            level = _NOT_HELPFUL if status is Status.HELPFUL else _HELPFUL
             of_status = np.flatnonzero(before[places] == status)
             after = state.take(places[of_status])
             for side, (intercept, factor) in camps.items():
@@ -659,7 +680,8 @@ def flip_costs(
                 if profile is not Profile.BALANCED:
                     share = accounts[of_status] * (mine == (profile is Profile.OWN))
                 after = after.plus(share.astype(np.float64), level, intercept, factor)
-            found[of_status] = (_judged(fit, after) == Status.HELPFUL) != (status is Status.HELPFUL)
+            decided = _judged(fit, after)
+            found[of_status] = decided == Status.HELPFUL if status is Status.NEEDS_MORE_RATINGS else decided != status
         return found
 
     (low, high), left = np.zeros((2, notes.size), np.int64), np.flatnonzero(open_)

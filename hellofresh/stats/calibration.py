@@ -9,7 +9,9 @@ In three calibrated worlds of benchmarks/coverage.py (1,000 repeats each) the te
 0.026 the bias is 0.015, debiased 0.004.
 
 Intervals of the Brier score and of AUC resample groups of samples. Where all resamples say the same (an AUC of 1, say),
-the interval is Wilson's with the effective number of clusters as its number of samples. Sources: Naeini, Cooper and
+the interval is Wilson's with the effective number of clusters as its number of samples. Chance pushes reliability and
+resolution up as it does ECE, and once more in each resample: their intervals are mirrored about the estimate, which
+takes that out. Sources: Naeini, Cooper and
 Hauskrecht, AAAI 2015 (ECE); Kumar, Liang and Ma, NeurIPS 2019 (its bias, by the normal distribution of each bin's
 error); Vaicenavicius and others, AISTATS 2019 (testing calibration); Cameron, Gelbach and Miller, Review of Economics
 and Statistics 90 (2008), 414-427 (signs by cluster); Murphy, Journal of Applied Meteorology 12 (1973), 595-600, and
@@ -21,6 +23,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -79,6 +82,7 @@ class Calibration:
         brier, brier_interval: mean squared distance of probability and label.
         reliability, resolution, uncertainty, within: brier = reliability - resolution + uncertainty + within, over the
             bins of equal width; `within` is what differing confidences within a bin add, 0 where a bin has one value.
+        reliability_interval, resolution_interval, uncertainty_interval: of the first three.
         auc, auc_interval: probability that a sample of label 1 has the higher confidence than one of label 0, ties
             half; nan with limits 0 and 1 where a label does not occur.
         curve: the bins of equal width that are not empty, from low to high.
@@ -92,6 +96,9 @@ class Calibration:
     resolution: float
     uncertainty: float
     within: float
+    reliability_interval: Interval
+    resolution_interval: Interval
+    uncertainty_interval: Interval
     auc: float
     auc_interval: Interval
     curve: Sequence[Bin]
@@ -131,15 +138,31 @@ def calibrate(
     for weights in cluster_weights(clusters, resamples, np.random.default_rng(seed)):
         wide = weights.astype(np.float64)
         sums = wide @ squares
-        drawn.append(np.stack([sums[:, 0] / sums[:, 1], order.area(wide[:, member])], axis=1))
+        parts = _decomposed(np.tensordot(wide, width, axes=1), sums[:, 0] / sums[:, 1])
+        drawn.append(np.stack([sums[:, 0] / sums[:, 1], order.area(wide[:, member]), *parts], axis=1))
     draws = np.concatenate(drawn)
     brier, auc = float(np.mean((confidences - labels) ** 2)), area_under_curve(labels, confidences)
     drawn_from = seed, resamples, *counted
     of_brier = _percentile(brier, draws[:, 0], level, drawn_from)
     of_auc = _percentile(auc, draws[:, 1], level, drawn_from)
-    parts = _decomposed(width.sum(axis=0), brier)
+    reliability, resolution, uncertainty, within = map(float, _decomposed(width.sum(axis=0), np.float64(brier)))
     ece, ece_mass = (_binned_error(sums, seed) for sums in (width, mass))
-    return Calibration(ece, ece_mass, brier, of_brier, *parts, auc, of_auc, _curve(width, level))
+    return Calibration(
+        ece=ece,
+        ece_mass=ece_mass,
+        brier=brier,
+        brier_interval=of_brier,
+        reliability=reliability,
+        resolution=resolution,
+        uncertainty=uncertainty,
+        within=within,
+        reliability_interval=_mirrored(reliability, draws[:, 2], level, drawn_from),
+        resolution_interval=_mirrored(resolution, draws[:, 3], level, drawn_from),
+        uncertainty_interval=_mirrored(uncertainty, draws[:, 4], level, drawn_from),
+        auc=auc,
+        auc_interval=of_auc,
+        curve=_curve(width, level),
+    )
 
 
 def _percentile(
@@ -155,6 +178,16 @@ def _percentile(
     quantile = t_quantiles((1 + level) / 2, np.array(max(effective - 1, 1.0)))
     low, high = (float(end) for end in wilson_limits(np.array(value), np.array(effective), quantile))
     return Interval(low, high, level, Method.CLUSTER_WILSON, 0, 0, *made_of[2:])
+
+
+def _mirrored(
+    value: float, draws: NDArray[np.float64], level: float, made_of: tuple[int, int, int, int, float]
+) -> Interval:
+    """The interval of a part of the Brier score, between 0 and 1: quantiles of resamples, mirrored about the value."""
+    if made_of[3] == 1:
+        return Interval(0.0, 1.0, level, Method.NONE, 0, 0, *made_of[2:])
+    low, high = (float(np.clip(2 * value - limit, 0, 1)) for limit in reversed(percentile_limits(draws, level)))
+    return Interval(low, high, level, Method.MIRRORED, *made_of)
 
 
 def _binned_error(sums: NDArray[np.float64], seed: int) -> BinnedError:
@@ -175,9 +208,14 @@ def _binned_error(sums: NDArray[np.float64], seed: int) -> BinnedError:
     expected = spread * (apart * (1 - 2 * normal_below(-apart)) + np.sqrt(2 / np.pi) * np.exp(-(apart**2) / 2))
     known = spread > 0
     bias = float((expected - np.abs(total))[known].sum() / n)
-    signs = 1 - 2 * np.random.default_rng(seed).integers(0, 2, (_SIGNS, clusters), dtype=np.int8).astype(np.float64)
-    larger = int((np.abs(signs @ errors).sum(axis=1) / n >= value - 1e-12).sum())
+    larger = int((np.abs(_signs(seed, clusters) @ errors).sum(axis=1) / n >= value - 1e-12).sum())
     return BinnedError(value, max(0.0, value - bias), (1 + larger) / (1 + _SIGNS))
+
+
+@lru_cache(maxsize=1)
+def _signs(seed: int, clusters: int) -> NDArray[np.float64]:
+    """Random signs, shape (_SIGNS, clusters), which are the same for all systems that were asked the same samples."""
+    return 1 - 2 * np.random.default_rng(seed).integers(0, 2, (_SIGNS, clusters), dtype=np.int8).astype(np.float64)
 
 
 @dataclass(frozen=True, slots=True)
@@ -286,14 +324,16 @@ def _bin_sums(
     return cluster_sums(values, member * bins + where, clusters * bins).reshape(clusters, bins, 3)
 
 
-def _decomposed(sums: NDArray[np.float64], brier: float) -> tuple[float, float, float, float]:
-    count, confidence, positive = sums.T
-    n, base = count.sum(), positive.sum() / count.sum()
-    mean, share = ratio(confidence, count), ratio(positive, count)
-    reliability = float((count * (mean - share) ** 2).sum() / n)
-    resolution = float((count * (share - base) ** 2).sum() / n)
-    uncertainty = float(base * (1 - base))
-    return reliability, resolution, uncertainty, brier - (reliability - resolution + uncertainty)
+def _decomposed(sums: NDArray[np.float64], brier: NDArray[np.float64] | np.float64) -> list[NDArray[np.float64]]:
+    """Reliability, resolution, uncertainty and the rest of sums by bin, shape (..., bins, 3), each of shape (...)."""
+    count, confidence, positive = np.moveaxis(sums, -1, 0)
+    n = count.sum(axis=-1)
+    base = positive.sum(axis=-1) / n
+    stated, share = ratio(confidence, count), ratio(positive, count)
+    reliability = (count * (stated - share) ** 2).sum(axis=-1) / n
+    resolution = (count * (share - base[..., None]) ** 2).sum(axis=-1) / n
+    uncertainty = base * (1 - base)
+    return [reliability, resolution, uncertainty, brier - (reliability - resolution + uncertainty)]
 
 
 def _curve(sums: NDArray[np.float64], level: float) -> list[Bin]:

@@ -9,6 +9,12 @@ has. Means over classes are always over all classes of the task: a class that do
 
 Of a number for each sample (NDCG of a ranking, a mean rating of a response), three columns: weight times value, weight,
 and weight times the value's square. A sample without an output counts with the worst value that the metric can have.
+
+Of a forecast (a probability of each class), its squared error, its logarithm, and the samples of each class. A sample
+without a forecast counts as if another class had been certain.
+
+Of two numbers for each sample whose ranks are compared (a probability, and what is known of the label), four columns:
+see `RankPairs`. They belong to the samples that they were made from.
 """
 
 from __future__ import annotations
@@ -35,7 +41,8 @@ class Statistics(Protocol):
 
         Args:
             targets: shape (n,), labels; for numbers the weights.
-            outputs: shape (n,), predictions, -1 for no answer; for numbers the values, nan for no output.
+            outputs: shape (n,), predictions, -1 for no answer; for numbers the values, nan for no output; for forecasts
+                shape (n, classes), probabilities, nan for no forecast.
 
         Raises:
             ValueError: if shapes differ or a value does not belong here.
@@ -77,6 +84,8 @@ class Metric:
         share: the share that it is a function of, if it is of one; intervals then rest on the samples of that share.
         title: as on the site.
         meaning: what it is, for readers; a part of a sentence.
+        fact: the fact of labels that probabilities of class 1 are compared with; empty for a metric of labels or of
+            numbers. It is given where that fact is known.
     """
 
     name: str
@@ -87,11 +96,17 @@ class Metric:
     share: Share | None = None
     title: str = ""
     meaning: str = ""
+    fact: str = ""
 
     @property
     def of_numbers(self) -> bool:
         """Whether its statistics take weights and values, not labels and predictions."""
         return isinstance(self.statistics, WeightedValues)
+
+    @property
+    def of_forecasts(self) -> bool:
+        """Whether its statistics take labels and probabilities, not predictions."""
+        return isinstance(self.statistics, Forecasts)
 
     @property
     def span(self) -> float:
@@ -204,6 +219,189 @@ class WeightedValues:
         changed = min(float(total[1]), size) * (high - low)
         sums = np.clip(total[0] + np.array([-changed, changed]), low * total[1], high * total[1])
         return np.stack([sums, np.full(2, total[1])], axis=1)
+
+
+@dataclass(frozen=True, slots=True)
+class RankPairs:
+    """What Spearman's rank correlation is a function of: k = 4.
+
+    It is A(x, y) / sqrt(A(x, x) A(y, y)), where A(x, y) is the mean of a_i b_i, and a_i half the share of samples that
+    x_i exceeds less half the share of those that exceed it: a rank, in which equal values share the middle. A sample
+    counts with its own rank, and as one of those by which others are ranked. So the columns are not a_i b_i, but
+    a_i b_i + mean over j of (a_j s(y_j - y_i) + b_j s(x_j - x_i)) / 2 - 2 A(x, y), s the sign, whose mean is A(x, y),
+    too, and whose spread is that of the estimate (Hoeffding's projection); with ranks taken as fixed, intervals of high
+    correlations would be too wide. Columns 0 to 2 are for (x, y), (x, x) and (y, y), column 3 counts.
+
+    A sample without an output has a rank at the wrong end: the lowest if its target is above the middle, else the
+    highest. Samples without a target count nothing.
+    """
+
+    def __call__(self, targets: NDArray[np.generic], outputs: NDArray[np.generic]) -> FloatArray:
+        x, y = targets.astype(np.float64), outputs.astype(np.float64)
+        if x.shape != y.shape or x.ndim != 1:
+            raise ValueError(f"targets {x.shape} and outputs {y.shape} must be vectors of one length")
+        if np.isinf(x).any() or np.isinf(y).any():
+            raise ValueError("targets and outputs must be finite, or nan where there are none")
+        known, columns = ~np.isnan(x), np.zeros((x.size, 4))
+        if not known.any():
+            return columns
+        x, y = x[known], y[known]
+        a = _middle_ranks(x)
+        b = _middle_ranks(np.where(np.isnan(y), np.where(a > 0, -np.inf, np.inf), y))
+        columns[known] = np.stack([_products(a, b), _products(a, a), _products(b, b), np.ones(a.size)], axis=1)
+        return columns
+
+    def size(self, tables: FloatArray) -> FloatArray:
+        counts: FloatArray = tables[..., 3]
+        return counts
+
+    def moved(self, total: FloatArray, size: float) -> FloatArray:
+        """From where a sample is to the wrong end, and back: each moves A(x, y) by half at most."""
+        change = np.zeros((2, 4))
+        change[:, 0] = np.array([-0.5, 0.5]) * min(float(total[3]), size)
+        return total + change
+
+
+def _middle_ranks(values: FloatArray) -> FloatArray:
+    """Half the share of values that are lower, less half the share that are higher; shape (n,)."""
+    ordered = np.sort(values)
+    below, above = (np.searchsorted(ordered, values, side=side) for side in ("left", "right"))
+    ranks: FloatArray = (below + above - values.size) / (2 * values.size)
+    return ranks
+
+
+def _products(a: FloatArray, b: FloatArray) -> FloatArray:
+    """Of each sample the projection of the mean of a b, see `RankPairs`; `a` and `b` are ranks."""
+
+    def by_others(ranks: FloatArray, weights: FloatArray) -> FloatArray:
+        """The mean of others' weights, those ranked higher less those ranked lower, by half."""
+        order = np.argsort(ranks, kind="stable")
+        ordered, sums = ranks[order], np.concatenate([[0.0], np.cumsum(weights[order])])
+        below, above = (sums[np.searchsorted(ordered, ranks, side=side)] for side in ("left", "right"))
+        found: FloatArray = (sums[-1] - above - below) / (2 * ranks.size)
+        return found
+
+    return a * b + by_others(a, b) + by_others(b, a) - 2 * (a @ b) / a.size
+
+
+@cache
+def rank_correlation(fact: str, meaning: str) -> Metric:
+    """Spearman's rank correlation of stated probabilities of class 1 with a fact of labels; 0 where either is constant.
+
+    Args:
+        fact: name of the fact.
+        meaning: what it is, for readers.
+    """
+
+    def value(sums: FloatArray) -> FloatArray:
+        spreads = np.sqrt(np.maximum(sums[..., 1], 0.0)) * np.sqrt(np.maximum(sums[..., 2], 0.0))
+        return np.clip(ratio(sums[..., 0], spreads), -1.0, 1.0)
+
+    title = f"Rank correlation with the {fact}"
+    return Metric("rank_correlation", RankPairs(), value, (-1.0, 1.0), title=title, meaning=meaning, fact=fact)
+
+
+LEAST_CHANCE = 0.01
+"""The logarithmic score takes the probability of what came true to be at least this, so that no sample decides all."""
+
+
+@dataclass(frozen=True, slots=True)
+class Forecasts:
+    """Squared error, logarithm, and samples of each class: k = 2 + classes.
+
+    The squared error of probabilities p is half the sum over classes of (p - 1)^2 for the class that came true and p^2
+    for the others: between 0 and 1, and with two classes the square of the distance from the truth. Probabilities are
+    divided by their sum, which rounding may leave apart from 1.
+    """
+
+    classes: int
+
+    def __call__(self, targets: NDArray[np.generic], outputs: NDArray[np.generic]) -> FloatArray:
+        labels, chances = targets.astype(np.int64), outputs.astype(np.float64)
+        if labels.ndim != 1 or chances.shape != (labels.size, self.classes):
+            raise ValueError(f"forecasts {chances.shape} must have a row for each of the labels {labels.shape}")
+        if not np.isin(labels, np.arange(self.classes)).all() or (chances < 0).any() or (chances > 1).any():
+            raise ValueError(f"labels must be 0 to {self.classes - 1}, and probabilities between 0 and 1")
+        truth, total = np.eye(self.classes)[labels], chances.sum(axis=1, keepdims=True)
+        given = np.isfinite(total[:, 0]) & (total[:, 0] > 0)
+        chances = np.divide(chances, total, out=np.zeros_like(chances), where=given[:, None])
+        errors = np.where(given, ((chances - truth) ** 2).sum(axis=1) / 2, 1.0)
+        logs = np.log(np.maximum(chances[np.arange(labels.size), labels], LEAST_CHANCE))
+        return np.column_stack([errors, logs, truth])
+
+    def size(self, tables: FloatArray) -> FloatArray:
+        samples: FloatArray = tables[..., 2:].sum(axis=-1)
+        return samples
+
+    def moved(self, total: FloatArray, size: float) -> FloatArray:
+        """To forecasts that are certain and right, and to ones that are certain and wrong."""
+        n, worst = float(self.size(total)), -np.log(LEAST_CHANCE)
+        better, worse = total.copy(), total.copy()
+        better[:2] = max(total[0] - size, 0.0), min(total[1] + worst * size, 0.0)
+        worse[:2] = min(total[0] + size, n), max(total[1] - worst * size, -worst * n)
+        return np.stack([better, worse])
+
+
+@cache
+def brier_index(classes: int) -> Metric:
+    """100 for perfect forecasts, 50 for always giving the share that each class has; never below 0.
+
+    100 * (1 - sqrt(B / C) / 2), where B is the mean squared error of the forecasts (see `Forecasts`) and C that of the
+    forecast which gives each class its share among the samples. The root makes it a ratio of two distances, in the unit
+    of probabilities. Where all classes have as many samples it spans the whole scale, as forecasts that are certain and
+    always wrong have 0, and with two such classes it is the Brier index of ForecastBench, 100 * (1 - sqrt(B)). Where
+    shares are uneven, what is worse than twice the distance of that forecast counts as 0. Samples of one class only
+    have no C, and 0.
+
+    Source: Brier, Monthly Weather Review 78 (1950), 1-3; forecastbench.org (Brier index).
+    """
+
+    def value(sums: FloatArray) -> FloatArray:
+        of_class = sums[..., 2:]
+        n = of_class.sum(axis=-1)
+        base = (n - ratio((of_class**2).sum(axis=-1), n)) / 2
+        apart = np.sqrt(ratio(np.maximum(sums[..., 0], 0.0), np.where(base > 1e-9, base, 0.0))) / 2
+        return np.where(base > 1e-9, 100 * np.clip(1 - apart, 0.0, 1.0), 0.0)
+
+    return Metric(
+        "brier_index",
+        Forecasts(classes),
+        value,
+        (0.0, 100.0),
+        title="Brier index",
+        meaning="100 for perfect forecasts, 50 for always giving the share that each class has among the samples: "
+        "100 * (1 - half the ratio of the two root mean squared errors), at least 0",
+    )
+
+
+@cache
+def log_score(classes: int) -> Metric:
+    """The mean natural logarithm of the probability that was given to what came true, which counts as `LEAST_CHANCE` at
+    least.
+
+    Source: Good, Journal of the Royal Statistical Society B 14 (1952), 107-114.
+    """
+    low = float(np.log(LEAST_CHANCE))
+
+    def share(sums: FloatArray) -> tuple[FloatArray, FloatArray]:
+        n = sums[..., 2:].sum(axis=-1)
+        return np.clip(sums[..., 1] / -low + n, 0.0, n), n
+
+    return Metric(
+        "log_score",
+        Forecasts(classes),
+        lambda sums: ratio(sums[..., 1], sums[..., 2:].sum(axis=-1)),
+        (low, 0.0),
+        share=Share(share),
+        title="Log score",
+        meaning="the mean natural logarithm of the probability given to what came true, "
+        f"taken as {LEAST_CHANCE:g} where it is lower; 0 is perfect",
+    )
+
+
+def forecast_metrics(classes: int) -> tuple[Metric, ...]:
+    """How forecasts are scored; the Brier index is the headline."""
+    return brier_index(classes), log_score(classes)
 
 
 def mean(name: str, limits: tuple[float, float], *, higher_is_better: bool = True, title: str = "") -> Metric:

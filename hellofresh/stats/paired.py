@@ -166,11 +166,11 @@ def compare_parts(
     part: NDArray[np.float64], rest: NDArray[np.float64], metric: Metric, *, level: float = 0.95, n: int | None = None
 ) -> tuple[float, Interval]:
     """By how much a system's value on some samples is higher than on the others, with its interval: all that is
-    possible where a part has samples of one group only.
+    possible where a part has samples of one group only. Of two systems, by how much the first one's lead is larger.
 
     Args:
         part, rest: shape (g, k), sums over the samples of either part, by cluster of the whole; 0 where a cluster has
-            none there.
+            none there. Of two systems (2, g, k).
         metric: which metric.
         level: nominal coverage.
         n: samples of both, where the statistics' size is not their number.
@@ -178,18 +178,20 @@ def compare_parts(
     Raises:
         ValueError: if shapes differ, or one of the parts is empty.
     """
-    sizes = [metric.statistics.size(side) for side in (part, rest)]
+    if part.ndim == 2:
+        part, rest = part[None], rest[None]
+    sizes = [metric.statistics.size(side[0]) for side in (part, rest)]
     if part.shape != rest.shape or not all(size.any() for size in sizes):
         raise ValueError("some samples must be in the part, and some not")
-    first, second = part.sum(axis=0), rest.sum(axis=0)
-    here, there = (float(metric.value(total)) for total in (first, second))
+    signs, span = np.array([1.0, -1.0])[: len(part)], len(part) * metric.span
+    first, second = part.sum(axis=1), rest.sum(axis=1)
+    apart = float(signs @ (metric.value(first) - metric.value(second)))
     effective = min(float(effective_clusters(size)) for size in sizes)
-    counted = (round(float(sum(size.sum() for size in sizes))) if n is None else n, len(part), effective)
+    counted = (round(float(sum(size.sum() for size in sizes))) if n is None else n, part.shape[1], effective)
     if min(np.count_nonzero(size) for size in sizes) < 2:
-        return here - there, Interval(-metric.span, metric.span, level, Method.NONE, 0, 0, *counted)
-    without = metric.value(first - part) - metric.value(second - rest)
+        return apart, Interval(-span, span, level, Method.NONE, 0, 0, *counted)
+    without = signs @ (metric.value(first[:, None] - part) - metric.value(second[:, None] - rest))
     error = float(np.sqrt(jackknife_variance(without)))
     half = t_quantile((1 + level) / 2, max(effective - 1, 1.0)) * error
-    apart = here - there
-    low, high = max(-metric.span, apart - half), min(metric.span, apart + half)
+    low, high = max(-span, apart - half), min(span, apart + half)
     return apart, Interval(low, high, level, Method.JACKKNIFE, 0, 0, *counted)

@@ -194,6 +194,51 @@ def first_place(draws: Draws, metric: Metric) -> NDArray[np.float64]:
     return found
 
 
+def samples_to_overtake(first: NDArray[np.float64], second: NDArray[np.float64], metric: Metric) -> int | None:
+    """A number of samples without which the first system is not ahead of the second any more; None if there is none.
+
+    Samples are left out in the order in which each alone lowers the lead most. That is the least number where a metric
+    is a mean over samples; for others fewer may do.
+
+    Args:
+        first, second: shape (n, k), the two systems' statistics sample by sample.
+        metric: which metric.
+    """
+
+    def lead(one: NDArray[np.float64], two: NDArray[np.float64]) -> NDArray[np.float64]:
+        return metric.sign * (metric.value(one) - metric.value(two))
+
+    totals = first.sum(axis=0), second.sum(axis=0)
+    order = np.argsort(lead(totals[0] - first, totals[1] - second), kind="stable")
+    left = [
+        np.vstack([total, total - side[order].cumsum(axis=0)])
+        for total, side in zip(totals, (first, second), strict=True)
+    ]
+    behind = np.flatnonzero(lead(*left)[:-1] <= SAME * metric.span)  # with no sample at all nobody is ahead
+    return int(behind[0]) if behind.size else None
+
+
+def halves_agree(tables: NDArray[np.float64], metric: Metric, *, halves: int = 1_000, seed: int = 0) -> float | None:
+    """How often the systems that are first on a random half of the clusters are first on the other half, too; where
+    several share a first place, one in common is enough. None with one cluster.
+
+    Args:
+        tables: shape (systems, g, k), sums by cluster.
+        metric: which metric.
+        halves: how many divisions are drawn.
+        seed: of the random generator.
+    """
+    clusters = tables.shape[1]
+    if clusters < 2:
+        return None
+    ranks = np.argsort(np.random.default_rng(seed).random((halves, clusters)), axis=1)
+    chosen = (ranks < clusters // 2).astype(np.float64)
+    sums = np.einsum("sgk,hg->shk", tables, chosen)
+    both = [metric.sign * metric.value(part) for part in (sums, tables.sum(axis=1)[:, None] - sums)]
+    leads = [part >= part.max(axis=0) - SAME * metric.span for part in both]
+    return float((leads[0] & leads[1]).any(axis=0).mean())
+
+
 def rank_systems(found: Differences) -> RankIntervals:
     """Ranks, and between which ranks each system lies by what differs significantly."""
     apart, ahead, values = found.separable, found.ahead, found.metric.sign * found.values
@@ -227,8 +272,40 @@ def all_differences(
     values = metric.value(tables.sum(axis=1))
     error, influence, blind = _errors(tables, metric, level)
     effective = float(effective_clusters(pair_sizes(tables, metric)))
+    return differences(
+        metric, values, error, influence, effective, families=families, blind=blind, level=level, seed=seed
+    )
+
+
+def differences(
+    metric: Metric,
+    values: NDArray[np.float64],
+    error: NDArray[np.float64],
+    influence: NDArray[np.float64],
+    effective: float,
+    *,
+    families: NDArray[np.int64] | None = None,
+    blind: NDArray[np.bool_] | None = None,
+    level: float = 0.95,
+    seed: int = 0,
+) -> Differences:
+    """Every pair's difference, where standard errors are known already.
+
+    Args:
+        metric: which metric.
+        values: shape (systems,).
+        error: shape (systems, systems), standard errors of differences, symmetric.
+        influence: shape (systems, m), independent parts of each system's error; squares of the differences between two
+            rows add up to about the squared error.
+        effective: clusters of one size that would weigh as much; degrees of freedom are one fewer.
+        families: as in `all_differences`.
+        blind: shape (systems, systems), pairs on whose error `influence` says nothing; none if left out.
+        level: nominal coverage.
+        seed: of the draws.
+    """
+    blind = np.zeros(error.shape, dtype=np.bool_) if blind is None else blind
     df = max(effective - 1, 1.0)
-    upper = np.triu_indices(len(tables), 1)
+    upper = np.triu_indices(len(values), 1)
     family = np.zeros(len(upper[0]), dtype=np.int64) if families is None else families[upper]
     difference = values[upper[0]] - values[upper[1]]
     p_value = t_two_sided(difference / error[upper], df)

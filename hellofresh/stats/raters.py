@@ -61,6 +61,7 @@ class Distance(StrEnum):
 
     ORDINAL = "ordinal"
     INTERVAL = "interval"
+    NOMINAL = "nominal"
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,7 +176,8 @@ def krippendorff_alpha(
     Args:
         units: shape (n,), what was rated, a number for each rating.
         answers: shape (n,), whole numbers of the scale, from 0.
-        distance: how far apart two answers are; `interval` takes the numbers as they are.
+        distance: how far apart two answers are; `interval` takes the numbers as they are, `nominal` knows only same
+            and other.
         groups: shape (n,), equal numbers for units that belong together; None if units are independent.
         level: nominal coverage.
 
@@ -229,9 +231,9 @@ def _alpha(
 
 
 def _distances(total: NDArray[np.float64], values: NDArray[np.int64], distance: Distance) -> NDArray[np.float64]:
-    if distance is Distance.INTERVAL:
+    if distance is not Distance.ORDINAL:
         apart: NDArray[np.float64] = np.subtract.outer(values, values).astype(np.float64)
-        return apart**2
+        return apart**2 if distance is Distance.INTERVAL else (apart != 0).astype(np.float64)
     middle = np.cumsum(total) - total / 2  # so that between two answers lie all of those between, and half of both
     found: NDArray[np.float64] = np.subtract.outer(middle, middle) ** 2
     return found

@@ -43,7 +43,7 @@ from hellofresh.submissions.format import (
 )
 from hellofresh.submissions.names import FOLDER_NAME, vendor_in
 from hellofresh.tasks import TASKS, Task, get_task
-from hellofresh.tasks.samples import MAIN, Split
+from hellofresh.tasks.samples import MAIN, PROSPECTIVE, Split
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,13 +167,16 @@ def as_error(faults: list[Fault] | tuple[Fault, ...], fix: str) -> SubmissionErr
     return SubmissionError(f"{first.what}{more}", where=first.where, fix=first.fix or fix, code=first.code)
 
 
-def inspect_submission(folder: Path, due: Due, moment: datetime | None = None) -> SubmissionCheck:
+def inspect_submission(
+    folder: Path, due: Due, moment: datetime | None = None, *, received: bool = False
+) -> SubmissionCheck:
     """Check what a submission says on the split that is due.
 
     Args:
         folder: holds `system.toml` and the split's predictions, as JSON lines or as a table.
         due: what is due.
         moment: the time that counts as now.
+        received: whether it has a receipt; what was received before forecasts needed probabilities stays valid.
     """
     faults: list[Fault] = []
     where = folder.absolute()
@@ -181,7 +184,7 @@ def inspect_submission(folder: Path, due: Due, moment: datetime | None = None) -
         what = f"folders {where.parent.name!r} / {where.name!r}"
         faults.append(Fault("bad-folder", str(folder), what, "Name them in lower-case letters, digits and hyphens."))
     info = read_info(folder / SYSTEM, (moment or now()).date(), faults)
-    checked = _check_file(predictions_file(folder, faults, due.split), due, faults)
+    checked = _check_file(predictions_file(folder, faults, due.split), due, faults, received=received)
     if faults or info is None:
         return SubmissionCheck(tuple(faults), checked.warnings)
     ordered, team = checked.predictions, where.parent.name
@@ -206,12 +209,14 @@ def check_predictions(path: Path, due: Due) -> SubmissionCheck:
     return _check_file(path, due, [])
 
 
-def _check_file(path: Path, due: Due, faults: list[Fault]) -> SubmissionCheck:
+def _check_file(path: Path, due: Due, faults: list[Fault], *, received: bool = False) -> SubmissionCheck:
     known = {task: frozenset(ids) for task, ids in due.ids.items()}
     once = sum(map(len, known.values())) + len(due.taken_down)
     read = read_predictions(path, once * MOST_REPETITIONS + _SPARE_LINES, faults)
     if read is not None:
         _check_ids(path, read, known, due.taken_down, faults)
+        if due.split is PROSPECTIVE and not received:
+            faults += _first_of(_without_forecast(path, read.lines, known), path)
     if read is None or faults:
         return SubmissionCheck(tuple(faults))
     ordered = in_order(line.prediction for line in read.lines)
@@ -307,6 +312,19 @@ def _wrong_answers(path: Path, lines: Sequence[PredictionLine], task: Task, ids:
             yield Fault("bad-field", f"{path} line {number}, {name}", f"{item.id!r} has {what}", fix)
 
 
+def _without_forecast(
+    path: Path, lines: Sequence[PredictionLine], known: Mapping[str, frozenset[str]]
+) -> Iterator[Fault]:
+    """A fault for each choice without the probabilities by which forecasts are scored."""
+    for task, ids in known.items():
+        asked = get_task(task)
+        fix = f"Give a list with {probabilities_wanted(asked)}."
+        for number, item in lines if asked.classes else ():
+            if item.id in ids and not item.probabilities and item.confidence is None and item.label is not None:
+                where = f"{path} line {number}, probabilities"
+                yield Fault("no-probabilities", where, f"{item.id!r} has none, and forecasts are scored by them", fix)
+
+
 def _each(code: str, path: Path, places: Mapping[str, Sequence[int]], what: str) -> Iterator[Fault]:
     """A fault for each id, which may hold anything, with its lines."""
     for sample_id, numbers in places.items():
@@ -394,9 +412,20 @@ def zipped(submission: Submission, split: Split = MAIN) -> bytes:
 
 
 def blank_rows(due: Due, tasks: Iterable[str]) -> list[dict[str, object]]:
-    """A row without an answer for every sample of the tasks, by id."""
-    fields = {key: ANSWERS[get_task(task).output] for task in tasks for key in due.ids[task]}
-    return [{"id": key, fields[key]: None} for key in sorted(fields)]
+    """A row without an answer for every sample of the tasks, by id; with room for the probabilities of forecasts."""
+    rows: dict[str, dict[str, object]] = {}
+    for task in map(get_task, tasks):
+        needed = {"probabilities": list[float]()} if due.split is PROSPECTIVE and task.classes else {}
+        rows |= {key: {"id": key, ANSWERS[task.output]: None, **needed} for key in due.ids[task.name]}
+    return [rows[key] for key in sorted(rows)]
+
+
+def probabilities_wanted(task: Task) -> str:
+    """What the field `probabilities` of a task's choices must hold, with an example."""
+    named = ", ".join(f"{number} ({text})" for number, text in enumerate(task.classes))
+    example = [0.1] * (len(task.classes) - 1)
+    example.append(round(1 - sum(example), 3))
+    return f"the probability of each of {named}, in this order; they add up to 1, such as {example}"
 
 
 def blank_predictions(due: Due, tasks: Iterable[str]) -> bytes:

@@ -8,7 +8,6 @@ could push a team's entries out, or hand in a later version that comes along wit
 
 from __future__ import annotations
 
-import os
 import re
 import shutil
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -24,7 +23,7 @@ from pydantic import AfterValidator
 from hellofresh.core.clock import Event, check_clock, now
 from hellofresh.core.editions import Edition
 from hellofresh.core.errors import DataError, SubmissionError, UsageError, WorkspaceError
-from hellofresh.core.files import read_model, write_bytes, write_json
+from hellofresh.core.files import read_model, sync_folder, write_bytes, write_json
 from hellofresh.core.net.lock import locked
 from hellofresh.core.quarters import utc_text
 from hellofresh.core.strict import Strict
@@ -222,11 +221,7 @@ class Inbox:
         about = {"split": split, "team": submission.team, "system": submission.system}
         write_json(new / _ABOUT, about, mode=0o600)
         new.rename(self.folder / name)
-        descriptor = os.open(self.folder, os.O_RDONLY)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
+        sync_folder(self.folder)
 
 
 def _read(folder: Path, faults: list[Fault]) -> Arrival | None:

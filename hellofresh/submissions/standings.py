@@ -255,8 +255,9 @@ def standings(
     for folder in find_submissions(root, due.edition):
         # a folder with nothing for any split is a faulty submission to the main one
         if has_split(folder, due.split) or (due.split is MAIN and not any(has_split(folder, one) for one in Split)):
-            checked, about_receipt = inspect_submission(folder, due, moment), list[Fault]()
+            about_receipt = list[Fault]()
             receipt = read_receipt(folder, about_receipt, due.split)
+            checked = inspect_submission(folder, due, moment, received=receipt is not None)
             faults, submission = (*checked.faults, *about_receipt), None if about_receipt else checked.submission
             read.append(SubmissionStanding(folder, submission, receipt, faults, checked.warnings))
     outcomes = _outcomes(read, due, moment or now())

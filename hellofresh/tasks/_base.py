@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from datetime import timedelta
+from dataclasses import dataclass, replace
+from datetime import date, timedelta
 from functools import cache, cached_property
+from importlib.resources import files
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 from pydantic import TypeAdapter, ValidationError
 
@@ -15,9 +17,9 @@ from hellofresh.core.errors import DataError, UnknownNameError
 from hellofresh.core.files import model_fault
 from hellofresh.core.plugins import plugins
 from hellofresh.core.quarters import PeriodKind
-from hellofresh.stats.metrics import Metric, class_metrics, two_class_metrics
-from hellofresh.tasks.outputs import Choice, Output
-from hellofresh.tasks.samples import Candidate, Label, Sample
+from hellofresh.stats.metrics import Metric, class_metrics, forecast_metrics, two_class_metrics
+from hellofresh.tasks.outputs import Choice, Output, Response
+from hellofresh.tasks.samples import PROSPECTIVE, Candidate, Label, Sample
 
 Track = Literal["decisions", "statements", "responses", "retrieval"]
 """Under which heading the site shows a task."""
@@ -77,17 +79,22 @@ class Task:
         blocked_sources: groups of `hellofresh/evidence/web/excluded.toml` that hold its answers; no regime reads them.
         dated: whether an agent may find only what was there before a sample's date, since later pages tell its answer.
         decides_after: least time from a sample's date to its decision; None where it can come at any time.
+        decided_at: the label's fact with the time of its decision (ISO 8601), if any.
+        rules: the file beside this one with the days on which what decides labels changed, if any.
         first_shown: the extra column with the time at which anybody could first see a decision, if any.
         track: under which heading the site shows it.
         output: what a system hands back for a sample.
         metrics: how outputs are scored; the first is what systems are ranked by. The usual ones if left out.
+        fact_metrics: how stated probabilities are scored by facts of labels, where these are known.
         extra_columns: names of what is kept with candidates for whoever looks into them, and is in no release.
         page: gives what pages show of a sample in either form; the texts of the prompt's slots if left out.
         prompts: name of the file of its prompts, where several tasks share one; its own name if left out; or the path
             of a file, for a task from outside.
         measured: gives the value of each metric for one output, where metrics are means of numbers.
         subgroups: names of facts, or of fields of samples, by whose values analyses divide the samples.
-        references: gives, by the name of a system, what people wrote for a candidate, to be rated beside responses.
+        references: gives, by the name of a system, what people wrote for a candidate, to be rated beside responses. A
+            task of choices that has them takes responses, too, which are rated and never scored.
+        rubric: by which responses are rated where none is named; the one that fits the headline metric if left out.
         groups_tell: whether a label tells of the others in its group, whose samples are then in one release alone; if
             not, only samples that are near-equal tell of each other.
         is_living: whether new samples come every quarter; else there are frozen editions only.
@@ -112,14 +119,18 @@ class Task:
     decides_after: timedelta | None = None
     dated: bool = False
     blocked_sources: tuple[str, ...] = ()
+    decided_at: str = ""
+    rules: str = ""
     first_shown: str = ""
     track: Track = "decisions"
     output: type[Output] = Choice
     metrics: tuple[Metric, ...] = ()
+    fact_metrics: tuple[Metric, ...] = ()
     prompts: str | Path = ""
     measured: Callable[[Label, Output], Mapping[str, float]] | None = None
     subgroups: tuple[str, ...] = ()
     references: Callable[[Candidate], Mapping[str, str]] | None = None
+    rubric: str = ""
     groups_tell: bool = True
     is_living: bool = True
     source: str = ""
@@ -137,9 +148,13 @@ class Task:
             own = {metric.name for metric in self.metrics}
             added = (metric for make in _added_metrics() for metric in make(self.classes) if metric.name not in own)
             object.__setattr__(self, "metrics", (*self.metrics, *added))
-        if len({metric.name for metric in self.metrics}) < len(self.metrics):
+        if len({metric.name for metric in self.every_metric}) < len(self.every_metric):
             raise ValueError(f"{self.name}: two metrics share a name")
         object.__setattr__(self, "source", self.source or self.name)
+
+    def takes(self, output: type[Output]) -> bool:
+        """Whether systems may hand back such an output: what is scored, or what is rated beside `references`."""
+        return output in (Output, self.output) or (output is Response and self.references is not None)
 
     def page_of(self, sample: Sample) -> SamplePage:
         """What pages show of a sample, with or without its texts."""
@@ -153,16 +168,33 @@ class Task:
         """What systems are ranked by."""
         return self.metrics[0]
 
+    @property
+    def every_metric(self) -> tuple[Metric, ...]:
+        """All metrics that a score may be of, the headline first."""
+        return *self.metrics, *self.fact_metrics
+
+    def on(self, split: str) -> Self:
+        """The task as it is scored on a split: on the prospective one choices are forecasts first."""
+        if split != PROSPECTIVE or not self.classes or self.headline.of_forecasts:
+            return self
+        return replace(self, metrics=(*forecast_metrics(len(self.classes)), *self.metrics))
+
+    @cached_property
+    def rule_changes(self) -> Mapping[date, str]:
+        """What changed in the rule that decides labels, by day."""
+        listed = files("hellofresh.tasks").joinpath(self.rules).read_text(encoding="utf-8") if self.rules else ""
+        return {change["date"]: change["what"] for change in tomllib.loads(listed).get("change", ())}
+
     def metric(self, name: str) -> Metric:
         """The metric of that name.
 
         Raises:
             UnknownNameError: if the task has none.
         """
-        for metric in self.metrics:
+        for metric in self.every_metric:
             if metric.name == name:
                 return metric
-        raise UnknownNameError("metric", name, [metric.name for metric in self.metrics])
+        raise UnknownNameError("metric", name, [metric.name for metric in self.every_metric])
 
     @cached_property
     def _adapter(self) -> TypeAdapter[Sample]:

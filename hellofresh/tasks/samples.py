@@ -21,8 +21,8 @@ SplitName = Annotated[Split, JsonField(strict=False)]
 EditionName = Annotated[str, JsonField(validation_alias=AliasChoices("edition", "quarter"))]
 """The field of a file that names an edition; files of earlier versions call it `quarter`."""
 
-Fact = int | str | None
-"""What may be known about a label: a count, a duration in seconds, an ISO time, or nothing."""
+Fact = int | float | str | None
+"""What may be known about a label: a count, a duration in seconds, a number, an ISO time, or nothing."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from hellofresh.core.quarters import PeriodKind
 from hellofresh.tasks._base import SamplePage, Task, TextPart
-from hellofresh.tasks.samples import Sample
+from hellofresh.tasks.samples import Candidate, Sample
 
 LICENSE = "CC-BY-SA-4.0"
+_LINK = re.compile(r"https?://[^\s|{}<>\[\]\"']+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +65,19 @@ def _page(sample: Edit) -> SamplePage:
     return SamplePage(title, changed, link)
 
 
+def proposed(paragraph: str, sources: Sequence[str]) -> str:
+    """A paragraph as raters see it, whoever wrote it: on one line, then the addresses of the sources put in."""
+    cited = f"\n\nSources: {' '.join(dict.fromkeys(sources))}" if sources else ""
+    return f"{' '.join(paragraph.split())}{cited}"
+
+
+def _references(item: Candidate) -> Mapping[str, str]:
+    """The paragraph as the edit left it; nothing where it was taken out whole, or collected by an earlier version."""
+    after, before = (str(item.extras.get(name, "")) for name in ("paragraph_after", "wikitext_before"))
+    added = [link for link in _LINK.findall(str(item.extras.get("wikitext_after", ""))) if link not in before]
+    return {"edit-stayed" if item.label.label else "edit-reverted": proposed(after, added)} if after else {}
+
+
 TASK = Task(
     name="wikipedia-edits",
     title="Edits of Wikipedia paragraphs",
@@ -84,8 +99,10 @@ TASK = Task(
     page=_page,
     text=lambda sample: f"{sample.article} {sample.section}\nDEL {sample.deleted}\nADD {sample.added}",
     own_texts=lambda sample: (sample.paragraph, sample.deleted, sample.added),
-    extra_columns=("wikitext_before", "wikitext_after"),
+    extra_columns=("wikitext_before", "wikitext_after", "paragraph_after"),
     blocked_sources=("wikimedia", "wikipedia-mirrors"),
     subgroups=("paragraph_kind",),
+    references=_references,
+    rubric="proposal-5",
     groups_tell=False,  # an article has many edits, on which different people decide
 )

@@ -8,10 +8,12 @@ from datetime import datetime, timedelta
 
 from hellofresh.core.files import sha256_text
 from hellofresh.core.quarters import PeriodKind
+from hellofresh.stats.metrics import rank_correlation
 from hellofresh.tasks._base import SamplePage, Task, TextPart
 from hellofresh.tasks.samples import Sample, common_fields
 
 LICENSE = "LicenseRef-X-content"
+_GRADED = "the rank correlation of stated probabilities with what ratings of both camps say of the note, from -1 to 1"
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,16 +100,32 @@ TASK = Task(
     period_kind=PeriodKind.MONTH,
     cap=250,
     sample_type=Note,
-    label_facts=("ratings", "sampled_ratings", "status_locked_at", "decided_by", "ai_writer", "collaborative"),
+    label_facts=(
+        "ratings",
+        "sampled_ratings",
+        "status_locked_at",
+        "decided_by",
+        "ai_writer",
+        "collaborative",
+        "intercept",
+        "intercept_low",
+        "intercept_high",
+        "voters",
+        "smaller_camp",
+        "flip_cost",
+    ),
     slots=_slots,
     page=_page,
     text=lambda sample: f"{sample.post.text}\n{sample.note.text}",
     own_texts=lambda sample: (sample.post.text, sample.note.text),
+    fact_metrics=(rank_correlation("intercept", _GRADED),),
     public_type=PublicNote,
     public=_public,
     blocked_sources=("x", "x-mirrors"),
     subgroups=("ai_writer", "collaborative"),
     decides_after=timedelta(days=14),  # a status locks when the note is two weeks old
+    decided_at="status_locked_at",
+    rules="x_notes_rules.toml",
     extra_columns=("first_shown_at",),
     first_shown="first_shown_at",  # a status that says yes or no shows as soon as there is one, weeks before it locks
 )

@@ -1,6 +1,6 @@
 """Drawings made of plain HTML boxes, placed in percent: they follow the page's width, theme and text size.
 
-No chart library is loaded, and Streamlit's HTML filter lets boxes through but no SVG. Every drawing stands beside its
+No chart library is loaded. Every drawing stands beside its
 numbers, so it is hidden from screen readers. Scores stand between the limits of their metric; other scales run from 0
 to 1 unless said otherwise.
 """
@@ -21,7 +21,7 @@ from hellofresh.results.board.schema import (
     ReliabilityBin,
 )
 from leaderboard.components.markup import Html, el, join
-from leaderboard.components.scale import Scale
+from leaderboard.components.scale import Scale, figure
 from leaderboard.data.board import BoardEntry, MetricValue, ScoreCell
 
 _MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
@@ -125,7 +125,9 @@ def _column(period: str, result: ScoreCell | None, ghosts: Sequence[Html], scale
         return el("div", *ghosts, title=f"{period}: not judged")
     score = result.headline
     low, high = scale.share(score.low), scale.share(score.high)
-    title = f"{period}: {scale.title} {score.value:.3f} ({score.low:.2f} to {score.high:.2f}), {result.n} samples"
+    value = figure(score.value, score.name)
+    ends = (figure(limit, score.name, 2) for limit in (score.low, score.high))
+    title = f"{period}: {scale.title} {value} ({' to '.join(ends)}), {result.n} samples"
     drawn = (_box("range", bottom=low, height=high - low), _box("dot", bottom=scale.share(score.value)))
     return el("div", *ghosts, *drawn, title=title)
 
@@ -184,15 +186,12 @@ def answer_style(said: int) -> str:
     return {NO_ANSWER: "said-none", REFUSED: "said-blocked"}.get(said, f"said-{said}")
 
 
-def calendar_bar(opens: datetime, deadline: datetime, reveals: datetime, moment: datetime | None) -> Html:
-    """From opening to reveal: while predictions are taken pale, what has passed solid, now a tick."""
-    whole = max((reveals - opens).total_seconds(), 1.0)
-    due = (deadline - opens).total_seconds() / whole
-    taken = [_box("offered", left=0, width=due)]
-    if moment is not None:
-        passed = min(max((moment - opens).total_seconds() / whole, 0.0), 1.0)
-        taken += [_box("left", left=0, width=min(passed, due)), _box("tick", left=passed)]
-    return el("div", *taken, _box("due", left=due), class_="hf-flow hf-course", aria_hidden="true")
+def calendar_bar(opens: datetime, deadline: datetime, reveals: datetime) -> Html:
+    """From opening to reveal: the time in which predictions are accepted pale, the deadline a dashed line."""
+    due = (deadline - opens).total_seconds() / max((reveals - opens).total_seconds(), 1.0)
+    return el(
+        "div", _box("offered", left=0, width=due), _box("due", left=due), class_="hf-flow hf-course", aria_hidden="true"
+    )
 
 
 def balance_bars(balance: PeriodBalance, most: int) -> Html:

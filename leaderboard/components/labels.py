@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Mapping
-from dataclasses import dataclass
 from datetime import date
 from functools import lru_cache
 from typing import Protocol
-from urllib.parse import urlencode
 
 from hellofresh.core.editions import is_edition
 from hellofresh.tasks import TASKS, Track
-from hellofresh.tasks.samples import MAIN
 from leaderboard.components.markup import visible
 from leaderboard.data.board import Board, BoardEntry, SplitKey
 
@@ -98,15 +95,4 @@ class Links(Hashable, Protocol):
     """Addresses of pages, relative to the page that they stand on."""
 
     def to(self, page: str, split: SplitKey, **choices: str) -> str | None:
-        """The page of this path, about a split and what was chosen there; None if there is no such page."""
-
-
-@dataclass(frozen=True, slots=True)
-class SiteLinks:
-    """Addresses on the live site, whose pages lie side by side; the leaderboard is at its root."""
-
-    def to(self, page: str, split: SplitKey, **choices: str) -> str:
-        """See `Links`."""
-        lane = {} if split.kind == MAIN else {"lane": split.kind}
-        query = urlencode({"task": split.task, "edition": split.edition, **lane, **choices})
-        return f"./{'' if page == 'leaderboard' else page}?{query}"
+        """The page of this path, about a split and what is chosen there; None if there is no such page."""

@@ -9,7 +9,7 @@ from leaderboard.components.charts import reliability_plot
 from leaderboard.components.labels import Links
 from leaderboard.components.markup import DASH, Html, el, inner_link, join, named, visible
 from leaderboard.components.pieces import heading
-from leaderboard.components.scale import Scale, class_names, scale_of
+from leaderboard.components.scale import Scale, class_names, figure, scale_of
 from leaderboard.components.tables import Cell, Column, facts, score, scrolled, table
 from leaderboard.data.board import Board, ScoreCell, SplitKey
 
@@ -119,7 +119,8 @@ def _weakest(what: str, results: Sequence[ScoreCell], scale: Scale) -> str | Non
 
 def _one(what: str, result: ScoreCell) -> str:
     score = result.headline
-    return f"{visible(str(getattr(result, what)), 40)} with {score.value:.2f} ({score.low:.2f} to {score.high:.2f})"
+    value, low, high = (figure(part, score.name, 2) for part in (score.value, score.low, score.high))
+    return f"{visible(str(getattr(result, what)), 40)} with {value} ({low} to {high})"
 
 
 def calibration_section(board: Board, split: SplitKey, origin: str) -> Html:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import datetime
 
 from hellofresh.results.board.schema import NO_ANSWER, REFUSED, AgreementRow, AnswerShare, Participant, PeriodDates
 from leaderboard.components.charts import answer_style, answers_bar, calendar_bar
-from leaderboard.components.labels import Links, day, duration, money
+from leaderboard.components.labels import Links, day, money
 from leaderboard.components.markup import DASH, Html, el, inner_link, join, named, visible
-from leaderboard.components.pieces import heading
+from leaderboard.components.pieces import heading, until
 from leaderboard.components.scale import Scale, class_names, plain_scale, scale_of
 from leaderboard.components.standings import (
     GROUPS,
@@ -20,48 +19,28 @@ from leaderboard.components.standings import (
     group_of,
     headline_cells,
     headline_columns,
+    provenance_cell,
     regime_cell,
 )
 from leaderboard.components.tables import Cell, Column, Marked, Value, cell, grouped_table, score, scrolled, table
-from leaderboard.data.board import Board, Days, SplitKey
+from leaderboard.data.board import Board, BoardEntry, Days, SplitKey
 
 _MOST_COMPARED = 12
 _LAST = 5
 _SILENT = {NO_ANSWER: "no readable answer", REFUSED: "refused"}
 
 
-def not_revealed(board: Board, split: SplitKey) -> Html:
-    """A sentence in place of figures."""
-    days = board.days(split)
-    when = f", on {day(days.reveals)}" if days else ""
-    return el("p", f"Scores of {split.edition} are shown once its labels are revealed{when}.")
-
-
-def quarter_tabs(board: Board, split: SplitKey, links: Links) -> Html | None:
-    """The newest revealed quarter and the open ones beside it; None where there are not both."""
-    waiting = [one for one in board.splits if one.task == split.task and board.is_open(one)]
-    newest = board.newest(split.task)
-    if not waiting or board.is_open(newest):
-        return None
-    titles = {newest: f"Results of {newest.edition}", **{one: f"{one.edition}, not revealed yet" for one in waiting}}
-    tabs = []
-    for one, text in titles.items():
-        here = "page" if one == split else None
-        tabs.append(el("li", el("a", text, href=links.to("leaderboard", one), target="_self", aria_current=here)))
-    return el("nav", el("ul", *tabs), class_="hf-tabs", aria_label="Results and open quarters")
-
-
-def open_quarter(board: Board, split: SplitKey, links: Links, moment: datetime | None = None) -> Html:
+def open_quarter(board: Board, split: SplitKey, links: Links) -> Html:
     """The page of a quarter that is not revealed: dates, who takes part, answers, agreement, samples, last standing.
 
     Args:
         board: what is shown.
         split: a main split whose labels are not public.
         links: where pages are.
-        moment: as seen from when; None on a page that must not depend on the time.
     """
     taking_part, periods = board.rows(Participant, split), board.rows(PeriodDates, split)
-    earlier = (one for one in board.splits if one.task == split.task and one.edition < split.edition)
+    alike = (one for one in board.splits if (one.task, one.kind) == (split.task, split.kind))
+    earlier = (one for one in alike if one.edition < split.edition)
     before = next((one for one in earlier if not board.is_open(one) and board.has_scores(one)), None)
     last = sorted(all_lines(board, before), key=by_rank(plain_scale(before.task))) if before else []
     days = board.days(split)
@@ -71,7 +50,7 @@ def open_quarter(board: Board, split: SplitKey, links: Links, moment: datetime |
     )
     return join(
         [
-            _calendar(days, moment) if days else None,
+            _calendar(days) if days else None,
             _tiles(taking_part, periods),
             el("p", said, class_="hf-lede"),
             _participants(board, split, taking_part, last, before),
@@ -82,30 +61,28 @@ def open_quarter(board: Board, split: SplitKey, links: Links, moment: datetime |
     )
 
 
-def _calendar(days: Days, moment: datetime | None) -> Html:
-    """The quarter's days, what comes next and how long it takes, and where today stands between them."""
+def _calendar(days: Days) -> Html:
+    """The quarter's days, and how they lie."""
     stops = {"Opened": days.opens, "Predictions due": days.deadline, "Labels revealed": days.reveals}
-    reveal = f"Labels are revealed on {day(days.reveals)}"
-    if moment is None:
-        said = f"Predictions are accepted until {day(days.deadline)}; labels are revealed on {day(days.reveals)}."
-    elif moment < days.reveals:
-        left, due = (duration((until - moment).total_seconds()) for until in (days.reveals, days.deadline))
-        passed = f"{due} left to submit predictions" if moment < days.deadline else "The deadline has passed"
-        said = f"{passed}. {reveal}, in {left}."
-    else:
-        said = "The labels are due: the next release run reveals them."
+    said = (
+        "Predictions are accepted until ",
+        until(days.deadline),
+        "; labels are revealed on ",
+        until(days.reveals),
+        ".",
+    )
     marks = (el("li", el("strong", name), " ", el("span", day(at))) for name, at in stops.items())
     return el(
         "section",
-        el("p", el("strong", said), class_="hf-countdown"),
-        calendar_bar(days.opens, days.deadline, days.reveals, moment),
+        el("p", el("strong", *said), class_="hf-countdown"),
+        calendar_bar(days.opens, days.deadline, days.reveals),
         el("ol", *marks, class_="hf-stops"),
         class_="hf-calendar",
     )
 
 
 def _tiles(taking_part: Sequence[Participant], periods: Sequence[PeriodDates]) -> Html:
-    ours = [one for one in taking_part if one.lane == "harness"]
+    ours = [one for one in taking_part if one.provenance == "run"]
     samples = sum(period.samples for period in periods)
     whole = [one for one in taking_part if one.judged and one.judged == one.samples]
     tiles = (
@@ -129,10 +106,10 @@ def _participants(
         shares.setdefault(share.origin, {}).setdefault(share.prompt, []).append(share)
     names, facts = class_names(split.task), board.systems(split)
     answer, title = len(names) - 1, f"{names[-1][:1].upper()}{names[-1][1:]}"
-    did = {line.result.entry[:5]: line.result.headline for line in last}
+    did = {_same_system(line.result.entry): line.result.headline for line in last}
     columns: list[Column] = [("name", "System"), ("number", "Judged"), ("drawn", "Answers")]
     columns += [("number", title), ("number", "Cost")]
-    columns += [("text", name) for name in ("Regime", "Cutoff", "Entered")]
+    columns += [("text", name) for name in ("Regime", "Provenance", "Cutoff", "Entered")]
     columns += [("number", f"{plain_scale(before.task).title} in {before.edition}")] if before else []
     rows = []
     for one in taking_part:
@@ -144,11 +121,12 @@ def _participants(
             (partly if one.judged else "after the deadline", f"of {one.samples:,}"),
             *_answer_cells(mine, answer),
             money(cost) if cost is not None else DASH,
-            regime_cell(one.regime, one.lane),
+            regime_cell(one.regime),
+            provenance_cell(one.provenance),
             cutoff_cell(one.knowledge_cutoff, may_know=False),
             visible(one.entered, 10) or DASH,
         ]
-        cells += [score(did.get((one.system, one.team, one.lane, one.kind, one.regime)))] if before else []
+        cells += [score(did.get(_same_system(one)))] if before else []
         rows.append(Marked("hf-baseline" if one.kind == "baseline" or one.smoke_test else None, cells))
     said = (
         "Bars show the shares of answers among the samples judged. Submitted predictions are counted only after "
@@ -156,7 +134,7 @@ def _participants(
     )
     answers = [*reversed(list(enumerate(names))), *_SILENT.items()]
     items = (el("li", el("i", class_=f"hf-{answer_style(said)}"), text) for said, text in answers)
-    listed = table("Systems of this quarter", columns, rows, "hf-open")
+    listed = scrolled(table("Systems of this quarter", columns, rows, "hf-open"))
     # The same by prompt: how much wording changes answers.
     wordings: list[list[Cell]] = [
         [named(one.system), visible(prompt, 40), *_answer_cells(mine, answer)]
@@ -243,6 +221,11 @@ def _last(lines: Sequence[Line], before: SplitKey, scale: Scale, links: Links) -
     return el("section", heading(title), table(title, columns, rows, "hf-standings hf-small"), way)
 
 
+def _same_system(one: Participant | BoardEntry) -> tuple[str, ...]:
+    """What a system is known by in another quarter."""
+    return one.system, one.team, one.kind, one.regime
+
+
 def plain_participant(one: Participant, shares: Sequence[AnswerShare], split: SplitKey) -> dict[str, Value]:
     """A row for downloads; what is not known is empty."""
     mine = {row.said: row.samples for row in shares if row.origin == one.origin and row.headline}
@@ -253,7 +236,7 @@ def plain_participant(one: Participant, shares: Sequence[AnswerShare], split: Sp
         "system": one.system,
         "team": one.team,
         "regime": one.regime,
-        "lane": one.lane,
+        "provenance": one.provenance,
         "entered": one.entered or None,
         "judged": one.judged,
         "samples": one.samples,

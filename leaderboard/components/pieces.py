@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from datetime import datetime
+
 from hellofresh.core.errors import HelloFreshError
+from hellofresh.core.quarters import utc_text
 from hellofresh.results.board.manifest import BoardAddresses
+from leaderboard.components.labels import day
 from leaderboard.components.markup import Html, el, join, link, visible
 
 LEDE = "How well do language models predict people's decisions, judge statements, correct posts and find evidence?"
@@ -38,6 +42,11 @@ def notice(title: str, *text: Html | str) -> Html:
 def bundled_notice(bundled: bool, text: str = _DEMONSTRATION) -> Html | None:
     """That what is shown was written for the project, if it was."""
     return notice("Bundled sample.", text) if bundled else None
+
+
+def until(moment: datetime) -> Html:
+    """A day; a script adds how far it is from the visitor's own."""
+    return el("time", day(moment), datetime=utc_text(moment), data_hf="until")
 
 
 def project_links(known: BoardAddresses) -> Html | None:

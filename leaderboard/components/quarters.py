@@ -3,43 +3,40 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import datetime
 
 from hellofresh.core.quarters import Quarter, parse_utc
 from hellofresh.results.board.schema import DatasetRow, LabelCount, OverQuartersRow, Prospect
 from hellofresh.tasks import TASKS
-from hellofresh.tasks.samples import PROSPECTIVE
+from hellofresh.tasks.samples import MAIN, PROSPECTIVE
 from leaderboard.components.charts import interval_bar
 from leaderboard.components.labels import Links, day
 from leaderboard.components.markup import DASH, Html, el, inner_link, join, link, named, visible
-from leaderboard.components.pieces import bundled_notice, heading, notice
+from leaderboard.components.pieces import bundled_notice, heading, notice, until
 from leaderboard.components.scale import class_name, class_names, plain_scale
-from leaderboard.components.standings import headline_columns, regime_cell
+from leaderboard.components.standings import headline_columns, provenance_cell, regime_cell
 from leaderboard.components.tables import Cell, Column, Value, facts, score, table
 from leaderboard.data.board import Board, MetricValue, SplitKey
 
-FEWEST_QUARTERS = 5
+_FEWEST_QUARTERS = 5
 """Quarters are the clusters of a score over all quarters: of fewer, an interval says nothing."""
 
 
-def next_days(board: Board, task: str, moment: datetime | None) -> Html | None:
-    """When the next quarter opens, and until when the open one takes predictions.
+def next_days(board: Board, task: str) -> Html | None:
+    """When the next quarter opens, and until when the open one accepts predictions.
 
-    Args:
-        board: where the days are.
-        task: whose quarters.
-        moment: as seen from when; None on a page that must not depend on the time, which tells of the latest quarter as
-            the board knows it, revealed or not.
+    Pages do not depend on the time at which they are drawn: the latest quarter is open if it is not revealed.
     """
     found = [(split, days) for split in board.splits if split.task == task and (days := board.days(split))]
     if not found:
         return None
     split, days = max(found, key=lambda item: item[1].opens)
-    seen = moment or (days.reveals if board.is_revealed(split) else days.opens)
-    parts = [f"{split.edition} accepts predictions until {day(days.deadline)}."] if seen < days.deadline else []
-    opens = "opens on {}" if seen < days.reveals else "was due on {} and is late"
-    parts.append(f"The next quarter, {Quarter.parse(split.edition).next()}, {opens.format(day(days.reveals))}.")
-    return el("p", " ".join(parts), class_="hf-days")
+    following = f"The next quarter, {Quarter.parse(split.edition).next()}, "
+    if board.is_revealed(split):
+        return el("p", following, f"was due on {day(days.reveals)} and is late.", class_="hf-days")
+    accepts = f"{split.edition} accepts predictions until "
+    return el(
+        "p", accepts, until(days.deadline), ". ", following, "opens on ", until(days.reveals), ".", class_="hf-days"
+    )
 
 
 def introduction(board: Board, split: SplitKey) -> Html:
@@ -82,10 +79,11 @@ def dataset_section(board: Board, split: SplitKey) -> Html | None:
         ("Licence", visible(dataset.licence, 200)),
         ("Public since", day(parse_utc(f"{dataset.published}T00:00:00Z"))),
     ]
-    rows = (
+    rows = [
         [visible(class_name(split.task, row.label), 60), f"{row.samples:,}"] for row in board.rows(LabelCount, split)
-    )
-    counted = table("Samples of each class", [("name", "Class"), ("number", "Samples")], rows, "hf-small")
+    ]
+    columns: list[Column] = [("name", "Class"), ("number", "Samples")]
+    counted = table("Samples of each class", columns, rows, "hf-small") if rows else None
     said = (
         "All rows are kept, with the skew that they have. The content is a SHA-256 of samples and labels: another "
         "content needs another version."
@@ -142,15 +140,8 @@ def outcomes(prospect: Prospect, task: str) -> str:
     return ", ".join(f"{counts[label]:,} {class_name(task, label)}" for label in reversed(range(len(counts))))
 
 
-def prospective_hint(board: Board, split: SplitKey, links: Links, moment: datetime | None) -> Html | None:
-    """A note on the main table about the one for samples that were undecided, or that it will exist.
-
-    Args:
-        board: where both are.
-        split: of the main table.
-        links: where pages are.
-        moment: as seen from when; None on a page that must not depend on the time, which tells of a finished one only.
-    """
+def prospective_hint(board: Board, split: SplitKey, links: Links) -> Html | None:
+    """A note on the main table about the one for samples that were undecided, or that it will exist."""
     others, prospect = split._replace(kind=PROSPECTIVE), prospect_of(board, split)
     if prospect is None or split.kind == PROSPECTIVE:
         return None
@@ -159,32 +150,31 @@ def prospective_hint(board: Board, split: SplitKey, links: Links, moment: dateti
         address = links.to("leaderboard", others)
         return el("p", inner_link(address, "A prospective table"), said, class_="hf-days")
     days = board.days(others)
-    if days is None or moment is None:
+    if days is None:
         return None
-    state = "have been decided since; no system predicted them" if prospect.resolved else "wait for decisions"
-    if moment < days.deadline:
-        state = f"accept predictions until {day(days.deadline)}"
-    said = f"Prospective lane: {prospect.drawn:,} samples that were undecided at publication {state}."
-    return el("p", said, class_="hf-days")
+    drawn = f"Prospective samples: {prospect.drawn:,} that were undecided when they were published; "
+    if prospect.resolved:
+        return el("p", drawn, "they have been decided since, and no system predicted them.", class_="hf-days")
+    return el("p", drawn, "predictions are accepted until ", until(days.deadline), ".", class_="hf-days")
 
 
-def fixed_rows(board: Board, task: str) -> list[OverQuartersRow]:
+def fixed_rows(board: Board, task: str, split: str = MAIN) -> list[OverQuartersRow]:
     """All systems over all real quarters; those of the bundled sample only where there is nothing else."""
-    return board.fixed(task, bundled=False) or board.fixed(task, bundled=True)
+    return board.fixed(task, split, bundled=False) or board.fixed(task, split, bundled=True)
 
 
 def too_few(rows: Sequence[OverQuartersRow]) -> Html | None:
     """What stands in place of the table over all quarters while there are too few of them."""
     quarters = rows[0].of_quarters if rows else 0
-    if quarters >= FEWEST_QUARTERS:
+    if quarters >= _FEWEST_QUARTERS:
         return None
-    said = f"Scores over all quarters need at least {FEWEST_QUARTERS} quarters with ranked systems"
+    said = f"Scores over all quarters need at least {_FEWEST_QUARTERS} quarters with ranked systems"
     return el("p", f"{said}; so far there {'is' if quarters == 1 else 'are'} {quarters or 'none'}.")
 
 
-def every_quarter(board: Board, task: str) -> Html:
+def every_quarter(board: Board, task: str, split: str = MAIN) -> Html:
     """The table over all quarters, and how it was made."""
-    scale, rows = plain_scale(task), fixed_rows(board, task)
+    scale, rows = plain_scale(task, split), fixed_rows(board, task, split)
     said = (
         "These quarters were written for the project, to try everything out. Their scores are for demonstration only."
     )
@@ -198,7 +188,7 @@ def every_quarter(board: Board, task: str) -> Html:
     if doubt is not None and doubt < 0.05:
         explained += f" Careful: systems differ from quarter to quarter by more than chance (p = {doubt:.3f})."
     columns: list[Column] = [("name", "System"), *headline_columns(scale), ("number", "Quarters")]
-    columns += [("text", "Regime"), ("text", "Latest")]
+    columns += [("text", "Regime"), ("text", "Provenance"), ("text", "Latest")]
     lines: list[list[Cell]] = []
     for row in rows:
         shown: tuple[Cell, Cell] = (DASH, visible(row.reason, 120)), None
@@ -207,9 +197,11 @@ def every_quarter(board: Board, task: str) -> Html:
             shown = score(value), interval_bar(value, scale)
         system = named(row.system), named(row.team, 60)
         taken = str(row.quarters), f"of {row.of_quarters}"
-        lines.append([system, *shown, taken, regime_cell(row.regime, row.lane), visible(row.latest, 10)])
+        lines.append(
+            [system, *shown, taken, regime_cell(row.regime), provenance_cell(row.provenance), visible(row.latest, 10)]
+        )
     body = table("Systems over all quarters", columns, lines, "hf-standings")
-    bundled = not board.fixed(task, bundled=False)
+    bundled = not board.fixed(task, split, bundled=False)
     return join([bundled_notice(bundled, said), heading("All quarters", explained), body])
 
 
@@ -221,7 +213,7 @@ def plain_fixed(row: OverQuartersRow, task: str) -> dict[str, Value]:
         "system": row.system,
         "team": row.team,
         "regime": row.regime,
-        "lane": row.lane,
+        "provenance": row.provenance,
         name: row.score,
         f"{name}_low": row.low,
         f"{name}_high": row.high,

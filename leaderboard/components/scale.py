@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
@@ -11,7 +12,8 @@ import numpy as np
 from hellofresh.results.board.schema import LabelCount
 from hellofresh.stats.metrics import Metric
 from hellofresh.tasks import TASKS, Task
-from leaderboard.data.board import Board, SplitKey
+from hellofresh.tasks.samples import MAIN, PROSPECTIVE
+from leaderboard.data.board import Board, MetricValue, SplitKey
 
 _OF_A_CLASS = ":"
 """Stands in the names of metrics of a single class, between the metric and the class."""
@@ -52,6 +54,19 @@ class Scale:
         """Sorts values, the best first."""
         return -value if self.rising else value
 
+    def zoomed(self, shown: Iterable[MetricValue]) -> Scale:
+        """The part of the scale that intervals need, and the line of the constant answer, between round numbers."""
+        values = [end for metric in shown for end in (metric.low, metric.value, metric.high) if math.isfinite(end)]
+        values += [] if self.reference is None else [self.reference]
+        if not values:
+            return self
+        least, most = max(min(values), self.low), min(max(values), self.high)
+        step = 10.0 ** math.floor(math.log10(max(most - least, 1e-3 * (self.high - self.low))))
+        step *= 1 if most - least > 2 * step else 0.5
+        low = max(self.low, round(math.floor(least / step) * step, 9))
+        high = min(self.high, round(math.ceil(most / step) * step, 9))
+        return replace(self, low=low, high=high) if low < high else self
+
     @property
     def marks(self) -> Sequence[tuple[float, str]]:
         """The ends and the middle of the scale, by their place."""
@@ -68,17 +83,18 @@ class Scale:
         return "" if self.reference is None else f"always answering “{self.answer}”"
 
 
-def plain_scale(task: str) -> Scale:
-    """The scale of a task, without the line of a constant answer."""
+def plain_scale(task: str, split: str = MAIN) -> Scale:
+    """The scale of a task on a split, without the line of a constant answer."""
     known = TASKS.get(task)
-    return Scale() if known is None else _plain(known)
+    return Scale() if known is None else _plain(known.on(split))
 
 
 @lru_cache
-def _plain(known: Task) -> Scale:
-    named = [(metric.name, metric.title or metric.name) for metric in known.metrics[1:]]
+def _plain(known: Task, added: tuple[Metric, ...] = ()) -> Scale:
+    metrics = (*known.metrics, *added)
+    named = [(metric.name, metric.title or metric.name) for metric in metrics[1:]]
     low, high = known.headline.limits
-    overall = [metric for metric in known.metrics if _OF_A_CLASS not in metric.name]
+    overall = [metric for metric in metrics if _OF_A_CLASS not in metric.name]
     return Scale(
         known.headline.title or known.headline.name,
         tuple(part for part in named if _OF_A_CLASS not in part[0]),
@@ -100,22 +116,44 @@ def scale_of(board: Board, split: SplitKey) -> Scale:
     known = TASKS.get(split.task)
     if known is None:
         return Scale()
-    return _with_reference(known, tuple(row.samples for row in board.rows(LabelCount, split)))
+    scored = {metric.name for result in board.headlines(split) for metric in result.metrics}
+    added = tuple(metric for metric in known.fact_metrics if metric.name in scored)
+    return _with_reference(known.on(split.kind), tuple(row.samples for row in board.rows(LabelCount, split)), added)
 
 
 @lru_cache(maxsize=256)
-def _with_reference(known: Task, counts: tuple[int, ...]) -> Scale:
-    plain = _plain(known)
+def _with_reference(known: Task, counts: tuple[int, ...], added: tuple[Metric, ...]) -> Scale:
+    plain = _plain(known, added)
     if not known.classes:
         return plain
     counts = counts if len(counts) == len(known.classes) and any(counts) else (1,) * len(known.classes)
+    if known.headline.of_forecasts:
+        return replace(plain, reference=50.0, answer="the share of each class")
     label, value = constant_answer(known.headline, counts)
     return replace(plain, reference=value, answer=known.classes[label])
 
 
+def figure(value: float, metric: str, decimals: int = 3) -> str:
+    """A value of a metric, named by name or title, as it is shown: on a scale up to 100 with one decimal.
+
+    Args:
+        value: what is shown.
+        metric: of which.
+        decimals: those of metrics from 0 to 1.
+    """
+    return f"{value:.{1 if metric in _wide() else decimals}f}"
+
+
+@lru_cache
+def _wide() -> frozenset[str]:
+    """Names and titles of metrics whose values have two or three digits before the point."""
+    known = (metric for task in TASKS.values() for kind in (MAIN, PROSPECTIVE) for metric in task.on(kind).metrics)
+    return frozenset(name for metric in known if metric.span > 10 for name in (metric.name, metric.title))
+
+
 def metric_titles() -> Mapping[str, str]:
     """Titles of the metrics of all tasks, by name."""
-    return {metric.name: metric.title or metric.name for task in TASKS.values() for metric in task.metrics}
+    return {metric.name: metric.title or metric.name for task in TASKS.values() for metric in task.every_metric}
 
 
 def constant_answer(metric: Metric, counts: Sequence[int]) -> tuple[int, float]:

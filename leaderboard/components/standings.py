@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from functools import lru_cache
+from dataclasses import dataclass
 
 from hellofresh.core.files import sha256_text
 from hellofresh.results.board.schema import SystemFacts
 from hellofresh.results.panel import section_of
 from hellofresh.results.standings import Standing
 from leaderboard.components.charts import interval_bar, interval_scale, period_panel, period_tick
-from leaderboard.components.labels import Links, SiteLinks, money
+from leaderboard.components.labels import Links, money
 from leaderboard.components.markup import DASH, Html, el, inner_link, join, named, visible
-from leaderboard.components.scale import Scale
+from leaderboard.components.scale import Scale, figure
 from leaderboard.components.tables import FIRST, Cell, Column, Value, cell, definitions, grouped_table, score, table
 from leaderboard.data.board import Board, BoardEntry, ScoreCell, SplitKey
 
@@ -26,16 +25,10 @@ GROUPS = {
     "baseline": ("Baselines", "rules without a language model, the least a system should beat; not ranked"),
     "smoke-test": ("Smoke test", "a model at chance level, which shows that everything works; not ranked"),
 }
-_COLUMNS = dict.fromkeys(("No answer", "Judged", "Cost", "First"), "number")
-_COLUMNS |= dict.fromkeys(("Regime", "Cutoff", "Entered"), "text")
-_HIDDEN = {"First"}
-LANES = {"harness": "run by us", "submitted": "submitted", "prospective": "prospective"}
-_MANY = 50
-"""With more rows than this only those in sight are laid out, and columns have widths that do not follow from all rows:
-`_TRACKS` those of rank, system, score and its drawing, `_TRACK` and `_WIDER` those of others by their kind or name."""
-_TRACKS = ("3.5rem", "minmax(9rem, 2fr)", "5.25rem", "minmax(6rem, 1.3fr)")
-_TRACK = {"number": "minmax(4.75rem, 5.25rem)", "text": "minmax(5.5rem, 7rem)"}
-_WIDER = {"Cost": "6.5rem", "Cutoff": "minmax(6rem, 8.75rem)"}
+_USUAL = {"Cost": "number", "Cutoff": "text", "Provenance": "text"}
+"""Columns that are shown unless others are chosen, with their kinds; the others come after them."""
+_FURTHER = {"No answer": "number", "Judged": "number", "First": "number", "Regime": "text", "Entered": "text"}
+PROVENANCES = {"run": "run here", "replayed": "replayed", "uploaded": "uploaded"}
 _MEANINGS = {
     "Rank": "by {metric}, on the samples that all ranked systems judged; below it the best and the worst rank that "
     "the data allow: one more than the number of significantly better systems, and the number of systems that are not "
@@ -48,8 +41,9 @@ _MEANINGS = {
     "predictions.",
     "Judged": "samples that the system judged, out of all samples; a dotted line marks a system that judged only a "
     "part.",
-    "Regime": "what a system may use: zero-shot has nothing but the sample; web-search may search. Below it the lane: "
-    "run by us, or predictions submitted by the team.",
+    "Provenance": "run here (journal and transcripts kept), replayed (uploaded, then run again here on some samples "
+    "without disagreement), or uploaded (predictions only).",
+    "Regime": "what a system may use: zero-shot has nothing but the sample; web-search may search.",
     "Cutoff": "the end of the system's training data as its makers state it. If it is later than the quarter, the "
     "system may have seen the outcome, and is marked.",
     "Entered": "the day on which predictions were received, by their receipt, or on which our run started.",
@@ -68,13 +62,12 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """What the visitor chose to see.
+    """How a ranked table is drawn.
 
     Attributes:
         split: whose table it is.
         bundled: whether it was made from the bundled sample.
         scale: of its scores.
-        columns: names of those right of the headline metric.
         ties: whether rows stand in the order of ranks.
         prompt: whose scores are shown; empty for those that stand for the systems.
         links: where pages are.
@@ -83,10 +76,9 @@ class View:
     split: SplitKey
     bundled: bool
     scale: Scale
-    columns: tuple[str, ...]
     ties: bool
+    links: Links
     prompt: str = ""
-    links: Links = field(default_factory=SiteLinks)
 
 
 def by_rank(scale: Scale) -> Callable[[Line], tuple[object, ...]]:
@@ -95,13 +87,18 @@ def by_rank(scale: Scale) -> Callable[[Line], tuple[object, ...]]:
 
 
 def columns_of(scale: Scale) -> Mapping[str, str]:
-    """The columns that may stand right of the headline metric, and their kinds."""
-    return {**dict.fromkeys((title for _, title in scale.others), "number"), **_COLUMNS}
+    """The columns right of the chart, and their kinds: the usual ones, the further metrics, then the others."""
+    return _USUAL | dict.fromkeys((title for _, title in scale.others), "number") | _FURTHER
 
 
-def shown_columns(scale: Scale) -> list[str]:
-    """Those that are shown unless others are chosen."""
-    return [name for name in columns_of(scale) if name not in _HIDDEN]
+def hidden_columns(lines: Sequence[Line], scale: Scale) -> Mapping[str, int]:
+    """Titles and numbers of the columns that are hidden until a visitor chooses them: also of what nobody states."""
+    known = {
+        "Cost": any(line.facts is not None and line.facts.tokens_in is not None for line in lines),
+        "Cutoff": any(line.result.knowledge_cutoff not in ("none", "unknown", "") for line in lines),
+    }
+    numbered = enumerate(columns_of(scale), start=FIRST)
+    return {name: number for number, name in numbered if name not in _USUAL or not known.get(name, True)}
 
 
 def columns_class(scale: Scale) -> str:
@@ -141,23 +138,22 @@ def standings_table(lines: Sequence[Line], view: View) -> Html:
     if not lines:
         return el("p", "No system was asked with this prompt.")
     scale = view.scale
-    columns = [("rank", "" if view.bundled else "#"), ("name", "System"), *headline_columns(scale)]
+    drawn = scale.zoomed([line.result.headline for line in lines])
     kinds = columns_of(scale)
-    columns += [(kinds[name], name) for name in view.columns]
+    columns: list[Column] = [("rank", "" if view.bundled else "#"), ("name", "System"), *headline_columns(scale, drawn)]
+    columns += [(kind, name) for name, kind in kinds.items()]
     bodies = []
     for kind, (title, explained) in GROUPS.items():
-        rows = [_row(line, view) for line in lines if group_of(line.result) == kind]
+        rows = [_row(line, view, drawn) for line in lines if group_of(line.result) == kind]
         small = el("small", _systems_explained(view) if kind == "system" else explained)
         banner = el("th", title, " ", small, colspan=len(columns), scope="rowgroup", role="rowheader")
         head = el("tr", banner, class_="hf-group", role="row")
         bodies += [el("tbody", head, *rows, class_=f"hf-{kind}", role="rowgroup")] if rows else []
-    further = (_WIDER.get(name, _TRACK[kinds[name]]) for name in view.columns)
-    widths = (*_TRACKS, *(f"var(--c{number},{width})" for number, width in enumerate(further, start=FIRST)))
     said = f"Systems by {scale.title} with 95% intervals"
+    away = " ".join(f"hf-hide-{number}" for number in hidden_columns(lines, scale).values())
     return join(
         [
-            el("p", el("small", f"Scores with the prompt {visible(view.prompt, 40)}.")) if view.prompt else None,
-            grouped_table(said, columns, bodies, "hf-standings hf-opens", widths if len(lines) > _MANY else None),
+            grouped_table(said, columns, bodies, f"hf-standings hf-opens {away}"),
             el("details", el("summary", "What the columns mean"), definitions(_meanings(scale))),
         ]
     )
@@ -166,14 +162,18 @@ def standings_table(lines: Sequence[Line], view: View) -> Html:
 def _systems_explained(view: View) -> str:
     title, constant = view.scale.title, view.scale.constant
     order = f"in the order of {title}, without ranks" if view.bundled else f"ranked by {title}"
-    same_bar = "systems that share a bar at the left do not differ significantly (5%)"
-    said = [order, same_bar if view.ties and not view.bundled else "the band is its 95% interval"]
+    same_bar = "systems with the same bar on the left do not differ significantly (5%)"
+    said = [order, same_bar if view.ties and not view.bundled else "bands are 95% intervals"]
     return "; ".join([*said, *([f"the dashed line: {constant}"] if constant else [])])
 
 
 def _meanings(scale: Scale) -> Iterator[tuple[str, str]]:
     """What the columns mean."""
-    line = f", the dashed line at {scale.reference:.3f} what {scale.constant} would give" if scale.constant else ""
+    line = (
+        f", the dashed line what {scale.constant} would give, {figure(scale.reference, scale.title)}"
+        if scale.reference is not None
+        else ""
+    )
     for term, text in _MEANINGS.items():
         yield term, text.format(metric=scale.title)
         if term == "Rank":
@@ -183,9 +183,7 @@ def _meanings(scale: Scale) -> Iterator[tuple[str, str]]:
             yield from ((other, f"{text}.") for other, text in others if text)
 
 
-@lru_cache(maxsize=4096)
-def _row(line: Line, view: View) -> Html:
-    """A row looks the same to every visitor, so it is kept; it depends on nothing but these two."""
+def _row(line: Line, view: View, drawn: Scale) -> Html:
     result, entry, scale, facts, standing = line.result, line.result.entry, view.scale, line.facts, line.standing
     ranked = group_of(result) == "system" and not view.bundled
     shown = (str(line.rank) if line.rank else DASH) if ranked else None
@@ -198,27 +196,38 @@ def _row(line: Line, view: View) -> Html:
         **dict(zip(result_columns(scale), result_cells(result, scale), strict=True)),
         "Cost": _cost(facts),
         "First": f"{standing.first:.0%}" if standing else DASH,
-        "Regime": regime_cell(entry.regime, entry.lane),
+        "Regime": regime_cell(entry.regime),
+        "Provenance": provenance_cell(entry.provenance),
         "Cutoff": cutoff_cell(result.knowledge_cutoff, may_know=may_know),
         "Entered": (visible(facts.entered, 10) if facts else "") or DASH,
     }
     address = view.links.to("system", view.split, system=entry.origin)
-    kinds = columns_of(scale)
     return el(
         "tr",
         el("td", shown, between, class_="hf-rank", role="cell"),
-        cell("name", "System", (inner_link(address, named(entry.name)), named(entry.team, 60))),
+        cell("name", "System", (inner_link(address, named(entry.name)), whose(entry))),
         cell("number", scale.title, score(result.headline)),
-        cell("drawn", "", interval_bar(result.headline, scale)),
-        *(cell(kinds[name], name, cells[name]) for name in view.columns),
+        cell("drawn", "", interval_bar(result.headline, drawn)),
+        *(cell(kind, name, cells[name]) for name, kind in columns_of(scale).items()),
         class_=f"hf-tie hf-tie-{standing.tie_group % 2}" if view.ties and standing else None,
         role="row",
     )
 
 
-def regime_cell(regime: str, lane: str) -> Cell:
-    """A regime over the lane of the entry."""
-    return DASH if regime == "none" else named(regime, 30), LANES.get(lane, visible(lane, 20))
+def whose(entry: BoardEntry) -> Html:
+    """The team, and the regime if the entry has one."""
+    regime = join([" \N{MIDDLE DOT} ", visible(entry.regime, 30)]) if entry.regime != "none" else None
+    return join([named(entry.team, 60), regime])
+
+
+def regime_cell(regime: str) -> Cell:
+    """A regime; a dash for a rule."""
+    return DASH if regime == "none" else named(regime, 30)
+
+
+def provenance_cell(provenance: str) -> Cell:
+    """Who made the answers."""
+    return PROVENANCES.get(provenance, visible(provenance, 20))
 
 
 def cutoff_cell(cutoff: str, *, may_know: bool) -> Cell:
@@ -236,9 +245,9 @@ def _cost(facts: SystemFacts | None) -> Cell:
     return money(facts.cost_usd), f"{short} tokens" if total else None
 
 
-def headline_columns(scale: Scale) -> list[Column]:
-    """The columns of `headline_cells`."""
-    return [("number", scale.title), ("drawn", interval_scale(scale))]
+def headline_columns(scale: Scale, drawn: Scale | None = None) -> list[Column]:
+    """The columns of `headline_cells`; `drawn` is the part of the scale that bars show, the whole if None."""
+    return [("number", scale.title), ("drawn", interval_scale(drawn or scale))]
 
 
 def headline_cells(result: ScoreCell, scale: Scale) -> tuple[Cell, Cell]:
@@ -276,7 +285,7 @@ def plain_row(line: Line, split: SplitKey) -> dict[str, Value]:
         "system": result.entry.system,
         "team": result.entry.team,
         "regime": result.entry.regime,
-        "lane": result.entry.lane,
+        "provenance": result.entry.provenance,
         "entered": (facts.entered if facts else "") or None,
         "prompt": result.prompt,
         **{
@@ -312,8 +321,7 @@ def period_figures(
     panels = []
     rows = []
     for entry, theirs in results.items():
-        regime = join([" · ", visible(entry.regime, 30)]) if entry.regime != "none" else None
-        caption = el("figcaption", named(entry.name, 60), " ", el("small", named(entry.team, 40), regime))
+        caption = el("figcaption", named(entry.name, 60), " ", el("small", whose(entry)))
         panels.append(el("figure", caption, period_panel(entry, results, periods, scale), class_=f"hf-{groups[entry]}"))
         by_period = {result.period: result.headline for result in theirs}
         rows.append([(named(entry.name), named(entry.team, 60)), *(score(by_period.get(period)) for period in periods)])

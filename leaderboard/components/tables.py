@@ -9,6 +9,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from leaderboard.components.markup import DASH, Html, el, join, visible
+from leaderboard.components.scale import figure
 from leaderboard.data.board import MetricValue
 
 Value = str | int | float | bool | None
@@ -28,7 +29,10 @@ class Marked(NamedTuple):
 
 def score(metric: MetricValue | None) -> Cell:
     """A metric's value over its interval; a dash where it is not known."""
-    return DASH if metric is None else (f"{metric.value:.3f}", f"{metric.low:.2f}{DASH}{metric.high:.2f}")
+    if metric is None:
+        return DASH
+    low, high = (figure(limit, metric.name, 2) for limit in (metric.low, metric.high))
+    return figure(metric.value, metric.name), f"{low}{DASH}{high}"
 
 
 def cell(kind: str, label: Text, content: Cell) -> Html:
@@ -59,17 +63,8 @@ def table(caption: str, columns: Sequence[Column], rows: Iterable[Sequence[Cell]
     return grouped_table(caption, columns, [el("tbody", *lines, role="rowgroup")], kind)
 
 
-def grouped_table(
-    caption: str, columns: Iterable[Column], bodies: Iterable[Html], kind: str, tracks: Sequence[str] | None = None
-) -> Html:
-    """A table of finished `tbody` elements.
-
-    Args:
-        caption, columns, kind: as of `table`.
-        bodies: its groups of rows.
-        tracks: widths of the columns as in a CSS grid, for a long table whose rows the browser lays out when they come
-            into view; by default it looks at all rows first.
-    """
+def grouped_table(caption: str, columns: Iterable[Column], bodies: Iterable[Html], kind: str) -> Html:
+    """A table of finished `tbody` elements; otherwise as `table`."""
     heads = []
     for name, title in columns:
         # For screen readers, where what stands there for the eye is nothing or a scale.
@@ -77,10 +72,7 @@ def grouped_table(
         unseen = el("span", spoken, class_="hf-unseen") if spoken else None
         heads.append(el("th", unseen, title, scope="col", class_=f"hf-{name}", role="columnheader"))
     head = el("thead", el("tr", *heads, role="row"), role="rowgroup")
-    style, kinds = (f"--tracks:{' '.join(tracks)}", f"{kind} hf-long") if tracks else (None, kind)
-    return el(
-        "table", el("caption", caption), head, join(bodies), class_=f"hf-table {kinds}", role="table", style=style
-    )
+    return el("table", el("caption", caption), head, join(bodies), class_=f"hf-table {kind}", role="table")
 
 
 def scrolled(shown: Html) -> Html:
@@ -103,7 +95,7 @@ FIRST = 5
 """Number of the first column that may be hidden, from 1: rank, system, score and its drawing stand before it."""
 
 
-def table_tools(columns: Sequence[str], hidden: Collection[str] = ()) -> Html:
+def table_tools(columns: Iterable[str] = (), hidden: Collection[str] = ()) -> Html:
     """Search, filters, order and columns of a table of systems, in one element with it.
 
     `table.js` makes them work; without it they do not show.
@@ -113,14 +105,15 @@ def table_tools(columns: Sequence[str], hidden: Collection[str] = ()) -> Html:
         hidden: those that are hidden unless they are chosen.
     """
     find = el("input", type="search", id="find", maxlength=100, autocomplete="off", spellcheck="false")
-    boxes = (
+    boxes = [
         el("label", el("input", type="checkbox", checked=None if name in hidden else "", value=number), " ", name)
         for number, name in enumerate(columns, start=FIRST)
-    )
+    ]
     selects = []
-    for name, every in (("Regime", "Every regime"), ("Lane", "Every lane"), ("Order", "As ranked")):
+    sources = {"": "Run or replayed here", "all": "All sources"}
+    for name, options in (("Regime", {"": "All regimes"}), ("Provenance", sources), ("Order", {"": "As ranked"})):
         key = name.lower()
-        choice = el("select", el("option", every, value=""), id=key)
+        choice = el("select", *(el("option", text, value=value) for value, text in options.items()), id=key)
         selects.append(el("div", el("label", name, for_=key), choice, class_=f"hf-{key}"))
     menu = el("details", el("summary", "Columns"), el("div", *boxes, role="group", aria_label="Columns to show"))
     return el(
@@ -128,7 +121,7 @@ def table_tools(columns: Sequence[str], hidden: Collection[str] = ()) -> Html:
         el("div", el("label", "Find a system or team", for_="find"), find),
         el("button", "Filters", type="button", class_="hf-more", aria_expanded="false"),
         *selects,
-        menu if columns else None,
+        menu if boxes else None,
         el("p", role="status"),
         class_="hf-tools",
         role="search",

@@ -18,13 +18,12 @@ from pydantic import ValidationError
 
 from hellofresh.core.files import model_fault, sha256_file
 from hellofresh.results.board.manifest import damaged, read_board_manifest
-from hellofresh.results.figures.charts import is_points
 from hellofresh.results.figures.record import AnalysisIndex, AnalysisText, read_record
 
 ORDER = (
     "ranking", "temporal-consistency", "search-gain", "placebo", "deployment", "precision-recall", "prompt-sensitivity",
-    "contamination", "votes", "slices", "subgroups", "category-gains", "agreement", "calibration", "certainty",
-    "silence", "parsing", "cost",
+    "contamination", "text-alone", "memory", "known-when", "votes", "intercepts", "difficulty", "robustness", "slices",
+    "subgroups", "category-gains", "agreement", "calibration", "certainty", "silence", "parsing", "cost",
 )  # fmt: skip
 """The analyses that this site knows, as a reader wants them; others come after, by name."""
 
@@ -52,17 +51,6 @@ class BoardAnalysis:
                 self._folder / f"{self.text.name}.parquet", "the table is not the one that its index describes"
             )
         return table
-
-    def points(self) -> pl.DataFrame:
-        """The figure's marks, a row a mark; without columns if there is no figure.
-
-        Raises:
-            DataError: as `table`.
-        """
-        points = self._read("points.parquet")
-        if self.text.figure and not is_points(points):
-            raise damaged(self._folder / f"{self.text.name}.points.parquet", "not a table of a figure's marks")
-        return points
 
     def svg(self) -> bytes:
         """The figure; empty if absent.

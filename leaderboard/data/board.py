@@ -13,7 +13,7 @@ import polars as pl
 
 from hellofresh.core.editions import is_edition, parse_edition
 from hellofresh.core.errors import DataError
-from hellofresh.core.parquet import Row
+from hellofresh.core.parquet import Row, Table
 from hellofresh.core.quarters import EditionKey
 from hellofresh.core.systems import SystemId
 from hellofresh.results.board.manifest import RELEASED, BoardAddresses
@@ -36,7 +36,7 @@ ALL_PERIODS = "all"
 """What the column `period` says where a score is of the whole quarter."""
 
 _BUNDLED = "bundled-sample"
-_ENTRY = ["system", "team", "lane", "kind", "regime", "origin"]
+_ENTRY = ["system", "team", "provenance", "kind", "regime", "origin"]
 _NAMES = {table.row: name for name, table in TABLES.items() if name != "due_ids"}
 _LARGE = {"pairs", "samples", "answers", "transcripts", "responses", "documents"}
 """A row for each pair of systems, for each sample with its texts, for each answer: too many to keep in memory."""
@@ -78,7 +78,7 @@ class BoardEntry(NamedTuple):
 
     system: str
     team: str
-    lane: str
+    provenance: str
     kind: str
     regime: str
     origin: str
@@ -154,6 +154,7 @@ class Board:
         code: the version of the code that built it.
         private: whether it is the maintainers' own, with figures of quarters that are not revealed.
         addresses: where the project lives.
+        folder: its own.
         known: answers that were worked out already.
     """
 
@@ -166,7 +167,7 @@ class Board:
     private: bool = False
     addresses: BoardAddresses = field(default_factory=BoardAddresses)
     _released: Mapping[str, Sequence[Path]] = field(default_factory=dict, repr=False)
-    _folder: Path = field(default=Path(), repr=False)
+    folder: Path = field(default=Path(), repr=False)
     known: dict[Hashable, Any] = field(default_factory=dict, repr=False, compare=False)
 
     def rows(self, row: type[Row], split: SplitKey, *wanted: pl.Expr, **equal: str) -> list[Row]:
@@ -181,7 +182,7 @@ class Board:
         Raises:
             DataError: if the board was replaced meanwhile (`damaged-board`).
         """
-        return TABLES[_NAMES[row]].rows(self.frame(row, split, *wanted, **equal))
+        return table_of(row).rows(self.frame(row, split, *wanted, **equal))
 
     def first(self, row: type[Row], split: SplitKey, *wanted: pl.Expr, **equal: str) -> Row | None:
         """The first of `rows`, None if absent."""
@@ -261,7 +262,7 @@ class Board:
 
     def _best_first(self, split: SplitKey, wanted: pl.Expr) -> list[ScoreCell]:
         """Results of the whole quarter by the headline metric, then by name."""
-        sign = TASKS[split.task].headline.sign if split.task in TASKS else 1
+        sign = TASKS[split.task].on(split.kind).headline.sign if split.task in TASKS else 1
         found = map(_result, self._cells(split, wanted, period=ALL_PERIODS).to_dicts())
         return sorted(found, key=lambda result: (-sign * result.headline.value, result.entry))
 
@@ -301,9 +302,11 @@ class Board:
         found = self.rows(Pair, split, mine, period=ALL_PERIODS)
         return {pair.two: pair for pair in (pair if pair.one == origin else pair.turned() for pair in found)}
 
-    def fixed(self, task: str, *, bundled: bool) -> list[OverQuartersRow]:
+    def fixed(self, task: str, split: str = MAIN, *, bundled: bool) -> list[OverQuartersRow]:
         """Systems over all quarters, real ones or those of the bundled sample: the best first, without a score last."""
-        rows = self._tables["fixed"].lazy().filter(task=task).filter(pl.col("bundled") == bundled).collect()
+        rows = (
+            self._tables["fixed"].lazy().filter(task=task, split=split).filter(pl.col("bundled") == bundled).collect()
+        )
         return TABLES["fixed"].rows(rows)
 
     def analyses(self, split: SplitKey) -> Sequence[BoardAnalysis]:
@@ -316,7 +319,12 @@ class Board:
 
     @_kept
     def _all_analyses(self) -> Mapping[tuple[str, str], Sequence[BoardAnalysis]]:
-        return load_analyses(self._folder)
+        return load_analyses(self.folder)
+
+
+def table_of(row: type[Row]) -> Table[Row]:
+    """The board's table of such rows."""
+    return TABLES[_NAMES[row]]
 
 
 def load_board(folder: Path) -> Board:

@@ -1,4 +1,4 @@
-"""The pages of the static copy: each drawn once for every choice that is copied, and the frame around all of them."""
+"""The pages of the site: each drawn once for everything that it can be about, and the frame around all of them."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
 from pathlib import Path
+from urllib.parse import urlencode
 
 from hellofresh.core.editions import is_edition, parse_edition, quarters_of
 from hellofresh.core.errors import UsageError
@@ -25,13 +26,15 @@ from leaderboard.components.labels import (
     track_title,
 )
 from leaderboard.components.markup import Html, el, join, visible
-from leaderboard.components.pieces import page_header, preview_tags, project_links
-from leaderboard.components.tables import Row, as_csv, as_json
+from leaderboard.components.pieces import notice, page_header, preview_tags, project_links
+from leaderboard.components.tables import Row, as_csv, as_json, as_latex
 from leaderboard.data.board import Board, BoardEntry, SplitKey
 from leaderboard.views import PAGES, Page, Visit
 
 HOME = "index.html"
-STYLE, SCRIPT, ICON = "style.css", "table.js", "icon.svg"
+STYLE, ICON, NOT_FOUND, FEED = "style.css", "icon.svg", "404.html", "feed.xml"
+SCRIPTS = {"table.js": 'class="hf-tools" role="search"><div><label', "data.js": "data-hf="}
+"""Scripts, and by what in a page one sees that it needs them."""
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; style-src-attr 'unsafe-inline'; img-src 'self'; "
     "base-uri 'none'; form-action 'none'"
@@ -88,7 +91,7 @@ class Site:
 
     Attributes:
         board: what is shown.
-        paths: of each page of the copy, by the page's path on the live site, its split and what is chosen on it.
+        paths: of each page's file, by the page's path, its split and what is chosen on it.
         home: the split that the first page shows.
         fingerprint: of the board's manifest.
     """
@@ -109,8 +112,8 @@ class Site:
             names = file_names(board.entries(split).values()) if split.edition != EVERY else {}
             for page in PAGES:
                 for choices in [] if page.once else page.copies(board, split):
-                    one_thing = f"/{names[choices['system']]}" if "system" in choices else ""
-                    path = f"{_folder_of(split)}/{page.file or page.path}{one_thing}.html"
+                    about = [f"/{names.get(value) or _slug(value, value, 8)}" for value in choices.values()]
+                    path = f"{_folder_of(split)}/{page.file or page.path}{''.join(about)}.html"
                     paths[page.path, split, tuple(choices.items())] = path
         newest = sorted(
             sorted(board.splits, key=lambda one: task_order(one.task)), key=lambda one: one.edition, reverse=True
@@ -128,14 +131,17 @@ class CopyLinks:
     here: str
 
     def to(self, page: str, split: SplitKey, **choices: str) -> str | None:
-        """See `Links`."""
-        path = self.site.paths.get((page, split, tuple(choices.items())))
+        """See `Links`; what has no page of its own is chosen by the script of the page without choices."""
+        paths = self.site.paths
+        path = paths.get((page, split, tuple(choices.items())))
+        if path is None and (path := paths.get((page, split, ()))):
+            return f"{relative(self.here, path)}#{urlencode(choices)}"
         return relative(self.here, path) if path else None
 
 
 @dataclass(slots=True, eq=False, kw_only=True)
 class CopyVisit(Visit):
-    """Draws a page of the copy, and the files beside it.
+    """Draws a page, and the files beside it.
 
     Attributes:
         site: the copy.
@@ -156,33 +162,38 @@ class CopyVisit(Visit):
     thing: str = ""
 
     def header(self, title: str, lede: str) -> None:
-        """See `Visit`."""
+        """See `Visit`; the maintainers' own board warns of itself."""
         if not self.choices:
             self.show(page_header(title, lede))
+        if self.board.private:
+            said = "It holds figures of quarters whose labels are not revealed. Do not pass it on."
+            self.show(notice("The maintainers' own board.", said))
 
     def subject(self, title: Html | str, *lede: Html | str) -> None:
         """See `Visit`; with the way back to the leaderboard."""
         back = el("a", self._title(), href=self.links.to("leaderboard", self.chosen))
         self.show(el("header", el("h1", title), el("p", *lede, back, class_="hf-lede")))
         names = self.board.entries(self.chosen)
-        self.thing = " and ".join(visible(names[origin].name, 60) for origin in self.choices.values())
+        self.thing = " and ".join(
+            visible(names[value].name if value in names else value, 60) for value in self.choices.values()
+        )
 
     def show(self, *parts: Html | str | None) -> None:
         """See `Visit`."""
         self.body += parts
 
-    def split(self, *, every_quarter: bool = False, lanes: bool = True) -> SplitKey:
+    def split(self) -> SplitKey:
         """See `Visit`: with links to the same page of other tasks and editions."""
         if not self.choices:
             self.show(_chooser(self))
         return self.chosen
 
     def offer(self, rows: Callable[[], Sequence[Row]], name: str) -> None:
-        """See `Visit`: in files named after the page."""
+        """See `Visit`."""
         found = rows()
         ways: list[Html | str] = []
-        for kind, write in (("CSV", as_csv), ("JSON", as_json)):
-            address = self.attach(f"{self.page.path}.{kind.lower()}", write(found).encode())
+        for kind, ending, write in (("CSV", "csv", as_csv), ("JSON", "json", as_json), ("LaTeX", "tex", as_latex)):
+            address = self.attach(f"{name}.{ending}", write(found).encode())
             ways += [", " if ways else "", el("a", kind, href=address, download="")]
         self.show(el("p", "Download the table: ", *ways, class_="hf-downloads"))
 
@@ -208,13 +219,15 @@ class CopyVisit(Visit):
         head = [
             el("link", rel="icon", type="image/svg+xml", href=relative(self.path, ICON)),
             el("link", rel="stylesheet", href=relative(self.path, STYLE)),
-            el("script", src=relative(self.path, SCRIPT), defer="") if 'class="hf-tools"' in main.source else None,
+            el("link", rel="alternate", type="application/atom+xml", href=relative(self.path, FEED)),
+            *(
+                el("script", src=relative(self.path, name), defer="")
+                for name in SCRIPTS
+                if SCRIPTS[name] in main.source
+            ),
         ]
         # Where the numbers come from; nothing that changes from one copy of a board to the next.
-        said = (
-            f"A static copy of the board of {_span(board)}, built by {board.code}. "
-            f"Fingerprint of the board: {self.site.fingerprint}."
-        )
+        said = f"Results of {_span(board)}, built by {board.code}. Fingerprint of the board: {self.site.fingerprint}."
         body = el(
             "body",
             el("a", "Skip to the content", href="#content", class_="hf-skip"),
@@ -236,25 +249,34 @@ class CopyVisit(Visit):
             if path:
                 items.append(el("li", el("a", page.title, href=relative(self.path, path), aria_current=here)))
         brand = el("a", "HelloFresh", href=relative(self.path, HOME), class_="hf-brand")
-        return el("header", brand, el("nav", el("ul", *items), aria_label="Pages"), class_="hf hf-banner")
+        menu = el("button", "Menu", type="button", popovertarget="pages", class_="hf-menu")
+        pages = el("nav", el("ul", *items), aria_label="Pages", id="pages", popover="")
+        return el("header", brand, menu, pages, class_="hf hf-banner")
 
 
 def pages_of(site: Site) -> Iterator[CopyVisit]:
     """All pages, one after the other."""
-    known = {page.path: page for page in PAGES}
-    plan = {("leaderboard", site.home, ()): HOME}
-    for (name, split, choices), path in [*plan.items(), *site.paths.items()]:
-        visit = CopyVisit(
-            site.board,
-            CopyLinks(site, path),
-            choices=dict(choices),
-            site=site,
-            page=known[name],
-            chosen=split,
-            path=path,
-        )
-        visit.page.compose(visit)
-        yield visit
+    yield drawn_page(site, ("leaderboard", site.home, ()), HOME)
+    for key, path in site.paths.items():
+        yield drawn_page(site, key, path)
+
+
+def drawn_page(site: Site, key: tuple[str, SplitKey, _Choices], path: str) -> CopyVisit:
+    """One page: that of the path of a page of `PAGES`, a split and what is chosen, for a file."""
+    name, split, choices = key
+    page = next(page for page in PAGES if page.path == name)
+    visit = CopyVisit(site.board, CopyLinks(site, path), dict(choices), site=site, page=page, chosen=split, path=path)
+    page.compose(visit)
+    return visit
+
+
+def not_found(board: Board) -> str:
+    """What unknown addresses answer; it needs no other file, as it may stand at any depth."""
+    said = "No page of this site has this address. It may have moved: look for it from the first page."
+    way = el("p", el("a", "To the first page", href=f"./{HOME}"))
+    body = el("main", page_header("Page not found", said), way, project_links(board.addresses), class_="hf")
+    policy = POLICY.replace("style-src 'self'", "style-src 'unsafe-inline'")
+    return document("Page not found · HelloFresh", said, policy, [el("style", Html(style()))], el("body", body))
 
 
 def document(title: str, about: str, policy: str, head: Sequence[Html | None], body: Html) -> str:

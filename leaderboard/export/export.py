@@ -10,12 +10,13 @@ from pathlib import Path
 
 from hellofresh.core.errors import UsageError
 from hellofresh.core.files import sha256_file
-from leaderboard.components.scale import Scale, plain_scale
-from leaderboard.components.standings import columns_class, shown_columns
+from leaderboard.components.scale import Scale, scale_of
+from leaderboard.components.standings import columns_class, columns_of
 from leaderboard.components.tables import FIRST
 from leaderboard.data.board import load_board
-from leaderboard.export.copy import ICON, SCRIPT, STYLE, Site, pages_of, style
+from leaderboard.export.copy import ICON, NOT_FOUND, SCRIPTS, STYLE, Site, not_found, pages_of, style
 from leaderboard.export.folder import CopyFile, CopyListing, earlier_copy, put_in_place, written_beside
+from leaderboard.export.records import record_files
 
 _HERE = Path(__file__).parent
 _SPACE = """\
@@ -25,19 +26,20 @@ sdk: static
 app_file: index.html
 ---
 
-A static copy of the HelloFresh leaderboard, written by `hellofresh board export`.
+The HelloFresh leaderboard, written by `hellofresh board export`.
 """
 _SPARED = re.compile(r' (?:data-label="[^"]*"|target="_self")')
-_BEFORE = (("3.25rem", "3rem"), ("minmax(9.5rem, 1fr)", "minmax(8.5rem, 1fr)"), ("5rem", "4.6rem"), ("7rem", "6rem"))
+_BEFORE = (("3.25rem", "3rem"), ("minmax(11rem, 1fr)", "minmax(8.5rem, 1fr)"), ("5.25rem", "4.6rem"),
+           ("minmax(14.5rem, 1.4fr)", "minmax(7rem, 1fr)"))  # fmt: skip
+"""Widths of rank, system, score and chart on wide and on narrow screens; then those of the further columns in rem."""
 _WIDTHS = {
-    "No answer": (4.9, 4.75),
-    "Judged": (4.1, 3.75),
-    "Cost": (6.25, 5.75),
-    "Regime": (6.25, 5.25),
+    "Cost": (6.75, 5.75),
     "Cutoff": (8.25, 5.5),
-    "Entered": (6.25, 5.25),
+    "Provenance": (7.25, 6),
+    "Regime": (7, 5.5),
+    "Entered": (6.25, 5.5),
 }
-_WIDTH = (4.75, 4.6)
+_WIDTH = (5.25, 4.75)
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +61,12 @@ class ExportReport:
 
 
 def export_board(
-    board: Path, folder: Path, *, space: bool = False, progress: Callable[[str], None] = lambda _: None
+    board: Path,
+    folder: Path,
+    *,
+    space: bool = False,
+    private: bool = False,
+    progress: Callable[[str], None] = lambda _: None,
 ) -> ExportReport:
     """Write a static copy of a board; an earlier copy in the folder is replaced as a whole.
 
@@ -69,6 +76,7 @@ def export_board(
         board: the folder with the board's tables.
         folder: where to: missing, empty, or with an earlier copy.
         space: whether to add what makes the folder a static Space of the Hugging Face hub.
+        private: whether the maintainers' own board is meant, whose copy nobody else may read.
         progress: called with each file that was written.
 
     Raises:
@@ -79,7 +87,7 @@ def export_board(
     folder = folder.resolve()
     before = earlier_copy(folder)
     shown = load_board(board)
-    if shown.private:
+    if shown.private and not private:
         raise UsageError(
             "it holds figures of quarters that are not revealed",
             where=str(board),
@@ -99,7 +107,7 @@ def export_board(
         same = before == listed and listed.is_whole(folder)
         if not same:
             listed.write(new)
-            put_in_place(new, folder)
+            put_in_place(new, folder, mode=0o700 if shown.private else 0o755)
     pages = sum(one.path.endswith(".html") for one in files)
     return ExportReport(folder, pages, len(files), sum(one.size for one in files), skipped=same)
 
@@ -128,9 +136,15 @@ def _files(site: Site, *, space: bool) -> Iterator[tuple[str, str | bytes]]:
         yield page.path, _SPARED.sub("", whole) if 'class="hf-ranked ' in whole else whole
         beside |= page.files
     yield from beside.items()
-    scales = {columns_class(scale): scale for scale in (plain_scale(split.task) for _, split, _ in site.paths)}
+    yield from record_files(site)
+    scales = {
+        columns_class(scale): scale
+        for scale in (scale_of(site.board, split) for split in dict.fromkeys(split for _, split, _ in site.paths))
+    }
     yield STYLE, "\n".join([style(), *(columns_css(scales[name]) for name in sorted(scales))])
-    yield SCRIPT, _HERE.with_name(SCRIPT).read_text(encoding="utf-8")
+    for name in SCRIPTS:
+        yield name, _HERE.with_name(name).read_text(encoding="utf-8")
+    yield NOT_FOUND, not_found(site.board)
     yield ICON, (_HERE / ICON).read_text(encoding="utf-8")
     yield ".nojekyll", ""
     if space:
@@ -140,14 +154,14 @@ def _files(site: Site, *, space: bool) -> Iterator[tuple[str, str | bytes]]:
 def columns_css(scale: Scale) -> str:
     """The style of the ranked table's columns, made from their names, so that no row has to carry it.
 
-    It has widths on wide and on narrow screens, labels for cards, and a class each that takes a column away. Rows are
+    It has widths on wide and on narrow screens, labels for phones, and a class each that takes a column away. Rows are
     grids of the same widths: a browser then lays out the rows that are on the screen, and not all of 500.
 
     Args:
         scale: of the scores in the table.
     """
     table = f".{columns_class(scale)}"
-    numbered = list(enumerate(shown_columns(scale), start=FIRST))
+    numbered = list(enumerate(columns_of(scale), start=FIRST))
 
     def tracks(k: int) -> str:
         widths = [*(pair[k] for pair in _BEFORE), *(f"{_WIDTHS.get(name, _WIDTH)[k]}rem" for _, name in numbered)]
@@ -158,8 +172,7 @@ def columns_css(scale: Scale) -> str:
     lines += [f"{table} tr > :nth-child({k}) {{ grid-column: {k}; }}" for k in range(1, len(numbered) + FIRST)]
     lines += ["}", f"@media (min-width: 700px) and (max-width: 1230px) {{ {tracks(1)} }}"]
     lines += ["@media (max-width: 699.9px) {"]
-    for number, name in ((3, scale.title), *numbered):
-        lines.append(f'{table} td:nth-child({number})::before {{ content: "{name}"; }}')
+    lines += [f'{table} td:nth-child({number})::before {{ content: "{name}"; }}' for number, name in numbered]
     lines.append("}")
     for number, _ in numbered:
         cells = f"{table} .hf-hide-{number} tr:not(.hf-group) > :nth-child({number})"

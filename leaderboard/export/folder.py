@@ -79,7 +79,7 @@ def earlier_copy(folder: Path) -> CopyListing | None:
     }
     if not found:
         return None
-    listed = _read(folder)
+    listed = read_listing(folder)
     known = {MARKER, *(one.path for one in listed.files)}
     others = sorted(found - known)
     if others:
@@ -88,7 +88,12 @@ def earlier_copy(folder: Path) -> CopyListing | None:
     return listed
 
 
-def _read(folder: Path) -> CopyListing:
+def read_listing(folder: Path) -> CopyListing:
+    """What the copy in a folder lists.
+
+    Raises:
+        WorkspaceError: if there is none (`foreign-folder`).
+    """
     if not (folder / MARKER).is_file():
         raise _foreign(folder, f"it is not empty and has no {MARKER}")
     try:
@@ -133,15 +138,15 @@ def written_beside(folder: Path) -> Iterator[Path]:
             shutil.rmtree(new, ignore_errors=True)
 
 
-def put_in_place(new: Path, folder: Path) -> None:
-    """Let the new folder take the place of the old one, which comes back if that fails.
+def put_in_place(new: Path, folder: Path, *, mode: int = 0o755) -> None:
+    """Let the new folder take the place of the old one, which comes back if that fails; `mode` is who may read it.
 
     Raises:
         WorkspaceError: as `earlier_copy`, if something came into the folder meanwhile.
         OSError: if a folder cannot be renamed.
     """
     earlier_copy(folder)
-    new.chmod(0o755)
+    new.chmod(mode)
     if not folder.exists():
         new.rename(folder)
         return

@@ -7,9 +7,8 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
 import polars as pl
 
-from leaderboard.components.labels import EVERY
 from leaderboard.components.markup import DASH, Html, el, inner_link, join, named, visible
-from leaderboard.components.pieces import bundled_notice, heading
+from leaderboard.components.pieces import bundled_notice
 from leaderboard.components.scale import metric_titles
 from leaderboard.components.tables import Cell, Value, as_csv, table
 from leaderboard.data.analyses import BoardAnalysis
@@ -39,49 +38,15 @@ _REMARKS = ("not_adjusted",)
 
 def _compose(visit: Visit) -> None:
     visit.header("Analyses", _LEDE)
-    split = visit.split(lanes=False)
+    split = visit.split()
+    found = visit.board.analyses(split)
     visit.show(bundled_notice(visit.board.is_bundled(split)))
-    found = {one.text.name: one for one in visit.board.analyses(split)}
-    if not found:
-        visit.show(_no_analyses(split.edition))
-        return
-
-    def address(name: str) -> str | None:
-        return visit.links.to("analyses", split, analysis=name) if visit.live else f"./index.html#{name}"
-
-    every = questions(list(found.values()), address)
-    with visit.row():
-        asked = {
-            name: f"{one.text.question} (no figure)" if one.text.missing else one.text.question
-            for name, one in found.items()
-        }
-        names = visit.each("analysis", "Question", asked, width=680)
-    visit.show(None if visit.live else every)
-    for name in names:
-        (_show if visit.live else _section)(visit, found[name], f"{name}-{split.task}-{split.edition}")
-    visit.show(every if visit.live else None)
+    visit.show(questions(found, lambda name: f"./index.html#{name}"))
+    for analysis in found:
+        _section(visit, analysis)
 
 
-def _show(visit: Visit, analysis: BoardAnalysis, name: str) -> None:
-    """One question with an interactive figure, the table in the order that the visitor wants, and files."""
-    visit.show(_head(analysis))
-    visit.figure(analysis, name)
-    visit.show(_reading(analysis, drawn=True))
-    table = analysis.table()
-    if table.height:
-        visit.show(heading("Table", f"{table.height:,} rows. Intervals are at 95%."))
-        with visit.row():
-            titles = {EVERY: "as made", **{column: _column_title(column) for column in table.columns}}
-            order = visit.one("order", "In order of", titles, default=EVERY)
-        by = "" if order == EVERY else order
-        visit.show(findings(ordered(table, by), order=by))
-        visit.offer(lambda: plain_rows(table), name)
-    svg = analysis.svg()
-    if svg:
-        visit.button("Download the figure as SVG", svg, f"{name}.svg", "image/svg+xml")
-
-
-def _section(visit: Visit, analysis: BoardAnalysis, name: str) -> None:
+def _section(visit: Visit, analysis: BoardAnalysis) -> None:
     """One question with a picture of its figure, the first rows of its table, and files beside the page."""
     svg = analysis.svg()
     address = visit.attach(f"{analysis.text.name}.svg", svg) if svg else ""
@@ -125,14 +90,9 @@ def _head(analysis: BoardAnalysis) -> Html:
     return join([head, missing if analysis.text.missing else None])
 
 
-def _reading(analysis: BoardAnalysis, *, drawn: bool = False) -> Html:
-    """How to read the figure, and what to know of it.
-
-    Args:
-        analysis: which.
-        drawn: whether the page says itself which systems the figure shows.
-    """
-    rest = analysis.text.figure.left_out if analysis.text.figure and not drawn else ""
+def _reading(analysis: BoardAnalysis) -> Html:
+    """How to read the figure, and what to know of it."""
+    rest = analysis.text.figure.left_out if analysis.text.figure else ""
     said = [*([rest] if rest else []), *analysis.text.notes]
     notes = el("ul", *(el("li", named(note, 1000)) for note in said), class_="hf-notes")
     return el(
@@ -162,24 +122,6 @@ def questions(analyses: Sequence[BoardAnalysis], address: Callable[[str], str | 
     return el("nav", el("h2", "All questions"), el("ol", *items), class_="hf-questions", aria_label="All questions")
 
 
-def _no_analyses(edition: str) -> Html:
-    """What to do where none were made."""
-    return el(
-        "div",
-        el("p", "There are no analyses of this task and quarter yet. Make them, and rebuild the board:"),
-        el("pre", f"hellofresh analyse all --edition {visible(edition, 90)}\nhellofresh board build"),
-        el(
-            "p",
-            "They need vl-convert-python, the extra ",
-            el("code", "analyse"),
-            ", and a scored quarter. ",
-            el("code", "make release"),
-            " makes them as soon as the labels are revealed; earlier analyses would give labels away.",
-        ),
-        class_="hf-problem",
-    )
-
-
 def _column_title(name: str) -> str:
     """A column's name as a table's head has it."""
     titles = metric_titles()
@@ -191,15 +133,6 @@ def _column_title(name: str) -> str:
     return f"{text[:1].upper()}{text[1:]}"
 
 
-def ordered(rows: pl.DataFrame, column: str) -> pl.DataFrame:
-    """The rows by one column: texts from A, numbers from the largest, what is unknown last; else as they are."""
-    if column not in rows.columns:
-        return rows
-    falling = rows.schema[column].is_numeric()
-    known = pl.col(column).fill_nan(None) if rows.schema[column].is_float() else pl.col(column)
-    return rows.sort(known, descending=falling, nulls_last=True, maintain_order=True)
-
-
 def plain_rows(rows: pl.DataFrame) -> list[dict[str, Value]]:
     """The rows for downloads; numbers that are not finite are unknown."""
     return [
@@ -208,7 +141,7 @@ def plain_rows(rows: pl.DataFrame) -> list[dict[str, Value]]:
     ]
 
 
-def findings(rows: pl.DataFrame, *, most: int = _MOST_ROWS, order: str = "") -> Html | None:
+def findings(rows: pl.DataFrame, *, most: int = _MOST_ROWS) -> Html | None:
     """The table of an analysis; None where it has no rows.
 
     Columns without any value are left out. What is the same in every row is said once, below the table.
@@ -216,7 +149,6 @@ def findings(rows: pl.DataFrame, *, most: int = _MOST_ROWS, order: str = "") -> 
     Args:
         rows: the findings.
         most: rows to show.
-        order: the column that they are in order of, said in the caption; empty if they come as they were made.
     """
     if not rows.height:
         return None
@@ -236,10 +168,9 @@ def findings(rows: pl.DataFrame, *, most: int = _MOST_ROWS, order: str = "") -> 
         for name, _ in shown
     ]
     cells = ([_finding(row, name, below, numeric) for name, below in shown] for row in plain_rows(varied.head(most)))
-    said = f"Findings, in order of {_column_title(order)}" if order else "Findings"
     more = f"The first {most} of {rows.height:,} rows; the files have all." if rows.height > most else ""
     constant = [f"{_column_title(name)}: {_text(name, filled[name][0])}" for name in same]
-    listed = table(said, columns, cells, "hf-wide hf-findings")
+    listed = table("Findings", columns, cells, "hf-wide hf-findings")
     return join(
         [
             el("div", listed, class_="hf-scroll", role="region", tabindex=0, aria_label="Table of findings"),

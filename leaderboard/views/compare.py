@@ -8,19 +8,15 @@ from enum import StrEnum
 
 import polars as pl
 
-from hellofresh.results.board.schema import SAMPLES, SampleRow
-from hellofresh.results.standings import Pair
-from hellofresh.results.tables import AnswerRow
+from hellofresh.results.standings import Pair, Standing
 from leaderboard.components.charts import difference_bar, difference_scale, period_tick
 from leaderboard.components.labels import Links, entry_label
-from leaderboard.components.markup import DASH, Html, el, inner_link, join, named
-from leaderboard.components.open_quarter import not_revealed
+from leaderboard.components.markup import DASH, Html, el, inner_link, join, named, visible
 from leaderboard.components.pieces import bundled_notice, heading
-from leaderboard.components.scale import Scale, plain_scale
+from leaderboard.components.scale import Scale, figure, plain_scale
 from leaderboard.components.standings import Line, all_lines, by_rank, group_of
 from leaderboard.components.tables import Column, Marked, table
 from leaderboard.data.board import ALL_PERIODS, Board, BoardEntry, SplitKey
-from leaderboard.views.samples import sample_list
 from leaderboard.views.visit import Choices, Page, Visit
 
 APART = 0.05
@@ -28,7 +24,8 @@ APART = 0.05
 _CONSTANT = "always-"
 """How the names of baselines begin that give one answer to every sample."""
 _LEDE = "Two systems on the same samples: is one really better, when, and where do they differ?"
-_MOST_SAMPLES = 15
+_MOST_WITH_PERIODS = 100
+"""Of more systems than that, comparisons of all pairs in every period would be too much to keep beside a page."""
 _Both = tuple[BoardEntry, BoardEntry]
 
 
@@ -86,11 +83,13 @@ def verdict(
     leads = f" has the {scale.best} {scale.title}, "
     leads = leads if first else f" ranks first on the samples that all judged; its {scale.title} is "
     sentences: list[Html | str | None] = [where, el("strong", inner_link(own_page, named(entry.name))), leads]
-    sentences.append(f"{score.value:.3f} ({score.low:.2f} to {score.high:.2f}). ")
+    low, high = (figure(limit, score.name, 2) for limit in (score.low, score.high))
+    sentences.append(f"{figure(score.value, score.name)} ({low} to {high}). ")
     if rivals:
         sentences.append(_over(rivals[0], pairs[rivals[0].result.entry], scale))
     if rivals and best.standing is not None:
         group = best.standing.tie_group
+        sentences.append(_fragile(best.standing))
         tied = sum(line.standing is not None and line.standing.tie_group == group for line in rivals)
         sentences.append(f"{tied} systems do not differ significantly from it. " if tied > 1 else None)
     if systems and baselines:
@@ -98,7 +97,19 @@ def verdict(
     if others and pairs[others[0].result.entry] is not None:
         both = links.to("compare", split, one=entry.origin, two=others[0].result.entry.origin)
         sentences += [inner_link(both, "Compare them"), ". "]
-    return el("p", *sentences, inner_link(own_page, "Where it fails"), ".", class_="hf-verdict")
+    more = "Where it fails" if scale.classes else "More about it"
+    return el("p", *sentences, inner_link(own_page, more), ".", class_="hf-verdict")
+
+
+def _fragile(first: Standing) -> str | None:
+    """How much a first place hangs on single samples."""
+    if not first.to_lose or first.halves is None:
+        return None
+    lost = "one sample that counts" if first.to_lose == 1 else f"{first.to_lose:,} samples that count"
+    return (
+        f"Without the {lost} most for it, of {first.n:,}, it would not lead; random halves of the samples agree on "
+        f"who is first in {first.halves:.0%} of cases. "
+    )
 
 
 def _of(lines: Sequence[Line], kind: str, scale: Scale) -> list[Line]:
@@ -118,10 +129,12 @@ def _over(rival: Line, pair: Pair | None, scale: Scale) -> Html:
         case Lead.NONE:
             return join(["On the samples that both judged, ", name, f" has the same {scale.title}. "])
         case Lead.SIGNIFICANT | Lead.NOT_SIGNIFICANT as lead:
-            return join(["Its lead over ", name, " is ", el("strong", lead.value), f" ({_size(pair)}). "])
+            return join(["Its lead over ", name, " is ", el("strong", lead.value), f" ({_size(pair, scale)}). "])
         case lead:
             how = "significantly ahead of it" if lead is Lead.WORSE else "ahead of it, though not significantly"
-            return join(["On the samples that both judged, ", name, " is ", el("strong", how), f" ({_size(pair)}). "])
+            return join(
+                ["On the samples that both judged, ", name, " is ", el("strong", how), f" ({_size(pair, scale)}). "]
+            )
 
 
 def _against_baselines(
@@ -140,7 +153,7 @@ def _against_baselines(
         Lead.BEHIND: ("It is ", "below", " the best baseline, though not significantly: "),
         Lead.WORSE: ("It is ", "significantly worse", " than the baseline "),
     }[lead]
-    size = None if lead is Lead.NONE else f" ({_size(pairs[baseline])})"
+    size = None if lead is Lead.NONE else f" ({_size(pairs[baseline], scale)})"
     sentences: list[Html | str | None] = [before, el("strong", strong), after, named(baseline.name), size, ". "]
     for entry, lead in leads.items():
         if entry.system.startswith(_CONSTANT) and lead in {Lead.BEHIND, Lead.WORSE}:
@@ -149,15 +162,15 @@ def _against_baselines(
     return sentences
 
 
-def _size(pair: Pair | None) -> str:
-    return "" if pair is None else f"{_signed(pair.difference)}, {_limits(pair)}, {_p_value(pair)}"
+def _size(pair: Pair | None, scale: Scale) -> str:
+    return "" if pair is None else f"{_signed(pair.difference, scale)}, {_limits(pair, scale)}, {_p_value(pair)}"
 
 
-def _limits(pair: Pair) -> str:
+def _limits(pair: Pair, scale: Scale) -> str:
     """The interval of a difference, or a note that it has none."""
-    if pair.low <= -1 and pair.high >= 1:
+    if pair.high - pair.low >= 2 * (scale.high - scale.low):
         return "samples of one cluster, too few for an interval"
-    return f"95% interval {_signed(pair.low)} to {_signed(pair.high)}"
+    return f"95% interval {_signed(pair.low, scale)} to {_signed(pair.high, scale)}"
 
 
 def _p_value(pair: Pair) -> str:
@@ -165,59 +178,90 @@ def _p_value(pair: Pair) -> str:
     return f"{f'p = {p_value:.3f}' if p_value >= 0.001 else 'p < 0.001'}, adjusted for all pairs"
 
 
-def _signed(value: float) -> str:
+def _signed(value: float, scale: Scale) -> str:
     """A difference with its sign; a true minus."""
-    text = f"{value:+.3f}"
-    return "0.000" if float(text) == 0 else text.replace("-", "\N{MINUS SIGN}")
+    text = figure(abs(value), scale.title)
+    return text if float(text) == 0 else ("+" if value > 0 else "\N{MINUS SIGN}") + text
 
 
 def _compose(visit: Visit) -> None:
     visit.header("Compare", _LEDE)
-    board = visit.board
-    split = visit.split()
-    entries = board.entries(split)
-    if len(entries) < 2:
-        said = "A comparison needs two systems; this task and quarter have fewer."
-        visit.show(not_revealed(board, split) if board.is_open(split) else el("p", said))
-        return
-    titles = {origin: entry_label(entry) for origin, entry in entries.items()}
-    with visit.row():
-        first, second = list(entries)[:2]
-        one = visit.one("one", "First system", titles, width=400, first=first)
-        two = visit.one("two", "Second system", titles, width=400, first=second)
-    if one == two:
-        visit.show(el("p", "Choose two different systems."))
-        return
-    ways = [inner_link(visit.links.to("system", split, system=key), named(entries[key].name)) for key in (one, two)]
-    visit.subject("Is the lead real?", ways[0], " and ", ways[1], ", the first two on ")
-    pairs = board.pairs(split, one, two)
-    if not pairs:
-        said = (
-            "They are not compared: one of them judged less than half as many samples as the others, or the board "
-            "was built without their answers."
-        )
-        visit.show(el("p", said))
-        return
-    both, scale = (entries[one], entries[two]), plain_scale(split.task)
-    whole = [pair for pair in pairs if pair.period == ALL_PERIODS]
+    board, split = visit.board, visit.split()
+    scale, entries = plain_scale(split.task, split.kind), board.entries(split)
+    one, two = _first_two(board, split) or ("", "")
+    both = (entries[one], entries[two])
     explained = (
         "First minus second, with 95% intervals; the interval of the whole quarter is adjusted for all pairs. "
         f"{'Right' if scale.rising else 'Left'} of the dashed line the first is better."
     )
     said = "This quarter was written for the project, to try it out; differences here mean nothing."
+    pairs = board.pairs(split, one, two)
+    whole = next(pair for pair in pairs if pair.period == ALL_PERIODS)
+    ways = [inner_link(visit.links.to("system", split, system=entry.origin), named(entry.name)) for entry in both]
     visit.show(
-        join(
-            [
-                bundled_notice(board.is_bundled(split), said),
-                *(_better(pair, both, scale) for pair in whole),
-                heading(f"Difference in {scale.title}", explained),
-                _differences(pairs),
-                *(join([heading("Agreement"), _agreement(pair, both)]) for pair in whole),
-            ]
-        )
+        bundled_notice(board.is_bundled(split), said),
+        el(
+            "div",
+            el("div", class_="hf-tools hf-filters"),
+            el("p", ways[0], " and ", ways[1], ":", class_="hf-both"),
+            _better(whole, both, scale),
+            heading(f"Difference in {scale.title}", explained),
+            _differences(pairs, scale),
+            heading("Agreement"),
+            _agreement(whole, both),
+            el("p", class_="hf-differing"),
+            data_hf="compare",
+            data_src=_attach_pairs(visit, split, (one, two)),
+        ),
     )
-    if visit.live:
-        _show_differing(visit, split, both)
+
+
+def _attach_pairs(visit: Visit, split: SplitKey, first: tuple[str, str]) -> str:
+    """All comparisons as data: a file a system with those with the systems after it, and an index of the files.
+
+    By the number of the other system it has what `_plain` gives of the whole quarter and, unless there are too many
+    systems, of each period.
+    """
+    entries = visit.board.entries(split)
+    numbers, scale = {origin: number for number, origin in enumerate(entries)}, plain_scale(split.task, split.kind)
+    few = len(entries) <= _MOST_WITH_PERIODS
+    wanted = pl.col("one").is_in(list(entries)) & pl.col("two").is_in(list(entries))
+    periods = {} if few else {"period": ALL_PERIODS}
+    found: dict[int, dict[int, dict[str, list[float | None]]]] = {}
+    for pair in visit.board.rows(Pair, split, wanted, **periods):
+        turned = pair if numbers[pair.one] < numbers[pair.two] else pair.turned()
+        mine = found.setdefault(numbers[turned.one], {}).setdefault(numbers[turned.two], {})
+        mine[pair.period] = _plain(turned)
+    for number, theirs in found.items():
+        visit.attach_data(f"compare/{number}", dict(sorted(theirs.items())))
+    scale = plain_scale(split.task, split.kind)
+    listed = {
+        "apart": APART,
+        "files": [number in found for number in range(len(entries))],
+        "first": [numbers[origin] for origin in first],
+        "decimals": len(figure(0.0, scale.title)) - 2,
+        "metric": scale.title,
+        "rising": scale.rising,
+        "samples": visit.links.to("samples", split),
+        "span": scale.high - scale.low,
+        "systems": [
+            [
+                entry.origin,
+                entry_label(entry),
+                visible(entry.name, 60),
+                visit.links.to("system", split, system=entry.origin),
+            ]
+            for entry in entries.values()
+        ],
+    }
+    return visit.attach_data("compare/list", listed)
+
+
+def _plain(pair: Pair) -> list[float | None]:
+    """Samples, the difference, its limits, the p-value; how often both, one and two were right, and said the same."""
+    numbers = (pair.difference, pair.low, pair.high, pair.adjusted)
+    finite = [None if value is None or not math.isfinite(value) else round(value, 5) for value in numbers]
+    return [pair.n, *finite, pair.both_right, pair.one_right, pair.two_right, pair.same]
 
 
 def _better(pair: Pair, both: _Both, scale: Scale) -> Html:
@@ -227,13 +271,15 @@ def _better(pair: Pair, both: _Both, scale: Scale) -> Html:
     if pair.adjusted is not None and pair.adjusted < APART:
         ahead = pair if leads else pair.turned()
         names = (el("strong", named(better.name)), " is better than ", named(worse.name))
-        surely = f" by {abs(ahead.difference):.3f} {scale.title} ({_limits(ahead)}); {_p_value(pair)}."
+        much = figure(abs(ahead.difference), scale.title)
+        surely = f" by {much} {scale.title} ({_limits(ahead, scale)}); {_p_value(pair)}."
         return el("p", *names, surely, " Chance in the choice of samples does not explain it.", class_="hf-verdict")
-    differ = f": the difference in {scale.title} is {_signed(pair.difference)} ({_limits(pair)}); {_p_value(pair)}."
+    said = f"{_signed(pair.difference, scale)} ({_limits(pair, scale)}); {_p_value(pair)}."
+    differ = f": the difference in {scale.title} is {said}"
     return el("p", "The two ", el("strong", "do not differ significantly"), differ, class_="hf-verdict")
 
 
-def _differences(pairs: Sequence[Pair]) -> Html:
+def _differences(pairs: Sequence[Pair], scale: Scale) -> Html:
     widest = max(max(abs(pair.low), abs(pair.high), abs(pair.difference)) for pair in pairs)
     reach = max(0.1, math.ceil(10 * widest) / 10)
     columns: list[Column] = [("name", "Period"), ("number", "Difference"), ("drawn", difference_scale(reach))]
@@ -241,7 +287,7 @@ def _differences(pairs: Sequence[Pair]) -> Html:
     for pair in pairs:
         whole = pair.period == ALL_PERIODS
         period = "Whole quarter" if whole else f"{period_tick(pair.period)} {pair.period[:4]}"
-        difference = _signed(pair.difference), f"{_signed(pair.low)} to {_signed(pair.high)}"
+        difference = _signed(pair.difference, scale), f"{_signed(pair.low, scale)} to {_signed(pair.high, scale)}"
         drawn = difference_bar(pair.difference, pair.low, pair.high, reach)
         rows.append(Marked("hf-total" if whole else None, [period, difference, drawn, f"{pair.n:,}"]))
     return table("Difference by period", [*columns, ("number", "Samples")], rows, "hf-balance")
@@ -260,34 +306,17 @@ def _agreement(pair: Pair, both: _Both) -> Html:
     return table("Agreement", [("name", "Answers"), ("number", "Samples"), ("number", "Share")], rows, "hf-balance")
 
 
-def _show_differing(visit: Visit, split: SplitKey, both: _Both) -> None:
-    """Samples on which exactly one of the two was right; only after the reveal."""
-    samples = visit.board.frame(SampleRow, split)
-    origins = [entry.origin for entry in both]
-    said = visit.board.frame(AnswerRow, split, pl.col("origin").is_in(origins), pl.col("headline"))
-    if said.is_empty():
-        visit.show(heading("Where they differ", "Shown once the labels are revealed."))
-        return
-    right = pl.col("label").eq_missing(pl.col("truth"))
-    judged = said.join(samples.select("id", truth="label"), on="id").filter(right)
-    visit.show(heading("Where they differ"))
-    titles = {"one": f"Only {entry_label(both[0])}", "two": f"Only {entry_label(both[1])}"}
-    side = visit.one("side", "Samples that only one got right", titles, width=480)
-    first, second = (judged.filter(origin=key) for key in (origins if side == "one" else reversed(origins)))
-    found = samples.join(first, on="id", how="semi").join(second, on="id", how="anti").sort("period", "id")
-    shown = SAMPLES.rows(found.head(_MOST_SAMPLES))
-    count = f"{found.height:,} samples; the first {len(shown)} by period."
-    listed = sample_list(shown, split.task, lambda sample: visit.links.to("samples", split, sample=sample))
-    visit.show(el("p", count), listed if shown else el("p", "There are none."))
-
-
-def _copies(board: Board, split: SplitKey) -> Iterable[Choices]:
-    """The first two systems, if they can be compared; where there are fewer, the baselines after them."""
-    lines, scale = all_lines(board, split), plain_scale(split.task)
+def _first_two(board: Board, split: SplitKey) -> tuple[str, str] | None:
+    """The first two systems, if they are compared; where there are fewer, the baselines after them."""
+    lines, scale = all_lines(board, split), plain_scale(split.task, split.kind)
     systems = _of(lines, "system", scale)
     ahead = systems if len(systems) > 1 else [*systems, *_of(lines, "baseline", scale)]
     first = [line.result.entry.origin for line in ahead[:2]]
-    return [{"one": first[0], "two": first[1]}] if len(first) > 1 and board.pairs(split, *first) else []
+    return (first[0], first[1]) if len(first) > 1 and board.pairs(split, *first) else None
 
 
-PAGE = Page("Compare", "compare", _compose, _LEDE, _copies, "lead")
+def _copies(board: Board, split: SplitKey) -> Iterable[Choices]:
+    return [{}] if _first_two(board, split) else []
+
+
+PAGE = Page("Compare", "compare", _compose, _LEDE, _copies)

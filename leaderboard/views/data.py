@@ -37,6 +37,9 @@ _NAMES = {
     ("words", "deleted"): "Words taken out",
     ("words", "added"): "Words put in",
     ("fact", "ratings"): "Ratings of the note",
+    ("fact", "intercept"): "Intercept of the note",
+    ("fact", "voters"): "Ratings that the intercept rests on",
+    ("fact", "flip_cost"): "Accounts that would flip the label",
     ("fact", "revert_delay_s"): "Hours until reverted",
     ("fact", "survived_edits"): "Later revisions survived",
     ("fact", "required_edits"): "Revisions to survive",
@@ -70,17 +73,16 @@ def _compose(visit: Visit) -> None:
     visit.show(dataset)
     if dataset is None and split.kind == MAIN:
         visit.show(_funnel(board, split), _balance(board, split))
-    files, addresses = board.released(split), {}
-    if not visit.live:
-        addresses = {name: visit.attach(f"released/{name}", path.read_bytes()) for name, path in files.items()}
+    files = board.released(split)
+    addresses = {name: visit.attach(f"released/{name}", path.read_bytes()) for name, path in files.items()}
     visit.show(_get_samples(board, split, addresses) if files else None)
-    with visit.row():
-        for name, path in files.items():
-            visit.button(f"Download {name}", path.read_bytes, f"{'-'.join(split)}-{name}", "application/jsonl")
     release, found = board.first(ReleaseFacts, split), board.rows(Distribution, split)
     revealed = release is not None and release.revealed
     later = "" if release is None or revealed else " They are shown by class once the labels are revealed."
     not_yet = join([heading("Facts by label"), el("p", "Shown once the labels are revealed.")]) if release else None
+    task = TASKS.get(split.task)
+    if task is not None and not task.classes:
+        found, not_yet, revealed = [row for row in found if row.kind == "words" and row.largest > 1], None, False
     visit.show(
         _prospect(board, split),
         _dates(board, split),
@@ -190,7 +192,7 @@ def _prospect(board: Board, split: SplitKey) -> Html | None:
 
 def _dates(board: Board, split: SplitKey) -> Html | None:
     days, periods = board.days(split), board.rows(PeriodDates, split)
-    if days is None and not periods:
+    if days is None and len(periods) < 2:
         return None
     lines = [("Opens", _day(days.opens)), ("Deadline", _day(days.deadline))] if days else []
     lines += [("Revealed", _day(days.reveals))] if days and split.kind == MAIN else []
@@ -313,7 +315,7 @@ def _get_samples(board: Board, split: SplitKey, addresses: Mapping[str, str]) ->
     Args:
         board: the board.
         split: whose samples.
-        addresses: of the files by name; empty where they stand as buttons below.
+        addresses: of the files by name.
     """
     listed = (
         el("li", inner_link(address, name), f": {_MEANINGS[name]}" if name in _MEANINGS else None)
@@ -327,8 +329,13 @@ def _get_samples(board: Board, split: SplitKey, addresses: Mapping[str, str]) ->
         f'load_dataset("{name or _FOLDER}", "{visible(config)}", split="{visible(split_name(split.edition))}")'
         f"{'' if name else '  # made by: hellofresh release publish'}"
     )
-    shown = el("ul", *listed) if addresses else None
-    return el("section", heading("Get the samples", said), shown, el("p", "The same in Python:"), el("pre", loading))
+    return el(
+        "section",
+        heading("Get the samples", said),
+        el("ul", *listed),
+        el("p", "The same in Python:"),
+        el("pre", loading),
+    )
 
 
 PAGE = Page("Data", "data", _compose, _LEDE)

@@ -1,4 +1,4 @@
-"""Rated responses: systems by criterion, part and kind of judge, and two systems' responses to one post; the judges.
+"""Rated responses: systems by criterion, part and kind of judge, and responses to one post side by side; the judges.
 
 Texts that systems wrote are shown as text.
 """
@@ -7,11 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-import polars as pl
-
 from hellofresh.judging.classifiers import SMOKE_TEST
 from hellofresh.results.board.schema import JudgeRow, RatedResponse, RatedRow
-from leaderboard.components.markup import DASH, Html, el, join, link, named, visible
+from leaderboard.components.markup import DASH, Html, el, inner_link, join, link, named, visible
 from leaderboard.components.pieces import heading, notice
 from leaderboard.components.tables import Cell, table
 from leaderboard.data.board import Board, SplitKey
@@ -30,45 +28,24 @@ _RULE = (
 )
 
 
-def _rated_split(visit: Visit) -> SplitKey | None:
-    """One of the editions whose responses were rated; None if absent."""
-    known = [split for split in visit.board.splits if visit.board.rows(RatedRow, split)]
-    if not known:
-        none = "No responses have been rated yet. A study comes in with: "
-        visit.show(el("p", none, el("code", "hellofresh dataset import muse")))
-        return None
-    return visit.split_among("study", "Study", known)
-
-
 def _compose(visit: Visit) -> None:
     visit.header("Responses", _LEDE)
-    split = _rated_split(visit)
-    if split is None:
-        return
-    rows, chosen = visit.board.rows(RatedRow, split), []
-    kinds = {row.judges: _JUDGES.get(row.judges, row.judges) for row in rows}
-    with visit.row():
-        for judges in visit.each("judges", "Judged by", kinds, first="person"):
-            mine = [row for row in rows if row.judges == judges]
-            titles = {row.criterion: visible(row.title) for row in mine}
-            for criterion in visit.each("criterion", "Criterion", titles, width=320):
-                by_part: dict[str, list[RatedRow]] = {}
-                for row in mine:
-                    if row.criterion == criterion:
-                        by_part.setdefault(f"{row.part}={row.value}", []).append(row)
-                parts = {
-                    key: f"{row.part}: {visible(row.value, 60)}" if row.part else "All samples"
-                    for key, (row, *_) in by_part.items()
-                }
-                chosen.append(by_part[visit.one("part", "Samples", parts, width=320)])
-    before = ""
-    for shown in chosen:
-        kind = shown[0].judges
-        said = el("h2", f"Judged by {kinds[kind].lower()}") if kind != before and not visit.live else None
-        visit.show(said, _rated_table(shown))
-        before = kind
-    if visit.live:
-        _show_texts(visit, split, {row.system: visible(row.system) for row in chosen[0]})
+    split = visit.split()
+    rows = visit.board.rows(RatedRow, split)
+    for judges in dict.fromkeys(row.judges for row in rows):
+        visit.show(el("h2", f"Judged by {_JUDGES.get(judges, judges).lower()}"))
+        mine = [row for row in rows if row.judges == judges]
+        for criterion in dict.fromkeys(row.criterion for row in mine):
+            parts: dict[str, list[RatedRow]] = {}
+            for row in mine:
+                if row.criterion == criterion:
+                    parts.setdefault(f"{row.part}: {visible(row.value, 60)}" if row.part else "", []).append(row)
+            visit.show(_rated_table(parts.pop("")) if "" in parts else None)
+            for said, found in parts.items():
+                visit.show(el("details", el("summary", said), _rated_table(found)))
+    if visit.board.frame(RatedResponse, split).height:
+        way = inner_link(visit.links.to("samples", split), "the page Samples")
+        visit.show(heading("The texts", "What systems wrote on each post, side by side, is on ", way, "."))
 
 
 def _rated_table(rows: Sequence[RatedRow]) -> Html:
@@ -86,25 +63,6 @@ def _rated_table(rows: Sequence[RatedRow]) -> Html:
     said = "These judges do not order responses as people do often enough to rank systems."
     warned = None if first.validated else notice("Not validated.", said)
     return join([heading(first.title, words), warned, table(first.title, columns, lines, "hf-rated")])
-
-
-def _show_texts(visit: Visit, split: SplitKey, systems: dict[str, str]) -> None:
-    """Two systems' responses to one post; their texts are not copied."""
-    if len(systems) < 2:
-        return
-    visit.show(heading("Side by side", "What two systems wrote on one post, with what they cite."))
-    with visit.row():
-        one = visit.one("one", "First system", systems)
-        two = visit.one("two", "Second system", systems, first=list(systems)[1])
-        found = visit.board.rows(RatedResponse, split, pl.col("system").is_in([one, two]))
-        ids = [{item.id for item in found if item.system == name} for name in (one, two)]
-        both = {key: visible(key) for key in sorted(ids[0] & ids[1])}
-        if not both:
-            visit.show(el("p", "They have no post in common."))
-            return
-        post = visit.one("sample", "Post", both, width=320)
-    of_post = {item.system: item for item in found if item.id == post}
-    visit.show(side_by_side([of_post[name] for name in dict.fromkeys((one, two))]))
 
 
 def side_by_side(responses: Sequence[RatedResponse]) -> Html:
@@ -133,14 +91,10 @@ def side_by_side(responses: Sequence[RatedResponse]) -> Html:
 def _compose_judges(visit: Visit) -> None:
     """When a judge may rank systems, and each judge beside people."""
     visit.header("Judges", _JUDGES_LEDE)
-    split = _rated_split(visit)
-    if split is None:
-        return
-    rows = visit.board.rows(JudgeRow, split)
-    hint = el("p", "So far only people have judged. To have a model judge, run: ", el("code", "hellofresh judge"))
+    rows = visit.board.rows(JudgeRow, visit.split())
     judges = dict.fromkeys(row.judge for row in rows)
     tables = (_judge_table(judge, [row for row in rows if row.judge == judge]) for judge in judges)
-    visit.show(join([el("p", _RULE), None if rows else hint, *tables]))
+    visit.show(el("p", _RULE), *tables)
 
 
 def _judge_table(judge: str, rows: Sequence[JudgeRow]) -> Html:
@@ -171,5 +125,9 @@ def _copies(board: Board, split: SplitKey) -> Iterable[Choices]:
     return [{}] if board.rows(RatedRow, split) else []
 
 
+def _judged_copies(board: Board, split: SplitKey) -> Iterable[Choices]:
+    return [{}] if board.rows(JudgeRow, split) else []
+
+
 PAGE = Page("Responses", "responses", _compose, _LEDE, _copies)
-JUDGES_PAGE = Page("Judges", "judges", _compose_judges, _JUDGES_LEDE, _copies)
+JUDGES_PAGE = Page("Judges", "judges", _compose_judges, _JUDGES_LEDE, _judged_copies)

@@ -11,30 +11,30 @@ from itertools import groupby
 
 import polars as pl
 
-from hellofresh.results.board.schema import SAMPLES, SampleRow, TranscriptStep
+from hellofresh.core.parquet import Row
+from hellofresh.results.board.schema import SAMPLES, FoundDocument, RatedResponse, SampleRow, TranscriptStep
 from hellofresh.results.tables import AnswerRow
-from hellofresh.tasks import TASKS
-from leaderboard.components.labels import EVERY, Links, day, duration, entry_label, money
+from hellofresh.tasks import TASKS, relevance_of
+from leaderboard.components.labels import Links, day, duration, entry_label, money
 from leaderboard.components.markup import DASH, Html, el, inner_link, join, link, named, visible
 from leaderboard.components.pieces import heading, notice
 from leaderboard.components.scale import class_name, class_names
 from leaderboard.components.tables import Cell, Column, table
-from leaderboard.data.board import BoardEntry, SplitKey
-from leaderboard.views.visit import Page, Visit, no_copy
+from leaderboard.data.board import Board, BoardEntry, SplitKey, table_of
+from leaderboard.views.responses import side_by_side
+from leaderboard.views.retrieval import DEPTH, documents_of, has_found
+from leaderboard.views.visit import MOST_BYTES, Choices, Page, Visit
 
 _LEDE = "What systems were asked, what people decided, and what each system said."
-_MOST_ROWS = 10
+_MOST_ROWS = 25
+"""Rows that stand in the page; its script shows the others."""
 _BETWEEN = " [...] "
+_WAYS = "Requests, searches and pages in order, as the run recorded them."
 _MOST = 6000
 _MOST_SOURCES = 20
 _SHORT = 300
 """A text of so many characters is shown at once; a longer one behind a fold."""
 _OWN_WORDS = "Texts that systems gave with their answers. Neither they nor the pages behind the links were checked."
-_HARD = {
-    "all were right": pl.col("right") == pl.col("judged"),
-    "some were right": (pl.col("right") > 0) & (pl.col("right") < pl.col("judged")),
-    "none was right": (pl.col("right") == 0) & (pl.col("judged") > 0),
-}
 _FACTS = {
     "revert_delay_s": "time until reverted",
     "survived_edits": "edits survived",
@@ -43,6 +43,12 @@ _FACTS = {
     "page_hash_reverted": "whole page restored",
     "paragraph_kind": "kind of paragraph",
     "status_locked_at": "status locked",
+    "intercept": "intercept",
+    "intercept_low": "its lower limit",
+    "intercept_high": "its upper limit",
+    "voters": "ratings it rests on",
+    "smaller_camp": "share of the smaller camp",
+    "flip_cost": "accounts that would flip the label",
 }
 
 
@@ -50,101 +56,158 @@ def _compose(visit: Visit) -> None:
     visit.header("Samples", _LEDE)
     board = visit.board
     split = visit.split()
-    rows = board.frame(SampleRow, split).sort("period", "id")
-    if rows.is_empty():
-        visit.show(el("p", "The board has no samples of this task and quarter. Run: ", el("code", "make release")))
-        return
-    revealed = bool(rows["revealed"].all())
+    rows = SAMPLES.rows(board.frame(SampleRow, split).sort("period", "id"))
     standing: list[Html] = []
-    if not revealed:
+    if not all(row.revealed for row in rows):
         days = board.days(split)
         when = f" on {day(days.reveals)}" if days else ""
         said = f"Its labels and the systems' answers are shown once the labels are revealed{when}."
         standing.append(notice("Labels are not revealed yet.", said))
-    if not rows["published"].any():
+    if not any(row.published for row in rows):
         said = "The terms of the source allow sharing ids, not texts; samples link to the original where there is one."
         standing.append(notice("Texts withheld.", said))
     if board.released(split):
         files = inner_link(visit.links.to("data", split), "as files")
         standing.append(el("p", "All of them ", files, ", on the page Data."))
-    visit.show(*standing)
-    entries = board.entries(split)
-    found = _filtered(visit, rows, split, entries, revealed=revealed)
-    visit.show(el("p", f"{found.height:,} of {rows.height:,} samples."))
-    if found.is_empty():
-        return
-    starts = range(0, found.height, _MOST_ROWS)
-    parts = {f"{k + 1}{DASH}{min(found.height, k + _MOST_ROWS)}": k for k in starts}
-    part = next(iter(parts))
-    if len(parts) > 1:
-        part = visit.one("part", "Samples shown", {title: title for title in parts}, width=150, default=part)
-    shown = SAMPLES.rows(found[parts[part] : parts[part] + _MOST_ROWS])
-    visit.show(sample_list(shown, split.task, lambda key: visit.address_with("sample", key)))
-    opened = [row for row in SAMPLES.rows(rows.filter(id=visit.asked("sample"))) if row not in shown]
-    options = {}
-    for row in (*opened, *shown):
-        text = row.title or next(iter(row.texts), "")
-        options[row.id] = f"{row.id} \N{MIDDLE DOT} {visible(text, 60)}" if text else row.id
-    chosen = visit.one("sample", "Open a sample", options, width=640)
-    sample = board.first(SampleRow, split, id=chosen)
-    if sample is not None:
-        answers = board.rows(AnswerRow, split, id=chosen)
-        steps = sorted(board.rows(TranscriptStep, split, id=chosen), key=lambda step: (step.origin, step.place))
-        visit.show(_opened(sample, split.task, answers, steps, entries))
+    visit.show(*standing, _browser(visit, split, rows))
 
 
-def _filtered(
-    visit: Visit, rows: pl.DataFrame, split: SplitKey, entries: Mapping[str, BoardEntry], *, revealed: bool
-) -> pl.DataFrame:
-    """The samples that fit what the visitor chose."""
-    labels = {str(label): name for label, name in reversed(list(enumerate(class_names(split.task))))}
-    systems = {origin: entry_label(entry) for origin, entry in entries.items()}
-    periods = {name: visible(name, 20) for name in rows["period"].unique().sort()}
+def _browser(visit: Visit, split: SplitKey, rows: Sequence[SampleRow]) -> Html:
+    """The first samples, and what the script needs to show, filter and open all of them: see `data.js`."""
+    board, entries = visit.board, visit.board.entries(split)
+    reader, known = _Reader(board, split, entries), TASKS.get(split.task)
+    places: list[int] = []
+    inside: dict[str, object] = {}
+    size, file = 0, 0
+    for row in rows:
+        places.append(file)
+        inside[row.id] = opened = reader.opened(row)
+        size += len(json.dumps(opened, ensure_ascii=False))
+        if size > MOST_BYTES or row is rows[-1]:
+            visit.attach_data(f"samples/{file}", inside)
+            size, inside, file = 0, {}, file + 1
+    listed = {
+        "classes": list(class_names(split.task)) if known is None or known.classes else [],
+        "prompts": [visible(name, 24) for name in reader.prompts],
+        "right": reader.right(rows),
+        "samples": [
+            [row.id, row.period, *map(_source, _gist(row)), row.label, row.right, row.judged, place, _searched(row)]
+            for row, place in zip(rows, places, strict=True)
+        ],
+        "systems": [[origin, entry_label(entry)] for origin, entry in entries.items()],
+        "ways": _WAYS,
+        "words": _OWN_WORDS,
+    }
+    shown = sample_list(rows[:_MOST_ROWS], split.task, lambda key: visit.links.to("samples", split, sample=key))
+    return el(
+        "div",
+        el("div", class_="hf-tools hf-filters", role="search"),
+        el("p", f"{len(rows):,} samples.", role="status"),
+        el("div", id="sample"),
+        shown,
+        data_hf="samples",
+        data_src=visit.attach_data("samples/list", listed),
+    )
 
-    def chosen(name: str, label: str, every: str, titles: Mapping[str, str], width: int) -> str:
-        return visit.one(name, label, {EVERY: every, **titles}, width=width, default=EVERY)
 
-    with visit.row():
-        period = chosen("period", "Period", "Every period", periods, 150)
-        text = visit.search("search", "Search in texts")
-        label = right = wrong = EVERY
-        if revealed:
-            label = chosen("label", "Label", "Any label", labels, 150)
-            right = chosen("right", "Who was right", "Any system", {name: name for name in _HARD}, 190)
-            wrong = chosen("wrong", "Where this one was wrong", "Any system", systems, 260)
-    kept = rows if period == EVERY else rows.filter(period=period)
-    kept = kept if label == EVERY else kept.filter(label=int(label))
-    kept = kept if right == EVERY else kept.filter(_HARD[right])
-    if wrong != EVERY:
-        said = visit.board.frame(AnswerRow, split, pl.col("headline"), origin=wrong).select("id", said="label")
-        fell_short = said.join(rows, on="id").filter(~pl.col("said").eq_missing(pl.col("label")))
-        kept = kept.join(fell_short, on="id", how="semi", maintain_order="left")
-    if text:
-        columns = (pl.col("id"), pl.col("title"), pl.col("texts").list.join("\n"))
-        holds = (column.str.to_lowercase().str.contains(text.lower(), literal=True) for column in columns)
-        kept = kept.filter(pl.any_horizontal(holds))
-    return kept
+def _source(part: Html | None) -> str:
+    return "" if part is None else part.source
+
+
+def _searched(row: SampleRow) -> str:
+    """What a search in texts looks at, besides id and title, which are shown."""
+    return visible(" ".join([row.title, *row.texts]), _MOST)
+
+
+class _Reader:
+    """What was said of each sample of a split, in the form in which the script takes it."""
+
+    def __init__(self, board: Board, split: SplitKey, entries: Mapping[str, BoardEntry]) -> None:
+        self._board, self._split, self._entries = board, split, entries
+        self._numbers = {origin: number for number, origin in enumerate(entries)}
+        answers, known = board.frame(AnswerRow, split), pl.col("origin").is_in(list(entries))
+        self._answers = _by_sample(answers.filter(known))
+        self._steps = _by_sample(board.frame(TranscriptStep, split, known))
+        self._responses = _by_sample(board.frame(RatedResponse, split))
+        self.prompts = {
+            name: number
+            for number, name in enumerate(sorted(answers.filter(~pl.col("headline"))["prompt"].unique().to_list()))
+        }
+        self._said = {
+            (row["id"], row["origin"]): (row["label"], row["documents"])
+            for row in answers.filter("headline").select("id", "origin", "label", "documents").to_dicts()
+        }
+
+    def right(self, rows: Sequence[SampleRow]) -> list[str]:
+        """For each system a character a sample: 1 right, 0 wrong, - not judged; empty before the reveal.
+
+        A ranking is right if a relevant document is among its first.
+        """
+        if not self._said or not all(row.revealed for row in rows):
+            return []
+
+        def mark(row: SampleRow, origin: str) -> str:
+            label, documents = self._said.get((row.id, origin), (None, None))
+            if (row.id, origin) not in self._said or (row.label is None and documents is None):
+                return "-"
+            return str(int(label == row.label if documents is None else has_found(row, documents)))
+
+        found = ["".join(mark(row, origin) for row in rows) for origin in self._entries]
+        return found if any(set(line) != {"-"} for line in found) else []
+
+    def opened(self, row: SampleRow) -> dict[str, object]:
+        """The sample as HTML; answers as system, class or word, chance and the same by prompt; the rest as HTML."""
+        task, answers = self._split.task, _rows(AnswerRow, self._answers, row.id)
+        steps = sorted(_rows(TranscriptStep, self._steps, row.id), key=lambda step: (step.origin, step.place))
+        by_origin = {origin: list(group) for origin, group in groupby(steps, key=lambda step: step.origin)}
+        responses = sorted(_rows(RatedResponse, self._responses, row.id), key=lambda item: item.system)
+        given, words, ways = [], [], []
+        for origin, number in self._numbers.items():
+            said = [answer for answer in answers if answer.origin == origin]
+            if said and not responses:
+                stands = next((answer for answer in said if answer.headline), said[0])
+                others = [[self.prompts[one.prompt], _said(one), one.chance] for one in said if not one.headline]
+                given.append([number, _said(stands), stands.chance, others])
+            told = [one for one in said if one.rationale or one.sources or one.text or one.documents]
+            parts = (el("div", el("small", visible(one.prompt, 40)), reason(one)) for one in told)
+            words += [[number, join(parts).source]] if told and not responses else []
+            if origin in by_origin:
+                small, listed = _way(by_origin[origin])
+                ways.append([number, small, listed.source])
+        whole = [_opened(row, task), side_by_side(responses) if responses else None]
+        ranked = {key for one in answers for key in (one.documents or ())[:DEPTH]}
+        if ranked:
+            ranked |= set(relevance_of(json.loads(row.facts)))
+            found = self._board.rows(FoundDocument, self._split, pl.col("id").is_in(sorted(ranked)))
+            whole.append(documents_of(row, sorted(ranked), found))
+        return {"html": join(whole).source, "said": given, "words": words, "ways": ways}
+
+
+def _by_sample(frame: pl.DataFrame) -> Mapping[object, pl.DataFrame]:
+    return {key[0]: part for key, part in frame.partition_by("id", as_dict=True, maintain_order=True).items()}
+
+
+def _rows(kind: type[Row], parts: Mapping[object, pl.DataFrame], sample: str) -> list[Row]:
+    return table_of(kind).rows(parts[sample]) if sample in parts else []
 
 
 def sample_list(samples: Sequence[SampleRow], task: str, address: Callable[[str], str | None]) -> Html:
-    """A table of samples, each a way to its own page.
+    """A table of samples, each a link.
 
     Args:
         samples: the rows.
         task: whose they are.
         address: of the page that a sample is opened on.
     """
-    columns = [("name", "Sample"), ("text", "Period"), ("text", "Text"), ("text", "Label"), ("number", "Right")]
-    rows: Iterable[list[Cell]] = (
-        [
-            inner_link(address(row.id), visible(row.id, 40)),
-            visible(row.period, 12),
-            _gist(row),
-            _label_name(row.label, task),
-            DASH if row.right is None or not row.judged else f"{row.right} of {row.judged}",
-        ]
-        for row in samples
-    )
+    known = TASKS.get(task)
+    labelled = known is None or bool(known.classes)
+    columns: list[Column] = [("name", "Sample"), ("text", "Period"), ("text", "Text")]
+    columns += [("text", "Label"), ("number", "Right")] if labelled else []
+    rows: list[list[Cell]] = []
+    for row in samples:
+        right = DASH if row.right is None or not row.judged else f"{row.right} of {row.judged}"
+        more = [_label_name(row.label, task), right] if labelled else []
+        rows.append([inner_link(address(row.id), visible(row.id, 40)), visible(row.period, 12), _gist(row), *more])
     return table("Samples", columns, rows, "hf-samples hf-opens")
 
 
@@ -154,7 +217,7 @@ def _gist(row: SampleRow) -> tuple[Html, Html | None]:
     names = {"deleted": "del", "added": "ins"}
     change = [el(names[kind], named(by_kind[kind], 90)) for kind in names if by_kind.get(kind)]
     about = row.title or by_kind.get("text", "")
-    if not about:
+    if not about or any(kind == "text" and not text for kind, text in zip(row.kinds, row.texts, strict=True)):
         return el("span", "text withheld"), None
     if change:
         return named(about, 60), join(part for one in change for part in (one, " "))
@@ -165,28 +228,21 @@ def _label_name(label: int | None, task: str) -> str:
     return "not revealed" if label is None else class_name(task, label)
 
 
-def _opened(
-    sample: SampleRow,
-    task: str,
-    answers: Sequence[AnswerRow],
-    steps: Sequence[TranscriptStep],
-    entries: Mapping[str, BoardEntry],
-) -> Html:
+def _opened(sample: SampleRow, task: str) -> Html:
     """A sample with all that is known of it."""
     source = link(sample.link, "Open the original") if sample.link else None
     facts = "; ".join(_fact(name, value) for name, value in sorted(json.loads(sample.facts).items()))
     known = TASKS.get(task)
     truth = "People decided" if known is not None and known.track == "decisions" else "Label"
     label = el("strong", _label_name(sample.label, task))
-    return el(
-        "section",
-        heading("The sample", el("small", f"{sample.id}, {sample.date[:10]}, {visible(sample.license, 40)}. ", source)),
-        _body(sample),
-        el("p", f"{truth}: ", label, f". {visible(facts, 400)}") if sample.label is not None else None,
-        _answers(answers, sample, task, entries) if answers else None,
-        _reasons_of_sample(answers, entries),
-        _transcripts(steps, entries) if steps else None,
-        data_opened=sample.id,
+    return join(
+        [
+            heading(
+                "The sample", el("small", f"{sample.id}, {sample.date[:10]}, {visible(sample.license, 40)}. ", source)
+            ),
+            _body(sample),
+            el("p", f"{truth}: ", label, f". {visible(facts, 400)}") if sample.label is not None else None,
+        ]
     )
 
 
@@ -208,63 +264,25 @@ def _body(sample: SampleRow) -> Html:
         parts = [edit_html(change["before"], change.get("deleted", ""), change.get("added", ""))]
     else:
         for name, text in zip(sample.parts, sample.texts, strict=True):
-            parts += [el("small", visible(name.capitalize(), 40)), el("p", long_text(text))]
+            said = visible(name.replace("_", " ").capitalize(), 40)
+            parts += [el("small", said), el("p", long_text(text))] if text else []
     return el("article", title, *parts, class_="hf-sample")
 
 
-def _answers(answers: Sequence[AnswerRow], sample: SampleRow, task: str, entries: Mapping[str, BoardEntry]) -> Html:
-    """One row a system: its answer, whether it was right, and what it said in each wording."""
-    rows: list[list[Cell]] = []
-    for origin, entry in entries.items():
-        said = [answer for answer in answers if answer.origin == origin]
-        if not said:
-            continue
-        stands = next((answer for answer in said if answer.headline), said[0])
-        wordings = "; ".join(
-            f"{visible(answer.prompt, 24)}: {', '.join(filter(None, (_said(answer, task), _stated(answer))))}"
-            for answer in said
-            if not answer.headline
-        )
-        is_right = stands.label is not None and stands.label == sample.label
-        right = el("span", "\N{CHECK MARK} right", class_="hf-right") if is_right else el("span", "wrong")
-        # Team and regime tell systems of one name apart.
-        regime = join([" \N{MIDDLE DOT} ", visible(entry.regime, 30)]) if entry.regime != "none" else None
-        rows.append(
-            [
-                (named(entry.name), join([named(entry.team, 60), regime])),
-                (_said(stands, task), _stated(stands)),
-                right if sample.label is not None else el("span", DASH),
-                wordings or DASH,
-            ]
-        )
-    columns: list[Column] = [("name", "System"), ("text", "Answer"), ("text", "Right?"), ("text", "By prompt")]
-    return join([heading("What systems said"), table("Answers", columns, rows, "hf-answers")])
-
-
-def _stated(answer: AnswerRow) -> str | None:
-    """How sure it called itself."""
-    return None if answer.chance is None else f"{answer.chance:.0%} sure"
-
-
-def _said(answer: AnswerRow, task: str) -> str:
+def _said(answer: AnswerRow) -> int | str:
+    """The class that was chosen, or in words what there is in its place."""
     if answer.label is not None:
-        return _label_name(answer.label, task)
+        return answer.label
     given = "a text" if answer.text is not None else "a ranking" if answer.documents is not None else "no answer"
     return "blocked" if answer.status == "blocked" else given
 
 
-def _transcripts(steps: Sequence[TranscriptStep], entries: Mapping[str, BoardEntry]) -> Html:
-    about = "Requests, searches and pages in order, as the run recorded them."
-    parts: list[Html] = [heading("How systems came to their answers", about)]
-    for origin, group in groupby(steps, key=lambda step: step.origin):
-        entry, items = entries.get(origin), list(group)
-        asked = [step for step in items if step.kind == "asked"]
-        costs = [step.cost_usd for step in asked if step.cost_usd is not None]
-        cost = f", {money(sum(costs))}" if costs and len(costs) == len(asked) else ""
-        small = el("small", f" {len(asked)} requests{cost}")
-        summary = el("summary", entry_label(entry) if entry else "a run", small)
-        parts.append(el("details", summary, el("ol", *map(_step, items))))
-    return join(parts)
+def _way(steps: Sequence[TranscriptStep]) -> tuple[str, Html]:
+    """How one system came to its answer: requests and their cost in words, then every step."""
+    asked = [step for step in steps if step.kind == "asked"]
+    costs = [step.cost_usd for step in asked if step.cost_usd is not None]
+    cost = f", {money(sum(costs))}" if costs and len(costs) == len(asked) else ""
+    return f"{len(asked)} requests{cost}", el("ol", *map(_step, steps))
 
 
 def _step(step: TranscriptStep) -> Html:
@@ -336,18 +354,6 @@ def _plain(text: str) -> Html:
     return join([" " if text[0].isspace() else "", _line(inner), " " if text[-1].isspace() else ""])
 
 
-def _reasons_of_sample(answers: Sequence[AnswerRow], entries: Mapping[str, BoardEntry]) -> Html | None:
-    """What each system said of one sample besides its choice; None if no system did."""
-    parts = []
-    for origin, entry in entries.items():
-        mine = (answer for answer in answers if answer.origin == origin)
-        said = [answer for answer in mine if answer.rationale or answer.sources or answer.text or answer.documents]
-        if said:
-            reasons = (el("div", el("small", visible(one.prompt, 40)), reason(one)) for one in said)
-            parts.append(el("details", el("summary", entry_label(entry)), *reasons))
-    return join([heading("In their own words", _OWN_WORDS), *parts]) if parts else None
-
-
 def reasons_of_system(answers: Sequence[AnswerRow], split: SplitKey, links: Links) -> Html | None:
     """What one system said of some samples; None where it gave no reasons."""
     if not answers:
@@ -388,4 +394,8 @@ def _folded(text: str) -> Html:
     return join([short, el("details", el("summary", "The whole text"), whole)])
 
 
-PAGE = Page("Samples", "samples", _compose, _LEDE, no_copy)
+def _copies(board: Board, split: SplitKey) -> Iterable[Choices]:
+    return [] if board.frame(SampleRow, split).is_empty() else [{}]
+
+
+PAGE = Page("Samples", "samples", _compose, _LEDE, _copies)

@@ -10,13 +10,12 @@ import polars as pl
 from hellofresh.results.board.schema import ConductRow, SystemFacts
 from hellofresh.results.tables import AnswerRow, ReceiptRow
 from hellofresh.tasks.samples import MAIN
-from leaderboard.components.labels import Links, entry_label, is_frozen, money
+from leaderboard.components.labels import Links, is_frozen, money
 from leaderboard.components.markup import DASH, Html, el, inner_link, join, named, visible
 from leaderboard.components.mistakes import calibration_section, mistakes_section
-from leaderboard.components.open_quarter import not_revealed
 from leaderboard.components.pieces import bundled_notice, heading
 from leaderboard.components.quarters import contamination_notice
-from leaderboard.components.scale import Scale, scale_of
+from leaderboard.components.scale import Scale, figure, scale_of
 from leaderboard.components.standings import score_table
 from leaderboard.components.tables import Cell, Column, facts, scrolled, table
 from leaderboard.data.board import Board, ScoreCell, SplitKey
@@ -24,10 +23,10 @@ from leaderboard.views.samples import reasons_of_system
 from leaderboard.views.visit import Choices, Page, Visit
 
 _LEDE = "Everything that the board knows about one entry."
-_LANES = {
-    "harness": "run by us in the harness",
-    "submitted": "predictions submitted by the team",
-    "prospective": "predicted before the outcome was decided",
+_PROVENANCES = {
+    "run": "run here; journal and transcripts are kept",
+    "replayed": "uploaded by the team; run again here on part of the samples, without disagreement",
+    "uploaded": "predictions uploaded by the team; how they were made is its word",
 }
 _CONTAMINATION = {
     "possible": "the cutoff is after outcomes could be known: the training data may hold them",
@@ -49,18 +48,10 @@ _CONDUCT = {
 
 
 def _compose(visit: Visit) -> None:
-    visit.header("System", _LEDE)
-    board = visit.board
-    split = visit.split()
-    found = {result.entry.origin: result for result in board.headlines(split)}
-    if not found:
-        none = el("p", "No system has been scored on this task and quarter yet. Run: ", el("code", "make release"))
-        visit.show(not_revealed(board, split) if board.is_open(split) else none)
-        return
-    titles = {origin: entry_label(result.entry) for origin, result in found.items()}
-    origin = visit.one("system", "System", titles, width=480)
-    visit.subject(named(found[origin].entry.name, 60), "On ")
-    visit.show(contamination_notice(board, split), entry_page(board, split, found[origin], visit.links))
+    split, origin = visit.split(), visit.choices["system"]
+    found = next(result for result in visit.board.headlines(split) if result.entry.origin == origin)
+    visit.subject(named(found.entry.name, 60), "On ")
+    visit.show(contamination_notice(visit.board, split), entry_page(visit.board, split, found, visit.links))
 
 
 def entry_page(board: Board, split: SplitKey, result: ScoreCell, links: Links) -> Html:
@@ -103,8 +94,9 @@ def entry_page(board: Board, split: SplitKey, result: ScoreCell, links: Links) -
 def _summary(board: Board, split: SplitKey, result: ScoreCell, scale: Scale, known: SystemFacts | None) -> Html:
     entry, score = result.entry, result.headline
     standing = None if board.is_bundled(split) else board.standings(split).get(entry.origin)
+    value, low, high = (figure(part, score.name) for part in (score.value, score.low, score.high))
     interval = (
-        f"{score.value:.3f}, 95% interval {score.low:.3f} to {score.high:.3f} ({visible(result.method, 40)}; "
+        f"{value}, 95% interval {low} to {high} ({visible(result.method, 40)}; "
         f"{result.n:,} samples in {result.clusters:,} clusters)"
     )
     rank = "not ranked"
@@ -127,7 +119,7 @@ def _summary(board: Board, split: SplitKey, result: ScoreCell, scale: Scale, kno
             (scale.title, interval),
             ("Rank", rank),
             ("Regime", "a rule without a language model" if entry.regime == "none" else named(entry.regime, 30)),
-            ("Lane", _LANES.get(entry.lane, visible(entry.lane, 30))),
+            ("Provenance", _PROVENANCES.get(entry.provenance, visible(entry.provenance, 30))),
             ("No answer", silent),
             ("Judged", f"{result.n:,} of {result.n_split:,} samples{failed}"),
             ("Entered", entered),

@@ -16,7 +16,7 @@ from hellofresh.results.entries import Entry, Outputs, plurality
 from hellofresh.results.panel import MAJORITY, SINGLE
 from hellofresh.tasks import get_task
 from hellofresh.tasks.outputs import Choice, Status
-from hellofresh.tasks.samples import Label
+from hellofresh.tasks.samples import Fact, Label
 from hellofresh.tasks.wikipedia_edits import Edit, EditRevision
 from hellofresh.tasks.x_notes import Note, NoteText, Post
 
@@ -61,11 +61,20 @@ class Builder:
     def labels(self, release: Release) -> list[int]:
         return [(k * 7 // 2) % 2 for k in range(len(release.samples))]
 
-    def facts(self, release: Release) -> list[Mapping[str, int | str | None]]:
+    def facts(self, release: Release) -> list[Mapping[str, Fact]]:
         if release.task.name == "x-notes":
             return [
-                {"ratings": 5 + (k * 37) % 200, "ai_writer": k % 5 == 0, "collaborative": False}
-                for k in range(len(release.samples))
+                {
+                    "ratings": 5 + (k * 37) % 200,
+                    "ai_writer": k % 5 == 0,
+                    "collaborative": False,
+                    "sampled_ratings": (k * 11) % 5,
+                    "intercept": round(0.4 * label - 0.1 + (k * 29) % 97 / 500, 4),
+                    "voters": 5 + (k * 13) % 90,
+                    "smaller_camp": (k * 7) % 50 / 100,
+                    "flip_cost": (k * 5) % 23,
+                }
+                for k, label in enumerate(self.labels(release))
             ]
         return [
             {
@@ -102,7 +111,7 @@ class Builder:
         confident: bool = False,
         certain: bool = False,
         asked: int | None = None,
-        lane: str = "harness",
+        provenance: str = "run",
         team: str = "HelloFresh",
     ) -> Entry:
         single = {p: self.said(release, right - 0.02 * k, 100 * seed + k, asked) for k, p in enumerate(prompts)}
@@ -121,7 +130,8 @@ class Builder:
             }
         outputs |= single if len(single) > 1 else {SINGLE: next(iter(single.values()))}
         return Entry(
-            system=name, team=team, lane=lane, kind="language-model" if lane == "harness" else "submission",
+            system=name, team=team, provenance=provenance,
+            kind="language-model" if provenance == "run" else "submission",
             regime=regime, smoke_test=False, knowledge_cutoff=cutoff, about="", origin=f"{team}/{name}/{regime}/{seed}",
             outputs=outputs, cost_usd=cost, tokens_in=None, tokens_out=None,
         )  # fmt: skip
@@ -161,6 +171,9 @@ def full_entries(build: Builder, release: Release) -> list[Entry]:
                     cutoff="unknown" if name == "gamma" else "2023-05-15",
                 )
             )
+    for seed, (instant, right) in enumerate((("post", 0.5), ("note", 0.54), ("decision", 0.58)), start=60):
+        agent = build.entry(release, "alpha", right, regime="search-agent", seed=seed, prompts=("one",))
+        entries.append(replace(agent, settings=f"before={instant}"))
     entries.append(
         build.entry(
             release,
@@ -169,7 +182,7 @@ def full_entries(build: Builder, release: Release) -> list[Entry]:
             regime="agent",
             seed=77,
             prompts=("one",),
-            lane="submitted",
+            provenance="uploaded",
             team="A team",
             certain=True,
         )

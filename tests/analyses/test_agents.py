@@ -51,6 +51,7 @@ def given(build):
             failed=int(place == 0),
             sources=(LEFT, RIGHT) if place < 30 else (UNKNOWN,) if place < 60 else (),
             leaning=-2.0 if place < 10 else None,
+            certainties=(0.9, 0.7) if place < 30 else (0.6,) if place >= 90 else (),
         )
         for place in range(n)
     ]
@@ -131,3 +132,10 @@ def test_without_anything_to_say_every_analysis_says_why(build) -> None:
         result = one.run(AgentPanel(panel, {}, Publishers({})))
         assert result.missing.endswith(".") and result.table.is_empty()
     assert ANALYSES["certainty"].run(panel).missing
+
+
+def test_certainty_of_results_is_averaged_over_samples_for_right_and_wrong_answers(given) -> None:
+    right, wrong = by("result-certainty").run(given).table.to_dicts()
+    assert (right["answers"], right["n"], right["certainty"]) == ("right", 30, pytest.approx(0.8))
+    assert (wrong["answers"], wrong["n"], wrong["certainty"]) == ("wrong", 30, pytest.approx(0.6))
+    assert right["certainty_low"] <= right["certainty"] <= right["certainty_high"]

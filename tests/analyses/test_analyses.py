@@ -13,11 +13,13 @@ from hellofresh.core.clock import now
 from hellofresh.core.errors import UnknownNameError
 from hellofresh.releases.life.takedown import take_down
 from hellofresh.results.analyses import ANALYSES, NOT_ASKED, get_analyses
+from hellofresh.results.analyses.base import compare_said
 from hellofresh.results.analyses.prompts import LEAST_RECALL
-from hellofresh.results.build import build_panel
-from hellofresh.results.panel import MAJORITY, cutoff_end
+from hellofresh.results.build import build_panel, panel_of
+from hellofresh.results.panel import MAJORITY, SINGLE, cutoff_end
 from hellofresh.runs.evaluate import evaluate
 from hellofresh.runs.evaluation import Evaluation
+from hellofresh.tasks.samples import Label
 
 
 def answer(name, panel):
@@ -125,6 +127,8 @@ def test_quarters_by_votes_are_of_one_size_in_each_class(build) -> None:
     release = build.release(160)
     table = answer("votes", build.panel([build.entry(release, "alpha")], release)).table
     assert table["quarter_of"].n_unique() == 4
+    assert table["factor"].n_unique() == 6
+    table = table.filter(pl.col("factor").str.starts_with("ratings that the note received"))
     assert table["n"].sum() == 160
     assert table["n"].max() - table["n"].min() <= 16
 
@@ -192,7 +196,9 @@ def test_the_order_of_systems_and_samples_changes_nothing(build) -> None:
 
 def test_systems_of_one_name_are_told_apart(build) -> None:
     release = build.release(20)
-    entries = [build.entry(release, "same", lane="submitted", team=team, regime="agent") for team in ("one", "two")]
+    entries = [
+        build.entry(release, "same", provenance="uploaded", team=team, regime="agent") for team in ("one", "two")
+    ]
     labels = [system.label for system in build.panel(entries, release).systems]
     assert labels == ["same (one)", "same (two)"]
 
@@ -223,3 +229,105 @@ def test_what_was_said_of_a_sample_that_was_taken_down_is_left_out(make, notes_t
     (one,), (other,) = before.systems, after.systems
     assert np.array_equal(one.said[0].answers[1:], other.said[0].answers)
     assert NOT_ASKED not in other.said[0].answers
+
+
+def test_what_is_known_when_goes_from_no_search_to_the_decision_in_paired_steps(full_panel) -> None:
+    table = answer("known-when", full_panel).table
+    assert table["known"].to_list() == ["no search", "until the post", "until the note", "until the decision"]
+    assert table["n"].n_unique() == 1
+    by_origin = {system.settings: system for system in full_panel.systems if system.regime == "search-agent"}
+    later, earlier = (by_origin[f"before={name}"].headline for name in ("decision", "note"))
+    made = compare_said(full_panel, later, earlier, where=by_origin["before=post"].headline.asked)
+    last = table.row(-1, named=True)
+    assert last["step"] == pytest.approx(made.difference) == pytest.approx(last["value"] - table["value"][-2])
+    assert last["p_adjusted"] == pytest.approx(min(1, 3 * made.p_value))
+    assert table["step"][0] is None
+
+
+def test_memory_is_the_gain_by_search_after_the_cutoff_less_that_before(full_panel) -> None:
+    table = answer("memory", full_panel).table
+    assert set(table["system"]) >= {"alpha", "beta"} and "gamma" not in set(table["system"])  # its cutoff is unknown
+    for row in table.iter_rows(named=True):
+        assert row["memory"] == pytest.approx(row["gain_after"] - row["gain_before"])
+        assert row["memory_low"] <= row["memory"] <= row["memory_high"]
+    early = np.array([sample.date < cutoff_end("2023-05-15") for sample in full_panel.samples])
+    system = next(one for one in full_panel.systems if (one.label, one.regime) == ("beta", "web-search"))
+    base = next(one for one in full_panel.systems if (one.label, one.regime) == ("beta", "zero-shot"))
+    both, metric = system.headline.asked & base.headline.asked, full_panel.task.headline
+
+    def value(one, side) -> float:
+        return float(metric.value(full_panel.table(one.headline, both & side).sum(axis=0)))
+
+    gains = [value(system, side) - value(base, side) for side in (early, ~early)]
+    (row,) = table.filter(pl.col("system") == "beta", pl.col("regime") == "web-search").iter_rows(named=True)
+    assert row["memory"] == pytest.approx(gains[1] - gains[0])
+
+
+def test_a_change_of_the_rule_is_drawn_in_its_month(full_panel) -> None:
+    result = answer("temporal-consistency", full_panel)
+    assert result.figure.charts[0].marked == ("04",)  # 14 April 2023
+    assert any("2023-04-14: more notes not helpful" in note for note in result.notes)
+    edits = replace(full_panel, task=replace(full_panel.task, rules=""))
+    assert answer("temporal-consistency", edits).figure.charts[0].marked == ()
+
+
+@pytest.mark.parametrize(("told_by", "is_told"), [("class", True), ("group", False), ("nothing", False)])
+def test_words_tell_a_label_where_they_do_and_not_by_the_group_they_share(build, told_by, is_told) -> None:
+    release, draw = build.release(240), np.random.default_rng(1)
+    labels = np.repeat(draw.permutation(np.arange(60) % 2), 4)  # four samples a group, all of one class
+    samples = []
+    for k, (sample, label) in enumerate(zip(release.samples, labels, strict=True)):
+        word = {"class": f"verdict{label}", "group": f"name{k // 4}", "nothing": f"word{draw.integers(9)}"}[told_by]
+        note = replace(sample.note, text=f"A note that says {word} at random{draw.integers(9)}.")
+        samples.append(replace(sample, group=f"g{k // 4}", note=note))
+    known = {sample.id: Label(sample.id, int(label), {}) for sample, label in zip(samples, labels, strict=True)}
+    panel = panel_of(release.task, release.edition, samples, known, [])
+    rows = {row["text"]: row for row in answer("text-alone", panel).table.to_dicts()}
+    assert (rows["all texts"]["over_chance_low"] > 0.1) is is_told
+    assert rows["all texts"]["over_chance"] == pytest.approx(0.5 if is_told else 0.0, abs=0.15)
+    assert rows["all texts"]["clusters"] == 60 and set(rows) > {"all texts"}
+
+
+def test_ranks_without_labels_that_few_could_flip_are_those_on_the_labels_that_are_left(build) -> None:
+    release = build.release(160)
+    panel = build.panel([build.entry(release, name, right, seed=k) for k, (name, right) in
+                         enumerate((("alpha", 0.9), ("beta", 0.6)))], release)  # fmt: skip
+    table = answer("robustness", panel).table
+    costs = panel.known("flip_cost")
+    for least in (0, 1, 3, 10):
+        rows = table.filter(pl.col("least_cost") == least)
+        assert rows["n"].unique().to_list() == [int((costs >= least).sum())]
+        assert dict(rows.select("system", "rank").iter_rows()) == {"alpha": 1, "beta": 2}
+    without = replace(panel, facts=[{**facts, "flip_cost": None} for facts in panel.facts])
+    assert "not known" in answer("robustness", without).missing
+
+
+def test_probabilities_that_follow_the_intercepts_are_told_from_choices_that_are_as_good(build) -> None:
+    release = build.release(160)
+    said = build.said(release, 0.8, 3)
+    known = dict(zip((sample.id for sample in release.samples), build.facts(release), strict=True))
+    graded = {
+        key: choice if choice.label is None
+        else replace(choice, probabilities=(0.8 - known[key]["intercept"], 0.2 + known[key]["intercept"]))
+        for key, choice in said.items()
+    }  # fmt: skip
+    entries = [
+        build.entry(release, name, prompts=("one",), provenance="uploaded", team=name) for name in ("plain", "fine")
+    ]
+    entries = [replace(one, outputs={SINGLE: outputs}) for one, outputs in zip(entries, (said, graded), strict=True)]
+    table = answer("intercepts", build.panel(entries, release)).table
+    rows = {row["system"]: row for row in table.iter_rows(named=True)}
+    assert rows["fine"]["value"] > rows["plain"]["value"] + 0.1
+    assert rows["plain"]["less_best_high"] < 0 and rows["plain"]["p_value"] < 0.05
+    assert (rows["plain"]["stated"], rows["plain"]["different_values"]) == (0, 3)  # yes, no and silence
+    assert rows["fine"]["less_best"] is None and rows["fine"]["p_value"] is None
+
+
+def test_difficulty_is_the_samples_own_where_models_fail_on_the_same(build) -> None:
+    release = build.release(160)
+    same = [build.entry(release, f"model-{k}", 0.7, seed=5, prompts=("one",)) for k in range(6)]
+    table = answer("difficulty", build.panel(same, release)).table
+    assert table["value"][0] == pytest.approx(1)
+    others = [build.entry(release, f"model-{k}", 0.7, seed=k, prompts=("one",)) for k in range(6)]
+    table = answer("difficulty", build.panel(others, release)).table
+    assert table["low"][0] < 0 < table["high"][0]

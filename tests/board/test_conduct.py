@@ -21,9 +21,12 @@ from hellofresh.runs.evaluate import evaluate
 from hellofresh.runs.evaluation import Evaluation, WebAccess
 from hellofresh.runs.regimes import agent_regime
 from hellofresh.tasks import get_task
-from leaderboard.components.labels import SiteLinks
-from leaderboard.data.board import SplitKey
+from leaderboard.data.board import Board, SplitKey
+from leaderboard.export.copy import CopyLinks, Site
 from leaderboard.views.system import conduct_section
+
+NOWHERE = CopyLinks(Site(Board(), {}, SplitKey("", ""), ""), "index.html")
+"""Links of a site without any page."""
 
 QUARTER = Quarter(2023, 2)
 BLOCKED = "https://twitter.com/i/birdwatch/n/1"
@@ -124,6 +127,6 @@ def test_each_act_is_listed_with_its_samples_and_an_honest_system_is_not(listed)
 def test_the_system_page_lists_them_and_nothing_of_a_page_is_markup() -> None:
     hostile = ConductRow("a", "later-page", 1, 2, 3, ("xn-1",), ("https://x.example/<script>alert(1)</script>",))
     split = SplitKey("2023Q2", "x-notes", "main")
-    shown = str(conduct_section([hostile], split, SiteLinks()))
+    shown = str(conduct_section([hostile], split, NOWHERE))
     assert "<script>" not in shown and "1 of 2" in shown and "xn-1" in shown
-    assert conduct_section([], split, SiteLinks()) is None
+    assert conduct_section([], split, NOWHERE) is None

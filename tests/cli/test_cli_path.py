@@ -136,7 +136,7 @@ def test_the_example_submission_passes_and_stands_on_the_board(
         assert (checked["ok"], checked["faults"], checked["warnings"]) == (True, [], [])
         assert checked["scored"].keys() == {"x-notes", "wikipedia-edits"}
     scores = output_json(capsys, "score", "--quarter", "2026Q2")
-    assert {row["lane"] for row in scores if row["system"] == "Simple rules"} == {"submitted"}
+    assert {row["provenance"] for row in scores if row["system"] == "Simple rules"} == {"uploaded"}
 
 
 def test_nothing_handed_in_is_scored_before_the_deadline(at_finished: Path, capsys: pytest.CaptureFixture[str]) -> None:

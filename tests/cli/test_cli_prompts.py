@@ -52,10 +52,12 @@ def run(capsys, *arguments: str):
 def test_list_names_every_prompt_of_every_task_and_regime(capsys) -> None:
     code, rows, _ = run(capsys, "prompts")
     assert code == 0
-    choosing = 5 * (len(regimes_for(TASKS["x-notes"])) - 1) + 1  # the agent has one wording
+    named = {REGIMES[regime].prompts_from for regime in regimes_for(TASKS["x-notes"])}
+    choosing = 5 * (len(named) - 1) + 6  # the agent has five rephrasings, which the pipelines beside it share
     wordings = {Choice: choosing, Response: 5, Ranking: 1}  # each task of responses has a regime of its own
-    assert len(rows) == sum(wordings[task.output] for task in TASKS.values())
-    assert {row["regime"] for row in rows} == set(REGIMES)
+    proposals = sum(task.takes(Response) for task in TASKS.values() if task.output is Choice)
+    assert len(rows) == sum(wordings[task.output] for task in TASKS.values()) + proposals
+    assert {row["regime"] for row in rows} == {regime.prompts_from for regime in REGIMES.values()}
 
 
 def test_show_prints_a_set_as_it_is_and_filled_from_a_sample(capsys, make, monkeypatch) -> None:

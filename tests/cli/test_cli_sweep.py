@@ -157,3 +157,11 @@ def test_only_the_same_request_to_the_same_model_is_shared(capsys, workspace, se
             asyncio.run(SharedModel(model, shared).ask(request))
     assert (searcher.asked, shared.used) == (before + 1, 0)
     assert SharedAnswers.of([workspace.root]).known == {}
+
+
+def test_scores_name_what_tells_variants_apart(capsys, workspace, searcher) -> None:
+    more = ("--set", "k=2,1", "--set", "searches=2,1", "--block", ",p1.example")
+    assert run(capsys, *SWEEP, *more, "--private")[0] == 0
+    assert main(["score", "--edition", SWEEP[2], "--private"]) == 0
+    shown = " ".join(capsys.readouterr().out.split())
+    assert all(part in shown for part in ("k=1", "k=2", "searches=1", "searches=2", "without p1.example"))

@@ -86,8 +86,8 @@ def test_what_cannot_be_trained_is_a_plain_error(
             ("dpo", "--data", "a", "--model", "b", "--judge", "j"),
             "--judge goes with rloo, grpo, ppo, rarg; not with dpo",
         ),
-        (("sft",), "arguments are required with sft: --model, --data"),
-        (("reranker",), "arguments are required with reranker: --corpus"),
+        (("sft",), "missing with sft: --model M"),
+        (("reranker",), "missing with reranker: --corpus"),
         (("rerank", "--corpus", "c"), "Did you mean 'reranker'?"),
     ],
 )

@@ -16,7 +16,6 @@ from types import ModuleType
 from typing import Any
 
 import pytest
-from streamlit.testing.v1 import AppTest
 
 from collectors.datasets import DATASETS, register_dataset
 from hellofresh.cli import main
@@ -27,7 +26,6 @@ from hellofresh.core.workspace import Workspace
 from hellofresh.submissions.released import due_in
 from hellofresh.tasks import TASKS, register_task, statement_task
 from leaderboard.data.uploads import load_dues
-from leaderboard.views import PAGES
 from verifier import verify_release
 
 DOCUMENT = Path(__file__).resolve().parents[2] / "docs" / "extending.md"
@@ -126,12 +124,6 @@ def hand_in(place: Place) -> None:
     place.run("submission", "add", str(folder))
 
 
-def _show(path: str) -> None:
-    from leaderboard.live import PAGES, show_page  # the script runs alone, as a file of its own
-
-    show_page(next(page for page in PAGES if page.path == path))
-
-
 def macro_f1(truth: list[str], said: list[str]) -> float:
     """Counted by hand."""
     values = []
@@ -162,9 +154,6 @@ def test_a_data_set_of_another_package_goes_from_import_to_the_board_and_its_sta
     place.run("board", "build")
     (due,) = load_dues(place.workspace.board)
     assert due == due_in(place.workspace, EDITION)
-    for page in PAGES:
-        shown = AppTest.from_function(_show, default_timeout=300, args=(page.path,)).run()
-        assert not shown.exception, page.path
     place.run("board", "export", "copy")
     pages = "".join(path.read_text() for path in Path("copy").rglob("*.html"))
     assert "Contamination is possible." in pages and "4 March 2021" in pages

@@ -57,8 +57,8 @@ def figures_of(names: Sequence[str]) -> dict[str, DrawnFigure]:
     build = Builder()
     release = build.release(96)
     theirs = [
-        build.entry(release, name, 0.85, regime="other", seed=500 + k, cost=1.0 + k, confident=True, lane="submitted",
-                    team=f"{name} {k}", prompts=("single",)) for k, name in enumerate(names)
+        build.entry(release, name, 0.85, regime="other", seed=500 + k, cost=1.0 + k, confident=True,
+                    provenance="uploaded", team=f"{name} {k}", prompts=("single",)) for k, name in enumerate(names)
     ]  # fmt: skip
     panel = build.panel([*full_entries(build, release), *theirs], release)
     results: dict[str, AnalysisResult] = {name: analysis.run(panel) for name, analysis in ANALYSES.items()}

@@ -9,14 +9,13 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
-import polars as pl
 import pytest
 from hostile_names import HOSTILE, DrawnFigure
 
 from hellofresh.results.analyses import ANALYSES
-from hellofresh.results.figures.charts import Axis, Chart, Figure, Mark, Series, is_points, marks_of, points_of
+from hellofresh.results.figures.charts import Axis, Chart, Figure, Mark, Series, marks_of, points_of
 from hellofresh.results.figures.image import composed
-from hellofresh.results.figures.vega import PALETTE, key_of, place
+from hellofresh.results.figures.vega import PALETTE, place
 
 GROUNDS = ("#ffffff", "#12171d")
 
@@ -117,41 +116,9 @@ def test_leaders_have_the_best_f1_and_are_few(figures: dict[str, DrawnFigure]) -
 def test_marks_come_back_from_a_table_in_the_order_of_the_systems() -> None:
     marks = [Mark("a", "s", 0.5, 0.4, 0.6, 3, at="04", panel="p"), Mark("b", "s", 0.1, math.nan, math.nan, at="05")]
     points = points_of(marks)
-    assert is_points(points)
     assert [mark.who for mark in marks_of(points, ["b", "a"])] == ["b", "a"]
     assert repr(marks_of(points, ["a"])) == repr([marks[0]])
     assert marks_of(points, []) == []
-    assert not is_points(points.drop("panel"))
-    assert not is_points(points.with_columns(pl.col("value").cast(pl.String)))
-
-
-def test_only_what_is_picked_is_in_full_colour(figures: dict[str, DrawnFigure]) -> None:
-    drawn = figures["temporal-consistency"]
-    placed = place(drawn.figure, drawn.marks(), "", picked=["placebo"])
-    found = {(row["series"], row["strength"]) for one in placed for row in rows(one.spec)}
-    assert ("placebo", 1.0) in found
-    assert all((strength == 1.0) == (series == "placebo") for series, strength in found)
-
-
-def test_charts_that_share_a_key_have_no_legend_on_a_page_and_the_same_colours(figures: dict[str, DrawnFigure]) -> None:
-    drawn = figures["slices"]
-    names = [name for name, _ in key_of(drawn.figure, drawn.marks())]
-    assert names == list(drawn.figure.leading)
-    for spec in specs(drawn):
-        found = dict(parts(spec))
-        assert not [where for where in found if ".legend." in where and not where.startswith(".config")]
-        assert [domain for domain in domains(spec) if set(domain) <= set(names)] != []
-
-
-def domains(spec: Any) -> Iterator[list[Any]]:
-    if isinstance(spec, dict):
-        if isinstance(spec.get("domain"), list):
-            yield spec["domain"]
-        for value in spec.values():
-            yield from domains(value)
-    elif isinstance(spec, list):
-        for value in spec:
-            yield from domains(value)
 
 
 def test_a_free_system_stands_beside_a_logarithmic_axis() -> None:

@@ -67,20 +67,20 @@ class System:
 
     def scores(self, quarter: str, task: str, bundled: bool) -> list[Score]:
         """All rows of the system."""
-        periods = Quarter.parse(quarter).periods(TASKS[task].period_kind)
+        periods = Quarter.parse(quarter).periods(get_task(task).period_kind)
         parts = [(ALL_PERIODS, len(periods)), *((period, 1) for period in periods)]
         return [
             self._score(quarter, task, bundled, prompt, period, PERIOD_SAMPLES * size, metric.name)
             for prompt in self.prompts
             for period, size in parts
-            for metric in TASKS[task].metrics
+            for metric in get_task(task).metrics
         ]
 
     def _score(self, quarter: str, task: str, bundled: bool, prompt: str, period: str, n: int, metric: str) -> Score:
         share = self.right / PERIOD_SAMPLES
         return Score(
             edition=quarter, task=task, system=self.name, team=self.team,
-            lane="submitted" if self.kind == "submission" else "harness", kind=self.kind, regime=self.regime,
+            provenance="uploaded" if self.kind == "submission" else "run", kind=self.kind, regime=self.regime,
             prompt=prompt, period=period, headline=prompt == self.prompts[0], bundled=bundled,
             smoke_test=self.smoke_test, knowledge_cutoff="2022-12-31", about=self.about,
             origin=f"run-{sha256_text(self.name)[:12]}",
@@ -117,6 +117,7 @@ class BoardMaker:
     """Makes workspaces with a board."""
 
     folder: Path
+    tasks: Sequence[str] = tuple(TASKS)
 
     def __call__(
         self, *, systems: Sequence[System] = SYSTEMS, real: str = "2023Q2", bundled: str | None = "2026Q3"
@@ -125,11 +126,13 @@ class BoardMaker:
         workspace = Workspace(self.folder)
         for quarter, is_bundled in ((real, False), (bundled, True)):
             if quarter is not None:
-                rows = [row for task in TASKS for system in systems for row in system.scores(quarter, task, is_bundled)]
+                rows = [
+                    row for task in self.tasks for system in systems for row in system.scores(quarter, task, is_bundled)
+                ]
                 path = workspace.scores(Quarter.parse(quarter))
                 path.parent.mkdir(parents=True, exist_ok=True)
                 SCORES.frame(rows).write_parquet(path)
-                for task in TASKS:
+                for task in self.tasks:
                     source = "bundled-sample" if is_bundled else "a-real-source"
                     self._manifest(workspace, quarter, task, source, revealed=True)
         build_board(workspace)
@@ -141,9 +144,11 @@ class BoardMaker:
             self._manifest(Workspace(self.folder), quarter, task, "a-real-source", revealed=True)
 
     def _manifest(self, workspace: Workspace, quarter: str, task: str, source: str, *, revealed: bool) -> None:
-        periods = Quarter.parse(quarter).periods(TASKS[task].period_kind)
+        periods = Quarter.parse(quarter).periods(get_task(task).period_kind)
         half = PERIOD_SAMPLES // 2
         taken = {name: {"positives": half + 3, "negatives": half, "taken_per_class": half} for name in periods}
+        if not get_task(task).classes:
+            periods, taken = (), {}
         selection = {"seed": "s", "cap_per_class_and_period": half, "period": "", "rule": "", "periods": taken}
         kept = {name: {"0": half, "1": half + 3} for name in periods}
         drops = [
@@ -194,7 +199,7 @@ def _analysed(folder: Path) -> None:
     release = build.release(96)
     theirs = [
         build.entry(release, name[:300], 0.85, regime="other", seed=500 + k, cost=1.0 + k, confident=True,
-                    lane="submitted", team=name[:300], prompts=("single",))
+                    provenance="uploaded", team=name[:300], prompts=("single",))
         for k, name in enumerate(HOSTILE)
     ]  # fmt: skip
     panel = build.panel([*full_entries(build, release), *theirs], release)
@@ -269,7 +274,9 @@ def add_prospective_quarter(workspace: Workspace, make: Any, folder: Path) -> No
             f'name = "{team}"\nteam = "Team {team}"\ncontact = "a@example.org"\nregime = "other"\nmodels = ["m"]\n'
             "knowledge_cutoff = 2026-11-01\n"
         )
-        write_jsonl(place / "prospective.jsonl", [{"id": key, "label": said[key]} for key in sorted(said)])
+        chances = {0: [0.75, 0.25], 1: [0.125, 0.875]}
+        rows = [{"id": key, "label": said[key], "probabilities": chances[said[key]]} for key in sorted(said)]
+        write_jsonl(place / "prospective.jsonl", rows)
         add_submission(place, due_in(workspace, FORECAST, PROSPECTIVE), folder, FORECAST_MADE)
     _collect(workspace, make, "two", [], [make.candidate(note, truth[note.id]) for note in drawn[:16]])
     later = FORECAST_MADE + timedelta(days=30)
@@ -303,6 +310,19 @@ def many_systems(number: int) -> tuple[System, ...]:
     return tuple(
         System(f"system-{k:03d}", right=6 + k % 13, kind="submission", regime=regimes[k % 2]) for k in range(number)
     )
+
+
+@pytest.fixture(scope="session")
+def wide_copy(built_once: Once) -> Path:
+    """The pages of a board of 60 systems, on a task of four metrics and on one of eleven."""
+
+    def export(folder: Path) -> None:
+        named = many_systems(60)
+        long = System("a-system-with-quite-a-long-name-and-a-date-2026-01-31", right=15, team="A team of several words")
+        made = BoardMaker(folder / "data", ("x-notes", "scifact-retrieval"))(systems=(*SYSTEMS, long, *named[:53]))
+        export_board(made.board, folder / "copy")
+
+    return built_once("wide", export) / "copy"
 
 
 @pytest.fixture(scope="session")
@@ -396,8 +416,11 @@ def open_board(built_once: Once, make_in: Callable[[Path], Any]) -> Workspace:
 
 
 @pytest.fixture(scope="module")
-def browser(needed: Callable[[bool, str], None]) -> Iterator[Browser]:
-    """The system's Chromium; closed with the module, as its event loop would stand in other tests' way."""
+def browser(needed: Callable[[bool, str], None], hostile_board: Workspace) -> Iterator[Browser]:
+    """The system's Chromium; closed with the module, as its event loop would stand in other tests' way.
+
+    The board is made before, since what makes it runs an event loop of its own.
+    """
     path = os.environ.get("HELLOFRESH_CHROMIUM") or shutil.which("chromium") or "/usr/bin/chromium"
     needed(Path(path).is_file(), f"the browser {path}")
     with sync_playwright() as playwright:

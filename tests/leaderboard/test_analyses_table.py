@@ -73,8 +73,6 @@ def test_what_is_read_is_what_was_made(board: Path, analysed_board: Workspace) -
         )  # fmt: skip
         assert one.table().equals(pl.read_parquet(made / f"{name}.parquet"))
         assert one.svg() == (made / f"{name}.svg").read_bytes()
-        points = made / f"{name}.points.parquet"
-        assert one.points().equals(pl.read_parquet(points) if points.is_file() else pl.DataFrame())
 
 
 def test_a_board_without_analyses_has_none(make_board: Callable[..., Any]) -> None:

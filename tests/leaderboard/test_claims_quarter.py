@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from visiting import opened, text
+from visiting import opened, paths, text
 
 from collectors import sample
 from collectors.claims import ClaimsSettings
@@ -25,7 +25,6 @@ from hellofresh.runs.evaluation import Evaluation
 from hellofresh.tasks import get_task
 from leaderboard.data.board import SplitKey, load_board
 from leaderboard.export import export_board
-from leaderboard.live import PAGES
 
 CLAIMS = get_task("claims")
 REVEALED, OPEN = Quarter(2026, 2), Quarter(2026, 3)
@@ -57,21 +56,18 @@ SAID = {
     ("leaderboard", OPEN): ("In each period 1 in 3 of the samples have each label",),
     ("data", REVEALED): ("as many samples of each class: 27 in all. Bars are, from the top, true, mixed, false;",),
     ("data", OPEN): ("in each period as many of each class (true, mixed, false).",),
-    ("submit", OPEN): ("2 for true, 1 for mixed, 0 for false, or null for no answer",),
-    ("samples", REVEALED): ("27 of 27 samples.",),
+    ("submit", None): ("2 for true, 1 for mixed, 0 for false, or null for no answer",),
+    ("samples", REVEALED): ("27 samples.",),
 }
 """What a page says, and must not say by halves."""
 
 
-@pytest.mark.parametrize("quarter", [REVEALED, OPEN])
-@pytest.mark.parametrize("path", [page.path for page in PAGES])
-def test_every_page_shows_a_quarter_of_three_classes(
-    workspace: Workspace, path: str, quarter: Quarter, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_every_page_shows_a_quarter_of_three_classes(workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HELLOFRESH_DATA", str(workspace.root))
-    shown = text(opened(path, task=CLAIMS.name, edition=str(quarter)))
-    assert all(part in shown for part in SAID.get((path, quarter), ())), shown
-    assert not HALVES.search(shown)
+    for (path, quarter), parts in SAID.items():
+        shown = text(opened(path, **({"task": CLAIMS.name, "edition": str(quarter)} if quarter else {})))
+        assert all(part in shown for part in parts), shown
+    assert {"compare", "system"} <= paths()
 
 
 def test_periods_count_every_class_and_hide_the_counts_of_an_open_quarter(workspace: Workspace) -> None:
@@ -95,7 +91,7 @@ def test_the_static_copy_has_both_quarters(workspace: Workspace, tmp_path: Path)
     assert {path.parent.name for path in pages} >= {str(REVEALED), str(OPEN)}
     for (path, quarter), parts in SAID.items():
         name = {"leaderboard": "index.html", "data": "data.html"}.get(path)
-        if name:
+        if name and quarter:
             page = pages[tmp_path / "copy" / CLAIMS.name / str(quarter) / name]
             assert all(part in page for part in parts)
     assert not any(HALVES.search(page) for page in pages.values())

@@ -22,11 +22,14 @@ from hellofresh.runs.evaluate import evaluate
 from hellofresh.runs.evaluation import Evaluation
 from hellofresh.tasks import Statement, get_task
 from hellofresh.tasks.samples import Candidate, Label
-from leaderboard.components.labels import SiteLinks
 from leaderboard.components.scale import plain_scale
 from leaderboard.data.board import Board, BoardEntry, MetricValue, SplitKey, load_board
 from leaderboard.export import export_board
+from leaderboard.export.copy import CopyLinks, Site
 from leaderboard.views.system import entry_page
+
+NOWHERE = CopyLinks(Site(Board(), {}, SplitKey("", ""), ""), "index.html")
+"""Links of a site without any page."""
 
 TASK = get_task("fever")
 EDITION = Frozen("fever", "7")
@@ -89,7 +92,7 @@ def test_the_confusion_counts_every_sample_once_and_keeps_the_skew(shown: Board)
 
 def test_a_system_page_has_each_class_with_its_scores_and_support(shown: Board) -> None:
     result = shown.headlines(SPLIT)[0]
-    page = str(entry_page(shown, SPLIT, result, SiteLinks()))
+    page = str(entry_page(shown, SPLIT, result, NOWHERE))
     for name in TASK.classes:
         assert f"It said {name}" in text(page)
     assert "Scores of each class" in page and "Support" in page
@@ -113,7 +116,7 @@ def test_a_frozen_edition_has_no_calendar_and_says_version_content_licence_and_s
 
 def test_a_metric_of_numbers_has_a_plain_table_and_no_confusion() -> None:
     split = SplitKey("2026Q3", "corrections")
-    entry = BoardEntry("a", "T", "harness", "language-model", "zero-shot", "a", 0, "a")
+    entry = BoardEntry("a", "T", "run", "language-model", "zero-shot", "a", 0, "a")
     value = MetricValue("overall", 6.2, 5.1, 7.3)
     row = {"edition": split.edition, "task": split.task, "split": split.kind, "headline": True, "prompt": "p",
            "period": "all", "smoke_test": False, "knowledge_cutoff": "unknown", "about": "", "n": 9, "n_split": 9,
@@ -121,7 +124,7 @@ def test_a_metric_of_numbers_has_a_plain_table_and_no_confusion() -> None:
            "value": [value.value], "low": [value.low], "high": [value.high]}  # fmt: skip
     tables = {name: pl.DataFrame(schema=table.schema) for name, table in TABLES.items()}
     board, scale = Board(_tables=tables, _scores=pl.DataFrame([row])), plain_scale("corrections")
-    page = str(entry_page(board, split, board.headlines(split)[0], SiteLinks()))
+    page = str(entry_page(board, split, board.headlines(split)[0], NOWHERE))
     assert "6.200" in page and "5.10" in page and "Overall quality" in page
     assert "Where it fails" not in page and "It said" not in page
     (low, high) = (scale.share(5.1), scale.share(7.3))

@@ -13,8 +13,8 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from urllib.error import URLError
-from urllib.request import urlopen
+from urllib.error import HTTPError, URLError
+from urllib.request import Request, urlopen
 
 import polars as pl
 import pytest
@@ -140,7 +140,7 @@ def running(space: Path) -> Iterator[int]:
 def wait_for(port: int) -> None:
     for _ in range(1200):
         try:
-            with urlopen(f"http://localhost:{port}/_stcore/health", timeout=2) as answer:
+            with urlopen(f"http://localhost:{port}/submit/_stcore/health", timeout=2) as answer:
                 assert answer.read() == b"ok"
                 return
         except (URLError, OSError):
@@ -153,7 +153,13 @@ def test_the_site_starts_from_files_that_it_cannot_write(running: int, space: Pa
     tried = subprocess.run([*without_rights(), "touch", str(space / "new")], capture_output=True, check=False)
     assert tried.returncode
     with urlopen(f"http://localhost:{running}/", timeout=120) as answer:
-        assert b"<title>" in answer.read()
+        assert b"HelloFresh leaderboard" in answer.read()
+    with pytest.raises(HTTPError) as caught:
+        urlopen(f"http://localhost:{running}/x-notes/no-such", timeout=120)
+    with caught.value as answer:
+        assert answer.code == 404 and b'href="../index.html"' in answer.read()
+    with urlopen(f"http://localhost:{running}/submit.html", timeout=120) as answer:
+        assert answer.url.endswith("/submit/")
 
 
 @pytest.mark.integration
@@ -182,13 +188,13 @@ class Refuses:
             raise ModuleNotFoundError(f"{name} is not in the site's lock", name=name)
 
 sys.meta_path.insert(0, Refuses())
+from pathlib import Path
+from tempfile import mkdtemp
 from streamlit.testing.v1 import AppTest
-from leaderboard.live import PAGES
-for page in PAGES:
-    script = "from leaderboard.live import PAGES, show_page; "
-    script += f"show_page(next(page for page in PAGES if page.path == {page.path!r}))"
-    problems = AppTest.from_string(script, default_timeout=300).run().exception
-    assert not problems, (page.path, problems)
+from leaderboard.export import export_board
+from leaderboard.serving import board_folder
+export_board(board_folder(), Path(mkdtemp()) / "copy")
+assert not AppTest.from_file("leaderboard/submit.py", default_timeout=300).run().exception
 """
 
 
@@ -199,18 +205,29 @@ def test_every_page_is_shown_with_nothing_but_the_sites_own_lock(space: Path, ro
     assert done.returncode == 0, done.stderr
 
 
-def test_served_from_any_folder_it_listens_on_this_machine_only(tmp_path: Path) -> None:
+def test_served_from_any_folder_it_listens_on_this_machine_only(revealed_board: object, tmp_path: Path) -> None:
     with socket.socket() as free:
         free.bind(("localhost", 0))
         port = free.getsockname()[1]
     command = [sys.executable, "-m", "hellofresh", "board", "serve", "--port", str(port)]
+    environment = {**os.environ, "HELLOFRESH_DATA": str(revealed_board.root)}  # type: ignore[attr-defined]
     with (tmp_path / "log").open("wb") as log:
-        server = subprocess.Popen(command, cwd=tmp_path, stdout=log, stderr=log)
+        server = subprocess.Popen(command, cwd=tmp_path, stdout=log, stderr=log, env=environment)
         try:
-            wait_for_site(f"http://127.0.0.1:{port}/_stcore/health", server, tmp_path / "log")
+            wait_for_site(f"http://127.0.0.1:{port}/", server, tmp_path / "log")
             tables = Path("/proc/net/tcp").read_text() + Path("/proc/net/tcp6").read_text()
             listening = [line.split()[1] for line in tables.splitlines() if f":{port:04X} " in line and " 0A " in line]
             assert listening == [f"0100007F:{port:04X}"]
+            for path, headers, status in (
+                ("no-such/page", {}, 404),
+                ("hellofresh-export.json", {}, 404),
+                ("..%2f..%2fboard/manifest.json", {}, 404),
+                ("", {"Host": "evil.example"}, 403),
+            ):
+                with pytest.raises(HTTPError) as caught:
+                    urlopen(Request(f"http://127.0.0.1:{port}/{path}", headers=headers), timeout=60)
+                with caught.value as answer:
+                    assert answer.code == status
         finally:
             server.terminate()
             server.wait()

@@ -1,4 +1,4 @@
-"""A board of 500 systems is shown whole, and nothing is prepared that nobody asked for."""
+"""A board of 500 systems is shown whole, with a few columns until others are chosen."""
 
 from __future__ import annotations
 
@@ -7,32 +7,33 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
-from streamlit.testing.v1 import AppTest
 from visiting import html, opened
 
 from hellofresh.core.errors import DataError
+from hellofresh.core.quarters import Quarter
+from hellofresh.results.board.build import build_board
 from hellofresh.results.board.schema import SampleRow, TranscriptStep
 from hellofresh.results.tables import AnswerRow
-from leaderboard.components.labels import EVERY
+from hellofresh.tasks import TASKS
 from leaderboard.components.scale import plain_scale
-from leaderboard.components.standings import Line, View, columns_of, lines_of, standings_table
+from leaderboard.components.standings import columns_of
 from leaderboard.data.board import SplitKey, load_board
-from leaderboard.live import PAGES
+from leaderboard.export import export_board
+from leaderboard.export.copy import CopyVisit
 
 NOTES = {"task": "x-notes", "edition": "2023Q2"}
 SPLIT = SplitKey("2023Q2", "x-notes")
 SCALE = plain_scale(SPLIT.task)
 
 
-def standings(test: AppTest) -> str:
+def standings(test: CopyVisit) -> str:
     """The page's ranked table."""
     return html(test).partition('<table class="hf-table hf-standings')[2].partition("</table>")[0]
 
 
-def shown_systems(test: AppTest) -> list[str]:
+def shown_systems(test: CopyVisit) -> list[str]:
     return re.findall(r'data-label="System" role="cell">(?:<a [^>]*>)?<bdi>(.*?)</bdi>', standings(test))
 
 
@@ -47,30 +48,8 @@ def crowd(crowded_board: Any, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_all_systems_stand_in_one_table(crowd: Path) -> None:
     test = opened("leaderboard", **NOTES)
     assert len(shown_systems(test)) == 500
-    assert standings(test).startswith(" hf-opens hf-long")
-
-
-def test_every_page_opens_with_that_many(crowd: Path) -> None:
-    for page in PAGES:
-        assert not opened(page.path, **NOTES).exception
-    assert not opened("leaderboard", task="x-notes", edition=EVERY).exception
-
-
-@pytest.fixture(scope="module")
-def lines(crowded_board: Any) -> list[Line]:
-    """Enough rows for a long table."""
-    board = load_board(crowded_board.board)
-    return lines_of(board.headlines(SPLIT), board.standings(SPLIT), board.systems(SPLIT))[:60]
-
-
-@settings(max_examples=20)
-@given(columns=st.lists(st.sampled_from(list(columns_of(SCALE))), unique=True))
-def test_long_tables_have_a_width_for_every_column(lines: list[Line], columns: list[str]) -> None:
-    table = str(standings_table(lines, View(SPLIT, bundled=False, scale=SCALE, columns=tuple(columns), ties=False)))
-    widths = re.search(r'style="--tracks:([^"]*)"', table)
-    assert widths
-    tracks = re.sub(r"\((?:[^()]|\([^()]*\))*\)", "", widths[1]).split()
-    assert len(tracks) == table.partition("</thead>")[0].count("<th ")
+    hidden = re.findall(r"hf-hide-(\d+)", standings(test).partition('"')[0])
+    assert len(hidden) == len(columns_of(SCALE)) - 2  # nobody states a cost
 
 
 def test_a_board_that_was_built_anew_shows_at_the_next_visit(
@@ -82,20 +61,6 @@ def test_a_board_that_was_built_anew_shows_at_the_next_visit(
         monkeypatch.setenv("HELLOFRESH_DATA", str(workspace.root))
         names.append(shown_systems(opened("leaderboard", **NOTES)))
     assert names == [["second", "first"], ["first", "second"]]
-
-
-def _offering() -> None:
-    from leaderboard.components.labels import SiteLinks
-    from leaderboard.data.board import Board
-    from leaderboard.live.session import LiveVisit
-
-    LiveVisit(Board(), SiteLinks()).offer(lambda: 1 / 0, "never")  # type: ignore[arg-type, return-value]
-
-
-def test_nothing_is_written_before_a_download_is_pressed() -> None:
-    test = AppTest.from_function(_offering, default_timeout=300).run()
-    assert not test.exception
-    assert len(test.get("download_button")) == 3
 
 
 @pytest.mark.parametrize("name", ["answers", "pairs", "samples", "transcripts"])
@@ -114,3 +79,23 @@ def test_a_large_table_that_goes_away_while_it_is_read_is_explained(crowd: Path,
         assert caught.value.code == "damaged-board"
     finally:
         (crowd / f"{name}.parquet").write_bytes(kept)
+
+
+def test_a_table_with_metrics_of_facts_and_comparisons_of_forecasts_have_their_style_and_names(
+    make_board: Callable[..., Any], prospective_board: Any, tmp_path: Path
+) -> None:
+    workspace = make_board(bundled=None)
+    path = workspace.scores(Quarter(2023, 2))
+    rows = pl.read_parquet(path)
+    fact = rows.filter(pl.col("task") == "x-notes", pl.col("metric") == "f1")
+    (metric,) = TASKS["x-notes"].fact_metrics
+    pl.concat([rows, fact.with_columns(metric=pl.lit(metric.name))]).write_parquet(path)
+    build_board(workspace)
+    export_board(workspace.board, tmp_path / "facts")
+    style = (tmp_path / "facts" / "style.css").read_text()
+    page = (tmp_path / "facts" / "x-notes" / "2023Q2" / "index.html").read_text()
+    assert metric.title in page
+    assert all(f".{kind} td" in style for kind in re.findall(r"hf-ranked-\w+", page))
+    export_board(prospective_board.board, tmp_path / "forecasts")
+    (listed,) = (tmp_path / "forecasts").glob("x-notes/*-prospective/compare/list.js")
+    assert '"metric":"Brier index"' in listed.read_text() and '"span":100.0' in listed.read_text()

@@ -20,6 +20,7 @@ from leaderboard.components.scale import Scale
 from leaderboard.components.standings import View, lines_of, plain_row, standings_table
 from leaderboard.data.analyses import analyses_in
 from leaderboard.data.board import SplitKey, load_board
+from leaderboard.export.copy import CopyLinks, Site
 from leaderboard.export.report import ReportTask, report_page
 from verifier import FigureName, verify_release
 
@@ -49,7 +50,8 @@ def test_page_analysis_report_and_verification_agree(workspace: Workspace) -> No
     standings = board.standings(SPLIT)
     assert len(standings) > 1
     lines = lines_of(board.headlines(SPLIT), standings, {})
-    page = str(standings_table(lines, View(SPLIT, bundled=False, scale=Scale(), columns=("First",), ties=True)))
+    nowhere = CopyLinks(Site(board, {}, SPLIT, ""), "index.html")
+    page = str(standings_table(lines, View(SPLIT, bundled=False, scale=Scale(), ties=True, links=nowhere)))
     panel = build_panel(workspace, QUARTER, get_task(TASK), workspace.root.parent / "submissions")
     table = ranking.run(panel).table
     made = make_analyses(workspace, panel, [ranking])

@@ -8,19 +8,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from streamlit.testing.v1 import AppTest
-from visiting import html, opened, text
+from visiting import html, opened, paths, text
 
+from hellofresh.core.errors import DataError
 from leaderboard.components.markup import DASH
-from leaderboard.live import PAGES
+from leaderboard.export.copy import CopyVisit
 
 REAL = {"task": "x-notes", "edition": "2023Q2"}
-ALL_PAGES = [page.path for page in PAGES]
-
-
-def asked(test: AppTest) -> dict[str, str]:
-    """The URL's query, whether a value comes alone or in a list."""
-    return {name: value if isinstance(value, str) else value[0] for name, value in test.query_params.items()}
 
 
 @pytest.fixture
@@ -35,20 +29,14 @@ def use_board(make_board: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -
     return use
 
 
-@pytest.mark.parametrize("path", ALL_PAGES)
-def test_every_page_opens(use_board: Callable[..., Path], path: str) -> None:
+def test_pages_with_nothing_to_show_are_in_no_menu_and_have_no_file(use_board: Callable[..., Path]) -> None:
     use_board()
-    assert html(opened(path))
+    assert paths() == {"leaderboard", "system", "data", "submit", "about"}
+    menu = re.findall(r">([^<>]+)</a></li>", opened("leaderboard", **REAL).framed().partition("</nav>")[0])
+    assert menu == ["Leaderboard", "Data", "Submit", "About"]
 
 
-def test_the_whole_app_opens_on_the_first_page(use_board: Callable[..., Path], root: Path) -> None:
-    use_board()
-    assert "How well do language models predict" in html(
-        AppTest.from_file(root / "leaderboard/visit.py", default_timeout=300).run()
-    )
-
-
-def table_rows(test: AppTest) -> list[tuple[str, str]]:
+def table_rows(test: CopyVisit) -> list[tuple[str, str]]:
     table = html(test).partition("</table>")[0]
     return re.findall(r'<td class="hf-rank" role="cell">(.*?)</td>.*?<bdi>(.*?)</bdi>', table)
 
@@ -71,7 +59,7 @@ def test_a_row_shows_all_its_figures(use_board: Callable[..., Path]) -> None:
         "1 none, 1 blocked",
         "of 60",
         "web-search",
-        "run by us",
+        "run here",
         "2022-12-31",
     ):
         assert shown in first
@@ -93,44 +81,12 @@ def test_the_bundled_sample_ranks_nobody(use_board: Callable[..., Path]) -> None
     assert "for demonstration only" not in text(opened("leaderboard", **REAL))
 
 
-@pytest.mark.parametrize("path", ["leaderboard", "data"])
-def test_task_and_quarter_live_in_the_address(use_board: Callable[..., Path], path: str) -> None:
+def test_a_prompt_has_a_table_of_its_own(use_board: Callable[..., Path]) -> None:
     use_board()
-    test = opened(path, task="wikipedia-edits", edition="2023Q2")
-    assert [box.value for box in test.selectbox][:2] == ["wikipedia-edits", "2023Q2"]
-    test.selectbox[0].set_value("x-notes").run()
-    assert asked(test) == {"task": "x-notes", "edition": "2023Q2"}
-    test.query_params["edition"] = "2026Q3"
-    test.run()
-    assert test.selectbox[1].value == "2026Q3"
-
-
-def test_an_unknown_task_in_the_address_is_named_and_the_first_one_shown(use_board: Callable[..., Path]) -> None:
-    use_board()
-    test = opened("leaderboard", task="<b>no-such", edition="2023Q2")
-    assert not test.exception
-    assert test.text[0].value == "The address asks for the task “<b>no-such”, which this board does not have."
-    assert test.selectbox[0].value == "x-notes"
-    test.run()
-    assert not test.text
-
-
-def test_the_chart_shows_the_chosen_systems_only(use_board: Callable[..., Path]) -> None:
-    use_board()
-    test = opened("leaderboard", **REAL)
-    assert html(test).count("<figure") == 3
-    chosen = next(box for box in test.multiselect if box.label == "Systems to show")
-    chosen.set_value(chosen.value[:1]).run()
-    assert html(test).count("<figure") == 1
-    next(box for box in test.multiselect if box.label == "Systems to show").set_value([]).run()
-    assert "Choose at least one system" in text(test)
-
-
-def test_prompts_of_the_chosen_system_are_shown(use_board: Callable[..., Path]) -> None:
-    use_board()
-    test = opened("leaderboard", **REAL)
-    last = html(test).rpartition("<tbody")[2]
-    assert re.findall(r"<bdi>(.*?)</bdi>", last) == ["majority", "manual", "rephrased-1"]
+    assert "The same with one prompt: manual , rephrased-1 ." in text(opened("leaderboard", **REAL))
+    shown = opened("leaderboard", **REAL, prompt="manual")
+    assert {name for _, name in table_rows(shown)} == {"best", "second-best", "level-a", "level-b", "tiny-model"}
+    assert "Scores with the prompt manual" in text(shown)
 
 
 def test_the_data_page_shows_the_funnel_and_the_balance(use_board: Callable[..., Path]) -> None:
@@ -148,30 +104,15 @@ def test_a_quarter_without_scores_says_so(use_board: Callable[..., Path], make_b
     assert "too-short" in text(opened("data", task="x-notes", edition="2024Q1"))
 
 
-@pytest.mark.parametrize("path", ALL_PAGES)
-def test_an_empty_workspace_is_explained(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, path: str) -> None:
+def test_without_a_sound_board_the_error_says_what_to_run(
+    use_board: Callable[..., Path], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     monkeypatch.setenv("HELLOFRESH_DATA", str(tmp_path))
-    said = text(opened(path))
-    assert "There is no board yet" in said
-    assert "make release" in said
-
-
-@pytest.mark.parametrize("path", ALL_PAGES)
-def test_a_damaged_table_is_explained_even_if_it_was_fine_before(use_board: Callable[..., Path], path: str) -> None:
-    board = use_board()
-    assert "cannot be read" not in text(opened(path))
-    (board / "periods.parquet").write_bytes(b"not a table")
-    said = text(opened(path))
-    assert "The board cannot be read" in said
-    assert "periods.parquet" in said
-    assert "make release" in said
-
-
-def test_links_go_to_web_addresses_or_stay_on_the_site(use_board: Callable[..., Path]) -> None:
-    use_board()
-    links = [link for path in ALL_PAGES for link in re.findall(r'href="([^"]*)"', html(opened(path)))]
-    assert links
-    assert all(re.match(r"https://|\./(system|compare|samples)?\?task=", link) for link in links)
+    with pytest.raises(DataError, match="make release"):
+        opened("leaderboard")
+    (use_board() / "periods.parquet").write_bytes(b"not a table")
+    with pytest.raises(DataError, match=r"periods\.parquet.*make release"):
+        opened("leaderboard")
 
 
 def test_hostile_names_never_become_markup(
@@ -179,6 +120,6 @@ def test_hostile_names_never_become_markup(
 ) -> None:
     use_board(systems=[system(name, team=name, about=name, kind="submission") for name in hostile])
     shown = html(opened("leaderboard", **REAL))
-    leaving = r'href="(?!\./\w+\?task=[\w%&=.;-]*")'
+    leaving = r'href="(?!(\.\./)*(\./)?[\w/.-]*(#[\w%&=.;-]*)?")'
     assert not re.search(r"<(script|img|b|code)\b|\u202e|\u0301{4}|" + leaving, shown)
     assert "&lt;script&gt;window.pwned=1&lt;/script&gt;" in shown

@@ -21,11 +21,16 @@ from hostile_responses import HOSTILE_RESPONSES
 from playwright.sync_api import Browser, BrowserContext, BrowserType, Page, expect
 
 from hellofresh.core.editions import Frozen
+from hellofresh.core.quarters import Quarter
 from hellofresh.core.workspace import Workspace
 from hellofresh.judging.people import RaterAccess, SystemResponse, assign, close_study, open_study, page_folder
+from hellofresh.judging.predicting import assign_predictions
 from hellofresh.judging.rating import take_file, write_pages
 from hellofresh.judging.study import StudyFiles, StudySample
 from hellofresh.judging.submitted import Step
+from hellofresh.releases.life.load import load_release
+from hellofresh.tasks import get_task
+from tests.conftest import Maker
 
 pytestmark = pytest.mark.integration
 
@@ -58,7 +63,9 @@ class Study:
             "rate",
             "serve",
             "--edition",
-            str(EDITION),
+            str(self.files.edition),
+            "--task",
+            self.files.task,
             "--port",
             str(self.port),
         ]
@@ -313,3 +320,59 @@ def test_a_phone_shows_the_page_without_scrolling_sideways(served: Study, browse
     expect(page.locator("#count")).to_have_text("1 of 20 responses are rated")
     assert "r-" not in json.dumps(page.locator("body").inner_text())
     context.close()
+
+
+def predict(page: Page, by: str, chosen: tuple[int, int, int]) -> None:
+    """Give class, whether it was known, and certainty, as fast as can be; submit."""
+    label, known, certainty = chosen
+    if by == "keyboard":
+        for key in (str(label + 1), str(known + 1), *str(certainty), "Enter"):
+            page.keyboard.press(key)
+        return
+    for group, value in zip(page.locator("fieldset").all(), (label, known), strict=False):
+        choice = group.locator("label").nth(value)
+        choice.tap() if by == "phone" else choice.click()
+    page.get_by_label("How certain are you").fill(str(certainty))
+    page.locator("#submit").click()
+
+
+@pytest.mark.slow
+def test_people_predict_by_keyboard_mouse_and_phone_and_each_answer_arrives_once(
+    tmp_path: Path, browser: Browser, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HELLOFRESH_NOW", "2023-09-01T00:00:00Z")
+    make, source = Maker(tmp_path), random.Random(5)
+    make.release(make.notes(2, 2))
+    files = StudyFiles(make.workspace(), Quarter(2023, 2), "x-notes")
+    release = load_release(files.workspace, files.edition, get_task("x-notes"))
+    study = Study(files, tuple(assign_predictions(files, release, ["A", "B", "C"], count=12)), [])
+    study.start()
+    given: list[list[tuple[int, int, int]]] = []
+    for rater, (by, look) in enumerate((("keyboard", "light"), ("mouse", "dark"), ("phone", "phone"))):
+        context = browser.new_context(**LOOKS[look], has_touch=look == "phone")
+        page, mine = context.new_page(), list[tuple[int, int, int]]()
+        page.goto(study.address(rater))
+        assert serious_findings(page) == []
+        begin(page)
+        assert serious_findings(page) == []
+        assert not page.evaluate("document.documentElement.scrollWidth > document.documentElement.clientWidth")
+        page.locator("#submit").click()
+        expect(page.get_by_role("alert")).to_contain_text("no answer yet")
+        for number in range(14):
+            mine.append((source.randint(0, 1), source.randint(0, 1), source.choice([0, 7, 50, 100])))
+            predict(page, by, mine[-1])
+            if by != "keyboard" or number == 6:  # keys may come faster than the page
+                expect(page.locator("#count")).to_have_text(f"{number + 1} of 14 samples are predicted")
+            if number == 6:
+                page.reload()
+                expect(page.locator("#count")).to_have_text("7 of 14 samples are predicted")
+        expect(page.get_by_text("Your predictions have been handed over")).to_be_visible()
+        given.append(mine)
+        context.close()
+    study.kill()
+    opened = open_study(page_folder(files))
+    for plan, mine in zip(opened.assignments.raters, given, strict=True):
+        submitted = opened.sheet(plan).state().submitted
+        said = [submitted[response].answers.values for _, response in plan.responses]
+        assert [(one["class"], one["known"], one["certainty"]) for one in said] == mine
+        assert len(list(opened.sheet(plan).lines())) == 14

@@ -9,7 +9,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 from hostile_responses import HOSTILE_RESPONSES
-from visiting import html, opened
+from visiting import data_of, html, opened, paths
 
 from hellofresh.core.workspace import Workspace
 from hellofresh.judging.classifiers import SMOKE_TEST
@@ -20,7 +20,6 @@ from hellofresh.results.board.build import build_board
 from hellofresh.results.board.schema import JudgeRow, RatedResponse, RatedRow
 from hellofresh.results.scores import score_quarter
 from leaderboard.data.board import SplitKey, load_board
-from leaderboard.export import export_board
 from leaderboard.views.responses import side_by_side
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "ratings"))
@@ -80,18 +79,21 @@ def test_the_page_ranks_by_people_and_not_by_judges_that_are_not_validated(
     rated_board: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     shown = page(rated_board, "responses", monkeypatch)
-    assert "Overall quality" in shown and "Not validated" not in shown
-    assert shown.index("muse") < shown.index("laypeople-average")
-    assert "muse answers" in shown and "2 of them" not in shown.split("Side by side")[0]
-    by_model = page(rated_board, "responses", monkeypatch, judges="model")
-    assert "Not validated" in by_model
+    people = shown.partition("Judged by people")[2].partition("<h2>Judged by")[0]
+    assert "Overall quality" in people and "Not validated" not in people
+    assert "Not validated" in shown.partition("Judged by models")[2]
+    assert people.index("muse") < people.index("laypeople-average")
+    assert "modality: multimodal" in people and "Does the link lead to a page" in people
 
 
-def test_a_part_and_a_criterion_can_be_chosen(rated_board: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
-    shown = page(rated_board, "responses", monkeypatch, part="modality=multimodal")
-    assert "Overall quality" in shown
-    links = page(rated_board, "responses", monkeypatch, criterion="reachability")
-    assert "Does the link lead to a page" in links
+def test_the_responses_to_a_post_stand_side_by_side_where_the_post_is_opened(
+    rated_board: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HELLOFRESH_DATA", str(rated_board.root))
+    samples = opened("samples")
+    shown = next(iter(data_of(samples, "samples/0").values()))["html"]
+    assert "muse answers" in shown and "overall (1 of them)" in shown
+    assert shown.index(">gpt-4<") < shown.index(">muse<")
 
 
 def test_the_page_of_judges_shows_each_beside_people(rated_board: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -100,23 +102,14 @@ def test_the_page_of_judges_shows_each_beside_people(rated_board: Workspace, mon
         assert text in shown
 
 
-def test_the_static_copy_has_standings_and_judges_and_no_text_of_a_response(
-    rated_board: Workspace, tmp_path: Path
+def test_the_menu_leads_to_responses_and_judges_only_where_there_are_any(
+    rated_board: Workspace, make_board, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    export_board(rated_board.board, tmp_path / "copy")
-    (responses,) = (tmp_path / "copy" / SPLIT.task).glob("*/responses.html")
-    shown, judges = responses.read_text(), (responses.parent / "judges.html").read_text()
-    for said in ("Judged by people", "Judged by models", "Overall quality", "Does the link lead to a page"):
-        assert said in shown
-    assert shown.index("muse") < shown.index("laypeople-average") and "muse answers" not in shown
-    assert "a-model" in judges and "lower limit above 65%" in judges
-    assert './judges.html"' in shown and './responses.html"' in (responses.parent / "index.html").read_text()
-
-
-def test_a_board_without_ratings_says_so(make_board, monkeypatch: pytest.MonkeyPatch) -> None:
-    workspace = make_board()
-    for view in ("responses", "judges"):
-        assert "No responses have been rated yet" in page(workspace, view, monkeypatch)
+    monkeypatch.setenv("HELLOFRESH_DATA", str(rated_board.root))
+    assert {"responses", "judges"} <= paths()
+    assert './judges.html"' in opened("responses").framed()
+    monkeypatch.setenv("HELLOFRESH_DATA", str(make_board().root))
+    assert not {"responses", "judges"} & paths()
 
 
 class Tags(HTMLParser):

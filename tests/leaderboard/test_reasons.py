@@ -8,9 +8,12 @@ from collections.abc import Sequence
 import pytest
 
 from hellofresh.results.tables import AnswerRow
-from leaderboard.components.labels import SiteLinks
-from leaderboard.data.board import SplitKey
+from leaderboard.data.board import Board, SplitKey
+from leaderboard.export.copy import CopyLinks, Site
 from leaderboard.views.samples import reason, reasons_of_system
+
+NOWHERE = CopyLinks(Site(Board(), {}, SplitKey("", ""), ""), "index.html")
+"""Links of a site without any page."""
 
 SPLIT = SplitKey("2023Q2", "x-notes")
 HOSTILE = (
@@ -46,5 +49,5 @@ def test_long_reasons_are_folded_and_short_ones_are_not() -> None:
 
 
 def test_a_system_without_reasons_has_no_section() -> None:
-    assert reasons_of_system([], SPLIT, SiteLinks()) is None
-    assert "In its own words" in str(reasons_of_system([answer("Because.")], SPLIT, SiteLinks()))
+    assert reasons_of_system([], SPLIT, NOWHERE) is None
+    assert "In its own words" in str(reasons_of_system([answer("Because.")], SPLIT, NOWHERE))

@@ -252,7 +252,7 @@ def test_the_prospective_table_has_its_own_samples_ranks_and_scores(forecasts: B
     assert board.headlines(MAIN) == []  # not revealed
     own = board.headlines(FORECASTS)
     assert {result.entry.system: result.n for result in own} == {"seer": 16, "guesser": 16, "always-yes": 16}
-    assert {result.entry.lane for result in own} == {"prospective"}
+    assert {result.entry.provenance for result in own} == {"run", "uploaded"}
     assert [standing.rank for standing in board.standings(FORECASTS).values()] == [1, 2]
     assert board.standings(MAIN) == {}
     assert board.splits == (MAIN,)

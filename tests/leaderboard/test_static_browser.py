@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -14,6 +15,9 @@ from unicodedata import normalize
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, BrowserContext, Page, Request, expect
+
+from hellofresh.core.workspace import Workspace
+from leaderboard.data.analyses import ORDER
 
 pytestmark = [pytest.mark.integration, pytest.mark.slow]
 
@@ -31,13 +35,17 @@ HOME = "x-notes/2023Q2/index.html"
 PAGES = {
     "leaderboard": HOME,
     "ties": "x-notes/2024Q1/index.html",
-    "lead": "x-notes/2024Q1/lead.html",
+    "compare": "x-notes/2024Q1/compare.html",
+    "samples": "x-notes/2024Q1/samples.html",
+    "submit": "submit.html",
+    "missing": "404.html",
     "data": "wikipedia-edits/2024Q1/data.html",
     "about": "about.html",
 }
 SEEN = [
     ("leaderboard", "light"), ("leaderboard", "phone"), ("ties", "dark"), ("ties", "tablet"), ("every-quarter", "dark"),
-    ("every-quarter", "phone"), ("system", "light"), ("system", "phone"), ("lead", "dark"),
+    ("every-quarter", "phone"), ("system", "light"), ("system", "phone"), ("compare", "dark"),
+    ("compare", "phone"), ("samples", "light"), ("samples", "phone"), ("submit", "tablet"), ("missing", "phone"),
     ("data", "phone"), ("about", "dark"),
 ]  # fmt: skip
 SERIOUS = ("serious", "critical")
@@ -168,13 +176,16 @@ def test_a_click_on_a_head_sorts_and_the_link_keeps_it(visit: Callable[..., Visi
     seen = visit(from_server=from_server)
     page = seen.go(HOME)
     ranked = seen.names()
-    head = page.locator(".hf-standings th", has_text="Precision")
+    head = page.locator(".hf-standings thead th", has_text="F1")
+    head.get_by_role("button").click()
+    head.get_by_role("button").click()
+    head.get_by_role("button").click()
     head.get_by_role("button").click()
     expect(head).to_have_attribute("aria-sort", "descending")
-    assert seen.fragment == "sort=-precision"
+    assert seen.fragment == "sort=-f1"
     head.get_by_role("button").click()
     expect(head).to_have_attribute("aria-sort", "ascending")
-    values = [float(text) for text in page.locator(".hf-system td:nth-child(5)").evaluate_all(
+    values = [float(text) for text in page.locator(".hf-system td:nth-child(3)").evaluate_all(
         "cells => cells.map(cell => cell.firstChild.textContent)")]  # fmt: skip
     assert values == sorted(values) and values[0] < values[-1]
     other = visit(from_server=from_server)
@@ -190,7 +201,7 @@ def test_a_click_on_a_head_sorts_and_the_link_keeps_it(visit: Callable[..., Visi
 def test_search_filters_and_columns_narrow_the_table_and_the_link_keeps_them(visit: Callable[..., Visit]) -> None:
     seen = visit()
     page = seen.go(HOME)
-    everybody = len(seen.names())
+    at_first, everybody = len(seen.names()), page.locator(".hf-standings tbody tr:not(.hf-group)").count()
     page.get_by_label("Find a system or team").fill("BEST")
     assert seen.names() == ["best", "second-best"]
     expect(page.get_by_role("status")).to_have_text(f"2 of {everybody} systems shown")
@@ -199,7 +210,9 @@ def test_search_filters_and_columns_narrow_the_table_and_the_link_keeps_them(vis
     page.get_by_text("Columns", exact=True).click()
     page.get_by_role("checkbox", name="Cost").uncheck()
     expect(page.locator(".hf-standings th", has_text="Cost")).to_be_hidden()
-    assert seen.fragment == "find=BEST&regime=web-search&hide=cost"
+    page.get_by_role("checkbox", name="Recall").check()
+    expect(page.locator(".hf-standings th", has_text="Recall")).to_be_visible()
+    assert seen.fragment.startswith("find=BEST&regime=web-search&hide=cost%2C") and "recall" not in seen.fragment
     other = visit()
     there = other.go(f"{HOME}#{seen.fragment}")
     assert other.names() == ["best"]
@@ -209,20 +222,38 @@ def test_search_filters_and_columns_narrow_the_table_and_the_link_keeps_them(vis
     assert other.names() == []
     expect(there.locator(".hf-standings .hf-group:visible")).to_have_count(0)
     there.evaluate("location.hash = ''")
-    expect(there.locator(SHOWN)).to_have_count(everybody)
+    expect(there.locator(SHOWN)).to_have_count(at_first)
 
 
-def test_the_lane_can_be_chosen_and_what_nobody_offers_is_ignored(visit: Callable[..., Visit]) -> None:
+def test_the_provenance_can_be_chosen_and_what_nobody_offers_is_ignored(visit: Callable[..., Visit]) -> None:
     seen = visit()
-    page = seen.go("x-notes/2024Q1/index.html#sort=nothing&regime=%3Cb%3E&lane=submitted&hide=f1,rank,nothing")
+    page = seen.go("x-notes/2024Q1/index.html#sort=nothing&regime=%3Cb%3E&provenance=uploaded&hide=f1,rank,nothing")
     assert seen.names() == []  # of a regime that there is not
-    page.get_by_role("combobox", name="Lane").select_option("submitted")
+    page.get_by_role("combobox", name="Provenance").select_option("uploaded")
     assert seen.names() == []
     page.goto(f"{seen.address}about.html")
-    seen.go("x-notes/2024Q1/index.html#lane=submitted&sort=nothing&hide=f1,rank,nothing")
+    seen.go("x-notes/2024Q1/index.html#provenance=uploaded&sort=nothing&hide=f1,rank,nothing")
     assert seen.names() == ["good", "fair", "poor"]
     expect(page.get_by_role("columnheader", name="F1")).to_be_visible()
     assert seen.errors == []
+
+
+def test_uploaded_systems_are_one_click_away_and_found_when_they_are_sought(visit: Callable[..., Visit]) -> None:
+    seen = visit()
+    page = seen.go(HOME)
+    uploaded = page.locator(".hf-system tr:not(.hf-group)", has_text="uploaded")
+    everyone = uploaded.count()
+    assert everyone > 2 and not uploaded.first.is_visible()
+    name = uploaded.first.locator("bdi").first.text_content() or ""
+    page.get_by_label("Find a system or team").fill(name)
+    expect(uploaded.first).to_be_visible()
+    page.get_by_label("Find a system or team").fill("")
+    page.get_by_role("button", name="Show uploaded systems").click()
+    expect(uploaded.locator("visible=true")).to_have_count(everyone)
+    assert seen.fragment == "provenance=all"
+    page.get_by_role("combobox", name="Provenance").select_option("Run or replayed here")
+    expect(uploaded.first).to_be_hidden()
+    assert (seen.fragment, seen.errors) == ("", [])
 
 
 def test_without_scripts_all_is_there_and_nothing_is_offered_that_needs_them(visit: Callable[..., Visit]) -> None:
@@ -230,27 +261,95 @@ def test_without_scripts_all_is_there_and_nothing_is_offered_that_needs_them(vis
     with_scripts.go(HOME)
     seen = visit(java_script_enabled=False)
     page = seen.go(HOME)
+    with_scripts.go(f"{HOME}#provenance=all")
     assert seen.names() == with_scripts.names()
     expect(page.locator(".hf-tools")).to_be_hidden()
-    expect(page.locator(".hf-standings thead")).to_contain_text("Precision")
+    expect(page.locator(".hf-standings thead")).to_contain_text("Provenance")
     page.get_by_text("What the columns mean").click()
     expect(page.locator("dd", has_text="the harmonic mean")).to_be_visible()
     assert page.locator(".hf-standings button").count() == 0
 
 
-def test_on_a_phone_rows_are_cards_with_labels_and_the_order_is_chosen(visit: Callable[..., Visit]) -> None:
+def test_on_a_phone_a_row_is_a_line_until_it_is_tapped_and_the_menu_opens(visit: Callable[..., Visit]) -> None:
     seen = visit("phone")
     page = seen.go(HOME)
-    label = page.locator(".hf-system td:nth-child(6)").first.evaluate(
-        "cell => getComputedStyle(cell, '::before').content"
-    )
-    assert label == '"Recall"'
-    expect(page.get_by_role("combobox", name="Order")).to_be_hidden()
+    row = page.locator(".hf-system tr:not(.hf-group)").first
+    height = row.bounding_box()
+    assert height is not None and height["height"] < 50
+    cutoff = row.locator("td").nth(5)
+    expect(cutoff).to_be_hidden()
+    row.locator("td").nth(2).click()
+    expect(cutoff).to_be_visible()
+    assert cutoff.evaluate("cell => getComputedStyle(cell, '::before').content") == '"Cutoff"'
+    row.locator("td").nth(2).click()
+    expect(cutoff).to_be_hidden()
     page.get_by_role("button", name="Filters").click()
     page.get_by_role("combobox", name="Order").select_option("System")
     assert seen.fragment == "sort=system"
-    assert page.get_by_role("button", name="Precision").count() == 0  # nobody sees the head, so nobody tabs to it
+    assert page.get_by_role("button", name="F1").count() == 0  # nobody sees the head, so nobody tabs to it
+    expect(page.get_by_role("link", name="Data")).to_be_hidden()
+    page.get_by_role("button", name="Menu").click()
+    page.get_by_role("link", name="Data").click()
+    expect(page.locator("h1")).to_have_text("Data")
     assert seen.errors == []
+
+
+@pytest.mark.parametrize("from_server", [False, True])
+def test_samples_are_searched_filtered_and_opened_and_the_link_keeps_it(
+    visit: Callable[..., Visit], hostile_copy: Path, from_server: bool
+) -> None:
+    text = (hostile_copy / "wikipedia-edits/2024Q1/samples/list.js").read_text()
+    listed = json.loads(text.removeprefix("hfLoaded=").removesuffix(";\n"))
+    marks = listed["right"][[origin for origin, _ in listed["systems"]].index("team-poor/poor")]
+    every = listed["samples"]
+    found = f"{sum(m == '0' and row[4] == 1 for m, row in zip(marks, every, strict=True))} of {len(every)} samples."
+    seen = visit(from_server=from_server)
+    page = seen.go("wikipedia-edits/2024Q1/samples.html")
+    status = page.get_by_role("status")
+    expect(status).to_have_text(f"{len(every)} of {len(every)} samples.")
+    page.get_by_role("combobox", name="Wrong").select_option("team-poor/poor")
+    page.get_by_role("combobox", name="Label").select_option("accepted")
+    expect(status).to_have_text(found)
+    page.get_by_label("Search in texts").fill("no text has this")
+    expect(status).to_have_text(f"0 of {len(every)} samples.")
+    page.get_by_label("Search in texts").fill("")
+    expect(status).to_have_text(found)
+    page.locator(".hf-samples tbody a").nth(2).click()
+    opened = page.locator("[data-opened]")
+    expect(opened).to_contain_text("People decided: accepted")
+    expect(opened.locator(".hf-answers tbody tr")).to_have_count(4)
+    expect(opened.locator(".hf-answers tr", has_text="poor")).to_contain_text("wrong")
+    there = visit(from_server=from_server)
+    again = there.go(f"wikipedia-edits/2024Q1/samples.html#{seen.fragment}")
+    expect(again.locator("[data-opened]")).to_contain_text("People decided: accepted")
+    expect(again.get_by_role("status")).to_have_text(found)
+    assert seen.errors == there.errors == seen.strangers == []
+
+
+def test_any_two_systems_are_compared_and_lead_to_the_samples_that_one_got_right(visit: Callable[..., Visit]) -> None:
+    seen = visit()
+    page = seen.go("x-notes/2024Q1/compare.html")
+    drawn = page.locator(".hf-verdict").inner_text()
+    page.get_by_role("combobox", name="Second system").select_option("team-poor/poor")
+    expect(page.locator(".hf-verdict")).to_contain_text("good is better than poor by 0.")
+    said = page.locator(".hf-verdict").inner_text()
+    page.get_by_role("combobox", name="First system").select_option("team-poor/poor")
+    expect(page.locator(".hf-verdict")).to_have_text("Choose two different systems.")
+    page.get_by_role("combobox", name="Second system").select_option("team-good/good")
+    expect(page.locator(".hf-verdict")).to_have_text(said)
+    assert drawn != said
+    only = page.locator(".hf-balance tr", has_text="Only good was right").locator("td").nth(1).inner_text()
+    page.get_by_role("link", name="that only good got right").click()
+    expect(page.get_by_role("status")).to_contain_text(f"{only} of ")
+    assert seen.errors == []
+
+
+def test_the_script_says_of_the_first_two_what_the_page_says_without(visit: Callable[..., Visit]) -> None:
+    with_scripts, without = visit(), visit(java_script_enabled=False)
+    pages = [seen.go("x-notes/2024Q1/compare.html") for seen in (with_scripts, without)]
+    expect(pages[0].locator("[data-ready]")).to_have_count(1)
+    for part in (".hf-verdict", ".hf-both", ".hf-balance >> nth=1"):
+        assert pages[0].locator(part).inner_text() == pages[1].locator(part).inner_text()
 
 
 def test_the_keyboard_reaches_the_content_the_search_and_the_heads(visit: Callable[..., Visit]) -> None:
@@ -263,9 +362,9 @@ def test_the_keyboard_reaches_the_content_the_search_and_the_heads(visit: Callab
     for _ in range(40):
         page.keyboard.press("Tab")
         reached.append(page.evaluate("document.activeElement.textContent || document.activeElement.id"))
-        if reached[-1] == "Precision":
+        if reached[-1] == "F1":
             break
-    assert reached[-1] == "Precision" and {"find", "Columns"} <= set(reached)
+    assert reached[-1] == "F1" and {"find", "Columns"} <= set(reached)
     assert page.evaluate("getComputedStyle(document.activeElement).outlineStyle") == "solid"
 
 
@@ -273,12 +372,18 @@ def test_hostile_names_are_shown_as_text_and_do_nothing(
     visit: Callable[..., Visit], hostile_copy: Path, hostile: Sequence[str]
 ) -> None:
     seen = visit()
-    page = seen.go(HOME)
+    page = seen.go(f"{HOME}#provenance=all")
     for name in hostile:
         # Invisible characters are removed from names when the board is built, and heaps of marks are cut.
         assert normalize("NFC", name.replace("\u202e", "").replace("\u0301" * 10_000, "\u0301" * 3)) in seen.names()
     page.get_by_label("Find a system or team").fill("<img src")
     assert len(seen.names()) == 1
+    for key in ("xn-100", "xn-101", "xn-102", "xn-103", "xn-104"):
+        seen.go("about.html")
+        seen.go(f"x-notes/2024Q1/samples.html#sample={key}")
+        expect(page.locator(f"[data-opened={key}]")).to_be_visible()
+        assert page.locator("main :is(script, img, iframe, a[href^=javascript])").count() == 0
+        assert page.evaluate("window.pwned") is None
     for path in sorted((hostile_copy / "x-notes/2023Q2/systems").iterdir()):
         seen.go(path.relative_to(hostile_copy).as_posix())
         assert page.locator("main :is(script, img, iframe, a[href^=javascript])").count() == 0
@@ -300,3 +405,61 @@ def test_the_policy_holds_back_what_is_not_of_the_copy(visit: Callable[..., Visi
     assert page.evaluate("window.pwned") is None
     assert held == ["csp"]
     assert len(seen.errors) == 2 and all("Content Security Policy" in error for error in seen.errors)
+
+
+@pytest.mark.parametrize("name", ORDER)
+def test_no_text_leaves_its_picture(browser: Browser, analysed_board: Workspace, name: str) -> None:
+    """Whatever fonts the reader has."""
+    page = browser.new_page()
+    page.goto((analysed_board.root / f"analyses/2023Q2/x-notes/{name}.svg").as_uri())
+    left_out = page.evaluate("""() => {
+      const whole = document.documentElement.getBoundingClientRect();
+      return [...document.querySelectorAll('text')].filter(text => text.textContent.trim())
+        .map(text => [text.textContent, text.getBoundingClientRect()])
+        .filter(([, box]) => box.left < whole.left - 1 || box.right > whole.right + 1)
+        .map(([said]) => said);
+    }""")
+    page.close()
+    assert left_out == []
+
+
+WIDTHS = (390, 768, 1024, 1400)
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_nothing_overflows_with_sixty_systems_and_eleven_metrics(
+    browser: Browser, wide_copy: Path, hostile_copy: Path, width: int
+) -> None:
+    page = browser.new_page(viewport={"width": width, "height": 900})
+    found = [
+        path for folder in (wide_copy, hostile_copy) for path in folder.rglob("*.html") if "/systems/" not in str(path)
+    ]
+    found += sorted((hostile_copy / "x-notes/2024Q1/systems").glob("*.html"))
+    for path in found:
+        page.goto(path.as_uri())
+        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), path
+    page.goto(f"{(wide_copy / 'scifact-retrieval/2023Q2/index.html').as_uri()}#hide=")
+    page.goto("about:blank")
+    page.goto(f"{(wide_copy / 'scifact-retrieval/2023Q2/index.html').as_uri()}#hide=nothing&provenance=all")
+    expect(page.locator(".hf-standings tbody tr:not(.hf-group):not([hidden])")).to_have_count(60)
+    if width > 700:
+        expect(page.locator(".hf-standings thead th:visible")).to_have_count(22)
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    page.close()
+
+
+def test_above_the_fold_are_the_sentence_and_eight_rows_and_a_wide_chart(browser: Browser, wide_copy: Path) -> None:
+    page = browser.new_page(viewport={"width": 1400, "height": 900})
+    page.goto(f"{(wide_copy / 'index.html').as_uri()}#provenance=all")
+    expect(page.locator(".hf-verdict")).to_be_in_viewport(ratio=1)
+    expect(page.locator(".hf-standings tbody tr:not(.hf-group)").nth(7)).to_be_in_viewport(ratio=1)
+    assert page.evaluate("document.querySelector('.hf-standings .hf-interval').getBoundingClientRect().width") >= 220
+    page.close()
+
+
+def test_sixty_systems_take_less_than_6000_pixels_of_a_phone(browser: Browser, wide_copy: Path) -> None:
+    page = browser.new_page(viewport={"width": 390, "height": 844})
+    page.goto(f"{(wide_copy / 'index.html').as_uri()}#provenance=all")
+    expect(page.locator(".hf-standings tbody tr:not(.hf-group):not([hidden])")).to_have_count(60)
+    assert page.evaluate("document.documentElement.scrollHeight") < 6000
+    page.close()

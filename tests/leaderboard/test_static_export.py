@@ -118,7 +118,7 @@ def test_every_address_leads_to_a_file_of_the_copy_or_to_the_web(copy: Path, par
             target = name if not parts.path else target
             assert not target.startswith(".."), (name, address)
             assert (copy / target).is_file(), (name, address)
-            if parts.fragment:
+            if parts.fragment and "=" not in parts.fragment:  # else it is for a script
                 assert parts.fragment in parsed[target].ids, (name, address)
     assert "en.wikipedia.org" in outside
 
@@ -132,7 +132,7 @@ def test_every_page_can_be_reached_from_the_first(parsed: dict[str, Parsed]) -> 
         seen.add(name)
         ways = (address for tag, _, address in parsed[name].addresses if tag == "a" and not urlsplit(address).scheme)
         ahead += [posixpath.normpath(posixpath.join(posixpath.dirname(name), way.partition("#")[0])) for way in ways]
-    assert seen == set(parsed)
+    assert seen == set(parsed) - {"404.html"}
 
 
 def test_every_page_is_well_formed_and_says_what_it_is(parsed: dict[str, Parsed]) -> None:
@@ -142,7 +142,7 @@ def test_every_page_is_well_formed_and_says_what_it_is(parsed: dict[str, Parsed]
         metas = {str(meta.get("name", meta.get("http-equiv"))): meta.get("content") for meta in page.all("meta")}
         assert metas["viewport"] and metas["description"], name
         assert page.all("html") == [{"lang": "en"}]
-        assert [len(page.all(tag)) for tag in ("title", "h1", "main", "footer")] == [1, 1, 1, 1], name
+        assert [len(page.all(tag)) for tag in ("title", "h1", "main")] == [1, 1, 1], name
         assert all(nav.get("aria-label") for nav in page.all("nav"))
         titles.add(page.title)
     assert len(titles) >= len(parsed) - 1  # the first page shows what another one shows
@@ -153,8 +153,10 @@ def test_nothing_on_a_page_can_run_or_load_but_its_own_files(parsed: dict[str, P
         policy = next(meta["content"] for meta in page.all("meta") if "http-equiv" in meta)
         rules = dict(rule.strip().split(" ", 1) for rule in str(policy).split(";"))
         assert rules["default-src"] == rules["base-uri"] == rules["form-action"] == "'none'"
-        assert {rules["script-src"], rules["style-src"], rules["img-src"]} == {"'self'"}
-        assert page.all("style") == [] and page.all("form") == [] and page.all("iframe") == []
+        inline = name == "404.html"  # stands at any depth, so it holds its own style
+        assert {rules["script-src"], rules["img-src"]} == {"'self'"}
+        assert rules["style-src"] == ("'unsafe-inline'" if inline else "'self'")
+        assert len(page.all("style")) == inline and page.all("form") == [] and page.all("iframe") == []
         assert all(script.get("src") for script in page.all("script"))
         assert not [key for _, attributes in page.elements for key in attributes if key.startswith("on")], name
 
@@ -163,7 +165,7 @@ def test_hostile_names_are_text_and_no_part_of_a_path(
     copy: Path, parsed: dict[str, Parsed], hostile: Sequence[str]
 ) -> None:
     for name, text in contents(copy).items():
-        assert re.fullmatch(r"[A-Za-z0-9./-]{1,120}", name) and ".." not in name
+        assert re.fullmatch(r"[A-Za-z0-9./_-]{1,160}", name) and ".." not in name
         if name.endswith(".html"):
             assert "\u202e" not in text.decode() and "\u0301" * 4 not in text.decode()
     said = parsed[HOME].texts
@@ -183,7 +185,8 @@ def test_the_labels_that_the_style_gives_to_columns_are_those_of_the_table(copy:
     table = (copy / HOME).read_text().partition("<tbody")[0].partition("<thead")[2]
     heads = [re.sub(r"<[^>]*>", "", head) for head in re.findall(r"<th [^>]*>(.*?)</th>", table)]
     style = (copy / "style.css").read_text()
-    said = dict(re.findall(r'td:nth-child\((\d+)\)::before \{ content: "([^"]*)"; \}', style))
+    (kind,) = set(re.findall(r"hf-ranked-\w+", (copy / HOME).read_text()))  # each task's columns have a class
+    said = dict(re.findall(rf'{kind} td:nth-child\((\d+)\)::before \{{ content: "([^"]*)"; \}}', style))
     assert len(said) > 8
     assert {number: heads[int(number) - 1] for number in said} == said
     boxes = re.findall(r'value="(\d+)"> ([\w ]+)</label>', (copy / HOME).read_text())
@@ -401,7 +404,7 @@ NAMES = st.text(max_size=12) | st.sampled_from(["A" * 300, "con", "../../x", "Sa
 
 @given(st.lists(st.tuples(NAMES, NAMES), min_size=1, max_size=6))
 def test_file_names_are_safe_short_and_different(given: list[tuple[str, str]]) -> None:
-    entries = [BoardEntry(name, "t", "submitted", "submission", "other", origin, 0, name) for name, origin in given]
+    entries = [BoardEntry(name, "t", "uploaded", "submission", "other", origin, 0, name) for name, origin in given]
     names = file_names(entries)
     assert set(names) == {origin for _, origin in given}
     assert len({name.casefold() for name in names.values()}) == len(names)

@@ -231,9 +231,11 @@ def test_what_would_be_too_large_in_its_canonical_form_is_refused() -> None:
 
 def test_another_split_has_its_own_files() -> None:
     due = replace(DUE, split=PROSPECTIVE)
-    found = uploaded(due=due)
-    assert found.submission is not None
-    bad = uploaded(PREDICTIONS.replace(b"xn-2", b"xn-3"), due=due)
+    assert codes(uploaded(due=due).faults)[0] == "no-probabilities"
+    rows = [{"id": f"xn-{k}", "label": 1, "probabilities": [0.25, 0.75]} for k in (1, 2)]
+    forecasts = "".join(f"{json.dumps(row)}\n" for row in rows).encode()
+    assert uploaded(forecasts, due=due).submission is not None
+    bad = uploaded(forecasts.replace(b"xn-2", b"xn-3"), due=due)
     assert {item.where.split(" line")[0] for item in bad.faults} == {"prospective.jsonl"}
 
 

@@ -15,11 +15,14 @@ from hellofresh.core.systems import SystemId
 from hellofresh.results.board.schema import TABLES
 from hellofresh.results.names import short_names
 from hellofresh.results.standings import Pair, Standing
-from leaderboard.components.labels import SiteLinks
 from leaderboard.components.scale import plain_scale
 from leaderboard.components.standings import Line
 from leaderboard.data.board import Board, BoardEntry, MetricValue, ScoreCell, SplitKey
+from leaderboard.export.copy import CopyLinks, Site
 from leaderboard.views.compare import Lead, lead_of, verdict
+
+NOWHERE = CopyLinks(Site(Board(), {}, SplitKey("", ""), ""), "index.html")
+"""Links of a site without any page."""
 
 SPLIT = SplitKey("2023Q2", "x-notes")
 F1 = st.sampled_from([0.0, 0.3, 0.48, 0.5, 0.667, 1.0])
@@ -28,7 +31,7 @@ P_VALUES = st.sampled_from([0.0, 0.016, 0.049, 0.05, 0.4, 1.0])
 
 
 def line(name: str, f1: float, kind: str, rank: int, group: int) -> Line:
-    entry = BoardEntry(name, "T", "harness", kind, "none" if kind == "baseline" else "zero-shot", name, 0, name)
+    entry = BoardEntry(name, "T", "run", kind, "none" if kind == "baseline" else "zero-shot", name, 0, name)
     value = MetricValue("f1", f1, max(0.0, f1 - 0.1), min(1.0, f1 + 0.1))
     result = ScoreCell(entry, "single", "all", False, "unknown", "", 9, 9, 9, 0, 0, (value,), "w")
     standing = Standing(name, rank, 1, 9, 0.5, group, 9, 9, False) if rank else None
@@ -43,7 +46,7 @@ def pair(one: str, two: str, difference: float, p_value: float) -> Pair:
 def said(lines: list[Line], pairs: list[Pair], *, bundled: bool = False) -> str | None:
     keys = {"edition": SPLIT.edition, "task": SPLIT.task, "split": SPLIT.kind}
     table = pl.DataFrame([keys | asdict(one) for one in pairs], schema=TABLES["pairs"].schema)
-    html = verdict(lines, Board(_tables={"pairs": table}), SPLIT, plain_scale(SPLIT.task), SiteLinks(), bundled=bundled)
+    html = verdict(lines, Board(_tables={"pairs": table}), SPLIT, plain_scale(SPLIT.task), NOWHERE, bundled=bundled)
     return None if html is None else " ".join(re.sub(r"<[^>]*>", "", str(html)).split())
 
 

@@ -1,34 +1,46 @@
-"""What tests without a browser share: a page of the live site, and what it says."""
+"""What tests without a browser share: a page of the site, and what it says."""
 
 from __future__ import annotations
 
+import json
 import re
 from html import unescape
+from typing import Any
 
-from streamlit.testing.v1 import AppTest
-
-
-def _script(path: str) -> None:
-    from leaderboard.live import PAGES, show_page  # the script runs alone, as a file of its own
-
-    show_page(next(page for page in PAGES if page.path == path))
+from leaderboard.data.board import load_board
+from leaderboard.export.copy import CopyVisit, Site, drawn_page
+from leaderboard.serving import board_folder
 
 
-def opened(path: str, **query: str | list[str]) -> AppTest:
-    """The page after its first run, at an address with this query."""
-    test = AppTest.from_function(_script, default_timeout=300, args=(path,))
-    for name, value in query.items():
-        test.query_params[name] = value
-    return test.run()
+def opened(path: str, **query: str) -> CopyVisit:
+    """The page of this path: of the task, edition and kind that the query names, or of those that open the site."""
+    site = Site.of(load_board(board_folder()), "0" * 12)
+    free = "edition" not in query
+    wanted = site.home._replace(**{key: query.pop(key) for key in ("task", "edition", "kind") if key in query})
+    if free and (path, wanted, tuple(query.items())) not in site.paths:
+        wanted = next((one for name, one, _ in site.paths if (name, one.task) == (path, wanted.task)), wanted)
+    key = (path, wanted, tuple(query.items()))
+    assert key in site.paths, f"there is no such page: {key}"
+    return drawn_page(site, key, site.paths[key])
 
 
-def html(test: AppTest) -> str:
+def paths() -> set[str]:
+    """The pages that the board has, of any split."""
+    return {name for name, _, _ in Site.of(load_board(board_folder()), "0" * 12).paths}
+
+
+def html(page: CopyVisit) -> str:
     """All HTML that a page shows."""
-    assert not test.exception
-    return "".join(element.proto.body for element in test.get("html"))
+    return "".join(str(part) for part in page.body if part is not None)
 
 
-def text(shown: AppTest | str) -> str:
+def text(shown: CopyVisit | str) -> str:
     """A page, or HTML, without its tags."""
     source = shown if isinstance(shown, str) else html(shown)
     return " ".join(unescape(re.sub(r"<[^>]*>", " ", source)).split())
+
+
+def data_of(page: CopyVisit, name: str) -> Any:
+    """The data of this name beside a page."""
+    (content,) = (content for path, content in page.files.items() if path.endswith(f"/{name}.js"))
+    return json.loads(content.decode().removeprefix("hfLoaded=").removesuffix(";\n"))

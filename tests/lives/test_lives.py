@@ -208,6 +208,8 @@ def submit(world: World) -> None:
                 said = {"text": f"The records of the office, number {token(key)}, say something else about this."}
             elif task.output is Ranking:
                 said = {"documents": ["1", "2", "3"]}
+            elif life.split == PROSPECTIVE:
+                said["probabilities"] = [0.3 + 0.4 * (label == said["label"]) for label in range(len(task.classes))]
             rows.append({"id": key, **said} | ({"repetition": repetition} if repetition > 1 else {}))
     name = "predictions.jsonl" if life.split == MAIN else "prospective.jsonl"
     (folder / name).write_text("".join(json.dumps(row) + "\n" for row in rows))

@@ -54,7 +54,7 @@ def failing(
     """The error of a model that is asked once and answered so; it never holds the key."""
     says(chat, loopback, body, status, **more)
     with pytest.raises(CallError) as caught:
-        ask(kind, chat, request, timeout_s=0.7)
+        ask(kind, chat, request, timeout_s=3.0)  # a busy machine may take a second to load a library
     assert KEY not in str(caught.value)
     assert len(chat.bodies) == 1
     return caught.value

@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 from hellofresh.core.errors import PromptError, UnknownNameError
 from hellofresh.core.texts import one_line
 from hellofresh.runs.prompts import MANUAL, Prompt, PromptSet, load_prompt_set
-from hellofresh.runs.regimes import regimes_for
+from hellofresh.runs.regimes import REGIMES, regimes_for
 from hellofresh.tasks import TASKS
+from hellofresh.tasks.outputs import Choice
 
 GOOD = """
 name = "mine"
@@ -29,10 +30,12 @@ instruction = "Is it helpful? Answer 'yes' or 'no'."
 
 def test_every_task_and_regime_has_a_manual_prompt_and_four_rephrasings_that_differ() -> None:
     for task in (name for name in TASKS if TASKS[name].classes):
-        for regime in regimes_for(TASKS[task]):
-            prompts = load_prompt_set(task, regime).prompts
+        for regime in (name for name in regimes_for(TASKS[task]) if REGIMES[name].gives is Choice):
+            whole = load_prompt_set(task, REGIMES[regime].prompts_from)
+            prompts, is_talk = whole.prompts, whole.regime == "search-agent"
             assert prompts[0].id == MANUAL
-            wordings = 1 if regime == "search-agent" else 5  # a conversation a wording costs much
+            wordings, usual = (6, 1) if is_talk else (5, 5)  # a conversation a wording costs much
+            assert len(whole.choose("")) == usual
             assert len({prompt.instruction for prompt in prompts}) == len(prompts) == wordings
             assert all(prompt.author for prompt in prompts)
 
@@ -173,6 +176,6 @@ def test_prompts_are_chosen_by_name_in_the_order_of_the_set() -> None:
     prompts = load_prompt_set("x-notes", "zero-shot")
     assert prompts.choose("all") == prompts.prompts
     assert [prompt.id for prompt in prompts.choose("rephrased-2, manual")] == ["manual", "rephrased-2"]
-    for names in ("", "manul", "manual,", "manual,none"):
+    for names in ("manul", "manual,", "manual,none"):
         with pytest.raises(UnknownNameError):
             prompts.choose(names)

@@ -15,7 +15,7 @@ from hellofresh.models import Answer, Finish, Request
 from hellofresh.runs.prompts import PromptSet, load_prompt_set
 from hellofresh.runs.regimes import MAIN, Case, Need, Outcome, Regime
 from hellofresh.tasks import get_task
-from hellofresh.tasks.samples import Sample
+from hellofresh.tasks.samples import Fact, Sample
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,11 +110,18 @@ def results(count: int) -> list[SearchResult]:
     return [SearchResult(f"https://example.org/{n}", f"Title {n}", "", None, n) for n in range(1, count + 1)]
 
 
-def judged(regime: Regime, sample: Sample, world: World, prompt_set: PromptSet | None = None) -> Outcome:
+def judged(
+    regime: Regime,
+    sample: Sample,
+    world: World,
+    prompt_set: PromptSet | None = None,
+    facts: Mapping[str, Fact] | None = None,
+) -> Outcome:
     """What a regime comes to on a sample in a world."""
-    prompts = prompt_set or load_prompt_set(sample.task, regime.name)
+    prompts = prompt_set or load_prompt_set(sample.task, getattr(regime, "prompts_from", regime.name))
     slots = get_task(sample.task).slots(sample)
-    case = Case(sample, prompts.prompts, prompts, slots, world.ask, world if Need.WEB in regime.needs else None)
+    web = world if Need.WEB in regime.needs else None
+    case = Case(sample, prompts.choose(""), prompts, slots, world.ask, web, facts=facts or {})
     return asyncio.run(regime.solve(case))
 
 

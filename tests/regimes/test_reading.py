@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from hellofresh.models import Answer, Finish
 from hellofresh.runs.regimes import read_choice
+from hellofresh.runs.regimes._reading import DecisionForm
 from hellofresh.tasks.outputs import Status
 
 YES, NO, NONE, BLOCKED = "yes", "no", "none", "blocked"
@@ -77,6 +78,18 @@ def confidence(answer: Answer) -> float | None:
 )
 def test_examples(text: str, verdict: str) -> None:
     assert said(text) == verdict
+
+
+@pytest.mark.parametrize(
+    "text", ["Too early to tell.", "**It's too early to say**, because", "it is TOO EARLY to know"]
+)
+def test_too_early_to_tell_chooses_no_class_and_forecasts_every_class_alike(text: str) -> None:
+    choice = read_choice("p", Answer(text, Finish.STOP), ("false", "mixed", "true"))
+    assert (choice.label, choice.probabilities) == (None, (1 / 3, 1 / 3, 1 / 3))
+    form = DecisionForm(("not helpful", "helpful"))
+    assert form.is_too_early(f"Decision: helpful? No.\nDecision: {text}")
+    assert not form.is_too_early(f"{text}\nDecision: helpful")
+    assert read_choice("p", Answer("Too early morning", Finish.STOP)).probabilities == ()
 
 
 @given(

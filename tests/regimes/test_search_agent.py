@@ -18,7 +18,7 @@ from hellofresh.core.errors import PromptError, RunError, UsageError
 from hellofresh.evidence.web import PageStatus, WebPage
 from hellofresh.models import Answer, CallError, Finish, ToolCall
 from hellofresh.runs.prompts import load_prompt_set
-from hellofresh.runs.regimes import get_regime, search_agent
+from hellofresh.runs.regimes import _outside, get_regime
 from hellofresh.runs.regimes._reading import DecisionForm
 from hellofresh.runs.regimes.search_agent import read_turn
 from hellofresh.tasks import get_task
@@ -457,7 +457,7 @@ def test_leaning_is_rated_once_by_its_own_role_and_stands_in_the_transcript(stag
 def test_searches_are_bounded_by_the_samples_day_where_asked_or_where_the_task_says_so(
     stage, make, monkeypatch, dated: bool
 ) -> None:
-    monkeypatch.setattr(search_agent, "get_task", lambda name: replace(get_task(name), dated=dated))
+    monkeypatch.setattr(_outside, "get_task", lambda name: replace(get_task(name), dated=dated))
     world = stage.World(turns("SEARCH: a", YES), results=stage.results(1))
     agent = get_regime("search-agent", [] if dated else ["before=sample"])
     outcome = stage.judged(agent, note(make), world)
@@ -492,3 +492,19 @@ def test_the_searches_of_a_real_agent_are_replayed(stage, make, transcripts) -> 
             assert [re.findall(r"\w+", query) for query in made] == [re.findall(r"\w+", query) for query in wanted]
         searches += len(made)
     assert searches > 250
+
+
+def test_certainty_of_each_result_is_asked_for_apart_and_changes_no_turn(stage, make) -> None:
+    agent, plain = (get_regime("search-agent", [f"result_certainty={on}", "searches=2"]) for on in (True, False))
+    answers = {**turns("SEARCH: a", "SEARCH: b", YES), "result-certainty-1": "80", "result-certainty-2": "perhaps"}
+    world, other = (stage.World(answers, results=stage.results(1)) for _ in range(2))
+    outcome = stage.judged(agent, note(make), world)
+    assert outcome.outputs == stage.judged(plain, note(make), other).outputs
+    noted = [event.values for event in events(outcome, "noted") if event.name == "result-certainty"]
+    assert noted == [{"number": 1, "value": 0.8}, {"number": 2, "value": None}]
+    assert "What search-1 came to." in world.of("result-certainty-1")[0].text
+    assert [item.request for item in world.of("turn")] == [item.request for item in other.of("turn")]
+    assert len(world.asked) <= agent.ceiling(1)
+    failed = stage.World(turns("SEARCH: a", YES), problem="HTTP 500")
+    stage.judged(agent, note(make), failed)
+    assert not failed.of("result-certainty")

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from datetime import date
+from dataclasses import replace
+from datetime import date, timedelta
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -14,7 +15,8 @@ from hellofresh.core.texts import clean
 from hellofresh.evidence.web import PageStatus, SearchResult, WebPage
 from hellofresh.models import Answer, CallError, Finish
 from hellofresh.runs.prompts import Prompt, PromptSet, load_prompt_set
-from hellofresh.runs.regimes import get_regime
+from hellofresh.runs.regimes import Need, get_regime
+from hellofresh.tasks import TASKS
 
 REGIME = get_regime("web-search")
 BAD = [status for status in PageStatus if status is not PageStatus.OK]
@@ -122,6 +124,34 @@ def test_a_dated_search_asks_for_what_was_there_before_the_sample(stage, make) -
     stage.judged(REGIME, sample, world)
     assert world.searched[1][1] is None
     assert get_regime("web-search-dated").parameters != REGIME.parameters
+
+
+def test_a_search_ends_at_the_instant_that_was_chosen_and_nobody_has_a_decision_that_is_not_public(
+    stage, make, monkeypatch
+) -> None:
+    sample = make.note(1)
+    sample = replace(sample, post=replace(sample.post, date=sample.post.date - timedelta(days=2)))
+    known = {"status_locked_at": "2023-04-17T09:00:00Z", "decided_by": "CoreModel"}
+    days = {"post": sample.post.date.date(), "note": sample.note.date.date(), "decision": date(2023, 4, 17)}
+    for instant, day in days.items():
+        for name, said in (
+            ("web-search", {}),
+            ("search-agent", {"turn-1": "SEARCH: moon", "turn-2": "Decision: helpful"}),
+        ):
+            regime, world = get_regime(name, [f"before={instant}"]), stage.World(said)
+            assert (Need.FACTS in regime.needs) is (instant == "decision")
+            stage.judged(regime, sample, world, None, known)
+            assert {before for _, before in world.searched} == {day}, (name, instant)
+    assert days["post"] < days["note"] < days["decision"]
+    decision = get_regime("web-search", ["before=decision"])
+    with pytest.raises(RunError, match="before=decision") as caught:
+        stage.judged(decision, sample, stage.World())
+    assert caught.value.code == "no-instant" and "labels are public" in caught.value.fix
+    # Where later pages tell the answer, no instant reaches beyond the sample.
+    monkeypatch.setitem(TASKS, "x-notes", replace(TASKS["x-notes"], dated=True))
+    world = stage.World()
+    stage.judged(decision, sample, world, None, known)
+    assert {before for _, before in world.searched} == {sample.date.date()}
 
 
 @given(st.lists(st.sampled_from([PageStatus.OK, PageStatus.OK, *BAD]), max_size=12), st.integers(0, 5))

@@ -183,7 +183,7 @@ def test_runs_on_the_prospective_split_are_no_runs_on_the_main_one(lane, make, t
     for split in ("main", "prospective"):
         evaluate(lane.workspace, Evaluation(QUARTER, lane.task, "always-yes", split=split), lambda _: None)
     scored = score_quarter(lane.workspace, QUARTER, tmp_path / "none")
-    assert {(score.n, score.lane) for score in scored.scores if score.period == "all"} == {(4, "harness")}
+    assert {(score.n, score.provenance) for score in scored.scores if score.period == "all"} == {(4, "run")}
     assert scored.notes == []
 
 

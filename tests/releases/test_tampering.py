@@ -64,6 +64,7 @@ NOT_CHECKED = {
     "corrections.parquet": {"which rater gave a rating": ("judge",)},
     "rubric.toml": {"wording and conditions of the rubric": ("text",)},
     "README.md": {"the text of README.md outside its head and tables": ("text",)},
+    "eval.yaml": {"the description in eval.yaml": ("text line 1",)},
     "documents.parquet": {"tables of corpora": ("id", "title", "text", "date", "source", "row", "column")},
 }
 """By the end of a file's name: what the last line says, and the fields that it is about."""
@@ -368,6 +369,14 @@ def edit(path: Path, change: Callable[[list[dict[str, Any]]], object]) -> None:
     rows = [json.loads(line) for line in path.read_text().splitlines()]
     change(rows)
     path.write_text("".join(f"{canonical_json(row)}\n" for row in rows))
+
+
+def test_a_label_that_is_a_text_is_found_and_stops_no_other_check(published: Path) -> None:
+    (name,) = (path.relative_to(published).as_posix() for path in published.rglob("x-notes/labels.jsonl"))
+    rows = [json.loads(line) for line in (published / name).read_text().splitlines()]
+    rows[1]["label"] = "x"
+    content = "".join(f"{canonical_json(row)}\n" for row in rows).encode()
+    assert passed(published, Change(name, "label", "a text", content)) == ""
 
 
 def test_changes_here_and_there_are_found_or_named(published: Path) -> None:

@@ -32,7 +32,7 @@ def entries(given_: Said) -> list[Entry]:
         Entry(
             system=origin if "/" in origin else "same",
             team="t",
-            lane="submitted" if "/" in origin else "harness",
+            provenance="uploaded" if "/" in origin else "run",
             kind="model",
             regime="zero-shot",
             smoke_test=False,
@@ -48,8 +48,8 @@ def entries(given_: Said) -> list[Entry]:
 def publish(folder: Path, given_: Said, present: tuple[str, ...]) -> None:
     write_jsonl(folder / "samples.jsonl", ({"id": key} for key in present))
     rows = (
-        {"entry": entry.origin, "system": entry.system, "regime": entry.regime, "lane": entry.lane, "prompt": SINGLE,
-         "id": key, "label": verdict.label}
+        {"entry": entry.origin, "system": entry.system, "regime": entry.regime, "provenance": entry.provenance,
+         "prompt": SINGLE, "id": key, "label": verdict.label}
         for entry in entries(given_) for key, verdict in entry.outputs[SINGLE].items()
     )  # fmt: skip
     write_jsonl(folder / "predictions.jsonl", rows)

@@ -186,7 +186,7 @@ def test_a_submission_is_scored_like_a_run_of_the_same_answers(judge, score, tmp
     for metric, score_ in ours.scores.items():
         for name in ("value", "low", "high", "n", "clusters"):
             assert getattr(score_, name) == getattr(theirs.scores[metric], name)
-    assert (theirs.lane, theirs.team, theirs.none) == ("submitted", "Team", 3)
+    assert (theirs.provenance, theirs.team, theirs.none) == ("uploaded", "Team", 3)
 
 
 def test_a_submission_with_a_fault_is_left_out_with_a_note(judge, score, tmp_path) -> None:

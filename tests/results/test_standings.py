@@ -41,7 +41,7 @@ def system(name: str, verdicts: np.ndarray, kind: str = "submission", regime: st
            smoke_test: bool = False) -> System:  # fmt: skip
     said = PromptOutputs.of("single", verdicts)
     return System(
-        name, name, f"harness/{name}", (said,), system=name, team="T", lane="harness", kind=kind, regime=regime,
+        name, name, f"harness/{name}", (said,), system=name, team="T", provenance="run", kind=kind, regime=regime,
         smoke_test=smoke_test, origin=name,
     )  # fmt: skip
 

@@ -16,7 +16,7 @@ from hellofresh.core.errors import UsageError
 from hellofresh.evidence.retrieval import dense
 from hellofresh.evidence.retrieval.base import DocumentKeys, best
 from hellofresh.evidence.retrieval.corpora import RetrievalCorpus
-from hellofresh.evidence.retrieval.dense import DenseRetriever, corpus_vectors
+from hellofresh.evidence.retrieval.dense import DenseRetriever, corpus_graph, corpus_vectors
 from hellofresh.evidence.retrieval.encoders import MiniLm, SentenceEncoder, loading_of, open_encoder, prefixes_of
 
 DIMENSIONS = 32
@@ -136,3 +136,24 @@ def test_only_what_is_named_so_is_downloaded() -> None:
     )  # fmt: skip
     assert loading_of("tuned/modle") == ("tuned/modle", {"local_files_only": True, "trust_remote_code": False})
     assert prefixes_of("hub:intfloat/e5-base-v2") == ("query: ", "passage: ")
+
+
+def test_a_graph_finds_what_the_exact_search_finds_and_days_and_short_lists_hold(
+    small: RetrievalCorpus, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("usearch")
+    encoder = LetterEncoder()
+    assert corpus_graph(small, encoder, corpus_vectors(small, encoder)) is None
+    monkeypatch.setattr(dense, "GRAPH_FROM", 1)
+    vectors = corpus_vectors(small, encoder)
+    graph = corpus_graph(small, encoder, vectors)
+    built = sorted((small.folder / "index").rglob("*.usearch"))
+    assert len(built) == 1 and corpus_graph(small, encoder, vectors) is not None
+    exact = DenseRetriever(encoder, small.keys, vectors)
+    quick = DenseRetriever(encoder, small.keys, vectors, graph=graph)
+    assert quick.parameters != exact.parameters
+    for k, before in ((3, None), (len(vectors), None), (3, date(1, 1, 2))):
+        for item in list(small.documents())[:20]:
+            found, true = (asyncio.run(one.retrieve(item.content, k, before=before)) for one in (quick, exact))
+            assert found.scores == pytest.approx(true.scores, abs=1e-6)
+            assert len(set(found.documents) & set(true.documents)) >= 0.95 * len(true.documents)

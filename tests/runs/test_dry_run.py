@@ -151,7 +151,8 @@ def test_no_agent_costs_more_than_its_ceiling(samples, agents: int) -> None:
 
 @pytest.mark.parametrize("name", regimes_for(TASK))
 def test_every_regime_can_be_foreseen_and_expects_no_more_than_its_ceiling(samples, name: str) -> None:
-    regime, prompts = get_regime(name), load_prompt_set("x-notes", name)
+    regime = get_regime(name)
+    prompts = load_prompt_set("x-notes", regime.prompts_from)
     spec = drawn_spec("m", random.Random(3))
     ahead = forecast(Assignment(Fake(spec), regime, prompts, prompts.prompts, TASK.slots), samples)
     assert ahead.cost_usd is not None and ahead.most_usd is not None

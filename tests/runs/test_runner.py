@@ -21,6 +21,7 @@ from hellofresh.runs.prompts import load_prompt_set
 from hellofresh.runs.regimes import BaseRegime, Case, Need, Outcome, read_choice
 from hellofresh.runs.regimes.zero_shot import ZeroShot
 from hellofresh.runs.runner import Assignment, RunResult, Tally, run
+from hellofresh.runs.spans import RequestSpans
 from hellofresh.tasks import get_task
 from hellofresh.tasks.transcripts import NotedEvent
 
@@ -277,3 +278,30 @@ def test_answers_of_one_moment_are_flushed_together_and_each_waits_for_that(tmp_
         asyncio.run(main(journal))
     with Journal(tmp_path) as journal:
         assert len(journal) == 250 == len(list(journal.entries()))
+
+
+@pytest.mark.parametrize("texts", [False, True])
+def test_each_request_that_is_sent_is_one_span_without_texts_unless_asked_for(tmp_path, samples, texts: bool) -> None:
+    pytest.importorskip("opentelemetry.sdk", reason="the extra otel is not installed")
+    from opentelemetry.sdk.trace import TracerProvider
+    from opentelemetry.sdk.trace.export import SimpleSpanProcessor
+    from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
+
+    kept, provider = InMemorySpanExporter(), TracerProvider()
+    provider.add_span_processor(SimpleSpanProcessor(kept))
+    spans = RequestSpans(provider.get_tracer("test"), provider.shutdown, texts)
+    model = Slow(fail_at=len(samples) - 1)
+    with Journal(tmp_path) as journal, pytest.raises(RunError):
+        run(
+            Assignment(model, ZeroShot(), PROMPTS, PROMPTS.prompts[:1], TASK.slots, spans=spans), samples, journal, bool
+        )
+    found = kept.get_finished_spans()
+    failed = [span for span in found if "error.type" in span.attributes]
+    assert len(found) - len(failed) == model.asked.total() and failed
+    assert not any(span.events for span in found)  # an exception's text may quote a sample
+    answered = next(span for span in found if span not in failed)
+    assert answered.name == "chat slow" and answered.attributes["gen_ai.operation.name"] == "chat"
+    assert answered.attributes["gen_ai.response.finish_reasons"] == ("stop",)
+    assert answered.attributes["hellofresh.sample"] in {sample.id for sample in samples}
+    said = " ".join(str(span.attributes) for span in found)
+    assert ("SOCIAL MEDIA POST" in said) is texts

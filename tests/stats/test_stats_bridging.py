@@ -154,7 +154,7 @@ def test_so_many_accounts_flip_a_note_and_one_fewer_does_not(profile: Profile) -
     notes, before = np.arange(200), statuses(FIT)
     costs = flip_costs(FIT, notes, profile)
     assert (costs > 0).sum() > 20
-    assert (costs[before == Status.NOT_HELPFUL] == 0).all()
+    assert (costs[before == Status.NOT_HELPFUL] > 0).any()
     for cost in np.unique(costs[costs > 1])[:6]:
         mine = notes[costs == cost]
         assert (flip_costs(FIT, mine, profile, most=int(cost)) == cost).all()

@@ -53,6 +53,11 @@ def test_the_interval_of_a_difference_holds_0(simulation: ModuleType) -> None:
     assert 0.92 <= found["f1, interval holds 0"] <= 0.98
 
 
+def test_limits_over_quarters_hold_what_is_expected_over_draws(simulation: ModuleType) -> None:
+    (found,) = simulation.over_quarters(simulation.QUARTERS_WORLDS[3], 40, 0, seeded())
+    assert 0.88 <= found.share <= 1  # without the error of the draw it is 79%
+
+
 def test_among_equals_hardly_any_pair_is_found_apart_and_all_intervals_hold_together(
     simulation: ModuleType, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -68,6 +73,7 @@ def test_among_equals_hardly_any_pair_is_found_apart_and_all_intervals_hold_toge
 @pytest.mark.parametrize("number", [0, 1, 2, 4])
 def test_calibrated_systems_are_rarely_found_uncalibrated_and_others_often(simulation: ModuleType, number: int) -> None:
     world = simulation.STATED_WORLDS[number]
-    tested, plain, debiased = (item.share for item in simulation.stated(world, 150, 0, seeded()))
+    tested, plain, debiased, *held = (item.share for item in simulation.stated(world, 150, 0, seeded()))
+    assert len(held) == 2 and min(held) >= 0.88  # intervals of the Brier index and of the log score
     assert tested <= 0.13 if number < 3 else tested >= 0.7
     assert abs(debiased) < abs(plain) if number < 3 else abs(debiased) < 0.02

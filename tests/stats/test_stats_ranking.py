@@ -20,7 +20,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from hellofresh.stats import all_differences, first_place, rank_systems
+from hellofresh.stats import all_differences, first_place, halves_agree, rank_systems, samples_to_overtake
+from hellofresh.stats.metrics import accuracy, class_f1
 from hellofresh.stats.rank_tests import holm
 from hellofresh.stats.ranking import ranks, tie_groups
 from hellofresh.stats.resampling import cluster_weights
@@ -191,3 +192,29 @@ def test_a_tie_group_is_opened_by_its_best_system() -> None:
     assert tie_groups(values, apart).tolist() == [2, 1, 1, 2]
     assert tie_groups(values, np.zeros((4, 4), dtype=bool)).tolist() == [1] * 4
     assert tie_groups(values, ~np.eye(4, dtype=bool)).tolist() == [4, 1, 2, 3]
+
+
+def test_as_many_samples_as_are_said_to_be_enough_end_a_lead_and_for_accuracy_not_one_less() -> None:
+    labels, said, _ = field(120, [0.7, 0.6], seed=3)
+    for metric in (accuracy(2), class_f1(2)):
+        first, second = (metric.statistics(labels, one) for one in said)
+        if metric.value(first.sum(axis=0)) < metric.value(second.sum(axis=0)):
+            first, second = second, first
+        enough = samples_to_overtake(first, second, metric)
+        assert enough is not None and 0 < enough < 120
+        lead = int((first[:, [0, 3]].sum() - second[:, [0, 3]].sum()).item())
+        assert metric is not accuracy(2) or enough == lead  # each sample that is lost takes at most one right answer
+        assert samples_to_overtake(second, first, metric) == 0
+    perfect, silent = accuracy(2).statistics(labels, labels), accuracy(2).statistics(labels, 1 - labels)
+    assert samples_to_overtake(perfect, silent, accuracy(2)) is None
+
+
+def test_halves_agree_on_who_is_ahead_everywhere_and_never_on_equals_but_for_ties() -> None:
+    labels, metric = np.arange(400).astype(np.int8) % 2, accuracy(2)
+    odd = np.arange(400) % 4 < 2
+    one, other = np.where(odd, labels, 1 - labels), np.where(odd, 1 - labels, labels)
+    tables = np.stack([cluster_tables(labels, said, np.arange(400)) for said in (one, other, labels)])
+    assert halves_agree(tables, metric) == 1.0
+    agreed = halves_agree(tables[:2], metric)  # who is ahead on one half is behind on the other
+    assert agreed is not None and 0 < agreed < 0.15
+    assert halves_agree(tables[:, :1], metric) is None

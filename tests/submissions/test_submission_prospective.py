@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import http.server
 import json
+import math
 import shutil
 import threading
 from datetime import UTC, datetime, timedelta
@@ -30,6 +31,7 @@ from hellofresh.submissions import (
     FILES,
     EntryOutcome,
     add_submission,
+    inspect_submission,
     read_receipt,
     standings,
     withdraw_submission,
@@ -48,6 +50,9 @@ MAIN_OPEN, MAIN_OVER = datetime(2027, 1, 25, tzinfo=UTC), datetime(2027, 6, 1, t
 TRUTH = {"xn-10": 1, "xn-11": 1, "xn-12": 0, "xn-13": 0}
 SAID = {"xn-10": 1, "xn-11": 0, "xn-12": 1, "xn-13": None, "xn-14": 1}
 """One right yes, one missed, one false yes, one without answer, and one on a sample that is never decided."""
+
+CHANCES = {1: [0.25, 0.75], 0: [0.875, 0.125]}
+"""What is said to be how likely, by the answer."""
 
 
 class Lane:
@@ -81,7 +86,10 @@ class Lane:
     def folder(self, place: str = "acme/system", said=SAID, *, name: str = "System", file="prospective.jsonl") -> Path:
         folder = self.root.parent / "outside" / str(QUARTER) / place
         folder.mkdir(parents=True, exist_ok=True)
-        write_jsonl(folder / file, ({"id": key, "label": label} for key, label in said.items()))
+        stated = {} if file == "predictions.jsonl" else CHANCES
+        rows = ({"id": key, "label": label, "probabilities": stated.get(label)} for key, label in said.items())
+        write_jsonl(folder / file, ({name: value for name, value in row.items() if name != "probabilities" or value}
+                                    for row in rows))  # fmt: skip
         (folder / "system.toml").write_text(
             f'name = "{name}"\nteam = "Acme"\ncontact = "c"\nregime = "other"\nmodels = ["m"]\n'
             'knowledge_cutoff = "unknown"\n'
@@ -138,6 +146,29 @@ def test_only_the_exact_ids_of_the_split_are_taken(lane, said, code) -> None:
     assert not lane.root.exists()
 
 
+def test_a_choice_without_probabilities_is_refused_and_one_that_was_received_before_stays(lane) -> None:
+    folder = lane.folder()
+    rows = list(read_jsonl(folder / "prospective.jsonl"))
+    write_jsonl(folder / "prospective.jsonl", ({"id": row["id"], "label": row["label"]} for row in rows))
+    said = refused("no-probabilities", add_submission, folder, lane.due, lane.root, MOMENT)
+    assert "line 1, probabilities: 'xn-10'" in said and "and 3 more" in said
+    assert "0 (not helpful), 1 (helpful), in this order; they add up to 1, such as [0.1, 0.9]" in said
+    bare = {key: {"id": key, "label": label} for key, label in SAID.items()}
+    older = [row | ({"confidence": 0.5} if row["label"] is not None else {}) for row in bare.values()]
+    write_jsonl(folder / "prospective.jsonl", older)
+    place = add_submission(folder, lane.due, lane.root, MOMENT).folder
+    # As it was received before: its hash is of what it says, so the receipt is written anew for the test.
+    write_jsonl(place / "prospective.jsonl", bare.values())
+    receipt = json.loads((place / FILES[PROSPECTIVE].receipt).read_text())
+    digest = inspect_submission(place, lane.due, received=True).submission.sha256
+    (place / FILES[PROSPECTIVE].receipt).write_text(json.dumps({**receipt, "sha256": digest}))
+    (entry,) = standings(lane.root, lane.due, LATER).entries
+    assert entry.tasks == {"x-notes": EntryOutcome.COUNTS}
+    lane.decide()
+    index = next(score for score in lane.score().scores if score.metric == "brier_index" and score.period == "all")
+    assert index.value == pytest.approx(100 * (1 - math.sqrt(3 / 4 / 0.25) / 2))  # each answer is certain
+
+
 def test_each_split_is_taken_in_and_out_without_the_other(lane) -> None:
     folder = lane.both()
     add_submission(folder, lane.due, lane.root, MOMENT)
@@ -165,8 +196,11 @@ def test_each_split_is_taken_in_and_out_without_the_other(lane) -> None:
 def test_a_table_is_taken_too_and_kept_as_lines(lane) -> None:
     folder = lane.folder()
     (folder / "prospective.jsonl").unlink()
-    rows = "".join(f"{key},{'' if label is None else label}\n" for key, label in SAID.items())
-    (folder / "prospective.csv").write_text(f"id,label\n{rows}")
+    rows = "".join(
+        f"{key},{'' if label is None else label},{' '.join(map(str, CHANCES.get(label, ())))}\n"
+        for key, label in SAID.items()
+    )
+    (folder / "prospective.csv").write_text(f"id,label,probabilities\n{rows}")
     place = add_submission(folder, lane.due, lane.root, MOMENT).folder
     lines = add_submission(lane.folder("acme/lines"), lane.due, lane.root, MOMENT).folder
     assert not (place / "prospective.csv").exists()
@@ -229,7 +263,7 @@ def test_it_is_scored_with_its_counts_and_leaves_the_main_split_as_it_is(lane) -
     )
     add_submission(on_main, lane.main, lane.root, MAIN_OPEN)
     main_before = score_quarter(lane.workspace, QUARTER, lane.root, MAIN_OVER)
-    assert {score.lane for score in main_before.scores} == {"harness", "submitted"}
+    assert {score.provenance for score in main_before.scores} == {"run", "uploaded"}
     add_submission(lane.folder(), lane.due, lane.root, MOMENT)
     late = lane.root / str(QUARTER) / "acme" / "late"
     shutil.copytree(lane.root / str(QUARTER) / "acme" / "system", late)
@@ -242,10 +276,16 @@ def test_it_is_scored_with_its_counts_and_leaves_the_main_split_as_it_is(lane) -
     scored = lane.score()
     whole = {score.metric: score for score in scored.scores if score.period == "all"}
     score = whole["f1"]
-    assert (score.lane, score.team, score.system, score.origin) == ("prospective", "Acme", "System", "acme/system")
+    assert (score.provenance, score.team, score.system, score.origin) == ("uploaded", "Acme", "System", "acme/system")
     assert (score.none, score.n, score.n_split) == (1, 4, 4)
     values = [whole[name].value for name in ("precision", "recall", "accuracy")]
     assert values == pytest.approx([1 / 3, 1 / 2, 1 / 4])
+    # xn-10 came true at 0.75, xn-11 at 0.125, xn-12 not at 0.75, and xn-13 has no forecast.
+    errors = [0.25**2, 0.875**2, 0.75**2, 1.0]
+    assert [score.metric for score in scored.scores if score.period == "all"][:2] == ["brier_index", "log_score"]
+    assert whole["brier_index"].value == pytest.approx(100 * (1 - math.sqrt(sum(errors) / 4 / 0.25) / 2), abs=1e-12)
+    logs = [math.log(0.75), math.log(0.125), math.log(0.25), math.log(0.01)]
+    assert whole["log_score"].value == pytest.approx(sum(logs) / 4, abs=1e-12)
     assert [note for note in scored.notes if "not scored" in note] == [
         "the submission acme/late is not scored on x-notes: late",
         "the submission acme/without is not scored on x-notes: no receipt",
@@ -254,6 +294,31 @@ def test_it_is_scored_with_its_counts_and_leaves_the_main_split_as_it_is(lane) -
     main_after = score_quarter(lane.workspace, QUARTER, lane.root, MAIN_OVER)
     assert (main_after.scores, main_after.notes) == (main_before.scores, main_before.notes)
     assert main_after.skipped
+
+
+def test_a_new_submission_of_forecasts_has_room_for_probabilities_and_is_taken_once_they_are_given(
+    lane, monkeypatch, capsys
+) -> None:
+    monkeypatch.chdir(lane.root.parent)
+    monkeypatch.setenv("HELLOFRESH_DATA", str(lane.workspace.root))
+    said = ["--name", "New", "--team", "Acme", "--contact", "a@b.org", "--model", "m", "--yes"]
+    command = ["submission", "new", "--edition", "2026Q4", *said]
+    assert main(command) == 0
+    folder = lane.root / "2026Q4" / "acme" / "new"
+    details = (folder / "system.toml").read_bytes()
+    capsys.readouterr()
+    assert main([*command, "--split", "prospective"]) == 0
+    assert "such as [0.1, 0.9]" in capsys.readouterr().out and (folder / "system.toml").read_bytes() == details
+    assert main([*command, "--split", "prospective"]) != 0  # nothing is written over
+    rows = list(read_jsonl(folder / "prospective.jsonl"))
+    assert rows and all(row == {"id": row["id"], "label": None, "probabilities": []} for row in rows)
+    check = ["submission", "check", str(folder), "--split", "prospective"]
+    assert main(check) == 0
+    write_jsonl(folder / "prospective.jsonl", [{**row, "label": 1} for row in rows])
+    assert main(check) != 0
+    assert "the probability of each of 0 (not helpful), 1 (helpful)" in "".join(capsys.readouterr())
+    write_jsonl(folder / "prospective.jsonl", [{**row, "label": 1, "probabilities": [0.1, 0.9]} for row in rows])
+    assert main(check) == 0
 
 
 def test_the_commands_take_the_split_that_a_folder_has(lane, monkeypatch, capsys) -> None:
@@ -276,7 +341,7 @@ def test_the_commands_take_the_split_that_a_folder_has(lane, monkeypatch, capsys
     monkeypatch.setenv("HELLOFRESH_NOW", "2026-12-21T12:00:00Z")
     run("submission", "add", folder, code=1)
     scores = json.loads(run("score", "--quarter", "2026Q4", "--split", "prospective", "--json"))
-    assert {(score["lane"], score["team"]) for score in scores} == {("prospective", "Acme")}
+    assert {(score["provenance"], score["team"]) for score in scores} == {("uploaded", "Acme")}
 
 
 def test_a_request_is_reviewed_by_the_splits_that_it_touches(lane, tmp_path) -> None:
@@ -326,7 +391,9 @@ def faults(folder: Path, *figures: str) -> dict[str, tuple[str, ...]]:
 
 
 def test_published_forecasts_can_be_verified_and_computed_again(lane, published) -> None:
-    found = faults(published, "system=System,metric=f1,period=all")
+    found = faults(
+        published, *(f"system=System,metric={name},period=all" for name in ("f1", "brier_index", "log_score", "rank"))
+    )
     assert {"outcomes", "predictions", "scores", "figure"} <= found.keys()
     assert set(found.values()) == {()}
     assert set(faults(published.parent).values()) == {()}
@@ -349,6 +416,8 @@ def test_nothing_is_published_of_a_split_before_it_is_resolved(lane) -> None:
         ("outcomes.jsonl", lambda rows: [{**rows[0], "label": None}, *rows[1:]], "outcomes"),
         ("outcomes.jsonl", lambda rows: rows[1:], "outcomes"),
         ("predictions.jsonl", lambda rows: [{**rows[0], "label": 1 - rows[0]["label"]}, *rows[1:]], "scores"),
+        ("predictions.jsonl", lambda rows: [{**rows[0], "probabilities": [0.125, 0.875]}, *rows[1:]], "scores"),
+        ("predictions.jsonl", lambda rows: [{**rows[0], "probabilities": [1.0, 1.0]}, *rows[1:]], "predictions"),
     ],
 )
 def test_what_was_changed_after_publishing_is_found(published, name, change, check) -> None:

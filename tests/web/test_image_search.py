@@ -50,12 +50,14 @@ def pages(first: int, count: int = 10) -> list[str]:
     return [f"https://a.example/{number}" for number in range(first, first + count)]
 
 
-def search(net: SimpleNamespace, name: str, answers: Any, count: int = MOST_LINKS) -> tuple[ProviderAnswer, Any]:
+def search(
+    net: SimpleNamespace, name: str, answers: Any, count: int = MOST_LINKS, query: str = PICTURE
+) -> tuple[ProviderAnswer, Any]:
     async def run() -> tuple[ProviderAnswer, Any]:
         async with net.Site({"/s": answers}).serving() as site:
             provider = opened(name, f"{site.base}/s")
             try:
-                return await provider.search(PICTURE, count, None), site
+                return await provider.search(query, count, None), site
             finally:
                 await provider.close()
 
@@ -81,6 +83,14 @@ def test_pages_are_asked_for_until_there_are_enough_links(net: SimpleNamespace) 
         f"{asked}{start}&api_key={KEY}" for start in ("", "&start=10", "&start=20", "&start=30", "&start=40")
     ]
     assert len(json.loads(searched.raw)) == 5 and KEY not in searched.raw.decode()
+
+
+def test_a_query_goes_with_the_picture_where_the_service_takes_both(net: SimpleNamespace) -> None:
+    both = "https://pics.example/a.jpg\nold bridge"
+    _, site = search(net, "serpapi", [as_json(net, serp())], query=both)
+    assert "image_url=https://pics.example/a.jpg&q=old+bridge&" in site.requests[0].target
+    _, site = search(net, "bing", as_json(net, {}), query=both)
+    assert b"https://pics.example/a.jpg" in site.requests[0].body and b"bridge" not in site.requests[0].body
 
 
 @pytest.mark.parametrize("last", [[], pages(0), ["ftp://a.example/x", "javascript:alert(1)", ""]])

@@ -11,7 +11,7 @@ the beginnings of lines are looked at for all lines of a block at once (`benchma
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
@@ -100,8 +100,12 @@ class Rejects:
         write_bytes(path, b"\n".join([b"file\tline\treason\texpected\tcontent", *rows, b""]), mode=0o600)
 
 
-def line_blocks(stream: BinaryIO, name: str, size: int) -> Iterator[bytes]:
+def line_blocks(
+    stream: BinaryIO, name: str, size: int, warn: Callable[[str], None] = lambda _: None
+) -> Iterator[bytes]:
     """The stream in blocks of whole lines, each of about so many bytes and each line ended by a newline.
+
+    A last line without an end may be cut within its last column, which nothing else would show: `warn` gets a sentence.
 
     Raises:
         SourceError: if a line is longer than 16 MiB.
@@ -121,6 +125,7 @@ def line_blocks(stream: BinaryIO, name: str, size: int) -> Iterator[bytes]:
         if cut:
             yield content[:cut]
     if rest:
+        warn(f"{name}: the last line has no end, so that the file may be cut: compare its size with the source's.")
         yield rest + b"\n"
 
 

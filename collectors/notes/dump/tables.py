@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import tomllib
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -37,6 +37,7 @@ _THREADS = max(2, min(4, os.cpu_count() or 2))
 _BLOCKS_AHEAD = 5
 _FIRST_ROW = 2
 _LONGEST_HEADER = 2**16
+_ROWS_AT_ONCE = 50_000
 _PRIVATE = frozenset({"noteAuthorParticipantId", "raterParticipantId", "participantId"})
 
 
@@ -180,7 +181,8 @@ class TableReader:
                 with open_shard(shard) as stream:
                     layout = self._layout(_read_header(stream, shard.path.name), shard.path.name, table, wanted)
                     reading = _ShardReading(layout, wanted, sieve, rejects)
-                    frames = reading.frames(line_blocks(stream, shard.path.name, self.block_bytes))
+                    blocks = line_blocks(stream, shard.path.name, self.block_bytes, self.warnings.append)
+                    frames = reading.frames(blocks)
                     yield from (frame for frame in frames if frame.height)
                 if reading.headers:
                     what = f"the header is repeated {reading.headers} times inside; left out."
@@ -365,3 +367,15 @@ def _parsed(block: bytes, layout: LineLayout, wanted: WantedColumns) -> pl.DataF
     except pl.exceptions.ComputeError:  # bytes that are not UTF-8
         return None
     return None if frame.drop_in_place(_FAULTY).any() else frame
+
+
+def gathered(frames: Iterable[pl.DataFrame], rows: int = _ROWS_AT_ONCE) -> Iterator[pl.DataFrame]:
+    """The same rows in fewer frames, of `rows` or more: a join costs a millisecond, however few rows there are."""
+    waiting: list[pl.DataFrame] = []
+    for frame in frames:
+        waiting.append(frame)
+        if sum(part.height for part in waiting) >= rows:
+            yield pl.concat(waiting)
+            waiting = []
+    if waiting:
+        yield pl.concat(waiting)

@@ -90,7 +90,7 @@ def regime_solver(
     edition: str,
     *,
     regime: str = "zero-shot",
-    prompts: str = "all",
+    prompts: str = "",
     settings: str = "",
     hidden_tokens: int = 0,
 ) -> Solver:
@@ -100,7 +100,7 @@ def regime_solver(
         task: name of the task.
         edition: a quarter or a data set.
         regime: name of the regime.
-        prompts: `all`, or ids with commas between them.
+        prompts: `all`, or ids with commas between them; the usual ones by default.
         settings: of the regime, as NAME=VALUE with commas between them.
         hidden_tokens: of a reasoning model, on top of the visible ones.
     """
@@ -160,7 +160,7 @@ def _dataset(task: Task, edition: str, question: Callable[[Sample], str]) -> Mem
 
 def _made(name: str) -> Callable[..., InspectTask]:
     def made(
-        edition: str, regime: str = "zero-shot", prompts: str = "all", settings: str = "", hidden_tokens: int = 0
+        edition: str, regime: str = "zero-shot", prompts: str = "", settings: str = "", hidden_tokens: int = 0
     ) -> InspectTask:
         task, edition = get_task(name), str(edition)
         chosen = _regime(regime, settings)

@@ -67,7 +67,8 @@ COMMANDS = (
     ),
     command(
         "rate assign",
-        "Assign responses to raters in pairs: blinded, at random, a share of them to both of a pair.",
+        "Assign responses to raters in pairs: blinded, at random, a share of them to both of a pair. Or, for a task of "
+        "classes such as x-notes, ask people to predict the labels of an open quarter.",
         "rate.people:run_assign",
         *_NEW_STUDY,
         option(
@@ -80,12 +81,17 @@ COMMANDS = (
             many=True,
             dest="runs",
         ),
-        option("--samples FILE", "what was responded to, as JSONL"),
+        option(
+            "--samples FILE|N",
+            "what was responded to, as JSONL; or how many samples of the quarter people predict (default: 60)",
+        ),
         option("--responses FILE", "responses of systems, as JSONL"),
         option("--rater NAME", "a rater's name; it stays private", many=True),
         option("--rubric R", "a rubric's name or file (default: the one that the task's systems are ranked by)"),
         option("--share S", "share of a rater's samples that the other rates too (default: 0.3)", float, default=0.3),
         option("--onboarding N", "samples that all start with, for practice (default: 0)", default=0),
+        epilog="Example: hellofresh rate assign --task x-notes --edition 2026Q4 --samples 60 "
+        "--rater A --rater B --rater C --rater D --rater E",
     ),
     command(
         "rate serve",

@@ -3,12 +3,23 @@
 from __future__ import annotations
 
 import argparse
+import re
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NoReturn
 
 from hellofresh.cli.renamed import DROPPED
 
+_REPORTS = {
+    r"the following arguments are required: (?P<names>.*)": "missing: {names}",
+    r"the following arguments are required with (?P<chosen>\S+): (?P<names>.*)": "missing with {chosen}: {names}",
+    r"argument (?P<names>\S+): expected (?:one|at least one) argument": "a value is missing: {names}",
+    r"argument (?P<names>\S+): invalid int value: (?P<value>.*)": "{value} is not a whole number: {names}",
+    r"argument (?P<names>\S+): invalid float value: (?P<value>.*)": "{value} is not a number: {names}",
+    r"one of the arguments (?P<several>.*) is required": "missing: one of {several}",
+    r"unrecognized arguments: (?P<rest>.*)": "unrecognized arguments: {rest}",
+}
+"""Patterns of what argparse reports, with what is printed instead."""
 REQUIRED = object()
 """In place of a default: the option must be given."""
 
@@ -39,8 +50,25 @@ class CommandParser(argparse.ArgumentParser):
         hints = [*self._mistyped()]
         if hints:
             self.exit(2, "".join(f"{self.prog}: error: {hint}\n" for hint in hints))
-        self.print_usage(sys.stderr)
-        self.exit(2, f"{self.prog}: error: {message}\n")
+        self.exit(2, f"{self.prog}: error: {self._in_words(message)}. See: {self.prog} --help\n")
+
+    def _in_words(self, message: str) -> str:
+        """What argparse reports, with what each argument means."""
+        for pattern, words in _REPORTS.items():
+            if found := re.fullmatch(pattern, message):
+                parts = [self._described(part) for part in found["names"].split(", ")] if "names" in words else []
+                return words.format(**found.groupdict() | {"names": "; ".join(parts)})
+        return message.rstrip(".")
+
+    def _described(self, name: str) -> str:
+        """An argument as help shows it, with its meaning."""
+        for action in self._actions:
+            own = "/".join(action.option_strings) or action.metavar or action.dest
+            if name == own:
+                flag = action.option_strings[0] if action.option_strings else ""
+                meaning = (action.help or "").split(" (default")[0]
+                return f"{flag} {action.metavar or ''}".strip() + (f" ({meaning})" if meaning else "")
+        return name
 
     def _check_value(self, action: argparse.Action, value: object) -> None:
         choices = [str(choice) for choice in action.choices or ()]

@@ -39,6 +39,7 @@ COMMANDS = (
         option("--team-folder F", "default: derived from the team's name"),
         option("--system-folder F", "default: derived from the system's name"),
         option("--yes", "do not prompt; use defaults for options not given"),
+        _SPLIT,
         _SAMPLES,
         submissions="any",
     ),

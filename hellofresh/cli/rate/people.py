@@ -1,9 +1,12 @@
-"""`hellofresh rate assign`, `serve` and `close`: studies that people rate."""
+"""`hellofresh rate assign`, `serve` and `close`: studies that people rate, and predictions by people."""
 
 from __future__ import annotations
 
 import argparse
 from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
 
 from hellofresh.cli._output import CommandOutput
 from hellofresh.core.clock import now
@@ -12,6 +15,7 @@ from hellofresh.core.files import read_models, write_jsonl
 from hellofresh.core.quarters import utc_text
 from hellofresh.core.workspace import Workspace
 from hellofresh.judging.people import (
+    RaterAccess,
     SystemResponse,
     assign,
     close_study,
@@ -20,6 +24,7 @@ from hellofresh.judging.people import (
     progress,
     read_access,
 )
+from hellofresh.judging.predicting import asked_file, assign_predictions
 from hellofresh.judging.rating import rating_site, take_file, write_pages
 from hellofresh.judging.references import labels_are_secret, reference_responses
 from hellofresh.judging.rubric import RUBRICS, load_rubric
@@ -29,10 +34,12 @@ from hellofresh.results.entries import entries_of_submissions, entry_of_run
 from hellofresh.results.rated_entries import rated_names
 from hellofresh.runs.plan import find_run
 from hellofresh.submissions.released import due_in
-from hellofresh.tasks import Task, get_task
+from hellofresh.tasks import SamplePage, Task, TextPart, get_task
 from hellofresh.tasks.images import media_of
-from hellofresh.tasks.outputs import Response
+from hellofresh.tasks.outputs import Choice, Response
 from hellofresh.tasks.samples import Sample, to_json
+
+_SAMPLES_FOR_PEOPLE = 60
 
 
 def _files(options: argparse.Namespace) -> StudyFiles:
@@ -42,14 +49,15 @@ def _files(options: argparse.Namespace) -> StudyFiles:
 def _prepare(options: argparse.Namespace, output: CommandOutput) -> int:
     """Write what is to be rated: samples, what people wrote for them, and what runs and submissions answered."""
     workspace, task = Workspace.from_environment(), get_task(options.task)
-    if task.output is not Response:
-        raise UsageError(
-            f"{task.name} has no responses", expected="a task of responses, such as x-posts", code="no-responses"
-        )
+    if not task.takes(Response):
+        expected = "a task of responses, such as x-posts, or wikipedia-edits"
+        raise UsageError(f"{task.name} has no responses", expected=expected, code="no-responses")
     release = load_release(workspace, options.edition, task)
-    samples = release.with_texts()
-    known = {sample.id for sample in samples}
-    responses = reference_responses(workspace, options.edition, task)
+    shown, responses = _alike(
+        [_study_sample(task, item) for item in release.with_texts()],
+        reference_responses(workspace, options.edition, task),
+    )
+    known = {sample.id for sample in shown}
     due = due_in(workspace, options.edition)
     handed_in, notes = entries_of_submissions(workspace.submissions(), due, now(), {})
     entries = [entry_of_run(find_run(workspace.runs, name)) for name in options.runs] + [*handed_in[task.name]]
@@ -61,10 +69,10 @@ def _prepare(options: argparse.Namespace, output: CommandOutput) -> int:
             if isinstance(given, Response) and given.text.strip():
                 responses.append(SystemResponse(sample, long if often[short] > 1 else short, given.text, given.sources))
     responses = [item for item in responses if item.sample in known]
-    write_jsonl(options.prepare / "samples.jsonl", (to_json(_study_sample(task, item)) for item in samples), mode=0o600)
+    write_jsonl(options.prepare / "samples.jsonl", map(to_json, shown), mode=0o600)
     write_jsonl(options.prepare / "responses.jsonl", map(to_json, responses), mode=0o600)
     counts = Counter(item.system for item in responses)
-    output.result({"samples": len(samples), "responses": dict(sorted(counts.items()))})
+    output.result({"samples": len(shown), "responses": dict(sorted(counts.items()))})
     output.table("To be rated", ("system", "responses"), sorted(counts.items()))
     for note in notes:
         output.say(f"note: {note}")
@@ -80,8 +88,27 @@ def _prepare(options: argparse.Namespace, output: CommandOutput) -> int:
     return 0
 
 
+def _alike(
+    samples: Sequence[StudySample], references: Sequence[SystemResponse]
+) -> tuple[list[StudySample], list[SystemResponse]]:
+    """Of samples that raters could not tell apart, such as two edits of one paragraph, the first, with what people
+    wrote for any of them: of several by one system, the first.
+    """
+    first: dict[str, StudySample] = {}
+    same = {sample.id: first.setdefault(sample.text, sample).id for sample in samples}
+    kept: dict[tuple[str, str], SystemResponse] = {}
+    for item in references:
+        if item.sample in same:
+            kept.setdefault((same[item.sample], item.system), replace(item, sample=same[item.sample]))
+    return list(first.values()), list(kept.values())
+
+
 def _study_sample(task: Task, sample: Sample) -> StudySample:
+    """A sample as raters see it; of a change, the text before it alone, since what became of it is rated."""
     page = task.page_of(sample)
+    before = [part.text for part in page.parts if part.kind == "before"]
+    if before:
+        page = SamplePage(parts=tuple(TextPart("", text) for text in (page.title, *before)))
     facts = {name: str(getattr(sample, name)) for name in task.subgroups if hasattr(sample, name)}
     return StudySample(
         id=sample.id,
@@ -94,9 +121,12 @@ def _study_sample(task: Task, sample: Sample) -> StudySample:
 
 
 def run_assign(options: argparse.Namespace, output: CommandOutput) -> int:
-    """Assign responses to raters, and show each one's token; or write the files that say what is to be rated."""
+    """Assign responses to raters, and write each one's page; or write the files that say what is to be rated."""
     if options.prepare is not None:
         return _prepare(options, output)
+    files = _files(options)
+    if get_task(options.task).output is Choice and not options.responses:
+        return _shown(files, _ask_people(files, options), output)
     missing = [name for name in ("samples", "responses", "rater") if not getattr(options, name)]
     if missing:
         raise UsageError(
@@ -104,16 +134,37 @@ def run_assign(options: argparse.Namespace, output: CommandOutput) -> int:
             fix="Add them, or write the files of samples and responses first: --prepare DIR",
             code="not-said",
         )
-    files = _files(options)
     access = assign(
         files,
-        list(read_models(options.samples, StudySample)),
+        list(read_models(Path(options.samples), StudySample)),
         list(read_models(options.responses, SystemResponse)),
         options.rater,
         rubric=options.rubric or _rubric_of(options.task),
         share=options.share,
         onboarding=options.onboarding,
     )
+    return _shown(files, access, output)
+
+
+def _ask_people(files: StudyFiles, options: argparse.Namespace) -> list[RaterAccess]:
+    """Deal samples to people who predict their labels, while these are secret and the samples are not."""
+    task, number = get_task(options.task), options.samples or str(_SAMPLES_FOR_PEOPLE)
+    if unused := [name for name in ("rubric", "onboarding") if getattr(options, name)]:
+        expected = "--samples N and --rater NAME only: people predict labels of this task"
+        raise UsageError(f"--{unused[0]} for {task.name}", expected=expected, code="not-for-predictions")
+    if not number.isdecimal():
+        expected = f"a number of samples of {task.name}, such as {_SAMPLES_FOR_PEOPLE}"
+        raise UsageError(f"--samples {number[:80]}", expected=expected, code="bad-samples")
+    release, moment = load_release(files.workspace, files.edition, task), now()
+    if not labels_are_secret(files) or not release.days.opens <= moment < release.days.reveals:
+        what = f"people predict {task.name} only while its samples are public and its labels are not"
+        days = f"{utc_text(release.days.opens)} to {utc_text(release.days.reveals)}"
+        raise UsageError(what, expected=f"{files.edition} from {days}", code="not-open")
+    return assign_predictions(files, release, options.rater, count=int(number))
+
+
+def _shown(files: StudyFiles, access: Sequence[RaterAccess], output: CommandOutput) -> int:
+    """Write the raters' pages, and say where they are."""
     study = open_study(page_folder(files))
     pages = write_pages(files.private / "raters", study, {who.rater: who.token for who in access})
     rows = [
@@ -122,6 +173,12 @@ def run_assign(options: argparse.Namespace, output: CommandOutput) -> int:
     ]
     output.result({"raters": [{"rater": row[0], "responses": row[4], "page": row[5]} for row in rows]})
     output.table("Raters", ("rater", "name", "pair", "samples", "responses", "page"), rows)
+    if study.assignments.predicts:
+        output.say(f"The ids of the samples are published: {asked_file(files.workspace, files.edition, files.task)}")
+        until = study.assignments.until
+        output.say(
+            f"Predictions are taken until {until}, when labels are revealed. Close before: hellofresh rate close"
+        )
     output.say(
         "Send each rater their page: it opens without a network, and at its end gives a file for 'hellofresh rate "
         "close --file'. Or serve the pages, which then hand over by themselves: hellofresh rate serve"
@@ -131,6 +188,8 @@ def run_assign(options: argparse.Namespace, output: CommandOutput) -> int:
 
 def _rubric_of(task: str) -> str:
     """The rubric of the package whose overall criterion is what a task's systems are ranked by."""
+    if get_task(task).rubric:
+        return get_task(task).rubric
     headline = get_task(task).headline
     for name in RUBRICS:
         rubric = load_rubric(name)
@@ -170,8 +229,15 @@ def run_close(options: argparse.Namespace, output: CommandOutput) -> int:
             output.say(
                 f"warning: {plan.rater} submitted {response} twice with different answers; the later ones count."
             )
-    ratings = close_study(files, secret=labels_are_secret(files), incomplete=options.incomplete)
+    # People's predictions stay in private: what is public of them is published with the labels.
+    secret = study.assignments.predicts or labels_are_secret(files)
+    ratings = close_study(files, secret=secret, incomplete=options.incomplete)
     output.result({"ratings": ratings.height, "file": str(files.ratings)})
     output.say(f"{ratings.height:,} ratings: {files.ratings}")
+    if study.assignments.predicts:
+        output.say(
+            f"They are published with the labels, when these are scored: hellofresh score --edition {files.edition}"
+        )
+        return 0
     output.say(f"Results: hellofresh rate report --edition {files.edition} --task {files.task}")
     return 0

@@ -13,9 +13,11 @@ from hellofresh.cli._output import CommandOutput
 from hellofresh.core.errors import UsageError
 from hellofresh.core.workspace import Workspace
 from hellofresh.judging.comparison import (
+    BridgedMeans,
     Form,
     PairTest,
     agreement_by_criterion,
+    bridged_means,
     compare_systems,
     of_systems,
     option_shares,
@@ -96,6 +98,7 @@ def _report_all(output: CommandOutput, study: RatedStudy, form: Form) -> None:
     for system, why in left_out.items():
         output.say(f"{system} is left out: {why}")
     _show_means(output, rated, overall, systems)
+    _show_bridged(output, bridged_means(rated.filter(pl.col("system").is_in(systems)), overall))
     _show_tests(output, compare_systems(rated, overall, systems, form=form), form)
     for part in _PARTS:
         _show_parts(output, study, rated, systems, part=part, form=form)
@@ -144,6 +147,16 @@ def _show_means(output: CommandOutput, rated: pl.DataFrame, criterion: Criterion
     ]
     heads = ("system", "mean", _over([item.mean for item in means]), "SD", "posts")
     output.table(f"{criterion.title}: mean and standard deviation", heads, rows)
+
+
+def _show_bridged(output: CommandOutput, found: BridgedMeans) -> None:
+    output.result({"bridged": to_json(found)})
+    if found.missing:
+        output.say(found.missing)
+        return
+    rows = [(item.system, f"{item.mean.value:+.2f}", _limits(item.mean), item.posts) for item in found.systems]
+    title = f"Helpful to people who disagree: mean intercept ({found.people} people, {found.responses} responses)"
+    output.table(title, ("system", "intercept", "95% over other posts, by these people", "posts"), rows)
 
 
 def _show_tests(output: CommandOutput, tests: Sequence[PairTest], form: Form) -> None:

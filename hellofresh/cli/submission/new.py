@@ -20,10 +20,11 @@ from hellofresh.core.errors import SubmissionError, UnknownNameError, UsageError
 from hellofresh.core.files import write_bytes, write_jsonl
 from hellofresh.runs.record import prediction_row
 from hellofresh.submissions import Due, SystemInfo, known_teams, look_alike
-from hellofresh.submissions.check import blank_rows, cutoff_of
-from hellofresh.submissions.format import REGIMES, SYSTEM, problems, system_toml
+from hellofresh.submissions.check import blank_rows, cutoff_of, probabilities_wanted
+from hellofresh.submissions.format import REGIMES, SYSTEM, has_split, problems, system_toml
 from hellofresh.submissions.names import FOLDER_NAME, slug
 from hellofresh.tasks import get_task
+from hellofresh.tasks.samples import MAIN, PROSPECTIVE, Split
 
 
 def new(options: argparse.Namespace, output: CommandOutput) -> int:
@@ -37,7 +38,7 @@ def new(options: argparse.Namespace, output: CommandOutput) -> int:
         return _from_inspect(options, output)
     if options.edition is None:
         raise UsageError("no edition is named", fix="Add --edition E.", code="no-quarter")
-    due = find_due(options.samples, options.edition)
+    due = find_due(options.samples, options.edition, Split(options.split or MAIN))
     return _write(options, output, due, options.task or list(due.ids), {})
 
 
@@ -47,7 +48,7 @@ def _from_inspect(options: argparse.Namespace, output: CommandOutput) -> int:
     system = read_log(options.from_inspect)
     options.name, options.model = options.name or system.model.split("/")[-1], options.model or [system.model]
     options.regime = options.regime or (system.regime if system.regime in REGIMES else "other")
-    due = find_due(options.samples, parse_edition(system.edition))
+    due = find_due(options.samples, parse_edition(system.edition), Split(options.split or MAIN))
     known = set(due.ids.get(system.task, ()))
     if unknown := sorted(system.choices.keys() - known):
         raise SubmissionError(
@@ -95,21 +96,26 @@ def _write(
             code="look-alike",
         )
     folder: Path = options.submissions / str(due.edition) / team / system
-    if folder.exists():
+    if has_split(folder, due.split):
         fix = "Change its files, or give the system another name."
         raise SubmissionError("a submission of that name already exists", where=str(folder), fix=fix, code="exists")
     rows = [known.get(str(row["id"]), row) for row in blank_rows(due, tasks)]
     write_jsonl(folder / due.files.jsonl, rows)
-    write_bytes(folder / SYSTEM, system_toml(info).encode())
+    described = (folder / SYSTEM).exists()  # for the other split; it says the same of both
+    if not described:
+        write_bytes(folder / SYSTEM, system_toml(info).encode())
     output.result({"folder": str(folder), "tasks": tasks, "samples": len(rows)})
-    output.text(f"{folder / SYSTEM}: your details; edit them as you like.")
+    output.text(f"{folder / SYSTEM}: your details{', as before' if described else ''}; edit them as you like.")
     empty = "" if len(known) == len(rows) else "; put a label for each null"
     output.text(f"{folder / due.files.jsonl}: {len(rows)} samples of {', '.join(tasks)}{empty}:")
     for chosen in map(get_task, tasks):
         output.text(
             f"  {chosen.name}: " + ", ".join(f"{number} ({name})" for number, name in enumerate(chosen.classes))
         )
-    output.text(f"Then: hellofresh submission check {folder}")
+        if due.split is PROSPECTIVE and chosen.classes:
+            output.text(f"  probabilities of each sample: {probabilities_wanted(chosen)}")
+    split = "" if due.split is MAIN else f" --split {due.split}"
+    output.text(f"Then: hellofresh submission check {folder}{split}")
     return 0
 
 
@@ -119,7 +125,7 @@ Ask = Callable[[str, str, str | None], str]
 
 def _asker(options: argparse.Namespace, output: CommandOutput) -> Ask:
     asks = not options.yes and sys.stdin.isatty()
-    if asks:
+    if asks and hasattr(signal, "siginterrupt"):  # Windows has no such call
         # Polars puts a handler of its own before Python's, with which a read goes on after Ctrl-C.
         signal.siginterrupt(signal.SIGINT, True)
 

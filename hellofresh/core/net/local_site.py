@@ -76,6 +76,7 @@ class LocalSite:
         port: 0 for one that is free.
         origins: further origins under which the site is reached, such as that of a proxy.
         most_bytes: of a request's body.
+        every_path: whether `page` answers `GET` requests for all paths, not only for the first one.
     """
 
     opens: Callable[[str], bool]
@@ -85,6 +86,7 @@ class LocalSite:
     port: int = 0
     origins: Sequence[str] = ()
     most_bytes: int = 2**20
+    every_path: bool = False
     _runner: web.AppRunner | None = field(default=None, repr=False)
 
     @property
@@ -116,7 +118,7 @@ class LocalSite:
                     f"not an origin: {origin!r}", expected="such as https://rate.example.org", code="bad-origin"
                 )
         application = web.Application(client_max_size=self.most_bytes, middlewares=[self._guarded])
-        application.router.add_get("/", _with_token(self.page))
+        application.router.add_get("/{path:.*}" if self.every_path else "/", _with_token(self.page))
         for path, handler in self.posts.items():
             application.router.add_post(path, _with_token(handler))
         self._runner = web.AppRunner(application, access_log=None, shutdown_timeout=1.0, handler_cancellation=True)
@@ -146,7 +148,8 @@ class LocalSite:
         async def serve() -> None:
             stop = asyncio.Event()
             for number in (signal.SIGINT, signal.SIGTERM):
-                asyncio.get_running_loop().add_signal_handler(number, stop.set)
+                with suppress(NotImplementedError):  # Windows, where Ctrl-C cancels this
+                    asyncio.get_running_loop().add_signal_handler(number, stop.set)
             await self.start()
             try:
                 started()
@@ -165,10 +168,13 @@ class LocalSite:
             response = await handler(request)
         except HelloFreshError as error:
             response = web.json_response({"error": str(error)}, status=409 if error.code == "closed" else 400)
+        except web.HTTPRedirection:
+            raise
         except web.HTTPException as error:
             response = web.json_response({"error": error.reason}, status=error.status)
         if not response.prepared:
-            response.headers.update(_HEADERS)
+            for name, value in _HEADERS.items():
+                response.headers.setdefault(name, value)
         return response
 
     def _check(self, request: web.Request) -> None:

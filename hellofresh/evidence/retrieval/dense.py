@@ -1,14 +1,18 @@
-"""Dense retrieval: the vector of each document, and the query's nearest ones, by an exact search.
+"""Dense retrieval: the vector of each document, and the query's nearest ones.
 
+The search is exact, and from a million documents on by a graph (HNSW, https://arxiv.org/abs/1603.09320) where
+usearch is installed: its candidates are scored exactly: recall@20 of .998 on 200,000 vectors (docs/retrieval.md).
 Vectors of a corpus are made block by block and kept in its folder, so that an interrupted build goes on where it was.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import date
+from importlib.util import find_spec
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,8 +23,25 @@ from hellofresh.evidence.retrieval.corpora import RetrievalCorpus
 from hellofresh.evidence.retrieval.encoders import Encoder
 from hellofresh.tasks.outputs import Ranking
 
+if TYPE_CHECKING:
+    from usearch.index import Index
+
 _BLOCK = 500
 """Documents in a block: half a minute's work on one processor."""
+
+
+GRAPH_FROM = 1_000_000
+"""Documents from which on a graph is searched where usearch is installed."""
+_GRAPH: Mapping[str, Any] = {
+    "metric": "ip",
+    "dtype": "i8",
+    "connectivity": 16,
+    "expansion_add": 128,
+    "expansion_search": 400,
+}
+"""Vectors in eight bits take a quarter of the memory; what they misplace is scored again."""
+_CANDIDATES = 10
+"""Times as many as asked for are scored exactly, and at least a hundred."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,12 +53,14 @@ class DenseRetriever:
         keys: ids and days of the documents.
         vectors: shape (n, dimensions), each of length 1.
         corpus: hash of the documents' content.
+        graph: of the vectors; None for the exact search.
     """
 
     encoder: Encoder
     keys: DocumentKeys
     vectors: NDArray[np.float32]
     corpus: str = ""
+    graph: Index | None = None
 
     @property
     def name(self) -> str:
@@ -46,13 +69,25 @@ class DenseRetriever:
 
     @property
     def parameters(self) -> Parameters:
-        """Encoder and corpus."""
-        return {**self.encoder.parameters, "corpus": self.corpus}
+        """Encoder and corpus, and the graph's."""
+        graph = {} if self.graph is None else {f"graph_{name}": value for name, value in _GRAPH.items()}
+        return {**self.encoder.parameters, "corpus": self.corpus, **graph}
 
     async def retrieve(self, query: str, k: int, *, before: date | None = None) -> Ranking:
         """The k nearest."""
-        scores = self.vectors @ self.encoder.queries([query])[0]
-        return best(scores, self.keys, k, before, above=-np.inf)
+        vector = self.encoder.queries([query])[0]
+        if self.graph is not None and k > 0:
+            near = self.graph.search(vector, max(_CANDIDATES * k, 100)).keys
+            places = np.sort(near).astype(np.int32)
+            found = best(self.vectors[places] @ vector, self.keys.some(places), k, before, above=-np.inf)
+            if len(found.documents) == k:  # else too few are early enough
+                return found
+        return best(self.vectors @ vector, self.keys, k, before, above=-np.inf)
+
+
+def _folder(corpus: RetrievalCorpus, encoder: Encoder) -> Path:
+    key = sha256_text(canonical_json([dict(encoder.parameters), corpus.manifest.sha256]))[:12]
+    return corpus.folder / "index" / f"dense-{encoder.name}-{key}"
 
 
 def corpus_vectors(
@@ -68,8 +103,7 @@ def corpus_vectors(
     Raises:
         WorkspaceError: if the folder cannot be written.
     """
-    key = sha256_text(canonical_json([dict(encoder.parameters), corpus.manifest.sha256]))[:12]
-    folder = corpus.folder / "index" / f"dense-{encoder.name}-{key}"
+    folder = _folder(corpus, encoder)
     whole = folder / "vectors.npy"
     if not whole.is_file():
         starts = range(0, corpus.manifest.documents, _BLOCK)
@@ -84,6 +118,26 @@ def corpus_vectors(
             path.unlink()
     vectors: NDArray[np.float32] = np.load(whole, mmap_mode="r")
     return vectors
+
+
+def corpus_graph(corpus: RetrievalCorpus, encoder: Encoder, vectors: NDArray[np.float32]) -> Index | None:
+    """The graph of a corpus's vectors, mapped from its folder, where it is made if missing; None for an exact search.
+
+    Raises:
+        WorkspaceError: if the folder cannot be written.
+    """
+    if len(vectors) < GRAPH_FROM or find_spec("usearch") is None:
+        return None
+    from usearch.index import Index
+
+    path = _folder(corpus, encoder) / f"graph-{sha256_text(canonical_json(_GRAPH))[:12]}.usearch"
+    graph = Index(ndim=encoder.dimensions, **dict[str, Any](_GRAPH))
+    if not path.is_file():
+        graph.add(np.arange(len(vectors)), vectors)
+        with atomic_path(path) as temporary:
+            graph.save(str(temporary))
+    graph.view(str(path))
+    return graph
 
 
 def _block(

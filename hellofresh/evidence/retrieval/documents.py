@@ -24,7 +24,7 @@ from pydantic import Field
 
 from hellofresh.core.errors import DataError
 from hellofresh.core.files import canonical_json, read_models
-from hellofresh.core.parquet import join_parquet, write_parquet
+from hellofresh.core.parquet import sink_parquet, write_parquet
 from hellofresh.core.strict import Strict
 
 SCHEMA = {"id": pl.String, "title": pl.String, "text": pl.String, "date": pl.Date, "source": pl.String}
@@ -130,7 +130,7 @@ class DocumentWriter:
         try:
             if kind is None:
                 self._write_part()
-                join_parquet(self._parts, self._path, rows=_PART)
+                sink_parquet(self._path, pl.scan_parquet(self._parts), rows=_PART)
         finally:
             self._folder.cleanup()
 

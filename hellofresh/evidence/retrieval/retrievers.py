@@ -19,7 +19,7 @@ from hellofresh.core.executors import Pool
 from hellofresh.core.workspace import Workspace
 from hellofresh.evidence.retrieval.base import Parameters, Retriever, made_ranking
 from hellofresh.evidence.retrieval.corpora import RetrievalCorpus, document_address, open_exact
-from hellofresh.evidence.retrieval.dense import DenseRetriever, corpus_vectors
+from hellofresh.evidence.retrieval.dense import DenseRetriever, corpus_graph, corpus_vectors
 from hellofresh.evidence.retrieval.documents import CorpusDocument
 from hellofresh.evidence.retrieval.encoders import MINILM, open_encoder
 from hellofresh.evidence.retrieval.rerank import (
@@ -120,7 +120,9 @@ def _dense(name: str, corpus: RetrievalCorpus, opening: Opening) -> DenseRetriev
         opening.progress(f"encoding {corpus.name}: {done:,} of {corpus.manifest.documents:,} documents")
 
     encoder = open_encoder(name)
-    return DenseRetriever(encoder, corpus.keys, corpus_vectors(corpus, encoder, progress), corpus.manifest.sha256)
+    vectors = corpus_vectors(corpus, encoder, progress)
+    graph = corpus_graph(corpus, encoder, vectors)
+    return DenseRetriever(encoder, corpus.keys, vectors, corpus.manifest.sha256, graph)
 
 
 def dense_scorer(name: str, corpus: RetrievalCorpus, opening: Opening) -> DenseScorer:

@@ -116,5 +116,8 @@ class ImageSearch(Protocol):
     def searches_images(self) -> bool:
         """Whether a service for it is configured."""
 
-    async def search_image(self, address: str) -> Found:
-        """The pages on which the picture at an address stands; what goes wrong is in what it gives."""
+    async def search_image(self, address: str, query: str = "") -> Found:
+        """The pages on which the picture at an address stands; what goes wrong is in what it gives.
+
+        A query narrows it where the service takes one.
+        """

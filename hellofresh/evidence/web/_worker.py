@@ -10,15 +10,20 @@ from __future__ import annotations
 import base64
 import json
 import logging
-import resource
 import signal
 import sys
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import asdict
 from functools import lru_cache, partial
 from typing import TYPE_CHECKING
 
 from hellofresh.evidence.web.text import Extractor, main_text
+
+try:
+    import resource
+except ImportError:  # Windows: a reader's memory has no limit there
+    resource = None  # type: ignore[assignment]
 
 if TYPE_CHECKING:
     from protego import Protego
@@ -68,17 +73,22 @@ _READERS: Mapping[str, _Reader] = {
 
 def _serve(read: _Reader, cpu_s: float) -> None:
     logging.disable()
-    resource.setrlimit(resource.RLIMIT_AS, (_MEMORY_BYTES, _MEMORY_BYTES))
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    signal.signal(signal.SIGPROF, signal.SIG_DFL)
+    for limit, most in (("RLIMIT_AS", _MEMORY_BYTES), ("RLIMIT_CORE", 0)):
+        with suppress(AttributeError, OSError, ValueError):  # Windows has none, macOS not all
+            resource.setrlimit(getattr(resource, limit), (most, most))
+    timed = hasattr(signal, "setitimer")
+    if timed:
+        signal.signal(signal.SIGPROF, signal.SIG_DFL)
     read(b"<html><p></p></html>", "text/html")  # imports are not what a page costs
     source, sink = sys.stdin.buffer, sys.stdout.buffer
     for line in source:
         asked = json.loads(line)
         body = source.read(asked["length"])
-        signal.setitimer(signal.ITIMER_PROF, cpu_s)
+        if timed:
+            signal.setitimer(signal.ITIMER_PROF, cpu_s)
         reply = read(body, asked["about"])
-        signal.setitimer(signal.ITIMER_PROF, 0)
+        if timed:
+            signal.setitimer(signal.ITIMER_PROF, 0)
         sink.write(json.dumps(reply).encode() + b"\n")
         sink.flush()
 

@@ -246,11 +246,11 @@ class StoredWeb:
         """Whether there is a provider of reverse image search."""
         return self._images is not None
 
-    async def search_image(self, address: str) -> Found:
-        """The pages on which a picture stands, or what was found of them before."""
+    async def search_image(self, address: str, query: str = "") -> Found:
+        """The pages on which a picture stands and a query fits, or what was found of them before."""
         if self._images is None:
             return Found((), "no service for reverse image search is configured")
-        return await self._search(self._images, MOST_LINKS, address, None)
+        return await self._search(self._images, MOST_LINKS, f"{address}\n{query}" if query else address, None)
 
     async def _search_web(self, asked: tuple[str, date | None]) -> Found:
         return await self._search(self._provider, self._count, *asked)

@@ -1,7 +1,7 @@
 """The page Rate: one file for each rater, which works without a network, and a server that takes what raters submit.
 
-A page holds the blinded responses of its rater and nothing else, loads nothing, and asks no host but the one that
-served it.
+A page holds the blinded responses of its rater (or the samples that they predict) and nothing else, loads nothing, and
+asks no host but the one that served it.
 """
 
 from __future__ import annotations
@@ -23,6 +23,8 @@ from hellofresh.judging.submitted import MOST_COMMENT, SubmittedRating, check_li
 from hellofresh.tasks.samples import to_json
 
 _MOST_BYTES = 8 * 2**20
+_MOST_BUTTONS = 20
+"""A longer scale is typed."""
 
 
 def rater_page(study: OpenStudy, plan: RaterPlan, token: str) -> str:
@@ -41,6 +43,7 @@ def rater_page(study: OpenStudy, plan: RaterPlan, token: str) -> str:
         "rater": plan.rater,
         "token": token,
         "title": study.rubric.title,
+        "predicts": study.assignments.predicts,
         "criteria": [_criterion(study.rubric, item) for item in study.rubric.criteria],
         "instructions": study.guide.instructions.strip(),
         "examples": [
@@ -58,7 +61,7 @@ def rater_page(study: OpenStudy, plan: RaterPlan, token: str) -> str:
         "turns": [to_json(turn) for turn in plan.turns],
         "samples": {
             name: {
-                "text": study.samples[name].text,
+                "parts": study.samples[name].parts or [("post", study.samples[name].text)],
                 "address": study.samples[name].address,
                 "media": study.samples[name].media,
             }
@@ -76,14 +79,17 @@ def rater_page(study: OpenStudy, plan: RaterPlan, token: str) -> str:
 def _criterion(rubric: Rubric, criterion: Criterion) -> dict[str, object]:
     low, high = criterion.limits
     condition = criterion.ask_if
+    number = criterion.range is not None and criterion.answers > _MOST_BUTTONS and criterion.unit == "response"
     return {
         "id": criterion.id,
         "title": criterion.title,
         "definition": criterion.definition,
         "unit": criterion.unit,
         "low": low,
+        "high": high,
         "range": criterion.range is not None,
-        "options": [criterion.words(value) for value in range(low, high + 1)],
+        "number": number,
+        "options": [] if number else [criterion.words(value) for value in range(low, high + 1)],
         "undecided": criterion.undecided,
         "ask_if": condition
         and {

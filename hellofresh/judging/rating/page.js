@@ -5,6 +5,11 @@
 (() => {
   const study = JSON.parse(document.getElementById("study").textContent);
   const KEYS = "1234567890-=";
+  // What the page calls itself, what is asked about, and what a person gives.
+  const words = study.predicts
+    ? { page: "Predict", items: "samples", done: "are predicted", own: "my predictions", yours: "Your predictions", one: "Your prediction" }
+    : { page: "Rate", items: "responses", done: "are rated", own: "my ratings", yours: "Your ratings", one: "Your rating" };
+  document.title = words.page;
   const SERVED = location.protocol.startsWith("http");
   const queue = study.turns.flatMap((turn) => turn.responses.map((id) => ({ id, turn })));
   const newId = () => [...crypto.getRandomValues(new Uint8Array(16))].map((n) => n.toString(16).padStart(2, "0")).join("");
@@ -177,7 +182,7 @@
     };
     const link = document.createElement("a");
     link.href = URL.createObjectURL(new Blob([JSON.stringify(whole, null, 1)], { type: "application/json" }));
-    link.download = `ratings-${study.edition}-${study.task}-${study.rater}.json`;
+    link.download = `${study.predicts ? "predictions" : "ratings"}-${study.edition}-${study.task}-${study.rater}.json`;
     link.click();
     setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
   }
@@ -205,17 +210,18 @@
 
   function showHeader() {
     const [done, all] = [page.submitted.size, queue.length];
-    const kept = page.store.database ? "" : "This browser keeps nothing: do not close this page before you have handed over your ratings. ";
+    const kept = page.store.database ? "" : `This browser keeps nothing: do not close this page before you have handed over ${words.own.replace("my", "your")}. `;
     header.replaceChildren(
       el("div", { className: "row" },
-        el("h1", {}, "Rate"),
-        el("span", { id: "count" }, `${done} of ${all} responses are rated`),
+        el("h1", {}, words.page),
+        el("span", { id: "count" }, `${done} of ${all} ${words.items} ${words.done}`),
         el("button", { onclick: () => { page.instructions = !page.instructions; show(); } }, page.instructions ? "Hide instructions" : "Instructions"),
         el("button", { disabled: done === 0 || page.closed, onclick: undo }, "Undo the last one"),
-        el("button", { ariaPressed: String(page.sideBySide), onclick: () => { page.sideBySide = !page.sideBySide; show(); } }, "Side by side"),
-        el("button", { disabled: page.lines.length === 0, onclick: download }, "Download my ratings"),
+        study.predicts ? null
+          : el("button", { ariaPressed: String(page.sideBySide), onclick: () => { page.sideBySide = !page.sideBySide; show(); } }, "Side by side"),
+        el("button", { disabled: page.lines.length === 0, onclick: download }, `Download ${words.own}`),
       ),
-      el("progress", { max: all, value: done, ariaLabel: "Rated" }),
+      el("progress", { max: all, value: done, ariaLabel: "Done" }),
       el("div", { className: "small", role: "status" }, kept + page.unsent),
     );
   }
@@ -241,7 +247,7 @@
     main.replaceChildren(
       el("h2", {}, study.title),
       ...study.instructions.split(/\n\n+/).map((part) => el("p", {}, part)),
-      el("p", {}, "Each question shows its keys: a digit answers the question that you are at, Enter submits when all are answered, and U undoes the last response. You can stop at any time and go on later in the same browser."),
+      el("p", {}, "Each question shows its keys: a digit answers the question that you are at, Enter submits when all are answered, and U undoes the last one. You can stop at any time and go on later in the same browser."),
       ...study.examples.map(example),
       el("h2", {}, "The questions"),
       el("dl", {}, ...study.criteria.flatMap((item) => [el("dt", {}, item.title), el("dd", {}, item.definition)])),
@@ -255,10 +261,10 @@
     const sent = SERVED && all && !page.unsent;
     main.replaceChildren(
       notice(
-        el("h2", {}, "All of your responses are rated. Thank you."),
-        el("p", {}, sent ? "Your ratings have been handed over: you can close this page."
-          : "Download your ratings, and send the file to whoever asked you to rate."),
-        el("p", {}, el("button", { className: sent ? "" : "main", onclick: download }, "Download my ratings"))),
+        el("h2", {}, `All of your ${words.items} ${words.done}. Thank you.`),
+        el("p", {}, sent ? `${words.yours} have been handed over: you can close this page.`
+          : `Download ${words.own.replace("my", "your")}, and send the file to whoever asked you.`),
+        el("p", {}, el("button", { className: sent ? "" : "main", onclick: download }, `Download ${words.own}`))),
     );
   }
 
@@ -275,10 +281,10 @@
     page.form = new Form(id, turn);
     main.replaceChildren(
       ...(turn.phase === "onboarding" ? [notice("This is for practice: explain your ratings. They are kept apart from the others.")] : []),
-      el("h2", {}, "Post"), text(sample.text),
+      ...sample.parts.flatMap(([name, content]) => [el("h2", {}, name[0].toUpperCase() + name.slice(1)), text(content)]),
       el("p", { className: "links" }, ...sample.media.map((address, k) => el("span", {}, linkTo(address, `Picture ${k + 1}`), " ")),
         ...(isWebAddress(sample.address) ? [linkTo(sample.address, "Open the post")] : [])),
-      el("div", { className: "responses" }, ...shown.map(column)),
+      study.predicts ? "" : el("div", { className: "responses" }, ...shown.map(column)),
       page.form.element,
     );
   }
@@ -302,13 +308,14 @@
       this.fault = el("p", { className: "fault", role: "alert" });
       const label = turn.phase === "onboarding" ? "Explanation (required)" : "Explanation (optional)";
       this.element = el("section", {},
-        el("h2", {}, "Your rating"), ...this.questions.map((question) => question.element),
+        el("h2", {}, words.one), ...this.questions.map((question) => question.element),
         el("label", { htmlFor: "comment" }, label), this.comment, this.fault,
         el("p", {}, el("button", { className: "main", id: "submit", onclick: () => this.submit() }, "Submit (Enter)")));
       this.arrange();
     }
 
     question(criterion, link, before, prefix = "") {
+      if (criterion.number) return this.numberQuestion(criterion, before);
       const name = `q-${criterion.id}-${link ? this.links.indexOf(link) : "r"}`;
       const values = criterion.options.map((words, k) => [criterion.low + k, words]);
       if (criterion.undecided) values.push([null, criterion.undecided]);
@@ -324,6 +331,17 @@
       return { criterion, link, inputs, element, asked: true };
     }
 
+    /** A question whose answer is typed: digits go to its field wherever the keyboard is. */
+    numberQuestion(criterion, before) {
+      const { low, high } = criterion;
+      const field = el("input", { type: "text", inputMode: "numeric", autocomplete: "off", className: "number", maxLength: 3,
+        ariaLabel: criterion.title, value: criterion.id in before ? String(before[criterion.id]) : "", oninput: () => this.keep() });
+      const given = () => (/^[0-9]+$/.test(field.value) && Number(field.value) >= low && Number(field.value) <= high ? Number(field.value) : undefined);
+      const element = el("fieldset", { tabIndex: -1 },
+        el("legend", {}, criterion.title), el("p", {}, criterion.definition), el("label", {}, field, el("span", {}, `${low} to ${high}`)));
+      return { criterion, link: "", inputs: [], field, given, element, asked: true };
+    }
+
     /** Decide what is asked, from the first question to the last; returns the answers to what is. */
     arrange() {
       const answers = { values: {}, links: {}, comment: this.comment.value };
@@ -334,8 +352,9 @@
         const value = condition && { ...answers.values, ...own }[condition.criterion];
         question.asked = !condition || (value !== undefined && value !== null && condition.values.includes(value));
         question.element.hidden = !question.asked;
-        const chosen = question.inputs.find((item) => item.input.checked);
-        question.answered = !question.asked || chosen !== undefined;
+        const typed = question.given?.();
+        const chosen = question.field ? typed !== undefined && { value: typed } : question.inputs.find((item) => item.input.checked);
+        question.answered = !question.asked || Boolean(chosen);
         if (question.asked && chosen) own[criterion.id] = chosen.value;
         if (question.answered) question.element.classList.remove("missing");
       }
@@ -357,12 +376,20 @@
     press(key) {
       const open = this.questions.filter((question) => question.asked);
       const at = open.find((question) => question.element.contains(document.activeElement)) || open.find((question) => !question.answered);
+      if (at?.field && /^[0-9]$/.test(key)) {
+        at.field.focus({ preventScroll: true });
+        if (at.field.value.length < at.field.maxLength || at.field.selectionStart < at.field.selectionEnd) {
+          at.field.setRangeText(key, at.field.selectionStart, at.field.selectionEnd, "end");
+        }
+        this.keep();
+        return true;
+      }
       const item = at?.inputs.find((choice) => choice.key === key);
       if (!item) return false;
       item.input.checked = true;
       this.keep();
       const next = this.questions.filter((question) => question.asked).find((question) => !question.answered);
-      const target = next ? next.element : document.getElementById("submit");
+      const target = next ? next.field || next.element : document.getElementById("submit");
       target.focus({ preventScroll: true });
       target.scrollIntoView({ block: "nearest" });
       return true;
@@ -374,8 +401,8 @@
       const missing = this.questions.find((question) => !question.answered);
       if (missing) {
         missing.element.classList.add("missing");
-        missing.element.focus();
-        this.fault.textContent = `${missing.element.querySelector("legend").textContent}: no answer yet`;
+        (missing.field || missing.element).focus();
+        this.fault.textContent = `${missing.element.querySelector("legend").textContent}: ${missing.field?.value ? "not on the scale" : "no answer yet"}`;
         return;
       }
       if (this.turn.phase === "onboarding" && !answers.comment.trim()) {

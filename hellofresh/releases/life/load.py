@@ -37,7 +37,7 @@ class _LabelRow(BaseModel):
 def facts_of(row: Mapping[str, object], task: Task) -> Mapping[str, Fact]:
     """The facts of a label's row; a fact that is neither a number nor a text is no fact."""
     found = ((name, row.get(name)) for name in task.label_facts)
-    return {name: fact if isinstance(fact, int | str) else None for name, fact in found}
+    return {name: fact if isinstance(fact, int | float | str) else None for name, fact in found}
 
 
 _IMPORT = "import your own copy of the data set as the same version, hellofresh dataset import NAME PATH"

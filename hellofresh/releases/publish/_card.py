@@ -9,6 +9,7 @@ from pathlib import PurePosixPath
 
 from pydantic import TypeAdapter
 
+from hellofresh.core.editions import benchmark_task
 from hellofresh.core.files import parse_toml, read_jsonl
 from hellofresh.core.strict import Strict
 from hellofresh.releases.life.manifest import calendar_of
@@ -23,6 +24,7 @@ from hellofresh.releases.publish._parts import (
 )
 from hellofresh.tasks import Task
 from hellofresh.tasks.outputs import Output, Ranking, Response
+from hellofresh.tasks.samples import MAIN, PROSPECTIVE
 
 LICENCES = {
     "CC-BY-SA-4.0": ("cc-by-sa-4.0", "https://creativecommons.org/licenses/by-sa/4.0/"),
@@ -255,6 +257,27 @@ def _front_matter(
         ],
     )
     return f"---\n{data.to_yaml()}\n---\n"
+
+
+def benchmark(parts: Sequence[PublishedPart]) -> str:
+    """The text of `eval.yaml`, which has the hub show the data set as a benchmark with a task for each split.
+
+    Source of the fields: https://huggingface.co/docs/hub/eval-results.
+    """
+    from huggingface_hub.utils import yaml_dump  # type: ignore[attr-defined]  # not in its list of names
+
+    title = title_of(parts)
+    tasks = [
+        {
+            "id": benchmark_task(part.task.name, str(part.edition), PROSPECTIVE if part.prospective else MAIN),
+            "config": part.config,
+            "split": part.split,
+        }
+        for part in parts
+    ]
+    about = "A living benchmark: language models predict fresh, real decisions of people."
+    said = {"name": title, "description": about, "evaluation_framework": "hellofresh", "tasks": tasks}
+    return str(yaml_dump(said, sort_keys=False, width=1000))
 
 
 def _by_config(parts: Sequence[PublishedPart]) -> Mapping[str, list[PublishedPart]]:

@@ -234,10 +234,12 @@ class PublishedPart:
 
     @property
     def ratings(self) -> list[Path]:
-        """The files of a closed study, which lie beside the tasks of an edition: of no other task, and in order."""
-        ends = ("parquet", "key.parquet", "rubric.toml", "standings.jsonl")
+        """What people rated and predicted, in order; before the reveal which samples they are asked about."""
+        ends = ["asked.jsonl"]
+        if self.has_labels:
+            ends += ["parquet", "key.parquet", "rubric.toml", "standings.jsonl", "people.parquet", "people.jsonl"]
         paths = [self.folder.parent / "ratings" / f"{self.task.name}.{end}" for end in ends]
-        return [path for path in paths if path.is_file() and self.has_labels and not self.prospective]
+        return [path for path in paths if path.is_file() and not self.prospective]
 
     def files(self) -> Iterator[tuple[PurePosixPath, str]]:
         """Every released file with the SHA-256 that it must have: the manifest, its earlier versions, what it lists."""

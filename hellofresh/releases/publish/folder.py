@@ -19,7 +19,7 @@ from hellofresh.core.errors import DataError, ReleaseError, UsageError, Workspac
 from hellofresh.core.files import read_json, read_model, sha256_file, temporary_prefix, write_bytes, write_json
 from hellofresh.core.stages import input_key
 from hellofresh.core.workspace import Workspace
-from hellofresh.releases.publish._card import card
+from hellofresh.releases.publish._card import benchmark, card
 from hellofresh.releases.publish._croissant import croissant
 from hellofresh.releases.publish._parts import (
     ACCOUNT,
@@ -32,7 +32,7 @@ from hellofresh.releases.publish._parts import (
     write_table,
 )
 
-FORMAT = 2
+FORMAT = 3
 """The file that names all others with size and SHA-256."""
 
 
@@ -73,6 +73,7 @@ def build(
         folder / "croissant.json", croissant(parts, passed_on, [_entry(folder, folder / table) for table in tables])
     )
     write_bytes(folder / "README.md", card(parts, corpora, rows).encode())
+    write_bytes(folder / "eval.yaml", benchmark(parts).encode())
     entries = [_entry(folder, path) for path in sorted(folder.rglob("*")) if path.is_file()]
     write_json(folder / ACCOUNT, asdict(PublishedAccount(FORMAT, key_of(parts, corpora), tuple(entries), __version__)))
     return {entry.path: entry for entry in entries}

@@ -26,7 +26,7 @@ from hellofresh.releases.publish.folder import Publication, build, refuse_to_los
 ENDPOINT, TOKEN = "HF_ENDPOINT", "HF_TOKEN"
 _REPOSITORY = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,95}/[A-Za-z0-9][A-Za-z0-9._-]{0,95}")
 _TOKEN = re.compile(r"[\x21-\x7e]{1,500}")
-_OURS = re.compile(r"(data|releases)/.*|README\.md|croissant\.json|publication\.json")
+_OURS = re.compile(r"(data|releases)/.*|README\.md|eval\.yaml|croissant\.json|publication\.json")
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from hellofresh.core.errors import UnknownNameError, UsageError
 from hellofresh.core.plugins import plugins
-from hellofresh.results.analyses import confidence, order, prompts, samples
+from hellofresh.results.analyses import confidence, knowledge, order, prompts, samples, texts, voters
 from hellofresh.results.analyses.base import Analysis, AnalysisResult
 from hellofresh.results.analyses.writing import WrittenAnalysis, make_analyses
 from hellofresh.results.build import build_panel, panel_of
@@ -30,7 +30,8 @@ __all__ = [
 _ALL = "all"
 _IN_ORDER: tuple[Analysis[Panel], ...] = (
     order.ranking, order.temporal_consistency, prompts.search_gain, prompts.placebo, prompts.deployment,
-    prompts.precision_recall, prompts.prompt_sensitivity, samples.contamination, samples.votes, samples.slices,
+    prompts.precision_recall, prompts.prompt_sensitivity, samples.contamination, texts.text_alone, knowledge.memory,
+    knowledge.known_when, samples.votes, voters.intercepts, voters.difficulty, voters.robustness, samples.slices,
     samples.by_subgroup, prompts.category_gains, order.agreement, confidence.calibration, confidence.certainty,
     prompts.silence, prompts.parsing, order.cost,
 )  # fmt: skip

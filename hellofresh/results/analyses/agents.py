@@ -31,10 +31,20 @@ from hellofresh.results.panel import Panel, System
 from hellofresh.stats import cluster_tables, metric_interval
 from hellofresh.stats.metrics import mean
 from hellofresh.tasks.outputs import Response
-from hellofresh.tasks.transcripts import NotedEvent, QuotedEvent, ReadEvent, SearchedEvent, Transcript, read_transcripts
+from hellofresh.tasks.transcripts import (
+    Event,
+    NotedEvent,
+    QuotedEvent,
+    ReadEvent,
+    SearchedEvent,
+    Transcript,
+    read_transcripts,
+)
 
 LEANING = "leaning"
 """Name of the note with the leaning of a sample's text, from -3 (left) to 3 (right)."""
+RESULT_CERTAINTY = "result-certainty"
+"""Name of the note with how certain a model is of what a search found, from 0 to 1."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +56,7 @@ class SampleTrace:
         failed: searches that brought nothing because they failed.
         sources: addresses of pages that were used, in order, each once.
         leaning: of the sample's text, as a model rated it; None where none did.
+        certainties: of what its searches found, as the model stated them, each from 0 to 1.
         counts: of a response that was written: its words, its links, the links that were removed since they were not
             given, and the pages that refute the sample.
     """
@@ -54,6 +65,7 @@ class SampleTrace:
     failed: int = 0
     sources: tuple[str, ...] = ()
     leaning: float | None = None
+    certainties: tuple[float, ...] = ()
     counts: Mapping[str, float] = field(default_factory=dict)
 
 
@@ -94,17 +106,20 @@ def _trace(transcript: Transcript, prompt: str) -> SampleTrace:
         }
     searches = [event for event in events if isinstance(event, SearchedEvent)]
     used = (event.final_url or event.url for event in events if isinstance(event, ReadEvent) and not event.dropped)
-    leanings = [
-        event.values.get("value") for event in events if isinstance(event, NotedEvent) and event.name == LEANING
-    ]
-    numbers = [float(value) for value in leanings if isinstance(value, int | float)]
+    numbers = _noted_numbers(events, LEANING)
     return SampleTrace(
         queries=tuple(event.query for event in searches),
         failed=sum(bool(event.problem) for event in searches),
         sources=tuple(dict.fromkeys(used)),
         leaning=numbers[0] if numbers else None,
+        certainties=tuple(_noted_numbers(events, RESULT_CERTAINTY)),
         counts=counts,
     )
+
+
+def _noted_numbers(events: Sequence[Event], name: str) -> list[float]:
+    values = (event.values.get("value") for event in events if isinstance(event, NotedEvent) and event.name == name)
+    return [float(value) for value in values if isinstance(value, int | float)]
 
 
 OFFLINE = "mode=offline"
@@ -296,6 +311,30 @@ def searches(given: AgentPanel, system: System, traces: _Traces) -> Iterator[Row
             yield {"answers": name, "n": int(where.sum()), **means, **shape, "failed": int(failed[where].sum())}
 
 
+@_by_system(
+    "result-certainty",
+    "Certainty of results",
+    "Is a model surer of what it found where its answer is right?",
+    "No run was asked how certain it is of its results; add --set result_certainty=true.",
+)
+def result_certainty(given: AgentPanel, system: System, traces: _Traces) -> Iterator[Row]:
+    """The mean certainty of a sample's search results, for right and wrong answers.
+
+    Expect no difference: models state nearly the same high certainty of whatever a search brings them, which is what
+    the paper on web retrieval agents found as well (appendix A.7).
+    """
+    stated = _floats(_mean(trace.certainties) if trace is not None and trace.certainties else None for trace in traces)
+    right = given.right(system)
+    for name, where in (("right", right), ("wrong", ~right)):
+        kept = where & np.isfinite(stated)
+        if kept.any():
+            yield {
+                "answers": name,
+                "n": int(kept.sum()),
+                **_means("certainty", stated[kept], given.panel.groups[kept], (0.0, 1.0)),
+            }
+
+
 @_by_system("queries", "Queries", "How is a text taken apart into queries?", _NO_SEARCH)
 def queries(given: AgentPanel, _: System, traces: _Traces) -> Iterator[Row]:
     """How agents take a text apart: their queries, how long they are, and what they share with the text."""
@@ -326,7 +365,15 @@ def _words(text: str) -> frozenset[str]:
     return frozenset(word.casefold() for word in _WORD.findall(text))
 
 
-AGENT_ANALYSES: tuple[Analysis[AgentPanel], ...] = (sources, domains, leaning, gain, searches, queries)
+AGENT_ANALYSES: tuple[Analysis[AgentPanel], ...] = (
+    sources,
+    domains,
+    leaning,
+    gain,
+    searches,
+    result_certainty,
+    queries,
+)
 
 
 def compare_variants(given: AgentPanel, names: Mapping[str, str]) -> AnalysisResult:

@@ -16,7 +16,7 @@ from hellofresh.stats import BinnedError, Calibration, CalibrationGap, calibrate
 
 _BINS = (10, 15)
 _RESAMPLES = 1_000
-_BRIER = ("reliability", "resolution", "uncertainty", "within")
+_BRIER = ("reliability", "resolution", "uncertainty")
 _KINDS = {"ece": "equal width", "ece_mass": "equal mass"}
 _Stated = tuple[NDArray[np.int8], NDArray[np.float64]]
 
@@ -45,7 +45,7 @@ def _drawn(result: Findings, across: str, up: str) -> AnalysisResult:
     "a flat curve means that its confidence carries no information. ECE is the mean distance from the line. Chance "
     "pushes it up: the table has it without the bias that is expected, and the p-value of a test of calibration. Brier "
     "is the mean squared error of the probabilities (0.25 for always saying 50%).",
-    version=4,
+    version=5,
 )
 def calibration(panel: Panel) -> AnalysisResult:
     """Whether stated probabilities are true."""
@@ -61,7 +61,9 @@ def calibration(panel: Panel) -> AnalysisResult:
         for name in ("brier", "auc"):
             value = getattr(found, name)
             cells |= limited(name, _known(value), getattr(found, f"{name}_interval"))
-        cells |= {f"brier_{name}": getattr(found, name) for name in _BRIER}
+        for name in _BRIER:
+            cells |= limited(f"brier_{name}", getattr(found, name), getattr(found, f"{name}_interval"))
+        cells |= {"brier_within": found.within}
         result.rows.append({**about(system, said), **several, **cells})
         result.intervals.append(found.brier_interval)
         if system.name not in drawn and (two or stated.subject == CHOSEN):

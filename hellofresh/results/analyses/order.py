@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import UTC, datetime
 from itertools import combinations
 from math import isnan
 
@@ -144,6 +145,7 @@ def _about_quarters(panel: Panel, over: OverQuarters) -> list[str]:
     "One small panel per system, one line per regime, {metric} of each period with its 95% interval. Neighbouring "
     "periods whose intervals overlap widely show no change. A fall from some period on that several systems "
     "with the same knowledge cutoff share would be a sign of memorised outcomes.",
+    version=2,
 )
 def temporal_consistency(panel: Panel) -> AnalysisResult:
     """Scores from period to period."""
@@ -165,9 +167,24 @@ def temporal_consistency(panel: Panel) -> AnalysisResult:
                 result.add(row, found.interval, replace(mark, at=short[period]))
     if not result.rows:
         return missing("No system judged samples of both classes in any period.")
+    periods_of = {
+        day: panel.task.period_kind.of(datetime(day.year, day.month, day.day, tzinfo=UTC))
+        for day in panel.task.rule_changes
+    }
+    changes = {day: short[period] for day, period in periods_of.items() if period in short}
+    if changes:
+        said = "; ".join(f"{day}: {panel.task.rule_changes[day]}" for day in changes)
+        result.notes.append(f"Dotted lines: what decides labels changed in this {panel.task.period_kind} ({said}).")
     across = Axis(f"{panel.task.period_kind} of {panel.edition}", intervals=False)
     up = Axis.share(panel.task.headline.title, result.marks, ticks=5)
-    chart = Chart("curves", across, up, Series("regime", _REGIMES), places=tuple(short.values()))
+    chart = Chart(
+        "curves",
+        across,
+        up,
+        Series("regime", _REGIMES),
+        places=tuple(short.values()),
+        marked=tuple(dict.fromkeys(changes.values())),
+    )
     columns = 2 if len(periods) > 6 else 3
     return result.drawn(chart, order="label", most=6, columns=columns, by_system=True, one_key=True)
 

@@ -24,6 +24,7 @@ from hellofresh.results.analyses.base import (
     missing,
     subgroups,
 )
+from hellofresh.results.analyses.voters import known_of_samples
 from hellofresh.results.figures.charts import Axis, Chart, Mark, Series
 from hellofresh.results.panel import Panel, System, cutoff_end
 from hellofresh.stats import compare_parts
@@ -227,10 +228,12 @@ class _Factor:
     "votes",
     "Votes and survival",
     "Do systems do better where people agreed more?",
-    "Samples are split into quarters by how much supports the decision: votes on a note; later edits that an "
+    "Samples are split into quarters by how much supports the decision: votes on a note, how clear they were, the "
+    "share of readers whom X drew (others are volunteers), accounts that would flip the label; later edits that an "
     "accepted edit survived, time until a rejected one was reverted, length of the paragraph. Quarters are "
     "taken within each class, because notes rated helpful have more votes and the number alone would give the "
     "label away. A system that does better in the highest quarter than in the lowest finds clear cases easier.",
+    version=2,
 )
 def votes(panel: Panel) -> AnalysisResult:
     """Clear and narrow decisions: are systems better where people agreed more?"""
@@ -271,11 +274,14 @@ def _recall(panel: Panel, label: int) -> Metric:
 def _factors(panel: Panel) -> list[_Factor]:
     positive, negative = panel.labels == 1, panel.labels == 0
     if "ratings" in panel.task.label_facts:
-        name = "ratings that the note received, quarters within each class"
-        return [_Factor(name, panel.task.headline, _facts(panel, "ratings"))]
+        return [
+            _Factor(f"{name}, quarters within each class", panel.task.headline, values)
+            for name, values in known_of_samples(panel).items()
+            if np.unique(values[np.isfinite(values)]).size > 1
+        ]
     if "survived_edits" not in panel.task.label_facts:
         return []
-    survived, delay = _facts(panel, "survived_edits"), _facts(panel, "revert_delay_s")
+    survived, delay = panel.known("survived_edits"), panel.known("revert_delay_s")
     texts = zip(panel.samples, panel.without_texts.tolist(), strict=True)
     length = np.array([np.nan if withheld else len(getattr(one, "paragraph", "")) for one, withheld in texts])
     return [
@@ -283,12 +289,6 @@ def _factors(panel: Panel) -> list[_Factor]:
         _Factor("rejected edits: seconds until the revert", _recall(panel, 0), np.where(negative, delay, np.nan)),
         _Factor("paragraph length in characters, quarters within each class", panel.task.headline, length),
     ]
-
-
-def _facts(panel: Panel, name: str) -> NDArray[np.float64]:
-    values = [facts.get(name) for facts in panel.facts]
-    numbers = [float(value) if isinstance(value, int) and not isinstance(value, bool) else np.nan for value in values]
-    return np.array(numbers, dtype=np.float64)
 
 
 def _quarters(panel: Panel, values: NDArray[np.float64]) -> NDArray[np.int64]:

@@ -10,10 +10,12 @@ rows. The maintainers' own view, with all figures, is another board: `private/bo
 
 from __future__ import annotations
 
+import tempfile
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from itertools import chain
 from pathlib import Path
 
 import polars as pl
@@ -23,8 +25,8 @@ from hellofresh.config import Settings
 from hellofresh.core.clock import now
 from hellofresh.core.editions import parse_edition
 from hellofresh.core.errors import DataError
-from hellofresh.core.files import canonical_json, sha256_file
-from hellofresh.core.parquet import write_parquet
+from hellofresh.core.files import canonical_json, sha256_file, temporary_prefix
+from hellofresh.core.parquet import sink_parquet, write_parquet
 from hellofresh.core.quarters import utc_text
 from hellofresh.core.stages import Stage, input_key
 from hellofresh.core.workspace import Workspace
@@ -46,12 +48,13 @@ from hellofresh.results.board.schema import (
     SampleRow,
     TranscriptStep,
 )
-from hellofresh.results.board.splits import BoardSplit, SplitPlace, open_split, places, read_scores, score_files
+from hellofresh.results.board.splits import BoardSplit, SplitPlace, open_split, places, scan_scores, score_files
 from hellofresh.results.board.tables import data as board_data
 from hellofresh.results.board.tables import ratings as board_ratings
 from hellofresh.results.board.tables import systems as board_systems
 from hellofresh.results.judgements import Part, judgements_file
 from hellofresh.results.names import short_names
+from hellofresh.results.note_writers import notes_splits, pairs_file, read_note_writers, writers_file
 from hellofresh.results.over_quarters import over_quarters, quarter_scores
 from hellofresh.results.panel import QuarterScore
 from hellofresh.results.standings import standings_of
@@ -91,15 +94,15 @@ def build_board(workspace: Workspace, *, private: bool = False) -> BoardBuilt:
         DataError: if no quarter has been scored.
     """
     splits, moment = places(workspace), now()
-    scored = read_scores(workspace, splits)
-    if scored.is_empty():
+    scored = scan_scores(workspace, splits)
+    quarters = sorted(scored.select(pl.col("edition").unique()).collect(engine="streaming")["edition"])
+    if not quarters:
         raise DataError(
             "no edition has been scored",
             where=str(workspace.root),
             fix="Run: hellofresh score --edition ...",
             code="nothing-scored",
         )
-    quarters = sorted(set(scored["edition"].to_list()))
     analyses = analyses_to_show(workspace, splits, quarters, private=private)
     opened = [
         place for place in splits if place.has_opened(moment) or (place.split != MAIN and place.manifest.calendar)
@@ -120,9 +123,11 @@ def build_board(workspace: Workspace, *, private: bool = False) -> BoardBuilt:
         return BoardBuilt(folder, there.rows, there.quarters, skipped=True)
     mode = 0o600 if private else 0o644
     files = []
-    for name, table in _tables(workspace, splits, scored, moment, private=private).items():
-        write_parquet(folder / f"{name}.parquet", table, mode=mode)
-        files.append(describe_file(folder, folder / f"{name}.parquet", table.height))
+    with tempfile.TemporaryDirectory(prefix=temporary_prefix("board"), dir=workspace.root) as parts:
+        for name, table in _tables(workspace, splits, scored, moment, Path(parts), private=private).items():
+            sink_parquet(folder / f"{name}.parquet", table, mode=mode)
+            rows = table.select(pl.len()).collect().item()
+            files.append(describe_file(folder, folder / f"{name}.parquet", rows))
     shown = [path for one in analyses for path in one.copy_to(folder, mode)]
     for path in (folder / "analyses").rglob("*"):
         if path.is_file() and path not in shown:
@@ -142,40 +147,91 @@ def build_board(workspace: Workspace, *, private: bool = False) -> BoardBuilt:
     return BoardBuilt(folder, manifest.rows, quarters, skipped=False)
 
 
+@dataclass(frozen=True, slots=True)
+class _Parts:
+    """Tables in the making: large parts wait as files in `folder`, the others as frames."""
+
+    folder: Path
+    frames: dict[str, list[pl.LazyFrame]]
+
+    def add(self, table: str, keys: Mapping[str, str | bool], rows: Iterable[object]) -> None:
+        self.keep(table, TABLES[table].frame(rows, **keys))
+
+    def keep(self, table: str, frame: pl.DataFrame) -> None:
+        waiting = frame.lazy()
+        if frame.height > _LARGE:
+            path = self.folder / f"{table}-{len(self.frames[table])}.parquet"
+            write_parquet(path, frame)
+            waiting = pl.scan_parquet(path)
+        self.frames[table].append(waiting)
+
+
 def _tables(
-    workspace: Workspace, splits: Sequence[SplitPlace], scores: pl.DataFrame, moment: datetime, *, private: bool
-) -> dict[str, pl.DataFrame]:
-    """Every table, empty ones too. Parts are kept as frames, which take less memory than their rows."""
-    frames = {name: [table.schema.to_frame()] for name, table in TABLES.items()}
-
-    def add(table: str, keys: Mapping[str, str | bool], rows: Iterable[object]) -> None:
-        frames[table].append(TABLES[table].frame(rows, **keys))
-
-    frames["scores"].append((scores if private else scores.filter("public")).select(TABLES["scores"].schema.names()))
-    over: dict[tuple[str, bool], list[QuarterScore]] = defaultdict(list)
+    workspace: Workspace,
+    splits: Sequence[SplitPlace],
+    scores: pl.LazyFrame,
+    moment: datetime,
+    parts: Path,
+    *,
+    private: bool,
+) -> dict[str, pl.LazyFrame]:
+    """Every table, empty ones too."""
+    made = _Parts(parts, {name: [table.schema.to_frame().lazy()] for name, table in TABLES.items()})
+    shown = scores if private else scores.filter("public")
+    made.frames["scores"].append(shown.select(TABLES["scores"].schema.names()))
+    over: dict[tuple[str, str, bool], list[QuarterScore]] = defaultdict(list)
     for place in splits:
         split = open_split(workspace, place, scores, moment, private=private)
         if place.split == MAIN:
             release = {"edition": place.manifest.edition, "task": place.manifest.task}
-            add("periods", release, _periods(workspace, place.manifest, private=private))
-            add("funnels", release, _funnel(place.manifest))
+            made.add("periods", release, _periods(workspace, place.manifest, private=private))
+            made.add("funnels", release, _funnel(place.manifest))
         for name, rows in _rows(split):
-            add(name, place.keys, rows)
-        if split.panel is not None and place.split == MAIN and place.edition.is_living:
-            over[place.task, split.panel.bundled] += quarter_scores(split.panel)
-        if split.shown:
-            known = split.said.filter(pl.col("origin").is_in([row["origin"] for row in split.systems]))
-            if split.withheld:  # what a system says of a sample may quote its texts
-                known = known.with_columns(rationale=pl.lit(""), text=pl.lit(None, pl.String))
-            known = known.sort("id", "origin", maintain_order=True).with_columns(
-                **{name: pl.lit(value) for name, value in place.keys.items()}
-            )
-            frames["answers"].append(known.select(TABLES["answers"].schema.names()))
-    for (task, bundled), its in sorted(over.items()):
-        add("fixed", {"task": task, "bundled": bundled}, _fixed(its, get_task(task).headline))
-    for key, ids in board_data.due_ids(workspace, splits, moment):
-        add("due_ids", key, ids)
-    return {name: pl.concat(parts) for name, parts in frames.items()}
+            made.add(name, place.keys, rows)
+        if split.panel is not None and place.edition.is_living:
+            over[place.task, place.split, split.panel.bundled] += quarter_scores(split.panel)
+        for answers in _answers(split):
+            made.keep("answers", answers)
+    for (task, kind, bundled), its in sorted(over.items()):
+        keys: dict[str, str | bool] = {"task": task, "split": kind, "bundled": bundled}
+        made.add("fixed", keys, _fixed(its, get_task(task).on(kind).headline))
+    due = (("due_ids", key, ids) for key, ids in board_data.due_ids(workspace, splits, moment))
+    for name, key, rows in chain(due, _writers(workspace, splits, private=private)):
+        made.add(name, key, rows)
+    return {name: pl.concat(waiting) for name, waiting in made.frames.items()}
+
+
+def _answers(split: BoardSplit) -> Iterator[pl.DataFrame]:
+    """What was said of each sample, sorted by id and origin, in parts of some hundred thousand rows; nothing before the
+    reveal.
+    """
+    if not split.shown:
+        return
+    origins = sorted({str(row["origin"]) for row in split.systems})
+    said = split.said.filter(pl.col("origin").is_in(origins))
+    counts = said.group_by("id").len().sort("id").collect(engine="streaming")
+    if split.withheld:  # what a system says of a sample may quote its texts
+        said = said.with_columns(rationale=pl.lit(""), text=pl.lit(None, pl.String))
+    said = said.with_columns(**{name: pl.lit(value) for name, value in split.place.keys.items()})
+    for (_,), ids in counts.group_by(pl.col("len").cum_sum() // _PART, maintain_order=True):
+        # Sorting by the numbers of names is several times faster than by names; their order is the same.
+        numbered = [pl.col("id").cast(pl.Enum(ids["id"])), pl.col("origin").cast(pl.Enum(origins))]
+        part = said.filter(pl.col("id").is_in(ids["id"].implode())).with_columns(numbered)
+        found = part.collect(engine="streaming").sort("id", "origin", maintain_order=True)
+        yield found.select(TABLES["answers"].schema.names()).cast(TABLES["answers"].schema)
+
+
+def _writers(
+    workspace: Workspace, splits: Sequence[SplitPlace], *, private: bool
+) -> Iterator[tuple[str, dict[str, str], Sequence[object]]]:
+    """Tables and rows on note writers, of the quarters whose labels are all public."""
+    known = notes_splits((place.edition, place.task, place.manifest.has_labels) for place in splits)
+    for edition, (task, revealed) in known.items():
+        path = writers_file(workspace.bridging(edition))
+        if path.is_file() and (revealed or private):
+            writers, pairs = read_note_writers(path)
+            key = {"edition": str(edition), "task": task}
+            yield from (("note_writers", key, writers), ("writer_pairs", key, pairs))
 
 
 def _rows(split: BoardSplit) -> Iterator[tuple[str, Iterable[object]]]:
@@ -214,7 +270,9 @@ def _funnel(manifest: Manifest) -> Iterator[FunnelStep]:
         yield FunnelStep(manifest.source, number, *step)
 
 
-VERSION = 7
+_LARGE = 50_000
+_PART = 100_000
+VERSION = 8
 """Raised whenever the same inputs would give other tables."""
 _OF_PICTURES = ("number", "image", "source", "unsure", "problem")
 """What may be known of a post's picture."""
@@ -229,6 +287,8 @@ def _split_inputs(workspace: Workspace, splits: Sequence[SplitPlace], moment: da
             files += [judgements_file(workspace, edition, split, part, private=private) for part in parts]
     studies = (StudyFiles(workspace, edition, task) for edition, task in workspace.released())
     files += [path for study in studies for path in (study.ratings, study.key, study.responses)]
+    tables = [writers_file(workspace.bridging(edition)) for edition in sorted({place.edition for place in splits})]
+    files += [path for table in tables for path in (table, pairs_file(table))]
     for name in ("run.json", "plan.json", TRANSCRIPTS):
         files += sorted(workspace.runs.glob(f"*/{name}"))
     hashes = [[path.relative_to(workspace.root).as_posix(), sha256_file(path)] for path in files if path.is_file()]
@@ -340,6 +400,7 @@ _OF_SPLIT: Mapping[str, Callable[[BoardSplit], Iterable[object]]] = {
     "samples": _samples,
     "transcripts": _transcripts,
     "ratings": board_ratings.rated,
+    "people": board_ratings.people,
     "judges": board_ratings.judges,
     "responses": board_ratings.responses,
     "documents": board_data.documents,

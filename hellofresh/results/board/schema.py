@@ -8,8 +8,9 @@ from typing import Any
 
 from hellofresh.core.parquet import Table
 from hellofresh.core.systems import SystemId
+from hellofresh.results.note_writers import NoteWriter, WriterPair
 from hellofresh.results.standings import Pair, Standing
-from hellofresh.results.tables import AnswerRow, ReceiptRow, Score
+from hellofresh.results.tables import AnswerRow, PeopleRow, ReceiptRow, Score
 
 NO_ANSWER, REFUSED = -1, -2
 """Where a class would stand: no readable answer, and a refusal."""
@@ -177,6 +178,8 @@ class CalibrationRow:
         few_clusters: whether these are too few for intervals that hold what they promise.
         brier, auc: with the limits of their 95% intervals; None where there are too few samples to tell, and AUC where
             all have one label.
+        reliability, resolution, uncertainty: the parts of the Brier score, likewise (reliability - resolution +
+            uncertainty, but for what differs within a bin).
         ece, ece_debiased, ece_p_value: expected calibration error, without its bias, and the p-value of the test of
             calibration; None where there are too few samples, and the p-value with one cluster.
     """
@@ -197,6 +200,15 @@ class CalibrationRow:
     auc: float | None
     auc_low: float | None
     auc_high: float | None
+    reliability: float | None
+    reliability_low: float | None
+    reliability_high: float | None
+    resolution: float | None
+    resolution_low: float | None
+    resolution_high: float | None
+    uncertainty: float | None
+    uncertainty_low: float | None
+    uncertainty_high: float | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -599,7 +611,7 @@ TABLES: Mapping[str, Table[Any]] = {
     "quarters": Table(Dates, _SPLIT),
     "standings": Table(Standing, _SPLIT),
     "pairs": Table(Pair, _SPLIT),
-    "fixed": Table(OverQuartersRow, {"task": str, "bundled": bool}),
+    "fixed": Table(OverQuartersRow, {"task": str, "split": str, "bundled": bool}),
     "systems": Table(SystemFacts, _SPLIT),
     "participants": Table(Participant, _SPLIT),
     "shares": Table(AnswerShare, _SPLIT),
@@ -623,8 +635,11 @@ TABLES: Mapping[str, Table[Any]] = {
     "prospective": Table(Prospect, _SPLIT),
     "datasets": Table(DatasetRow, _SPLIT),
     "ratings": Table(RatedRow, _SPLIT),
+    "people": Table(PeopleRow, _SPLIT),
     "judges": Table(JudgeRow, _SPLIT),
     "responses": Table(RatedResponse, _SPLIT),
     "documents": Table(FoundDocument, _SPLIT),
+    "note_writers": Table(NoteWriter, _RELEASE),
+    "writer_pairs": Table(WriterPair, _RELEASE),
 }
 """Every table of the board, by the name of its file; each has rows of its own."""

@@ -25,7 +25,7 @@ from hellofresh.releases.life.load import load_labels, load_public, load_release
 from hellofresh.releases.life.manifest import Manifest, calendar_of, read_manifest
 from hellofresh.results.build import arranged_outputs, panel_of
 from hellofresh.results.entries import Entry
-from hellofresh.results.judgements import Part, entry_numbers, entry_outputs, read_kept
+from hellofresh.results.judgements import Part, entry_numbers, entry_outputs, read_kept, scan_kept
 from hellofresh.results.panel import EntrySection, Panel, section_of
 from hellofresh.results.tables import SCORES, WITHOUT_LABELS
 from hellofresh.tasks import TASKS, get_task
@@ -82,7 +82,7 @@ class BoardSplit:
         workspace, place: where it is.
         systems: the rows of the scores that stand for a system, for the whole quarter; of a split that is not shown
             only what no label decides.
-        said: the judgements of its samples.
+        said: the judgements of its samples, millions of rows that are read anew for each question.
         numbers: what metrics are means of.
         receipts: of submissions.
         waiting: who handed predictions in that are not used before the deadline.
@@ -97,7 +97,7 @@ class BoardSplit:
     workspace: Workspace
     place: SplitPlace
     systems: Sequence[Mapping[str, Any]] = field(repr=False)
-    said: pl.DataFrame = field(repr=False)
+    said: pl.LazyFrame = field(repr=False)
     numbers: pl.DataFrame = field(repr=False)
     receipts: pl.DataFrame = field(repr=False)
     waiting: pl.DataFrame = field(repr=False)
@@ -132,14 +132,14 @@ class BoardSplit:
 
 
 def open_split(
-    workspace: Workspace, place: SplitPlace, scores: pl.DataFrame, moment: datetime, *, private: bool = False
+    workspace: Workspace, place: SplitPlace, scores: pl.LazyFrame, moment: datetime, *, private: bool = False
 ) -> BoardSplit:
     """Read a split.
 
     Args:
         workspace: where everything lives.
         place: which split.
-        scores: all scores, from `read_scores`.
+        scores: all scores, from `scan_scores`.
         moment: the time that counts as now.
         private: whether labels that are not public may be shown.
 
@@ -149,8 +149,9 @@ def open_split(
     manifest = place.manifest
     shown = manifest.has_labels or private
     systems = systems_of(scores, place.keys, shown=shown)
-    parts: tuple[Part, ...] = ("", "numbers", "receipts", "waiting")
-    said, *others = (read_kept(workspace, place.edition, place.split, part, place.task) for part in parts)
+    parts: tuple[Part, ...] = ("numbers", "receipts", "waiting")
+    said = scan_kept(workspace, place.edition, place.split, "", place.task)
+    others = [read_kept(workspace, place.edition, place.split, part, place.task) for part in parts]
     numbers, receipts, waiting = others
     bare = BoardSplit(workspace, place, systems, said, numbers, receipts, waiting)
     dated = manifest.calendar is not None or manifest.dataset is not None
@@ -160,7 +161,7 @@ def open_split(
     samples: Sequence[Sample]
     full: Sequence[Sample]
     if place.split == MAIN:
-        if bare.said.is_empty() and not place.has_opened(moment):
+        if not _any(bare.said) and not place.has_opened(moment):
             return bare
         labels = load_labels(workspace, edition, task) if shown else {}
         samples, withheld = load_public(workspace, edition, task)
@@ -176,13 +177,17 @@ def open_split(
     # What was said of others, taken down or never decided, counts no more.
     said = bare.said.filter(pl.col("id").is_in([sample.id for sample in samples]))
     found = replace(bare, said=said, samples=samples, full=full, labels=labels, shown=shown, withheld=withheld)
-    return replace(found, panel=_panel(found)) if labels and said.height else found
+    return replace(found, panel=_panel(found)) if labels and _any(said) else found
+
+
+def _any(rows: pl.LazyFrame) -> bool:
+    return rows.head(1).collect(engine="streaming").height > 0
 
 
 def _panel(split: BoardSplit) -> Panel:
     """All systems' outputs as arrays, from the scores' rows and the judgements."""
     task, place = get_task(split.place.task), split.place
-    given = set(split.said["origin"].unique())
+    given = set(split.said.select(pl.col("origin").unique()).collect(engine="streaming")["origin"])
     known = (row for row in split.systems if row["origin"] in given)
     entries = [Entry(**{name: row[name] for name in IDENTITY}, outputs={}) for row in known]
     said = None
@@ -190,7 +195,7 @@ def _panel(split: BoardSplit) -> Panel:
         ids = [sample.id for sample in split.samples if sample.id in split.labels]
         said = arranged_outputs(split.said, ids, len(task.classes))
     else:
-        outputs = split.said.partition_by("origin", as_dict=True)
+        outputs = split.said.collect().partition_by("origin", as_dict=True)
         numbers = {str(origin): entry_numbers(rows) for (origin,), rows in split.numbers.group_by("origin")}
         entries = [
             replace(entry, outputs=entry_outputs(outputs[entry.origin,]), numbers=numbers.get(entry.origin, {}))
@@ -214,39 +219,36 @@ def score_files(workspace: Workspace) -> list[tuple[str, Path]]:
     return [(split, path) for split, paths in both for path in sorted(paths, key=lambda path: (path.name, path))]
 
 
-def read_scores(workspace: Workspace, splits: Sequence[SplitPlace] = ()) -> pl.DataFrame:
+def scan_scores(workspace: Workspace, splits: Sequence[SplitPlace] = ()) -> pl.LazyFrame:
     """All scores, with the columns `split` and `public`: whether labels of the row's split are, of these splits.
 
-    Without scores the table has no columns.
+    Files are checked now; rows are read when they are asked for.
 
     Raises:
         DataError: if a file is damaged, or an earlier version wrote it.
     """
-    tables = []
+    tables = [SCORES.schema.to_frame().lazy().with_columns(split=pl.lit(MAIN, pl.String))]
     for split, path in score_files(workspace):
         try:
-            tables.append(SCORES.read(path).with_columns(split=pl.lit(split)))
+            tables.append(SCORES.scan(path).with_columns(split=pl.lit(split)))
         except BadTableError as error:
             option = "" if split == MAIN else f" --split {split}"
             fix = f"Recreate it: hellofresh score --edition {path.stem}{option}"
             what = f"{error}; an earlier version may have written it"
             raise DataError(what, where=str(path), fix=fix, code="damaged-scores") from error
-    if not tables:
-        return pl.DataFrame()
     found = pl.concat(tables)
     public = [tuple(place.keys.values()) for place in splits if place.manifest.has_labels]
-    known = pl.DataFrame(public, schema=dict.fromkeys(_KEYS, pl.String), orient="row")
+    known = pl.DataFrame(public, schema=dict.fromkeys(_KEYS, pl.String), orient="row").lazy()
     found = found.join(known.with_columns(public=pl.lit(True)), on=_KEYS, how="left", maintain_order="left")
     return found.with_columns(pl.col("public").fill_null(False))
 
 
-def systems_of(scores: pl.DataFrame, keys: Mapping[str, str], *, shown: bool) -> Sequence[Mapping[str, Any]]:
+def systems_of(scores: pl.LazyFrame, keys: Mapping[str, str], *, shown: bool) -> Sequence[Mapping[str, Any]]:
     """One row for each system of a split, of its headline metric in the whole quarter.
 
     Of a split that is not shown it has only what no label decides.
     """
     mine = [pl.col(name) == value for name, value in keys.items()]
-    rows = scores.filter("headline", pl.col("period") == "all", *mine).unique(
-        "origin", keep="first", maintain_order=True
-    )
+    rows = scores.filter("headline", pl.col("period") == "all", *mine).collect(engine="streaming")
+    rows = rows.unique("origin", keep="first", maintain_order=True)
     return (rows if shown else rows.select(WITHOUT_LABELS)).to_dicts()

@@ -118,6 +118,7 @@ class Chart:
         side_by_side: whether intervals of several series in one row stand side by side, or all in its middle.
         places: names on the horizontal axis of curves, in order; without any it has numbers from 0 to 1, the diagonal
             is drawn, and dots are as large as samples are many.
+        marked: places at which a dotted line stands.
     """
 
     kind: Literal["intervals", "curves", "regions", "pairs", "scatter"]
@@ -127,6 +128,7 @@ class Chart:
     panel: str = ""
     side_by_side: bool = True
     places: tuple[str, ...] = ()
+    marked: tuple[str, ...] = ()
 
     @property
     def values(self) -> Axis:
@@ -178,11 +180,6 @@ def points_of(marks: Sequence[Mark]) -> pl.DataFrame:
     """Marks as a table; places are all texts or all numbers."""
     named = any(isinstance(mark.at, str) for mark in marks)
     return pl.DataFrame([asdict(mark) for mark in marks], schema=_schema(named=named))
-
-
-def is_points(points: pl.DataFrame) -> bool:
-    """Whether a table can be one of marks."""
-    return points.schema in (_schema(named=True), _schema(named=False))
 
 
 def marks_of(points: pl.DataFrame, systems: Sequence[str]) -> list[Mark]:

@@ -89,7 +89,7 @@ def render(figure: Figure, marks: Sequence[Mark], question: str, *, png: bool = 
 
 def composed(figure: Figure, marks: Sequence[Mark], question: str) -> Specification:
     """The whole figure as one Vega-Lite specification with its data."""
-    placed = place(figure, marks, question, live=False)
+    placed = place(figure, marks, question)
     head: Specification = {"$schema": _SCHEMA, "padding": 8, "config": _CONFIG}
     if len(placed) == 1:
         return placed[0].spec | head | {"width": _WIDTH} | _title(placed[0], _WIDTH)

@@ -1,7 +1,7 @@
-"""Charts as Vega-Lite specifications, for a page as wide as it happens to be and for files.
+"""Charts as Vega-Lite specifications.
 
 Texts that others chose are values of the data and of scales' domains, never fields, expressions, formats or HTML: all
-fields are named here, and what a tooltip tells is written out as text before. Colours are told apart with any colour
+fields are named here. Colours are told apart with any colour
 vision and stand out from a light and a dark ground; shapes differ too.
 """
 
@@ -20,7 +20,6 @@ PALETTE = ("#1673B8", "#D55E00", "#009E73", "#C566A0", "#B07D00", "#3C95C9", "#8
 _SHAPES = ("circle", "square", "diamond", "triangle-up", "triangle-down", "cross", "triangle-right", "triangle-left")
 _GREY = "#808080"
 _NARROW = "windowSize()[0] < 640"
-_FADED = 0.15
 _BELOW = "The table below has the numbers."
 _BARE: Specification = {"title": None, "ticks": False, "domain": False, "grid": False}
 _ROW_LETTERS, _LEGEND_LETTERS = 48, 30
@@ -56,17 +55,13 @@ class _Look:
 
     Attributes:
         title, names: as in `Series`.
-        picked: the only names in full colour; empty for all.
         legend: whether the chart has one.
-        live: whether it is for a page: the legend highlights what is clicked, and names follow the width.
         row_names: whether the names of rows are written.
     """
 
     title: str
     names: Sequence[str]
-    picked: Sequence[str]
     legend: bool
-    live: bool
     row_names: bool
 
     def colour(self) -> Specification:
@@ -77,54 +72,28 @@ class _Look:
         """The encoding of shape, which differs also where colours come again."""
         return self._by_place([_SHAPES[(k + k // len(PALETTE)) % len(_SHAPES)] for k in range(len(self.names))])
 
-    def shades(self) -> Specification:
-        """The encodings of colour and opacity: full for what is picked."""
-        opacity: Specification = {"field": "strength", "type": "quantitative", "scale": None, "legend": None}
-        if self.legend and self.live:
-            opacity = {"condition": {"param": "highlight", "value": 1}, "value": _FADED}
-        return {"color": self.colour(), "opacity": opacity}
-
-    def params(self) -> Specification:
-        """What makes the legend answer to clicks."""
-        chosen = {"name": "highlight", "select": {"type": "point", "fields": ["series"]}, "bind": "legend"}
-        return {"params": [chosen]} if self.legend and self.live else {}
-
-    def strength(self, name: str) -> float:
-        """How strong a mark of this series is drawn, without a legend that answers."""
-        return 1.0 if not self.picked or name in self.picked else _FADED
-
     def _by_place(self, values: Sequence[str]) -> Specification:
         legend: Specification = {
             "title": None, "orient": "bottom", "columns": {"expr": f"{_NARROW} ? 1 : 4"}, "symbolOpacity": 1,
             "labelLimit": 0, "direction": "horizontal", "symbolSize": 75,
         }  # fmt: skip
-        if self.live:
-            legend |= {"labelLimit": {"expr": f"{_NARROW} ? 260 : 220"}, "labelExpr": _shortened(_LEGEND_LETTERS)}
         scale = {"domain": list(self.names), "range": list(values)}
         kept = legend if self.legend else None
         return {"field": "series", "type": "nominal", "scale": scale, "legend": kept, "title": self.title}
 
 
-def place(
-    figure: Figure,
-    marks: Sequence[Mark],
-    question: str,
-    *,
-    picked: Sequence[str] = (),
-    live: bool = True,
-) -> list[PlacedChart]:
+def place(figure: Figure, marks: Sequence[Mark], question: str) -> list[PlacedChart]:
     """A specification for each chart that has something to show.
 
     Args:
         figure: which charts.
         marks: of the systems to show, in their order, from `marks_of`.
         question: what the analysis asks; part of what is said of each chart to those who do not see it.
-        picked: series in full colour where charts share one key; empty for all.
-        live: whether for a page, where legends answer to clicks and a shared key stands outside; else for a file, where
-            charts share one legend, rows are named once a line, and names are short: cutting them is left neither to
-            Vega nor to an expression, which may leave half of a character that the converter cannot draw.
+
+    Charts share one legend, rows are named once a line, and names are short: cutting them is left neither to Vega nor
+    to an expression, which may leave half of a character that the converter cannot draw.
     """
-    marks = marks if live else _with_short_names(marks)
+    marks = _with_short_names(marks)
     if figure.by_system:
         chart = figure.charts[0]
         names = first_of_each(mark.who for mark in marks)
@@ -137,15 +106,14 @@ def place(
         if not own:
             continue
         series = shared or chart.series.among(own)
-        legend = series != [""] and len(series) <= _MOST_IN_LEGEND and not (shared and live)
+        legend = series != [""] and len(series) <= _MOST_IN_LEGEND
         rows = first_of_each(mark.row for mark in own) if chart.kind == "intervals" else []
         beside = len(placed) % figure.columns > 0 and rows == placed[-1].rows != []
-        look = _Look(chart.series.title, series, picked, legend, live, row_names=live or not beside)
+        look = _Look(chart.series.title, series, legend, row_names=not beside)
         title, _, more = own[0].panel.partition("\n")
         layers, own_height = _KINDS[chart.kind](chart, own, look)
         said = " ".join(part for part in (question, title, _BELOW) if part)
         height = placed[-1].height if beside else own_height
-        # The data stand below the top level, where Streamlit leaves them as they are.
         spec: Specification = {
             "description": said,
             "height": height,
@@ -181,7 +149,7 @@ def letters(text: str) -> int:
 
 
 def _with_short_names(marks: Sequence[Mark]) -> list[Mark]:
-    """For files, where nothing tells a whole name; names that differ still do."""
+    """Nothing in a picture tells a whole name; names that differ still do."""
     rows = _short([name for mark in marks for name in (mark.row, mark.who, mark.other)], _ROW_LETTERS)
     series = _short([mark.series for mark in marks], _LEGEND_LETTERS)
     return [
@@ -203,12 +171,6 @@ def _short(names: Iterable[str], width: int) -> dict[str, str]:
     return found
 
 
-def key_of(figure: Figure, marks: Sequence[Mark]) -> list[tuple[str, str]]:
-    """Name and colour of the series that all charts share; empty where they do not."""
-    names = figure.charts[0].series.among(marks) if figure.one_key else []
-    return [(name, PALETTE[k % len(PALETTE)]) for k, name in enumerate(names)]
-
-
 def _axis(axis: Axis, field: str) -> Specification:
     """A quantitative axis of this field."""
     free = axis.low is None
@@ -223,20 +185,10 @@ def _axis(axis: Axis, field: str) -> Specification:
     return {"field": field, "type": "quantitative", "scale": scale, "axis": shown}
 
 
-def _shortened(letters: int) -> str:
-    """An expression that cuts labels in their middle: beginnings and ends tell names apart."""
-    tail = letters // 3
-    short = f"slice(datum.label, 0, {letters - tail - 1}) + '…' + slice(datum.label, -{tail})"
-    return f"length(datum.label) > {letters} ? {short} : datum.label"
-
-
 def _row_axis(look: _Look) -> Specification:
     if not look.row_names:
         return _BARE | {"labels": False}
-    if not look.live:
-        return _BARE | {"labelLimit": 0, "labelPadding": 8}
-    short = f"{_NARROW} ? ({_shortened(21)}) : ({_shortened(_ROW_LETTERS)})"
-    return _BARE | {"labelExpr": short, "labelLimit": {"expr": f"{_NARROW} ? 130 : 320"}, "labelPadding": 8}
+    return _BARE | {"labelLimit": 0, "labelPadding": 8}
 
 
 _Drawing: TypeAlias = tuple[list[Specification], float]
@@ -244,12 +196,13 @@ _Drawing: TypeAlias = tuple[list[Specification], float]
 
 
 def _layer(kind: str, encoding: Specification, **look: object) -> Specification:
-    return {"mark": {"type": kind, **look}, "encoding": encoding}
+    opaque = {"opacity": 1} if kind == "point" else {}
+    return {"mark": {"type": kind, **opaque, **look}, "encoding": encoding}
 
 
-def _over(marks: Sequence[Mark], axis: Axis, look: _Look, layers: Sequence[Specification]) -> Specification:
+def _over(marks: Sequence[Mark], layers: Sequence[Specification]) -> Specification:
     """Layers that show the marks."""
-    return {"data": {"values": _values(marks, axis, look)}, "layer": list(layers)}
+    return {"data": {"values": _values(marks)}, "layer": list(layers)}
 
 
 def _by_name(field: str, names: Sequence[object], **more: object) -> Specification:
@@ -260,24 +213,24 @@ def _by_name(field: str, names: Sequence[object], **more: object) -> Specificati
 def _intervals(chart: Chart, marks: Sequence[Mark], look: _Look) -> _Drawing:
     axis, rows = chart.across, first_of_each(mark.row for mark in marks)
     crowded = chart.side_by_side and len(look.names) > 1 and len(rows) < len(marks)
-    looks: Specification = {**look.shades(), "y": _by_name("row", rows, axis=_row_axis(look))}
+    looks: Specification = {"color": look.colour(), "y": _by_name("row", rows, axis=_row_axis(look))}
     if crowded:
         looks["yOffset"] = _by_name("series", look.names)
-    value, told = _axis(axis, "value"), _told(axis, look)
-    limits = {**looks, "x": {**value, "field": "low"}, "x2": {"field": "high"}, "tooltip": told}
+    value = _axis(axis, "value")
+    limits = {**looks, "x": {**value, "field": "low"}, "x2": {"field": "high"}}
     layers = [
-        _layer("rule", limits, strokeWidth=2.5) | look.params(),
-        _layer("point", {**looks, "x": value, "shape": look.shape(), "tooltip": told}, filled=True, size=75),
+        _layer("rule", limits, strokeWidth=2.5),
+        _layer("point", {**looks, "x": value, "shape": look.shape()}, filled=True, size=75),
     ]
     layers += [_layer("rule", {"x": {"datum": 0}}, strokeDash=[4, 3], color=_GREY)] if axis.zero else []
     height = len(rows) * (12 * len(look.names) + 14 if crowded else 30)
-    return [_over(marks, axis, look, layers)], max(height, 60)
+    return [_over(marks, layers)], max(height, 60)
 
 
 def _curves(chart: Chart, marks: Sequence[Mark], look: _Look) -> _Drawing:
     across, up = chart.across, chart.values
-    value, told = _axis(up, "value"), _told(up, look)
-    looks: Specification = {**look.shades(), "x": _axis(across, "at"), "y": value}
+    value = _axis(up, "value")
+    looks: Specification = {"color": look.colour(), "x": _axis(across, "at"), "y": value}
     sized: Specification = {}
     if chart.places:
         labels = {"title": across.title, "labelAngle": 0, "labelOverlap": True, "grid": False}
@@ -288,24 +241,25 @@ def _curves(chart: Chart, marks: Sequence[Mark], look: _Look) -> _Drawing:
     else:  # the size of a dot is the number of samples
         scale = {"range": [20, 160], "zero": True}
         sized = {"size": {"field": "count", "type": "quantitative", "scale": scale, "legend": None}}
-    limits = {**looks, "y": _axis(up, "low"), "y2": {"field": "high"}, "tooltip": told}
+    limits = {**looks, "y": _axis(up, "low"), "y2": {"field": "high"}}
     layers = [
         _layer("rule", limits, strokeWidth=1.5),
         _layer("line", looks, strokeWidth=1.5),
-        _layer("point", {**looks, **sized, "shape": look.shape(), "tooltip": told}, filled=True, size=45),
+        _layer("point", {**looks, **sized, "shape": look.shape()}, filled=True, size=45),
     ]
-    over = _over(marks, up, look, layers)
+    over = _over(marks, layers)
     if chart.places:
-        return [over], 170
+        marked = _layer("rule", {"x": looks["x"]}, strokeDash=[1, 3], color=_GREY)
+        return [{"data": {"values": [{"at": place} for place in chart.marked]}, **marked}, over], 170
     diagonal = _layer("line", {"x": looks["x"], "y": value}, strokeDash=[4, 3], color=_GREY, strokeWidth=1)
     return [{"data": {"values": [{"at": 0, "value": 0}, {"at": 1, "value": 1}]}, **diagonal}, over], 220
 
 
 def _regions(chart: Chart, marks: Sequence[Mark], look: _Look) -> _Drawing:
     places: Specification = {"x": _axis(chart.across, "at"), "y": _axis(chart.values, "value")}
-    looks: Specification = {**look.shades(), **places}
+    looks: Specification = {"color": look.colour(), **places}
     around = {**looks, "fill": {**look.colour(), "legend": None}, "order": {"field": "order", "type": "quantitative"}}
-    shown = {**looks, "shape": look.shape(), "tooltip": _told(chart.values, look)}
+    shown = {**looks, "shape": look.shape()}
     outline = _layer("line", around, interpolate="linear-closed", strokeWidth=1, fillOpacity=0.12, clip=True)
     equal: list[Specification] = []
     named: list[Specification] = []
@@ -320,10 +274,10 @@ def _regions(chart: Chart, marks: Sequence[Mark], look: _Look) -> _Drawing:
     curves = _layer("line", detail, strokeDash=[2, 3], strokeWidth=0.8, color=_GREY, clip=True)
     text = {**places, "text": {"field": "mean", "type": "nominal"}}
     names = _layer("text", text, align="right", baseline="bottom", fontSize=10, color=_GREY)
-    ellipses = [row for mark in marks for row in _outline(mark, look)]
+    ellipses = [row for mark in marks for row in _outline(mark)]
     data = ((equal, curves), (named, names), (ellipses, outline))
     behind: list[Specification] = [{"data": {"values": values}, **layer} for values, layer in data]
-    return [*behind, _over(marks, chart.values, look, [_layer("point", shown, filled=True, size=60)])], 240
+    return [*behind, _over(marks, [_layer("point", shown, filled=True, size=60)])], 240
 
 
 def _pairs(chart: Chart, marks: Sequence[Mark], look: _Look) -> _Drawing:
@@ -334,18 +288,16 @@ def _pairs(chart: Chart, marks: Sequence[Mark], look: _Look) -> _Drawing:
     columns = _by_name(
         "column", list(numbers.values()), axis={"title": title, "labelAngle": 0, "ticks": False, "domain": False}
     )
-    told = {"who": "system", "other": "and", "told": chart.across.title, "limits": "95% interval", "more": "more"}
     where: Specification = {
         "y": _by_name("numbered", numbered, axis=_row_axis(look)),
         "x": columns | {"type": "ordinal"},
-        "tooltip": [_field(name, text) for name, text in told.items()],
     }
     gradient = {"title": chart.across.title, "orient": "bottom", "gradientLength": {"expr": f"{_NARROW} ? 200 : 300"}}
     scale = {"scheme": "cividis", "domain": [chart.across.low, chart.across.high], "clamp": True}
     colour = {"field": "value", "type": "quantitative", "legend": gradient, "scale": scale}
     ink = {"condition": {"test": "datum.value < 0.5", "value": "#ffffff"}, "value": "#000000"}
     text = {**where, "text": {"field": "text", "type": "nominal"}, "color": ink}
-    both = _over(marks, chart.across, look, [
+    both = _over(marks, [
         _layer("rect", {**where, "color": colour}),
         _layer("text", text, fontSize={"expr": f"width / {len(names)} < 34 ? 0 : 11"}),
     ])  # fmt: skip
@@ -356,7 +308,7 @@ def _pairs(chart: Chart, marks: Sequence[Mark], look: _Look) -> _Drawing:
             "column": numbers[mark.other],
             "text": replace(chart.across, digits=2).text(mark.value),
         }
-        for mark, row in zip(marks, _values(marks, chart.across, look), strict=True)
+        for mark, row in zip(marks, _values(marks), strict=True)
     ]
     return [both | {"data": {"values": values}}], max(34 * len(names), 80)
 
@@ -374,27 +326,23 @@ def _scatter(chart: Chart, marks: Sequence[Mark], look: _Look) -> _Drawing:
     ticks = {"expr": f"{_NARROW} ? 3 : 6"}
     axis = {"title": title, "format": "~g", "tickCount": ticks, "labelOverlap": True}
     horizontal = {"field": "at", "type": "quantitative", "scale": scale, "axis": axis}
-    looks = {**look.shades(), "x": horizontal, "tooltip": [*_told(up, look), _field("amount", title)]}
+    looks = {"color": look.colour(), "x": horizontal}
     limits = {**looks, "y": _axis(up, "low"), "y2": {"field": "high"}}
     layers = [
-        _layer("rule", limits, strokeWidth=2) | look.params(),
+        _layer("rule", limits, strokeWidth=2),
         _layer("point", {**looks, "y": _axis(up, "value"), "shape": look.shape()}, filled=True, size=90),
     ]
-    return [_over(marks, up, look, layers)], 340
+    return [_over(marks, layers)], 340
 
 
 _KINDS = {"intervals": _intervals, "curves": _curves, "regions": _regions, "pairs": _pairs, "scatter": _scatter}
 
 
-def _values(marks: Sequence[Mark], axis: Axis, look: _Look) -> list[Specification]:
+def _values(marks: Sequence[Mark]) -> list[Specification]:
     return [
         {
             "who": mark.who, "row": mark.row or mark.who, "other": mark.other, "series": mark.series, "at": mark.at,
-            "value": _known(mark.value), "low": _known(mark.low), "high": _known(mark.high),
-            "told": axis.text(mark.value),
-            "limits": f"{axis.text(mark.low)} to {axis.text(mark.high)}" if mark.low == mark.low else "none",
-            "count": mark.n or 0, "n": "unknown" if mark.n is None else f"{mark.n:,}", "more": mark.more,
-            "amount": f"{mark.at:,.4g}" if isinstance(mark.at, float) else "", "strength": look.strength(mark.series),
+            "value": _known(mark.value), "low": _known(mark.low), "high": _known(mark.high), "count": mark.n or 0,
         }
         for mark in marks
     ]  # fmt: skip
@@ -404,18 +352,7 @@ def _known(value: float) -> float | None:
     return value if math.isfinite(value) else None
 
 
-def _told(axis: Axis, look: _Look) -> list[Specification]:
-    """The lines of a tooltip."""
-    named = {} if len(look.names) < 2 and not look.title else {"series": look.title or "kind"}
-    told = {"row": "row", **named, "told": axis.title, "limits": "95% interval", "n": "samples", "more": "more"}
-    return [_field(name, title) for name, title in told.items()]
-
-
-def _field(name: str, title: str) -> Specification:
-    return {"field": name, "type": "nominal", "title": title}
-
-
-def _outline(mark: Mark, look: _Look) -> list[Specification]:
+def _outline(mark: Mark) -> list[Specification]:
     """The ellipse around a mark."""
     turn, (x0, y0) = math.radians(mark.angle), (float(mark.at or 0), mark.value)
     rows: list[Specification] = []
@@ -428,7 +365,6 @@ def _outline(mark: Mark, look: _Look) -> list[Specification]:
                 "value": _known(y0 + x * math.sin(turn) + y * math.cos(turn)),
                 "series": mark.series,
                 "order": step,
-                "strength": look.strength(mark.series),
             }
         )
     return rows

@@ -7,7 +7,7 @@ in as it is and never read for slots again, so that a text with braces in it cha
 them are the task's.
 
 A table has a `frame` and `prompts`, or takes the prompts of another table by `prompts_from`, or all of it by `like`.
-The texts of a regime's other steps stand in `steps`.
+The texts of a regime's other steps stand in `steps`. `answers = "none"` in a table: its prompts ask for a text.
 """
 
 from __future__ import annotations
@@ -52,11 +52,15 @@ def names_all(answers: Iterable[str], text: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """One wording of the instruction, which asks for one of the set's answers, by its short name and its author."""
+    """One wording of the instruction, which asks for one of the set's answers, by its short name and its author.
+
+    One that is not `usual` is only asked with where it, or all, are named.
+    """
 
     id: str
     author: str
     instruction: str
+    usual: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,13 +96,15 @@ class PromptSet:
         return sha256_text(canonical_json([self.task, self.regime, self.frame, wordings, steps, *answers]))
 
     def choose(self, names: str) -> tuple[Prompt, ...]:
-        """The prompts that a comma-separated list names, or all of them for `all`.
+        """The prompts that a comma-separated list names, all of them for `all`, the usual ones for nothing.
 
         Raises:
             UnknownNameError: if a name is not in the set.
         """
         if names == "all":
             return self.prompts
+        if not names:
+            return tuple(prompt for prompt in self.prompts if prompt.usual)
         known = {prompt.id: prompt for prompt in self.prompts}
         chosen = [name.strip() for name in names.split(",")]
         for name in chosen:
@@ -186,6 +192,7 @@ class _PromptFile(Strict):
     id: str = Field(pattern=r"^[a-z0-9][a-z0-9-]{0,39}$")
     author: str = Field(min_length=1, max_length=80)
     instruction: str = Field(min_length=1, max_length=4000)
+    usual: bool = True
 
 
 class _RegimeFile(Strict):
@@ -194,6 +201,7 @@ class _RegimeFile(Strict):
     steps: dict[str, str] = Field(default_factory=dict)
     prompts_from: str | None = None
     prompts: list[_PromptFile] | None = Field(default=None, min_length=1, max_length=50)
+    answers: Literal["none"] | None = None
 
     @model_validator(mode="after")
     def _whole(self) -> _RegimeFile:
@@ -303,9 +311,13 @@ def _with_frame_of(parsed: _SetFile, shared: _SharedFile, regime: str, where: st
     frame = _prompt_set(parsed, _FRAMED, where).frame
     task = get_task(parsed.task)
     own = {"question": task.question, "answers": "\n".join(f"Decision: {answer}" for answer in task.classes)}
-    prompts = tuple(Prompt(item.id, item.author, _filled(item.instruction, own).strip()) for item in shared.prompts)
+    prompts = tuple(_prompt(item, own) for item in shared.prompts)
     steps = {name: _filled(text, own).removesuffix("\n") for name, text in shared.steps.items()}
     return PromptSet(parsed.name, parsed.task, regime, frame, prompts, steps, answers=task.classes)
+
+
+def _prompt(item: _PromptFile, own: Mapping[str, str]) -> Prompt:
+    return Prompt(item.id, item.author, _filled(item.instruction, own).strip(), item.usual)
 
 
 def _filled(text: str, own: Mapping[str, str]) -> str:
@@ -324,12 +336,12 @@ def _prompt_set(parsed: _SetFile, regime: str, where: str) -> PromptSet:
     ids = [prompt.id for prompt in listed]
     if len(set(ids)) < len(ids):
         raise PromptError(f"{regime}: a prompt id is there twice", where=where, code="duplicate-id")
-    answers = {"classes": get_task(parsed.task).classes, "none": ()}.get(parsed.answers, YES_OR_NO)
+    answers = {"classes": get_task(parsed.task).classes, "none": ()}.get(table.answers or parsed.answers, YES_OR_NO)
     own, either = {"question": get_task(parsed.task).question}, ""
     if answers:
         *others, last = (f"'{answer}'" for answer in reversed(answers))
         either = own["answers"] = f"{', '.join(others)} or {last}"
-    prompts = tuple(Prompt(item.id, item.author, _filled(item.instruction, own).strip()) for item in listed)
+    prompts = tuple(_prompt(item, own) for item in listed)
     for prompt in prompts:
         if not names_all(answers, prompt.instruction):
             raise PromptError(
@@ -384,6 +396,8 @@ def _lines(prompt_set: PromptSet) -> Iterator[str]:
     for prompt in prompt_set.prompts:
         yield from ("", f"[[regimes.{key}.prompts]]", f"id = {_quoted(prompt.id)}")
         yield from (f"author = {_quoted(prompt.author)}", f"instruction = {_quoted(prompt.instruction)}")
+        if not prompt.usual:
+            yield "usual = false"
 
 
 def _quoted(text: str) -> str:

@@ -21,9 +21,11 @@ from hellofresh.runs.regimes.agents import AGENT, PROXY, agent_regime, load_agen
 from hellofresh.runs.regimes.correction import Correction
 from hellofresh.runs.regimes.evidence_response import EvidenceResponse
 from hellofresh.runs.regimes.placebo import Placebo
+from hellofresh.runs.regimes.propose import Propose
 from hellofresh.runs.regimes.proxy import load_proxy
 from hellofresh.runs.regimes.retrieve import Retrieve
 from hellofresh.runs.regimes.search_agent import SearchAgent
+from hellofresh.runs.regimes.stepwise import Hiss, RetrieveVerify
 from hellofresh.runs.regimes.web_search import WebSearch, WebSearchSettings
 from hellofresh.runs.regimes.zero_shot import ZeroShot
 from hellofresh.tasks import Task
@@ -56,9 +58,12 @@ _ALL: tuple[Regime, ...] = (
     _DATED,
     Placebo(),
     SearchAgent(),
+    Hiss(),
+    RetrieveVerify(),
     Retrieve(),
     EvidenceResponse(),
     Correction(),
+    Propose(),
 )
 REGIMES: dict[str, Regime] = {regime.name: regime for regime in _ALL}
 for _name, _regime in plugins("hellofresh.regimes").items():
@@ -71,8 +76,8 @@ for _name, _regime in plugins("hellofresh.regimes").items():
 
 
 def regimes_for(task: Task) -> list[str]:
-    """Names of the regimes that hand back what a task asks for, and have prompts for it."""
-    fitting = (regime for regime in REGIMES.values() if regime.gives is task.output)
+    """Names of the regimes that hand back what a task asks for or lets people rate, and have prompts for it."""
+    fitting = (regime for regime in REGIMES.values() if task.takes(regime.gives))
     return [regime.name for regime in fitting if has_prompts(task.name, regime.prompts_from)]
 
 

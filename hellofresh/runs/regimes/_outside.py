@@ -6,15 +6,16 @@ import asyncio
 import re
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from dataclasses import dataclass
-from datetime import date
-from typing import Any, TypeVar
+from datetime import date, datetime
+from typing import Any, Literal, TypeVar
 
 from hellofresh.core.errors import HelloFreshError, RunError
 from hellofresh.core.net.addresses import AddressError, PageAddress
 from hellofresh.core.texts import clean, one_line
 from hellofresh.evidence.web import Found, ImageSearch, PageStatus, SearchResult, Web, WebPage
 from hellofresh.evidence.web.text import first_words
-from hellofresh.runs.regimes._base import Case
+from hellofresh.runs.regimes._base import Case, Need
+from hellofresh.tasks import get_task
 
 _LETTER = re.compile(r"[^\W_]")
 _CHARACTERS_A_WORD = 12
@@ -58,6 +59,39 @@ def web_of(case: Case) -> Web:
     return case.web
 
 
+Instant = Literal["", "sample", "post", "note", "decision"]
+"""When a search ends: nowhere, or at the time of the sample, of its post or note, or of the decision on it."""
+
+
+def needs_of_search(instant: Instant) -> frozenset[Need]:
+    """What a regime that searches up to an instant needs."""
+    return frozenset({Need.WEB, Need.FACTS} if instant == "decision" else {Need.WEB})
+
+
+def searched_until(case: Case, instant: Instant) -> date | None:
+    """The day before which pages are searched for, None for all; never after the sample where later pages tell the
+    answer (`Task.dated`).
+
+    Raises:
+        RunError: if the sample has no such time. That of a decision is known once labels are public, to a regime that
+            needs facts.
+    """
+    sample, task = case.sample, get_task(case.sample.task)
+    found: object = sample.date if instant == "sample" else getattr(getattr(sample, instant, None), "date", None)
+    if instant == "decision":
+        said = case.facts.get(task.decided_at)
+        found = datetime.fromisoformat(said) if isinstance(said, str) else None
+    if instant and not isinstance(found, datetime):
+        raise RunError(
+            f"the sample has no time for before={instant}",
+            where=sample.id,
+            fix="Choose another instant; that of a decision needs an edition whose labels are public.",
+            code="no-instant",
+        )
+    bounds = [one.date() for one in (found, sample.date if task.dated else None) if isinstance(one, datetime)]
+    return min(bounds, default=None)
+
+
 async def _safely(call: Awaitable[_T], instead: Callable[[str], _T]) -> _T:
     try:
         return await call
@@ -72,11 +106,14 @@ async def search_safely(web: Web, query: str, before: date | None) -> Found:
     return await _safely(web.search(query, before=before), lambda why: Found((), f"the search {why}"))
 
 
-async def search_image_safely(web: Web, picture: str) -> Found:
-    """Search for the pages on which a picture stands; nothing where the web cannot."""
+async def search_image_safely(web: Web, picture: str, query: str = "") -> Found:
+    """Search for the pages on which a picture stands, and a query fits; nothing where the web cannot."""
     if not isinstance(web, ImageSearch):
         return Found(())
-    return await _safely(web.search_image(picture), lambda why: Found((), f"the search {why}"))
+    return await _safely(
+        web.search_image(picture, query) if query else web.search_image(picture),
+        lambda why: Found((), f"the search {why}"),
+    )
 
 
 async def read_safely(web: Web, url: str) -> WebPage:

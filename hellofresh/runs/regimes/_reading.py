@@ -44,15 +44,27 @@ def _openings(answers: tuple[str, ...]) -> re.Pattern[str]:
     return re.compile(rf"(?:{either})(?!'?[^\W_])", re.IGNORECASE)
 
 
+_EARLY = r"(?:it(?:'?s| is) )?too early to (?:tell|say|know)(?![^\W_])"
+"""An answer of its own, which chooses no class and gives every class the same probability."""
+
+
+def even_chances(answers: Sequence[str]) -> tuple[float, ...]:
+    """The forecast of an answer that it is too early to tell."""
+    return (1 / len(answers),) * len(answers)
+
+
 def read_choice(prompt: str, answer: Answer, answers: Sequence[str] = YES_OR_NO) -> Choice:
     """The choice among these answers (by label) that an answer of a model states.
 
     Blocked if it is a refusal; else its first words decide: `**Yes**, because` is label 1, `No.` is label 0, and
-    anything else (`I know ...`, `Not sure`, no word at all) is none.
+    anything else (`I know ...`, `Not sure`, no word at all) is none. `Too early to tell` is none with even
+    probabilities, by which forecasts are scored.
     """
     chances = _probabilities(answer, answers)
     if is_refusal(answer):
         return Choice(prompt=prompt, status=Status.BLOCKED, probabilities=chances)
+    if re.match(_EARLY, _plain(answer)):
+        return Choice(prompt=prompt, status=Status.NONE, probabilities=even_chances(answers))
     match = _openings(tuple(answers)).match(_plain(answer))
     label = int((match.lastgroup or "a0")[1:]) if match else None
     status = Status.NONE if label is None else Status.ANSWERED
@@ -103,6 +115,12 @@ class DecisionForm:
         spellings.sort(key=lambda item: (-len(item[0]), item[0]))
         either = "|".join(f"(?P<a{number}>{spelling})" for spelling, number in spellings)
         return re.compile(rf"(?<!\w){re.escape(self.word)}{_TO_ANSWER}(?:{either})(?!\w)", re.IGNORECASE)
+
+    def is_too_early(self, text: str) -> bool:
+        """Whether the last decision of a text is that it is too early to tell."""
+        plain = _MARKUP.sub("", text)
+        said = list(re.finditer(rf"(?<!\w){re.escape(self.word)}{_TO_ANSWER}", plain, re.IGNORECASE))
+        return bool(said) and re.compile(_EARLY, re.IGNORECASE).match(plain, said[-1].end()) is not None
 
     def read(self, text: str) -> int | None:
         """The label that a text decides on, None if it decides on none.

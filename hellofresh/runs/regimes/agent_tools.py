@@ -14,6 +14,7 @@ from collections import Counter
 from collections.abc import Coroutine, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from datetime import date
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast
 
@@ -25,7 +26,7 @@ from hellofresh.core.texts import one_line
 from hellofresh.evidence.web import Found, PageStatus, WebPage
 from hellofresh.models import Answer, Message, Request
 from hellofresh.runs.regimes._base import MAIN, Case, RegimeSettings
-from hellofresh.runs.regimes._outside import address, read_safely, search_safely, web_of
+from hellofresh.runs.regimes._outside import Instant, address, read_safely, search_safely, web_of
 from hellofresh.runs.regimes.endpoint.questions import Question, calls_of, digest
 from hellofresh.submissions.format import Prediction
 from hellofresh.tasks import Task, get_task
@@ -47,8 +48,9 @@ class AgentSettings(RegimeSettings):
         requests: most requests for one sample.
         searches: most searches for one sample.
         pages: most pages for one sample.
-        before: `sample` to search only for what was there before the sample's date, where the provider can; so it is in
-            any case where later pages tell the answer (`Task.dated`).
+        before: `sample`, `post`, `note` or `decision` to search only for what was there before that day, where the
+            provider can; before the sample's day in any case where later pages tell the answer (`Task.dated`). That of
+            a decision is known once labels are public.
         on_error: what an exception in the agent does: `stop` ends the run; `silence` counts as no answer.
         seconds: longest time for one sample, waiting for models and pages included; an agent that takes longer gives
             no answer. 0 for no limit.
@@ -57,7 +59,7 @@ class AgentSettings(RegimeSettings):
     requests: int = Field(default=30, ge=1, le=1000)
     searches: int = Field(default=20, ge=0, le=1000)
     pages: int = Field(default=50, ge=0, le=1000)
-    before: Literal["", "sample"] = ""
+    before: Instant = ""
     on_error: Literal["stop", "silence"] = "stop"
     seconds: int = Field(default=600, ge=0, le=1_000_000)
 
@@ -81,6 +83,7 @@ class AgentTools:
     settings: AgentSettings
     _case: Case = field(repr=False)
     roles: tuple[str, ...] = (MAIN,)
+    _until: date | None = field(default=None, repr=False)
     _events: list[Event] = field(default_factory=list, repr=False)
     _lengths: dict[str, tuple[int, int, str]] = field(default_factory=dict, repr=False)
     _spent: Counter[str] = field(default_factory=Counter, repr=False)
@@ -160,8 +163,7 @@ class AgentTools:
             RunError: if the sample has used up its searches.
         """
         self._spend("searches", self.settings.searches)
-        sample = self._case.sample
-        before = sample.date.date() if self.settings.before or get_task(sample.task).dated else None
+        before = self._until
         number = self._spent["searches"]
         asked = one_line(query, 300)
         place = len(self._events)
@@ -338,6 +340,11 @@ class AgentSession:
         if self._handed.done():
             raise _refused("the sample has an output already", "one output a sample")
         self._handed.set_result(output)
+
+    def give_up(self, output: Output) -> None:
+        """Hand back an output for a program that has ended without one."""
+        if self._handed is not None and not self._handed.done():
+            self._handed.set_result(output)
 
     async def settle(self) -> None:
         """Wait for what is under way; where the sample is cancelled, cancel it."""

@@ -24,12 +24,13 @@ from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
 from types import ModuleType
-from typing import ClassVar
+from typing import ClassVar, Self
 
 from hellofresh.core.errors import HelloFreshError, RunError, UsageError
 from hellofresh.core.files import sha256_file, sha256_text
 from hellofresh.core.texts import without_hidden
-from hellofresh.runs.regimes._base import MAIN, BaseRegime, Case, Need, Outcome, Parameters
+from hellofresh.runs.regimes._base import MAIN, BaseRegime, Case, Need, Outcome, Parameters, RegimeSettings
+from hellofresh.runs.regimes._outside import needs_of_search, searched_until
 from hellofresh.runs.regimes.agent_tools import AgentSettings, AgentTools, unfit
 from hellofresh.tasks import get_task
 from hellofresh.tasks.outputs import Choice, Output, Ranking, Response, Status
@@ -78,6 +79,12 @@ class AgentRegime(BaseRegime):
         """The settings, and which agent."""
         return {**self.settings.model_dump(), "agent": self.agent, "agent_sha256": self.sha256}
 
+    def configured(self, settings: RegimeSettings) -> Self:
+        """The same agent with other settings, and the time of the decision where its searches end there."""
+        assert isinstance(settings, AgentSettings)
+        more = needs_of_search(settings.before) if Need.WEB in self.needs else frozenset()
+        return replace(self, settings=settings, needs=(self.needs - {Need.FACTS}) | more)
+
     def ceiling(self, prompts: int) -> int:
         """As many as it may; nothing is known of what it asks, so that dry runs count up to it."""
         return self.settings.requests
@@ -90,9 +97,10 @@ class AgentRegime(BaseRegime):
         """
         prompt = case.prompts[0]
         task = get_task(case.sample.task)
-        tools = AgentTools(
-            case.question(prompt).text, task.classes, self.settings, case, tuple(dict.fromkeys((MAIN, *self.roles)))
-        )
+        until = searched_until(case, self.settings.before) if Need.WEB in self.needs else None
+        case = replace(case, facts={})  # an agent may look at all that it is given
+        roles = tuple(dict.fromkeys((MAIN, *self.roles)))
+        tools = AgentTools(case.question(prompt).text, task.classes, self.settings, case, roles, until)
         clock = asyncio.timeout(self.settings.seconds or None)
         try:
             async with clock:

@@ -81,7 +81,7 @@ async def preview(regime: Regime, sample: Sample, prompt_set: PromptSet) -> list
     web = _WatchedPaper(found, "(title of a page)", "(first words of the page)", steps=steps)
     slots = get_task(sample.task).slots(sample)
     await regime.solve(
-        Case(sample, prompt_set.prompts, prompt_set, slots, ask, web if Need.WEB in regime.needs else None)
+        Case(sample, prompt_set.choose(""), prompt_set, slots, ask, web if Need.WEB in regime.needs else None)
     )
     return steps
 

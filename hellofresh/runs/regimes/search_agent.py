@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar, Literal
 
@@ -22,8 +22,15 @@ from hellofresh.evidence.web import canary
 from hellofresh.models import Answer, Finish, Message, Request, Tool, ToolCall
 from hellofresh.runs.prompts import Prompt
 from hellofresh.runs.regimes._base import BaseRegime, Case, Need, Outcome, RegimeSettings
-from hellofresh.runs.regimes._outside import has_word, web_of
-from hellofresh.runs.regimes._reading import DECISION, DecisionForm, is_refusal, read_certainty, read_leaning
+from hellofresh.runs.regimes._outside import Instant, has_word, needs_of_search, searched_until, web_of
+from hellofresh.runs.regimes._reading import (
+    DECISION,
+    DecisionForm,
+    even_chances,
+    is_refusal,
+    read_certainty,
+    read_leaning,
+)
 from hellofresh.runs.regimes._search_tools import SUMMARISER, Finding, SearchSide
 from hellofresh.tasks import get_task
 from hellofresh.tasks.outputs import Choice, Status
@@ -86,12 +93,14 @@ def normalised(query: str) -> str:
 
 
 _RATER = "rater"
+RESULT_CERTAINTY = "result-certainty"
+"""The step, the text and the note of how certain the model is of a search's result."""
 _TURN_TOKENS = 1024
 _CERTAINTY_TOKENS = 15
 _RATIONALE_CHARACTERS = 2000
 _WHOLE_CHARACTERS = 400
 _SUMMARY = re.compile(r"\bsummary\W{0,4}:\W*", re.IGNORECASE)
-_REHEARSED = "(any)"
+REHEARSED = "(any)"
 """What a dry run decides on: it is no label, and it is not asked again."""
 _TOOL = Tool("search", "Searches the web and reports what it finds, with sources.", "query")
 _SILENT = "(nothing)"
@@ -112,36 +121,52 @@ _STEPS = (
 )
 
 
-class SearchAgentSettings(RegimeSettings):
+class LookUpSettings(RegimeSettings):
+    """How one query is looked up.
+
+    Attributes:
+        search: `summary`: the first results are read and summarised; `connector`: the summariser searches by itself.
+        k: pages that are summarised for one search.
+        page_words: words that are read of each.
+        summary_words: most words of what a search brings.
+        before: `sample`, `post`, `note` or `decision` to search only for what was there before that day, where the
+            provider can; before the sample's day in any case for tasks that say so. That of a decision is known once
+            labels are public.
+        canary_words: a page with so many words in a row in common with the sample is left out; 0 for none. Statements
+            are quoted by pages about them, so that none is left out for theirs.
+    """
+
+    search: Literal["summary", "connector"] = "summary"
+    k: int = Field(default=10, ge=1, le=50)
+    page_words: int = Field(default=500, ge=10, le=20_000)
+    summary_words: int = Field(default=300, ge=10, le=2000)
+    before: Instant = ""
+    canary_words: int = Field(default=13, ge=0, le=100)
+
+    @property
+    def results(self) -> int:
+        """Twice as many as are used, so that enough remain where some cannot be read; the same for every small `k`."""
+        return min(50, max(20, 2 * self.k))
+
+
+class SearchAgentSettings(LookUpSettings):
     """How an agent searches.
 
     Attributes:
         protocol: `text`: a line that begins with `SEARCH: `; `tools`: the model calls a tool in its provider's own way.
-        search: `summary`: the first results are read and summarised; `connector`: the summariser searches by itself.
         mode: `agent` searches as it likes; `offline` is the same prompt without a search; `whole` gives the search side
             the whole text of the sample, once, before the question is asked.
         searches: most searches; none is the mode `offline`, which asks the same.
-        k: pages that are summarised for one search.
-        page_words: words that are read of each.
-        summary_words: most words of what a search brings.
-        before: `sample` to search only for what was there before the sample's date, where the provider can; so it is in
-            any case for tasks that say so.
-        canary_words: a page with so many words in a row in common with the sample is left out; 0 for none. Statements
-            are quoted by pages about them, so that none is left out for theirs.
         certainty: whether the model is asked for its certainty after its decision.
+        result_certainty: whether it is asked, after each search, how certain it is of what was found.
         leaning: whether the political leaning of the sample's text is rated, for analyses of sources.
     """
 
     protocol: Literal["text", "tools"] = "text"
-    search: Literal["summary", "connector"] = "summary"
     mode: Literal["agent", "offline", "whole"] = "agent"
     searches: int = Field(default=10, ge=0, le=50)
-    k: int = Field(default=10, ge=1, le=50)
-    page_words: int = Field(default=500, ge=10, le=20_000)
-    summary_words: int = Field(default=300, ge=10, le=2000)
-    before: Literal["", "sample"] = ""
-    canary_words: int = Field(default=13, ge=0, le=100)
     certainty: bool = False
+    result_certainty: bool = False
     leaning: bool = False
 
     @model_validator(mode="before")
@@ -159,7 +184,6 @@ class SearchAgentSettings(RegimeSettings):
 class SearchAgent(BaseRegime):
     """A conversation a prompt, with searches in between."""
 
-    needs: ClassVar[frozenset[Need]] = frozenset({Need.WEB})
     roles: ClassVar[Mapping[str, str]] = {
         SUMMARISER: "answers the queries; it never sees the sample",
         _RATER: "rates the leaning of the sample's text",
@@ -169,23 +193,28 @@ class SearchAgent(BaseRegime):
     name: str = "search-agent"
 
     @property
+    def needs(self) -> frozenset[Need]:
+        """The web, and the time of the decision where searches end there."""
+        return needs_of_search(self.settings.before)
+
+    @property
     def results(self) -> int:
-        """Twice as many as are used, so that enough remain where some cannot be read; the same for every small `k`."""
-        return min(50, max(20, 2 * self.settings.k))
+        return self.settings.results
 
     def ceiling(self, prompts: int) -> int:
         """For each prompt, a turn and a summary a search, the last turn, one more attempt, and the certainty."""
-        searches = {"agent": 2 * self.settings.searches, "offline": 0, "whole": 1}[self.settings.mode]
+        most = {"agent": self.settings.searches, "offline": 0, "whole": 1}[self.settings.mode]
+        searches = most * (1 + (self.settings.mode == "agent") + self.settings.result_certainty)
         return prompts * (searches + 2 + self.settings.certainty) + self.settings.leaning
 
     def rehearse(self, step: str, turn: int) -> str:
-        if step in ("certainty", "leaning"):
+        if step in ("certainty", "leaning") or step.startswith(RESULT_CERTAINTY):
             return "1"
         if step.startswith("search"):
             return "word " * self.settings.summary_words
         if self.settings.mode == "agent" and step in ("turn-1", "turn-2")[: self.settings.searches]:
             return "word " * 40 + f"\nSEARCH: query {step}"
-        return "word " * 200 + f"\nDecision: {_REHEARSED}"
+        return "word " * 200 + f"\nDecision: {REHEARSED}"
 
     def prolong(self, step: str, turn: int) -> str:
         """A search at every turn, a decision that cannot be read at the end."""
@@ -215,6 +244,30 @@ class SearchAgent(BaseRegime):
             rated = read_leaning((await case.ask("leaning", "", request, role=_RATER)).text)
             events += [AskedEvent(step="leaning", role=_RATER), NotedEvent(name="leaning", values={"value": rated})]
         return Outcome([choice for choice in choices if isinstance(choice, Choice)], events)
+
+
+async def look_up(case: Case, settings: LookUpSettings, query: str, prompt: str, number: int) -> Finding:
+    """Have the search side look a query up, the `number`-th of a prompt; nothing that it asks holds the sample."""
+
+    async def ask(step: str, request: Request) -> Answer:
+        return await case.ask(step, prompt, request, role=SUMMARISER)
+
+    task, texts = get_task(case.sample.task), tuple(case.slots.values())
+    before = searched_until(case, settings.before)
+    side = SearchSide(web_of(case), ask, case.prompt_set, settings.summary_words, before, number, prompt)
+    if settings.search == "connector":
+        return await side.connect(query)
+    # Pages about a statement quote it; pages that carry a note or an edit carry what became of it.
+    words = 0 if task.track == "statements" else settings.canary_words
+    return await side.summarise(
+        query, settings.k, settings.page_words, lambda page: words > 0 and canary(page, texts, words)
+    )
+
+
+def read_rationale(text: str) -> str:
+    """What a text says after its last `Summary: `, else its end."""
+    summaries = list(_SUMMARY.finditer(text))
+    return clean(text[summaries[-1].end() :] if summaries else text).strip()[-_RATIONALE_CHARACTERS:]
 
 
 @dataclass(slots=True)
@@ -250,20 +303,24 @@ class _Conversation:
             self.messages.append(Message("user", (following,), call=turn.call))
             answer, turn = await self._turn()
         # A second attempt makes no sense after a block, nor where nothing more can be read.
-        settled = self.is_full or answer.finish is Finish.BLOCKED or answer.text.rstrip().endswith(_REHEARSED)
+        settled = (
+            self._is_early(turn)
+            or self.is_full
+            or answer.finish is Finish.BLOCKED
+            or answer.text.rstrip().endswith(REHEARSED)
+        )
         if self._label(turn) is None and not settled:
             self.messages.append(Message("user", (self._again(turn),)))
             answer, turn = await self._turn("again")
         label = self._label(turn)
         silent = Status.BLOCKED if is_refusal(answer) else Status.NONE
-        summaries = list(_SUMMARY.finditer(turn.text))  # else the text's end
-        rationale = turn.text[summaries[-1].end() :] if summaries else turn.text
         return Choice(
             prompt=self.prompt.id,
             status=silent if label is None else Status.ANSWERED,
             label=label,
+            probabilities=even_chances(self._classes) if label is None and self._is_early(turn) else (),
             certainty=await self._certainty() if self.settings.certainty and label is not None else None,
-            rationale=clean(rationale).strip()[-_RATIONALE_CHARACTERS:],
+            rationale=read_rationale(turn.text),
             sources=tuple(self.sources),
         )
 
@@ -324,39 +381,38 @@ class _Conversation:
         return f"{told}\n\n{self._text('more' if left > 1 else 'last')}", left - 1
 
     async def _look_up(self, query: str) -> Finding:
-        """Have the search side look a query up; nothing that it asks holds the sample."""
         self.queries.add(normalised(query))
-        case, settings, prompt = self.case, self.settings, self.prompt.id
-
-        async def ask(step: str, request: Request) -> Answer:
-            return await case.ask(step, prompt, request, role=SUMMARISER)
-
-        task, texts = get_task(case.sample.task), tuple(case.slots.values())
-        before = case.sample.date.date() if settings.before == "sample" or task.dated else None
-        number = len(self.queries)
-        side = SearchSide(web_of(case), ask, case.prompt_set, settings.summary_words, before, number, prompt)
-        if settings.search == "connector":
-            finding = await side.connect(query)
-        else:
-            # Pages about a statement quote it; pages that carry a note or an edit carry what became of it.
-            words = 0 if task.track == "statements" else settings.canary_words
-            finding = await side.summarise(
-                query, settings.k, settings.page_words, lambda page: words > 0 and canary(page, texts, words)
-            )
+        finding = await look_up(self.case, self.settings, query, self.prompt.id, len(self.queries))
         self.events += finding.events
         self.sources |= dict.fromkeys(finding.sources)
+        if self.settings.result_certainty and not finding.problem:
+            number = len(self.queries)
+            step, slots = f"{RESULT_CERTAINTY}-{number}", {"query": query}
+            value = await self._stated(step, RESULT_CERTAINTY, finding.text, **slots)
+            values = {"number": number, "value": value}
+            self.events.append(NotedEvent(prompt=self.prompt.id, name=RESULT_CERTAINTY, values=values))
         return finding
 
     async def _certainty(self) -> float | None:
         """In a conversation of its own, with the sample and all that the model wrote."""
         written = "\n\n".join(message.text for message in self.messages if message.role == "assistant")
-        block = fence([written])
+        return await self._stated("certainty", "certainty", written)
+
+    async def _stated(self, step: str, name: str, about: str, **slots: str) -> float | None:
+        block = fence([about])
         frame, _ = self.case.question(self.prompt).parts
-        message = Message("user", (frame, self._text("certainty", analysis=block.text, mark=block.mark)))
-        return read_certainty((await self._ask("certainty", (message,), _CERTAINTY_TOKENS)).text)
+        message = Message("user", (frame, self._text(name, analysis=block.text, mark=block.mark, **slots)))
+        return read_certainty((await self._ask(step, (message,), _CERTAINTY_TOKENS)).text)
 
     def _label(self, turn: Turn) -> int | None:
-        return DecisionForm(get_task(self.case.sample.task).classes).read(turn.text)
+        return DecisionForm(self._classes).read(turn.text)
+
+    def _is_early(self, turn: Turn) -> bool:
+        return DecisionForm(self._classes).is_too_early(turn.text)
+
+    @property
+    def _classes(self) -> Sequence[str]:
+        return get_task(self.case.sample.task).classes
 
     def _text(self, step: str, **slots: str) -> str:
         return self.case.prompt_set.step(step, {}, **slots).text

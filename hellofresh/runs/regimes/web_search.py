@@ -13,7 +13,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import ClassVar, Literal
+from typing import ClassVar
 
 from pydantic import Field
 
@@ -26,10 +26,13 @@ from hellofresh.runs.prompts import YES_OR_NO
 from hellofresh.runs.regimes._base import BaseRegime, Case, Need, Outcome, RegimeSettings
 from hellofresh.runs.regimes._outside import (
     Cut,
+    Instant,
     Visit,
     cut_words,
     has_word,
+    needs_of_search,
     search_safely,
+    searched_until,
     visit_first,
     visited,
     web_of,
@@ -66,7 +69,8 @@ class WebSearchSettings(RegimeSettings):
     """Sizes, and whether only older pages are searched for.
 
     Attributes:
-        before: `sample` to search only for what was there before the sample's date, where the provider can.
+        before: `sample`, `post`, `note` or `decision` to search only for what was there before that day, where the
+            provider can; that of a decision is known once labels are public.
         query_words: most words of the query.
         pages: most pages that are summarised.
         page_words: words that are read of each.
@@ -74,7 +78,7 @@ class WebSearchSettings(RegimeSettings):
         canary_words: a page with so many words in a row in common with the sample is left out.
     """
 
-    before: Literal["", "sample"] = ""
+    before: Instant = ""
     query_words: int = Field(default=15, ge=1, le=100)
     pages: int = Field(default=5, ge=1, le=20)
     page_words: int = Field(default=1000, ge=10, le=20_000)
@@ -86,11 +90,15 @@ class WebSearchSettings(RegimeSettings):
 class WebSearch(BaseRegime):
     """One query, some pages and their summaries, then one question a prompt, whose table has the name."""
 
-    needs: ClassVar[frozenset[Need]] = frozenset({Need.WEB})
     roles: ClassVar[Mapping[str, str]] = {SUMMARISER: "summarises pages"}
 
     settings: WebSearchSettings = field(default_factory=WebSearchSettings)
     name: str = "web-search"
+
+    @property
+    def needs(self) -> frozenset[Need]:
+        """The web, and the time of the decision where a search ends there."""
+        return needs_of_search(self.settings.before)
 
     def ceiling(self, prompts: int) -> int:
         """The query, the summaries, and one a prompt."""
@@ -115,7 +123,7 @@ class WebSearch(BaseRegime):
         if problem:
             line = case.prompt_set.words("query-fallback", case.slots)[:_QUERY_CHARACTERS].rstrip()
         query = cut_words(line, self.settings.query_words)
-        before = case.sample.date.date() if self.settings.before == "sample" else None
+        before = searched_until(case, self.settings.before)
         found = await search_safely(web, query.text, before)
         visits = [_Visit(place, result) for place, result in enumerate(found.results, start=1)]
         await _read(case, web, self.settings, visits)

@@ -22,11 +22,21 @@ import pytest
 from made.voters import VotersWorld, draw_voters, participant, write_dump
 from scipy.stats import spearmanr
 
-from collectors.notes.bridging import BRIDGED_NOTES, BridgingReport, _busiest, collect_bridging
+from collectors.notes import NotesSettings, NotesSource, collect
+from collectors.notes.bridging import (
+    BRIDGED_NOTES,
+    BridgedNote,
+    BridgingReport,
+    _busiest,
+    collect_bridging,
+    voter_facts,
+)
 from collectors.notes.ratings import DUPLICATE, EARLY_CLOCK, NO_RATER, UNKNOWN_NOTE, UNKNOWN_VALUE, DumpRatings
 from hellofresh.cli import main
 from hellofresh.core.errors import HelloFreshError, SourceError
 from hellofresh.core.quarters import Quarter
+from hellofresh.releases.candidates.rows import read_candidates, write_candidates
+from hellofresh.tasks import get_task
 
 QUARTER, KEY = Quarter(2026, 2), b"a secret"
 VOTERS = draw_voters(VotersWorld.make(120, 3), 300, 6_000, 3)
@@ -192,6 +202,20 @@ def test_bad_ratings_are_named_and_counted(made: Path, tmp_path: Path) -> None:
     assert report.counts["rows of the ratings"] == before.counts["rows of the ratings"] + 5
 
 
+def test_a_shard_that_is_cut_within_its_last_column_is_named_and_one_within_a_row_counted(
+    made: Path, tmp_path: Path
+) -> None:
+    whole = (made / RATINGS).read_bytes().rstrip(b"\n")
+    (made / RATINGS).write_bytes(whole + b"12345")
+    report = collected(made, tmp_path)
+    assert [warning for warning in report.warnings if warning.startswith(f"{RATINGS}: the last line has no end")]
+    rows = report.counts["rows of the ratings"]
+    (made / RATINGS).write_bytes(whole[: whole.rindex(b"\n") + 90])
+    again = collected(made, tmp_path)
+    assert again.counts["rows of the ratings"] == rows - 1
+    assert again.counts["unreadable lines of the ratings"] == 1
+
+
 @pytest.mark.parametrize(("column", "value", "reason"), [(8, "NEW", UNKNOWN_VALUE), (1, "", NO_RATER)])
 def test_a_shard_of_which_nothing_is_left_is_counted(
     made: Path, tmp_path: Path, column: int, value: str, reason: str
@@ -334,3 +358,47 @@ def test_a_rating_of_a_clock_that_is_ahead_does_not_change_who_rates_most() -> N
 
     assert busiest(second, raters) == [False] * 49 + [True]
     assert busiest(np.append(second, 2**31 - 1), np.append(raters, 3)) == [False] * 49 + [True]
+
+
+def bridged(**changes: Any) -> BridgedNote:
+    """A note that both camps found helpful."""
+    common: dict[str, Any] = dict.fromkeys(BRIDGED_NOTES.schema)
+    common |= {"note": "100", "intercept": 0.45001, "low": 0.40009, "high": 0.5, "counted": 12, "left": 9, "right": 3,
+               "status": "CURRENTLY_RATED_HELPFUL", "flip_balanced": 4, "flip_own": 6, "flip_other": None}  # fmt: skip
+    return BridgedNote(**common | changes)
+
+
+def test_facts_of_a_label_say_how_few_accounts_would_take_it_away() -> None:
+    assert tuple(voter_facts(bridged(), 1).values()) == (0.45, 0.4001, 0.5, 12, 0.25, 4)
+    assert voter_facts(bridged(), 0)["flip_cost"] == 0  # the rules say otherwise
+    none = dict.fromkeys(("flip_balanced", "flip_own", "flip_other"))
+    assert voter_facts(bridged(**none), 1)["flip_cost"] == 65
+    assert voter_facts(bridged(status=None), 1)["flip_cost"] is None
+    assert set(voter_facts(None, 1).values()) == {None}
+
+
+def test_collected_notes_have_facts_of_the_quarters_own_table_and_of_no_other(dump: Any, tmp_path: Path) -> None:
+    for number, status in ((100, "CURRENTLY_RATED_HELPFUL"), (101, "CURRENTLY_RATED_NOT_HELPFUL")):
+        dump.note(number, at="2023-05-01T12:00:00", status=status, post=number, text="A note that refutes it.")
+        dump.post(number, text="A post that claims a lot about the old bridge of the town.")
+    folder = dump.write()
+    for quarter in ("2023Q1", "2023Q2"):
+        full = {"writer": "w", "created": "2023-05-01T12:00:00Z", "machine": False, "collaborative": False}
+        counts = dict.fromkeys(("ratings", "helpful", "somewhat", "not_helpful", "sampled"), 12)
+        BRIDGED_NOTES.frame([bridged(**full, **counts, intercept=0.5 if quarter == "2023Q2" else 0.1)]).write_parquet(
+            tmp_path / f"{quarter}.parquet"
+        )
+    tables = tuple(sorted(tmp_path.glob("*.parquet")))
+    source = NotesSource(folder, bridging=tables)
+    found = collect(Quarter(2023, 2), source, NotesSettings(), workdir=tmp_path / "work")
+    facts = {item.sample.id: item.label.facts["intercept"] for item in found.candidates}
+    assert facts == {"xn-100": 0.5, "xn-101": None}
+    assert "2023Q2.parquet" in {item.name for item in found.sources}
+    assert "2023Q1.parquet" not in {item.name for item in found.sources}
+    write_candidates(tmp_path / "c.parquet", get_task("x-notes"), found.candidates)
+    assert read_candidates(tmp_path / "c.parquet", get_task("x-notes")) == sorted(
+        found.candidates, key=lambda item: item.sample.id
+    )
+    tables[1].write_bytes(b"nothing")
+    with pytest.raises(SourceError, match="intercepts cannot be read"):
+        collect(Quarter(2023, 2), source, NotesSettings(), workdir=tmp_path / "work")

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from collectors.notes import LabelSource, NotesSettings, NotesSource, collect
+from collectors.notes.bridging import VOTER_FACTS
 from hellofresh.core.errors import SourceError, UsageError
 from hellofresh.core.quarters import Quarter, parse_utc
 from hellofresh.releases.candidates.rows import Collection
@@ -153,6 +154,7 @@ def test_a_candidate_says_what_the_rows_say(dump: Any) -> None:
         "status_locked_at": "2023-05-15T12:00:00Z",
         "ai_writer": None,
         "collaborative": None,
+        **dict.fromkeys(VOTER_FACTS),
     }
     assert label.label == 1
 

@@ -148,7 +148,7 @@ def test_the_lane_from_undecided_notes_to_scores(life) -> None:
     assert dropped == {"xn-7": "no-label", "xn-8": "no-label"}
     assert manifest["resolved"]["labels"] == 6
     scores = pl.read_parquet(folder / "scores/prospective/2026Q4.parquet").filter(pl.col("period") == "all")
-    assert set(scores.select("lane", "system", "n", "n_split").rows()) == {("prospective", "always-yes", 6, 6)}
+    assert set(scores.select("provenance", "system", "n", "n_split").rows()) == {("run", "always-yes", 6, 6)}
     values = dict(scores.select("metric", "value").rows())
     assert (values["precision"], values["recall"], values["accuracy"]) == (0.5, 1.0, 0.5)
     assert "text" not in json.dumps(list(read_jsonl(lane / "samples.jsonl"))).replace("text_sha256", "")

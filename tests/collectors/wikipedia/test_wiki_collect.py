@@ -55,7 +55,9 @@ def test_an_edit_becomes_a_sample_as_a_reader_sees_it(dump):
     stood, put_back = (candidate.label.facts for candidate in found.candidates)
     assert stood == {**common, "revert_delay_s": None, "survived_edits": 2, "page_hash_reverted": 0}
     assert put_back == {**common, "revert_delay_s": 3600, "survived_edits": 0, "page_hash_reverted": 1}
-    assert found.candidates[0].extras == {"wikitext_before": LEAD, "wikitext_after": GOOD}
+    extras = dict(found.candidates[0].extras)
+    assert good.added in str(extras.pop("paragraph_after"))
+    assert extras == {"wikitext_before": LEAD, "wikitext_after": GOOD}
     assert bad.id == "we-5104-1"
 
 

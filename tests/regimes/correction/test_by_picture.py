@@ -6,6 +6,10 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+import pytest
+
+from hellofresh.core.errors import UsageError
+from hellofresh.evidence.publishers import Publisher, Publishers
 from hellofresh.evidence.web import Found, SearchResult
 from hellofresh.runs.regimes.correction import OPENINGS
 from hellofresh.tasks.transcripts import ReadEvent, SearchedEvent
@@ -99,3 +103,28 @@ def test_only_pictures_with_an_address_are_searched_for_and_only_with_vision(des
     blind = world(desk, {}, {})
     desk.solved(blind, post, "vision=false")
     assert blind.searched_pictures == []
+
+
+def test_a_search_by_picture_is_narrowed_by_the_first_query_if_asked(desk) -> None:
+    there = world(desk, {}, {})
+    there.search_image = lambda address, query="": there.searched_pictures.append((address, query)) or nothing()
+
+    async def nothing() -> Found:
+        return Found(())
+
+    desk.solved(there, desk.post("Look!", "a bridge"), "image_query=true")
+    assert there.searched_pictures == [(PICTURE, "one query")]
+
+
+def test_each_priority_is_searched_for_within_groups_of_its_domains(desk) -> None:
+    there = world(desk, {}, {})
+    desk.solved(there, None, "site_groups=1")
+    limited = [f"one query (site:{name}.example)" for name in ("atlas", "herald", "weekly")]
+    assert [query for query, _ in there.searched] == limited
+    with pytest.raises(UsageError, match="searxng takes no queries"):
+        desk.solved(world(desk, {}, {}, parameters={"provider": "searxng"}), None, "site_groups=1")
+    many = Publishers({f"s{n}.example": Publisher(f"s{n}.example", None, None, None, "", "high") for n in range(100)})
+    groups = many.site_groups("high")
+    assert sorted(" OR ".join(groups).replace("site:", "").split(" OR ")) == sorted(many.rated)
+    assert all(len(group) <= 240 and group.count("site:") <= 15 for group in groups)
+    assert many.site_groups("low") == []

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
+from datetime import date, timedelta
 
 import pytest
 
@@ -11,7 +11,7 @@ from hellofresh.evidence.publishers import Publishers
 from hellofresh.models import Answer, Finish
 from hellofresh.runs.regimes import REGIMES, configure
 from hellofresh.runs.regimes.correction import OPENINGS, read_queries, read_response
-from hellofresh.runs.regimes.correction.post import without_links
+from hellofresh.runs.regimes.correction.post import relative_days, without_links
 from hellofresh.tasks.outputs import Status
 from hellofresh.tasks.transcripts import AskedEvent, NotedEvent, QuotedEvent, ReadEvent, SearchedEvent, parse_event
 
@@ -149,7 +149,7 @@ def test_without_evidence_the_prompt_is_another_and_no_link_is_given(desk) -> No
     for settings, answers in (((), {"queries": "none"}), ((), {"queries": "q"}), (("retrieval=false",), {})):
         world = desk.World(answers={**answers, "respond": f"{OPENINGS[1]}. See https://a.example/b and www.c.example."})
         outcome = desk.solved(world, None, *settings)
-        assert outcome.outputs[0].text == f"{OPENINGS[1]}. See and ."
+        assert outcome.outputs[0].text == f"{OPENINGS[1]}."
         assert noted(outcome, "response")["hallucinated"] == ["https://a.example/b", "www.c.example"]
         texts.append(world.asked[-1][3].messages[0].text)
     assert texts[0] == texts[1] != texts[2]
@@ -257,3 +257,33 @@ def test_links_within_links_are_found_too() -> None:
         "a [b [c](https://x.example)](https://y.example) https://z.example/https://w.example [d]( https://v.example )"
     )
     assert "://" not in found.text
+
+
+@pytest.mark.parametrize(
+    ("written", "kept"),
+    [
+        ("See https://a.example/b and www.c.example.", ""),
+        ("According to https://a.example/b, the bridge stands.", "The bridge stands."),
+        ("It stands, as reported by https://a.example/b and https://c.example/d.", "It stands."),
+        ("The bridge stands (source: https://a.example/b, https://c.example/d).", "The bridge stands."),
+        ("https://a.example/b says that it stands.", "A website says that it stands."),
+        ("Its sales at https://a.example/b rose.", "Its sales rose."),
+        ("Visit https://a.example/b or https://c.example/d for more! It stands.", "It stands."),
+    ],
+)
+def test_a_sentence_stays_a_sentence_without_its_links(written: str, kept: str) -> None:
+    found = read_response(Answer(f"{OPENINGS[0]}. {written}", Finish.STOP), [])
+    assert found.text == f"{OPENINGS[0]}. {kept}".strip()
+    assert found.hallucinated[0].startswith("https://a.example")
+
+
+def test_words_for_days_are_resolved_against_the_posts_date_before_queries_are_written(desk) -> None:
+    days = relative_days("Yesterday, last week, last Wednesday, this Friday, 3 months ago", desk.posted.date())
+    assert days == {
+        "yesterday": "2023-05-09", "last week": "2023-05-01 to 2023-05-07", "last wednesday": "2023-05-03",
+        "this friday": "2023-05-12", "3 months ago": "2023-02",
+    }  # fmt: skip
+    assert relative_days("999 weeks ago", date(1, 1, 5)) == {}
+    world = desk.World(answers={"queries": "none", "respond": f"{OPENINGS[1]}."})
+    desk.solved(world, desk.post("The bridge fell yesterday!"))
+    assert '"yesterday" is 2023-05-09' in world.asked[0][3].messages[0].text

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -14,9 +15,10 @@ from hellofresh.evidence.vision import People, TextLine, UnreadPictureError
 from hellofresh.models import Request
 from hellofresh.models.sight import PAPER_IMAGE
 from hellofresh.runs.prompts import load_prompt_set
-from hellofresh.runs.regimes import configure
+from hellofresh.runs.regimes import Case, configure
 from hellofresh.runs.regimes.correction import Correction
 from hellofresh.runs.regimes.correction.post import PictureTools, most_requests
+from hellofresh.tasks import get_task
 from hellofresh.tasks.images import Image
 from hellofresh.tasks.transcripts import AskedEvent, NotedEvent
 
@@ -50,12 +52,7 @@ def described(desk, world, *settings: str, captions: Sequence[str] = ("a newspap
     """What the describer comes to on a post with these captions; the search is left out."""
     regime = Correction(encoder=desk.LetterEncoder(), publishers=desk.ratings(), tools=PictureTools(**tools))
     regime = configure(regime, ["retrieval=false", *settings])
-    from hellofresh.runs.regimes import Case
-    from hellofresh.tasks import get_task
-
     sample, whole = desk.post("Look!", *captions), load_prompt_set("corrections", "correction")
-    import asyncio
-
     slots = get_task("corrections").slots(sample)
     case = Case(sample, whole.prompts[:1], whole, slots, world.ask, world, images)
     return asyncio.run(regime.solve(case)), regime
@@ -76,6 +73,7 @@ def test_the_transcript_of_a_read_picture_is_the_hand_written_one(desk) -> None:
         AskedEvent(step="describe-1", role="describer"),
         NotedEvent(name="picture", values={
             "number": 1, "image": "0" * 64, "source": "merged", "caption": "a newspaper", "people": [],
+            "doubtful": [],
             "lines": ["THE NORTH GAZETTE", "Bridge open since Monday"], "unsure": 1, "problem": "",
             "description": "A newspaper says that the bridge is open.",
         }),
@@ -209,7 +207,7 @@ def test_people_are_named_only_where_a_file_was_given(desk, tmp_path: Path) -> N
     path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
     world = desk.World(answers={"describe-1": "Ada Lovelace with a newspaper."})
     outcome, _ = described(
-        desk, world, images=[image(0), image(1)], captions=["a", "b"], people=People(str(path), tmp_path)
+        desk, world, images=[image(0), image(1)], captions=["Lovelace at work", "b"], people=People(str(path), tmp_path)
     )
     assert [found["people"] for found in pictures(outcome)] == [["Ada Lovelace"], []]
     assert "People: Ada Lovelace" in asked(world, "describe-1").messages[0].text
@@ -224,3 +222,47 @@ def test_what_reads_pictures_is_part_of_the_identity() -> None:
     of = {name: configure(Correction(), ["retrieval=false", name]).parameters for name in ("ocr=rapidocr", "ocr=off")}
     assert "ocr_rec_sha256" in of["ocr=rapidocr"] and "ocr_rec_sha256" not in of["ocr=off"]
     assert of["ocr=rapidocr"]["ocr"] == "rapidocr"
+
+
+def test_a_name_counts_only_where_the_post_its_pictures_or_a_page_have_it(desk) -> None:
+    @dataclass
+    class Known:
+        async def names(self, media, image) -> Sequence[str]:
+            return ["Ada Lovelace", "Joe North", "Ann Gray"]
+
+    url, answers = "https://atlas.example/p", {"queries": "q", "describe-1": "A newspaper with Joe North."}
+    world = desk.World(
+        pages={url: desk.page(url, "Ada Lovelace was there; Gray was not.")}, results=[url], answers=answers
+    )
+    lines = [TextLine("NORTH speaks", 99.0)]
+    regime = Correction(
+        encoder=desk.LetterEncoder(), publishers=desk.ratings(), tools=PictureTools(PrintedText(lines), Known())
+    )
+    whole, sample = load_prompt_set("corrections", "correction"), desk.post("Look!", "")
+    case = Case(sample, whole.prompts[:1], whole, {"post": "Look!", "post_date": ""}, world.ask, world, [image()])
+    (found,) = pictures(asyncio.run(regime.solve(case)))
+    assert (found["people"], found["doubtful"]) == (["Joe North"], ["Ada Lovelace", "Ann Gray"])
+    assert "Lovelace" not in asked(world, "describe-1").messages[0].text
+    assert "The pictures show Ada Lovelace, whom pages" in asked(world, "respond").messages[0].text
+    assert not any("Ann Gray" in part.text for _, _, _, request in world.asked for part in request.messages)
+
+
+@pytest.mark.parametrize(
+    ("shows", "adds", "kept"),
+    [
+        ("Yes.", "No", True),
+        ("yes, it does", "**No**", True),
+        ("yes", "yes", False),
+        ("no", "no", False),
+        ("", "no", False),
+    ],
+)
+def test_an_examined_caption_counts_only_if_two_answers_agree_with_it(desk, shows: str, adds: str, kept: bool) -> None:
+    world = desk.World(answers={"caption-1": "A bridge in fog.", "shows-1": shows, "adds-1": adds})
+    outcome, regime = described(desk, world, "captions=examined", "ocr=off", images=[image()], captions=["given words"])
+    (found,) = pictures(outcome)
+    assert found["caption"] == ("A bridge in fog." if kept else "given words")
+    assert bool(found["problem"]) != kept
+    assert world.steps()[:3] == ["caption-1", "shows-1", "adds-1"]
+    assert len(world.asked) <= regime.ceiling(1)
+    assert all(asked(world, step).messages[0].images for step in ("shows-1", "adds-1"))

@@ -9,7 +9,8 @@ must name JSON), Google's Custom Search (https://developers.google.com/custom-se
 closed to new customers, it ends on 2027-01-01), SerpApi, which reads Google's search by picture
 (https://serpapi.com/google-reverse-image), and services that speak as Bing's Visual Search did
 (https://learn.microsoft.com/bing/search-apis/bing-visual-search/; Microsoft closed it in August 2025). The last two are
-given the address of a picture: one without an address, such as a file, is not searched for.
+given the address of a picture, and SerpApi a query behind a line break: a picture without an address, such as a file,
+is not searched for, since no service here takes uploads.
 """
 
 from __future__ import annotations
@@ -227,7 +228,8 @@ def _google_date(item: Mapping[str, Any]) -> object:
 
 
 def _serpapi(query: str, count: int, before: date | None, *, start: int = 0) -> SearchRequest:
-    asked = {"engine": "google_reverse_image", "image_url": query}
+    address, _, words = query.partition("\n")
+    asked = {"engine": "google_reverse_image", "image_url": address} | ({"q": words} if words else {})
     return SearchRequest({**asked, "start": str(start)} if start else asked)
 
 
@@ -320,7 +322,7 @@ IMAGE_SERVICES: Mapping[str, Service] = {
         key_variable="BING_API_KEY",
         key_header="Ocp-Apim-Subscription-Key",
         ask=lambda query, _count, _before: SearchRequest(
-            form={"knowledgeRequest": json.dumps({"imageInfo": {"url": query}})}
+            form={"knowledgeRequest": json.dumps({"imageInfo": {"url": query.partition("\n")[0]}})}
         ),
         results=_bing_pages,
         fields={"url": "hostPageUrl", "title": "name", "date": "datePublished"},

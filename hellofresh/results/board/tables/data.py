@@ -22,7 +22,10 @@ from hellofresh.submissions.released import due_in
 from hellofresh.tasks import TASKS, EvidenceQuery, get_task, relevance_of
 from hellofresh.tasks.samples import Split
 
-_COUNTED = ("ratings", "revert_delay_s", "survived_edits", "required_edits", "distinct_users")
+_COUNTED = (
+    *("ratings", "intercept", "voters", "flip_cost"),
+    *("revert_delay_s", "survived_edits", "required_edits", "distinct_users"),
+)
 """The facts that are amounts."""
 
 
@@ -54,7 +57,7 @@ def distributions(split: BoardSplit) -> Iterator[schema.Distribution]:
             yield _distribution("words", name, label, lengths, len(part))
         for name in _COUNTED if split.shown else ():
             found = [split.labels[sample.id].facts.get(name) for sample in part]
-            if numbers := [float(value) for value in found if isinstance(value, int)]:
+            if numbers := [float(value) for value in found if isinstance(value, int | float)]:
                 yield _distribution("fact", name, label, numbers, len(part))
 
 
@@ -173,8 +176,8 @@ def documents(split: BoardSplit) -> Iterator[schema.FoundDocument]:
     if not split.shown or not queries or get_task(split.place.task).track != "retrieval":
         return
     wanted = {document for label in split.labels.values() for document in relevance_of(label.facts)}
-    ranked = split.said.filter("headline", pl.col("documents").is_not_null())["documents"]
-    wanted.update(ranked.list.head(DEPTH).explode().drop_nulls().to_list())
+    ranked = split.said.filter("headline").select(pl.col("documents").list.head(DEPTH).explode().drop_nulls().unique())
+    wanted.update(ranked.collect(engine="streaming")["documents"])
     for name, sha256 in sorted({(query.corpus, query.corpus_sha256) for query in queries}):
         found = searched_corpus(split.workspace, name, sha256)
         if found.corpus is not None and found.is_published:

@@ -8,6 +8,7 @@ import polars as pl
 
 from hellofresh.judging.comparison import counted_values
 from hellofresh.judging.judges import judge_quality, known_judges
+from hellofresh.judging.predicting import is_prediction_study, people_answers
 from hellofresh.judging.study import (
     JudgeKind,
     RatedStudy,
@@ -19,8 +20,11 @@ from hellofresh.judging.study import (
 )
 from hellofresh.results.board.schema import JudgeRow, RatedResponse, RatedRow
 from hellofresh.results.board.splits import BoardSplit
+from hellofresh.results.people import people_rows
 from hellofresh.results.rated import rated_standings
+from hellofresh.results.tables import PeopleRow
 from hellofresh.tasks import get_task
+from hellofresh.tasks.outputs import Response
 from hellofresh.tasks.samples import MAIN
 
 
@@ -28,7 +32,9 @@ def study_of(split: BoardSplit) -> RatedStudy | None:
     """The closed study of a split's samples, None if absent."""
     place = split.place
     files = StudyFiles(split.workspace, place.edition, place.task)
-    if place.split != MAIN or not split.shown or not (files.ratings.is_file() and files.key.is_file()):
+    if place.split != MAIN or not split.shown or not get_task(place.task).takes(Response):
+        return None
+    if not (files.ratings.is_file() and files.key.is_file()) or is_prediction_study(files):
         return None
     return read_study(split.workspace, place.edition, place.task)
 
@@ -74,6 +80,13 @@ def judges(split: BoardSplit) -> Iterator[JudgeRow]:
         own |= dict(zip(("accuracy", "accuracy_low", "accuracy_high"), ends, strict=True))
         own |= {"title": study.rubric.criterion(item.criterion).title}
         yield JudgeRow(**own, kappa_low=kappa.low, kappa_high=kappa.high)
+
+
+def people(split: BoardSplit) -> Iterator[PeopleRow]:
+    """People who predicted samples of the split, beside systems on the same samples."""
+    files = StudyFiles(split.workspace, split.place.edition, split.place.task)
+    if split.panel is not None and split.place.split == MAIN and is_prediction_study(files):
+        yield from people_rows(split.panel, people_answers(files))
 
 
 def responses(split: BoardSplit) -> Iterator[RatedResponse]:

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import importlib.util
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
 from typing import Any
@@ -23,7 +23,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from hellofresh.core.files import canonical_json
-from hellofresh.core.systems import IDENTITY
+from hellofresh.core.systems import IDENTITY, Provenance
 from hellofresh.evidence.web.excluded import ExcludedSources
 from hellofresh.results.board import schema
 from hellofresh.results.board.splits import BoardSplit
@@ -89,13 +89,16 @@ def calibrations(split: BoardSplit) -> Iterator[tuple[schema.CalibrationRow, lis
         yield schema.CalibrationRow(origin, prompt, *counted, **_limits(found)), bins
 
 
+_LIMITED = ("brier", "auc", "reliability", "resolution", "uncertainty")
+
+
 def _limits(found: Calibration | None) -> dict[str, Any]:
     cells = dict.fromkeys(["ece", "ece_debiased", "ece_p_value"])
-    cells |= dict.fromkeys(f"{name}{end}" for name in ("brier", "auc") for end in ("", "_low", "_high"))
+    cells |= dict.fromkeys(f"{name}{end}" for name in _LIMITED for end in ("", "_low", "_high"))
     if found is None:
         return cells
     known = {"ece": found.ece.value, "ece_debiased": found.ece.debiased, "ece_p_value": found.ece.p_value}
-    for name in ("brier", "auc"):
+    for name in _LIMITED:
         made, value = getattr(found, f"{name}_interval"), float(getattr(found, name))
         known |= {name: value} if np.isnan(value) else {name: value, f"{name}_low": made.low, f"{name}_high": made.high}
     return cells | {name: None if np.isnan(value) else value for name, value in known.items()}
@@ -132,7 +135,8 @@ def judged_answers(split: BoardSplit) -> pl.DataFrame:
     ranked = pl.DataFrame(list(split.ranked.items()), schema={"origin": pl.String, "ranked": pl.Boolean}, orient="row")
     said = split.said.filter("headline").select("origin", "id", ANSWER, chosen="label")
     right = pl.col("label").eq_missing(pl.col("chosen"))
-    return said.join(known, on="id").join(ranked, on="origin").with_columns(right.alias("right"))
+    judged = said.join(known.lazy(), on="id").join(ranked.lazy(), on="origin").with_columns(right.alias("right"))
+    return judged.collect(engine="streaming")
 
 
 def _tally(judged: pl.DataFrame) -> pl.DataFrame:
@@ -156,7 +160,7 @@ def tallies(split: BoardSplit) -> Mapping[str, tuple[int, int]]:
         return nobody | {key: (judged, right) for key, judged, right in rows if key in nobody}
     ranked = [origin for origin, is_ranked in split.ranked.items() if is_ranked]
     said = split.said.filter("headline", pl.col("origin").is_in(ranked)).group_by("id").len()
-    return nobody | {key: (judged, 0) for key, judged in said.iter_rows() if key in nobody}
+    return nobody | {key: (judged, 0) for key, judged in said.collect().iter_rows() if key in nobody}
 
 
 _MOST_COMPARED = 60
@@ -173,7 +177,7 @@ def participants(split: BoardSplit) -> Iterator[schema.Participant]:
         yield schema.Participant(**own, entered=entered[row["origin"]], judged=row["n"], samples=row["n_split"])
     for row in split.waiting.sort("origin").iter_rows(named=True):
         own = {name: row[name] for name in ("origin", "system", "team", "regime", "knowledge_cutoff")}
-        how = {"lane": "submitted", "kind": "submission", "entered": row["received"][:10]}
+        how = {"provenance": Provenance.UPLOADED, "kind": "submission", "entered": row["received"][:10]}
         yield schema.Participant(**own, **how, judged=0, samples=len(split.samples))
 
 
@@ -182,7 +186,7 @@ def shares(split: BoardSplit) -> Iterator[schema.AnswerShare]:
     if split.shown:
         return
     order = {row["origin"]: number for number, row in enumerate(split.systems)}
-    counted = split.said.group_by("origin", "prompt", "headline", ANSWER).len().iter_rows()
+    counted = split.said.group_by("origin", "prompt", "headline", ANSWER).len().collect().iter_rows()
     found = [schema.AnswerShare(*row) for row in counted if row[0] in order]
     yield from sorted(found, key=lambda row: (order[row.origin], not row.headline, row.prompt, -row.said))
 
@@ -192,8 +196,9 @@ def agreements(split: BoardSplit) -> Iterator[schema.AgreementRow]:
     origins = [] if split.shown else [row["origin"] for row in split.systems][:_MOST_COMPARED]
     ids = [sample.id for sample in split.samples]
     said: dict[str, NDArray[np.int8]] = {}
+    rows = split.said.filter("headline", pl.col("origin").is_in(origins)).select("origin", "id", ANSWER).collect()
     for origin in origins:
-        by_id = dict(split.said.filter("headline", pl.col("origin") == origin).select("id", ANSWER).iter_rows())
+        by_id = dict(rows.filter(pl.col("origin") == origin).select("id", "said").iter_rows())
         said[origin] = np.array([by_id.get(key, NOT_ASKED) for key in ids], dtype=np.int8)
     for one, two in combinations(origins, 2):
         both = (said[one] > NOT_ASKED) & (said[two] > NOT_ASKED)
@@ -235,15 +240,19 @@ def conduct(split: BoardSplit) -> Iterator[schema.ConductRow]:
     if not split.shown:
         return
     copied = dict(_copied(split))
+    agents = [str(row["origin"]) for row in split.systems if row["regime"] == AGENT and row["kind"] != "submission"]
+    cited = _cited(split, agents)
     for row in split.systems:
         origin = str(row["origin"])
-        if row["regime"] == AGENT and row["kind"] != "submission":
-            yield from _by_agent(split, row)
+        if origin in agents:
+            yield from _by_agent(split, row, cited.get(origin, []))
         if origin in copied:
             yield copied[origin]
 
 
-def _by_agent(split: BoardSplit, row: Mapping[str, Any]) -> Iterator[schema.ConductRow]:
+def _by_agent(
+    split: BoardSplit, row: Mapping[str, Any], cited: Sequence[tuple[str, str]]
+) -> Iterator[schema.ConductRow]:
     """What its transcripts and its answers' sources show."""
     origin, known = str(row["origin"]), {sample.id for sample in split.samples}
     seen: dict[str, _Seen] = defaultdict(_Seen)
@@ -258,22 +267,27 @@ def _by_agent(split: BoardSplit, row: Mapping[str, Any]) -> Iterator[schema.Cond
                 seen[BLOCKED_PAGE].add(transcript.id, event.url)
             elif isinstance(event, ReadEvent) and bounds and event.date and event.date[:10] > bounds[0]:
                 seen[LATER_PAGE].add(transcript.id, event.url)
-    for sample, url in _cited(split, origin):
+    for sample, url in cited:
         seen[CITED].add(sample, url)
     for kind in (BLOCKED_PAGE, LATER_PAGE, CITED):
         if kind in seen:
             yield seen[kind].row(origin, kind, int(row["n"]))
 
 
-def _cited(split: BoardSplit, origin: str) -> Iterator[tuple[str, str]]:
-    """Sample and address of each blocked source that an answer rests on; none where addresses cannot be looked up."""
-    if importlib.util.find_spec("tldextract") is None:  # of the extra web
-        return
+def _cited(split: BoardSplit, origins: Sequence[str]) -> Mapping[str, list[tuple[str, str]]]:
+    """By origin, sample and address of each blocked source that an answer rests on; empty where addresses cannot be
+    looked up.
+    """
+    found: dict[str, list[tuple[str, str]]] = defaultdict(list)
+    if importlib.util.find_spec("tldextract") is None or not origins:  # of the extra web
+        return found
     excluded = ExcludedSources.load(groups=get_task(split.place.task).blocked_sources)
-    mine = split.said.filter(pl.col("origin") == origin).explode("sources").drop_nulls("sources")
-    for sample, url in mine.select("id", "sources").unique().sort("id", "sources").iter_rows():
+    mine = split.said.filter(pl.col("origin").is_in(origins)).select("origin", "id", "sources").explode("sources")
+    rows = mine.drop_nulls("sources").unique().sort("origin", "id", "sources").collect(engine="streaming")
+    for origin, sample, url in rows.iter_rows():
         if excluded.reason(url):
-            yield sample, url
+            found[origin].append((sample, url))
+    return found
 
 
 def _copied(split: BoardSplit) -> Iterator[tuple[str, schema.ConductRow]]:

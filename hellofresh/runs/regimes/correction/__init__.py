@@ -20,6 +20,7 @@ from hellofresh.core.texts import clean, fence, one_line
 from hellofresh.core.workspace import Workspace
 from hellofresh.evidence.publishers import PRIORITIES, Publishers, load_publishers
 from hellofresh.evidence.retrieval.encoders import Encoder
+from hellofresh.evidence.settings import TAKES_SITES
 from hellofresh.evidence.web import Found, ImageSearch, Web
 from hellofresh.models import Answer, Finish, Request
 from hellofresh.runs.prompts import Prompt
@@ -44,6 +45,7 @@ from hellofresh.runs.regimes.correction.post import (
     description_parameters,
     most_requests,
     plain_text,
+    relative_days,
     same_address,
     shown_post,
     without_links,
@@ -71,7 +73,10 @@ async def write_queries(
     post's first words are searched for.
     """
     most = settings.queries_images if pictures.count else settings.queries
-    message = case.step("queries", **shown_post(case, pictures), number=str(most), words=str(settings.query_words))
+    days = relative_days(plain_text(case, pictures), case.sample.date.date())
+    named = "; ".join(f'"{words}" is {day}' for words, day in days.items())
+    shown = {**shown_post(case, pictures), "days": f"DAYS THAT THE POST SPEAKS OF: {named}\n\n" if named else ""}
+    message = case.step("queries", **shown, number=str(most), words=str(settings.query_words))
     request = Request((message,), _TOKENS_A_QUERY * most, sample=case.sample)
     answer = await case.ask("queries", "", request, role=QUERIER)
     head, _, _ = answer.text.rpartition("\n")  # without a last line that was cut off, if it has others
@@ -103,7 +108,24 @@ OPENINGS = ("This post is misleading", "This post is not misleading")
 """How a response begins."""
 _TOKENS_A_WORD, _TOKENS_A_LINK = 2, 60
 _LABEL_ALONE = re.compile(r"^\W*(?:sources?|links?|references?|read more|see|urls?)\W*$", re.IGNORECASE)
-_EMPTY = re.compile(r"\(\s*(?:(?:source|see|via|link)s?\s*:?\s*)?[,;]?\s*\)|\[\s*\]|<\s*>", re.IGNORECASE)
+_GAP = "\ue000"
+"""Stands where an address was taken out; what a model writes cannot hold it."""
+_GAPS = rf"{_GAP}(?:(?:\s*,\s*|\s*,?\s*(?:and|or|&)\s+){_GAP})*"
+_LEADS = r"(?:according\sto|as\s\w+\s(?:by|at|in|on)|see|sources?:?|links?:?|at|by|from|here:?|on|via)"
+_POINTER = re.compile(
+    rf"""[(\[<]\s?(?:{_LEADS}\s?)?{_GAPS}\s?[)\]>]
+    | [,;:\u2013\u2014]?\s?\b(?:please\s)?(?:see|read|visit)\s(?:also\s)?{_GAPS}[^.;!?]*
+    | (?:[,;:\u2013\u2014]\s?)?\b{_LEADS}\s{_GAPS}(?!\s?,) | \b{_LEADS}\s{_GAPS}\s?,
+    | (?<=\b(?:page|link|site))\s{_GAPS}""",
+    re.IGNORECASE | re.VERBOSE,
+)
+"""Words that only lead to addresses, with them and the comma after them."""
+_POINTING = re.compile(
+    "a|also|an|and|article|at|by|can|check|click|details|find|for|found|from|further|here|in|information|is|it|links?|"
+    "more|of|on|or|page|please|read|report|see|sources?|the|there|this|to|via|visit",
+    re.IGNORECASE,
+)
+"""A sentence that has no other words besides addresses only leads to them."""
 _BULLET = re.compile(r"^\s*(?:[-*\u2022]|\[?\d{1,2}[\].):])\s*$")
 
 
@@ -176,15 +198,28 @@ def read_response(answer: Answer, given: Sequence[str]) -> WrittenResponse:
     """
     known = {same_address(url): url for url in reversed(given)}
     sites = {host_of(url).removeprefix("www.") for url in given}
-    body = without_links(clean(answer.text), spare=lambda name: name.lower().removeprefix("www.") in sites)
+    said = clean(answer.text).replace(_GAP, "")
+    body = without_links(said, instead=_GAP, spare=lambda name: name.lower().removeprefix("www.") in sites)
     links = dict.fromkeys(known[name] for url in body.links if (name := same_address(url)) in known)
     wrong = tuple(url for url in body.links if same_address(url) not in known)
-    lines = [" ".join(_EMPTY.sub("", line).split()) for line in body.text.split("\n")]
+    lines = [_without_gaps(line) for line in body.text.split("\n")]
     kept = [line for line in lines if has_word(line) and not _LABEL_ALONE.match(line) and not _BULLET.match(line)]
     text = "\n".join(kept).strip()
     opens = text.startswith(OPENINGS)
     whole = "\n".join([text, "", *links]) if text and links else text
     return WrittenResponse(whole, tuple(links), wrong, opens)
+
+
+def _without_gaps(line: str) -> str:
+    """A line as if no address had stood in it: what only led to one goes; one that is spoken of is `a website`."""
+    kept = []
+    for sentence in re.split(r"(?<=[.!?])\s+", " ".join(line.split())):
+        if _GAP in sentence and all(_POINTING.fullmatch(word) for word in re.findall(r"[^\W_]+", sentence)):
+            continue
+        plain = " ".join(_POINTER.sub(" ", sentence).replace(_GAP, " a website ").split())
+        plain = re.sub(r"\s+(?=[.,;:!?])", "", plain).lstrip(" ,;:") if _GAP in sentence else plain
+        kept.append(plain if plain[:1] == sentence[:1] else plain[:1].upper() + plain[1:])
+    return " ".join(filter(None, kept))
 
 
 _STEPS = ("pictures", "queries", "evidence", "facts", "no-facts", "no-search")
@@ -203,7 +238,7 @@ class Correction(BaseRegime):
         tools: look at pictures; None for those that the settings name.
     """
 
-    version: ClassVar[int] = 2
+    version: ClassVar[int] = 3
     gives: ClassVar[type[Output]] = Response
     roles: ClassVar[Mapping[str, str]] = {
         DESCRIBER: "describes pictures",
@@ -259,6 +294,8 @@ class Correction(BaseRegime):
             return f"REFUTES: {'word ' * 60}\nCONTEXT: {'word ' * 60}"
         if step.startswith(("caption", "describe", "look")):
             return "a picture of " + "word " * 40
+        if step.startswith(("shows", "adds")):
+            return "yes" if step.startswith("shows") else "no"
         return f"{OPENINGS[0]}: {'word ' * self.settings.words}"
 
     def prolong(self, step: str, turn: int) -> str:
@@ -287,7 +324,7 @@ class Correction(BaseRegime):
             return Outcome(silent, [*events, NotedEvent(name="no-post")])
         evidence = None
         if search is not None:
-            evidence, happened = await _gather(case, settings, search, pictures)
+            evidence, pictures, happened = await _gather(case, settings, search, pictures)
             events += happened
         written = await asyncio.gather(
             *(respond(case, settings, prompt, evidence, pictures) for prompt in case.prompts)
@@ -306,25 +343,36 @@ class Correction(BaseRegime):
                 fix="Import some: hellofresh dataset import publishers FILE. Or take every site: --set sites=any.",
                 code="no-publishers",
             )
+        provider = str(web.parameters.get("provider", ""))
+        if self.settings.site_groups and not is_rehearsal and provider not in TAKES_SITES:
+            expected = f"one of {', '.join(sorted(TAKES_SITES))}"
+            fix = "Leave out --set site_groups: results of a general search are filtered."
+            what = f"{provider} takes no queries that are limited to sites"
+            raise UsageError(what, where="correction", expected=expected, fix=fix, code="no-site-search")
         relevance = None if is_rehearsal else TextRelevance(self._encoder)
         return PageSearch(web, self.settings, ratings, relevance, bound, all_sites)
 
 
 async def _gather(
     case: Case, settings: CorrectionSettings, search: PageSearch, pictures: DescribedPictures
-) -> tuple[list[PageEvidence], list[Event]]:
-    (queries, events), pictured = await asyncio.gather(
-        write_queries(case, settings, pictures), _search_pictures(case, settings, search.web)
-    )
+) -> tuple[list[PageEvidence], DescribedPictures, list[Event]]:
+    if settings.image_query:
+        queries, events = await write_queries(case, settings, pictures)
+        pictured = await _search_pictures(case, settings, search.web, queries[0] if queries else "")
+    else:
+        (queries, events), pictured = await asyncio.gather(
+            write_queries(case, settings, pictures), _search_pictures(case, settings, search.web)
+        )
     post = plain_text(case, pictures)
     found = await search.find(queries, post, with_pictures=pictures.count > 0, pictured=pictured)
+    pictures = pictures.with_named([link.text for link in found.used])
     evidence = await extract(case, settings, found.used, pictures)
     quoted = [event for number, page in enumerate(evidence, start=1) for event in page.events(number)]
-    return evidence, [*events, *found.events(), *quoted]
+    return evidence, pictures, [*events, *found.events(), *quoted]
 
 
-async def _search_pictures(case: Case, settings: CorrectionSettings, web: Web) -> list[Found]:
-    """What a search by each picture finds; nothing where no service for it is configured.
+async def _search_pictures(case: Case, settings: CorrectionSettings, web: Web, query: str = "") -> list[Found]:
+    """What a search by each picture and a query finds; nothing where no service for it is configured.
 
     Only pictures with an address on the web are searched for: the service has to fetch them.
     """
@@ -332,5 +380,5 @@ async def _search_pictures(case: Case, settings: CorrectionSettings, web: Web) -
         return []
     media = media_of(case.sample)[: settings.pictures]
     addresses = [item.address for item in media if item.address.startswith(("https://", "http://"))]
-    answers = await asyncio.gather(*(search_image_safely(web, address) for address in addresses))
+    answers = await asyncio.gather(*(search_image_safely(web, address, query) for address in addresses))
     return [Found(found.results[: settings.image_links], found.problem) for found in answers]

@@ -87,6 +87,7 @@ class TextRelevance:
 opened_encoder = cache(open_encoder)
 """The encoder of a name, opened once; raises `UsageError` if what it needs is not installed."""
 _WORDS_COMPARED = 2000
+_LIMITED_CHARACTERS = 150
 
 
 @dataclass(slots=True, kw_only=True)
@@ -186,6 +187,7 @@ class PageSearch:
 
         What is `pictured` are pages that show the post's pictures, as a search by each picture found them.
         """
+        queries = self._limited(queries)
         # A page of the bound's own day may be from before it: its date decides, not the search's.
         before = self.bound.date() + timedelta(days=1)
         said = await asyncio.gather(*(search_safely(self.web, query, before) for query in queries))
@@ -218,6 +220,16 @@ class PageSearch:
             seen.add(name)
         used = await self._relevant([link for link in chosen if not link.dropped], post, with_pictures=with_pictures)
         return FoundPages(used, searches, links)
+
+    def _limited(self, queries: Sequence[str]) -> Sequence[str]:
+        """Each query for each group of rated domains, if it is to be searched for within them; else as they are."""
+        groups = [
+            group
+            for priority in PRIORITIES
+            if self.settings.site_groups
+            for group in self.publishers.site_groups(priority)[: self.settings.site_groups]
+        ]
+        return [f"{query[:_LIMITED_CHARACTERS]} ({group})" for query in queries for group in groups] or queries
 
     def _choose(self, links: Sequence[Link]) -> list[Link]:
         """The first links of each priority; what is left out is told why."""

@@ -9,8 +9,11 @@ from __future__ import annotations
 
 import asyncio
 import re
+import unicodedata
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from datetime import date, timedelta
 from functools import cache
 from typing import Literal
 
@@ -40,7 +43,7 @@ class CorrectionSettings(RegimeSettings):
         describe: `merged`: captions, text that is read in the picture, and known people are made one description;
             `direct`: a model that sees does it in one step; `given`: only descriptions that come with the post.
         captions: of a merged description: `given`: the description that comes with the post; `model`: a model that sees
-            writes one.
+            writes one; `examined`: and it counts only if the model's answers to two questions about it agree.
         pictures: most pictures of a post that are described, the first ones.
         ocr: what reads text in pictures, for merged descriptions.
         ocr_confidence: from 0 to 100; a line that was read with less is left out.
@@ -56,6 +59,9 @@ class CorrectionSettings(RegimeSettings):
         image_links: links of each reverse image search that are looked at, before publishers are.
         sites: `rated`: only publishers with a priority; on a corpus of this machine, all. `any`: all, those without a
             rating as of low priority. Satire, questionable sources and conspiracy sites never.
+        site_groups: 0: one general search a query, whose results are filtered by publisher; else each query is searched
+            for within the domains of each priority, in at most so many groups of 15 domains, where the provider can.
+        image_query: whether a reverse image search is narrowed by the first query, where the service takes both.
         undated: whether a page that names no date may be used.
         pages: most pages of one priority that evidence is looked for in, for a post of text alone.
         pages_text, pages_image: the same for a post with pictures: by its text, and by its pictures.
@@ -71,7 +77,7 @@ class CorrectionSettings(RegimeSettings):
     retrieval: bool = True
     vision: bool = True
     describe: Literal["merged", "direct", "given"] = "merged"
-    captions: Literal["given", "model"] = "given"
+    captions: Literal["given", "model", "examined"] = "given"
     pictures: int = Field(default=4, ge=1, le=8)
     ocr: Literal["rapidocr", "off"] = "rapidocr"
     ocr_confidence: float = Field(default=80.0, ge=0, le=100)
@@ -86,6 +92,8 @@ class CorrectionSettings(RegimeSettings):
     links: int = Field(default=10, ge=1, le=50)
     image_links: int = Field(default=50, ge=0, le=50)
     sites: Literal["rated", "any"] = "rated"
+    site_groups: int = Field(default=0, ge=0, le=200)
+    image_query: bool = False
     undated: Literal["leave-out", "use"] = "leave-out"
     pages: int = Field(default=3, ge=1, le=50)
     pages_text: int = Field(default=1, ge=0, le=50)
@@ -133,11 +141,12 @@ class Unlinked:
     links: tuple[str, ...]
 
 
-def without_links(text: str, *, spare: Callable[[str], bool] = lambda _: False) -> Unlinked:
+def without_links(text: str, *, instead: str = "", spare: Callable[[str], bool] = lambda _: False) -> Unlinked:
     """Take every address out of a text; of a Markdown link its words stay, of any other a space.
 
     Args:
         text: any text.
+        instead: what stands for an address, with a space before it.
         spare: whether a site's name without a scheme and a path, such as `example.org`, stays where it stands.
     """
     found: dict[str, None] = {}
@@ -153,7 +162,7 @@ def without_links(text: str, *, spare: Callable[[str], bool] = lambda _: False) 
         if match["bare"] and not re.search(r"[:/?#]", address) and spare(address):
             return match[0]
         found[address[:_MOST]] = None
-        return f" {whole[len(address) :].lstrip('/')}"
+        return f" {instead}{whole[len(address) :].lstrip('/')}"
 
     def without(part: str) -> str:
         return _LINK.sub(taken, part)
@@ -180,6 +189,8 @@ DESCRIBER = "describer"
 _CHARACTERS = 2000
 _LINE_CHARACTERS = 300
 _CAPTION_TOKENS = 100
+_EXAM, _EXAM_TOKENS = {"shows": "yes", "adds": "no"}, 15
+"""The steps that question a caption, each with the answer of one that holds."""
 _DESCRIPTION_TOKENS = 250
 _GIVEN, _CAPTION, _MERGED, _DIRECT, _UNMERGED = "alternative text", "caption", "merged", "direct", "unmerged"
 _PAPER_LINES = ("a line of some words",) * 4
@@ -193,11 +204,19 @@ class DescribedPictures:
         texts: of those that there are words for, in the post's order.
         count: pictures of the post, with or without words.
         events: what happened, in order.
+        doubtful: names of people that neither the post nor the text in a picture has.
     """
 
     texts: Sequence[str] = ()
     count: int = 0
     events: Sequence[Event] = ()
+    doubtful: Sequence[str] = ()
+
+    def with_named(self, pages: Sequence[str]) -> DescribedPictures:
+        """The same with the doubtful people whom a page names in full."""
+        named = [name for name in self.doubtful if any(names_person(page, name) for page in pages)]
+        said = [f"The pictures show {', '.join(named)}, whom pages about the post name too."] if named else []
+        return replace(self, texts=(*self.texts, *said), doubtful=())
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,6 +233,7 @@ class _Findings:
 
     caption: str = ""
     people: tuple[str, ...] = ()
+    doubtful: tuple[str, ...] = ()
     lines: tuple[str, ...] = ()
     unsure: int = 0
     problem: str = ""
@@ -223,8 +243,8 @@ class _Findings:
 def most_requests(settings: CorrectionSettings) -> int:
     if not settings.vision or settings.describe == "given":
         return 0
-    a_picture = 1 + (settings.describe != "direct" and settings.captions == "model")
-    return a_picture * settings.pictures
+    of_caption = {"given": 0, "model": 1, "examined": 1 + len(_EXAM)}[settings.captions]
+    return (1 + (of_caption if settings.describe != "direct" else 0)) * settings.pictures
 
 
 def description_parameters(settings: CorrectionSettings) -> Parameters:
@@ -267,10 +287,11 @@ async def describe(case: Case, settings: CorrectionSettings, tools: PictureTools
     describer = _Describer(case, settings, tools)
     numbered = enumerate(media, start=1)
     found = await asyncio.gather(*(describer.look(number, item, images.get(item.address)) for number, item in numbered))
-    texts = [text for text, _ in found if text]
+    texts = [text for text, _, _ in found if text]
+    doubtful = tuple(dict.fromkeys(name for _, names, _ in found for name in names))
     values = {"pictures": len(media), "described": len(texts)}
-    events = [event for _, happened in found for event in happened]
-    return DescribedPictures(texts, len(media), (*events, NotedEvent(name="described", values=values)))
+    events = [event for _, _, happened in found for event in happened]
+    return DescribedPictures(texts, len(media), (*events, NotedEvent(name="described", values=values)), doubtful)
 
 
 @dataclass(frozen=True, slots=True)
@@ -281,32 +302,48 @@ class _Describer:
     settings: CorrectionSettings
     tools: PictureTools
 
-    async def look(self, number: int, media: Media, image: Image | None) -> tuple[str, Sequence[Event]]:
-        """One picture in words, and what happened."""
+    async def look(self, number: int, media: Media, image: Image | None) -> tuple[str, Sequence[str], Sequence[Event]]:
+        """One picture in words, the people in it who are doubtful, and what happened."""
         given = one_line(media.description, _CHARACTERS)
         if image is None or self.settings.describe == "given":
-            return given, ()
+            return given, (), ()
         if self.settings.describe == "direct":
             asked, said = await _ask(self.case, f"look-{number}", "look", _DESCRIPTION_TOKENS, image)
             source = _DIRECT if said else _GIVEN
-            return said or given, [asked, _noted(number, said or given, source, image, _Findings(given))]
+            return said or given, (), [asked, _noted(number, said or given, source, image, _Findings(given))]
         found = await self._find(number, media, image)
         text, source = await self._merge(number, found)
-        return text, [*found.events, _noted(number, text, source, image, found)]
+        return text, found.doubtful, [*found.events, _noted(number, text, source, image, found)]
 
     async def _find(self, number: int, media: Media, image: Image) -> _Findings:
         found, is_paper = _Findings(one_line(media.description, _CHARACTERS)), image.content == PAPER_IMAGE.content
-        if self.settings.captions == "model":
+        if self.settings.captions != "given":
             asked, said = await _ask(self.case, f"caption-{number}", "caption", _CAPTION_TOKENS, image)
             found.events.append(asked)
-            found.caption = said or found.caption
-        if self.tools.people is not None and not is_paper:
-            found.people = tuple(one_line(name, 100) for name in await self.tools.people.names(media, image))
+            if said and (self.settings.captions == "model" or await self._agrees(number, said, image, found)):
+                found.caption = said
         if self.tools.reader is not None and is_paper:
             found.lines = _PAPER_LINES  # paper is not read, and has what a picture usually has
         elif self.tools.reader is not None:
             await _read(self.tools.reader, self.settings, image, found)
+        if self.tools.people is not None and not is_paper:
+            names = [one_line(name, 100) for name in await self.tools.people.names(media, image)]
+            written = " / ".join([self.case.slots.get("post", ""), media.description, *found.lines])
+            found.people = tuple(name for name in names if names_person(written, name, by_surname=True))
+            found.doubtful = tuple(name for name in names if name not in found.people)
         return found
+
+    async def _agrees(self, number: int, caption: str, image: Image, found: _Findings) -> bool:
+        """Whether the model says of a caption that the picture shows it, and does not say that it adds anything."""
+        block = fence([caption])
+        slots, answers = {"caption": block.text, "mark": block.mark}, []
+        for question in _EXAM:
+            asked, said = await _ask(self.case, f"{question}-{number}", question, _EXAM_TOKENS, image, **slots)
+            found.events.append(asked)
+            answers.append(re.sub(r"\W+.*", "", said.lstrip(" *\"'"), flags=re.DOTALL).casefold())
+        if answers != list(_EXAM.values()):
+            found.problem = "the caption did not stand its examination"
+        return not found.problem
 
     async def _merge(self, number: int, found: _Findings) -> tuple[str, str]:
         """One description, and where its words come from; a caption alone is one already."""
@@ -356,12 +393,67 @@ def _noted(number: int, text: str, source: str, image: Image, found: _Findings) 
         "source": source,
         "caption": found.caption,
         "people": list(found.people),
+        "doubtful": list(found.doubtful),
         "lines": list(found.lines),
         "unsure": found.unsure,
         "problem": found.problem,
         "description": text,
     }
     return NotedEvent(name="picture", values=values)
+
+
+_LEAST_SURNAME = 4
+
+
+def names_person(text: str, name: str, *, by_surname: bool = False) -> bool:
+    """Whether a text has a person's whole name, or the last part of it if asked and it has at least four letters."""
+    spoken, wanted = (re.findall(r"\w+", _unaccented(part)) for part in (text, name))
+    whole = bool(wanted) and f" {' '.join(wanted)} " in f" {' '.join(spoken)} "
+    return whole or (by_surname and bool(wanted) and len(wanted[-1]) >= _LEAST_SURNAME and wanted[-1] in spoken)
+
+
+def _unaccented(text: str) -> str:
+    return "".join(char for char in unicodedata.normalize("NFKD", text.casefold()) if not unicodedata.combining(char))
+
+
+_WEEKDAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
+_DAYS = {"today": 0, "tonight": 0, "yesterday": -1, "last night": -1, "tomorrow": 1}
+_NUMBERS = {"a": 1, "an": 1, "one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "ten": 10}
+_RELATIVE = re.compile(
+    rf"\b(?P<day>{'|'.join(_DAYS)})\b|\b(?P<which>last|this|next)\s(?P<unit>week|month|year|{'|'.join(_WEEKDAYS)})\b"
+    rf"|\b(?P<number>\d{{1,3}}|{'|'.join(_NUMBERS)})\s(?P<ago>day|week|month|year)s?\sago\b",
+    re.IGNORECASE,
+)
+
+
+def relative_days(text: str, posted: date) -> Mapping[str, str]:
+    """What a text's English words for days mean on the day of the post (UTC): a day, a span, a month or a year."""
+    found = {}
+    for match in _RELATIVE.finditer(" ".join(text.lower().split())):
+        number = {"last": -1, "next": 1}.get(match["which"], 0)
+        if match["ago"]:
+            number = -(_NUMBERS.get(match["number"]) or int(match["number"]))
+        unit = match["unit"] or match["ago"] or "day"
+        with suppress(OverflowError, ValueError):  # before the first year
+            found[match[0]] = _moved(posted, unit, _DAYS.get(match["day"], number), whole=not match["ago"])
+    return found
+
+
+def _moved(posted: date, unit: str, number: int, *, whole: bool) -> str:
+    """So many units from a day on; of weeks all days if `whole`, of weekdays the nearest one in that direction."""
+    months = 12 * posted.year + posted.month - 1 + number
+    if unit == "year" or (unit == "month" and months < 12):
+        return f"{max(1, posted.year + number)}"
+    if unit == "month":
+        return f"{months // 12}-{months % 12 + 1:02}"
+    if unit in _WEEKDAYS:
+        ahead = (_WEEKDAYS.index(unit) - posted.weekday()) % 7
+        number = ahead if not number else ahead or 7 if number > 0 else ahead - 7
+    weeks, start = 7 * number if unit == "week" else number, posted
+    if unit == "week" and whole:
+        start = posted - timedelta(posted.weekday())
+        return f"{start + timedelta(weeks)} to {start + timedelta(weeks + 6)}"
+    return str(start + timedelta(weeks))
 
 
 _EMOJI = re.compile(

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import hmac
 import secrets
+from collections import Counter
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
@@ -55,11 +57,15 @@ class EndpointServer:
     Attributes:
         port: 0 for one that is free.
         token: what opens it.
+        socket: another place to listen at, for a program without a network.
+        elsewhere: requests for other addresses, which came since this one is named as proxy; by host.
     """
 
     port: int = 0
     token: str = field(default_factory=lambda: secrets.token_urlsafe(32), repr=False)
     sessions: dict[str, AgentSession] = field(default_factory=dict)
+    socket: Path | None = None
+    elsewhere: Counter[str] = field(default_factory=Counter, repr=False)
     _runner: web.AppRunner | None = field(default=None, repr=False)
 
     async def start(self) -> None:
@@ -79,6 +85,8 @@ class EndpointServer:
         await self._runner.setup()
         try:
             await web.TCPSite(self._runner, _LOOPBACK, self.port).start()
+            if self.socket is not None:
+                await web.UnixSite(self._runner, self.socket).start()
         except (OSError, OverflowError) as error:
             await self.close()
             reason = error.strerror if isinstance(error, OSError) else "no port"
@@ -121,7 +129,10 @@ class EndpointServer:
 
     def _check(self, request: web.Request) -> None:
         host = request.headers.get("Host", "").lower()
-        if host not in (f"{_LOOPBACK}:{self.port}", f"localhost:{self.port}") or "Origin" in request.headers:
+        ours = host in (f"{_LOOPBACK}:{self.port}", f"localhost:{self.port}")
+        if self.socket is not None and not ours:
+            self.elsewhere[host[:200]] += 1
+        if not ours or "Origin" in request.headers:
             raise web.HTTPForbidden(reason="only programs of this machine may ask, by its loopback address")
         given = request.headers.get("Authorization", "").removeprefix("Bearer ")
         if not hmac.compare_digest(given.encode("utf-8", "surrogateescape"), self.token.encode()):

@@ -1,4 +1,7 @@
-"""Handing in: templates, upload, the check's findings, preview, package, and where there is an inbox, the receipt."""
+"""What Streamlit runs for a visitor who hands in: templates, upload, findings, preview, package and receipt.
+
+It is the only page with a server behind it; the others are files, see `leaderboard/serving.py`.
+"""
 
 from __future__ import annotations
 
@@ -16,8 +19,8 @@ from hellofresh.submissions.check import Due, Submission, blank_info, blank_pred
 from hellofresh.submissions.format import REGIMES, SYSTEM
 from hellofresh.submissions.inbox import VARIABLE, HandedIn, Inbox
 from leaderboard.components.labels import task_title
-from leaderboard.components.markup import el, visible
-from leaderboard.components.pieces import heading, notice
+from leaderboard.components.markup import Html, el, visible
+from leaderboard.components.pieces import heading, notice, page_header, problem
 from leaderboard.components.submit import (
     check_result,
     due_key,
@@ -28,32 +31,55 @@ from leaderboard.components.submit import (
     received,
     what_is_due,
 )
+from leaderboard.data.board import Board, load_board
 from leaderboard.data.uploads import Upload, known_teams_on, load_dues, review, said_toml
-from leaderboard.live.session import board_folder, stamp_of
-from leaderboard.views.visit import Page, Visit, no_copy
+from leaderboard.serving import board_folder
 
 _LEDE = "Check and submit the predictions of your own system."
 _MEGABYTES = 10
+_STYLE = Path(__file__).with_name("style.css")
 _FACTS = {"file": "Upload system.toml", "form": "Fill in a form"}
 
 
-def _compose(visit: Visit) -> None:
-    visit.header("Submit", _LEDE)
+def main() -> None:
+    """Show the page, or what is wrong and what to do."""
+    st.set_page_config(page_title="Submit \N{MIDDLE DOT} HelloFresh", layout="wide")
+    st.html(_STYLE)
+    try:
+        _page()
+    except HelloFreshError as error:
+        _show(problem(error))
+
+
+def _show(*parts: Html | str | None) -> None:
+    if any(part is not None for part in parts):
+        st.html(str(el("div", *parts, class_="hf")))
+
+
+def _page() -> None:
     folder = board_folder()
-    board, dues, moment = visit.board, _cached_dues(folder, stamp_of(folder)), now()
-    visit.show(opening(dues, moment))
+    manifest = folder / "manifest.json"
+    stamp = (manifest.stat().st_mtime_ns, manifest.stat().st_size) if manifest.is_file() else None
+    board, dues, moment = _cached(folder, stamp)[0], _cached(folder, stamp)[1], now()
+    _show(
+        page_header("Submit", _LEDE), el("p", el("a", "Back to the leaderboard", href="../index.html", target="_self"))
+    )
+    _show(opening(dues, moment))
     options = {due_key(due): due for due in reversed(dues) if any(due.ids.values())}
     if not options:
-        visit.show(el("p", "The board has no samples to check predictions against."))
+        _show(el("p", "The board has no samples to check predictions against."))
         return
     first = next((key for key, due in reversed(options.items()) if due.takes(moment)), next(iter(options)))
-    with visit.row():
-        titles = {key: due_label(due, moment) for key, due in options.items()}
-        chosen = visit.one("for", "Edition", titles, width=280, first=first)
-    due = options[chosen]
-    visit.show(what_is_due(due, moment))
+    titles = {key: due_label(due, moment) for key, due in options.items()}
+    asked = st.query_params.get("for", first)
+    at = list(titles).index(asked if asked in titles else first)
+    chosen = st.selectbox("Edition", list(titles), at, format_func=titles.__getitem__, width=280)
+    if chosen != first or "for" in st.query_params:  # so that a link names it
+        st.query_params["for"] = str(chosen)
+    due = options[str(chosen)]
+    _show(what_is_due(due, moment))
     _templates(due)
-    visit.show(heading("Upload", f"At most {_MEGABYTES} MB each. Files are checked and not kept."))
+    _show(heading("Upload", f"At most {_MEGABYTES} MB each. Files are checked and not kept."))
     left, right = st.columns(2)
     with left:
         predictions = _uploaded(f"Predictions ({due.files.jsonl} or {due.files.csv})", f"predictions_{chosen}")
@@ -63,20 +89,21 @@ def _compose(visit: Visit) -> None:
                 team = st.text_input("Team's folder", key="team_folder", max_chars=40, width=240).strip()
                 name = st.text_input("System's folder", key="system_folder", max_chars=40, width=240).strip()
     with right:
-        system = _system(visit)
+        system = _system()
     if predictions is None and system is None:
         return
     entries = [entry for split in board.splits for entry in board.entries(split).values()]
     known = known_teams_on([*entries, *(one for split in board.splits for one in board.rows(Participant, split))])
     found = review(due, predictions, system, team=team, name=name, known=known)
-    visit.show(heading("Result of the check"), check_result(found))
+    _show(heading("Result of the check"), check_result(found))
     if found.submission is not None:
-        _take(visit, found.submission, due)
+        _take(found.submission, due)
 
 
 @st.cache_resource(max_entries=2, show_spinner=False)
-def _cached_dues(folder: Path, stamp: object) -> list[Due]:
-    return load_dues(folder)
+def _cached(folder: Path, stamp: object) -> tuple[Board, list[Due]]:
+    """The board and what is due; read again when its files have changed, and shared by all visitors."""
+    return load_board(folder), load_dues(folder)
 
 
 def _download(label: str, content: str | bytes, name: str, mime: str, key: str) -> None:
@@ -100,10 +127,9 @@ def _uploaded(label: str, key: str) -> Upload | None:
     return Upload(file.name, file.getvalue()) if file is not None else None
 
 
-def _system(visit: Visit) -> Upload | None:
+def _system() -> Upload | None:
     """`system.toml` as a file or as the form makes it."""
-    with visit.row():
-        how = visit.one("facts", "What the system is", _FACTS, width=240, default="file")
+    how = st.selectbox("What the system is", list(_FACTS), format_func=_FACTS.__getitem__, width=240, key="box_facts")
     if how == "file":
         st.session_state.pop("facts_said", None)
         return _uploaded("The system (system.toml)", "system")
@@ -123,40 +149,41 @@ def _system(visit: Visit) -> Upload | None:
     return Upload(SYSTEM, said_toml(said)) if st.session_state.get("facts_said") else None
 
 
-def _take(visit: Visit, submission: Submission, due: Due) -> None:
+def _take(submission: Submission, due: Due) -> None:
     """What passed the check: its preview, the package to take away, and where there is an inbox, the way into it."""
-    visit.show(preview(submission, due))
+    _show(preview(submission, due))
     said = "The two files in their canonical form, in folders named as they must be."
-    visit.show(heading("The checked package", said))
+    _show(heading("The checked package", said))
     name = f"{due_key(due)}-{submission.team}-{submission.system}.zip"
     _download("Download the package", zipped(submission, due.split), name, "application/zip", "package")
     if not due.takes(now()):
-        visit.show(el("p", f"{due_key(due)} accepts no predictions at the moment: this was only a check."))
+        _show(el("p", f"{due_key(due)} accepts no predictions at the moment: this was only a check."))
         return
     inbox = os.environ.get(VARIABLE)
     if inbox:
-        _hand_in(visit, submission, due, Inbox(Path(inbox)))
-    visit.show(otherwise(submission, due))
+        _hand_in(submission, due, Inbox(Path(inbox)))
+    _show(otherwise(submission, due))
 
 
-def _hand_in(visit: Visit, submission: Submission, due: Due, inbox: Inbox) -> None:
-    visit.show(heading("Submit", "Maintainers copy it into the public folder of submissions, including your contact."))
+def _hand_in(submission: Submission, due: Due, inbox: Inbox) -> None:
+    _show(heading("Submit", "Maintainers copy it into the public folder of submissions, including your contact."))
     kept: dict[str, HandedIn] = st.session_state.setdefault("handed_in", {})
     mark = f"{due_key(due)}/{submission.team}/{submission.system}/{submission.sha256}"
     if st.button("Submit", type="primary", disabled=mark in kept):
         try:
             kept[mark] = inbox.hand_in(submission, due)
         except SubmissionError as error:
-            visit.show(notice(f"{visible(error.what[:1].upper() + error.what[1:], 300)}.", visible(error.fix, 300)))
+            _show(notice(f"{visible(error.what[:1].upper() + error.what[1:], 300)}.", visible(error.fix, 300)))
         except HelloFreshError as error:
             logging.getLogger("leaderboard").error("%s", error)  # for the operator; visitors do not see paths
             what = "The inbox cannot accept submissions at the moment."
-            visit.show(notice(what, "Try again later, or send a pull request."))
+            _show(notice(what, "Try again later, or send a pull request."))
     if mark in kept:
         done = kept[mark]
-        visit.show(received(done.receipt, new=done.new))
+        _show(received(done.receipt, new=done.new))
         content = json.dumps(done.receipt.to_json(), indent=2, sort_keys=True) + "\n"
         _download("Download the receipt", content, due.files.receipt, "application/json", "receipt")
 
 
-PAGE = Page("Submit", "submit", _compose, _LEDE, no_copy)
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,179 @@
+"""What a quarter's notes say of those who write them, from the ratings: only figures by writer leave this module.
+
+Programs that write by the API are shown as `Writer 1`, `Writer 2`, ...: a number is given once, in the order of the
+keyed hashes of those who are new, and kept in a private file, so that a writer has the same name in every quarter.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import isfinite
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from collectors.notes.ratings import DumpRatings
+from hellofresh.core.errors import DataError
+from hellofresh.core.files import read_model, write_json
+from hellofresh.core.parquet import write_parquet
+from hellofresh.results.note_writers import (
+    NOTE_WRITERS,
+    WRITER_PAIRS,
+    NoteWriter,
+    WriterKind,
+    pairs_file,
+    standings_of_writers,
+)
+from hellofresh.stats.bridging import LEVELS, Bridging
+from hellofresh.stats.equal_exposure import WriterEffects, rated_both, writer_effects
+
+PEOPLE, COLLABORATIVE = "People", "Collaborative notes"
+HELPFUL, NOT_HELPFUL = "CURRENTLY_RATED_HELPFUL", "CURRENTLY_RATED_NOT_HELPFUL"
+_HELPFUL_LEVEL = 2
+_NUMBERS = "writers.json"
+_PLACE = ("rank", "rank_low", "rank_high", "tie_group")
+
+
+@dataclass(frozen=True, slots=True)
+class _Numbers:
+    """The number of each writer by its keyed hash, as text."""
+
+    numbers: dict[str, int]
+    format: int = 1
+
+
+def writer_names(writers: Sequence[int], folder: Path) -> list[str]:
+    """The names of programs that write, by their keyed hashes; new ones get the next numbers, which are kept.
+
+    Args:
+        writers: hashes of all such programs of a dump, whatever they wrote.
+        folder: private; where numbers are kept.
+
+    Raises:
+        DataError: if the file of numbers is damaged: other numbers would give writers other names.
+    """
+    path = folder / _NUMBERS
+    known = dict(read_model(path, _Numbers).numbers) if path.is_file() else {}
+    if sorted(known.values()) != list(range(1, len(known) + 1)):
+        fix = "Restore it from a copy: without it, writers would change their names."
+        raise DataError("numbers of writers are missing or repeated", where=str(path), fix=fix, code="damaged-numbers")
+    new = [f"{writer:016x}" for writer in sorted(writers) if f"{writer:016x}" not in known]
+    if new:
+        known |= {name: number for number, name in enumerate(new, start=len(known) + 1)}
+        write_json(path, {"format": 1, "numbers": known}, mode=0o600)
+    return [f"Writer {known[f'{writer:016x}']}" for writer in writers]
+
+
+def write_note_writers(
+    path: Path,
+    notes: pl.DataFrame,
+    mine: NDArray[np.intp],
+    ratings: DumpRatings,
+    fit: Bridging,
+    *,
+    machines: NDArray[np.uint64],
+    folder: Path,
+) -> int:
+    """Compare the writers of a quarter's notes, and write the tables of `hellofresh.results.note_writers`.
+
+    Args:
+        path: of the table of writers; that of pairs lies beside it.
+        notes: all notes, with `writer` (a keyed hash), `collaborative`, `currentStatus`, `hours`, `media`, `foreign`.
+        mine: which of them are of the quarter.
+        ratings, fit: of all notes.
+        machines: keyed hashes of all programs that write by the API, sorted.
+        folder: private; where writers' numbers are kept.
+
+    Returns:
+        How many writers there are.
+    """
+    own = notes[mine].with_columns(ratings=np.bincount(ratings.note, minlength=notes.height)[mine])
+    names = [PEOPLE, COLLABORATIVE, *writer_names(machines.tolist(), folder)]
+    kinds = [WriterKind.PEOPLE, WriterKind.COLLABORATIVE, *[WriterKind.MACHINE] * machines.size]
+    own = own.with_columns(number=_numbers_of(own, machines))
+    # Of notes that call the post misleading: the others do another thing.
+    counts = fit.notes.misleading[mine] & (own["tweetId"].fill_null(0).to_numpy() > 0)
+    post, writer = np.zeros(notes.height, np.int64), np.full(notes.height, -1)
+    post[mine], writer[mine] = own["tweetId"].rank("dense").fill_null(0), np.where(counts, own["number"], -1)
+    intercepts, shares, raters = compare_writers(fit, post, writer, len(names))
+    standings = standings_of_writers(intercepts, kinds)
+    effects = {
+        f"{name}{part}": values
+        for name, found in (("intercept", intercepts), ("share", shares))
+        for part, values in zip(("", "_low", "_high", "_p"), (found.value, *found.limits()), strict=True)
+    }
+    rows = {}
+    for told in _counts(own).to_dicts():
+        number = told.pop("number")
+        told.update({name: _or_none(values[number]) for name, values in effects.items()})
+        told.update({"posts": int(intercepts.posts[number]), "raters": int(raters[number])})
+        told.update(zip(_PLACE, standings.place(number) or (None,) * len(_PLACE), strict=True))
+        rows[number] = NoteWriter(writer=names[number], kind=kinds[number], **told)
+    order = sorted(rows, key=lambda number: _place(rows[number], number))
+    write_parquet(path, NOTE_WRITERS.frame(rows[number] for number in order), mode=0o600)
+    write_parquet(pairs_file(path), WRITER_PAIRS.frame(standings.rows(names, order)), mode=0o600)
+    return len(rows)
+
+
+def _numbers_of(own: pl.DataFrame, machines: NDArray[np.uint64]) -> NDArray[np.int64]:
+    """Of each note: 0 for people, 1 if it is collaborative, else 2 and more for programs."""
+    writers = own["writer"].to_numpy()
+    place = np.minimum(np.searchsorted(machines, writers), max(machines.size - 1, 0))
+    machine = machines[place] == writers if machines.size else np.zeros(own.height, np.bool_)
+    return np.where(own["collaborative"].to_numpy(), 1, np.where(machine, place + 2, 0))
+
+
+def _counts(own: pl.DataFrame) -> pl.DataFrame:
+    """What each writer's notes add up to."""
+    status = pl.col("currentStatus").fill_null("")
+    return own.group_by("number").agg(
+        pl.len().alias("notes"),
+        (status == HELPFUL).sum().alias("helpful"),
+        (status == NOT_HELPFUL).sum().alias("not_helpful"),
+        pl.col("ratings").sum(),
+        pl.col("hours").median(),
+        pl.col("media").mean(),
+        pl.col("foreign").mean(),
+    )
+
+
+def compare_writers(
+    fit: Bridging, post: NDArray[np.int64], writer: NDArray[np.int64], writers: int
+) -> tuple[WriterEffects, WriterEffects, NDArray[np.int64]]:
+    """Effects of writers on notes' intercepts and on the share of helpful ratings, writer 0 being the reference.
+
+    Of helpful raters' ratings. What the rater's camp adds to a rating is taken from it, so that effects are those on
+    intercepts: the rest of the rater is the same for all notes on a post.
+
+    Args:
+        fit: of all notes.
+        post: shape (notes,), equal numbers for notes on one post.
+        writer: shape (notes,), below 0 for notes that do not count.
+        writers: how many there are.
+
+    Returns:
+        Both effects, and how many raters each writer is compared by, shape (writers,).
+    """
+    ratings = fit.ratings
+    counts = (writer >= 0) & np.isfinite(fit.intercept)
+    kept = np.flatnonzero(counts[ratings.note] & fit.helpful_rater[ratings.rater])
+    both = rated_both(post[ratings.note[kept]], ratings.rater[kept], writer[ratings.note[kept]])
+    note, rater, level = (side[kept[both.place]] for side in (ratings.note, ratings.rater, ratings.level))
+    bridged = np.array(LEVELS)[level] - fit.second.rater_factor[rater] * fit.factor[note]
+    helpful = (level == _HELPFUL_LEVEL).astype(np.float64)
+    intercepts, shares = (writer_effects(both, values, writers, reference=0) for values in (bridged, helpful))
+    pairs = np.unique(both.rater * writers + both.writer)
+    return intercepts, shares, np.bincount(pairs % writers, minlength=writers)
+
+
+def _place(row: NoteWriter, number: int) -> tuple[bool, int, bool, int, int]:
+    """Ranked writers first, then people and collaborative notes, then writers without a rank, by their notes."""
+    return row.rank is None, row.rank or 0, row.kind == WriterKind.MACHINE, -row.notes, number
+
+
+def _or_none(value: float) -> float | None:
+    """A number to nine places; None for nan."""
+    return round(float(value), 9) if isfinite(value) else None

@@ -1,0 +1,214 @@
+"""Who writes notes on X, and how well: a board that needs no model call.
+
+Programs that write by the API are a row each, people are one row, and so are collaborative notes. Shares of helpful
+notes do not compare writers, since different people see different notes. So ranks rest on raters who rated notes of
+two writers on one post (`hellofresh.stats.equal_exposure`), by the one rule of `hellofresh.results.standings`: every
+pair is tested, step-down, and rank intervals and tie groups follow from the pairs that differ. People and
+collaborative notes are compared and not ranked; neither is a program that shares fewer than `LEAST_POSTS` posts with
+others.
+
+The tables are made where ratings are (`hellofresh collect ratings`), and name no rater. A writer's statuses tell labels
+of samples that are not revealed: see `notes_splits`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hellofresh.core.editions import Edition
+from hellofresh.core.errors import DataError
+from hellofresh.core.parquet import BadTableError, Table
+from hellofresh.stats.equal_exposure import WriterEffects
+from hellofresh.stats.metrics import mean
+from hellofresh.stats.ranking import Differences, RankIntervals, differences, rank_systems
+from hellofresh.tasks import TASKS
+
+_SOURCE = "x-notes"
+LEAST_POSTS = 30
+"""With fewer posts shared with others a writer is listed without a rank."""
+_INTERCEPT = mean("intercept", (-2.0, 2.0))
+_SIDES = ("difference", "standard_error", "low", "high", "p_value", "adjusted")
+
+
+class WriterKind(StrEnum):
+    """Who writes."""
+
+    MACHINE = "machine"
+    PEOPLE = "people"
+    COLLABORATIVE = "collaborative"
+
+
+@dataclass(frozen=True, slots=True)
+class NoteWriter:
+    """A writer in a quarter.
+
+    Attributes:
+        writer, kind: the name, such as `Writer 3` or `People`, and a `WriterKind`.
+        notes, helpful, not_helpful: notes of the quarter, and those of each status by X.
+        ratings: of all its notes.
+        hours: from a note to its first status that says yes or no, the median of notes that have one; None without any.
+        media, foreign: shares of notes on a post's picture or video, and of notes in another language than English;
+            None where it is not known.
+        posts, raters: posts on which it is compared, and the raters who rated both.
+        intercept, intercept_low, intercept_high, intercept_p: by how much its notes' intercepts are above those of
+            people's notes on the same posts by the same raters, with the 95% interval and the p-value of this
+            difference alone; None where the two share no posts, nor by way of others.
+        share, share_low, share_high, share_p: the same of the share of these ratings that say helpful.
+        rank, rank_low, rank_high, tie_group: its place; None where it is not ranked.
+    """
+
+    writer: str
+    kind: str
+    notes: int
+    helpful: int
+    not_helpful: int
+    ratings: int
+    hours: float | None
+    media: float | None
+    foreign: float | None
+    posts: int
+    raters: int
+    intercept: float | None
+    intercept_low: float | None
+    intercept_high: float | None
+    intercept_p: float | None
+    share: float | None
+    share_low: float | None
+    share_high: float | None
+    share_p: float | None
+    rank: int | None
+    rank_low: int | None
+    rank_high: int | None
+    tie_group: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class WriterPair:
+    """Two writers' difference in intercept.
+
+    Attributes:
+        one, two: who; `one` stands above `two` in the table of writers.
+        difference: the first less the second.
+        low, high: 95% limits that hold for all pairs of the family together.
+        p_value, adjusted: of no difference, for the pair alone and for all pairs of its family.
+    """
+
+    one: str
+    two: str
+    difference: float
+    low: float
+    high: float
+    p_value: float
+    adjusted: float
+
+
+NOTE_WRITERS, WRITER_PAIRS = Table(NoteWriter), Table(WriterPair)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class WriterStandings:
+    """Places of writers and all pairs.
+
+    Attributes:
+        ranked: numbers of the writers that have a rank.
+        ranking: their places.
+        compared: numbers of the writers that are compared.
+        pairs: their differences.
+    """
+
+    ranked: NDArray[np.intp]
+    ranking: RankIntervals | None
+    compared: NDArray[np.intp]
+    pairs: Differences | None
+
+    def place(self, writer: int) -> tuple[int, int, int, int] | None:
+        """Rank, best and worst rank, and tie group; None where there is none."""
+        (found,) = np.flatnonzero(self.ranked == writer).tolist() or (None,)
+        if found is None or self.ranking is None:
+            return None
+        found_in = (self.ranking.rank, self.ranking.low, self.ranking.high, self.ranking.tie_group)
+        rank, low, high, group = (int(side[found]) for side in found_in)
+        return rank, low, high, group
+
+    def rows(self, names: Sequence[str], order: Sequence[int]) -> Iterator[WriterPair]:
+        """Every pair, in this order of writers."""
+        if self.pairs is None:
+            return
+        of = {writer: place for place, writer in enumerate(self.compared.tolist())}
+        known = [of[writer] for writer in order if writer in of]
+        parts = (self.pairs.difference, self.pairs.low, self.pairs.high, self.pairs.p_value, self.pairs.adjusted)
+        for first, one in enumerate(known):
+            for two in known[first + 1 :]:
+                told = (float(part[one, two]) for part in parts)
+                yield WriterPair(names[self.compared[one]], names[self.compared[two]], *told)
+
+
+def standings_of_writers(effects: WriterEffects, kinds: Sequence[WriterKind]) -> WriterStandings:
+    """Places of writers by their notes' intercepts under equal exposure.
+
+    Args:
+        effects: on intercepts.
+        kinds: of each writer.
+    """
+    machine = np.array([kind is WriterKind.MACHINE for kind in kinds])
+    is_ranked = machine & effects.compared & (effects.posts >= LEAST_POSTS)
+    ranked, compared = np.flatnonzero(is_ranked), np.flatnonzero(effects.compared)
+    if compared.size < 2:
+        return WriterStandings(ranked, None, compared, None)
+    families = is_ranked[compared][:, None].astype(np.int64) + is_ranked[compared]
+    fewest = float(effects.effective[compared].min())
+    among = np.ix_(compared, compared)
+    pairs = differences(
+        _INTERCEPT, effects.value[compared], effects.error[among], effects.parts[compared], fewest, families=families
+    )
+    if not ranked.size:
+        return WriterStandings(ranked, None, compared, pairs)
+    mine = is_ranked[compared]
+    sides = {name: getattr(pairs, name)[np.ix_(mine, mine)] for name in _SIDES}
+    return WriterStandings(ranked, rank_systems(replace(pairs, values=pairs.values[mine], **sides)), compared, pairs)
+
+
+def writers_file(bridging: Path) -> Path:
+    """The file of writers of a quarter, by that of its notes."""
+    return bridging.parent / "writers" / bridging.name
+
+
+def pairs_file(writers: Path) -> Path:
+    """The file of pairs beside one of writers."""
+    return writers.with_suffix(".pairs.parquet")
+
+
+def read_note_writers(path: Path) -> tuple[list[NoteWriter], list[WriterPair]]:
+    """A quarter's writers and pairs.
+
+    Raises:
+        DataError: if a file is damaged (`damaged-writers`).
+    """
+    try:
+        return NOTE_WRITERS.rows(NOTE_WRITERS.read(path)), WRITER_PAIRS.rows(WRITER_PAIRS.read(pairs_file(path)))
+    except BadTableError as error:
+        fix = f"Recreate it: hellofresh collect ratings --quarter {path.stem} --dump DIR"
+        raise DataError(str(error), where=str(path), fix=fix, code="damaged-writers") from error
+
+
+def notes_splits(splits: Iterable[tuple[Edition, str, bool]]) -> dict[Edition, tuple[str, bool]]:
+    """By quarter, the first task whose samples are notes or posts with notes, and whether writers may be public.
+
+    They may once the labels of every split of these tasks are, main and prospective: a writer's statuses are labels. Of
+    a quarter without a split nothing is said, since it may still be released.
+
+    Args:
+        splits: of a workspace, in order: edition, task, and whether labels are public.
+    """
+    found: dict[Edition, tuple[str, bool]] = {}
+    for edition, task, revealed in splits:
+        if task in TASKS and TASKS[task].source == _SOURCE and edition.is_living:
+            first, before = found.get(edition, (task, True))
+            found[edition] = first, before and revealed
+    return found

@@ -1,0 +1,195 @@
+"""Two pipelines that the search agent is compared with: their steps are fixed, and so is what is searched for when.
+
+`hiss` takes a text apart and checks each part, as "hierarchical step by step" prompting does (Zhang and Gao, 2023).
+`retrieve-verify` has the model answer from memory, and keeps of that only what a search supports, as WikiChat does
+(Semnani et al., 2023); its last stage, which polishes a reply for a talk, has nothing to do here. Search side, wordings
+and decision are the agent's, so that systems differ in their steps alone.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+from pydantic import Field
+
+from hellofresh.core.texts import clean, fence, one_line
+from hellofresh.models import Message, Request
+from hellofresh.runs.prompts import Prompt
+from hellofresh.runs.regimes._base import BaseRegime, Case, Need, Outcome
+from hellofresh.runs.regimes._outside import has_word, needs_of_search, web_of
+from hellofresh.runs.regimes._reading import DecisionForm, is_refusal
+from hellofresh.runs.regimes._search_tools import SUMMARISER
+from hellofresh.runs.regimes.search_agent import REHEARSED, LookUpSettings, look_up, read_rationale, read_turn
+from hellofresh.tasks import get_task
+from hellofresh.tasks.outputs import Choice, Status
+from hellofresh.tasks.transcripts import AskedEvent, Event
+
+_TOKENS, _SHORT_TOKENS = 1024, 300
+_CHARACTERS = 300
+_BULLET = re.compile(r"^(?:[-*\u2022]|\(?\d{1,2}[.):])\s*")
+_SUPPORTED = re.compile(r"\W*supported\b", re.IGNORECASE)
+
+
+class StepwiseSettings(LookUpSettings):
+    """How a text is checked part by part.
+
+    Attributes:
+        parts: most statements that are checked.
+    """
+
+    parts: int = Field(default=4, ge=1, le=20)
+
+
+@dataclass(slots=True)
+class _Checking:
+    """One prompt's way: what happened, and the addresses that findings rest on."""
+
+    case: Case
+    prompt: Prompt
+    settings: StepwiseSettings
+    events: list[Event] = field(default_factory=list)
+    sources: dict[str, None] = field(default_factory=dict)
+    searches: int = 0
+
+    async def ask(self, step: str, name: str = "", **texts: str) -> str:
+        """What the model says of the sample to a step's text, empty where it refuses; all texts stand in fences."""
+        slots = {key: fence([text]).text for key, text in texts.items()}
+        frame, _ = self.case.question(self.prompt).parts
+        text = self.case.prompt_set.step(name or step, {}, number=str(self.settings.parts), **slots).text
+        return await self._said(step, (Message("user", (frame, text)),), _SHORT_TOKENS)
+
+    async def listed(self, step: str, **texts: str) -> list[str]:
+        """The first statements of an answer, one a line, all different."""
+        lines = (
+            one_line(_BULLET.sub("", line.strip()), _CHARACTERS) for line in (await self.ask(step, **texts)).split("\n")
+        )
+        return list(dict.fromkeys(line for line in lines if has_word(line)))[: self.settings.parts]
+
+    async def search(self, query: str) -> str:
+        """What the search side finds."""
+        self.searches += 1
+        finding = await look_up(self.case, self.settings, query, self.prompt.id, self.searches)
+        self.events += finding.events
+        self.sources |= dict.fromkeys(finding.sources)
+        return finding.text
+
+    async def decide(self, notes: Sequence[str]) -> Choice:
+        """The decision by what was found out, asked for once more where the answer holds none."""
+        frame, instruction = self.case.question(self.prompt).parts
+        block = fence(notes)
+        given = self.case.prompt_set.step("notes", {}, notes=block.text, mark=block.mark).text
+        messages: tuple[Message, ...] = (Message("user", (frame, f"{given}\n\n{instruction}")),)
+        form = DecisionForm(get_task(self.case.sample.task).classes)
+        said = await self._said("decide", messages, _TOKENS)
+        label = form.read(said)
+        if label is None and said and not said.endswith(REHEARSED):
+            again = self.case.prompt_set.step("again", {}).text
+            messages = (*messages, Message("assistant", (said,)), Message("user", (again,)))
+            said = await self._said("again", messages, _TOKENS)
+            label = form.read(said)
+        status = Status.ANSWERED if label is not None else Status.NONE if said else Status.BLOCKED
+        return Choice(
+            prompt=self.prompt.id,
+            status=status,
+            label=label,
+            rationale=read_rationale(said),
+            sources=tuple(self.sources),
+        )
+
+    async def _said(self, step: str, messages: tuple[Message, ...], tokens: int) -> str:
+        answer = await self.case.ask(step, self.prompt.id, Request(messages, tokens, sample=self.case.sample))
+        self.events.append(AskedEvent(prompt=self.prompt.id, step=step))
+        return "" if is_refusal(answer) else clean(answer.text).strip()
+
+
+@dataclass(frozen=True, slots=True)
+class Stepwise(BaseRegime):
+    """What both have in common; a subclass finds the notes that the decision is made by."""
+
+    version: ClassVar[int] = 1
+    roles: ClassVar[Mapping[str, str]] = {SUMMARISER: "answers the queries; it never sees the sample"}
+    prompts_from: ClassVar[str] = "search-agent"
+
+    settings: StepwiseSettings = field(default_factory=StepwiseSettings)
+
+    @property
+    def needs(self) -> frozenset[Need]:
+        """The web, and the time of the decision where searches end there."""
+        return needs_of_search(self.settings.before)
+
+    @property
+    def results(self) -> int:
+        return self.settings.results
+
+    def rehearse(self, step: str, turn: int) -> str:
+        if step in ("decide", "again"):
+            return "word " * 200 + f"\nDecision: {REHEARSED}"
+        if step in ("parts", "claims"):
+            return "\n".join(f"statement {number} of some words" for number in range(1, self.settings.parts + 1))
+        return "SEARCH: a query" if step.startswith("doubt") else "supported " + "word " * 60
+
+    def prolong(self, step: str, turn: int) -> str:
+        return "undecided" if step in ("decide", "again") else self.rehearse(step, turn)
+
+    async def solve(self, case: Case) -> Outcome:
+        """Check part after part, for all prompts at once.
+
+        Raises:
+            PromptError: if the prompt set lacks a step.
+            RunError: if the case has no way to the web.
+        """
+        web_of(case)
+        ways = [_Checking(case, prompt, self.settings) for prompt in case.prompts]
+
+        async def decided(way: _Checking) -> Choice:
+            return await way.decide(await self._notes(way))
+
+        choices = await asyncio.gather(*map(decided, ways))
+        return Outcome(choices, [event for way in ways for event in way.events])
+
+    async def _notes(self, way: _Checking) -> list[str]:
+        raise NotImplementedError
+
+
+@dataclass(frozen=True, slots=True)
+class Hiss(Stepwise):
+    """Each part is answered from memory, or by a search where the model is not sure."""
+
+    name: str = "hiss"
+
+    def ceiling(self, prompts: int) -> int:
+        """The parts; of each a doubt, a search and a check; the decision, and one more attempt."""
+        return prompts * (1 + 3 * self.settings.parts + 2)
+
+    async def _notes(self, way: _Checking) -> list[str]:
+        notes = []
+        for number, part in enumerate(await way.listed("parts"), start=1):
+            said = await way.ask(f"doubt-{number}", "doubt", part=part)
+            if query := read_turn(said).query:
+                said = await way.ask(f"check-{number}", "check", part=part, found=await way.search(query))
+            notes.append(f"{part}\n{said}")
+        return notes
+
+
+@dataclass(frozen=True, slots=True)
+class RetrieveVerify(Stepwise):
+    """A search for the text, and what a search supports of all that the model knows of it."""
+
+    name: str = "retrieve-verify"
+
+    def ceiling(self, prompts: int) -> int:
+        """Query and search, draft and claims; of each claim a search and a verdict; the decision, one more attempt."""
+        return prompts * (4 + 2 * self.settings.parts + 2)
+
+    async def _notes(self, way: _Checking) -> list[str]:
+        query = one_line(await way.ask("query"), _CHARACTERS)
+        notes = [await way.search(query)] if has_word(query) else []
+        draft = await way.ask("draft")
+        for number, claim in enumerate(await way.listed("claims", draft=draft) if draft else (), start=1):
+            verdict = await way.ask(f"verify-{number}", "verify", part=claim, found=await way.search(claim))
+            notes += [claim] if _SUPPORTED.match(verdict) else []
+        return notes

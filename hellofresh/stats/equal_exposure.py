@@ -1,0 +1,195 @@
+"""Writers compared by raters who rated both of two writers' notes on one post.
+
+Who sees a note is not chance: shares of helpful notes, or notes' intercepts, compare exposure as much as writing. So
+only ratings count whose rater also rated a note by another writer on the same post. Within such a pair of post and
+rater (a cell) strictness, camp and the post are the same for all notes, and what is left is
+
+    value = cell + writer + the rest,
+
+fitted by least squares. Two writers who share no post are compared by way of others with whom they share posts.
+
+A cell weighs 1 / (10 + cells of its post): notes of one writer differ, so that a hundredth rater says less of a writer
+than a note on another post does. Errors are clustered by post and by rater, as in `hellofresh.stats.multiway`, with the
+factor g / (g - 1) for the effective number of posts of the writer who has fewer. Two-way clustering: Cameron, Gelbach
+and Miller, Journal of Business & Economic Statistics 29 (2011), 238-249. Comparing where raters rated both: arXiv
+2604.02592.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hellofresh.stats._tails import t_quantiles, t_two_sided
+
+LEAST_RATERS = 5
+"""A post counts from so many raters on who rated notes of two writers on it."""
+_HALF = 10.0
+"""With so many cells a post weighs half as much as with any number of them."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Ratings:
+    """Ratings that count, of shape (n,) each.
+
+    Attributes:
+        post, rater, writer: numbers from 0; of a rating's post, its rater and the note's writer.
+        place: which of the ratings that were given.
+    """
+
+    post: NDArray[np.int64]
+    rater: NDArray[np.int64]
+    writer: NDArray[np.int64]
+    place: NDArray[np.intp]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class WriterEffects:
+    """Writers on one scale, on which the reference is 0; nan for writers whom no chain of posts links to it.
+
+    Attributes:
+        reference: number of the writer from whom the others are said to differ.
+        value: shape (writers,).
+        error: shape (writers, writers), standard errors of differences; infinite where nothing varies.
+        parts: shape (writers, k), independent parts of each one's error, see `hellofresh.stats.ranking.differences`.
+        posts: shape (writers,), posts on which a writer is compared.
+        effective: shape (writers,), as many posts of equal weight would weigh as much.
+    """
+
+    reference: int
+    value: NDArray[np.float64]
+    error: NDArray[np.float64]
+    parts: NDArray[np.float64]
+    posts: NDArray[np.int64]
+    effective: NDArray[np.float64]
+
+    @property
+    def compared(self) -> NDArray[np.bool_]:
+        """Who is on the scale, shape (writers,)."""
+        return np.isfinite(self.value)
+
+    def limits(self, level: float = 0.95) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+        """Each writer's limits and p-value, alone, of the difference from the reference; shape (writers,) each."""
+        error, df = self.error[:, self.reference], np.maximum(self.effective - 1, 1)
+        half = t_quantiles((1 + level) / 2, df) * error
+        with np.errstate(divide="ignore", invalid="ignore"):
+            p_value = t_two_sided(self.value / error, df)
+        return self.value - half, self.value + half, p_value
+
+
+def rated_both(post: NDArray[np.integer], rater: NDArray[np.integer], writer: NDArray[np.integer]) -> Ratings:
+    """The ratings whose rater also rated another writer's note on the post, on posts with `LEAST_RATERS` such raters.
+
+    Args:
+        post, rater, writer: shape (ratings,), numbers from 0.
+
+    Raises:
+        ValueError: if shapes differ.
+    """
+    if not post.shape == rater.shape == writer.shape or post.ndim != 1:
+        raise ValueError("post, rater and writer must be vectors of one length")
+    raters, writers = int(rater.max(initial=0)) + 1, int(writer.max(initial=0)) + 1
+    cell = post.astype(np.int64) * raters + rater
+    cells, different = np.unique(np.unique(cell * writers + writer) // writers, return_counts=True)
+    both = cells[different > 1]
+    posts, count = np.unique(both // raters, return_counts=True)
+    both = both[np.isin(both // raters, posts[count >= LEAST_RATERS])]
+    place = np.flatnonzero(np.isin(cell, both))
+    return Ratings(_numbered(post[place]), _numbered(rater[place]), writer[place].astype(np.int64), place)
+
+
+def writer_effects(ratings: Ratings, values: NDArray[np.float64], writers: int, *, reference: int) -> WriterEffects:
+    """Fit writers' effects on a value of each rating.
+
+    Args:
+        ratings: from `rated_both`.
+        values: shape (n,), of those that count, such as 1 for helpful and 0 else.
+        writers: how many there are.
+        reference: number of the writer from whom differences are taken.
+    """
+    from scipy.sparse import csr_array
+
+    cell = _numbered(ratings.post * (int(ratings.rater.max(initial=0)) + 1) + ratings.rater)
+    cells, posts = int(cell.max(initial=-1)) + 1, int(ratings.post.max(initial=-1)) + 1
+    size = np.bincount(cell, minlength=cells).astype(np.float64)
+    post_of = np.zeros(cells, np.int64)
+    post_of[cell] = ratings.post
+    weight = 1 / (_HALF + np.bincount(post_of, minlength=posts)[post_of])
+    count = csr_array((np.ones(cell.size), (cell, ratings.writer)), shape=(cells, writers))
+    shared = (count.T @ (count * (weight / size)[:, None])).toarray()
+    normal = np.diag(count.T @ weight) - shared
+    there = _linked(normal, reference)
+    inverse = np.zeros_like(normal)
+    inverse[np.ix_(there, there)] = np.linalg.pinv(normal[np.ix_(there, there)], hermitian=True)
+    inverse = inverse - inverse[reference]  # differences from the reference
+
+    def within(numbers: NDArray[np.float64]) -> NDArray[np.float64]:
+        return np.asarray(numbers - (np.bincount(cell, numbers, cells) / size)[cell])
+
+    heavy = weight[cell]
+    value = inverse @ np.bincount(ratings.writer, heavy * within(values), minlength=writers)
+    scores = heavy * within(values - value[ratings.writer])
+    by_post, by_rater, by_cell = (
+        _covariance(scores, side, ratings.writer, inverse) for side in (ratings.post, ratings.rater, cell)
+    )
+    both = by_post + by_rater - by_cell
+    variance = _of_pairs(both)
+    variance = np.where(variance > 0, variance, np.maximum(_of_pairs(by_post), _of_pairs(by_rater)))
+    effective, number = _posts_of(count, weight, size, post_of, posts)
+    fewer = np.minimum(effective[:, None], effective)
+    roots, vectors = np.linalg.eigh((both + both.T) / 2)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        error = np.sqrt(variance * fewer / (fewer - 1))
+    error = np.where((variance > 0) & (fewer > 1 + 1e-9), error, np.inf)
+    np.fill_diagonal(error, 0.0)
+    value[~there], error[~there], error[:, ~there] = np.nan, np.nan, np.nan
+    return WriterEffects(reference, value, error, vectors * np.sqrt(np.maximum(roots, 0)), number, effective)
+
+
+def _numbered(names: NDArray[np.integer]) -> NDArray[np.int64]:
+    numbers: NDArray[np.int64] = np.unique(names, return_inverse=True)[1].astype(np.int64)
+    return numbers
+
+
+def _linked(normal: NDArray[np.float64], reference: int) -> NDArray[np.bool_]:
+    """Who hangs together with the reference by shared posts, and the reference itself if it shares any."""
+    from scipy.sparse.csgraph import connected_components
+
+    part = connected_components(normal != 0, directed=False)[1]
+    return np.asarray((part == part[reference]) & (np.diag(normal) > 0))
+
+
+def _covariance(
+    scores: NDArray[np.float64], side: NDArray[np.int64], writer: NDArray[np.int64], inverse: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Covariance of the effects, by clusters of one kind."""
+    from scipy.sparse import csr_array
+
+    clusters = int(side.max(initial=-1)) + 1
+    sums = csr_array((scores, (side, writer)), shape=(clusters, len(inverse)))
+    sums.sum_duplicates()
+    found: NDArray[np.float64] = clusters / max(clusters - 1, 1) * inverse @ (sums.T @ sums).toarray() @ inverse.T
+    return found
+
+
+def _of_pairs(covariance: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Variances of differences."""
+    own = np.diag(covariance)
+    return np.asarray(own[:, None] + own - covariance - covariance.T)
+
+
+def _posts_of(
+    count: object, weight: NDArray[np.float64], size: NDArray[np.float64], post_of: NDArray[np.int64], posts: int
+) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    """Effective and counted posts of each writer, by what each post adds to what is known of the writer."""
+    from scipy.sparse import csr_array
+
+    cells = csr_array(count)
+    known = (cells - cells.multiply(cells).multiply(1 / size[:, None])).multiply(weight[:, None])
+    of_post = csr_array((np.ones(post_of.size), (post_of, np.arange(post_of.size))), shape=(posts, post_of.size))
+    by_post = np.asarray((of_post @ known.tocsr()).toarray())
+    squares = (by_post**2).sum(axis=0)
+    effective = np.divide(by_post.sum(axis=0) ** 2, squares, out=np.zeros(squares.size), where=squares > 0)
+    return effective, (by_post > 0).sum(axis=0)

@@ -1,0 +1,87 @@
+"""People beside systems, on the samples that people predicted before labels were public; people are never ranked."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from hellofresh.results.tables import PEOPLE_NAMES, PeopleRow
+from leaderboard.components.charts import interval_bar
+from leaderboard.components.labels import Links
+from leaderboard.components.markup import Html, el, inner_link, join, named, visible
+from leaderboard.components.pieces import heading
+from leaderboard.components.scale import Scale
+from leaderboard.components.standings import headline_columns
+from leaderboard.components.tables import Cell, Column, Marked, score, table
+from leaderboard.data.board import Board, MetricValue, SplitKey
+
+_MOST_SYSTEMS = 20
+_PEOPLE = {
+    "people/single": (PEOPLE_NAMES["people/single"], "the mean of people"),
+    "people/vote": (PEOPLE_NAMES["people/vote"], "a tie is no answer"),
+}
+
+
+def people_beside(board: Board, split: SplitKey, scale: Scale, links: Links) -> Html | None:
+    """How well people predict, with every system on the same samples; None where people were not asked.
+
+    Args:
+        board, split: whose table.
+        scale: of its scores.
+        links: where pages are.
+    """
+    rows = board.rows(PeopleRow, split)
+    if not rows:
+        return None
+    without, with_known = ([row for row in rows if row.with_known is known] for known in (False, True))
+    explained = (
+        "People were asked what systems are asked, before labels were public. All rows are about the same samples; "
+        "systems are those that judged all of them, and people have no rank. Answers to samples that a person says "
+        "they knew are left out."
+    )
+    more = el(
+        "details",
+        el("summary", "With answers to samples that people say they knew"),
+        _beside(board, split, scale, links, with_known),
+    )
+    return join(
+        [heading("People", explained), _beside(board, split, scale, links, without), more if with_known else None]
+    )
+
+
+def _beside(board: Board, split: SplitKey, scale: Scale, links: Links, rows: Sequence[PeopleRow]) -> Html | None:
+    if not rows:
+        return el("p", "No answer is left.")
+    first = rows[0]
+    if first.value is None:
+        return el("p", f"Not shown, for what there is: {visible(first.missing, 200)}.")
+    entries, line = board.entries(split), replace(scale, reference=first.value)
+    known = [row for row in rows if row.origin in {*_PEOPLE, *entries}]
+    shown = known[: len(_PEOPLE) + _MOST_SYSTEMS]
+    alike = "" if first.agreement is None else f" Krippendorff's alpha of their answers is {first.agreement:.2f}."
+    failed = f" Left out, after failing an attention check: {first.failed}." if first.failed else ""
+    best = f" The {_MOST_SYSTEMS} best of {len(known) - len(_PEOPLE)} systems." if len(known) > len(shown) else ""
+    said = (
+        f"{first.samples} samples, {first.people} people, {first.answers:,} answers.{alike}{failed}{best} The dashed "
+        "line is one person; its band is a 95% interval over other samples and other people."
+    )
+    columns: list[Column] = [("name", "Who"), *headline_columns(line)]
+    cells = (Marked(f"hf-{row.section}", _cells(row, board, split, line, links)) for row in shown)
+    return join(
+        [table(f"People and systems by {scale.title}", columns, cells, "hf-prompts"), el("p", el("small", said))]
+    )
+
+
+def _cells(row: PeopleRow, board: Board, split: SplitKey, scale: Scale, links: Links) -> tuple[Cell, ...]:
+    assert row.value is not None and row.low is not None and row.high is not None  # the first row would say so
+    figure = MetricValue(scale.title, row.value, row.low, row.high)
+    if row.origin in _PEOPLE:
+        who: Cell = _PEOPLE[row.origin]
+    else:
+        entry = board.entries(split)[row.origin]
+        regime = "" if entry.regime == "none" else f" · {visible(entry.regime, 30)}"
+        who = (
+            inner_link(links.to("system", split, system=row.origin), named(entry.name)),
+            join([named(entry.team, 60), regime]),
+        )
+    return who, score(figure), interval_bar(figure, scale)

@@ -1,0 +1,310 @@
+"use strict";
+
+/* What pages load when somebody asks for it: samples with what was said of them, comparisons of any two systems. Data
+   come as scripts that set `hfLoaded`, as a page that is opened from disk may load nothing else. What is chosen stands
+   in the address after "#". HTML in the data was made, and escaped, by the same code as the pages. */
+(() => {
+  const DAY = 864e5;
+  const STEP = 25; // samples that one press shows more of
+  const known = new Map();
+
+  function load(address) {
+    if (!known.has(address))
+      known.set(
+        address,
+        new Promise((done, failed) => {
+          const script = document.createElement("script");
+          script.src = address;
+          script.onload = () => done(globalThis.hfLoaded);
+          script.onerror = () => failed(new Error(address));
+          document.head.append(script);
+        }),
+      );
+    return known.get(address);
+  }
+
+  function el(name, attributes, ...children) {
+    const made = document.createElement(name);
+    for (const [key, value] of Object.entries(attributes)) if (value !== null) made.setAttribute(key, value);
+    made.append(...children.filter((child) => child !== null));
+    return made;
+  }
+
+  function html(source, name = "div", attributes = {}) {
+    const made = el(name, attributes);
+    made.innerHTML = source;
+    return made;
+  }
+
+  const named = (text) => el("bdi", {}, text);
+  const chosen = () => new URLSearchParams(location.hash.slice(1));
+
+  function keep(change) {
+    const all = chosen();
+    for (const [key, value] of Object.entries(change)) value ? all.set(key, value) : all.delete(key);
+    const hash = all.toString();
+    history.replaceState(history.state, "", location.pathname + location.search + (hash ? "#" + hash : ""));
+  }
+
+  /* A labelled box; options are pairs of value and text. */
+  function select(tools, key, label, options, changed) {
+    const box = el("select", { id: "hf-" + key }, ...options.map(([value, text]) => new Option(text, value)));
+    box.value = chosen().get(key) ?? options[0][0];
+    if (box.selectedIndex < 0) box.selectedIndex = 0;
+    box.addEventListener("change", () => changed(key, box.value));
+    tools.append(el("div", {}, el("label", { for: box.id }, label), box));
+    return box;
+  }
+
+  function table(kind, caption, heads, rows) {
+    const row = (cells) =>
+      el("tr", { role: "row" }, ...cells.map((content, at) => {
+        const [first, small] = Array.isArray(content) ? content : [content, null];
+        const drawn = heads[at][0] === "drawn";
+        const label = drawn ? null : heads[at][1];
+        const cell = el("td", { class: "hf-" + heads[at][0], role: "cell", "data-label": label }, first);
+        if (small) cell.append(el("small", {}, small));
+        return cell;
+      }));
+    const titles = heads.map(([form, title]) => el("th", { scope: "col", class: "hf-" + form, role: "columnheader" }, title));
+    return el("table", { class: "hf-table " + kind, role: "table" }, el("caption", {}, caption),
+      el("thead", { role: "rowgroup" }, el("tr", { role: "row" }, ...titles)),
+      el("tbody", { role: "rowgroup" }, ...rows.map(row)));
+  }
+
+  function heading(title, text) {
+    return el("div", { class: "hf-heading" }, el("h2", {}, title), text ? el("p", {}, text) : null);
+  }
+
+  /* Samples: a list to narrow, and one of them opened. */
+  function samples(place, data) {
+    const base = place.dataset.src.replace(/[^/]*$/, "");
+    const tools = place.querySelector(".hf-filters");
+    const status = place.querySelector("[role=status]");
+    const opened = place.querySelector("#sample");
+    const shown = place.querySelector("table.hf-samples");
+    const numbers = new Map(data.systems.map(([origin], at) => [origin, at]));
+    const rows = data.samples.map(([id, period, gist, small, label, right, judged, file, text], at) => (
+      { id, period, gist, small, label, right, judged, file, at, text: `${id}\n${text}`.toLowerCase() }
+    ));
+    const hard = {
+      all: (row) => row.judged > 0 && row.right === row.judged,
+      some: (row) => row.right > 0 && row.right < row.judged,
+      none: (row) => row.judged > 0 && row.right === 0,
+    };
+    const said = (answer) => (typeof answer === "number" ? (data.classes[answer] ?? `label ${answer}`) : answer);
+    const label = (row) => (row.label === null ? "not revealed" : said(row.label));
+    let most = STEP;
+    let timer = 0;
+
+    const any = (text, values) => [["", text], ...values];
+    function change(key, value) {
+      most = STEP;
+      keep({ [key]: value, sample: "" });
+      opened.replaceChildren();
+      list();
+    }
+    const find = el("input", { type: "search", id: "hf-search", maxlength: 100, autocomplete: "off", spellcheck: "false" });
+    tools.append(el("div", {}, el("label", { for: "hf-search" }, "Search in texts"), find));
+    find.addEventListener("input", () => {
+      clearTimeout(timer);
+      timer = setTimeout(() => change("search", find.value.trim()), 120);
+    });
+    const periods = [...new Set(rows.map((row) => row.period))].sort().map((name) => [name, name]);
+    if (periods.length > 1) select(tools, "period", "Period", any("All periods", periods), change);
+    if (data.right.length) {
+      const [labelled, found] = [data.classes.length > 0, data.classes.length === 0];
+      const labels = data.classes.map((name, at) => [String(at), name]).reverse();
+      const who = [["all", "All were right"], ["some", "Some were right"], ["none", "None was right"]];
+      if (labelled) select(tools, "label", "Label", any("Any label", labels), change);
+      if (labelled) select(tools, "hard", "Systems", any("Any", who), change);
+      const systems = data.systems.map(([origin, title]) => [origin, title]);
+      select(tools, "right", found ? "Evidence found by" : "Right", any("Any system", systems), change);
+      select(tools, "wrong", found ? "Not found by" : "Wrong", any("Any system", systems), change);
+    }
+    tools.style.display = "flex";
+
+    function fits(given) {
+      const [period, wanted, difficulty] = ["period", "label", "hard"].map((key) => given.get(key));
+      const text = (given.get("search") ?? "").toLowerCase();
+      const marks = [["right", "1"], ["wrong", "0"]]
+        .filter(([key]) => given.get(key))
+        .map(([key, mark]) => [data.right[numbers.get(given.get(key))] ?? "", mark]);
+      return (row) =>
+        (!period || row.period === period) &&
+        (!wanted || String(row.label) === wanted) &&
+        (!(difficulty in hard) || hard[difficulty](row)) &&
+        marks.every(([line, mark]) => line[row.at] === mark) &&
+        (!text || row.text.includes(text));
+    }
+
+    function list() {
+      const found = rows.filter(fits(chosen()));
+      status.textContent = `${found.length.toLocaleString("en")} of ${rows.length.toLocaleString("en")} samples.`;
+      const labelled = [["text", "Label"], ["number", "Right"]].slice(0, data.classes.length ? 2 : 0);
+      const heads = [["name", "Sample"], ["text", "Period"], ["text", "Text"], ...labelled];
+      const lines = found.slice(0, most).map((row) => {
+        const way = el("a", { href: "#" + new URLSearchParams({ ...Object.fromEntries(chosen()), sample: row.id }) }, row.id);
+        const small = row.small ? html(row.small, "span") : null;
+        const right = row.right === null || !row.judged ? "–" : `${row.right} of ${row.judged}`;
+        return [way, row.period, [html(row.gist, "span"), small], label(row), right].slice(0, heads.length);
+      });
+      const made = table("hf-samples hf-opens", "Samples", heads, lines);
+      shown.tBodies[0].replaceWith(made.tBodies[0]);
+      more.hidden = found.length <= most;
+    }
+    const more = el("button", { type: "button", class: "hf-more-samples" }, "Show more");
+    more.addEventListener("click", () => {
+      most += 4 * STEP;
+      list();
+    });
+    place.append(more);
+
+    async function open(id, scroll) {
+      const row = rows.find((one) => one.id === id);
+      if (!row) return opened.replaceChildren(el("p", {}, "This edition has no such sample."));
+      const found = (await load(base + `${row.file}.js`))[id];
+      const system = (at) => data.systems[at][1];
+      const sure = (chance) => (chance === null ? null : `${Math.round(100 * chance)}% sure`);
+      const parts = [html(found.html)];
+      if (found.said.length) {
+        const heads = [["name", "System"], ["text", "Answer"], ["text", "Right?"], ["text", "By prompt"]];
+        if (!data.classes.length) heads.length = 2;
+        const lines = found.said.map(([at, answer, chance, others]) => {
+          const right = el("span", answer === row.label ? { class: "hf-right" } : {}, answer === row.label ? "✓ right" : "wrong");
+          const wordings = others.map(([prompt, one, how]) =>
+            `${data.prompts[prompt]}: ${[said(one), sure(how)].filter(Boolean).join(", ")}`);
+          const judged = row.label === null || !data.right.length ? "–" : right;
+          return [named(system(at)), [said(answer), sure(chance)], judged, wordings.join("; ") || "–"].slice(0, heads.length);
+        });
+        parts.push(heading("What systems said"), table("hf-answers", "Answers", heads, lines));
+      }
+      const folded = (at, small, source) =>
+        el("details", {}, el("summary", {}, named(system(at)), small ? el("small", {}, ` ${small}`) : null), html(source));
+      if (found.words.length)
+        parts.push(heading("In their own words", data.words), ...found.words.map(([at, source]) => folded(at, "", source)));
+      if (found.ways.length)
+        parts.push(heading("How systems came to their answers", data.ways), ...found.ways.map(([at, small, source]) => folded(at, small, source)));
+      const close = el("button", { type: "button" }, "Close");
+      close.addEventListener("click", () => {
+        keep({ sample: "" });
+        opened.replaceChildren();
+      });
+      opened.replaceChildren(el("section", { "data-opened": id }, close, ...parts));
+      if (scroll) opened.scrollIntoView({ block: "start" });
+    }
+
+    function read() {
+      const given = chosen();
+      find.value = given.get("search") ?? "";
+      for (const box of tools.querySelectorAll("select")) box.value = given.get(box.id.slice(3)) ?? "";
+      list();
+      if (given.get("sample")) open(given.get("sample"), true);
+      else opened.replaceChildren();
+    }
+    addEventListener("hashchange", read);
+    read();
+  }
+
+  /* Any two systems on the same samples. */
+  function compare(place, data) {
+    const base = place.dataset.src.replace(/[^/]*$/, "");
+    const tools = place.querySelector(".hf-filters");
+    const [both, verdict, , differences, , agreement, differing] = [...place.children].slice(1);
+    const numbers = new Map(data.systems.map(([origin], at) => [origin, at]));
+    const options = data.systems.map(([origin, title]) => [origin, title]);
+    const boxes = ["one", "two"].map((key, at) => {
+      const box = select(tools, key, at ? "Second system" : "First system", options, (name, value) => {
+        keep({ [name]: value });
+        show();
+      });
+      if (!chosen().get(key)) box.selectedIndex = data.first[at];
+      return box;
+    });
+    tools.style.display = "flex";
+
+    const turned = ([n, difference, low, high, p, right, one, two, same]) =>
+      [n, difference === null ? null : -difference, high === null ? null : -high, low === null ? null : -low, p, right, two, one, same];
+    function signed(value, digits = data.decimals) {
+      const text = Math.abs(value).toFixed(digits);
+      return Number(text) === 0 ? text : (value < 0 ? "−" : "+") + text;
+    }
+    const limits = (low, high) =>
+      low === null || high - low >= 2 * data.span
+        ? "samples of one cluster, too few for an interval"
+        : `95% interval ${signed(low)} to ${signed(high)}`;
+    const chance = (p) => `${p !== null && p < 0.001 ? "p < 0.001" : `p = ${(p ?? 1).toFixed(3)}`}, adjusted for all pairs`;
+
+    async function show() {
+      const [i, j] = boxes.map((box) => numbers.get(box.value));
+      const [one, two] = [data.systems[i], data.systems[j]];
+      const way = ([, , name, address]) => (address ? el("a", { href: address }, named(name)) : named(name));
+      both.replaceChildren(way(one), " and ", way(two), ":");
+      const file = data.files[Math.min(i, j)];
+      const found = i !== j && file ? (await load(base + `${Math.min(i, j)}.js`))[Math.max(i, j)] : null;
+      for (const part of [...place.children].slice(3)) part.hidden = !found;
+      if (!found?.all || found.all[1] === null) {
+        for (const part of [...place.children].slice(3)) part.hidden = true;
+        verdict.textContent = i === j
+          ? "Choose two different systems."
+          : "They are not compared: one of them judged less than half as many samples as the others, or the board was built without their answers.";
+        return;
+      }
+      const rows = Object.entries(found).map(([period, values]) => [period, i < j ? values : turned(values)]);
+      const [n, difference, low, high, p, right, onlyOne, onlyTwo, same] = rows.find(([period]) => period === "all")[1];
+      const ahead = (difference >= 0) === data.rising ? [one, two] : [two, one];
+      const turn = ahead[0] === one ? 1 : -1;
+      const ends = low === null ? [null, null] : turn > 0 ? [low, high] : [-high, -low];
+      if (p !== null && p < data.apart)
+        verdict.replaceChildren(el("strong", {}, named(ahead[0][2])), " is better than ", named(ahead[1][2]),
+          ` by ${Math.abs(difference).toFixed(data.decimals)} ${data.metric} (${limits(...ends)}); ${chance(p)}. Chance in the choice of samples does not explain it.`);
+      else
+        verdict.replaceChildren("The two ", el("strong", {}, "do not differ significantly"),
+          `: the difference in ${data.metric} is ${signed(difference)} (${limits(low, high)}); ${chance(p)}.`);
+
+      const reach = Math.max(0.1, Math.ceil(10 * Math.max(...rows.flatMap(([, r]) => r.slice(1, 4).map((v) => Math.abs(v ?? 0))))) / 10);
+      const at = (value) => Math.min(1, Math.max(0, (value / reach + 1) / 2)) * 100;
+      const box = (kind, style) => el("i", { class: "hf-" + kind, style });
+      const bar = (r) => el("div", { class: "hf-signed", "aria-hidden": "true" }, box("reference", "left:50%"),
+        box("range", `left:${at(r[2])}%;width:${at(r[3]) - at(r[2])}%`), box("tick", `left:${at(r[1])}%`));
+      const order = ([a], [b]) => (b === "all") - (a === "all") || a.localeCompare(b);
+      const lines = rows.filter(([, r]) => r[1] !== null).sort(order).map(([period, r]) =>
+        [period === "all" ? "Whole quarter" : period, [signed(r[1]), `${signed(r[2] ?? -data.span)} to ${signed(r[3] ?? data.span)}`], bar(r), r[0].toLocaleString("en")]);
+      const scale = el("div", { class: "hf-scale", "aria-hidden": "true" },
+        ...[[0, "−" + reach], [50, "0"], [100, "+" + reach]].map(([left, text]) => el("span", { style: `left:${left}%` }, text)));
+      const heads = [["name", "Period"], ["number", "Difference"], ["drawn", scale], ["number", "Samples"]];
+      const made = table("hf-balance", "Difference by period", heads, lines);
+      made.tBodies[0].rows[0].classList.add("hf-total");
+      place.querySelectorAll("table")[0].replaceWith(made);
+      const counts = [["Same answer", same], ["Both were right", right], [`Only ${one[2]} was right`, onlyOne],
+        [`Only ${two[2]} was right`, onlyTwo], ["Neither was right", n - right - onlyOne - onlyTwo]];
+      const shares = counts.map(([text, count]) => [named(text), count.toLocaleString("en"), n ? `${((100 * count) / n).toFixed(1)}%` : "–"]);
+      const agreed = [["name", "Answers"], ["number", "Samples"], ["number", "Share"]];
+      place.querySelectorAll("table")[1].replaceWith(table("hf-balance", "Agreement", agreed, shares));
+      const where = (first, second, text) =>
+        el("a", { href: `${data.samples}#${new URLSearchParams({ right: first[0], wrong: second[0] })}` }, "that only ", named(text), " got right");
+      if (data.samples) differing.replaceChildren("Samples ", where(one, two, one[2]), "; ", where(two, one, two[2]), ".");
+    }
+    addEventListener("hashchange", () => {
+      boxes.forEach((box, at) => {
+        box.value = chosen().get(at ? "two" : "one") ?? data.systems[data.first[at]][0];
+      });
+      show();
+    });
+    show();
+  }
+
+  /* How far a day is from today. */
+  function until(time) {
+    const days = Math.floor((Date.parse(time.dateTime) - Date.now()) / DAY);
+    time.append(days < 0 ? " (passed)" : days === 0 ? " (today)" : ` (in ${days} ${days === 1 ? "day" : "days"})`);
+  }
+
+  for (const time of document.querySelectorAll("[data-hf=until]")) until(time);
+  for (const [kind, start] of [["samples", samples], ["compare", compare]])
+    for (const place of document.querySelectorAll(`[data-hf=${kind}]`))
+      load(place.dataset.src).then((data) => {
+        start(place, data);
+        place.dataset.ready = "";
+      }, () => place.prepend(el("p", { class: "hf-notice" }, "The data beside this page cannot be loaded.")));
+})();

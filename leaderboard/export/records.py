@@ -1,0 +1,236 @@
+"""Results in the formats of other places: a feed, badges, `.eval_results` of model repositories, Every Eval Ever.
+
+Only what a board ranks is passed on: nothing of the bundled sample, whose scores are for demonstration, and nothing of
+a split whose labels are not revealed. Sources of the formats: https://datatracker.ietf.org/doc/html/rfc4287,
+https://huggingface.co/docs/hub/eval-results and https://github.com/evaleval/every_eval_ever (schema 0.3.0).
+"""
+
+from __future__ import annotations
+
+import json
+import uuid
+from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime
+from xml.sax.saxutils import escape, quoteattr
+
+from hellofresh import __version__
+from hellofresh.core.editions import benchmark_task
+from hellofresh.core.files import sha256_text
+from hellofresh.results.board.schema import SystemFacts
+from hellofresh.results.standings import Standing
+from hellofresh.tasks import TASKS
+from hellofresh.tasks.samples import MAIN
+from leaderboard.components.labels import day, task_title
+from leaderboard.components.markup import visible
+from leaderboard.components.scale import figure, plain_scale
+from leaderboard.data.board import Board, MetricValue, ScoreCell, SplitKey
+from leaderboard.export.copy import FEED, Site, file_names
+
+_WIDTHS = {**dict.fromkeys("fijlt.,()I1|", 0.35), **dict.fromkeys("mwMW@", 0.95)}
+_RELATIONS = {"run": "third_party", "replayed": "collaborative", "uploaded": "first_party"}
+"""Who is behind a score, as Every Eval Ever calls it, by the entry's provenance."""
+
+
+def record_files(site: Site) -> Iterator[tuple[str, str]]:
+    """The path and the text of each file, below the copy's folder."""
+    yield FEED, feed(site)
+    for split in dict.fromkeys(split for _, split, _ in site.paths):
+        if not _is_passed_on(site.board, split):
+            continue
+        standings, facts = site.board.standings(split), site.board.systems(split)
+        ranked = [result for result in site.board.headlines(split) if result.entry.origin in standings]
+        names = file_names(result.entry for result in ranked)
+        for result in ranked:
+            origin = result.entry.origin
+            page = site.paths.get(("system", split, (("system", origin),)), "")
+            if page:
+                yield f"{page.removesuffix('.html')}.svg", badge(split, result, standings[origin], len(standings))
+            if site.board.addresses.dataset:
+                place = f".eval_results/{benchmark_task(split.task, split.edition, split.kind)}-{names[origin]}.yaml"
+                yield place, eval_results(site.board, split, result, facts.get(origin))
+            yield every_eval_ever(site.board, split, result, facts.get(origin))
+
+
+def _is_passed_on(board: Board, split: SplitKey) -> bool:
+    """Whether results of a split may stand elsewhere."""
+    return not board.is_bundled(split) and not (board.is_open(split) and split.kind == MAIN)
+
+
+def feed(site: Site) -> str:
+    """The feed of deadlines and results as Atom, the latest first; addresses are relative to it."""
+    board, entries = site.board, list[tuple[str, str]]()
+    for split in dict.fromkeys(split for _, split, _ in site.paths):
+        if board.is_bundled(split):
+            continue
+        days, name = board.days(split), f"{task_title(split.task)}, {_dated(split)}"
+        page = site.paths.get(("leaderboard", split, ())) or site.paths.get(("quarter", split, ())) or "index.html"
+        if days is not None:
+            about = f"Predictions are accepted until {day(days.deadline)}; labels are revealed on {day(days.reveals)}."
+            entries.append(_feed_entry((*split, "opens"), days.opens, (f"{name}: open for predictions", about), page))
+        if _is_passed_on(board, split) and (ranked := board.standings(split)):
+            results = board.headlines(split)
+            first = min(
+                (one for one in results if one.entry.origin in ranked), key=lambda one: ranked[one.entry.origin].rank
+            )
+            entered = [one.entered for one in board.systems(split).values() if one.entered]
+            latest = max([*map(_moment, entered), *([days.reveals] if days is not None else [])], default=_EPOCH)
+            title = plain_scale(split.task, split.kind).title
+            about = f"{len(ranked)} ranked systems; first by {title}: {visible(first.entry.name, 80)}, "
+            value, low, high = _figures(first.headline)
+            about += f"{value} (95%: {low} to {high})."
+            entries.append(_feed_entry((*split, "results"), latest, (f"{name}: results", about), page))
+    entries.sort(reverse=True)
+    updated = entries[0][0] if entries else _spell_time(_EPOCH)
+    head = f"<id>urn:hellofresh:feed:{site.fingerprint}</id><title>HelloFresh</title><updated>{updated}</updated>"
+    body = "\n".join(text for _, text in entries)
+    return (
+        '<?xml version="1.0" encoding="utf-8"?>\n<feed xmlns="http://www.w3.org/2005/Atom">\n'
+        f'{head}<author><name>HelloFresh</name></author><link rel="self" href="{FEED}"/>\n{body}\n</feed>\n'
+    )
+
+
+def _dated(split: SplitKey) -> str:
+    """The edition, and the split where it is not the main one."""
+    return split.edition if split.kind == MAIN else f"{split.edition}, {split.kind}"
+
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+def _moment(text: str) -> datetime:
+    return datetime.fromisoformat(text).replace(tzinfo=UTC)
+
+
+def _spell_time(moment: datetime) -> str:
+    return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def _figures(score: MetricValue) -> tuple[str, str, str]:
+    """A value and the limits of its interval."""
+    value, low, high = (figure(part, score.name) for part in (score.value, score.low, score.high))
+    return value, low, high
+
+
+def _feed_entry(parts: tuple[str, ...], at: datetime, said: tuple[str, str], page: str) -> tuple[str, str]:
+    """When, and the element; `parts` make its id, and `said` is its title and its summary."""
+    updated, (title, about) = _spell_time(at), map(escape, said)
+    return updated, (
+        f"<entry><id>{escape(':'.join(('urn:hellofresh', *parts)))}</id><title>{title}</title>"
+        f"<updated>{updated}</updated><link href={quoteattr(page)}/><summary>{about}</summary></entry>"
+    )
+
+
+def badge(split: SplitKey, result: ScoreCell, standing: Standing, ranked: int) -> str:
+    """A badge for a system's own page: the split, the rank with its limits, and the score."""
+    between = f" ({standing.low} to {standing.high})" if standing.low < standing.high else ""
+    named = f"HelloFresh {split.task} {_dated(split)}"
+    title = plain_scale(split.task, split.kind).title
+    said = f"rank {standing.rank}{between} of {ranked}, {title} {_figures(result.headline)[0]}"
+    left, right = (round(12 + 7 * sum(_WIDTHS.get(char, 0.85) for char in text)) for text in (named, said))
+    label = escape(f"{named}: {said}")
+    texts = "".join(
+        f'<text x="{x}" y="14" textLength="{width - 12}" lengthAdjust="spacingAndGlyphs">{escape(text)}</text>'
+        for x, width, text in ((6, left, named), (left + 6, right, said))
+    )
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{left + right}" height="20" role="img">'
+        f'<title>{label}</title><rect width="{left + right}" height="20" rx="3" fill="#24303c"/>'
+        f'<path d="M{left} 0h{right - 3}a3 3 0 0 1 3 3v14a3 3 0 0 1-3 3h-{right - 3}z" fill="#0a6b5c"/>'
+        f'<g fill="#fff" font-family="Verdana,DejaVu Sans,sans-serif" font-size="11">{texts}</g></svg>\n'
+    )
+
+
+def eval_results(board: Board, split: SplitKey, result: ScoreCell, facts: SystemFacts | None) -> str:
+    """The headline result for `.eval_results` of a model's own repository; it needs the data set's name on the hub."""
+    from huggingface_hub import EvalResultEntry, eval_result_entries_to_yaml
+    from huggingface_hub.utils import yaml_dump  # type: ignore[attr-defined]  # not in its list of names
+
+    entry, (_, low, high) = result.entry, _figures(result.headline)
+    regime = "" if entry.regime == "none" else f"{visible(entry.regime, 40)}; "
+    made = EvalResultEntry(
+        dataset_id=board.addresses.dataset,
+        task_id=benchmark_task(split.task, split.edition, split.kind),
+        value=round(result.headline.value, 6),
+        date=facts.entered if facts and facts.entered else None,
+        source_url=board.addresses.repository or None,
+        source_name="HelloFresh" if board.addresses.repository else None,
+        notes=f"{regime}{plain_scale(split.task, split.kind).title}, 95% interval {low} to {high}; {entry.provenance}",
+    )
+    return str(yaml_dump(eval_result_entries_to_yaml([made]), sort_keys=False, width=1000))
+
+
+def every_eval_ever(board: Board, split: SplitKey, result: ScoreCell, facts: SystemFacts | None) -> tuple[str, str]:
+    """The path and the text of a record of Every Eval Ever: all metrics of an entry on a split.
+
+    Its name and its times follow from the entry, so that the same board gives the same bytes.
+    """
+    entry = result.entry
+    team, system = (file_names([entry._replace(system=name)])[entry.origin] for name in (entry.team, entry.system))
+    at = _moment(facts.entered) if facts and facts.entered else _EPOCH
+    name = f"hellofresh/{team}/{system}/{benchmark_task(split.task, split.edition, split.kind)}"
+    scale, task = plain_scale(split.task, split.kind), TASKS.get(split.task)
+    known = {metric.name: metric for metric in task.on(split.kind).every_metric} if task is not None else {}
+
+    def score(value: MetricValue) -> Mapping[str, object]:
+        metric = known.get(value.name)
+        low, high = metric.limits if metric is not None else (scale.low, scale.high)
+        interval = {"lower": value.low, "upper": value.high, "confidence_level": 0.95, "method": result.method}
+        return {
+            "evaluation_name": f"{benchmark_task(split.task, split.edition, split.kind)} {value.name}",
+            "source_data": _source(board, split, result),
+            "metric_config": {
+                "metric_id": f"hellofresh.{value.name}",
+                "metric_name": (metric.title if metric is not None else "") or value.name,
+                "lower_is_better": metric is not None and not metric.higher_is_better,
+                "score_type": "continuous",
+                "min_score": low,
+                "max_score": high,
+            },
+            "score_details": {
+                "score": value.value,
+                "details": {
+                    "judged": str(result.n),
+                    "samples": str(result.n_split),
+                    "prompt": visible(result.prompt, 80),
+                },
+                "uncertainty": {"confidence_interval": interval, "num_samples": result.n},
+            },
+        }
+
+    record = {
+        "schema_version": "0.3.0",
+        "evaluation_id": f"{name}/{at.timestamp():.0f}",
+        "retrieved_timestamp": f"{at.timestamp():.0f}",
+        "source_metadata": {
+            "source_name": "HelloFresh",
+            "source_type": "documentation",
+            "source_organization_name": "HelloFresh",
+            "evaluator_relationship": _RELATIONS.get(entry.provenance, "other"),
+            "additional_details": {"provenance": visible(entry.provenance, 20), "board": board.code},
+        },
+        "eval_library": {"name": "hellofresh", "version": __version__},
+        "model_info": {
+            "name": visible(entry.name, 200),
+            "id": f"{team}/{system}",
+            "developer": visible(entry.team, 200),
+            "additional_details": {
+                "regime": visible(entry.regime, 80),
+                "knowledge_cutoff": visible(result.knowledge_cutoff, 40),
+                **dict.fromkeys(("deployment_type", "model_availability"), "unknown"),
+            },
+        },
+        "evaluation_results": [score(value) for value in result.metrics],
+    }
+    digest = bytes.fromhex(sha256_text(f"{name}/{entry.origin}"))[:16]
+    return (
+        f"every_eval_ever/data/hellofresh/{team}/{system}/{uuid.UUID(bytes=digest, version=4)}.json",
+        json.dumps(record, ensure_ascii=False, indent=1, sort_keys=True, allow_nan=False) + "\n",
+    )
+
+
+def _source(board: Board, split: SplitKey, result: ScoreCell) -> Mapping[str, object]:
+    named = {"dataset_name": benchmark_task(split.task, split.edition, split.kind)}
+    if board.addresses.dataset:
+        return {**named, "source_type": "hf_dataset", "hf_repo": board.addresses.dataset,
+                "samples_number": result.n_split}  # fmt: skip
+    return {**named, "source_type": "other"}

@@ -1,0 +1,151 @@
+"""Forecasts: who foresees best, whether what they state is true, the hardest samples, and what comes next."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import datetime
+
+import numpy as np
+import polars as pl
+
+from hellofresh.results.board.schema import CalibrationRow, Prospect, ReliabilityBin, SampleRow
+from hellofresh.results.tables import AnswerRow
+from hellofresh.stats.metrics import Forecasts
+from hellofresh.tasks import TASKS
+from hellofresh.tasks.samples import PROSPECTIVE
+from leaderboard.components.charts import reliability_plot
+from leaderboard.components.labels import day, task_title
+from leaderboard.components.markup import DASH, Html, el, inner_link, join, named, visible
+from leaderboard.components.pieces import heading
+from leaderboard.components.quarters import every_quarter, fixed_rows, outcomes, too_few
+from leaderboard.components.scale import class_name, scale_of
+from leaderboard.components.standings import all_lines, by_rank, group_of, headline_cells, headline_columns
+from leaderboard.components.tables import Cell, Column, score, scrolled, table
+from leaderboard.data.board import Board, SplitKey
+from leaderboard.views.visit import Choices, Page, Visit
+
+_LEDE = "Who foresees what people will decide: probabilities that were handed in before anybody had decided."
+_INDEX = (
+    "The Brier index is 100 for perfect forecasts and 50 for always giving each class its share among the samples that "
+    "were decided: it is 100 less 50 times the ratio of the two root mean squared errors, and at least 0. The log "
+    "score is the mean logarithm of the probability that was given to what came true, taken as 1% where it is lower. "
+    "Systems that state no probabilities count by the certainty of their answer, or by how their repeated answers are "
+    "divided."
+)
+_PARTS = (
+    "The Brier score is reliability less resolution plus uncertainty, but for what differs within a bin. Reliability "
+    "is how far stated probabilities are from what came true (0 is best), resolution how far they tell samples apart "
+    "(more is better), uncertainty how open the outcomes were. Small figures are 95% intervals by groups of samples."
+)
+_MOST_PLOTS, _MOST_SAMPLES = 6, 10
+
+
+def _compose(visit: Visit) -> None:
+    visit.header("Forecasts", _LEDE)
+    board, split = visit.board, visit.split()
+    visit.show(_next(board), *_results(visit, split), _hardest(visit, split), _over_quarters(board, split))
+
+
+def _next(board: Board) -> Html | None:
+    """What can be foreseen now, and what waits for its outcomes; None where no task has a prospective split."""
+    rows: list[list[Cell]] = []
+    for main in board.splits:
+        split = main._replace(kind=PROSPECTIVE)
+        found, days = board.first(Prospect, split), board.days(split)
+        if found is None or days is None:
+            continue
+        state = f"forecasts until {day(days.deadline)}"
+        if found.resolved:
+            came = outcomes(found, split.task) if found.outcomes else ""
+            state = f"resolved on {day(datetime.fromisoformat(found.resolved))}: {found.decided:,} decided, {came}"
+        main_days = board.days(main)
+        then = f"labels on {day(main_days.reveals)}" if main_days and board.is_open(main) else DASH
+        rows.append([task_title(split.task), split.edition, f"{found.drawn:,}", state, then])
+    columns: list[Column] = [("name", "Task"), ("text", "Quarter"), ("number", "Samples")]
+    columns += [("text", "State"), ("text", "Main samples")]
+    said = "Samples that nobody had decided when they were published, the newest quarter first."
+    shown = scrolled(table("Prospective samples", columns, rows, "hf-small"))
+    return join([heading("What comes next", said), shown]) if rows else None
+
+
+def _results(visit: Visit, split: SplitKey) -> list[Html | None]:
+    """The ranking with the parts of the Brier score, and the reliability of each system."""
+    board, scale = visit.board, scale_of(visit.board, split)
+    lines = sorted(all_lines(board, split), key=by_rank(scale))
+    parts = {row.origin: row for row in board.rows(CalibrationRow, split, pl.col("headline")) if row.brier is not None}
+    columns: list[Column] = [("rank", "#"), ("name", "System"), *headline_columns(scale), ("number", "Log score")]
+    columns += [("number", name) for name in ("Reliability", "Resolution", "Uncertainty")]
+    rows: list[list[Cell]] = []
+    for line in lines:
+        entry, found = line.result.entry, parts.get(line.result.entry.origin)
+        address = visit.links.to("system", split, system=entry.origin)
+        own = [_part(found, name) for name in ("reliability", "resolution", "uncertainty")]
+        name = inner_link(address, named(entry.name)), named(entry.team, 60)
+        place = str(line.rank) if line.rank and group_of(line.result) == "system" else DASH
+        rows.append([place, name, *headline_cells(line.result, scale), score(line.result.metric("log_score")), *own])
+    ranked = scrolled(table("Systems by Brier index", columns, rows, "hf-standings"))
+    plots: list[Html] = []
+    for line in lines:
+        entry, found = line.result.entry, parts.get(line.result.entry.origin)
+        if found is not None and group_of(line.result) == "system" and len(plots) < _MOST_PLOTS:
+            bins = board.rows(ReliabilityBin, split, origin=entry.origin, prompt=found.prompt, subject=found.subject)
+            plots.append(el("figure", el("figcaption", named(entry.name, 60)), reliability_plot(bins)))
+    drawn = "To the right what was stated, upwards the share that came true; on the diagonal they are the same."
+    curves = join([heading("Calibration", drawn), el("div", *plots, class_="hf-panels")]) if plots else None
+    explained = el("p", el("small", _PARTS))
+    return [heading(f"Who foresees best: {task_title(split.task)}, {split.edition}", _INDEX), ranked, explained, curves]
+
+
+def _part(found: CalibrationRow | None, name: str) -> Cell:
+    value, low, high = (None if found is None else getattr(found, f"{name}{end}") for end in ("", "_low", "_high"))
+    return DASH if value is None else (f"{value:.3f}", f"{low:.3f}{DASH}{high:.3f}")
+
+
+def _hardest(visit: Visit, split: SplitKey) -> Html | None:
+    """The samples whose outcome the ranked systems gave the least, by the mean squared error of their forecasts."""
+    board = visit.board
+    ranked = [line.result.entry.origin for line in all_lines(board, split) if group_of(line.result) == "system"]
+    samples = {row.id: row for row in board.rows(SampleRow, split) if row.label is not None}
+    said = board.frame(AnswerRow, split, pl.col("headline"), pl.col("origin").is_in(ranked))
+    said = said.filter(pl.col("id").is_in(list(samples)), pl.col("probabilities").list.len() > 0)
+    if said.is_empty():
+        return None
+    labels = np.array([samples[key].label for key in said["id"]], dtype=np.int64)
+    chances = np.array(said["probabilities"].to_list(), dtype=np.float64)
+    errors = Forecasts(chances.shape[1])(labels, chances)[:, 0]
+    own = said.select("id").with_columns(error=pl.Series(errors), given=pl.Series(chances[range(len(labels)), labels]))
+    by_sample = own.group_by("id").agg(pl.col("error").mean(), pl.col("given").mean(), pl.len())
+    hardest = by_sample.sort(["error", "id"], descending=[True, False]).head(_MOST_SAMPLES)
+    columns: list[Column] = [("name", "Sample"), ("text", "Came true"), ("number", "Probability given")]
+    columns += [("number", "Squared error"), ("number", "Systems")]
+    rows = [
+        [_sample(visit, split, samples[key]), class_name(split.task, samples[key].label or 0), f"{given:.0%}",
+         f"{error:.3f}", str(number)]
+        for key, error, given, number in hardest.iter_rows()
+    ]  # fmt: skip
+    explained = "Means over the ranked systems that gave a forecast."
+    return join([heading("The hardest samples", explained), table("Hardest samples", columns, rows, "hf-small")])
+
+
+def _sample(visit: Visit, split: SplitKey, row: SampleRow) -> Cell:
+    address = visit.links.to("samples", split, sample=row.id)
+    text = row.title or next(iter(row.texts), "")
+    return inner_link(address, visible(row.id, 40)), named(text, 90) if text else None
+
+
+def _over_quarters(board: Board, split: SplitKey) -> Html | None:
+    """Systems over the prospective splits of all quarters, once there are enough of them."""
+    return (
+        None if too_few(fixed_rows(board, split.task, PROSPECTIVE)) else every_quarter(board, split.task, PROSPECTIVE)
+    )
+
+
+def _copies(board: Board, split: SplitKey) -> Iterable[Choices]:
+    """A resolved split whose scores are of forecasts; those of earlier versions are not."""
+    known = TASKS.get(split.task)
+    headline = None if known is None or split.kind != PROSPECTIVE else known.on(split.kind).headline
+    scored = board.headlines(split) if headline is not None and headline.of_forecasts else ()
+    return [{}] if headline is not None and any(one.metric(headline.name) for one in scored) else []
+
+
+PAGE = Page("Forecasts", "forecasts", _compose, _LEDE, _copies)

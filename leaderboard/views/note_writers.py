@@ -1,0 +1,123 @@
+"""Note writers: who writes notes on X, and how readers of both sides rate them; no model is asked for it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from hellofresh.results.note_writers import LEAST_POSTS, NoteWriter, WriterKind, WriterPair
+from leaderboard.components.markup import DASH, Html, el, named
+from leaderboard.components.pieces import heading
+from leaderboard.components.tables import Cell, Row, definitions, scrolled, table
+from leaderboard.data.board import Board, SplitKey
+from leaderboard.views.visit import Choices, Page, Visit
+
+_LEDE = "Who writes Community Notes, and whose notes do people who disagree find helpful?"
+_RULE = (
+    "Different people see different notes, so shares of helpful notes do not compare writers. Here two notes on the "
+    "same post are compared by readers who rated both, in X's score (the intercept: 0.40 makes a note helpful) and in "
+    f"the share of helpful ratings. Programs that share at least {LEAST_POSTS} posts with other writers are ranked; a "
+    "tie group holds those that cannot be told from its best."
+)
+_RAW = (
+    "Notes of the quarter as they stand on X. These figures depend on who saw the notes: they do not compare writers."
+)
+_PAIRS = "With limits and p-values that hold for all pairs of ranked programs together, or for all pairs with others."
+
+
+def _signed(value: float | None, low: float | None, high: float | None) -> Cell:
+    """A difference over its interval; a dash where it is not known."""
+    if value is None:
+        return DASH
+    limits = "not known" if low is None or high is None else f"{low:+z.2f} to {high:+z.2f}"
+    return f"{value:+z.3f}", limits
+
+
+def _chance(value: float | None) -> str:
+    return DASH if value is None else "< 0.001" if value < 0.001 else f"{value:.3f}"
+
+
+def _places(writers: Sequence[NoteWriter]) -> Html:
+    columns = [("number", "Rank"), ("name", "Writer"), ("number", "Score, against people"), ("number", "p")]
+    columns += [("number", "Helpful ratings, against people"), ("number", "Ranks"), ("number", "Tie group")]
+    columns += [("number", "Posts shared"), ("number", "Readers")]
+    lines: list[list[Cell]] = []
+    for row in writers:
+        rank, ranks, group = DASH, DASH, DASH
+        if row.rank is not None:
+            rank, ranks, group = str(row.rank), f"{row.rank_low}{DASH}{row.rank_high}", str(row.tie_group)
+        known = row.kind != WriterKind.PEOPLE
+        score = _signed(row.intercept, row.intercept_low, row.intercept_high) if known else "0, as reference"
+        share = _signed(row.share, row.share_low, row.share_high) if known else "0, as reference"
+        p_value = _chance(row.intercept_p) if known else DASH
+        line: list[Cell] = [
+            rank,
+            named(row.writer),
+            score,
+            p_value,
+            share,
+            ranks,
+            group,
+            f"{row.posts:,}",
+            f"{row.raters:,}",
+        ]
+        lines.append(line)
+    return table("Note writers, on the same posts by readers who rated both", columns, lines, "hf-rated")
+
+
+def _counts(writers: Sequence[NoteWriter]) -> Html:
+    columns = [("name", "Writer"), ("number", "Notes"), ("number", "Helpful"), ("number", "Not helpful")]
+    columns += [("number", "Ratings a note"), ("number", "Hours to a status"), ("number", "On a picture or video")]
+    columns += [("number", "Not in English")]
+    lines: list[list[Cell]] = []
+    for row in writers:
+        shares = [None if part is None else f"{part:.0%}" for part in (row.media, row.foreign)]
+        helpful, bad = (f"{part / row.notes:.0%}" for part in (row.helpful, row.not_helpful))
+        hours = DASH if row.hours is None else f"{row.hours:.0f}"
+        numbers = [f"{row.notes:,}", helpful, bad, f"{row.ratings / row.notes:.0f}", hours]
+        lines.append([named(row.writer), *numbers, *(part or DASH for part in shares)])
+    return table("Notes by writer, not comparable", columns, lines, "hf-rated")
+
+
+def _pairs(pairs: Sequence[WriterPair]) -> Html:
+    columns = [("name", "Writer"), ("name", "Compared with"), ("number", "Difference in score")]
+    columns += [("number", "p, alone"), ("number", "p, all pairs")]
+    lines: list[list[Cell]] = [
+        [named(pair.one), named(pair.two), _signed(pair.difference, pair.low, pair.high), _chance(pair.p_value),
+         _chance(pair.adjusted)]
+        for pair in pairs
+    ]  # fmt: skip
+    return table("Every pair of writers", columns, lines, "hf-rated")
+
+
+def _rows(writers: Sequence[NoteWriter]) -> list[Row]:
+    return [{name: getattr(row, name) for name in NoteWriter.__dataclass_fields__} for row in writers]
+
+
+def _compose(visit: Visit) -> None:
+    visit.header("Note writers", _LEDE)
+    split = visit.split()
+    writers = visit.board.rows(NoteWriter, split)
+    if not writers:
+        visit.show(el("p", "This quarter's writers are shown once the labels of all its notes are revealed."))
+        return
+    visit.show(heading("On the same posts", _RULE), scrolled(_places(writers)))
+    visit.offer(lambda: _rows(writers), "note-writers")
+    visit.show(heading("Not comparable: what they wrote", _RAW), scrolled(_counts(writers)))
+    pairs = visit.board.rows(WriterPair, split)
+    visit.show(el("details", el("summary", f"All {len(pairs):,} pairs"), el("p", _PAIRS), scrolled(_pairs(pairs))))
+    visit.show(heading("Who is who"), definitions(_WHO))
+
+
+_WHO = (
+    ("Writer 1, 2, ...", "Programs that write by X's interface for note writers. X names them by pseudonyms only; a "
+     "number stays the same from quarter to quarter."),
+    ("People", "All notes by people, with whom the others are compared."),
+    ("Collaborative notes", "Notes that X marks as written together."),
+)  # fmt: skip
+
+
+def _copies(board: Board, split: SplitKey) -> Iterable[Choices]:
+    return [{}] if board.rows(NoteWriter, split) and split.kind == "main" else []
+
+
+PAGE = Page("Note writers", "note-writers", _compose, _LEDE, _copies)

@@ -1,0 +1,96 @@
+"""Note writers on the board: shown once all labels of the quarter's notes are public, and compared, never counted."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from hellofresh.core.errors import DataError
+from hellofresh.core.files import write_json
+from hellofresh.core.parquet import write_parquet
+from hellofresh.core.quarters import Quarter
+from hellofresh.core.workspace import Workspace
+from hellofresh.results.board.build import build_board
+from hellofresh.results.note_writers import (
+    NOTE_WRITERS,
+    WRITER_PAIRS,
+    NoteWriter,
+    WriterPair,
+    pairs_file,
+    writers_file,
+)
+from leaderboard.data.board import SplitKey, load_board
+from leaderboard.export import export_board
+
+QUARTER, SPLIT = Quarter(2023, 2), SplitKey("2023Q2", "x-notes")
+HOSTILE = "<script>window.pwned=1</script>"
+
+
+def write_writers(workspace: Workspace) -> Path:
+    people = NoteWriter("People", "people", 900, 60, 40, 9000, 7.5, 0.25, 0.1, 80, 700, 0.0, 0.0, 0.0, None, 0.0, 0.0,
+                        0.0, None, None, None, None, None)  # fmt: skip
+    first = NoteWriter(HOSTILE, "machine", 100, 20, 1, 2000, None, None, 0.0, 40, 300, 0.123, 0.05, 0.196, 0.0004,
+                       0.1, 0.02, 0.18, 0.02, 1, 1, 1, 1)  # fmt: skip
+    few = NoteWriter("Writer 2", "machine", 3, 0, 1, 30, None, None, None, 0, 0, None, None, None, None, None, None,
+                     None, None, None, None, None, None)  # fmt: skip
+    path = writers_file(workspace.bridging(QUARTER))
+    write_parquet(path, NOTE_WRITERS.frame([first, people, few]), mode=0o600)
+    pairs = [WriterPair(HOSTILE, "People", 0.123, 0.04, 0.2, 0.0004, 0.01)]
+    write_parquet(pairs_file(path), WRITER_PAIRS.frame(pairs), mode=0o600)
+    return path
+
+
+def hidden(workspace: Workspace) -> bool:
+    """Whether neither board nor copy say anything of writers."""
+    build_board(workspace)
+    assert not load_board(workspace.board).rows(NoteWriter, SPLIT)
+    assert not load_board(workspace.board).rows(WriterPair, SPLIT)
+    return all(b"Writer 2" not in path.read_bytes() for path in workspace.board.rglob("*") if path.is_file())
+
+
+def test_a_revealed_quarter_shows_its_writers_and_hostile_names_stay_text(make_board, tmp_path: Path) -> None:
+    workspace = make_board()
+    write_writers(workspace)
+    build_board(workspace)
+    export_board(workspace.board, tmp_path / "site")
+    page = (tmp_path / "site" / "x-notes" / "2023Q2" / "note-writers.html").read_text()
+    assert HOSTILE not in page and "&lt;script&gt;" in page
+    assert "+0.123" in page and "+0.05 to +0.20" in page and "&lt; 0.001" in page
+    assert page.index("On the same posts") < page.index("Not comparable")
+    found = list((tmp_path / "site").rglob("note-writers.html"))
+    assert len(found) == 1  # only where there is something to show
+    downloaded = json.loads(found[0].with_suffix(".json").read_text())
+    assert [row["rank"] for row in downloaded] == [1, None, None]
+
+
+@pytest.mark.parametrize("task", ["x-notes", "x-notes-media", "x-posts"])
+def test_writers_are_hidden_while_any_label_of_notes_of_the_quarter_is_secret(make_board, task: str) -> None:
+    workspace = make_board()
+    write_writers(workspace)
+    said = json.loads((workspace.release(QUARTER, "x-notes") / "manifest.json").read_text())
+    write_json(workspace.release(QUARTER, task) / "manifest.json", said | {"task": task, "revealed": False})
+    assert hidden(workspace)
+    build_board(workspace, private=True)
+    assert len(load_board(workspace.private_board).rows(NoteWriter, SPLIT)) == 3
+    write_json(workspace.release(QUARTER, task) / "manifest.json", said | {"task": task})
+    build_board(workspace)
+    assert len(load_board(workspace.board).rows(NoteWriter, SPLIT)) == 3
+
+
+def test_writers_of_a_quarter_that_was_never_released_are_hidden_and_damage_is_named(make_board) -> None:
+    workspace = make_board()
+    path = write_writers(workspace)
+    other = writers_file(workspace.bridging(Quarter(2023, 3)))
+    for source, target in ((path, other), (pairs_file(path), pairs_file(other))):
+        source.rename(target)
+    assert hidden(workspace)
+    other.rename(path)
+    with pytest.raises(DataError, match="cannot be read") as raised:
+        build_board(workspace)
+    assert "collect ratings --quarter 2023Q2" in raised.value.fix
+    write_parquet(pairs_file(path), pl.DataFrame({"one": ["a"]}))
+    with pytest.raises(DataError, match="columns are missing"):
+        build_board(workspace)

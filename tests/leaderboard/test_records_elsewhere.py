@@ -1,0 +1,112 @@
+"""What the static copy says in the formats of other places: a feed, badges, results for the hub, Every Eval Ever."""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import replace
+from importlib.util import find_spec
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+import yaml
+from huggingface_hub import parse_eval_result_entries
+
+from hellofresh.core.files import read_json
+from hellofresh.core.workspace import Workspace
+from hellofresh.results.board.manifest import BoardAddresses
+from leaderboard.data.board import SplitKey, load_board
+from leaderboard.export.copy import Site
+from leaderboard.export.records import record_files
+
+SPLIT, TASK = SplitKey("2026Q4", "x-notes", "prospective"), "x-notes-prospective-2026Q4"
+ATOM = "{http://www.w3.org/2005/Atom}"
+
+
+def test_the_feed_has_an_entry_for_each_deadline_and_result_and_its_addresses_lead_to_pages(hostile_copy: Path) -> None:
+    root = ElementTree.fromstring((hostile_copy / "feed.xml").read_text(encoding="utf-8"))
+    entries = root.findall(f"{ATOM}entry")
+    ids = [entry.findtext(f"{ATOM}id") for entry in entries]
+    assert len(set(ids)) == len(ids) > 1
+    assert {str(name).rpartition(":")[2] for name in ids} == {"opens", "results"}
+    times = [str(entry.findtext(f"{ATOM}updated")) for entry in entries]
+    assert times == sorted(times, reverse=True) and root.findtext(f"{ATOM}updated") == times[0]
+    for entry in entries:
+        link = entry.find(f"{ATOM}link")
+        assert link is not None and (hostile_copy / link.attrib["href"]).is_file()
+        assert entry.findtext(f"{ATOM}title") and entry.findtext(f"{ATOM}summary")
+
+
+def test_nothing_of_the_bundled_sample_or_an_unrevealed_split_is_passed_on(
+    hostile_board: Workspace, hostile_copy: Path
+) -> None:
+    board = load_board(hostile_board.board)
+    silent = [split for split in board.splits if board.is_bundled(split) or board.is_open(split)]
+    assert any(board.is_bundled(split) for split in silent) and any(board.is_open(split) for split in silent)
+    named = "".join(path.as_posix() + path.read_text() for path in elsewhere(hostile_copy))
+    for split in silent:
+        assert f"{split.task}-{split.edition}" not in named and f"{split.task}/{split.edition}/" not in named
+    assert TASK in named
+
+
+def elsewhere(folder: Path) -> list[Path]:
+    badges = [path for path in folder.rglob("*.svg") if path.parent.name == "systems"]
+    return [*badges, *(folder / "every_eval_ever").rglob("*.json"), *(folder / ".eval_results").rglob("*.yaml")]
+
+
+def test_every_ranked_system_has_a_badge_and_a_record_that_say_what_the_table_says(
+    hostile_board: Workspace, hostile_copy: Path
+) -> None:
+    board = load_board(hostile_board.board)
+    ranked = board.standings(SPLIT)
+    said = []
+    for path in (hostile_copy / "x-notes/2026Q4-prospective/systems").glob("*.svg"):
+        assert path.with_suffix(".html").is_file()
+        title = ElementTree.fromstring(path.read_text()).findtext("{http://www.w3.org/2000/svg}title")
+        said_there = r"HelloFresh x-notes 2026Q4, prospective: rank (\d+)(?: \(.*\))? of (\d+), Brier index (\d+\.\d)"
+        found = re.fullmatch(said_there, str(title))
+        assert found is not None and int(found[2]) == len(ranked)
+        said.append((int(found[1]), found[3]))
+    results = {one.entry.origin: one for one in board.headlines(SPLIT)}
+    assert sorted(said) == sorted((row.rank, f"{results[row.origin].headline.value:.1f}") for row in ranked.values())
+    records = [read_json(path) for path in (hostile_copy / "every_eval_ever").rglob("*.json")]
+    mine = [one for one in records if f"/{TASK}/" in str(one["evaluation_id"])]
+    assert len(mine) == len(ranked)
+    for record in mine:
+        metrics = [one["metric_config"] for one in record["evaluation_results"]]
+        assert [(one["metric_name"], one["min_score"], one["max_score"]) for one in metrics[:2]] == [
+            ("Brier index", 0.0, 100.0),
+            ("Log score", pytest.approx(math.log(0.01)), 0.0),
+        ]
+        assert record["source_metadata"]["evaluator_relationship"] == "first_party"
+        assert record["source_metadata"]["additional_details"]["provenance"] == "uploaded"
+
+
+@pytest.mark.skipif(find_spec("every_eval_ever") is None, reason="every_eval_ever, which needs Python 3.12, is missing")
+def test_records_pass_the_check_of_every_eval_ever(hostile_copy: Path) -> None:
+    from every_eval_ever.validator.validation_core import validate_file
+
+    folder = hostile_copy / "every_eval_ever"
+    paths = sorted(folder.rglob("*.json"))
+    assert paths
+    for path in paths:
+        place = path.relative_to(folder).as_posix()
+        report = validate_file(path, repo_path=place, run_semantic_checks=True)
+        assert report.valid, (place, report.errors)
+
+
+def test_results_for_the_hub_name_the_task_of_eval_yaml_and_are_read_by_its_library(hostile_board: Workspace) -> None:
+    addresses = BoardAddresses(dataset="owner/hellofresh", repository="https://example.org/hellofresh")
+    board = replace(load_board(hostile_board.board), addresses=addresses)
+    files = dict(record_files(Site.of(board, "0" * 12)))
+    mine = [text for path, text in files.items() if path.startswith(f".eval_results/{TASK}-")]
+    entries = [entry for text in mine for entry in parse_eval_result_entries(yaml.safe_load(text))]
+    assert sorted(entry.value for entry in entries) == sorted(
+        round(one.headline.value, 6) for one in board.headlines(SPLIT) if one.entry.origin in board.standings(SPLIT)
+    )
+    assert {(entry.dataset_id, entry.task_id, entry.source_url) for entry in entries} == {
+        ("owner/hellofresh", TASK, "https://example.org/hellofresh")
+    }
+    assert all("Brier index" in str(entry.notes) and "uploaded" in str(entry.notes) for entry in entries)
+    assert "ranked systems; first by Brier index: " in files["feed.xml"]

@@ -1,0 +1,413 @@
+"""People who predict: blind to labels before the reveal, beside systems after it, and recomputed by a stranger.
+
+All people here are invented, and stand in no workspace but the tests' own.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+import re
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy.stats import t
+
+import verifier
+from hellofresh.cli import main
+from hellofresh.core.calendar import CalendarRule
+from hellofresh.core.errors import SubmissionError, UsageError
+from hellofresh.core.files import read_jsonl
+from hellofresh.core.quarters import Quarter, utc_text
+from hellofresh.core.workspace import Workspace
+from hellofresh.judging.people import close_study, open_study, page_folder
+from hellofresh.judging.predicting import (
+    ANSWERS,
+    PersonAnswer,
+    asked_file,
+    assign_predictions,
+    deal_to_people,
+    first_for_people,
+)
+from hellofresh.judging.rating import rater_page, take_lines
+from hellofresh.judging.study import StudyFiles, read_samples
+from hellofresh.releases.life.load import load_labels, load_release
+from hellofresh.releases.life.state import reveal
+from hellofresh.releases.publish import publish_to_folder
+from hellofresh.results.board.build import build_board
+from hellofresh.results.build import build_panel
+from hellofresh.results.people import people_rows
+from hellofresh.results.reveal import publish_results
+from hellofresh.results.scores import score_quarter
+from hellofresh.results.tables import PeopleRow
+from hellofresh.runs.evaluate import evaluate
+from hellofresh.runs.evaluation import Evaluation
+from hellofresh.tasks import get_task
+from leaderboard.data.board import SplitKey, load_board
+from leaderboard.export import export_board
+from tests.conftest import Maker
+
+QUARTER, NOTES = Quarter(2023, 2), get_task("x-notes")
+DAYS = CalendarRule().of(QUARTER)
+OPEN = "2023-09-01T00:00:00Z"
+
+
+def asked(folder: Path, people: int = 6, count: int = 60) -> StudyFiles:
+    """An open quarter of 72 notes, and people who are asked about some."""
+    make = Maker(folder)
+    make.release(make.notes(12, 12))
+    files = StudyFiles(make.workspace(), QUARTER, NOTES.name)
+    names = [f"Name {k}" for k in range(people)]
+    assign_predictions(files, load_release(files.workspace, QUARTER, NOTES), names, count=count)
+    return files
+
+
+def answer(files: StudyFiles, right: float = 0.7, known: float = 0.1, careless: tuple[str, ...] = ()) -> None:
+    """Everybody answers everything; `careless` people fail the attention checks."""
+    study, source = open_study(page_folder(files)), random.Random(1)
+    labels = load_labels(files.workspace, QUARTER, NOTES)
+    for plan in study.assignments.raters:
+        lines = []
+        for number, (turn, response) in enumerate(plan.responses):
+            facts = study.samples[turn.sample].facts
+            if facts:
+                said = (int(facts["class"]), 0, int(facts["certainty"]) - (plan.rater in careless))
+            else:
+                label = labels[turn.sample].label
+                said = (label if source.random() < right else 1 - label, int(source.random() < known), 60)
+            values = dict(zip(("class", "known", "certainty"), said, strict=True))
+            lines.append(line(response, number, values))
+        assert take_lines(study, plan, lines, where="x") == len(lines)
+
+
+def line(response: str, number: int, values: dict[str, int]) -> dict[str, object]:
+    answers = {"values": values, "links": {}, "comment": ""}
+    at = f"2023-09-01T10:{number // 60:02d}:{number % 60:02d}.000Z"
+    return {
+        "id": f"{number:032x}",
+        "step": "submitted",
+        "response": response,
+        "answers": answers,
+        "seconds": 1,
+        "at": at,
+    }
+
+
+@pytest.fixture(scope="module")
+def revealed(tmp_path_factory: pytest.TempPathFactory) -> Workspace:
+    """A quarter that is revealed, with people and two baselines."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("HELLOFRESH_NOW", OPEN)
+        files = asked(tmp_path_factory.mktemp("people"), people=7)
+        answer(files, careless=("rater-3",))
+        close_study(files, secret=True)
+        workspace = files.workspace
+        for model in ("coin", "always-yes"):
+            evaluate(workspace, Evaluation(QUARTER, NOTES, model), lambda _: None)
+        patch.setenv("HELLOFRESH_NOW", utc_text(DAYS.reveals))
+        reveal(workspace, QUARTER, NOTES, DAYS.reveals)
+        publish_results(workspace, score_quarter(workspace, QUARTER, workspace.root / "none", DAYS.reveals))
+        build_board(workspace)
+    return workspace
+
+
+@pytest.fixture
+def opened(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HELLOFRESH_NOW", OPEN)
+
+
+def published(workspace: Workspace, end: str) -> Path:
+    return workspace.root / "releases" / str(QUARTER) / "ratings" / f"x-notes.{end}"
+
+
+def test_the_subset_is_the_same_for_everybody_and_each_sample_goes_to_three_people_or_more() -> None:
+    ids = [f"xn-{k}" for k in range(300)]
+    assert first_for_people(ids, 60) == first_for_people(ids[::-1], 300)[:60]
+    for people in (3, 5, 8, 40):
+        dealt = deal_to_people(ids[:60], people, seed="s")
+        assert dealt == deal_to_people(ids[:60][::-1], people, seed="s")
+        often = Counter(name for own in dealt for name in own)
+        assert min(often.values()) >= 3 and len(set(often.values())) == 1 and len(often) == 60
+        assert max(map(len, dealt)) - min(map(len, dealt)) <= 1 and min(map(len, dealt)) >= 20
+        assert all(len(set(own)) == len(own) for own in dealt)
+    with pytest.raises(UsageError, match="2 people"):
+        deal_to_people(ids, 2, seed="s")
+
+
+@pytest.mark.usefixtures("opened")
+def test_before_the_reveal_nothing_public_follows_from_labels_or_answers(tmp_path: Path) -> None:
+    files = asked(tmp_path)
+    root = files.workspace.root
+
+    def public() -> dict[str, bytes]:
+        paths = (path for path in root.rglob("*") if path.is_file() and "private" not in path.relative_to(root).parts)
+        return {str(path): path.read_bytes() for path in paths}
+
+    before = public()
+    answer(files)
+    close_study(files, secret=True)
+    assert public() == before
+    evaluate(files.workspace, Evaluation(QUARTER, NOTES, "coin"), lambda _: None)
+    publish_results(files.workspace, score_quarter(files.workspace, QUARTER, tmp_path / "none"))
+    for private, rows in ((True, 6), (False, 0)):
+        folder = build_board(files.workspace, private=private).folder
+        assert len(load_board(folder).rows(PeopleRow, SplitKey(str(QUARTER), "x-notes"))) == rows
+    assert not (
+        published(files.workspace, "people.parquet").exists() or published(files.workspace, "people.jsonl").exists()
+    )
+    ids = [str(row["id"]) for row in read_jsonl(asked_file(files.workspace, QUARTER, "x-notes"))]
+    assert ids == first_for_people([sample.id for sample in load_release(files.workspace, QUARTER, NOTES).samples], 60)
+    kept = [*files.private.rglob("*.jsonl"), *files.private.rglob("*.parquet")]
+    assert kept and all(path.stat().st_mode & 0o077 == 0 for path in kept)
+    (checks,) = [
+        check
+        for check in verifier.verify_release(files.workspace.release(QUARTER, "x-notes"))
+        if check.name == "people"
+    ]
+    assert checks.ok, checks.faults
+
+
+@pytest.mark.usefixtures("opened")
+def test_a_page_shows_the_texts_and_no_label_no_check_and_no_way_to_the_outcome(tmp_path: Path) -> None:
+    files = asked(tmp_path)
+    study = open_study(page_folder(files))
+    page = rater_page(study, study.assignments.raters[0], "token")
+    data = json.loads(re.search(r'id="study">(.*?)</script>', page, re.DOTALL)[1])
+    samples = {sample.id: sample for sample in load_release(files.workspace, QUARTER, NOTES).samples}
+    own = [name for name in data["samples"] if name in samples]
+    assert len(own) == 50 and len(data["samples"]) == 52
+    for name in own:
+        assert data["samples"][name]["parts"] == [["post", samples[name].post.text], ["note", samples[name].note.text]]
+    assert {sample["address"] for sample in data["samples"].values()} == {""} and "facts" not in page
+    assert [criterion["id"] for criterion in data["criteria"]] == ["class", "known", "certainty"]
+    assert data["criteria"][0]["options"] == list(NOTES.classes) and NOTES.question in data["instructions"]
+
+
+@pytest.mark.usefixtures("opened")
+@pytest.mark.parametrize("values", [{"class": 2}, {"certainty": 101}, {"certainty": None}, {"known": None}])
+def test_an_answer_off_the_scale_is_refused(tmp_path: Path, values: dict[str, int | None]) -> None:
+    files = asked(tmp_path, people=3, count=3)
+    study = open_study(page_folder(files))
+    plan = study.assignments.raters[0]
+    given = {"class": 1, "known": 0, "certainty": 50, **values}
+    with pytest.raises(SubmissionError):
+        take_lines(study, plan, [line(next(plan.responses)[1], 0, given)], where="x")
+
+
+def test_nothing_is_taken_once_labels_may_be_public(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HELLOFRESH_NOW", OPEN)
+    files = asked(tmp_path, people=3, count=3)
+    monkeypatch.setenv("HELLOFRESH_NOW", utc_text(DAYS.reveals))
+    with pytest.raises(UsageError, match="closed"):
+        answer(files)
+
+
+@pytest.mark.parametrize(
+    ("moment", "options", "said"),
+    [
+        (OPEN, ("--samples", "73"), "1 to 72"),
+        (OPEN, ("--samples", "x.jsonl"), "a number of samples"),
+        (OPEN, ("--samples", "0"), "1 to 72"),
+        (OPEN, ("--rubric", "correction-13"), "people predict labels"),
+        ("2023-07-01T00:00:00Z", (), "2023-07-22"),
+        (utc_text(DAYS.reveals), (), "2023-07-22"),
+    ],
+)
+def test_the_command_says_what_is_wrong(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    moment: str,
+    options: tuple[str, ...],
+    said: str,
+) -> None:
+    make = Maker(tmp_path)
+    make.release(make.notes(12, 12))
+    monkeypatch.setenv("HELLOFRESH_DATA", str(make.workspace().root))
+    monkeypatch.setenv("HELLOFRESH_NOW", moment)
+    people = [part for k in range(5) for part in ("--rater", f"N{k}")]
+    assert main(["rate", "assign", "--task", "x-notes", "--edition", str(QUARTER), *people, *options]) == 2
+    assert said in capsys.readouterr().err
+    assert not asked_file(make.workspace(), QUARTER, "x-notes").exists()
+
+
+def test_the_command_assigns_once_and_another_number_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    make = Maker(tmp_path)
+    make.release(make.notes(12, 12))
+    monkeypatch.setenv("HELLOFRESH_DATA", str(make.workspace().root))
+    monkeypatch.setenv("HELLOFRESH_NOW", OPEN)
+    people = [part for k in range(5) for part in ("--rater", f"N{k}")]
+    command = ["rate", "assign", "--task", "x-notes", "--edition", str(QUARTER), *people]
+    assert [main(command), main(command), main([*command, "--samples", "50"])] == [0, 0, 2]
+    assert "60, as published" in capsys.readouterr().err
+    assert main(["rate", "close", "--task", "x-notes", "--edition", str(QUARTER), "--incomplete"]) == 0
+    assert main(["rate", "report", "--task", "x-notes", "--edition", str(QUARTER), "--private"]) == 1
+    assert "people predict its labels" in capsys.readouterr().err
+
+
+def f1(pairs: list[tuple[int, int, float]]) -> float:
+    """F1 of class 1 by hand, from labels, answers and weights."""
+    right = sum(weight for label, said, weight in pairs if label == said == 1)
+    return 2 * right / (2 * right + sum(weight for label, said, weight in pairs if label != said))
+
+
+Given = tuple[str, str, tuple[int, int, float]]
+"""Sample, person, and label, answer and weight."""
+
+
+def spread(made: list[Given], key: Callable[[str, str], object]) -> tuple[float, float]:
+    """The jackknife's variance of the logit over clusters, and Kish's number of them."""
+    left, sizes = [], []
+    for name in {key(sample, judge) for sample, judge, _ in made}:
+        left.append(f1([pair for sample, judge, pair in made if key(sample, judge) != name]))
+        sizes.append(sum(pair[2] for sample, judge, pair in made if key(sample, judge) == name))
+    odds = np.log(np.array(left) / (1 - np.array(left)))
+    return (len(odds) - 1) / len(odds) * ((odds - odds.mean()) ** 2).sum(), sum(sizes) ** 2 / np.square(sizes).sum()
+
+
+def test_the_rows_of_people_are_those_of_a_hand_computation(revealed: Workspace) -> None:
+    answers = ANSWERS.rows(ANSWERS.read(published(revealed, "people.parquet")))
+    labels = {key: label.label for key, label in load_labels(revealed, QUARTER, NOTES).items()}
+    groups = {sample.id: sample.group for sample in load_release(revealed, QUARTER, NOTES).samples}
+    board, split = load_board(revealed.board), SplitKey(str(QUARTER), "x-notes")
+    rows = board.rows(PeopleRow, split)
+    failed = {"rater-3"}
+    for with_known in (False, True):
+        counted = [a for a in answers if a.sample in labels and a.judge not in failed and (with_known or not a.known)]
+        often = Counter(a.sample for a in counted)
+        counted = [a for a in counted if often[a.sample] >= 3]
+        made = [(a.sample, a.judge, (labels[a.sample], a.label, 1 / often[a.sample])) for a in counted]
+        value = f1([pair for _, _, pair in made])
+
+        (one, g), (two, p), (both, _) = (
+            spread(made, key) for key in (lambda s, j: groups[s], lambda s, j: j, lambda s, j: (groups[s], j))
+        )
+        variance = one + two - both
+        df = min(variance**2 / (one**2 / (g - 1) + two**2 / (p - 1)), g + p - 2)
+        half, centre = t.ppf(0.975, df) * variance**0.5, np.log(value / (1 - value))
+        single, vote, *systems = [row for row in rows if row.with_known is with_known]
+        assert single.origin == "people/single" and (single.people, single.failed) == (6, 1)
+        assert abs(single.value - value) < 1e-12
+        assert abs(single.low - 1 / (1 + np.exp(half - centre))) < 1e-12
+        assert abs(single.high - 1 / (1 + np.exp(-half - centre))) < 1e-12
+        by_sample: dict[str, list[int]] = {}
+        for item in sorted(counted, key=lambda a: int(a.judge[6:])):
+            by_sample.setdefault(item.sample, []).append(item.label)
+        votes = [(labels[name], round(sum(said[:3]) / 3), 1.0) for name, said in by_sample.items()]
+        assert vote.origin == "people/vote" and abs(vote.value - f1(votes)) < 1e-12
+        yes = next(row for row in systems if board.entries(split)[row.origin].system == "always-yes")
+        assert abs(yes.value - f1([(labels[name], 1, 1.0) for name in by_sample])) < 1e-12
+        assert {row.samples for row in rows if row.with_known is with_known} == {len(by_sample)}
+    assert rows[0].samples < next(row for row in rows if row.with_known).samples == 60
+
+
+def test_a_stranger_recomputes_the_rows_and_finds_what_was_changed(revealed: Workspace) -> None:
+    folder = revealed.release(QUARTER, "x-notes")
+
+    def faults() -> list[str]:
+        (check,) = [check for check in verifier.verify_release(folder) if check.name == "people"]
+        return list(check.faults)
+
+    assert faults() == [] and all(check.ok for check in verifier.beside_checks([folder]))
+    for end in ("people.jsonl", "asked.jsonl"):
+        path = published(revealed, end)
+        before = path.read_text()
+        lines = before.splitlines(keepends=True)
+        for changed in (
+            lines[1:],
+            [*lines, lines[-1]],
+            [re.sub(r'"(value|id)":(0\.\d|"xn-)', r'"\1":\g<2>9', lines[0]), *lines[1:]],
+        ):
+            path.write_text("".join(changed))
+            assert faults(), (end, changed[0])
+        path.write_text(before)
+    table = published(revealed, "people.parquet")
+    before, answers = table.read_bytes(), ANSWERS.read(table)
+    for changed in (
+        answers[:-5],
+        answers.with_columns(label=1 - answers["label"]),
+        answers.reverse(),
+        answers.drop("known"),
+    ):
+        changed.write_parquet(table)
+        assert faults()
+    table.write_bytes(before)
+    assert faults() == []
+
+
+def test_a_publication_has_the_files_of_people_and_is_verified(revealed: Workspace, tmp_path: Path) -> None:
+    folder = tmp_path / "published"
+    publish_to_folder(revealed, folder, DAYS.reveals)
+    assert len(list(folder.glob("releases/*/ratings/x-notes.*"))) == 3
+    assert [check.name for check in verifier.publication_checks(folder) if not check.ok] == []
+
+
+def test_no_name_of_a_person_is_published(revealed: Workspace) -> None:
+    for path in revealed.root.rglob("*"):
+        if path.is_file() and "private" not in path.relative_to(revealed.root).parts:
+            assert not re.search(rb"Name \d", path.read_bytes()), path
+
+
+def test_too_few_people_or_samples_are_not_shown_and_it_says_what_is_missing(revealed: Workspace) -> None:
+    panel = build_panel(revealed, QUARTER, NOTES, revealed.root / "none", DAYS.reveals)
+    ids = [sample.id for sample in panel.samples]
+    for people, samples, said in ((4, 40, "4 people of at least 5"), (5, 39, "39 samples"), (5, 40, "")):
+        given = [
+            PersonAnswer(name, f"rater-{k + 1}", int(panel.labels[n] ^ ((n + k) % 3 == 0)), 50, False)
+            for k in range(people) for n, name in enumerate(ids[:samples])
+        ]  # fmt: skip
+        rows = list(people_rows(panel, given))
+        assert said in rows[0].missing and (rows[0].value is None) == bool(said)
+        assert len(rows) == (2 if said else 8)
+    assert list(people_rows(panel, [])) == []
+
+
+def test_the_page_shows_people_beside_systems_with_a_line_and_without_a_rank(
+    revealed: Workspace, tmp_path: Path
+) -> None:
+    export_board(revealed.board, tmp_path / "site")
+    page = (tmp_path / "site" / "index.html").read_text()
+    section = page[page.index("<h2>People</h2>") : page.index("by period</h2>")]
+    without, with_known = section.split("<summary>With answers to samples that people say they knew</summary>")
+    for part in (without, with_known):
+        assert re.findall(r"One person|Vote of three people|>always-yes<|>coin<", part)[:2] == [
+            "One person",
+            "Vote of three people",
+        ]
+        assert len(set(re.findall(r"--line:([0-9.]+%)", part))) == 1 and "hf-rank" not in part
+        assert "Left out, after failing an attention check: 1." in part
+
+
+def test_an_evaluation_is_shown_beside_people_on_their_samples_alone(
+    revealed: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("HELLOFRESH_DATA", str(revealed.root))
+    monkeypatch.setenv("HELLOFRESH_NOW", utc_text(DAYS.reveals))
+    monkeypatch.chdir(tmp_path)
+    rows = {row["origin"]: row for row in read_jsonl(published(revealed, "people.jsonl")) if not row["with_known"]}
+    yes = next(row for origin, row in rows.items() if "always-yes" in origin)
+    command = ["evaluate", "--edition", str(QUARTER), "--task", "x-notes", "--model"]
+    assert main([*command, "always-yes"]) == 0
+    shown = capsys.readouterr()
+    beside = shown.out.split(f"F1 beside people, on their {yes['samples']} samples")[1]
+    for name, row in (
+        ("One person", rows["people/single"]),
+        ("Vote of three people", rows["people/vote"]),
+        ("always-yes", yes),
+    ):
+        line = next(line for line in beside.splitlines() if name in line)
+        assert f"{row['value']:.3f} [{row['low']:.3f}, {row['high']:.3f}]" in line
+    assert "note: these are the samples that three people or more predicted" in shown.out + shown.err
+
+
+def test_people_are_in_no_rank(revealed: Workspace) -> None:
+    board, split = load_board(revealed.board), SplitKey(str(QUARTER), "x-notes")
+    rows = board.rows(PeopleRow, split)
+    assert {row.section for row in rows if row.origin.startswith("people/")} == {"people"}
+    assert not {row.origin for row in rows if row.section == "people"} & set(board.entries(split))
+    assert read_samples(StudyFiles(revealed, QUARTER, "x-notes"))

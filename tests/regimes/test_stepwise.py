@@ -1,0 +1,62 @@
+"""The pipelines beside the search agent take their fixed steps, and search without the sample."""
+
+from __future__ import annotations
+
+import pytest
+
+from hellofresh.runs.regimes import get_regime
+from hellofresh.runs.regimes.search_agent import REHEARSED
+from hellofresh.tasks.outputs import Status
+
+DECIDED = "Summary: it holds.\nDecision: helpful"
+SECRET = "The moon is not made of green cheese, says nobody else than I."
+
+
+def steps(world) -> list[str]:
+    return [item.step for item in world.asked]
+
+
+def test_hiss_searches_only_for_the_parts_that_the_model_is_not_sure_of(stage, make) -> None:
+    answers = {
+        "parts": "1. The moon is rock.\n- The moon is rock.\n2. Cheese is soft.\n\n3. Nobody doubts it.",
+        "doubt-1": "SEARCH: moon composition", "doubt-2": "Is it? Yes. It holds.", "check-1": "It holds: rock.",
+        "decide": DECIDED,
+    }  # fmt: skip
+    world = stage.World(answers, results=stage.results(2))
+    outcome = stage.judged(get_regime("hiss", ["parts=2"]), make.note(1, text=SECRET), world)
+    assert steps(world) == ["parts", "doubt-1", "search-1", "check-1", "doubt-2", "decide"]
+    assert [query for query, _ in world.searched] == ["moon composition"]
+    notes = world.of("decide")[0].request.messages[0].text
+    assert "The moon is rock.\nIt holds: rock." in notes and "Cheese is soft.\nIs it? Yes." in notes
+    (choice,) = outcome.outputs
+    assert (choice.label, choice.sources) == (1, ("https://example.org/1", "https://example.org/2"))
+    assert all(SECRET not in message.text for message in world.of("search-1")[0].request.messages)
+
+
+def test_retrieve_verify_keeps_only_claims_that_a_search_supports(stage, make) -> None:
+    answers = {
+        "query": "moon rock", "draft": "The moon is rock. It is square.", "claims": "The moon is rock.\nIt is square.",
+        "verify-1": "**Supported**, by the first site.", "verify-2": "Unsupported.", "decide": DECIDED,
+    }  # fmt: skip
+    world = stage.World(answers, results=stage.results(1))
+    outcome = stage.judged(get_regime("retrieve-verify"), make.note(1, text=SECRET), world)
+    order = ["query", "search-1", "draft", "claims", "search-2", "verify-1", "search-3", "verify-2", "decide"]
+    assert steps(world) == order
+    notes = world.of("decide")[0].request.messages[0].text
+    assert "The moon is rock." in notes and "square" not in notes and "What search-1 came to." in notes
+    assert outcome.outputs[0].label == 1
+
+
+@pytest.mark.parametrize("name", ["hiss", "retrieve-verify"])
+def test_an_answer_without_a_decision_is_asked_about_once_and_the_ceiling_holds(stage, make, name: str) -> None:
+    regime = get_regime(name, ["parts=3"])
+    for answer in (regime.prolong, regime.rehearse):
+        kinds = ("parts", "query", "draft", "claims", "decide", "again")
+        numbered = [f"{kind}-{n}" for kind in ("doubt", "check", "verify") for n in (1, 2, 3)]
+        world = stage.World({step: answer(step, 1) for step in (*kinds, *numbered)}, results=stage.results(1))
+        (choice,) = stage.judged(regime, make.note(1), world).outputs
+        assert choice.status is Status.NONE
+        assert ("again" in steps(world)) == (REHEARSED not in answer("decide", 1))
+        assert len(world.asked) <= regime.ceiling(1)
+    refused = stage.judged(regime, make.note(1), stage.World({"decide": "I'm sorry, but I can't help with that."}))
+    assert refused.outputs[0].status is Status.BLOCKED
