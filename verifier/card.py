@@ -162,12 +162,12 @@ def _feature(name: str, dtype: object) -> Row:
 
 
 def benchmark_faults(made: Publication) -> Iterator[str]:
-    """An `eval.yaml` whose title or tasks are not those of the releases; its description is prose."""
+    """An `eval.yaml` that says otherwise than the releases."""
     tasks = [{"id": f"{part.config}-{part.split}", "config": part.config, "split": part.split} for part in made.parts]
-    head = {"name": _title(made), "description": "", "evaluation_framework": "hellofresh", "tasks": tasks}
+    about = "A living benchmark: language models predict fresh, real decisions of people."
+    head = {"name": _title(made), "description": about, "evaluation_framework": "hellofresh", "tasks": tasks}
     lines = (made.root / BENCHMARK).read_text().replace("'", "").replace('"', "").splitlines()
-    said = [line.partition(" ")[0] + " " if line.startswith("description: ") else line for line in lines]
-    if said != _yaml(head):
+    if lines != _yaml(head):
         yield f"{BENCHMARK} has another title or other tasks than the releases"
 
 

@@ -64,7 +64,6 @@ NOT_CHECKED = {
     "corrections.parquet": {"which rater gave a rating": ("judge",)},
     "rubric.toml": {"wording and conditions of the rubric": ("text",)},
     "README.md": {"the text of README.md outside its head and tables": ("text",)},
-    "eval.yaml": {"the description in eval.yaml": ("text line 1",)},
     "documents.parquet": {"tables of corpora": ("id", "title", "text", "date", "source", "row", "column")},
 }
 """By the end of a file's name: what the last line says, and the fields that it is about."""
