@@ -4,17 +4,19 @@ The rooms, from the top; imports point downwards only (import-linter holds it, s
 
 1. `cli`: the commands.
 2. `pipeline`: what `release run` and `quarter run` do, in order. Only it and `cli` know the collectors and the site.
-3. `api`: what `import hellofresh` gives, and tasks for other evaluation harnesses.
-4. `results`: entries, panel, scores, standings; analyses, figures, and the board's tables.
-5. `judging`: rubrics, and how people, models and classifiers rate responses.
-6. `runs`: asking models and losing nothing; prompts, and regimes (how a system works on a sample).
-7. `submissions`: predictions that others made.
-8. `config`: `hellofresh.toml`, composed of the settings of each room.
-9. `releases` (frozen splits: drawn, revealed, published), `models` (what answers a request), `rewards` (how good a
+3. `collectors` (from sources to candidates), `leaderboard` (the site), `training` (rerankers, reward models, responders):
+   links to the folders beside this one. They do not know one another.
+4. `api`: what `import hellofresh` gives, and tasks for other evaluation harnesses.
+5. `results`: entries, panel, scores, standings; analyses, figures, and the board's tables.
+6. `judging`: rubrics, and how people, models and classifiers rate responses.
+7. `runs`: asking models and losing nothing; prompts, and regimes (how a system works on a sample).
+8. `submissions`: predictions that others made.
+9. `config`: `hellofresh.toml`, composed of the settings of each room.
+10. `releases` (frozen splits: drawn, revealed, published), `models` (what answers a request), `rewards` (how good a
    response is, in numbers).
-10. `evidence`: search and pages, corpora and retrievers, publishers, text in pictures.
-11. `tasks`: what is asked about: samples, labels, outputs, transcripts.
-12. `core`: errors, files, time, editions, the workspace, the network. `stats`: pure functions on arrays, and metrics.
+11. `evidence`: search and pages, corpora and retrievers, publishers, text in pictures.
+12. `tasks`: what is asked about: samples, labels, outputs, transcripts.
+13. `core`: errors, files, time, editions, the workspace, the network. `stats`: pure functions on arrays, and metrics.
 """
 
 from __future__ import annotations

@@ -1,0 +1,58 @@
+"""The wheel: one package beside the verifier, with all that the folders of the repository hold."""
+
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+
+LINKED = ("collectors", "leaderboard", "training")
+ELSEWHERE = {"leaderboard/space.md"}
+"""For a host of containers, which takes it from the repository."""
+
+
+@pytest.mark.slow
+def test_the_wheel_has_two_packages_and_every_file_of_the_repository(root: Path, tmp_path: Path) -> None:
+    for name in LINKED:
+        assert (root / "hellofresh" / name).resolve() == root / name
+    tracked = ["git", "ls-files", "hellofresh", "verifier", *LINKED]
+    listed = subprocess.run(tracked, cwd=root, capture_output=True, text=True, check=True).stdout.split()
+    files = {name for name in listed if not (root / name).is_dir() and (root / name).exists()} - ELSEWHERE
+    expected = {f"hellofresh/{name}" if name.startswith(LINKED) else name for name in files}
+
+    copy = tmp_path / "copy"
+    archive = subprocess.run(
+        ["tar", "-c", "-f", "-", "pyproject.toml", "README.md", "LICENSE", *LINKED, "hellofresh", "verifier"],
+        cwd=root,
+        capture_output=True,
+        check=True,
+    )
+    copy.mkdir()
+    subprocess.run(["tar", "-x", "-f", "-"], cwd=copy, input=archive.stdout, check=True)
+    build = [
+        sys.executable,
+        "-m",
+        "pip",
+        "wheel",
+        "--quiet",
+        "--no-deps",
+        "--no-build-isolation",
+        "--no-index",
+        "--wheel-dir",
+        str(tmp_path),
+        str(copy),
+    ]
+    subprocess.run(build, cwd=tmp_path, check=True)
+    (wheel,) = tmp_path.glob("*.whl")
+    with zipfile.ZipFile(wheel) as packed:
+        found = {name for name in packed.namelist() if ".dist-info/" not in name}
+        packed.extractall(tmp_path / "installed")
+    assert expected - found == set()
+    assert {name.partition("/")[0] for name in found} == {"hellofresh", "verifier"}
+    names = ", ".join(f"hellofresh.{name}" for name in LINKED)
+    code = f"import {names}, verifier; print(hellofresh.collectors.__file__)"
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=tmp_path / "installed", capture_output=True, text=True, check=True
+    )
+    assert Path(done.stdout.strip()).is_relative_to(tmp_path / "installed")
