@@ -32,7 +32,7 @@ _BLOCK = 500
 
 GRAPH_FROM = 1_000_000
 """Documents from which on a graph is searched where usearch is installed."""
-_GRAPH: Mapping[str, Any] = {
+GRAPH_SETTINGS: Mapping[str, Any] = {
     "metric": "ip",
     "dtype": "i8",
     "connectivity": 16,
@@ -70,7 +70,7 @@ class DenseRetriever:
     @property
     def parameters(self) -> Parameters:
         """Encoder and corpus, and the graph's."""
-        graph = {} if self.graph is None else {f"graph_{name}": value for name, value in _GRAPH.items()}
+        graph = {} if self.graph is None else {f"graph_{name}": value for name, value in GRAPH_SETTINGS.items()}
         return {**self.encoder.parameters, "corpus": self.corpus, **graph}
 
     async def retrieve(self, query: str, k: int, *, before: date | None = None) -> Ranking:
@@ -130,8 +130,8 @@ def corpus_graph(corpus: RetrievalCorpus, encoder: Encoder, vectors: NDArray[np.
         return None
     from usearch.index import Index
 
-    path = _folder(corpus, encoder) / f"graph-{sha256_text(canonical_json(_GRAPH))[:12]}.usearch"
-    graph = Index(ndim=encoder.dimensions, **dict[str, Any](_GRAPH))
+    path = _folder(corpus, encoder) / f"graph-{sha256_text(canonical_json(GRAPH_SETTINGS))[:12]}.usearch"
+    graph = Index(ndim=encoder.dimensions, **dict[str, Any](GRAPH_SETTINGS))
     if not path.is_file():
         graph.add(np.arange(len(vectors)), vectors)
         with atomic_path(path) as temporary:
