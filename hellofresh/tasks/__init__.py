@@ -24,6 +24,7 @@ from hellofresh.tasks import (
     healthver,
     liar,
     liar_new,
+    post_domains,
     wikipedia_edits,
     x_fact,
     x_notes,
@@ -57,7 +58,10 @@ __all__ = [
     "with_evidence",
 ]
 
-_FROZEN = (liar, liar_new, fever, fever_v2, faviq, x_fact, averitec, check_covid, healthver, covid_fact)
+_FROZEN = (
+    *(liar, liar_new, fever, fever_v2, faviq, x_fact, averitec, check_covid, healthver, covid_fact),
+    post_domains,
+)
 _ALL = (
     x_notes.TASK,
     x_notes_media.TASK,

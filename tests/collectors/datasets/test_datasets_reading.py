@@ -66,6 +66,7 @@ ROWS: dict[str, dict[str, object]] = {
         "evidence_set": [],
         "kind": "composed",
     },
+    "post-domains": {"tweet_id": "7", "text": "The bank closes tomorrow.", "domain": "Economy & business"},
     "covid-fact": {
         "claim": "Nine labs tested one device",
         "label": "REFUTED",
@@ -219,6 +220,7 @@ REAL = {
     "averitec": ("averitec/averitec_dev.jsonl.gz", True, {"Refuted": 152, "Supported": 57, "Not Enough Evidence": 17}),
     "check-covid": ("check_covid", False, {"NOTENOUGHINFO": 419, "REFUTE": 428, "SUPPORT": 428}),
     "healthver": ("healthver", False, {"Neutral": 993, "Refutes": 391, "Supports": 533}),
+    "post-domains": ("muse/tweets.jsonl.gz", True, {"Politics & international affairs": 53, "Other": 13}),
     "covid-fact": ("covid_fact/covidfact.jsonl.gz", True, {"REFUTED": 1670, "SUPPORTED": 774}),
 }
 
