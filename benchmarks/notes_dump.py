@@ -30,10 +30,10 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from collectors.notes import NotesSettings, NotesSource, collect
-from collectors.notes.dump.snapshot import MANIFEST, write_manifest
-from collectors.notes.dump.tables import ENROLLMENT, HISTORY, NOTES, RATINGS, DumpTable
-from collectors.notes.rules.labels import LABELS
+from hellofresh.collectors.notes import NotesSettings, NotesSource, collect
+from hellofresh.collectors.notes.dump.snapshot import MANIFEST, write_manifest
+from hellofresh.collectors.notes.dump.tables import ENROLLMENT, HISTORY, NOTES, RATINGS, DumpTable
+from hellofresh.collectors.notes.rules.labels import LABELS
 from hellofresh.core.files import sha256_file
 from hellofresh.core.quarters import Quarter
 

@@ -10,19 +10,19 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from collectors import options
+from hellofresh.collectors import options
 
 __all__ = ["LIVING", "LivingTask"]
 
 
 @dataclass(frozen=True, slots=True)
 class LivingTask:
-    """How the samples of a living task are collected; `collectors.jobs` makes the jobs.
+    """How the samples of a living task are collected; `hellofresh.collectors.jobs` makes the jobs.
 
     Attributes:
         name: of the task.
         about: one sentence for the help of `hellofresh collect`.
-        options: what `collect` accepts for it, see `collectors.options`; imports nothing heavy.
+        options: what `collect` accepts for it, see `hellofresh.collectors.options`; imports nothing heavy.
         snapshots: the task whose dumps `hellofresh archive` downloads for it; empty where nothing is downloaded.
     """
 

@@ -13,10 +13,10 @@ from dataclasses import asdict, fields, replace
 from pathlib import Path
 from typing import Any
 
-from collectors import LIVING, claims, notes, sample, wikipedia
-from collectors.claims.fetch import fetch_feed, fetch_reviews
-from collectors.notes.dump.snapshot import PUBLIC_URL, newest_snapshot
-from collectors.wikipedia.api.source import EditSampling, LiveSource, check_contact, read_titles
+from hellofresh.collectors import LIVING, claims, notes, sample, wikipedia
+from hellofresh.collectors.claims.fetch import fetch_feed, fetch_reviews
+from hellofresh.collectors.notes.dump.snapshot import PUBLIC_URL, newest_snapshot
+from hellofresh.collectors.wikipedia.api.source import EditSampling, LiveSource, check_contact, read_titles
 from hellofresh.config import PostsSettings, Settings, WikiSourceSettings
 from hellofresh.core.clock import now
 from hellofresh.core.errors import ConfigError, HelloFreshError, UnknownNameError, UsageError
@@ -149,7 +149,7 @@ def live_edits_job(
         UsageError: if the packages that it needs are not installed.
     """
     try:
-        from collectors.wikipedia.api.live import collect_live  # an extra
+        from hellofresh.collectors.wikipedia.api.live import collect_live  # an extra
     except ImportError as error:
         raise UsageError(
             f"the live API needs a package that is not installed ({error.name})",

@@ -13,7 +13,7 @@ from starlette.middleware import Middleware
 from starlette.responses import FileResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from leaderboard.serving import SUBMIT, ServedCopy, board_folder, not_found
+from hellofresh.leaderboard.serving import SUBMIT, ServedCopy, board_folder, not_found
 
 
 class CopyBeside:

@@ -16,7 +16,7 @@ from types import ModuleType
 import pytest
 from hypothesis import settings
 
-from collectors import sample
+from hellofresh.collectors import sample
 from hellofresh.core.files import sha256_file, sha256_text, write_bytes
 from hellofresh.core.quarters import PeriodKind, Quarter
 from hellofresh.core.workspace import Workspace

@@ -20,8 +20,8 @@ from zipfile import ZIP_DEFLATED, ZipFile
 
 import pytest
 
-from collectors import sample
 from hellofresh.cli import main
+from hellofresh.collectors import sample
 from hellofresh.core.files import read_json, write_json
 
 Q = ("--quarter", "2026Q2")

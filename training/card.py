@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from hellofresh.core.files import read_model, write_bytes, write_json
-from training.log import LogRow, Trend
+from hellofresh.training.log import LogRow, Trend
 
 _FORMAT = 1
 

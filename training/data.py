@@ -25,7 +25,7 @@ from hellofresh.core.strict import Strict
 from hellofresh.evidence.retrieval.corpora import RetrievalCorpus
 from hellofresh.evidence.retrieval.documents import Query
 from hellofresh.evidence.retrieval.sparse import SparseRetriever
-from training.recipe import Recipe
+from hellofresh.training.recipe import Recipe
 
 _MOST_BYTES = 1_000_000
 _Sample = TypeVar("_Sample")

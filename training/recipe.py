@@ -166,7 +166,9 @@ def load_recipe(name: str, kind: type[_Recipe]) -> _Recipe:
         UnknownNameError: if there is no such recipe of that kind.
         ConfigError: if it is malformed.
     """
-    bundled = {item.name.removesuffix(".toml"): item for item in files("training").joinpath("recipes").iterdir()}
+    bundled = {
+        item.name.removesuffix(".toml"): item for item in files("hellofresh.training").joinpath("recipes").iterdir()
+    }
     known = sorted(own for own, item in bundled.items() if kind.tables[-1] in parse_toml(item.read_bytes()))
     own = Path(name)
     if name not in known and not own.is_file():

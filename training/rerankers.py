@@ -37,10 +37,10 @@ from hellofresh.evidence.retrieval.rerank import FIRST_STAGE, DenseScorer, Head,
 from hellofresh.evidence.retrieval.sparse import SparseRetriever
 from hellofresh.stats.retrieval import measures
 from hellofresh.tasks.outputs import Ranking
-from training.data import Example, in_training_order, make_examples, split_for_selection
-from training.log import LogRow, known_values, read_log
-from training.recipe import Recipe
-from training.run import OnRow, Run
+from hellofresh.training.data import Example, in_training_order, make_examples, split_for_selection
+from hellofresh.training.log import LogRow, known_values, read_log
+from hellofresh.training.recipe import Recipe
+from hellofresh.training.run import OnRow, Run
 
 _TOKENS = 128
 

@@ -24,11 +24,11 @@ from hellofresh.core.files import canonical_json, sha256_file, sha256_text
 from hellofresh.evidence.retrieval.encoders import loading_of, not_at_hand
 from hellofresh.rewards.base import Beside, read_card
 from hellofresh.rewards.transformer import TOKENS, TransformerReward, encoded_pairs
-from training.data import in_training_order
-from training.log import known_values, read_log
-from training.rerankers import in_order
-from training.reward_models import RewardTraining, TrainedReward, divide, labels_of
-from training.run import OnRow, Run
+from hellofresh.training.data import in_training_order
+from hellofresh.training.log import known_values, read_log
+from hellofresh.training.rerankers import in_order
+from hellofresh.training.reward_models import RewardTraining, TrainedReward, divide, labels_of
+from hellofresh.training.run import OnRow, Run
 
 
 class _Loss(nn.Module):  # type: ignore[misc]  # the library is not type-checked

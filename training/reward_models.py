@@ -2,7 +2,8 @@
 
 A head is a logistic regression on frozen vectors and hashed words. It takes seconds once vectors are made, and the same
 seed gives the same bytes. Vectors are kept in blocks on disk, so that an encoding that is interrupted goes on and no
-text is read twice. Whole encoders are in `training.reward_encoders`; what applies either is `hellofresh.rewards`.
+text is read twice. Whole encoders are in `hellofresh.training.reward_encoders`; what applies either is
+`hellofresh.rewards`.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from hellofresh.rewards.base import Beside, LabelledResponse, RewardCard, Reward
 from hellofresh.rewards.heads import WORD_COLUMNS, RewardWeights, chances, pair_features, write_weights
 from hellofresh.stats import cluster_tables, compare, metric_interval
 from hellofresh.stats.metrics import accuracy, balanced_accuracy, class_f1, class_precision, class_recall
-from training.recipe import RewardRecipe
+from hellofresh.training.recipe import RewardRecipe
 
 FloatArray = NDArray[np.float64]
 _METRICS = (balanced_accuracy(2), accuracy(2), class_f1(2), class_precision(2), class_recall(2))

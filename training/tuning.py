@@ -1,4 +1,4 @@
-"""Tuning a language model that responds to claims, from its data to its card, by trainers of trl and `training.ppo`.
+"""Tuning a language model that responds to claims, by trainers of trl and `hellofresh.training.ppo`.
 
 `sft` learns the responses that people wrote. `dpo` draws several of the model's own responses to each claim once, kept
 in `pairs-KEY.jsonl`, and prefers the best by the reward to the worst. `rloo`, `grpo` and `ppo` draw as they go. RLOO
@@ -39,14 +39,14 @@ from hellofresh.rewards.base import RewardCase, RewardModel
 from hellofresh.runs.prompts import PromptSet, load_prompt_set
 from hellofresh.runs.regimes._outside import cut_words
 from hellofresh.runs.regimes.evidence_response import response_question
-from training.card import TuningCard, read_card, write_card
-from training.data import Exchange, in_training_order, read_exchanges, split_exchanges
-from training.libraries import BaseModel, library_versions, load_base, load_tokenizer
-from training.log import draw_curves, is_over_optimised, trend_of
-from training.ppo import PpoTrainer
-from training.recipe import PpoRecipe, PreferenceRecipe, RewardedRecipe, SftRecipe, TuningRecipe
-from training.run import Run
-from training.tuning_rewards import TuningRewards
+from hellofresh.training.card import TuningCard, read_card, write_card
+from hellofresh.training.data import Exchange, in_training_order, read_exchanges, split_exchanges
+from hellofresh.training.libraries import BaseModel, library_versions, load_base, load_tokenizer
+from hellofresh.training.log import draw_curves, is_over_optimised, trend_of
+from hellofresh.training.ppo import PpoTrainer
+from hellofresh.training.recipe import PpoRecipe, PreferenceRecipe, RewardedRecipe, SftRecipe, TuningRecipe
+from hellofresh.training.run import Run
+from hellofresh.training.tuning_rewards import TuningRewards
 
 _MIB = 1 << 20
 _TRENDS = ("reward", "judge", "kl", "length", "entropy")

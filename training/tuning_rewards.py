@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from hellofresh.core.errors import UsageError
 from hellofresh.rewards.base import RewardCase, RewardModel, read_card
 from hellofresh.rewards.models import open_combined, open_reward
-from training.recipe import SampledRecipe
+from hellofresh.training.recipe import SampledRecipe
 
 RULES = "rules"
 """Name of the judge by rules."""

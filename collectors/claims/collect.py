@@ -16,9 +16,15 @@ from itertools import combinations
 from pathlib import Path
 from typing import Any
 
-from collectors.claims.feed import feed_items
-from collectors.claims.reviews import ClaimReview, UnusableReviewError, read_review, review_fields, review_moment
-from collectors.claims.verdicts import Reading, VerdictTable, gives_away
+from hellofresh.collectors.claims.feed import feed_items
+from hellofresh.collectors.claims.reviews import (
+    ClaimReview,
+    UnusableReviewError,
+    read_review,
+    review_fields,
+    review_moment,
+)
+from hellofresh.collectors.claims.verdicts import Reading, VerdictTable, gives_away
 from hellofresh.core.files import sha256_file, sha256_text
 from hellofresh.core.quarters import PeriodKind, Quarter, utc_text
 from hellofresh.releases.candidates.funnel import Funnel
@@ -98,7 +104,7 @@ def collect(
 
     Args:
         quarter: by the review's date, UTC.
-        feeds: files of reviews, see `collectors.claims.feed`.
+        feeds: files of reviews, see `hellofresh.collectors.claims.feed`.
         settings: what to keep.
         progress: called with a sentence now and then.
         pending: collect the claims, too, that are still being checked.

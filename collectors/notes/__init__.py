@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collectors.notes.collect import NotesSettings, NotesSource, collect
-from collectors.notes.hydrate import fill_texts, with_pictures
-from collectors.notes.noted_posts import collect_posts, score_files
-from collectors.notes.posts import SERVICES, FoundPost, LocalPosts, Online, PostSource, PostStatus
-from collectors.notes.rules.labels import LabelSource
+from hellofresh.collectors.notes.collect import NotesSettings, NotesSource, collect
+from hellofresh.collectors.notes.hydrate import fill_texts, with_pictures
+from hellofresh.collectors.notes.noted_posts import collect_posts, score_files
+from hellofresh.collectors.notes.posts import SERVICES, FoundPost, LocalPosts, Online, PostSource, PostStatus
+from hellofresh.collectors.notes.rules.labels import LabelSource
 
 __all__ = [
     "SERVICES",

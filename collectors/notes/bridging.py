@@ -20,13 +20,13 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from collectors.notes.dump.files import find_shards, source_files
-from collectors.notes.dump.snapshot import known_hashes
-from collectors.notes.dump.tables import ENROLLMENT, HISTORY, NOTES, DumpTable, TableReader, WantedColumns
-from collectors.notes.ratings import DumpRatings, hashed, read_ratings
-from collectors.notes.rules.labels import AUTHOR, COLLABORATIVE, DAY_MS, DECIDED_BY
-from collectors.notes.rules.texts import is_foreign
-from collectors.notes.writers import write_note_writers
+from hellofresh.collectors.notes.dump.files import find_shards, source_files
+from hellofresh.collectors.notes.dump.snapshot import known_hashes
+from hellofresh.collectors.notes.dump.tables import ENROLLMENT, HISTORY, NOTES, DumpTable, TableReader, WantedColumns
+from hellofresh.collectors.notes.ratings import DumpRatings, hashed, read_ratings
+from hellofresh.collectors.notes.rules.labels import AUTHOR, COLLABORATIVE, DAY_MS, DECIDED_BY
+from hellofresh.collectors.notes.rules.texts import is_foreign
+from hellofresh.collectors.notes.writers import write_note_writers
 from hellofresh.core.errors import SourceError
 from hellofresh.core.executors import Pool
 from hellofresh.core.files import write_json

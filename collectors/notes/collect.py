@@ -13,13 +13,21 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
-from collectors.notes.bridging import BRIDGED_NOTES, BridgedNote, read_bridging, voter_facts
-from collectors.notes.dump.files import find_shards, source_files
-from collectors.notes.dump.lines import Sieve
-from collectors.notes.dump.snapshot import known_hashes
-from collectors.notes.dump.tables import ENROLLMENT, HISTORY, NOTES, RATINGS, TableReader, WantedColumns, gathered
-from collectors.notes.posts import ChainedPosts, FoundPost, LocalPosts, Online, PostSource, PostStatus
-from collectors.notes.rules.labels import (
+from hellofresh.collectors.notes.bridging import BRIDGED_NOTES, BridgedNote, read_bridging, voter_facts
+from hellofresh.collectors.notes.dump.files import find_shards, source_files
+from hellofresh.collectors.notes.dump.lines import Sieve
+from hellofresh.collectors.notes.dump.snapshot import known_hashes
+from hellofresh.collectors.notes.dump.tables import (
+    ENROLLMENT,
+    HISTORY,
+    NOTES,
+    RATINGS,
+    TableReader,
+    WantedColumns,
+    gathered,
+)
+from hellofresh.collectors.notes.posts import ChainedPosts, FoundPost, LocalPosts, Online, PostSource, PostStatus
+from hellofresh.collectors.notes.rules.labels import (
     AUTHOR,
     COLLABORATIVE,
     DAY_MS,
@@ -30,7 +38,7 @@ from collectors.notes.rules.labels import (
     settle,
     still_open,
 )
-from collectors.notes.rules.texts import has_page_leftovers, is_foreign, speaks_of_media
+from hellofresh.collectors.notes.rules.texts import has_page_leftovers, is_foreign, speaks_of_media
 from hellofresh.core.errors import SourceError, UsageError
 from hellofresh.core.quarters import PeriodKind, Quarter, utc_text
 from hellofresh.releases.candidates.funnel import Funnel

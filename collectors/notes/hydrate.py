@@ -10,9 +10,9 @@ from pathlib import Path
 
 import polars as pl
 
-from collectors.notes.collect import NotesSource
-from collectors.notes.dump.tables import NOTES, TableReader, WantedColumns
-from collectors.notes.posts import FoundPost
+from hellofresh.collectors.notes.collect import NotesSource
+from hellofresh.collectors.notes.dump.tables import NOTES, TableReader, WantedColumns
+from hellofresh.collectors.notes.posts import FoundPost
 from hellofresh.core.errors import DataError
 from hellofresh.core.files import sha256_text
 from hellofresh.core.texts import without_hidden

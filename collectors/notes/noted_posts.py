@@ -16,14 +16,22 @@ from pathlib import Path
 
 import polars as pl
 
-from collectors.notes.bridging import read_bridging
-from collectors.notes.collect import REASONS, Gathering, NoteRow, NotesSettings, NotesSource, second_of, time_text
-from collectors.notes.dump.files import source_files
-from collectors.notes.dump.snapshot import known_hashes
-from collectors.notes.dump.tables import TableReader
-from collectors.notes.posts import FoundPost, PostStatus
-from collectors.notes.posts.base import SNOWFLAKE_EPOCH_MS
-from collectors.notes.rules.labels import NoteState
+from hellofresh.collectors.notes.bridging import read_bridging
+from hellofresh.collectors.notes.collect import (
+    REASONS,
+    Gathering,
+    NoteRow,
+    NotesSettings,
+    NotesSource,
+    second_of,
+    time_text,
+)
+from hellofresh.collectors.notes.dump.files import source_files
+from hellofresh.collectors.notes.dump.snapshot import known_hashes
+from hellofresh.collectors.notes.dump.tables import TableReader
+from hellofresh.collectors.notes.posts import FoundPost, PostStatus
+from hellofresh.collectors.notes.posts.base import SNOWFLAKE_EPOCH_MS
+from hellofresh.collectors.notes.rules.labels import NoteState
 from hellofresh.core.errors import SourceError
 from hellofresh.core.quarters import PeriodKind, Quarter
 from hellofresh.releases.candidates.funnel import Funnel

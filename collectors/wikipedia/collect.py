@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
-from collectors.wikipedia.dump.export import (
+from hellofresh.collectors.wikipedia.dump.export import (
     ExportReader,
     JoinedReader,
     histories,
@@ -20,10 +20,10 @@ from collectors.wikipedia.dump.export import (
     read_pages,
     shards,
 )
-from collectors.wikipedia.rules.clean import readable, spans
-from collectors.wikipedia.rules.edits import only_urls_differ
-from collectors.wikipedia.rules.history import Revision, WikiPage, collapse_runs
-from collectors.wikipedia.rules.stability import MEANINGS, Decision, EditsSettings, Fate, Follower
+from hellofresh.collectors.wikipedia.rules.clean import readable, spans
+from hellofresh.collectors.wikipedia.rules.edits import only_urls_differ
+from hellofresh.collectors.wikipedia.rules.history import Revision, WikiPage, collapse_runs
+from hellofresh.collectors.wikipedia.rules.stability import MEANINGS, Decision, EditsSettings, Fate, Follower
 from hellofresh.core.errors import SourceError, UsageError
 from hellofresh.core.executors import Pool, process_pool, run_tasks
 from hellofresh.core.files import sha256_file

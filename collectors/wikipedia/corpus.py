@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
-from collectors.wikipedia.dump.export import read_pages
-from collectors.wikipedia.rules.clean import readable
-from collectors.wikipedia.rules.history import Revision, WikiPage
-from collectors.wikipedia.rules.wikitext import Kind, Splitter
+from hellofresh.collectors.wikipedia.dump.export import read_pages
+from hellofresh.collectors.wikipedia.rules.clean import readable
+from hellofresh.collectors.wikipedia.rules.history import Revision, WikiPage
+from hellofresh.collectors.wikipedia.rules.wikitext import Kind, Splitter
 from hellofresh.evidence.retrieval.corpora import FoundDocument
 from hellofresh.evidence.retrieval.documents import CorpusDocument
 

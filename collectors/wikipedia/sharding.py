@@ -14,9 +14,9 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from collectors.wikipedia.collect import EditsFound, collection_of, find_edits
-from collectors.wikipedia.dump.export import histories, shards
-from collectors.wikipedia.rules.stability import EditsSettings, Fate
+from hellofresh.collectors.wikipedia.collect import EditsFound, collection_of, find_edits
+from hellofresh.collectors.wikipedia.dump.export import histories, shards
+from hellofresh.collectors.wikipedia.rules.stability import EditsSettings, Fate
 from hellofresh.core.errors import SourceError, UsageError
 from hellofresh.core.executors import Pool
 from hellofresh.core.files import canonical_json, read_jsonl, read_model, sha256_file, write_json, write_jsonl

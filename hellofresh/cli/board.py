@@ -8,12 +8,12 @@ import polars as pl
 
 from hellofresh.cli._output import CommandOutput
 from hellofresh.core.workspace import Workspace
+from hellofresh.leaderboard.export import export_board
+from hellofresh.leaderboard.serving import ServedCopy, SubmitServer, board_folder, site_of
 from hellofresh.results.board.build import build_board
 from hellofresh.results.board.splits import scan_scores
 from hellofresh.results.entries import unscored_runs
 from hellofresh.tasks.samples import MAIN, to_json
-from leaderboard.export import export_board
-from leaderboard.serving import ServedCopy, SubmitServer, board_folder, site_of
 
 
 def build(options: argparse.Namespace, output: CommandOutput) -> int:

@@ -6,9 +6,9 @@ import argparse
 import os
 from dataclasses import asdict
 
-from collectors.jobs import reading_pool
-from collectors.notes.bridging import Agreeing, collect_bridging
 from hellofresh.cli._output import CommandOutput
+from hellofresh.collectors.jobs import reading_pool
+from hellofresh.collectors.notes.bridging import Agreeing, collect_bridging
 from hellofresh.core.errors import UsageError
 from hellofresh.core.executors import process_pool
 from hellofresh.core.workspace import Workspace

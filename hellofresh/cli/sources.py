@@ -8,14 +8,14 @@ from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from collectors import sample
-from collectors.jobs import asked_job, collect_shard, notes_source
-from collectors.notes.dump.snapshot import PUBLIC_URL, DumpRequest, DumpSnapshot, download
-from collectors.wikipedia.api.source import check_contact
-from collectors.wikipedia.dump.archive import PUBLIC_URL as EXPORTS_URL
-from collectors.wikipedia.dump.archive import ExportRequest, download_export
 from hellofresh.cli._output import CommandOutput
 from hellofresh.cli._show import show_collected
+from hellofresh.collectors import sample
+from hellofresh.collectors.jobs import asked_job, collect_shard, notes_source
+from hellofresh.collectors.notes.dump.snapshot import PUBLIC_URL, DumpRequest, DumpSnapshot, download
+from hellofresh.collectors.wikipedia.api.source import check_contact
+from hellofresh.collectors.wikipedia.dump.archive import PUBLIC_URL as EXPORTS_URL
+from hellofresh.collectors.wikipedia.dump.archive import ExportRequest, download_export
 from hellofresh.config import Settings
 from hellofresh.core.errors import UsageError
 from hellofresh.core.workspace import Workspace

@@ -23,9 +23,9 @@ from typing import TypeVar
 
 import aiohttp
 
-from collectors import LIVING
-from collectors.jobs import configured_notes_source
-from collectors.notes.dump.snapshot import PUBLIC_URL, DumpRequest, download, newest_snapshot
+from hellofresh.collectors import LIVING
+from hellofresh.collectors.jobs import configured_notes_source
+from hellofresh.collectors.notes.dump.snapshot import PUBLIC_URL, DumpRequest, download, newest_snapshot
 from hellofresh.config import Settings
 from hellofresh.core.clock import now
 from hellofresh.core.editions import Edition
@@ -262,7 +262,7 @@ class Day:
 
     def _export(self, folder: Path) -> None:
         # Only this step needs the site's parts.
-        from leaderboard.export import export_board, is_exported
+        from hellofresh.leaderboard.export import export_board, is_exported
 
         if not is_exported(self.workspace.board, folder):
             export_board(self.workspace.board, folder)

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
 from pathlib import Path
 
-from collectors import notes
-from collectors.jobs import bundled_jobs, configured_jobs
+from hellofresh.collectors import notes
+from hellofresh.collectors.jobs import bundled_jobs, configured_jobs
 from hellofresh.config import NotesSourceSettings, Settings, SourceSettings, WikiSourceSettings
 from hellofresh.core.calendar import CalendarRule
 from hellofresh.core.clock import now
@@ -60,7 +60,7 @@ def fill_texts(
     progress: Callable[[str], None],
     warn: Callable[[str], None],
 ) -> Mapping[str, Sample | str]:
-    """The texts of samples from X, by id, or why one cannot be had; see `collectors.notes`."""
+    """The texts of samples from X, by id, or why one cannot be had; see `hellofresh.collectors.notes`."""
     workdir = workspace.raw(task.name, "hydrate")
     return notes.fill_texts(samples, source, workdir=workdir, progress=progress, warn=warn)
 

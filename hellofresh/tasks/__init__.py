@@ -1,9 +1,9 @@
 """The tasks of the benchmark. A new task is a file here and a line in `_ALL`.
 
 A frozen data set is one file, with its task (`TASK`, perhaps `BINARY`) and where it is from and how it is read
-(`DATASET`); `collectors.datasets` imports it. A living task has a collector, see `collectors.LIVING`. A task of another
-package is named by an entry point of the group `hellofresh.tasks`, or given to `register_task`; see
-docs/extending.md.
+(`DATASET`); `hellofresh.collectors.datasets` imports it. A living task has a collector, see
+`hellofresh.collectors.LIVING`. A task of another package is named by an entry point of the group `hellofresh.tasks`, or
+given to `register_task`; see docs/extending.md.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ _ALL = (
 )
 TASKS: dict[str, Task] = {task.name: task for task in _ALL}
 DATASETS = {module.DATASET.name: module.DATASET for module in sorted(_FROZEN, key=lambda module: module.DATASET.name)}
-"""The frozen data sets of this package; `collectors.datasets.DATASETS` has those of others too."""
+"""The frozen data sets of this package; `hellofresh.collectors.datasets.DATASETS` has those of others too."""
 
 
 def get_task(name: str) -> Task:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from leaderboard.components.labels import money
-from leaderboard.components.markup import Html, el, join, visible
-from leaderboard.components.pieces import heading
-from leaderboard.components.scale import Scale, figure
-from leaderboard.components.standings import Line, group_of
-from leaderboard.components.tables import facts
+from hellofresh.leaderboard.components.labels import money
+from hellofresh.leaderboard.components.markup import Html, el, join, visible
+from hellofresh.leaderboard.components.pieces import heading
+from hellofresh.leaderboard.components.scale import Scale, figure
+from hellofresh.leaderboard.components.standings import Line, group_of
+from hellofresh.leaderboard.components.tables import facts
 
 _FEWEST = 3
 _MOST_NAMED = 8

@@ -9,9 +9,9 @@ from functools import lru_cache
 from typing import Protocol
 
 from hellofresh.core.editions import is_edition
+from hellofresh.leaderboard.components.markup import visible
+from hellofresh.leaderboard.data.board import Board, BoardEntry, SplitKey
 from hellofresh.tasks import TASKS, Track
-from leaderboard.components.markup import visible
-from leaderboard.data.board import Board, BoardEntry, SplitKey
 
 _TRACKS: Mapping[Track, str] = {
     "decisions": "Decisions",

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from hellofresh.leaderboard.components.charts import reliability_plot
+from hellofresh.leaderboard.components.labels import Links
+from hellofresh.leaderboard.components.markup import DASH, Html, el, inner_link, join, named, visible
+from hellofresh.leaderboard.components.pieces import heading
+from hellofresh.leaderboard.components.scale import Scale, class_names, figure, scale_of
+from hellofresh.leaderboard.components.tables import Cell, Column, facts, score, scrolled, table
+from hellofresh.leaderboard.data.board import Board, ScoreCell, SplitKey
 from hellofresh.results.board.schema import NO_ANSWER, REFUSED, CalibrationRow, ConfusionCell, Mistakes, ReliabilityBin
-from leaderboard.components.charts import reliability_plot
-from leaderboard.components.labels import Links
-from leaderboard.components.markup import DASH, Html, el, inner_link, join, named, visible
-from leaderboard.components.pieces import heading
-from leaderboard.components.scale import Scale, class_names, figure, scale_of
-from leaderboard.components.tables import Cell, Column, facts, score, scrolled, table
-from leaderboard.data.board import Board, ScoreCell, SplitKey
 
 _WEAKEST = 3
 _CHOSEN = "chosen"

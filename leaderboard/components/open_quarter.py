@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from hellofresh.results.board.schema import NO_ANSWER, REFUSED, AgreementRow, AnswerShare, Participant, PeriodDates
-from leaderboard.components.charts import answer_style, answers_bar, calendar_bar
-from leaderboard.components.labels import Links, day, money
-from leaderboard.components.markup import DASH, Html, el, inner_link, join, named, visible
-from leaderboard.components.pieces import heading, until
-from leaderboard.components.scale import Scale, class_names, plain_scale, scale_of
-from leaderboard.components.standings import (
+from hellofresh.leaderboard.components.charts import answer_style, answers_bar, calendar_bar
+from hellofresh.leaderboard.components.labels import Links, day, money
+from hellofresh.leaderboard.components.markup import DASH, Html, el, inner_link, join, named, visible
+from hellofresh.leaderboard.components.pieces import heading, until
+from hellofresh.leaderboard.components.scale import Scale, class_names, plain_scale, scale_of
+from hellofresh.leaderboard.components.standings import (
     GROUPS,
     Line,
     all_lines,
@@ -22,8 +21,19 @@ from leaderboard.components.standings import (
     provenance_cell,
     regime_cell,
 )
-from leaderboard.components.tables import Cell, Column, Marked, Value, cell, grouped_table, score, scrolled, table
-from leaderboard.data.board import Board, BoardEntry, Days, SplitKey
+from hellofresh.leaderboard.components.tables import (
+    Cell,
+    Column,
+    Marked,
+    Value,
+    cell,
+    grouped_table,
+    score,
+    scrolled,
+    table,
+)
+from hellofresh.leaderboard.data.board import Board, BoardEntry, Days, SplitKey
+from hellofresh.results.board.schema import NO_ANSWER, REFUSED, AgreementRow, AnswerShare, Participant, PeriodDates
 
 _MOST_COMPARED = 12
 _LAST = 5

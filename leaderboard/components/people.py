@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from hellofresh.leaderboard.components.charts import interval_bar
+from hellofresh.leaderboard.components.labels import Links
+from hellofresh.leaderboard.components.markup import Html, el, inner_link, join, named, visible
+from hellofresh.leaderboard.components.pieces import heading
+from hellofresh.leaderboard.components.scale import Scale
+from hellofresh.leaderboard.components.standings import headline_columns
+from hellofresh.leaderboard.components.tables import Cell, Column, Marked, score, table
+from hellofresh.leaderboard.data.board import Board, MetricValue, SplitKey
 from hellofresh.results.tables import PEOPLE_NAMES, PeopleRow
-from leaderboard.components.charts import interval_bar
-from leaderboard.components.labels import Links
-from leaderboard.components.markup import Html, el, inner_link, join, named, visible
-from leaderboard.components.pieces import heading
-from leaderboard.components.scale import Scale
-from leaderboard.components.standings import headline_columns
-from leaderboard.components.tables import Cell, Column, Marked, score, table
-from leaderboard.data.board import Board, MetricValue, SplitKey
 
 _MOST_SYSTEMS = 20
 _PEOPLE = {

@@ -6,9 +6,9 @@ from datetime import datetime
 
 from hellofresh.core.errors import HelloFreshError
 from hellofresh.core.quarters import utc_text
+from hellofresh.leaderboard.components.labels import day
+from hellofresh.leaderboard.components.markup import Html, el, join, link, visible
 from hellofresh.results.board.manifest import BoardAddresses
-from leaderboard.components.labels import day
-from leaderboard.components.markup import Html, el, join, link, visible
 
 LEDE = "How well do language models predict people's decisions, judge statements, correct posts and find evidence?"
 """What the leaderboard is, in one sentence."""

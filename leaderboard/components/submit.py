@@ -9,16 +9,16 @@ from statistics import median
 
 from hellofresh.core.editions import Edition
 from hellofresh.core.quarters import Quarter, utc_text
+from hellofresh.leaderboard.components.labels import day, task_title
+from hellofresh.leaderboard.components.markup import DASH, Html, el, join, link, named, visible
+from hellofresh.leaderboard.components.pieces import heading, notice
+from hellofresh.leaderboard.components.tables import Cell, Marked, facts, table
+from hellofresh.leaderboard.data.uploads import Review
 from hellofresh.submissions.check import Due, Submission, place_of
 from hellofresh.submissions.format import SYSTEM, Fault, Prediction
 from hellofresh.submissions.receipts import Receipt
 from hellofresh.tasks import TASKS
 from hellofresh.tasks.samples import MAIN
-from leaderboard.components.labels import day, task_title
-from leaderboard.components.markup import DASH, Html, el, join, link, named, visible
-from leaderboard.components.pieces import heading, notice
-from leaderboard.components.tables import Cell, Marked, facts, table
-from leaderboard.data.uploads import Review
 
 _MOST_FINDINGS = 100
 _FIRST_LINES = 5

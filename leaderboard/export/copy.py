@@ -13,9 +13,7 @@ from urllib.parse import urlencode
 from hellofresh.core.editions import is_edition, parse_edition, quarters_of
 from hellofresh.core.errors import UsageError
 from hellofresh.core.files import sha256_text
-from hellofresh.tasks import TASKS
-from hellofresh.tasks.samples import MAIN, PROSPECTIVE
-from leaderboard.components.labels import (
+from hellofresh.leaderboard.components.labels import (
     EVERY,
     day,
     edition_choice,
@@ -25,11 +23,13 @@ from leaderboard.components.labels import (
     task_title,
     track_title,
 )
-from leaderboard.components.markup import Html, el, join, visible
-from leaderboard.components.pieces import notice, page_header, preview_tags, project_links
-from leaderboard.components.tables import Row, as_csv, as_json, as_latex
-from leaderboard.data.board import Board, BoardEntry, SplitKey
-from leaderboard.views import PAGES, Page, Visit
+from hellofresh.leaderboard.components.markup import Html, el, join, visible
+from hellofresh.leaderboard.components.pieces import notice, page_header, preview_tags, project_links
+from hellofresh.leaderboard.components.tables import Row, as_csv, as_json, as_latex
+from hellofresh.leaderboard.data.board import Board, BoardEntry, SplitKey
+from hellofresh.leaderboard.views import PAGES, Page, Visit
+from hellofresh.tasks import TASKS
+from hellofresh.tasks.samples import MAIN, PROSPECTIVE
 
 HOME = "index.html"
 STYLE, ICON, NOT_FOUND, FEED = "style.css", "icon.svg", "404.html", "feed.xml"
@@ -125,7 +125,7 @@ class Site:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CopyLinks:
-    """See `leaderboard.components.labels.Links`: addresses on one page of the copy."""
+    """See `hellofresh.leaderboard.components.labels.Links`: addresses on one page of the copy."""
 
     site: Site
     here: str

@@ -12,9 +12,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from hellofresh import __version__
-from leaderboard.components.markup import Html, el, named, visible
-from leaderboard.components.pieces import heading, notice, page_header
-from leaderboard.export.copy import document, style
+from hellofresh.leaderboard.components.markup import Html, el, named, visible
+from hellofresh.leaderboard.components.pieces import heading, notice, page_header
+from hellofresh.leaderboard.export.copy import document, style
 
 Row = Sequence[str]
 _SEARCH = """

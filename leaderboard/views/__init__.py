@@ -6,7 +6,7 @@ and never run `app.py`.
 
 from __future__ import annotations
 
-from leaderboard.views import (
+from hellofresh.leaderboard.views import (
     about,
     analyses,
     compare,
@@ -20,7 +20,7 @@ from leaderboard.views import (
     submit,
     system,
 )
-from leaderboard.views.visit import Page, Visit
+from hellofresh.leaderboard.views.visit import Page, Visit
 
 __all__ = ["PAGES", "Page", "Visit"]
 

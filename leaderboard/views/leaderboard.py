@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from hellofresh.results.board.schema import AnswerShare, Participant
-from hellofresh.tasks.samples import PROSPECTIVE
-from leaderboard.components.costs import cost_section
-from leaderboard.components.labels import EVERY, is_frozen
-from leaderboard.components.markup import el, inner_link, visible
-from leaderboard.components.open_quarter import open_quarter, plain_participant
-from leaderboard.components.people import people_beside
-from leaderboard.components.pieces import LEDE, heading
-from leaderboard.components.quarters import (
+from hellofresh.leaderboard.components.costs import cost_section
+from hellofresh.leaderboard.components.labels import EVERY, is_frozen
+from hellofresh.leaderboard.components.markup import el, inner_link, visible
+from hellofresh.leaderboard.components.open_quarter import open_quarter, plain_participant
+from hellofresh.leaderboard.components.people import people_beside
+from hellofresh.leaderboard.components.pieces import LEDE, heading
+from hellofresh.leaderboard.components.quarters import (
     every_quarter,
     fixed_rows,
     introduction,
@@ -21,8 +19,8 @@ from leaderboard.components.quarters import (
     prospective_hint,
     too_few,
 )
-from leaderboard.components.scale import Scale, scale_of
-from leaderboard.components.standings import (
+from hellofresh.leaderboard.components.scale import Scale, scale_of
+from hellofresh.leaderboard.components.standings import (
     Line,
     View,
     all_lines,
@@ -36,10 +34,12 @@ from leaderboard.components.standings import (
     plain_row,
     standings_table,
 )
-from leaderboard.components.tables import table_tools
-from leaderboard.data.board import Board, BoardEntry, SplitKey
-from leaderboard.views.compare import verdict
-from leaderboard.views.visit import Choices, Page, Visit
+from hellofresh.leaderboard.components.tables import table_tools
+from hellofresh.leaderboard.data.board import Board, BoardEntry, SplitKey
+from hellofresh.leaderboard.views.compare import verdict
+from hellofresh.leaderboard.views.visit import Choices, Page, Visit
+from hellofresh.results.board.schema import AnswerShare, Participant
+from hellofresh.tasks.samples import PROSPECTIVE
 
 _MOST_PANELS = 6
 

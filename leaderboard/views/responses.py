@@ -8,12 +8,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from hellofresh.judging.classifiers import SMOKE_TEST
+from hellofresh.leaderboard.components.markup import DASH, Html, el, inner_link, join, link, named, visible
+from hellofresh.leaderboard.components.pieces import heading, notice
+from hellofresh.leaderboard.components.tables import Cell, table
+from hellofresh.leaderboard.data.board import Board, SplitKey
+from hellofresh.leaderboard.views.visit import Choices, Page, Visit
 from hellofresh.results.board.schema import JudgeRow, RatedResponse, RatedRow
-from leaderboard.components.markup import DASH, Html, el, inner_link, join, link, named, visible
-from leaderboard.components.pieces import heading, notice
-from leaderboard.components.tables import Cell, table
-from leaderboard.data.board import Board, SplitKey
-from leaderboard.views.visit import Choices, Page, Visit
 
 _LEDE = "What systems wrote, judged by people, models and classifiers, criterion by criterion."
 _JUDGES_LEDE = "Models, classifiers and rules that judge responses, beside the people whose place they would take."

@@ -12,18 +12,18 @@ from itertools import groupby
 import polars as pl
 
 from hellofresh.core.parquet import Row
+from hellofresh.leaderboard.components.labels import Links, day, duration, entry_label, money
+from hellofresh.leaderboard.components.markup import DASH, Html, el, inner_link, join, link, named, visible
+from hellofresh.leaderboard.components.pieces import heading, notice
+from hellofresh.leaderboard.components.scale import class_name, class_names
+from hellofresh.leaderboard.components.tables import Cell, Column, table
+from hellofresh.leaderboard.data.board import Board, BoardEntry, SplitKey, table_of
+from hellofresh.leaderboard.views.responses import side_by_side
+from hellofresh.leaderboard.views.retrieval import DEPTH, documents_of, has_found
+from hellofresh.leaderboard.views.visit import MOST_BYTES, Choices, Page, Visit
 from hellofresh.results.board.schema import SAMPLES, FoundDocument, RatedResponse, SampleRow, TranscriptStep
 from hellofresh.results.tables import AnswerRow
 from hellofresh.tasks import TASKS, relevance_of
-from leaderboard.components.labels import Links, day, duration, entry_label, money
-from leaderboard.components.markup import DASH, Html, el, inner_link, join, link, named, visible
-from leaderboard.components.pieces import heading, notice
-from leaderboard.components.scale import class_name, class_names
-from leaderboard.components.tables import Cell, Column, table
-from leaderboard.data.board import Board, BoardEntry, SplitKey, table_of
-from leaderboard.views.responses import side_by_side
-from leaderboard.views.retrieval import DEPTH, documents_of, has_found
-from leaderboard.views.visit import MOST_BYTES, Choices, Page, Visit
 
 _LEDE = "What systems were asked, what people decided, and what each system said."
 _MOST_ROWS = 25

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
+from hellofresh.leaderboard.components.labels import task_title
+from hellofresh.leaderboard.components.markup import Html, el, inner_link, join
+from hellofresh.leaderboard.components.pieces import heading
+from hellofresh.leaderboard.components.submit import due_key, opening, what_is_due
+from hellofresh.leaderboard.data.uploads import load_dues
+from hellofresh.leaderboard.views.visit import Page, Visit
 from hellofresh.submissions.check import Due, blank_info, blank_predictions
 from hellofresh.submissions.format import SYSTEM
 from hellofresh.tasks.samples import MAIN
-from leaderboard.components.labels import task_title
-from leaderboard.components.markup import Html, el, inner_link, join
-from leaderboard.components.pieces import heading
-from leaderboard.components.submit import due_key, opening, what_is_due
-from leaderboard.data.uploads import load_dues
-from leaderboard.views.visit import Page, Visit
 
 _LEDE = "How to take part with your own system."
 

@@ -7,20 +7,20 @@ from collections.abc import Iterable, Sequence
 
 import polars as pl
 
+from hellofresh.leaderboard.components.labels import Links, is_frozen, money
+from hellofresh.leaderboard.components.markup import DASH, Html, el, inner_link, join, named, visible
+from hellofresh.leaderboard.components.mistakes import calibration_section, mistakes_section
+from hellofresh.leaderboard.components.pieces import bundled_notice, heading
+from hellofresh.leaderboard.components.quarters import contamination_notice
+from hellofresh.leaderboard.components.scale import Scale, figure, scale_of
+from hellofresh.leaderboard.components.standings import score_table
+from hellofresh.leaderboard.components.tables import Cell, Column, facts, scrolled, table
+from hellofresh.leaderboard.data.board import Board, ScoreCell, SplitKey
+from hellofresh.leaderboard.views.samples import reasons_of_system
+from hellofresh.leaderboard.views.visit import Choices, Page, Visit
 from hellofresh.results.board.schema import ConductRow, SystemFacts
 from hellofresh.results.tables import AnswerRow, ReceiptRow
 from hellofresh.tasks.samples import MAIN
-from leaderboard.components.labels import Links, is_frozen, money
-from leaderboard.components.markup import DASH, Html, el, inner_link, join, named, visible
-from leaderboard.components.mistakes import calibration_section, mistakes_section
-from leaderboard.components.pieces import bundled_notice, heading
-from leaderboard.components.quarters import contamination_notice
-from leaderboard.components.scale import Scale, figure, scale_of
-from leaderboard.components.standings import score_table
-from leaderboard.components.tables import Cell, Column, facts, scrolled, table
-from leaderboard.data.board import Board, ScoreCell, SplitKey
-from leaderboard.views.samples import reasons_of_system
-from leaderboard.views.visit import Choices, Page, Visit
 
 _LEDE = "Everything that the board knows about one entry."
 _PROVENANCES = {

@@ -11,10 +11,10 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from leaderboard.components.labels import EVERY, Links
-from leaderboard.components.markup import Html
-from leaderboard.components.tables import Row
-from leaderboard.data.board import Board, SplitKey
+from hellofresh.leaderboard.components.labels import EVERY, Links
+from hellofresh.leaderboard.components.markup import Html
+from hellofresh.leaderboard.components.tables import Row
+from hellofresh.leaderboard.data.board import Board, SplitKey
 
 Choices = Mapping[str, str]
 MOST_BYTES = 200_000

@@ -11,6 +11,9 @@ import pytest
 
 from hellofresh.core.quarters import Quarter
 from hellofresh.evidence.web import Found, PageStatus, SearchResult, WebPage
+from hellofresh.leaderboard.data.board import Board, SplitKey
+from hellofresh.leaderboard.export.copy import CopyLinks, Site
+from hellofresh.leaderboard.views.system import conduct_section
 from hellofresh.models import Answer, Finish, Limits, ModelSpec, Request
 from hellofresh.models.catalogue import CATALOGUE, CatalogueEntry
 from hellofresh.releases.life.load import load_labels
@@ -21,9 +24,6 @@ from hellofresh.runs.evaluate import evaluate
 from hellofresh.runs.evaluation import Evaluation, WebAccess
 from hellofresh.runs.regimes import agent_regime
 from hellofresh.tasks import get_task
-from leaderboard.data.board import Board, SplitKey
-from leaderboard.export.copy import CopyLinks, Site
-from leaderboard.views.system import conduct_section
 
 NOWHERE = CopyLinks(Site(Board(), {}, SplitKey("", ""), ""), "index.html")
 """Links of a site without any page."""

@@ -6,9 +6,9 @@ import argparse
 
 import pytest
 
-from collectors.jobs import edits_rule as rule
-from collectors.wikipedia import EditsSettings, Kind
 from hellofresh.cli.arguments import command_line
+from hellofresh.collectors.jobs import edits_rule as rule
+from hellofresh.collectors.wikipedia import EditsSettings, Kind
 
 
 def parsed(*words: str) -> argparse.Namespace:

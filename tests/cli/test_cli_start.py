@@ -10,13 +10,13 @@ from collections.abc import Iterator
 
 import pytest
 
-from collectors import options
-from collectors.notes import SERVICES, LabelSource
-from collectors.wikipedia import EditsSettings, Kind
 from hellofresh.cli import _handler, main
 from hellofresh.cli.arguments import NOUNS, command_line, declare, submitting
 from hellofresh.cli.arguments.parser import CommandParser
 from hellofresh.cli.renamed import RENAMED
+from hellofresh.collectors import options
+from hellofresh.collectors.notes import SERVICES, LabelSource
+from hellofresh.collectors.wikipedia import EditsSettings, Kind
 from hellofresh.submissions.format import REGIMES
 from hellofresh.submissions.inbox import VARIABLE
 from hellofresh.tasks.samples import Split
@@ -30,11 +30,11 @@ HEAVY = (
     "lxml",
     "sklearn",
     "vl_convert",
-    "collectors.claims",
-    "collectors.jobs",
-    "collectors.notes",
-    "collectors.wikipedia",
-    "leaderboard",
+    "hellofresh.collectors.claims",
+    "hellofresh.collectors.jobs",
+    "hellofresh.collectors.notes",
+    "hellofresh.collectors.wikipedia",
+    "hellofresh.leaderboard",
     "inspect_ai",
 )
 LOADED = "import sys; print(*sys.modules)"
@@ -82,7 +82,7 @@ def test_a_model_loads_nothing_of_releases_nor_of_the_site(module: str) -> None:
         "hellofresh.runs",
         "hellofresh.results",
         "hellofresh.cli",
-        "leaderboard",
+        "hellofresh.leaderboard",
         "polars",
     ):
         assert not of(modules, room)
@@ -92,8 +92,8 @@ def test_a_command_loads_only_its_own_handlers() -> None:
     modules = loaded(after("models"))
     assert "hellofresh.cli.models" in modules
     assert (
-        not (of(modules, "collectors") - {"collectors", "collectors.options"})
-        | of(modules, "leaderboard")
+        not (of(modules, "hellofresh.collectors") - {"hellofresh.collectors", "hellofresh.collectors.options"})
+        | of(modules, "hellofresh.leaderboard")
         | of(modules, "hellofresh.results.board")
         | of(modules, "polars")
     )

@@ -14,9 +14,9 @@ import pytest
 from hellofresh.core.errors import DataError
 from hellofresh.core.files import sha256_file
 from hellofresh.core.workspace import Workspace
+from hellofresh.leaderboard.data.analyses import ORDER, BoardAnalysis, load_analyses
+from hellofresh.leaderboard.data.board import SplitKey
 from hellofresh.results.analyses import ANALYSES
-from leaderboard.data.analyses import ORDER, BoardAnalysis, load_analyses
-from leaderboard.data.board import SplitKey
 
 NOTES = SplitKey("2023Q2", "x-notes")
 

@@ -14,6 +14,7 @@ from hellofresh.core.clock import now
 from hellofresh.core.errors import SubmissionError
 from hellofresh.core.quarters import Quarter
 from hellofresh.core.workspace import Workspace
+from hellofresh.leaderboard.data.uploads import load_dues
 from hellofresh.releases.candidates.collection import CollectionJob, collect_quarter
 from hellofresh.releases.candidates.funnel import Funnel
 from hellofresh.releases.candidates.rows import Collection, SourceFile
@@ -27,7 +28,6 @@ from hellofresh.submissions.check import check_time
 from hellofresh.submissions.released import due_in
 from hellofresh.tasks import TASKS
 from hellofresh.tasks.samples import MAIN, PROSPECTIVE
-from leaderboard.data.uploads import load_dues
 
 OPEN, NEXT = Quarter(2026, 3), Quarter(2026, 4)
 

@@ -11,8 +11,8 @@ import pytest
 from visiting import html, opened, paths, text
 
 from hellofresh.core.errors import DataError
-from leaderboard.components.markup import DASH
-from leaderboard.export.copy import CopyVisit
+from hellofresh.leaderboard.components.markup import DASH
+from hellofresh.leaderboard.export.copy import CopyVisit
 
 REAL = {"task": "x-notes", "edition": "2023Q2"}
 

@@ -16,11 +16,11 @@ from hellofresh.judging.classifiers import SMOKE_TEST
 from hellofresh.judging.model_judge import keep_ratings
 from hellofresh.judging.muse import MUSE_EDITION, import_muse, read_muse
 from hellofresh.judging.study import JudgeKind, Rating
+from hellofresh.leaderboard.data.board import SplitKey, load_board
+from hellofresh.leaderboard.views.responses import side_by_side
 from hellofresh.results.board.build import build_board
 from hellofresh.results.board.schema import JudgeRow, RatedResponse, RatedRow
 from hellofresh.results.scores import score_quarter
-from leaderboard.data.board import SplitKey, load_board
-from leaderboard.views.responses import side_by_side
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "ratings"))
 from rated_study import write_study

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 
 import pytest
 
+from hellofresh.leaderboard.data.board import Board, SplitKey
+from hellofresh.leaderboard.export.copy import CopyLinks, Site
+from hellofresh.leaderboard.views.samples import reason, reasons_of_system
 from hellofresh.results.tables import AnswerRow
-from leaderboard.data.board import Board, SplitKey
-from leaderboard.export.copy import CopyLinks, Site
-from leaderboard.views.samples import reason, reasons_of_system
 
 NOWHERE = CopyLinks(Site(Board(), {}, SplitKey("", ""), ""), "index.html")
 """Links of a site without any page."""

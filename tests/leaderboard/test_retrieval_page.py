@@ -14,6 +14,9 @@ from hellofresh.core.clock import now
 from hellofresh.core.editions import Frozen
 from hellofresh.core.workspace import Workspace
 from hellofresh.evidence.retrieval.corpora import RetrievalCorpus
+from hellofresh.leaderboard.data.board import SplitKey, load_board
+from hellofresh.leaderboard.export import export_board
+from hellofresh.leaderboard.views.retrieval import documents_of
 from hellofresh.releases.candidates.evidence import evidence_candidates
 from hellofresh.releases.draw.frozen import DatasetSource, freeze
 from hellofresh.results.board.build import build_board
@@ -23,9 +26,6 @@ from hellofresh.results.tables import AnswerRow
 from hellofresh.runs.evaluate import evaluate
 from hellofresh.runs.evaluation import Evaluation
 from hellofresh.tasks import get_task, relevance_of
-from leaderboard.data.board import SplitKey, load_board
-from leaderboard.export import export_board
-from leaderboard.views.retrieval import documents_of
 from tests.retrieval.conftest import small, workspace
 
 __all__ = ["small", "workspace"]

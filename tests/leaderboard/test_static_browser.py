@@ -17,7 +17,7 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, BrowserContext, Page, Request, expect
 
 from hellofresh.core.workspace import Workspace
-from leaderboard.data.analyses import ORDER
+from hellofresh.leaderboard.data.analyses import ORDER
 
 pytestmark = [pytest.mark.integration, pytest.mark.slow]
 

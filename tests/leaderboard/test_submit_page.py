@@ -18,12 +18,12 @@ from visiting import text as plain
 from hellofresh.core.calendar import CalendarRule
 from hellofresh.core.quarters import Quarter
 from hellofresh.core.workspace import Workspace
+from hellofresh.leaderboard.components.submit import due_key, due_label, findings_table, next_opening, opening, preview
+from hellofresh.leaderboard.data.uploads import load_dues
 from hellofresh.submissions import Due, Prediction, Submission, SystemInfo
 from hellofresh.submissions.format import Fault
 from hellofresh.submissions.inbox import VARIABLE, Inbox
 from hellofresh.tasks.samples import MAIN, PROSPECTIVE
-from leaderboard.components.submit import due_key, due_label, findings_table, next_opening, opening, preview
-from leaderboard.data.uploads import load_dues
 
 INFO = b"""name = "My system"
 team = "My team"

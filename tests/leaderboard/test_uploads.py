@@ -23,11 +23,11 @@ from hypothesis import strategies as st
 from hellofresh.core.calendar import CalendarRule
 from hellofresh.core.errors import WorkspaceError
 from hellofresh.core.quarters import Quarter
+from hellofresh.leaderboard.data.uploads import Review, Upload, review, said_toml
 from hellofresh.submissions import MAX_BYTES, Due, inspect_submission
 from hellofresh.submissions.check import blank_info, blank_predictions, zipped
 from hellofresh.submissions.format import Fault
 from hellofresh.tasks.samples import PROSPECTIVE
-from leaderboard.data.uploads import Review, Upload, review, said_toml
 
 CORPUS = Path(__file__).parent.parent / "corpus"
 sys.path.insert(0, str(CORPUS))
@@ -242,7 +242,7 @@ def test_another_split_has_its_own_files() -> None:
 def test_the_site_knows_nothing_of_releases_nor_labels(root) -> None:
     program = """
 import sys
-import leaderboard.views, leaderboard.data.uploads
+import hellofresh.leaderboard.views, leaderboard.data.uploads
 strangers = ("hellofresh.releases", "hellofresh.models", "hellofresh.runs")
 known = [name for name in sys.modules if name.startswith(strangers)]
 assert known == [], known

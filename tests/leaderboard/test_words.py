@@ -8,7 +8,7 @@ from html import unescape
 from hypothesis import given
 from hypothesis import strategies as st
 
-from leaderboard.views.samples import edit_html, long_text
+from hellofresh.leaderboard.views.samples import edit_html, long_text
 
 WORDS = st.lists(st.sampled_from(["a", "b", "river", "<b>", "&", "the"]), max_size=8).map(" ".join)
 

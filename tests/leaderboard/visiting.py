@@ -7,9 +7,9 @@ import re
 from html import unescape
 from typing import Any
 
-from leaderboard.data.board import load_board
-from leaderboard.export.copy import CopyVisit, Site, drawn_page
-from leaderboard.serving import board_folder
+from hellofresh.leaderboard.data.board import load_board
+from hellofresh.leaderboard.export.copy import CopyVisit, Site, drawn_page
+from hellofresh.leaderboard.serving import board_folder
 
 
 def opened(path: str, **query: str) -> CopyVisit:

@@ -34,6 +34,8 @@ from hellofresh.judging.predicting import (
 )
 from hellofresh.judging.rating import rater_page, take_lines
 from hellofresh.judging.study import StudyFiles, read_samples
+from hellofresh.leaderboard.data.board import SplitKey, load_board
+from hellofresh.leaderboard.export import export_board
 from hellofresh.releases.life.load import load_labels, load_release
 from hellofresh.releases.life.state import reveal
 from hellofresh.releases.publish import publish_to_folder
@@ -46,8 +48,6 @@ from hellofresh.results.tables import PeopleRow
 from hellofresh.runs.evaluate import evaluate
 from hellofresh.runs.evaluation import Evaluation
 from hellofresh.tasks import get_task
-from leaderboard.data.board import SplitKey, load_board
-from leaderboard.export import export_board
 from tests.conftest import Maker
 
 QUARTER, NOTES = Quarter(2023, 2), get_task("x-notes")

@@ -24,7 +24,7 @@ from hellofresh.runs.evaluate import evaluate
 from hellofresh.runs.evaluation import Evaluation
 from verifier import Check, beside_checks, publication_checks, repeat_checks, report_lines, verify_release
 
-BLOCKED = ("hellofresh", "collectors", "pydantic", "scipy")
+BLOCKED = ("hellofresh", "pydantic", "scipy")
 
 
 @pytest.fixture

@@ -14,9 +14,9 @@ import pytest
 from numpy.typing import NDArray
 
 from hellofresh.rewards.base import RewardCase
+from hellofresh.training.recipe import SampledRecipe
+from hellofresh.training.tuning_rewards import RuleJudge, TuningRewards
 from tests.retrieval.conftest import small, workspace
-from training.recipe import SampledRecipe
-from training.tuning_rewards import RuleJudge, TuningRewards
 
 __all__ = ["small", "workspace"]
 
@@ -129,7 +129,7 @@ def polite_rewards(folders: Sequence[Path], judge: str, recipe: SampledRecipe) -
 _KILLED = """
 import os, signal, sys
 from tests.training.conftest import polite_rewards
-from training import run, tuning_rewards
+from hellofresh.training import run, tuning_rewards
 log = run.Watcher.on_log
 def killing(self, args, state, control, **more):
     log(self, args, state, control, **more)

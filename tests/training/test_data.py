@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from hellofresh.core.errors import DataError
+from hellofresh.training.data import Exchange, in_training_order, read_exchanges, split_exchanges
 from tests.training.conftest import exchange_rows
-from training.data import Exchange, in_training_order, read_exchanges, split_exchanges
 
 
 def test_what_is_written_is_read(replies: Path) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from training.log import LogRow, is_over_optimised, read_log, row_of, trend_of, write_log
+from hellofresh.training.log import LogRow, is_over_optimised, read_log, row_of, trend_of, write_log
 
 
 def rows(reward: float, judge: float, steps: int = 30) -> list[LogRow]:

@@ -17,13 +17,13 @@ from hellofresh.core.errors import UsageError
 from hellofresh.models.base import Finish, Message, Request
 from hellofresh.models.catalogue import ModelContext, open_model
 from hellofresh.rewards.base import RewardCase
+from hellofresh.training import tuning_rewards
+from hellofresh.training.card import read_card
+from hellofresh.training.libraries import LIBRARIES, need_libraries
+from hellofresh.training.log import read_log
+from hellofresh.training.recipe import PpoRecipe, PreferenceRecipe, RewardedRecipe, SftRecipe, load_recipe
+from hellofresh.training.tuning_rewards import RuleJudge, open_rewards
 from tests.training.conftest import PoliteWords, exchange_rows, killed_at, polite_rewards
-from training import tuning_rewards
-from training.card import read_card
-from training.libraries import LIBRARIES, need_libraries
-from training.log import read_log
-from training.recipe import PpoRecipe, PreferenceRecipe, RewardedRecipe, SftRecipe, load_recipe
-from training.tuning_rewards import RuleJudge, open_rewards
 
 RECIPE = """
 name = "tiny"
@@ -215,13 +215,13 @@ class TestWithTorch:
 def test_without_the_extra_every_method_names_it(
     method: str, root: Path, replies: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr("training.libraries.find_spec", lambda name: None)
+    monkeypatch.setattr("hellofresh.training.libraries.find_spec", lambda name: None)
     assert main(tune(method, "x", replies, Path("smollm2-135m"))) == 2
     assert "hellofresh[train]" in capsys.readouterr().err.replace("\n", "")
 
 
 def test_the_hub_is_reached_only_where_it_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("training.libraries.find_spec", lambda name: name)
+    monkeypatch.setattr("hellofresh.training.libraries.find_spec", lambda name: name)
     monkeypatch.delenv("HF_HUB_OFFLINE", raising=False)
     need_libraries("x", online=True)
     assert "HF_HUB_OFFLINE" not in os.environ

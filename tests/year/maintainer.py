@@ -14,7 +14,7 @@ import sys
 from pathlib import Path
 
 CHANGES = {"os.rename", "os.remove", "os.mkdir", "os.rmdir", "os.link", "os.truncate", "sqlite3.connect"}
-PACKAGES = {"hellofresh", "collectors", "leaderboard", "polars", "numpy", "aiohttp", "pydantic", "rich"}
+PACKAGES = {"hellofresh", "polars", "numpy", "aiohttp", "pydantic", "rich"}
 WRITES = os.O_WRONLY | os.O_RDWR | os.O_CREAT
 
 
@@ -59,7 +59,7 @@ def learn(moment: str) -> list[str]:
 
         os.environ["HELLOFRESH_NOW"] = moment
         main(["quarter", "run", "--dry-run"])
-        for name in ("hellofresh.cli.quarter", "leaderboard.export", "hellofresh.releases.publish"):
+        for name in ("hellofresh.cli.quarter", "hellofresh.leaderboard.export", "hellofresh.releases.publish"):
             importlib.import_module(name)
         with os.fdopen(write, "w") as pipe:
             pipe.write("\n".join(sys.modules))

@@ -17,8 +17,8 @@ from typing import BinaryIO
 
 import polars as pl
 
-from collectors.notes.dump.files import find_shards, open_shard
-from collectors.notes.dump.lines import (
+from hellofresh.collectors.notes.dump.files import find_shards, open_shard
+from hellofresh.collectors.notes.dump.lines import (
     BLOCK_BYTES,
     NOTHING,
     SHORTEST_LINE,

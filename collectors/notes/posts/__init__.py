@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from collectors.notes.posts.api_v2 import API_V2
-from collectors.notes.posts.base import FoundPost, Manners, PostSource, PostStatus, Service, snowflake_time
-from collectors.notes.posts.embed import EMBED
-from collectors.notes.posts.local import LocalPosts
-from collectors.notes.posts.online import ChainedPosts, Online
+from hellofresh.collectors.notes.posts.api_v2 import API_V2
+from hellofresh.collectors.notes.posts.base import FoundPost, Manners, PostSource, PostStatus, Service, snowflake_time
+from hellofresh.collectors.notes.posts.embed import EMBED
+from hellofresh.collectors.notes.posts.local import LocalPosts
+from hellofresh.collectors.notes.posts.online import ChainedPosts, Online
 
 __all__ = [
     "SERVICES",

@@ -12,7 +12,7 @@ from typing import Any
 
 from pydantic import Field
 
-from collectors.notes.posts.base import (
+from hellofresh.collectors.notes.posts.base import (
     AnswerPart,
     BadReply,
     FoundPost,

@@ -14,8 +14,8 @@ from typing import Any, TypeVar
 
 from pydantic import Field
 
-from collectors.notes.posts.api_v2 import ApiPost, post_from_api
-from collectors.notes.posts.base import (
+from hellofresh.collectors.notes.posts.api_v2 import ApiPost, post_from_api
+from hellofresh.collectors.notes.posts.base import (
     AnswerPart,
     BadReply,
     FoundPost,
@@ -28,7 +28,7 @@ from collectors.notes.posts.base import (
     posted_at,
     without_shown_note,
 )
-from collectors.notes.posts.embed import EmbedAnswer, post_from_embed, tombstone_status
+from hellofresh.collectors.notes.posts.embed import EmbedAnswer, post_from_embed, tombstone_status
 from hellofresh.core.errors import SourceError
 from hellofresh.tasks.images import Media
 

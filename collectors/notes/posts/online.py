@@ -24,8 +24,16 @@ from typing import NamedTuple, Self
 
 import aiohttp
 
-from collectors.notes.posts.base import BadReply, FoundPost, PostAnswer, PostSource, PostStatus, Service, ServiceReply
 from hellofresh import __version__
+from hellofresh.collectors.notes.posts.base import (
+    BadReply,
+    FoundPost,
+    PostAnswer,
+    PostSource,
+    PostStatus,
+    Service,
+    ServiceReply,
+)
 from hellofresh.core.errors import ConfigError, SourceError, WorkspaceError
 from hellofresh.core.net.database import open_database
 from hellofresh.core.net.http import HttpClient, HttpReply, LongReplyError, UnusableReplyError

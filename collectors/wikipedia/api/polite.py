@@ -20,8 +20,8 @@ from typing import Any
 
 import requests
 
-from collectors.wikipedia.api.source import check_contact
 from hellofresh import __version__
+from hellofresh.collectors.wikipedia.api.source import check_contact
 from hellofresh.core.errors import ConfigError, SourceError
 from hellofresh.core.net.rate import RateLimit
 from hellofresh.core.net.retry import PASSING, RetryPolicy, retry_after_s

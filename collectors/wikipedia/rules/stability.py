@@ -21,7 +21,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from enum import StrEnum
 
-from collectors.wikipedia.rules.edits import (
+from hellofresh.collectors.wikipedia.rules.edits import (
     ParagraphChange,
     changed_headings,
     changes_more_than,
@@ -29,8 +29,8 @@ from collectors.wikipedia.rules.edits import (
     paragraph_changes,
     shares_with_others,
 )
-from collectors.wikipedia.rules.history import Revision
-from collectors.wikipedia.rules.wikitext import Kind, Snapshot, Splitter
+from hellofresh.collectors.wikipedia.rules.history import Revision
+from hellofresh.collectors.wikipedia.rules.wikitext import Kind, Snapshot, Splitter
 from hellofresh.core.errors import ConfigError
 from hellofresh.core.quarters import Quarter
 

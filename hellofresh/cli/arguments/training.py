@@ -13,7 +13,7 @@ FORMATS = ("check-covid", "scifact", "beir", "cord-19", "litcovid", "jsonl")
 """As in `hellofresh.evidence.retrieval.sources`, which help must not wait for; a test compares them."""
 CRITERIA = ("refutation", "factuality", "politeness")
 JUDGED = ("misinfocorrect", "politeness", "healthver", "check-covid", "covid-fact")
-"""As in `hellofresh.rewards.base` and `collectors.labelled`; a test compares them."""
+"""As in `hellofresh.rewards.base` and `hellofresh.collectors.labelled`; a test compares them."""
 METHODS = {
     "reranker": "train.reranker:run",
     "reward": "train.reward:run",

@@ -21,12 +21,12 @@ from hellofresh.evidence.retrieval.retrievers import Opening, dense_scorer, open
 from hellofresh.evidence.retrieval.sparse import Bm25, SparseRetriever
 from hellofresh.results.figures.charts import Axis, Chart, Figure, Mark, Series
 from hellofresh.results.figures.image import need_converter, render
-from training.libraries import chosen_device, need_libraries, quiet_libraries
-from training.log import LogRow
-from training.recipe import Recipe, change_recipe, load_recipe
+from hellofresh.training.libraries import chosen_device, need_libraries, quiet_libraries
+from hellofresh.training.log import LogRow
+from hellofresh.training.recipe import Recipe, change_recipe, load_recipe
 
 if TYPE_CHECKING:
-    from training.rerankers import TrainedReranker
+    from hellofresh.training.rerankers import TrainedReranker
 
 
 _METRIC = "ndcg@10"
@@ -107,7 +107,7 @@ def _train(
 ) -> TrainedReranker:
     need_libraries("train reranker", online=options.model.startswith(HUB), encoders=True)
     quiet_libraries()
-    from training.rerankers import RerankerTraining, train_encoder, train_head
+    from hellofresh.training.rerankers import RerankerTraining, train_encoder, train_head
 
     def on_row(row: LogRow, steps: int) -> None:
         known = ", ".join(f"{name} {value:.4f}" for name, value in (("loss", row.loss), ("NDCG@10", row.ndcg)) if value)

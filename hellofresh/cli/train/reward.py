@@ -7,16 +7,16 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
-from collectors.labelled import IMPORTERS, JudgedFile, read_judged
 from hellofresh.cli._output import CommandOutput
+from hellofresh.collectors.labelled import IMPORTERS, JudgedFile, read_judged
 from hellofresh.core.errors import UnknownNameError, UsageError
 from hellofresh.core.workspace import Workspace
 from hellofresh.evidence.retrieval.encoders import HUB, MINILM, open_encoder
 from hellofresh.rewards.base import Beside
-from training.libraries import chosen_device, need_libraries, quiet_libraries
-from training.log import LogRow
-from training.recipe import RewardRecipe, change_recipe, load_recipe
-from training.reward_models import RewardTraining, TrainedReward, train_head
+from hellofresh.training.libraries import chosen_device, need_libraries, quiet_libraries
+from hellofresh.training.log import LogRow
+from hellofresh.training.recipe import RewardRecipe, change_recipe, load_recipe
+from hellofresh.training.reward_models import RewardTraining, TrainedReward, train_head
 
 _NAME = re.compile(r"[a-z0-9]+(?:[.-][a-z0-9]+)*")
 
@@ -40,7 +40,7 @@ def run(options: argparse.Namespace, output: CommandOutput) -> int:
         else:
             need_libraries("train reward", online=options.model.startswith(HUB), encoders=True)
             quiet_libraries()
-            from training.reward_encoders import train_reward_encoder
+            from hellofresh.training.reward_encoders import train_reward_encoder
 
             def on_row(row: LogRow, steps: int) -> None:
                 loss = f"loss {row.loss:.4f}" if row.loss is not None else f"held-out loss {row.held_out_loss:.4f}"

@@ -14,10 +14,10 @@ from hellofresh.core.net.lock import locked
 from hellofresh.core.workspace import Workspace
 from hellofresh.evidence.retrieval.encoders import HUB
 from hellofresh.models.local import LOCAL_FOLDER
-from training import tuning_rewards
-from training.libraries import chosen_device, find_base, need_libraries, quiet_libraries
-from training.log import LogRow, known_values
-from training.recipe import (
+from hellofresh.training import tuning_rewards
+from hellofresh.training.libraries import chosen_device, find_base, need_libraries, quiet_libraries
+from hellofresh.training.log import LogRow, known_values
+from hellofresh.training.recipe import (
     PpoRecipe,
     PreferenceRecipe,
     RewardedRecipe,
@@ -29,7 +29,7 @@ from training.recipe import (
 )
 
 if TYPE_CHECKING:
-    from training.card import TuningCard
+    from hellofresh.training.card import TuningCard
 
 _RECIPES: dict[str, type[TuningRecipe]] = {
     "sft": SftRecipe,
@@ -67,8 +67,8 @@ def _tuned(options: argparse.Namespace, method: str, output: CommandOutput) -> t
     recipe = change_recipe(load_recipe(options.recipe, _RECIPES[method]), chosen)
     need_libraries(f"train {method}", online=options.model.startswith(HUB))
     quiet_libraries()
-    from training.run import Run
-    from training.tuning import tune
+    from hellofresh.training.run import Run
+    from hellofresh.training.tuning import tune
 
     workspace = Workspace.from_environment()
     base = find_base(options.model, workspace)

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from collectors.datasets import DATASETS, DataSet, OriginalFile, fetch_dataset, get_dataset, read_dataset
+from hellofresh.collectors.datasets import DATASETS, DataSet, OriginalFile, fetch_dataset, get_dataset, read_dataset
 from hellofresh.core.errors import HelloFreshError, SourceError, UnknownNameError
 from hellofresh.core.files import sha256_file, sha256_text
 from hellofresh.core.net.transfer import DownloadPolicy

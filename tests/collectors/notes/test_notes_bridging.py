@@ -22,8 +22,9 @@ import pytest
 from made.voters import VotersWorld, draw_voters, participant, write_dump
 from scipy.stats import spearmanr
 
-from collectors.notes import NotesSettings, NotesSource, collect
-from collectors.notes.bridging import (
+from hellofresh.cli import main
+from hellofresh.collectors.notes import NotesSettings, NotesSource, collect
+from hellofresh.collectors.notes.bridging import (
     BRIDGED_NOTES,
     BridgedNote,
     BridgingReport,
@@ -31,8 +32,14 @@ from collectors.notes.bridging import (
     collect_bridging,
     voter_facts,
 )
-from collectors.notes.ratings import DUPLICATE, EARLY_CLOCK, NO_RATER, UNKNOWN_NOTE, UNKNOWN_VALUE, DumpRatings
-from hellofresh.cli import main
+from hellofresh.collectors.notes.ratings import (
+    DUPLICATE,
+    EARLY_CLOCK,
+    NO_RATER,
+    UNKNOWN_NOTE,
+    UNKNOWN_VALUE,
+    DumpRatings,
+)
 from hellofresh.core.errors import HelloFreshError, SourceError
 from hellofresh.core.quarters import Quarter
 from hellofresh.releases.candidates.rows import read_candidates, write_candidates
@@ -302,8 +309,8 @@ def test_the_command_prints_agreement_and_refuses_what_ratings_do_not_have(
 
 PROGRAM = """
 import sys, time
-import collectors.notes.ratings as ratings
-import collectors.notes.bridging as bridging
+import hellofresh.collectors.notes.ratings as ratings
+import hellofresh.collectors.notes.bridging as bridging
 for module, names in (
     (ratings, ("_coded", "write_parquet", "write_json")), (bridging, ("fit_bridging", "write_parquet", "write_json")),
 ):

@@ -17,8 +17,8 @@ from random import Random
 
 import pytest
 
-from collectors.notes.dump.files import find_shards
-from collectors.notes.dump.snapshot import DownloadPolicy, DumpRequest, DumpSnapshot, download
+from hellofresh.collectors.notes.dump.files import find_shards
+from hellofresh.collectors.notes.dump.snapshot import DownloadPolicy, DumpRequest, DumpSnapshot, download
 from hellofresh.core.errors import HelloFreshError, SourceError, UsageError, WorkspaceError
 from hellofresh.core.files import sha256_file
 

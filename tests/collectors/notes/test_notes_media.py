@@ -12,10 +12,10 @@ from typing import Any
 
 import pytest
 
-from collectors.notes import NotesSettings, NotesSource, collect, with_pictures
-from collectors.notes.posts import SERVICES, LocalPosts
-from collectors.notes.posts.base import ServiceReply
 from hellofresh.cli import main
+from hellofresh.collectors.notes import NotesSettings, NotesSource, collect, with_pictures
+from hellofresh.collectors.notes.posts import SERVICES, LocalPosts
+from hellofresh.collectors.notes.posts.base import ServiceReply
 from hellofresh.core.files import read_jsonl, sha256_text
 from hellofresh.core.quarters import Quarter
 from hellofresh.evidence.web.pictures import MediaPictures, PictureCache

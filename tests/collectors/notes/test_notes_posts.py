@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from collectors.notes import FoundPost, LocalPosts, PostStatus
-from collectors.notes.posts import snowflake_time
+from hellofresh.collectors.notes import FoundPost, LocalPosts, PostStatus
+from hellofresh.collectors.notes.posts import snowflake_time
 from hellofresh.core.errors import SourceError
 
 PLAIN = {

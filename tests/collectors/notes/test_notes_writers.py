@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from collectors.notes import NotesSettings, NotesSource, collect
-from collectors.notes.dump.tables import ENROLLMENT, NOTES
-from collectors.notes.rules.labels import AI_STATES
+from hellofresh.collectors.notes import NotesSettings, NotesSource, collect
+from hellofresh.collectors.notes.dump.tables import ENROLLMENT, NOTES
+from hellofresh.collectors.notes.rules.labels import AI_STATES
 from hellofresh.core.errors import SourceError
 from hellofresh.core.quarters import Quarter
 from hellofresh.releases.candidates.rows import Collection

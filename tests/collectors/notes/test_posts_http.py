@@ -19,9 +19,9 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
-from collectors.notes import NotesSettings, NotesSource, collect
-from collectors.notes.posts import SERVICES, ChainedPosts, FoundPost, LocalPosts, Manners, Online, PostStatus
 from hellofresh.cli import main
+from hellofresh.collectors.notes import NotesSettings, NotesSource, collect
+from hellofresh.collectors.notes.posts import SERVICES, ChainedPosts, FoundPost, LocalPosts, Manners, Online, PostStatus
 from hellofresh.core.errors import ConfigError, SourceError
 from hellofresh.core.quarters import Quarter
 

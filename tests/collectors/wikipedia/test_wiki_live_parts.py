@@ -12,14 +12,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from collectors.jobs import live_source
-from collectors.wikipedia.api.live import _follow, _Target
-from collectors.wikipedia.api.site import WikiAnswers
-from collectors.wikipedia.api.source import EditSampling, LiveSource, check_contact, read_titles
-from collectors.wikipedia.collect import EditsFound, _Task
-from collectors.wikipedia.rules.history import Revision, WikiPage
-from collectors.wikipedia.rules.stability import EditsSettings
 from hellofresh.cli import main
+from hellofresh.collectors.jobs import live_source
+from hellofresh.collectors.wikipedia.api.live import _follow, _Target
+from hellofresh.collectors.wikipedia.api.site import WikiAnswers
+from hellofresh.collectors.wikipedia.api.source import EditSampling, LiveSource, check_contact, read_titles
+from hellofresh.collectors.wikipedia.collect import EditsFound, _Task
+from hellofresh.collectors.wikipedia.rules.history import Revision, WikiPage
+from hellofresh.collectors.wikipedia.rules.stability import EditsSettings
 from hellofresh.config import Settings as Configuration
 from hellofresh.config import WikiSourceSettings
 from hellofresh.core.errors import ConfigError, UsageError, WorkspaceError

@@ -22,15 +22,15 @@ from pathlib import Path
 import pytest
 import requests
 
-from collectors.wikipedia.api.live import collect_live
-from collectors.wikipedia.api.polite import PoliteSession, WikiLimits
-from collectors.wikipedia.api.site import WikiAnswers, WikiSite
-from collectors.wikipedia.api.source import EditSampling, LiveSource
-from collectors.wikipedia.collect import EditsSettings, collect
-from collectors.wikipedia.dump.export import read_pages
-from collectors.wikipedia.rules.stability import Fate
-from collectors.wikipedia.rules.wikitext import Kind
 from hellofresh.cli import main
+from hellofresh.collectors.wikipedia.api.live import collect_live
+from hellofresh.collectors.wikipedia.api.polite import PoliteSession, WikiLimits
+from hellofresh.collectors.wikipedia.api.site import WikiAnswers, WikiSite
+from hellofresh.collectors.wikipedia.api.source import EditSampling, LiveSource
+from hellofresh.collectors.wikipedia.collect import EditsSettings, collect
+from hellofresh.collectors.wikipedia.dump.export import read_pages
+from hellofresh.collectors.wikipedia.rules.stability import Fate
+from hellofresh.collectors.wikipedia.rules.wikitext import Kind
 from hellofresh.core.errors import SourceError
 from hellofresh.core.quarters import Quarter
 

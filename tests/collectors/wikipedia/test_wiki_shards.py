@@ -6,9 +6,9 @@ import hashlib
 
 import pytest
 
-from collectors.wikipedia.collect import collect
-from collectors.wikipedia.dump.export import shards
-from collectors.wikipedia.rules.stability import EditsSettings
+from hellofresh.collectors.wikipedia.collect import collect
+from hellofresh.collectors.wikipedia.dump.export import shards
+from hellofresh.collectors.wikipedia.rules.stability import EditsSettings
 from hellofresh.core.errors import SourceError, UsageError
 from hellofresh.core.quarters import Quarter
 
