@@ -20,9 +20,10 @@ from hellofresh.collectors.wikipedia.api.source import EditSampling, LiveSource,
 from hellofresh.config import PostsSettings, Settings, WikiSourceSettings
 from hellofresh.core.clock import now
 from hellofresh.core.errors import ConfigError, HelloFreshError, UnknownNameError, UsageError
-from hellofresh.core.executors import Pool, cluster_pool, named_pool
+from hellofresh.core.executors import Pool, asked_pool
 from hellofresh.core.files import sha256_file
 from hellofresh.core.quarters import Quarter
+from hellofresh.core.shards import shard_files
 from hellofresh.core.stages import Stage, input_key
 from hellofresh.core.workspace import Workspace
 from hellofresh.evidence.web.pictures import MediaPictures, open_pictures
@@ -341,7 +342,9 @@ def asked_edits(
             raise UsageError(
                 "--merge takes what shards have found", fix="Leave out --shard, --dump and --api.", code="merge"
             )
-        files = wikipedia.shard_files(workspace.raw("wikipedia-edits", str(quarter)) / "shards")
+        files = shard_files(
+            workspace.raw("wikipedia-edits", str(quarter)) / "shards", "hellofresh collect wikipedia-edits ..."
+        )
         return CollectionJob(
             task=TASKS["wikipedia-edits"],
             quarter=quarter,
@@ -364,16 +367,9 @@ def asked_edits(
             fix="Leave out --dump, or --api and --pages.",
             code="two-sources",
         )
-    return edits_job(quarter, dumps, rule, jobs=options.jobs, pool=reading_pool(options), pending=pending)
-
-
-def reading_pool(options: argparse.Namespace) -> Pool | None:
-    """Where a command says that files are read, None for processes of this machine."""
-    if options.cluster and options.executor:
-        raise UsageError("--cluster and --executor", expected="one of the two", code="two-executors")
-    if options.executor:
-        return named_pool(options.executor)
-    return cluster_pool(options.cluster) if options.cluster else None
+    return edits_job(
+        quarter, dumps, rule, jobs=options.jobs, pool=asked_pool(options.cluster, options.executor), pending=pending
+    )
 
 
 def collect_shard(workspace: Workspace, options: argparse.Namespace, progress: Progress) -> Path:
@@ -389,7 +385,7 @@ def collect_shard(workspace: Workspace, options: argparse.Namespace, progress: P
         options.dump,
         edits_rule(options),
         jobs=options.jobs if options.jobs is not None else os.cpu_count() or 1,
-        pool=reading_pool(options),
+        pool=asked_pool(options.cluster, options.executor),
         progress=progress,
         pending=options.pending,
     )

@@ -114,7 +114,7 @@ def add_edits(accept: Accept) -> None:
         accept(f"--{name}", group=group, action="store_true", help=about)
     _add_reading(accept)
     about = "read only every Nth file, from the Kth on, for --merge"
-    accept("--shard", group=_READING, type=_shard, metavar="K/N", help=about)
+    accept("--shard", group=_READING, type=to_shard, metavar="K/N", help=about)
     about = "make the candidates of all shards, which are in the quarter's raw folder; needs no dump"
     accept("--merge", group=_READING, action="store_true", help=about)
 
@@ -149,7 +149,8 @@ def add_posts(parser: argparse.ArgumentParser, *, prefix: str = "") -> None:
     parser.add_argument(f"--{prefix}posts-from", default=(), **_POSTS_FROM)
 
 
-def _shard(text: str) -> tuple[int, int]:
+def to_shard(text: str) -> tuple[int, int]:
+    """Which shard of how many, as `K/N`, for argparse."""
     number, slash, of = text.partition("/")
     if not (slash and number.isdecimal() and of.isdecimal() and 1 <= int(number) <= int(of) <= 10_000):
         raise argparse.ArgumentTypeError(f"{text!r} is not a shard such as 3/16")

@@ -10,6 +10,6 @@ from hellofresh.collectors.wikipedia.collect import collect
 from hellofresh.collectors.wikipedia.dump.export import shards
 from hellofresh.collectors.wikipedia.rules.stability import EditsSettings
 from hellofresh.collectors.wikipedia.rules.wikitext import Kind
-from hellofresh.collectors.wikipedia.sharding import merge_shards, shard_files, write_shard
+from hellofresh.collectors.wikipedia.sharding import merge_shards, write_shard
 
-__all__ = ["EditsSettings", "Kind", "collect", "merge_shards", "shard_files", "shards", "write_shard"]
+__all__ = ["EditsSettings", "Kind", "collect", "merge_shards", "shards", "write_shard"]

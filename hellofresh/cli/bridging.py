@@ -7,10 +7,9 @@ import os
 from dataclasses import asdict
 
 from hellofresh.cli._output import CommandOutput
-from hellofresh.collectors.jobs import reading_pool
 from hellofresh.collectors.notes.bridging import Agreeing, collect_bridging
 from hellofresh.core.errors import UsageError
-from hellofresh.core.executors import process_pool
+from hellofresh.core.executors import asked_pool, process_pool
 from hellofresh.core.workspace import Workspace
 from hellofresh.releases.draw.escrow import Escrow
 
@@ -19,7 +18,7 @@ def collect_ratings(options: argparse.Namespace, output: CommandOutput) -> int:
     if options.dump is None or len(options.dump) != 1:
         raise UsageError("one dump is needed", fix="Name its folder with --dump DIR.", code="no-source")
     workspace = Workspace.from_environment()
-    pool = reading_pool(options)
+    pool = asked_pool(options.cluster, options.executor)
     jobs = options.jobs if options.jobs is not None else min(2, os.cpu_count() or 1)
     if pool is None and jobs > 1:
         pool = process_pool(jobs)

@@ -106,6 +106,23 @@ def named_pool(place: str) -> Pool:
     return opened
 
 
+def asked_pool(cluster: str, executor: str) -> Pool | None:
+    """Where a command says that work is done by its options, None where it says neither.
+
+    Args:
+        cluster: what `--cluster` says, or nothing.
+        executor: what `--executor` says, or nothing.
+
+    Raises:
+        UsageError: if both are given, or what is named is not there.
+    """
+    if cluster and executor:
+        raise UsageError("--cluster and --executor", expected="one of the two", code="two-executors")
+    if executor:
+        return named_pool(executor)
+    return cluster_pool(cluster) if cluster else None
+
+
 def run_tasks(
     pool: Pool, work: Callable[[_Task], _Result], tasks: Sequence[_Task], *, done: Callable[[_Result], None]
 ) -> list[_Result]:

@@ -57,6 +57,7 @@ class Due:
         taken_down: ids of samples that were taken down since: they may be there or not, and are not scored.
         split: the split that these are the samples of.
         revealed: tasks whose labels are public; that they are is recorded, whatever the clock says.
+        corpora: name and content of the corpus that a task searches.
     """
 
     edition: Edition
@@ -65,6 +66,7 @@ class Due:
     taken_down: frozenset[str] = frozenset()
     split: Split = MAIN
     revealed: frozenset[str] = frozenset()
+    corpora: Mapping[str, tuple[str, str]] = field(default_factory=dict)
 
     @property
     def files(self) -> SplitFiles:

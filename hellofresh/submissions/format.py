@@ -58,6 +58,8 @@ MAX_INFO_BYTES = 16_000
 """Enough for the longest notes; the TOML parser's time grows with the square of a dotted key's length."""
 MAX_RECEIPT_BYTES = 200_000
 MAX_LINE_BYTES = 200_000
+MAX_DOCUMENTS = 1000
+"""In one ranking."""
 MAX_FAULTS = 100
 """After so many of a kind, the rest is only counted."""
 
@@ -245,7 +247,7 @@ class Prediction(Strict):
     id: str = Field(min_length=1, max_length=80)
     label: int | None = Field(default=None, ge=0, lt=MOST_CLASSES)
     text: str | None = Field(default=None, min_length=1, max_length=20_000)
-    documents: list[_Document] | None = Field(default=None, max_length=1000)
+    documents: list[_Document] | None = Field(default=None, max_length=MAX_DOCUMENTS)
     probabilities: list[_Probability] = Field(default=[], max_length=MOST_CLASSES)
     certainty: _Probability | None = None
     confidence: _Probability | None = None
@@ -453,7 +455,7 @@ _LINE_FIXES = {
     "id": "Copy the sample's id as it is, in quotes.",
     "label": "Give the number of a class (with two classes 0 or 1), or null for no answer, without quotes.",
     "text": "Give a text of at most 20,000 characters, or null for no answer.",
-    "documents": "Give a list of at most 1,000 document ids, the best first, each once; or null for no answer.",
+    "documents": f"Give a list of at most {MAX_DOCUMENTS:,} document ids, the best first, each once; or null.",
     "probabilities": "Give a list with the probability of each class, in the order of labels, or leave it out.",
     "certainty": "Give a number from 0 to 1, or leave it out.",
     "repetition": f"Give a whole number from 1 to {MOST_REPETITIONS}, or leave it out.",

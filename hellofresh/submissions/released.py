@@ -19,7 +19,7 @@ from hellofresh.releases.draw.prospective import load_prospective
 from hellofresh.releases.life.load import load_public
 from hellofresh.releases.life.manifest import TOMBSTONES, calendar_of, read_manifest, read_tombstones
 from hellofresh.submissions.check import Due
-from hellofresh.tasks import TASKS, get_task
+from hellofresh.tasks import TASKS, EvidenceQuery, get_task
 from hellofresh.tasks.samples import MAIN, PROSPECTIVE, Split
 
 _MOST_BYTES = 200_000_000
@@ -57,15 +57,18 @@ def due_in(source: Workspace | Path, edition: Edition, split: Split = MAIN) -> D
     calendars: dict[str, Calendar] = {}
     taken_down: set[str] = set()
     revealed: set[str] = set()
+    corpora: dict[str, tuple[str, str]] = {}
     for name in names:
         samples, _ = load_public(workspace, edition, get_task(name))
         ids[name] = tuple(sample.id for sample in samples)
+        if samples and isinstance(samples[0], EvidenceQuery):
+            corpora[name] = (samples[0].corpus, samples[0].corpus_sha256)
         folder = workspace.release(edition, name)
         manifest = read_manifest(folder)
         calendars |= {name: calendar_of(manifest, folder)} if edition.is_living else {}
         revealed |= {name} if manifest.revealed else set()
         taken_down |= {item.id for item in read_tombstones(folder)}
-    return Due(edition, ids, calendars, frozenset(taken_down), revealed=frozenset(revealed))
+    return Due(edition, ids, calendars, frozenset(taken_down), revealed=frozenset(revealed), corpora=corpora)
 
 
 def edition_with(workspace: Workspace, ids: Collection[str], split: Split = MAIN) -> Edition | None:

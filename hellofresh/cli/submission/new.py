@@ -18,17 +18,21 @@ from hellofresh.core.clock import now
 from hellofresh.core.editions import parse_edition
 from hellofresh.core.errors import SubmissionError, UnknownNameError, UsageError
 from hellofresh.core.files import write_bytes, write_jsonl
+from hellofresh.core.workspace import Workspace
+from hellofresh.evidence.retrieval.corpora import open_exact
 from hellofresh.runs.record import prediction_row
 from hellofresh.submissions import Due, SystemInfo, known_teams, look_alike
 from hellofresh.submissions.check import blank_rows, cutoff_of, probabilities_wanted
 from hellofresh.submissions.format import REGIMES, SYSTEM, has_split, problems, system_toml
 from hellofresh.submissions.names import FOLDER_NAME, slug
+from hellofresh.submissions.trec import read_run
 from hellofresh.tasks import get_task
+from hellofresh.tasks.outputs import Ranking
 from hellofresh.tasks.samples import MAIN, PROSPECTIVE, Split
 
 
 def new(options: argparse.Namespace, output: CommandOutput) -> int:
-    """Write the two files of a new submission, with the choices of a log of inspect_ai where one is named.
+    """Write the two files of a new submission, with the answers of a log of inspect_ai or a TREC run if one is named.
 
     Raises:
         UsageError: if something that is needed was not said and cannot be asked for, or inspect_ai is not installed.
@@ -39,7 +43,32 @@ def new(options: argparse.Namespace, output: CommandOutput) -> int:
     if options.edition is None:
         raise UsageError("no edition is named", fix="Add --edition E.", code="no-quarter")
     due = find_due(options.samples, options.edition, Split(options.split or MAIN))
+    if options.from_run is not None:
+        return _from_run(options, output, due)
     return _write(options, output, due, options.task or list(due.ids), {})
+
+
+def _from_run(options: argparse.Namespace, output: CommandOutput, due: Due) -> int:
+    ranked = [name for name in options.task or due.ids if name in due.corpora and get_task(name).output is Ranking]
+    if len(ranked) != 1:
+        raise UsageError(
+            f"a run ranks documents for one task, not for {', '.join(options.task or due.ids)}",
+            expected="an edition of a retrieval task",
+            code="other-output",
+        )
+    (task,) = ranked
+    prefix, ids = get_task(task).id_prefix, due.ids[task]
+    corpus = open_exact(Workspace.from_environment(), *due.corpora[task])
+    run = read_run(options.from_run, {name.removeprefix(prefix): name for name in ids}, corpus.rows)
+    options.name = options.name or run.tag
+    if silent := [name for name in ids if name not in run.rankings]:
+        output.say(
+            f"{len(silent)} of {len(ids)} queries have no line in {options.from_run}, the first is {silent[0]}: they "
+            "count as finding nothing. If that is not meant, the file may be cut."
+        )
+    return _write(
+        options, output, due, ranked, {name: {"id": name, "documents": found} for name, found in run.rankings.items()}
+    )
 
 
 def _from_inspect(options: argparse.Namespace, output: CommandOutput) -> int:
@@ -106,7 +135,7 @@ def _write(
         write_bytes(folder / SYSTEM, system_toml(info).encode())
     output.result({"folder": str(folder), "tasks": tasks, "samples": len(rows)})
     output.text(f"{folder / SYSTEM}: your details{', as before' if described else ''}; edit them as you like.")
-    empty = "" if len(known) == len(rows) else "; put a label for each null"
+    empty = "" if len(known) == len(rows) else "; fill in each null"
     output.text(f"{folder / due.files.jsonl}: {len(rows)} samples of {', '.join(tasks)}{empty}:")
     for chosen in map(get_task, tasks):
         output.text(

@@ -8,12 +8,13 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from hellofresh.cli import main
-from hellofresh.collectors.wikipedia import merge_shards, shard_files, write_shard
+from hellofresh.collectors.wikipedia import merge_shards, write_shard
 from hellofresh.collectors.wikipedia.collect import collect
 from hellofresh.collectors.wikipedia.rules.stability import EditsSettings
 from hellofresh.core.errors import SourceError, UsageError
 from hellofresh.core.executors import named_pool
 from hellofresh.core.quarters import Quarter
+from hellofresh.core.shards import shard_files
 from hellofresh.core.workspace import Workspace
 
 QUARTER = Quarter(2026, 2)
@@ -49,7 +50,7 @@ def shard(folder, dump, number, of=3, quarter=QUARTER, settings=None):
 
 
 def merged(folder, settings=None):
-    return merge_shards(shard_files(folder), QUARTER, settings or EditsSettings(), pending=True)
+    return merge_shards(shard_files(folder, "collect"), QUARTER, settings or EditsSettings(), pending=True)
 
 
 @pytest.mark.parametrize("of", [1, 3, 9])
