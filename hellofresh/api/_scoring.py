@@ -15,7 +15,6 @@ from hellofresh.results.build import panel_of
 from hellofresh.results.entries import Entry
 from hellofresh.results.panel import ALL_PERIODS, SINGLE, Panel
 from hellofresh.results.standings import standings_of
-from hellofresh.stats import metric_interval
 from hellofresh.tasks.outputs import Choice, Output
 
 
@@ -90,15 +89,14 @@ def _rows(panel: Panel) -> Iterator[dict[str, object]]:
     for system in panel.systems:
         for said in system.said:
             for metric in panel.metrics:
-                sums = panel.table(said, said.asked, metric)
-                some = metric_interval(sums, metric, n=int(said.asked.sum()))
+                value, some = panel.measured(said, said.asked, metric)
                 yield {
                     "origin": system.origin,
                     "system": system.name,
                     "regime": system.regime,
                     "prompt": said.prompt,
                     "metric": metric.name,
-                    "value": float(metric.value(sums.sum(axis=0))),
+                    "value": value,
                     "low": some.low,
                     "high": some.high,
                     "n": int(said.asked.sum()),

@@ -9,7 +9,7 @@ from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from hellofresh.cli._output import CommandOutput, duration
+from hellofresh.cli._output import CommandOutput, duration, known
 from hellofresh.core.clock import now
 from hellofresh.core.errors import DataError, UsageError
 from hellofresh.core.workspace import Workspace
@@ -85,13 +85,13 @@ def _print(found: RespondedPost, output: CommandOutput) -> None:
         output.text(f"{len(found.invented_links)} links that the model invented were removed.")
     output.text("")
     rows = [
-        (use.step, use.role, use.model, use.requests, f"{use.seconds:.1f}", _told(use.tokens_in), _told(use.tokens_out),
-         _cost(use.cost_usd))
+        (use.step, use.role, use.model, use.requests, f"{use.seconds:.1f}", known(use.tokens_in), known(use.tokens_out),
+         known(use.cost_usd, ".4f"))
         for use in found.steps
     ]  # fmt: skip
     heads = ("step", "role", "model", "requests", "seconds", "tokens in", "tokens out", "USD")
     output.table("Time and cost by step", heads, rows)
-    output.text(f"{duration(found.seconds)}, {_cost(found.cost_usd)} USD. Everything is kept in {found.folder}")
+    output.text(f"{duration(found.seconds)}, {known(found.cost_usd, '.4f')} USD. Everything is kept in {found.folder}")
 
 
 def _print_evidence(found: RespondedPost, output: CommandOutput) -> None:
@@ -107,14 +107,6 @@ def _print_evidence(found: RespondedPost, output: CommandOutput) -> None:
             for quote in quotes:
                 output.text(f"    {kind}: {quote}")
         output.text("")
-
-
-def _told(number: int | None) -> str:
-    return "-" if number is None else f"{number:,}"
-
-
-def _cost(cost_usd: float | None) -> str:
-    return "unknown" if cost_usd is None else f"{cost_usd:.4f}"
 
 
 def _serve(options: argparse.Namespace, output: CommandOutput) -> int:

@@ -19,7 +19,7 @@ from hellofresh.core.editions import Edition
 from hellofresh.core.errors import UnknownNameError
 from hellofresh.core.files import canonical_json, sha256_text
 from hellofresh.core.systems import SystemId
-from hellofresh.stats import cluster_tables
+from hellofresh.stats import Interval, cluster_tables, metric_interval
 from hellofresh.stats.metrics import NO_ANSWER, Metric
 from hellofresh.tasks import Task
 from hellofresh.tasks.samples import PROSPECTIVE, Fact, Sample, to_json
@@ -240,6 +240,14 @@ class Panel:
     def table(self, said: PromptOutputs, where: NDArray[np.bool_], metric: Metric | None = None) -> NDArray[np.float64]:
         """A metric's sums by cluster on some samples, shape (g, k); of the headline metric if none is named."""
         return cluster_tables(self.statistics(said, where, metric or self.task.headline), self.groups[where])
+
+    def measured(
+        self, said: PromptOutputs, where: NDArray[np.bool_], metric: Metric | None = None
+    ) -> tuple[float, Interval]:
+        """A metric on some samples with its interval; of the headline metric if none is named."""
+        metric = metric or self.task.headline
+        table = self.table(said, where, metric)
+        return float(metric.value(table.sum(axis=0))), metric_interval(table, metric, n=int(where.sum()))
 
     def tables(
         self, said: Sequence[PromptOutputs], where: NDArray[np.bool_], metric: Metric | None = None

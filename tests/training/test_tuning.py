@@ -157,7 +157,7 @@ class TestWithTorch:
     ) -> None:
         assert main([*tune(method, method, replies, tiny_model), "--rate", str(rate)]) == 0
         card = read_card(root / method)
-        assert card.trends["reward"].rises
+        assert card.trends["reward"].low > 0
         assert card.trends["reward"].last > card.trends["reward"].first + 0.05
         drawn = [row for row in card.log if row.reward is not None]
         assert len(drawn) == 30

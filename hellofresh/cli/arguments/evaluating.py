@@ -116,7 +116,7 @@ COMMANDS = (
         "Score every run and submission of an edition: precision, recall, F1, accuracy with 95% intervals; for a "
         "revealed quarter, publish scores and predictions in its release. Before the reveal scores are kept in "
         "data/private, and no figure is shown.",
-        "score:run",
+        "board:score",
         EDITION,
         option("--split", "prospective: samples that were undecided when released", choices=SPLIT, default="main"),
         option("--change ENTRY", "let the published predictions of this entry be added, changed or removed", many=True),

@@ -11,6 +11,12 @@ from hellofresh.core.errors import DataError
 from hellofresh.core.strict import Strict
 from hellofresh.results.figures.charts import Figure
 
+ORDER = (
+    "ranking", "temporal-consistency", "search-gain", "placebo", "deployment", "precision-recall", "prompt-sensitivity",
+    "contamination", "text-alone", "memory", "known-when", "votes", "intercepts", "difficulty", "robustness", "slices",
+    "subgroups", "category-gains", "agreement", "calibration", "certainty", "silence", "parsing", "cost",
+)  # fmt: skip
+"""The analyses of this package as a reader wants them; those of other packages come after, by name."""
 _Text = Annotated[str, Field(max_length=20_000)]
 
 
