@@ -6,14 +6,15 @@ several kinds, each in a table of its own; a kind takes the values above all tab
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Sequence
 from importlib.resources import files
+from itertools import product
 from pathlib import Path
 from typing import ClassVar, Literal, TypeVar
 
 from pydantic import Field, model_validator
 
-from hellofresh.core.errors import ConfigError, UnknownNameError
+from hellofresh.core.errors import ConfigError, UnknownNameError, UsageError
 from hellofresh.core.files import as_model, parse_toml
 from hellofresh.core.strict import Strict
 
@@ -188,11 +189,37 @@ def load_recipe(name: str, kind: type[_Recipe]) -> _Recipe:
     return as_model(kind, values, where=f"recipe {name}", error=ConfigError, code="bad-recipe")
 
 
-def change_recipe(recipe: _Recipe, values: Mapping[str, object]) -> _Recipe:
-    """A recipe with other values of some fields, such as those of the command line.
+def changed_recipes(recipe: _Recipe, said: Sequence[str]) -> list[_Recipe]:
+    """A recipe with other values of some lines, each said as `NAME=V`; with `NAME=V,V` one for each combination.
 
     Raises:
-        ConfigError: if one of them is out of its range.
+        ConfigError: if it has no such line, or a value is out of its range.
     """
-    changed = {**recipe.model_dump(), **values}
-    return as_model(type(recipe), changed, where="the command line", error=ConfigError, code="bad-recipe")
+    axes = []
+    for text in said:
+        name, _, values = text.partition("=")
+        axes.append([(name, _value(value)) for value in values.split(",")])
+    whole, where = recipe.model_dump(), "--set"
+    return [
+        as_model(type(recipe), whole | dict(chosen), where=where, error=ConfigError, code="bad-recipe")
+        for chosen in product(*axes)
+    ]
+
+
+def changed_recipe(recipe: _Recipe, said: Sequence[str]) -> _Recipe:
+    """The same for a method that trains once.
+
+    Raises:
+        UsageError: if a line has several values.
+    """
+    found = changed_recipes(recipe, said)
+    if len(found) > 1:
+        raise UsageError(f"{len(found)} recipes", expected="one value for each --set", code="many-recipes")
+    return found[0]
+
+
+def _value(text: str) -> object:
+    try:
+        return parse_toml(f"value = {text}".encode())["value"]
+    except ValueError:
+        return text

@@ -317,7 +317,9 @@ def _by_preferences(
 
     def row(one: Exchange) -> dict[str, str] | None:
         pair = pairs.get(one.id)
-        return pair and {"prompt": pair.prompt, "chosen": pair.chosen + end, "rejected": pair.rejected + end}
+        if pair is None:
+            return None
+        return {"prompt": pair.prompt, "chosen": pair.chosen + end, "rejected": pair.rejected + end}
 
     return _of_rows(
         tuning, recipe, exchanges, row, kind=partial(DPOTrainer, model), config=partial(DPOConfig, beta=recipe.kl)

@@ -25,7 +25,7 @@ _HIGHEST_PORT = 65_535
 
 def run(options: argparse.Namespace, output: CommandOutput) -> int:
     """Respond to a post, or open the page."""
-    if options.serve:
+    if options.serve is not None:
         return _serve(options, output)
     post = Post(options.text, _moment(options.date), tuple(map(_content, options.image)))
     asked = asking(**given_values(vars(options)))
@@ -111,7 +111,7 @@ def _print_evidence(found: RespondedPost, output: CommandOutput) -> None:
 
 def _serve(options: argparse.Namespace, output: CommandOutput) -> int:
     """Serve the page until stopped; it can be reached from this machine only."""
-    port = options.port
+    port: int = options.serve
     if not 0 < port <= _HIGHEST_PORT:
         raise UsageError(f"no port {port}", expected=f"a number from 1 to {_HIGHEST_PORT}", code="bad-port")
     if options.text or options.image or options.date:

@@ -247,9 +247,9 @@ def export(options: argparse.Namespace, output: CommandOutput) -> int:
             fix=f"Finish it first: hellofresh runs resume {folder.name}",
             code="unfinished-run",
         )
-    if options.inspect:
+    if options.format == "inspect":
         return _export_log(folder, options.to, output)
-    if options.html:
+    if options.format == "html":
         return _export_page(folder, record, options.to or Path(f"{folder.name}.html"), output)
     target = options.to or Path(folder.name)
     written = []

@@ -12,7 +12,7 @@ from hellofresh.cli._show import show_built
 from hellofresh.cli.release.steps import ShownSteps, show_published
 from hellofresh.config import Settings
 from hellofresh.core.clock import now
-from hellofresh.core.errors import ReleaseError, UsageError
+from hellofresh.core.errors import ReleaseError
 from hellofresh.core.quarters import Quarter
 from hellofresh.core.workspace import Workspace
 from hellofresh.pipeline import release as pipeline
@@ -73,8 +73,6 @@ def prospective(options: argparse.Namespace, output: CommandOutput) -> int:
     """Draw prospective splits of a quarter, or label those that were drawn."""
     if options.resolve:
         return _resolve_split(options, output)
-    if options.final:
-        raise UsageError("--final without --resolve", expected="both", code="no-resolve")
     workspace, settings = Workspace.from_environment(), Settings.load().release
     missing = ReleaseError(
         f"no undecided samples for {options.quarter}",
@@ -98,9 +96,8 @@ def _resolve_split(options: argparse.Namespace, output: CommandOutput) -> int:
             fix=f"Draw one first: hellofresh release prospective --quarter {quarter}",
             code="no-release",
         )
-    found = [
-        pipeline.resolve_split(workspace, quarter, get_task(name), output.say, final=options.final) for name in names
-    ]
+    final = options.resolve == "final"
+    found = [pipeline.resolve_split(workspace, quarter, get_task(name), output.say, final=final) for name in names]
     output.result([{**to_json(item), "quarter": str(item.quarter)} for item in found if item])
     return 0
 

@@ -15,7 +15,7 @@ from hellofresh.evidence.retrieval.encoders import HUB, MINILM, open_encoder
 from hellofresh.rewards.base import Beside
 from hellofresh.training.libraries import chosen_device, need_libraries, quiet_libraries
 from hellofresh.training.log import LogRow
-from hellofresh.training.recipe import RewardRecipe, change_recipe, load_recipe
+from hellofresh.training.recipe import RewardRecipe, changed_recipe, load_recipe
 from hellofresh.training.reward_models import RewardTraining, TrainedReward, train_head
 
 _NAME = re.compile(r"[a-z0-9]+(?:[.-][a-z0-9]+)*")
@@ -24,7 +24,7 @@ _NAME = re.compile(r"[a-z0-9]+(?:[.-][a-z0-9]+)*")
 def run(options: argparse.Namespace, output: CommandOutput) -> int:
     files = _files(options)
     recipe = load_recipe(options.recipe or ("head" if options.model == MINILM else "encoder"), RewardRecipe)
-    recipe = recipe if options.seed is None else change_recipe(recipe, {"seed": options.seed})
+    recipe = changed_recipe(recipe, options.set)
     training = RewardTraining(
         options.criterion,
         _beside(options.criterion, files),

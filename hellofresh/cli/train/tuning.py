@@ -24,7 +24,7 @@ from hellofresh.training.recipe import (
     SampledRecipe,
     SftRecipe,
     TuningRecipe,
-    change_recipe,
+    changed_recipe,
     load_recipe,
 )
 
@@ -63,8 +63,7 @@ def _tuned(options: argparse.Namespace, method: str, output: CommandOutput) -> t
     if len(options.data) != 1:
         raise UsageError("several --data", expected=f"one file with 'train {method}'", code="many-files")
     (data,) = options.data
-    chosen = {name: getattr(options, name) for name in ("seed", "rate", "steps") if getattr(options, name) is not None}
-    recipe = change_recipe(load_recipe(options.recipe, _RECIPES[method]), chosen)
+    recipe = changed_recipe(load_recipe(options.recipe, _RECIPES[method]), options.set)
     need_libraries(f"train {method}", online=options.model.startswith(HUB))
     quiet_libraries()
     from hellofresh.training.run import Run
