@@ -77,7 +77,7 @@ def chosen_device(name: str) -> str:
     """`cpu` or `cuda`; `auto` takes a GPU if there is one.
 
     Raises:
-        UsageError: if a GPU is asked for and there is none.
+        UsageError: if a GPU is asked for and torch finds none.
     """
     import torch
 
@@ -120,7 +120,7 @@ def find_base(name: str, workspace: Workspace) -> BaseModel:
     """Find a model by the name that the user gave.
 
     Raises:
-        UsageError: if there is none.
+        UsageError: if it does not exist.
     """
     if name.startswith(HUB):
         return BaseModel(name, name.removeprefix(HUB), name)

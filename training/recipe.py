@@ -164,7 +164,7 @@ def load_recipe(name: str, kind: type[_Recipe]) -> _Recipe:
     """A recipe of the project by its name, or one in a file.
 
     Raises:
-        UnknownNameError: if there is no such recipe of that kind.
+        UnknownNameError: if it is not a recipe of that kind.
         ConfigError: if it is malformed.
     """
     bundled = {

@@ -228,7 +228,7 @@ def train_encoder(training: RerankerTraining, model: str, device: str, folder: P
         on_row: called with each row of the log.
 
     Raises:
-        UsageError: if there is no such model.
+        UsageError: if the model does not exist.
         DataError: if there are too few queries or documents.
     """
     recipe, (examples, chosen) = training.recipe, training.parts()

@@ -60,7 +60,7 @@ def train_reward_encoder(
         on_row: called with each row of the log.
 
     Raises:
-        UsageError: if there is no such model.
+        UsageError: if the model does not exist.
         DataError: if there are too few responses.
     """
     recipe, parts = training.recipe, divide(training.examples, training.recipe)

@@ -62,7 +62,7 @@ def open_rewards(folders: Sequence[Path], judge: str, recipe: SampledRecipe) -> 
 
 @dataclass(frozen=True, slots=True)
 class RuleJudge:
-    """Three plain signs of a response that is no more than a way to a reward, each from 0 to 1; the mean of them.
+    """Three plain signs of a response that only serves to get a reward, each from 0 to 1; the mean of them.
 
     Words do not come again and again (share of different triples of words), long words are those of the claim and the
     evidence (share of them), and the last sentence ends.

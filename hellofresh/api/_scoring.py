@@ -24,7 +24,7 @@ def score(edition: LoadedEdition, predictions: Predictions, *, name: str = "pred
     Args:
         edition: on what, from `load`.
         predictions: labels or outputs by sample id, a frame with the columns `id` and `label`, or a file of
-            predictions. A label of None is no answer and counts as wrong; samples that are not named are not counted.
+            predictions. A label of None stands for no answer and counts as wrong; other samples are not counted.
         name: what to call the system.
 
     Raises:

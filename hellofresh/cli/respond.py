@@ -30,8 +30,8 @@ def run(options: argparse.Namespace, output: CommandOutput) -> int:
     post = Post(options.text, _moment(options.date), tuple(map(_content, options.image)))
     asked = asking(**given_values(vars(options)))
     with output.progress("respond") as bar:
-        told = bar.line if sys.stderr.isatty() else lambda step: output.say(f"step: {step}")
-        found = respond(Workspace.from_environment(), post, asked, told)
+        step = bar.line if sys.stderr.isatty() else lambda line: output.say(f"step: {line}")
+        found = respond(Workspace.from_environment(), post, asked, step)
     output.result({**asdict(found), "folder": str(found.folder)})
     _print(found, output)
     return 0

@@ -1,4 +1,4 @@
-"""`hellofresh runs`: evaluations that were started: what they asked and were told, going on, taking results away."""
+"""`hellofresh runs`: evaluations that were started: what they asked and got, resuming them, taking results away."""
 
 from __future__ import annotations
 

@@ -209,7 +209,7 @@ def collect_and_build(steps: Steps, settings: Settings, job: CollectionJob, *, n
                 steps.say(f"note: no prospective split: {error}")
         return build(steps.workspace, settings.release, job.quarter, job.task)
     except DataError as error:
-        # A source need not cover a quarter that nobody named; what is named must be there.
+        # A source need not cover a quarter that was not named; what is named must be there.
         if named or error.code not in {"no-candidates", "no-recent-changes", "empty-release"}:
             raise
         steps.say(f"note: left out: {error}")

@@ -52,7 +52,7 @@ def build_panel(
         private: whether labels that are not public may be used.
 
     Raises:
-        ReleaseError: if there is no such release, or its labels are not public.
+        ReleaseError: if the release does not exist, or its labels are not public.
         DataError: if a file of it or of a run is damaged.
     """
     moment = moment or now()
@@ -108,7 +108,7 @@ def panel_of(
 ) -> Panel:
     """Arrange samples, their labels and entries as arrays; samples without a label are left out.
 
-    Outputs that nobody has measured yet, such as submitted rankings, are measured here. `said` has each entry's outputs
+    Outputs that are not measured yet, such as submitted rankings, are measured here. `said` has each entry's outputs
     by origin where they are arrays already, in the order of the samples with labels.
     """
     if task.measured is not None and said is None:

@@ -58,7 +58,7 @@ def scorable(workspace: Workspace, release: Release, entries: Sequence[Entry]) -
 
 
 def _entries_of_study(workspace: Workspace, release: Release) -> list[Entry]:
-    """The systems of a release's closed study that people rated; none where there is no such study."""
+    """The systems of a release's closed study that people rated; none without such a study."""
     files = StudyFiles(workspace, release.edition, release.task.name)
     if not (files.key.is_file() and files.ratings.is_file()):
         return []

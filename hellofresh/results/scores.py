@@ -5,7 +5,7 @@ samples, so nothing compares their scores or ranks them together. There, choices
 (`hellofresh.tasks.Task.on`, `hellofresh.results.entries.with_forecasts`).
 
 `scores/<edition>.parquet`, or `private/scores/<edition>.parquet` for tasks whose labels are not public, has one row for
-each task, system, prompt, period (`all` for the whole edition) and metric. An answer that is none or blocked counts as
+each task, system, prompt, period (`all` for the whole edition) and metric. A missing or blocked answer counts as
 wrong (see `hellofresh.stats.metrics`) and is shown in its own columns. Intervals take groups of samples as the unit
 (see `hellofresh.stats.intervals` for the method, the one that covers best).
 """
@@ -186,7 +186,7 @@ def score_submission(
         private: whether the caller may know what follows from labels that are not public.
 
     Raises:
-        SubmissionError: before the deadline, so that nobody can try what scores well; and before the reveal, unless
+        SubmissionError: before the deadline, so that none can try what scores well; and before the reveal, unless
             in private.
         DataError: if the labels are not at hand.
     """
@@ -225,7 +225,7 @@ def beside_others(workspace: Workspace, edition: Edition, task: Task, origin: st
     """The headline metric of a run in the whole edition, then those of others, the best first: of the baselines that
     were run, and of all that was scored before, such as people and published systems.
 
-    Nothing where the labels are not public, the run does not stand for its system, or nobody has rated its responses.
+    Nothing where the labels are not public, the run does not stand for its system, or its responses are not rated.
 
     Args:
         workspace: where releases and runs are.

@@ -79,7 +79,7 @@ def analyse_scored(workspace: Workspace, submissions: Path, output: CommandOutpu
     Args:
         workspace: where scores are.
         submissions: folder of what others handed in.
-        output: told what was made, skipped, or could not be made and why.
+        output: hears what was made, skipped, or could not be made and why.
     """
     try:
         need_converter()

@@ -46,7 +46,7 @@ def get_analyses(name: str) -> Sequence[Analysis[Panel]]:
     """The analysis of this name, or all of them.
 
     Raises:
-        UnknownNameError: if there is no such analysis.
+        UnknownNameError: if the analysis does not exist.
     """
     if name == _ALL:
         return list(ANALYSES.values())

@@ -38,7 +38,7 @@ class AnalysisResult:
         figure: how it is drawn; None where there is nothing to draw.
         marks: what the figure shows, of all systems.
         notes: sentences that a reader of the figure should know.
-        missing: why there is no figure, a sentence; empty where there is one.
+        missing: why the figure is missing, a sentence; empty where it is there.
     """
 
     table: pl.DataFrame
@@ -137,7 +137,7 @@ class Findings:
 
 
 def missing(why: str, notes: Sequence[str] = ()) -> AnalysisResult:
-    """A result that says why there is none."""
+    """A result that says why it is missing."""
     return AnalysisResult(pl.DataFrame(), None, notes, why)
 
 
@@ -185,7 +185,7 @@ def measure(
 ) -> Measure | None:
     """A metric on those of the samples that were asked about; None if absent.
 
-    There is no headline of samples of one class alone either: it would say nothing but which class that is.
+    Samples of one class alone have no headline either: it would say nothing but which class that is.
 
     Args:
         panel: the panel.

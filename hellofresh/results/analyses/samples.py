@@ -289,7 +289,7 @@ def _factors(panel: Panel) -> list[_Factor]:
 
 
 def _quarters(panel: Panel, values: NDArray[np.float64]) -> NDArray[np.int64]:
-    """The quarter of each sample within its class, from 0; equal values stay together; -1 where there is no value."""
+    """The quarter of each sample within its class, from 0; equal values stay together; -1 without a value."""
     found = np.full(values.shape, -1, dtype=np.int64)
     for label in range(len(panel.task.classes)):
         own = (panel.labels == label) & np.isfinite(values)

@@ -158,8 +158,8 @@ def _flip_costs(panel: Panel) -> FloatArray:
     """Accounts or editors that would flip each label, shape (n,), nan where not known.
 
     A paragraph edit stays, or its revert does, by standing for N later revisions. One editor more than the different
-    users of the N revisions after it outlasts them, if each of these undoes once what the colluders do. Nobody has to
-    be outlasted where nobody reacts: then one editor is enough for any label.
+    users of the N revisions after it outlasts them, if each of these undoes once what the colluders do. Without a
+    reaction one editor is enough for any label.
     """
     if "distinct_users" in panel.task.label_facts:
         return panel.known("distinct_users") + 1
