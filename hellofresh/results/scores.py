@@ -37,7 +37,7 @@ from hellofresh.results.entries import Entry, entries_of_runs, entries_of_submis
 from hellofresh.results.judgements import Part, judgements_file, write_judgements, write_waiting
 from hellofresh.results.panel import ALL_PERIODS, BLOCKED, Panel, PromptOutputs
 from hellofresh.results.published import check_published
-from hellofresh.results.rated_entries import scorable
+from hellofresh.results.rated_entries import counted_entries, scorable
 from hellofresh.results.tables import SCORES, Score
 from hellofresh.stats import metric_interval, repetition_interval
 from hellofresh.stats.metrics import NO_ANSWER, Statistics
@@ -295,22 +295,13 @@ def _read_main(workspace: Workspace, edition: Edition, submissions: Path, moment
             labels = load_labels(workspace, edition, task)
             truth[task.name] = {key: label.label for key, label in labels.items()}
     handed_in, notes = entries_of_submissions(submissions, due, moment, truth, Escrow.seal_of(workspace))
-    entries, all_waiting = {}, {}
+    entries, waiting = {}, {}
     for release in releases:
-        runs, about_runs = entries_of_runs(workspace, release)
-        waiting = () if release.is_over(moment) else handed_in[release.task.name]
-        if waiting:
-            notes.append(
-                f"{len(waiting)} submitted for {release.task.name} {release.edition}: "
-                f"scored after the deadline, {utc_text(release.days.deadline)}"
-            )
-        all_waiting[release.task.name] = waiting
-        there = [*runs, *(() if waiting else handed_in[release.task.name])]
-        entries[release.task.name], unrated = scorable(workspace, release, there)
-        notes += unrated
-        notes += about_runs
+        name = release.task.name
+        entries[name], waiting[name], about = counted_entries(workspace, release, handed_in[name], moment)
+        notes += about
     files = [workspace.private(edition, task.name) / "labels.jsonl" for task in tasks]
-    return _Read(releases, files, entries, all_waiting, notes)
+    return _Read(releases, files, entries, waiting, notes)
 
 
 def _read_prospective(workspace: Workspace, edition: Edition, submissions: Path, moment: datetime) -> _Read:
