@@ -84,11 +84,10 @@ def _print(found: RespondedPost, output: CommandOutput) -> None:
     if found.invented_links:
         output.text(f"{len(found.invented_links)} links that the model invented were removed.")
     output.text("")
-    rows = [
-        (use.step, use.role, use.model, use.requests, f"{use.seconds:.1f}", known(use.tokens_in), known(use.tokens_out),
-         known(use.cost_usd, ".4f"))
-        for use in found.steps
-    ]  # fmt: skip
+    rows = []
+    for use in found.steps:
+        spent = f"{use.seconds:.1f}", known(use.tokens_in), known(use.tokens_out), known(use.cost_usd, ".4f")
+        rows.append((use.step, use.role, use.model, use.requests, *spent))
     heads = ("step", "role", "model", "requests", "seconds", "tokens in", "tokens out", "USD")
     output.table("Time and cost by step", heads, rows)
     output.text(f"{duration(found.seconds)}, {known(found.cost_usd, '.4f')} USD. Everything is kept in {found.folder}")

@@ -290,11 +290,10 @@ def _export_page(folder: Path, record: RunRecord, path: Path, output: CommandOut
     public = not is_open and labels_are_public(workspace, edition, task.name)
     labels = load_labels(workspace, edition, task) if public else {}
     scores = beside_others(workspace, edition, task, folder.name) if public else []
-    spent = [
-        (item.step, item.role, f"{item.requests:,}", known(item.tokens_in), known(item.tokens_out),
-         known(item.cost_usd, ",.4f"))
-        for item in usage_by_step(folder)[0]
-    ]  # fmt: skip
+    spent = []
+    for item in usage_by_step(folder)[0]:
+        tokens = known(item.tokens_in), known(item.tokens_out)
+        spent.append((item.step, item.role, f"{item.requests:,}", *tokens, known(item.cost_usd, ",.4f")))
     numbers = {"judged": f"{record.judged} of {record.of}", "failed": record.failed}
     numbers |= {"cost (USD)": known(record.cost_usd, ",.4f")}
     settings = {**said, "settings": record.settings, "knowledge cutoff": record.knowledge_cutoff, **numbers}

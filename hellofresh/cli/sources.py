@@ -103,11 +103,10 @@ def collect_ratings(options: argparse.Namespace, output: CommandOutput) -> int:
         f"{rings.pushed:,} notes that they push"
         + (f", intercept {rings.intercept:.3f}, without them {rings.without:.3f}" if rings.pushed else "")
     )
-    rows = [
-        (one.column.removesuffix("_status"), one.by.replace("_", " "), one.name, one.notes, one.same,
-         f"{one.same / one.notes:.3f}")
-        for one in report.agreement
-    ]  # fmt: skip
+    rows = []
+    for one in report.agreement:
+        status, share = one.column.removesuffix("_status"), f"{one.same / one.notes:.3f}"
+        rows.append((status, one.by.replace("_", " "), one.name, one.notes, one.same, share))
     output.table("Agreement with X's own statuses", ("status", "by", "", "notes", "same", "share"), rows)
     output.text(f"notes: {path}")
     return 0

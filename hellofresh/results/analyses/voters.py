@@ -99,8 +99,8 @@ def difficulty(panel: Panel) -> AnalysisResult:
         table = cluster_tables(metric.statistics(values[kept], of[kept]), panel.groups[kept])
         value, made = float(metric.value(table.sum(axis=0))), metric_interval(table, metric, n=int(kept.sum()))
         row = {"fact": name, "models": len(models), "n": made.n, "clusters": made.clusters}
-        result.add({**row, **limited("value", value, made)}, made,
-                   Mark(name, "", value, made.low, made.high, made.n, row=name))  # fmt: skip
+        mark = Mark(name, "", value, made.low, made.high, made.n, row=name)
+        result.add({**row, **limited("value", value, made)}, made, mark)
     return result.drawn(Chart("intervals", Axis("rank correlation with difficulty", zero=True)), order="marks")
 
 
