@@ -1,4 +1,4 @@
-"""A stage is skipped where nothing has changed; whatever happens to it, its files are whole, and a rerun mends the rest."""
+"""A stage is skipped where nothing has changed; its files are whole whatever happens, and a rerun mends the rest."""
 
 from __future__ import annotations
 
