@@ -18,7 +18,7 @@ from hellofresh.core.editions import Edition, Frozen
 from hellofresh.core.errors import DataError, HelloFreshError, ReleaseError, UnknownNameError
 from hellofresh.core.quarters import Quarter, utc_text
 from hellofresh.core.workspace import Workspace
-from hellofresh.pipeline.sources import SourceRequest, collection_jobs
+from hellofresh.pipeline.sources import SourceRequest, collection_jobs, living
 from hellofresh.pipeline.takedown import take_down_with_pictures
 from hellofresh.releases.candidates.collection import CollectionJob
 from hellofresh.releases.draw.prospective import (
@@ -135,11 +135,6 @@ def _named_datasets(workspace: Workspace, names: Sequence[str]) -> list[tuple[Ed
             raise UnknownNameError("data set", name, {edition.name for edition, _ in imported}, fix=fix)
         found += own
     return found
-
-
-def living(workspace: Workspace) -> list[tuple[Quarter, str]]:
-    """The released quarters: a frozen data set has no calendar to follow."""
-    return [(edition, name) for edition, name in workspace.released() if isinstance(edition, Quarter)]
 
 
 def drop_gone(steps: Steps) -> None:

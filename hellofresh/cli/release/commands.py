@@ -10,7 +10,7 @@ from hellofresh.api.harnesses.lm_eval_folder import write_folder
 from hellofresh.cli._output import CommandOutput
 from hellofresh.cli._show import show_built
 from hellofresh.cli.release.steps import ShownSteps, show_published
-from hellofresh.config import Settings
+from hellofresh.config import Settings, SourceSettings
 from hellofresh.core.clock import now
 from hellofresh.core.errors import ReleaseError
 from hellofresh.core.quarters import Quarter
@@ -49,12 +49,15 @@ def build(options: argparse.Namespace, output: CommandOutput) -> int:
 
 
 def run(options: argparse.Namespace, output: CommandOutput) -> int:
+    named: dict[str, object] = {}
+    if options.notes_dump is not None:
+        posts = None if options.notes_posts is None else str(options.notes_posts)
+        named["x-notes"] = {"dump": str(options.notes_dump), "posts": posts, "posts_from": [*options.notes_posts_from]}
+    if options.wiki_dump:
+        named["wikipedia-edits"] = {"dump": [str(path) for path in options.wiki_dump]}
     sources = SourceRequest(
-        quarters=tuple(sorted(set(options.quarter or ()))),
-        notes_dump=options.notes_dump,
-        notes_posts=options.notes_posts,
-        notes_posts_from=options.notes_posts_from,
-        wiki_dumps=tuple(options.wiki_dump or ()),
+        tuple(sorted(set(options.quarter or ()))),
+        SourceSettings.model_validate(named) if named else None,
         sample=options.sample or not options.datasets,
     )
     request = pipeline.ReleaseRequest(
