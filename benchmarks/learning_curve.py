@@ -28,7 +28,7 @@ from hellofresh.evidence.retrieval.encoders import MINILM
 from hellofresh.evidence.retrieval.retrievers import Opening, dense_scorer, open_retriever
 from hellofresh.evidence.retrieval.sparse import Bm25, SparseRetriever
 from hellofresh.training.data import Example
-from hellofresh.training.libraries import need_libraries, quiet_libraries
+from hellofresh.training.libraries import need_libraries
 from hellofresh.training.recipe import Recipe, changed_recipe, load_recipe
 
 METRIC = "ndcg@10"
@@ -86,7 +86,6 @@ def main() -> None:
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
     need_libraries("the learning curve", encoders=True)
-    quiet_libraries()
     corpus, rows = open_corpus(Workspace.from_environment(), options.corpus), []
     for share in map(float, options.shares.split(",")):
         recipes = [

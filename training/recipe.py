@@ -79,7 +79,6 @@ class TuningRecipe(BaseRecipe):
     dropout: float = Field(default=0.05, ge=0, lt=1)
     modules: list[str] = Field(default=["q_proj", "v_proj"], min_length=1, max_length=20)
     bits: Literal[4, 8, 16] = 16
-    eight_bit: bool = False
     epochs: int = Field(default=3, ge=1, le=1000)
     steps: int = Field(default=0, ge=0, le=10_000_000)
     batch: int = Field(default=4, ge=1, le=1024)
@@ -93,11 +92,6 @@ class TuningRecipe(BaseRecipe):
     response_tokens: int = Field(default=128, ge=1, le=8192)
     prompt_tokens: int = Field(default=1024, ge=16, le=131_072)
     save_every: int = Field(default=10, ge=1, le=1_000_000)
-
-    @property
-    def stored_bits(self) -> int:
-        """Bits of a weight on a GPU; `eight_bit` is how earlier recipes said 8."""
-        return 8 if self.eight_bit else self.bits
 
 
 class SftRecipe(TuningRecipe):

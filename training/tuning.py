@@ -100,7 +100,7 @@ class Tuning:
 
     def load(self) -> PreTrainedModel:
         """The weights to begin with."""
-        return load_base(self.base, self.run.device, self.recipe.stored_bits)
+        return load_base(self.base, self.run.device, self.recipe.bits)
 
     def lora(self) -> LoraConfig:
         """The low-rank matrices of the recipe."""
@@ -353,7 +353,7 @@ def _device(name: str, recipe: TuningRecipe) -> tuple[str, int]:
     """The processor with its bits of a weight, and the most memory in MiB; 0 where the system does not say it."""
     if name == "cuda":
         peak = int(torch.cuda.max_memory_allocated() / _MIB)
-        return f"{torch.cuda.get_device_name(0)}, {recipe.stored_bits} bits", peak
+        return f"{torch.cuda.get_device_name(0)}, {recipe.bits} bits", peak
     about = f"{platform.machine()} processor, {torch.get_num_threads()} of {os.cpu_count()} threads, 32 bits"
     try:
         resource = import_module("resource")  # not on Windows

@@ -20,7 +20,7 @@ from hellofresh.evidence.retrieval.retrievers import Opening, dense_scorer, open
 from hellofresh.evidence.retrieval.sparse import Bm25, SparseRetriever
 from hellofresh.results.figures.charts import Axis, Chart, Figure, Mark, Series
 from hellofresh.results.figures.image import need_converter, render
-from hellofresh.training.libraries import chosen_device, need_libraries, quiet_libraries
+from hellofresh.training.libraries import chosen_device, need_libraries
 from hellofresh.training.log import LogRow
 from hellofresh.training.recipe import Recipe, changed_recipes, load_recipe
 
@@ -87,7 +87,6 @@ def _train(
     line: Callable[[str], None],
 ) -> TrainedReranker:
     need_libraries("train reranker", online=options.model.startswith(HUB), encoders=True)
-    quiet_libraries()
     from hellofresh.training.rerankers import RerankerTraining, train_encoder, train_head
 
     def on_row(row: LogRow, steps: int) -> None:

@@ -13,7 +13,7 @@ from hellofresh.core.errors import UnknownNameError, UsageError
 from hellofresh.core.workspace import Workspace
 from hellofresh.evidence.retrieval.encoders import HUB, MINILM, open_encoder
 from hellofresh.rewards.base import Beside
-from hellofresh.training.libraries import chosen_device, need_libraries, quiet_libraries
+from hellofresh.training.libraries import chosen_device, need_libraries
 from hellofresh.training.log import LogRow
 from hellofresh.training.recipe import RewardRecipe, changed_recipe, load_recipe
 from hellofresh.training.reward_models import RewardTraining, TrainedReward, train_head
@@ -39,7 +39,6 @@ def run(options: argparse.Namespace, output: CommandOutput) -> int:
             found = train_head(training, open_encoder(MINILM), folder, vectors=root / "vectors", line=bar.line)
         else:
             need_libraries("train reward", online=options.model.startswith(HUB), encoders=True)
-            quiet_libraries()
             from hellofresh.training.reward_encoders import train_reward_encoder
 
             def on_row(row: LogRow, steps: int) -> None:

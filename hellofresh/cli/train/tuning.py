@@ -15,7 +15,7 @@ from hellofresh.core.workspace import Workspace
 from hellofresh.evidence.retrieval.encoders import HUB
 from hellofresh.models.local import LOCAL_FOLDER
 from hellofresh.training import tuning_rewards
-from hellofresh.training.libraries import chosen_device, find_base, need_libraries, quiet_libraries
+from hellofresh.training.libraries import chosen_device, find_base, need_libraries
 from hellofresh.training.log import LogRow, known_values
 from hellofresh.training.recipe import (
     PpoRecipe,
@@ -65,7 +65,6 @@ def _tuned(options: argparse.Namespace, method: str, output: CommandOutput) -> t
     (data,) = options.data
     recipe = changed_recipe(load_recipe(options.recipe, _RECIPES[method]), options.set)
     need_libraries(f"train {method}", online=options.model.startswith(HUB))
-    quiet_libraries()
     from hellofresh.training.run import Run
     from hellofresh.training.tuning import tune
 
