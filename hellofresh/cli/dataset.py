@@ -115,7 +115,8 @@ def _import_ratings(options: argparse.Namespace, output: CommandOutput) -> int:
     """Import ratings of publishers, in place of those imported before."""
     _check_plain(options, "FILE, --column, --priority")
     columns = _named(options.column, COLUMNS, "bad-column")
-    lists = {name: Path(file) for name, file in _named(options.priority, PRIORITIES, "bad-priority").items()}
+    said = _named(options.priority, PRIORITIES, "bad-priority")
+    lists = {name: Path(said[name]) for name in PRIORITIES if name in said}
     if options.path is None and not lists:
         fix = "Name a file of ratings, or a list of domains: --priority high=FILE."
         raise UsageError("nothing to import", where="publishers", fix=fix, code="no-file")
