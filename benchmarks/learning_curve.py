@@ -28,8 +28,8 @@ from hellofresh.evidence.retrieval.encoders import MINILM
 from hellofresh.evidence.retrieval.retrievers import Opening, dense_scorer, open_retriever
 from hellofresh.evidence.retrieval.sparse import Bm25, SparseRetriever
 from hellofresh.training.data import Example
-from hellofresh.training.libraries import need_libraries, quiet_libraries
-from hellofresh.training.recipe import Recipe, change_recipe, load_recipe
+from hellofresh.training.libraries import need_libraries
+from hellofresh.training.recipe import Recipe, changed_recipe, load_recipe
 
 METRIC = "ndcg@10"
 
@@ -86,11 +86,10 @@ def main() -> None:
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
     need_libraries("the learning curve", encoders=True)
-    quiet_libraries()
     corpus, rows = open_corpus(Workspace.from_environment(), options.corpus), []
     for share in map(float, options.shares.split(",")):
         recipes = [
-            change_recipe(load_recipe(options.recipe, Recipe), {"seed": seed + 1}) for seed in range(options.seeds)
+            changed_recipe(load_recipe(options.recipe, Recipe), [f"seed={seed + 1}"]) for seed in range(options.seeds)
         ]
         found = [measure(corpus, options.test, options.model, recipe, share) for recipe in recipes]
         gains = sorted(found, key=lambda one: one.difference)

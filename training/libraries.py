@@ -36,7 +36,9 @@ LIBRARIES = ("torch", "transformers", "peft", "trl", "accelerate", "datasets")
 
 
 def need_libraries(what: str, *, online: bool = False, encoders: bool = False) -> None:
-    """Name the extra if a library is missing, and keep those that are there from the network.
+    """Name the extra if a library is missing; keep the others from the network, and their advice from the terminal.
+
+    To be called before any of them is imported.
 
     Args:
         what: needs them.
@@ -52,19 +54,12 @@ def need_libraries(what: str, *, online: bool = False, encoders: bool = False) -
     if not online:
         os.environ["HF_HUB_OFFLINE"] = "1"
     os.environ["HF_HUB_DISABLE_TELEMETRY"] = "1"  # trl reports the trainer's name otherwise
-    os.environ["TOKENIZERS_PARALLELISM"] = "false"
-    os.environ["TQDM_DISABLE"] = "1"
-
-
-def quiet_libraries() -> None:
-    """Keep the libraries' own progress and advice from the terminal."""
-    import datasets
-    import transformers
-
+    os.environ |= {"TOKENIZERS_PARALLELISM": "false", "TRANSFORMERS_VERBOSITY": "error"}
+    os.environ |= dict.fromkeys(
+        ("TQDM_DISABLE", "HF_HUB_DISABLE_PROGRESS_BARS", "HF_DATASETS_DISABLE_PROGRESS_BARS"), "1"
+    )
     warnings.filterwarnings("ignore", module=r"transformers|trl|peft|torch|accelerate|sentence_transformers")
-    datasets.disable_progress_bars()
-    transformers.utils.logging.disable_progress_bar()
-    for library in ("trl", "transformers", "sentence_transformers"):
+    for library in ("trl", "sentence_transformers"):
         logging.getLogger(library).setLevel(logging.ERROR)
 
 
@@ -77,7 +72,7 @@ def chosen_device(name: str) -> str:
     """`cpu` or `cuda`; `auto` takes a GPU if there is one.
 
     Raises:
-        UsageError: if a GPU is asked for and there is none.
+        UsageError: if a GPU is asked for and torch finds none.
     """
     import torch
 
@@ -120,7 +115,7 @@ def find_base(name: str, workspace: Workspace) -> BaseModel:
     """Find a model by the name that the user gave.
 
     Raises:
-        UsageError: if there is none.
+        UsageError: if it does not exist.
     """
     if name.startswith(HUB):
         return BaseModel(name, name.removeprefix(HUB), name)

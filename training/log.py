@@ -14,6 +14,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import numpy as np
+from scipy.stats import linregress
 
 from hellofresh.core.files import read_models, write_bytes, write_jsonl
 from hellofresh.results.figures.charts import Axis, Chart, Figure, Mark, Series
@@ -139,16 +140,6 @@ class Trend:
     first: float
     last: float
 
-    @property
-    def rises(self) -> bool:
-        """Whether the whole interval is above zero."""
-        return self.low > 0
-
-    @property
-    def falls(self) -> bool:
-        """Whether the whole interval is below zero."""
-        return self.high < 0
-
 
 def trend_of(rows: Sequence[LogRow], name: str) -> Trend | None:
     """The trend of a column of the log; None where it has fewer than five values."""
@@ -156,13 +147,8 @@ def trend_of(rows: Sequence[LogRow], name: str) -> Trend | None:
     if len(values) < _LEAST:
         return None
     x, y = np.array(values, dtype=np.float64).T
-    x = (x - x.mean()) / max(float(x.max() - x.min()), 1.0)
-    spread = float(x @ x)
-    slope = float(x @ y) / spread
-    residuals = y - y.mean() - slope * x
-    freedom = len(y) - 2
-    quantile = t_quantile(0.975, freedom)
-    half = quantile * float(np.sqrt(residuals @ residuals / freedom / spread))
+    line = linregress((x - x[0]) / (x[-1] - x[0]), y)
+    slope, half = float(line.slope), t_quantile(0.975, len(y) - 2) * float(line.stderr)
     fifth = max(1, len(y) // 5)
     return Trend(slope, slope - half, slope + half, float(y[:fifth].mean()), float(y[-fifth:].mean()))
 
@@ -170,4 +156,4 @@ def trend_of(rows: Sequence[LogRow], name: str) -> Trend | None:
 def is_over_optimised(rows: Sequence[LogRow]) -> bool:
     """Whether the reward rises while the untrained judge falls."""
     reward, judge = trend_of(rows, "reward"), trend_of(rows, "judge")
-    return reward is not None and judge is not None and reward.rises and judge.falls
+    return reward is not None and judge is not None and reward.low > 0 > judge.high

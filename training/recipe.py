@@ -6,14 +6,15 @@ several kinds, each in a table of its own; a kind takes the values above all tab
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Sequence
 from importlib.resources import files
+from itertools import product
 from pathlib import Path
 from typing import ClassVar, Literal, TypeVar
 
 from pydantic import Field, model_validator
 
-from hellofresh.core.errors import ConfigError, UnknownNameError
+from hellofresh.core.errors import ConfigError, UnknownNameError, UsageError
 from hellofresh.core.files import as_model, parse_toml
 from hellofresh.core.strict import Strict
 
@@ -78,7 +79,6 @@ class TuningRecipe(BaseRecipe):
     dropout: float = Field(default=0.05, ge=0, lt=1)
     modules: list[str] = Field(default=["q_proj", "v_proj"], min_length=1, max_length=20)
     bits: Literal[4, 8, 16] = 16
-    eight_bit: bool = False
     epochs: int = Field(default=3, ge=1, le=1000)
     steps: int = Field(default=0, ge=0, le=10_000_000)
     batch: int = Field(default=4, ge=1, le=1024)
@@ -92,11 +92,6 @@ class TuningRecipe(BaseRecipe):
     response_tokens: int = Field(default=128, ge=1, le=8192)
     prompt_tokens: int = Field(default=1024, ge=16, le=131_072)
     save_every: int = Field(default=10, ge=1, le=1_000_000)
-
-    @property
-    def stored_bits(self) -> int:
-        """Bits of a weight on a GPU; `eight_bit` is how earlier recipes said 8."""
-        return 8 if self.eight_bit else self.bits
 
 
 class SftRecipe(TuningRecipe):
@@ -163,7 +158,7 @@ def load_recipe(name: str, kind: type[_Recipe]) -> _Recipe:
     """A recipe of the project by its name, or one in a file.
 
     Raises:
-        UnknownNameError: if there is no such recipe of that kind.
+        UnknownNameError: if it is not a recipe of that kind.
         ConfigError: if it is malformed.
     """
     bundled = {
@@ -188,11 +183,37 @@ def load_recipe(name: str, kind: type[_Recipe]) -> _Recipe:
     return as_model(kind, values, where=f"recipe {name}", error=ConfigError, code="bad-recipe")
 
 
-def change_recipe(recipe: _Recipe, values: Mapping[str, object]) -> _Recipe:
-    """A recipe with other values of some fields, such as those of the command line.
+def changed_recipes(recipe: _Recipe, said: Sequence[str]) -> list[_Recipe]:
+    """A recipe with other values of some lines, each said as `NAME=V`; with `NAME=V,V` one for each combination.
 
     Raises:
-        ConfigError: if one of them is out of its range.
+        ConfigError: if it has no such line, or a value is out of its range.
     """
-    changed = {**recipe.model_dump(), **values}
-    return as_model(type(recipe), changed, where="the command line", error=ConfigError, code="bad-recipe")
+    axes = []
+    for text in said:
+        name, _, values = text.partition("=")
+        axes.append([(name, _value(value)) for value in values.split(",")])
+    whole, where = recipe.model_dump(), "--set"
+    return [
+        as_model(type(recipe), whole | dict(chosen), where=where, error=ConfigError, code="bad-recipe")
+        for chosen in product(*axes)
+    ]
+
+
+def changed_recipe(recipe: _Recipe, said: Sequence[str]) -> _Recipe:
+    """The same for a method that trains once.
+
+    Raises:
+        UsageError: if a line has several values.
+    """
+    found = changed_recipes(recipe, said)
+    if len(found) > 1:
+        raise UsageError(f"{len(found)} recipes", expected="one value for each --set", code="many-recipes")
+    return found[0]
+
+
+def _value(text: str) -> object:
+    try:
+        return parse_toml(f"value = {text}".encode())["value"]
+    except ValueError:
+        return text

@@ -14,9 +14,11 @@ way the epoch with the best NDCG@10 after two stages is kept, the untrained mode
 from __future__ import annotations
 
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
+from typing import TypeVar
 
 import numpy as np
 import torch
@@ -26,7 +28,7 @@ from sentence_transformers.base.sampler import DefaultBatchSampler
 from sentence_transformers.sentence_transformer.evaluation import RerankingEvaluator
 from torch import Tensor, nn
 from torch.utils.data import SequentialSampler
-from transformers import get_cosine_schedule_with_warmup
+from transformers import Trainer, get_cosine_schedule_with_warmup
 
 from hellofresh.core.files import write_json
 from hellofresh.evidence.retrieval.comparison import rank_queries
@@ -40,9 +42,10 @@ from hellofresh.tasks.outputs import Ranking
 from hellofresh.training.data import Example, in_training_order, make_examples, split_for_selection
 from hellofresh.training.log import LogRow, known_values, read_log
 from hellofresh.training.recipe import Recipe
-from hellofresh.training.run import OnRow, Run
+from hellofresh.training.run import OnRow, Run, Watcher
 
 _TOKENS = 128
+_Encoder = TypeVar("_Encoder")
 
 
 @dataclass(frozen=True, slots=True)
@@ -228,7 +231,7 @@ def train_encoder(training: RerankerTraining, model: str, device: str, folder: P
         on_row: called with each row of the log.
 
     Raises:
-        UsageError: if there is no such model.
+        UsageError: if the model does not exist.
         DataError: if there are too few queries or documents.
     """
     recipe, (examples, chosen) = training.recipe, training.parts()
@@ -236,11 +239,7 @@ def train_encoder(training: RerankerTraining, model: str, device: str, folder: P
     in_epoch = -(-len(examples) // recipe.batch)
     if run.is_finished(folder / "training.json"):
         return TrainedReranker.of(folder / "model", read_log(folder / "log.jsonl"), in_epoch)
-    name, loading = loading_of(model)
-    try:
-        encoder = SentenceTransformer(name, device=device, **loading)
-    except OSError:
-        raise not_at_hand(model) from None
+    encoder = opened(SentenceTransformer, model, device=device)
     encoder.max_seq_length = _TOKENS
     encoder.prompts = dict(zip(("query", "document"), prefixes_of(model), strict=True))
     texts = {row: document.content for row, document in enumerate(training.corpus.documents())}
@@ -249,26 +248,41 @@ def train_encoder(training: RerankerTraining, model: str, device: str, folder: P
         dict(zip(columns, (example.query.text, *(texts[row] for row in example.documents)), strict=True))
         for example in examples
     ]
-    order = in_training_order(rows, recipe.epochs, recipe.seed)
-    arguments = SentenceTransformerTrainingArguments(
-        **run.arguments(-(-len(order) // recipe.batch), measured_every=in_epoch),
-        batch_sampler=in_order,
-        prompts={name: encoder.prompts["query" if name == "query" else "document"] for name in columns},
-    )
-    trainer = SentenceTransformerTrainer(
-        encoder,
-        arguments,
-        train_dataset=Dataset.from_list(order),
-        loss=_Equation1(encoder, recipe),
-        evaluator=_evaluator(training, chosen, texts),
-    )
-    watcher = run.train(trainer, best="ndcg")
+    prompts = {name: encoder.prompts["query" if name == "query" else "document"] for name in columns}
+    settings = partial(SentenceTransformerTrainingArguments, prompts=prompts)
+    evaluator = _evaluator(training, chosen, texts)
+    trainer = partial(SentenceTransformerTrainer, encoder, loss=_Equation1(encoder, recipe), evaluator=evaluator)
+    watcher = trained_on(rows, run, trainer, settings, best="ndcg")
     write_json(folder / "training.json", {"model": model, **training.identity})
     shutil.rmtree(run.checkpoints)
     return TrainedReranker.of(folder / "model", watcher.rows, in_epoch)
 
 
-def in_order(dataset: Dataset, batch_size: int, drop_last: bool, **more: object) -> DefaultBatchSampler:
+def opened(kind: Callable[..., _Encoder], model: str, **more: object) -> _Encoder:
+    """A model of sentence-transformers to train.
+
+    Raises:
+        UsageError: if the model does not exist.
+    """
+    name, loading = loading_of(model)
+    try:
+        return kind(name, **more, **loading)
+    except OSError:
+        raise not_at_hand(model) from None
+
+
+def trained_on(
+    rows: Sequence[object], run: Run, trainer: Callable[..., Trainer], settings: Callable[..., object], *, best: str
+) -> Watcher:
+    """Train a model of sentence-transformers on rows, or go on with it; measured after each epoch."""
+    recipe = run.recipe
+    order, in_epoch = in_training_order(rows, recipe.epochs, recipe.seed), -(-len(rows) // recipe.batch)
+    steps = -(-len(order) // recipe.batch)
+    arguments = settings(**run.arguments(steps, measured_every=in_epoch), batch_sampler=_in_order)
+    return run.train(trainer(args=arguments, train_dataset=Dataset.from_list(order)), best=best)
+
+
+def _in_order(dataset: Dataset, batch_size: int, drop_last: bool, **more: object) -> DefaultBatchSampler:
     """Batches in the order of the data set, as sentence-transformers asks for them."""
     return DefaultBatchSampler(SequentialSampler(dataset), batch_size, drop_last)
 

@@ -6,10 +6,10 @@ its last checkpoint.
 
 from __future__ import annotations
 
-import math
 import platform
 import shutil
 from collections.abc import Sequence
+from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 
@@ -21,12 +21,10 @@ from sentence_transformers.cross_encoder import CrossEncoderTrainer, CrossEncode
 from torch import Tensor, nn
 
 from hellofresh.core.files import canonical_json, sha256_file, sha256_text
-from hellofresh.evidence.retrieval.encoders import loading_of, not_at_hand
 from hellofresh.rewards.base import Beside, read_card
 from hellofresh.rewards.transformer import TOKENS, TransformerReward, encoded_pairs
-from hellofresh.training.data import in_training_order
 from hellofresh.training.log import known_values, read_log
-from hellofresh.training.rerankers import in_order
+from hellofresh.training.rerankers import opened, trained_on
 from hellofresh.training.reward_models import RewardTraining, TrainedReward, divide, labels_of
 from hellofresh.training.run import OnRow, Run
 
@@ -60,7 +58,7 @@ def train_reward_encoder(
         on_row: called with each row of the log.
 
     Raises:
-        UsageError: if there is no such model.
+        UsageError: if the model does not exist.
         DataError: if there are too few responses.
     """
     recipe, parts = training.recipe, divide(training.examples, training.recipe)
@@ -72,28 +70,12 @@ def train_reward_encoder(
     decided = {"model": model, "criterion": training.criterion, "beside": training.beside, "data_sha256": content}
     run = Run("reward", recipe, decided, device, folder, on_row)
     if not run.is_finished(folder / "reward.json"):
-        name, loading = loading_of(model)
         torch.manual_seed(recipe.seed)  # the classifier on top starts from drawn weights
-        try:
-            encoder = CrossEncoder(name, num_labels=1, max_length=TOKENS, device=device, **loading)
-        except OSError:
-            raise not_at_hand(model) from None
-        order, in_epoch = (
-            in_training_order(rows["train"], recipe.epochs, recipe.seed),
-            len(rows["train"]) / recipe.batch,
-        )
-        arguments = CrossEncoderTrainingArguments(
-            **run.arguments(math.ceil(len(order) / recipe.batch), measured_every=math.ceil(in_epoch)),
-            batch_sampler=in_order,
-        )
-        trainer = CrossEncoderTrainer(
-            encoder,
-            arguments,
-            train_dataset=Dataset.from_list(order),
-            eval_dataset=Dataset.from_list(rows["selection"]),
-            loss=_Loss(encoder, training.beside, float(labels_of(parts["train"]).mean())),
-        )
-        run.train(trainer, best="held_out_loss")
+        encoder = opened(CrossEncoder, model, num_labels=1, max_length=TOKENS, device=device)
+        loss = _Loss(encoder, training.beside, float(labels_of(parts["train"]).mean()))
+        chosen = Dataset.from_list(rows["selection"])
+        trainer = partial(CrossEncoderTrainer, encoder, eval_dataset=chosen, loss=loss)
+        trained_on(rows["train"], run, trainer, CrossEncoderTrainingArguments, best="held_out_loss")
         versions = {name: version(name) for name in ("torch", "transformers", "sentence-transformers")}
         card = training.card(
             parts,

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from transformers import PrinterCallback, Trainer, TrainerCallback, TrainerControl, TrainerState, TrainingArguments
+from transformers import PrinterCallback, Trainer, TrainerCallback, TrainerControl, TrainerState
 from transformers import set_seed as set_every_seed
 
 from hellofresh.core.errors import DataError
@@ -139,24 +139,17 @@ class Watcher(TrainerCallback):  # type: ignore[misc]  # the library is not type
         self.rows: list[LogRow] = []
         self.stopped = ""
 
-    def on_train_begin(
-        self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **more: object
-    ) -> None:
+    def on_train_begin(self, args: object, state: TrainerState, control: TrainerControl, **more: object) -> None:
         """Take up the rows of the checkpoint that the training goes on from."""
         known = [row_of(int(logs["step"]), logs) for logs in state.log_history]
         self.rows = [row for row in known if row is not None]
         write_log(self._run.folder / "log.jsonl", self.rows)
 
     def on_log(
-        self,
-        args: TrainingArguments,
-        state: TrainerState,
-        control: TrainerControl,
-        logs: Mapping[str, object] | None = None,
-        **more: object,
+        self, args: object, state: TrainerState, control: TrainerControl, *, logs: Mapping[str, object], **more: object
     ) -> None:
         """Add a row, and stop where the policy has gone too far."""
-        row = row_of(state.global_step, logs or {})
+        row = row_of(state.global_step, logs)
         if row is None:
             return
         self.rows.append(row)
@@ -166,9 +159,7 @@ class Watcher(TrainerCallback):  # type: ignore[misc]  # the library is not type
             self.stopped = f"stopped at step {row.step}: KL of {row.kl:.2f} nats a response, above {self._kl_bound:g}"
             control.should_training_stop = True
 
-    def on_evaluate(
-        self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **more: object
-    ) -> None:
+    def on_evaluate(self, args: object, state: TrainerState, control: TrainerControl, **more: object) -> None:
         """Keep the model if it is better than all before."""
         if not self._best:
             return
@@ -178,6 +169,6 @@ class Watcher(TrainerCallback):  # type: ignore[misc]  # the library is not type
             # The library's own card would quote texts of the training data.
             self._trainer.model.save_pretrained(str(self._run.folder / "model"), create_model_card=False)
 
-    def on_save(self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **more: object) -> None:
+    def on_save(self, args: object, state: TrainerState, control: TrainerControl, **more: object) -> None:
         """Seal the checkpoint."""
         write_bytes(self._run.checkpoints / f"checkpoint-{state.global_step}" / _SEAL, b"")

@@ -21,7 +21,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from importlib import import_module
 from pathlib import Path
 
@@ -100,7 +100,7 @@ class Tuning:
 
     def load(self) -> PreTrainedModel:
         """The weights to begin with."""
-        return load_base(self.base, self.run.device, self.recipe.stored_bits)
+        return load_base(self.base, self.run.device, self.recipe.bits)
 
     def lora(self) -> LoraConfig:
         """The low-rank matrices of the recipe."""
@@ -199,27 +199,35 @@ def tune(run: Run, base: BaseModel, data: Path, rewards: TuningRewards | None) -
 
 
 def _supervised(tuning: Tuning, recipe: SftRecipe, exchanges: Sequence[Exchange]) -> tuple[Trainer, int, int]:
-    end = str(tuning.tokenizer.eos_token)
+    def row(one: Exchange) -> dict[str, str] | None:
+        """Prompt and response, if both are short enough."""
+        prompt, completion = tuning.prompt(one), one.response.strip() + str(tuning.tokenizer.eos_token)
+        fits = prompt and tuning.tokens(completion) <= recipe.response_tokens
+        return {"prompt": prompt, "completion": completion} if fits else None
 
-    def rows(part: Sequence[Exchange]) -> list[dict[str, str]]:
-        """Prompts and responses of those that are short enough."""
-        found = [{"prompt": tuning.prompt(one), "completion": one.response.strip() + end} for one in part]
-        return [row for row in found if row["prompt"] and tuning.tokens(row["completion"]) <= recipe.response_tokens]
+    config = partial(SFTConfig, completion_only_loss=True)
+    return _of_rows(tuning, recipe, exchanges, row, kind=partial(SFTTrainer, tuning.load()), config=config)
 
-    learnt, held_out = map(rows, split_exchanges(exchanges, recipe.held_out, recipe.seed))
+
+def _of_rows(
+    tuning: Tuning,
+    recipe: SftRecipe | PreferenceRecipe,
+    exchanges: Sequence[Exchange],
+    row: Callable[[Exchange], Mapping[str, str] | None],
+    *,
+    kind: Callable[..., Trainer],
+    config: Callable[..., TrainingArguments],
+) -> tuple[Trainer, int, int]:
+    """A trainer that learns the rows of exchanges and holds some out, with the numbers of both."""
+    parts = split_exchanges(exchanges, recipe.held_out, recipe.seed)
+    learnt, held_out = ([found for one in part if (found := row(one))] for part in parts)
     steps = tuning.steps(len(learnt) if held_out else 0)
     in_epoch = max(1, len(learnt) // (recipe.batch * recipe.accumulation))
-    arguments = SFTConfig(
-        **tuning.arguments(steps, measured_every=in_epoch),
-        train_sampling_strategy="sequential",
-        completion_only_loss=True,
-        max_length=None,
-    )
-    order = in_training_order(learnt, recipe.epochs, recipe.seed)
-    trainer = SFTTrainer(
-        tuning.load(),
-        arguments,
-        train_dataset=Dataset.from_list(order),
+    every = in_epoch if isinstance(recipe, SftRecipe) else steps
+    settings = {**tuning.arguments(steps, measured_every=every), "train_sampling_strategy": "sequential"}
+    trainer = kind(
+        args=config(**settings, max_length=None),
+        train_dataset=Dataset.from_list(in_training_order(learnt, recipe.epochs, recipe.seed)),
         eval_dataset=Dataset.from_list(held_out),
         processing_class=tuning.tokenizer,
         peft_config=tuning.lora(),
@@ -235,11 +243,8 @@ def _by_rewards(tuning: Tuning, recipe: RewardedRecipe, exchanges: Sequence[Exch
         if (prompt := tuning.prompt(one))
     ]
     scores = [_called("reward", tuning.rewards.reward), _called("judge", tuning.rewards.judge)]
-    if isinstance(recipe, PpoRecipe):
-        updates = recipe.updates
-        steps = math.ceil(tuning.steps(len(rows) * recipe.responses * updates) / updates) * updates
-    else:
-        updates, steps = 1, tuning.steps(len(rows) * recipe.responses)
+    updates = recipe.updates if isinstance(recipe, PpoRecipe) else 1
+    steps = math.ceil(tuning.steps(len(rows) * recipe.responses * updates) / updates) * updates
     needed = steps // updates * (recipe.batch * recipe.accumulation // recipe.responses)
     order = in_training_order(rows, math.ceil(needed / len(rows)), recipe.seed)[:needed]
     if isinstance(recipe, PpoRecipe):
@@ -252,15 +257,8 @@ def _by_rewards(tuning: Tuning, recipe: RewardedRecipe, exchanges: Sequence[Exch
         model = tuning.load()
         if getattr(model, "is_quantized", False):
             model = prepare_model_for_kbit_training(model)
-        prompts = [row for row in order for _ in range(recipe.responses)]
-        trainer = PpoTrainer(
-            get_peft_model(model, tuning.lora()),
-            settings,
-            prompts,
-            recipe=recipe,
-            tokenizer=tuning.tokenizer,
-            scores=scores,
-        )
+        policy, prompts = get_peft_model(model, tuning.lora()), [row for row in order for _ in range(recipe.responses)]
+        trainer = PpoTrainer(policy, settings, prompts, recipe=recipe, tokenizer=tuning.tokenizer, scores=scores)
         return trainer, len(rows), 0
     config, kind = (GRPOConfig, GRPOTrainer) if tuning.run.method == "grpo" else (RLOOConfig, RLOOTrainer)
     arguments = config(
@@ -317,27 +315,15 @@ def _by_preferences(
         write_jsonl(path, (asdict(pair) for pair in _drawn(tuning, recipe, exchanges, model)))
     pairs, end = {pair.id: pair for pair in read_models(path, PreferencePair)}, str(tuning.tokenizer.eos_token)
 
-    def rows(part: Sequence[Exchange]) -> list[Mapping[str, str]]:
-        found = [pairs[one.id] for one in part if one.id in pairs]
-        return [{"prompt": one.prompt, "chosen": one.chosen + end, "rejected": one.rejected + end} for one in found]
+    def row(one: Exchange) -> dict[str, str] | None:
+        pair = pairs.get(one.id)
+        if pair is None:
+            return None
+        return {"prompt": pair.prompt, "chosen": pair.chosen + end, "rejected": pair.rejected + end}
 
-    learnt, held_out = map(rows, split_exchanges(exchanges, recipe.held_out, recipe.seed))
-    steps = tuning.steps(len(learnt) if held_out else 0)
-    arguments = DPOConfig(
-        **tuning.arguments(steps, measured_every=steps),
-        beta=recipe.kl,
-        train_sampling_strategy="sequential",
-        max_length=None,
+    return _of_rows(
+        tuning, recipe, exchanges, row, kind=partial(DPOTrainer, model), config=partial(DPOConfig, beta=recipe.kl)
     )
-    trainer = DPOTrainer(
-        model,
-        args=arguments,
-        train_dataset=Dataset.from_list(in_training_order(learnt, recipe.epochs, recipe.seed)),
-        eval_dataset=Dataset.from_list(held_out),
-        processing_class=tuning.tokenizer,
-        peft_config=tuning.lora(),
-    )
-    return trainer, len(learnt), len(held_out)
 
 
 def _drawn(
@@ -367,7 +353,7 @@ def _device(name: str, recipe: TuningRecipe) -> tuple[str, int]:
     """The processor with its bits of a weight, and the most memory in MiB; 0 where the system does not say it."""
     if name == "cuda":
         peak = int(torch.cuda.max_memory_allocated() / _MIB)
-        return f"{torch.cuda.get_device_name(0)}, {recipe.stored_bits} bits", peak
+        return f"{torch.cuda.get_device_name(0)}, {recipe.bits} bits", peak
     about = f"{platform.machine()} processor, {torch.get_num_threads()} of {os.cpu_count()} threads, 32 bits"
     try:
         resource = import_module("resource")  # not on Windows

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,13 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hellofresh.core.errors import UsageError
+from hellofresh.judging.reward_judges import grounded, repetition
 from hellofresh.rewards.base import RewardCase, RewardModel, read_card
 from hellofresh.rewards.models import open_combined, open_reward
 from hellofresh.training.recipe import SampledRecipe
 
 RULES = "rules"
 """Name of the judge by rules."""
-_WORD = re.compile(r"[^\W\d_]{4,}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +62,7 @@ def open_rewards(folders: Sequence[Path], judge: str, recipe: SampledRecipe) -> 
 
 @dataclass(frozen=True, slots=True)
 class RuleJudge:
-    """Three plain signs of a response that is no more than a way to a reward, each from 0 to 1; the mean of them.
+    """Three plain signs of a response that only serves to get a reward, each from 0 to 1; the mean of them.
 
     Words do not come again and again (share of different triples of words), long words are those of the claim and the
     evidence (share of them), and the last sentence ends.
@@ -73,13 +72,6 @@ class RuleJudge:
 
     def score(self, cases: Sequence[RewardCase]) -> NDArray[np.float64]:
         """The mean of the three; 0 for an empty response."""
-        found = np.zeros(len(cases))
-        for number, case in enumerate(cases):
-            if words := case.response.lower().split():
-                triples = list(zip(words, words[1:], words[2:], strict=False))
-                variety = len(set(triples)) / len(triples) if triples else 1.0
-                said = _WORD.findall(case.response.lower())
-                known = set(_WORD.findall(" ".join((case.claim, *case.evidence)).lower()))
-                grounded = sum(word in known for word in said) / len(said) if said else 0.0
-                found[number] = (variety + grounded + float(case.response.rstrip()[-1] in ".!?")) / 3
-        return found
+        ends = [case.response.rstrip()[-1:] in (".", "!", "?") for case in cases]
+        said = [(1 - repetition(case) + grounded(case) + end) / 3 for case, end in zip(cases, ends, strict=True)]
+        return np.where([bool(case.response.strip()) for case in cases], said, 0.0)

@@ -94,7 +94,7 @@ def load(edition: str, task: str, *, source: str | Path | None = None) -> Loaded
 
     Raises:
         UsageError: if the edition or the task does not exist.
-        ReleaseError: if there is no such release, or its files are not the ones that its manifest names.
+        ReleaseError: if the release does not exist, or its files are not the ones that its manifest names.
     """
     workspace, chosen, which = _opened(source, edition, task), get_task(task), parse_edition(edition)
     release = load_release(workspace, which, chosen)

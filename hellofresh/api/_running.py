@@ -91,7 +91,7 @@ def evaluate(
             `settings` and `roles` mappings.
 
     Raises:
-        TypeError: if there is no such option.
+        TypeError: if the option does not exist.
         HelloFreshError: what the command reports.
     """
     if unknown := sorted(options.keys() - OPTIONS.keys()):
@@ -106,7 +106,7 @@ def evaluate(
     workspace = workspace_for_runs(edition)
     title = f"{model} on {edition.task.name} {edition.edition}"
     with _shown_progress(title, hidden=not progress) as bar:
-        return EvaluatedRun(edition, _outside_loop(lambda: _evaluate(workspace, asked, bar.told, bar.say), bar))
+        return EvaluatedRun(edition, _outside_loop(lambda: _evaluate(workspace, asked, bar.hear, bar.say), bar))
 
 
 @dataclass(slots=True)
@@ -127,7 +127,7 @@ class _Progress:
     _far: tuple[int, int] = (0, 0)
     _said: list[str] = field(default_factory=list)
 
-    def told(self, tally: Tally) -> None:
+    def hear(self, tally: Tally) -> None:
         """Hear how far the run is.
 
         Raises:

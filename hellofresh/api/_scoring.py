@@ -15,7 +15,6 @@ from hellofresh.results.build import panel_of
 from hellofresh.results.entries import Entry
 from hellofresh.results.panel import ALL_PERIODS, SINGLE, Panel
 from hellofresh.results.standings import standings_of
-from hellofresh.stats import metric_interval
 from hellofresh.tasks.outputs import Choice, Output
 
 
@@ -25,7 +24,7 @@ def score(edition: LoadedEdition, predictions: Predictions, *, name: str = "pred
     Args:
         edition: on what, from `load`.
         predictions: labels or outputs by sample id, a frame with the columns `id` and `label`, or a file of
-            predictions. A label of None is no answer and counts as wrong; samples that are not named are not counted.
+            predictions. A label of None stands for no answer and counts as wrong; other samples are not counted.
         name: what to call the system.
 
     Raises:
@@ -90,15 +89,14 @@ def _rows(panel: Panel) -> Iterator[dict[str, object]]:
     for system in panel.systems:
         for said in system.said:
             for metric in panel.metrics:
-                sums = panel.table(said, said.asked, metric)
-                some = metric_interval(sums, metric, n=int(said.asked.sum()))
+                value, some = panel.measured(said, said.asked, metric)
                 yield {
                     "origin": system.origin,
                     "system": system.name,
                     "regime": system.regime,
                     "prompt": said.prompt,
                     "metric": metric.name,
-                    "value": float(metric.value(sums.sum(axis=0))),
+                    "value": value,
                     "low": some.low,
                     "high": some.high,
                     "n": int(said.asked.sum()),

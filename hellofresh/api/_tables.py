@@ -14,7 +14,21 @@ from hellofresh.results.figures.vega import place
 
 
 @dataclass(frozen=True, slots=True)
-class ScoreTable:
+class _Shown:
+    """A table as other libraries take it."""
+
+    table: pl.DataFrame = field(repr=False)
+
+    def to_pandas(self) -> object:
+        """The table as a pandas data frame; needs pandas and pyarrow."""
+        return self.table.to_pandas()
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
+        return self.table.__arrow_c_stream__(requested_schema)
+
+
+@dataclass(frozen=True, slots=True)
+class ScoreTable(_Shown):
     """Scores with 95% intervals.
 
     Attributes:
@@ -22,19 +36,11 @@ class ScoreTable:
         headline: the metric that systems are ranked by.
     """
 
-    table: pl.DataFrame = field(repr=False)
     headline: str
-
-    def to_pandas(self) -> object:
-        """The table as a pandas data frame; needs pandas and pyarrow."""
-        return self.table.to_pandas()
 
     def chart(self, metric: str = "") -> ScoreChart:
         """A chart of one metric, the headline metric if none is named."""
         return ScoreChart(self.table, metric or self.headline)
-
-    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
-        return self.table.__arrow_c_stream__(requested_schema)
 
     @property
     def _headlines(self) -> pl.DataFrame:
@@ -59,7 +65,7 @@ class ScoreTable:
 
 
 @dataclass(frozen=True, slots=True)
-class ComparisonTable:
+class ComparisonTable(_Shown):
     """Where systems stand, and how each two compare.
 
     Attributes:
@@ -70,16 +76,8 @@ class ComparisonTable:
         headline: the metric that systems are ranked by.
     """
 
-    table: pl.DataFrame = field(repr=False)
     pairs: pl.DataFrame = field(repr=False)
     headline: str
-
-    def to_pandas(self) -> object:
-        """The table of ranks as a pandas data frame; needs pandas and pyarrow."""
-        return self.table.to_pandas()
-
-    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
-        return self.table.__arrow_c_stream__(requested_schema)
 
     def __repr__(self) -> str:
         lines = []

@@ -150,6 +150,11 @@ def _money(tally: Tally) -> str:
     return f"{tally.cost_usd:.4f} USD" if tally.cost_usd else ""
 
 
+def known(number: float | None, form: str = ",") -> str:
+    """A number for people; `unknown` where it is not known."""
+    return "unknown" if number is None else format(number, form)
+
+
 def duration(seconds: float) -> str:
     """Seconds for people."""
     if seconds < 90:

@@ -95,10 +95,10 @@ def show_scored(output: CommandOutput, scored: ScoredSplit, *, private: bool = F
     """
     hidden = frozenset() if private else frozenset(score.task for score in scored.scores) - scored.public
     first = {task: get_task(task).on(scored.split).headline.name for task in hidden}
-    told = ("edition", "task", *WITHOUT_LABELS)  # what a score says that does not follow from labels
+    public = ("edition", "task", *WITHOUT_LABELS)  # what a score says that does not follow from labels
     output.result(
         [
-            {**{name: getattr(score, name) for name in told}, "revealed": False}
+            {**{name: getattr(score, name) for name in public}, "revealed": False}
             if score.task in hidden
             else to_json(score)
             for score in scored.scores
@@ -191,7 +191,7 @@ def _row(name: str, score: Score, metrics: Sequence[Score], *, wide: bool) -> tu
 
 
 def show_table(output: CommandOutput, title: str, result: AnalysisResult) -> None:
-    """Print a table with values and their limits in one column, or why there is none."""
+    """Print a table with values and their limits in one column, or why it is missing."""
     if result.missing:
         output.text(f"{title} {result.missing}\n")
         return

@@ -121,8 +121,6 @@ def _write_page(options: argparse.Namespace, output: CommandOutput) -> int:
 
 
 def _page(edition: str, made: Sequence[tuple[Panel, Sequence[WrittenAnalysis]]]) -> bytes:
-    # Only this needs the site's parts.
-
     tasks = [
         ReportTask(panel.task.name, panel.task.title, panel.task.question, _size(panel), analyses_in(several[0].folder))
         for panel, several in made

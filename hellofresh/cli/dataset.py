@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
 from pathlib import Path
 
 from hellofresh.cli._output import CommandOutput
@@ -69,24 +70,13 @@ def show(options: argparse.Namespace, output: CommandOutput) -> int:
 def import_one(options: argparse.Namespace, output: CommandOutput) -> int:
     if options.name == "publishers":
         return _import_ratings(options, output)
-    lists = [f"--{name}" for name in (*PRIORITIES, "column") if getattr(options, name)]
+    lists = [f"--{name}" for name in ("priority", "column") if getattr(options, name)]
     if lists:
         raise UsageError(f"{lists[0]} with {options.name!r}", expected="it with publishers", code="other-option")
     if options.name == "muse":
         return _import_muse(options, output)
-    labels = "full"
-    for text in options.set:
-        name, _, labels = text.partition("=")
-        if name != "labels" or not labels:
-            raise UsageError(f"the setting {text!r}", expected="labels=binary or labels=full", code="bad-setting")
-    request = ImportRequest(
-        labels=labels,
-        language=options.language,
-        size=options.sample,
-        seed=options.seed,
-        part=options.part,
-        version=options.version,
-    )
+    chosen = _named(options.set, ("labels", "language", "seed"), "bad-setting")
+    request = ImportRequest(**chosen, size=options.sample, part=options.part, version=options.version)
     done = run_import(Workspace.from_environment(), get_dataset(options.name), request, output, options.path)
     classes = get_task(done.task).classes
     output.result(
@@ -123,17 +113,12 @@ def run_import(
 
 def _import_ratings(options: argparse.Namespace, output: CommandOutput) -> int:
     """Import ratings of publishers, in place of those imported before."""
-    _check_plain(options, "FILE, --column, --high, --medium, --low")
-    columns = {}
-    for text in options.column:
-        name, _, column = text.partition("=")
-        if name not in COLUMNS or not column:
-            expected = f"NAME=COLUMN, NAME among {', '.join(COLUMNS)}"
-            raise UsageError(f"{text!r} names no column", expected=expected, code="bad-column")
-        columns[name] = column
-    lists = {name: path for name in PRIORITIES if (path := getattr(options, name)) is not None}
+    _check_plain(options, "FILE, --column, --priority")
+    columns = _named(options.column, COLUMNS, "bad-column")
+    said = _named(options.priority, PRIORITIES, "bad-priority")
+    lists = {name: Path(said[name]) for name in PRIORITIES if name in said}
     if options.path is None and not lists:
-        fix = "Name a file of ratings, or a list of domains after --high, --medium or --low."
+        fix = "Name a file of ratings, or a list of domains: --priority high=FILE."
         raise UsageError("nothing to import", where="publishers", fix=fix, code="no-file")
     publishers = import_publishers(Workspace.from_environment(), options.path, columns, lists)
     rated = publishers.rated.values()
@@ -150,9 +135,20 @@ def _import_ratings(options: argparse.Namespace, output: CommandOutput) -> int:
     return 0
 
 
+def _named(said: Sequence[str], known: Sequence[str], code: str) -> dict[str, str]:
+    """What was said as `NAME=VALUE`, by name."""
+    found = {}
+    for text in said:
+        name, _, value = text.partition("=")
+        if name not in known or not value:
+            raise UsageError(f"{text!r}", expected=f"NAME=VALUE, NAME among {', '.join(known)}", code=code)
+        found[name] = value
+    return found
+
+
 def _check_plain(options: argparse.Namespace, expected: str) -> None:
     """Refuse the options of data sets of statements, for what is imported whole."""
-    if options.set or options.language or options.sample is not None or options.part or options.version:
+    if options.set or options.sample is not None or options.part or options.version:
         what = f"an option of data sets of statements with {options.name!r}"
         raise UsageError(what, expected=expected, code="other-option")
 

@@ -6,8 +6,7 @@ import argparse
 import json
 
 from hellofresh.cli._output import CommandOutput, duration
-from hellofresh.cli.board import run_build
-from hellofresh.cli.score import run_score
+from hellofresh.cli.board import run_build, run_score
 from hellofresh.config import Settings
 from hellofresh.core.clock import now
 from hellofresh.core.editions import Edition, Frozen
@@ -20,7 +19,7 @@ from hellofresh.releases.life.state import labels_are_public, reveal
 from hellofresh.results.people import people_beside_run
 from hellofresh.results.scores import beside_others
 from hellofresh.results.tables import PEOPLE_NAMES
-from hellofresh.runs.dry_run import SECONDS_A_CALL
+from hellofresh.runs.dry_run import SECONDS_A_CALL, Forecast
 from hellofresh.runs.evaluate import evaluate, foresee
 from hellofresh.runs.evaluation import Evaluation, given_values
 from hellofresh.runs.export import EvaluationReport
@@ -85,7 +84,8 @@ def carry_out(
 ) -> int:
     """Evaluate, show the verdicts and put them on the board if asked to; or only look ahead. Returns the exit code."""
     if dry_run:
-        _look_ahead(output, workspace, evaluation)
+        what = f"{evaluation.model} on {evaluation.task.name} {evaluation.edition}, {evaluation.regime}"
+        show_forecast(output, what, foresee(workspace, evaluation))
         return 0
     evaluated = run_evaluation(output, workspace, evaluation)
     task = evaluation.task
@@ -191,11 +191,14 @@ def _taken(evaluated: EvaluationReport) -> str:
     return f"; {tokens}, " + ("cost unknown" if evaluated.cost_usd is None else f"{evaluated.cost_usd:.4f} USD")
 
 
-def _look_ahead(output: CommandOutput, workspace: Workspace, evaluation: Evaluation) -> None:
-    ahead = foresee(workspace, evaluation)
-    totals = {"calls": ahead.calls, "most_calls": ahead.most_calls}
-    costs = {"cost_usd": ahead.cost_usd, "most_usd": ahead.most_usd}
-    output.result({**to_json(ahead), **totals, **costs})
+def forecast_facts(ahead: Forecast) -> dict[str, object]:
+    """Requests and cost of all roles, expected and at most."""
+    return {name: getattr(ahead, name) for name in ("calls", "cost_usd", "most_calls", "most_usd")}
+
+
+def show_forecast(output: CommandOutput, what: str, ahead: Forecast) -> None:
+    """What something would take, as a whole and by role."""
+    output.result({**to_json(ahead), **forecast_facts(ahead)})
     expected = f"{ahead.calls:,} requests, {_cost_ahead(ahead.cost_usd)}"
     rows = [
         ("samples", f"{ahead.samples:,}" + (f", {ahead.repetitions} times" if ahead.repetitions > 1 else "")),
@@ -204,7 +207,6 @@ def _look_ahead(output: CommandOutput, workspace: Workspace, evaluation: Evaluat
         ("expected", expected if ahead.measured else "at most the ceiling; the first answers will tell more"),
         ("ceiling", f"{ahead.most_calls:,} requests, {_cost_ahead(ahead.most_usd)}"),
     ]
-    what = f"{evaluation.model} on {evaluation.task.name} {evaluation.edition}, {evaluation.regime}"
     output.table(f"{what}: to come", ("", ""), rows)
     by_role = [
         (

@@ -9,8 +9,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import polars as pl
 
-from hellofresh.cli._output import CommandOutput, duration
+from hellofresh.cli._output import CommandOutput
 from hellofresh.cli.arguments.judging import MUSE
+from hellofresh.cli.evaluate import show_forecast
 from hellofresh.collectors.labelled import read_responses_column
 from hellofresh.core.editions import parse_edition
 from hellofresh.core.errors import DataError, UnknownNameError, UsageError
@@ -68,7 +69,8 @@ def _by_model(options: argparse.Namespace, study: RatedStudy, output: CommandOut
     settings = JudgeSettings(mode=options.mode)
     judging = Judging(study, options.model, settings, options.limit, options.budget)
     if options.dry_run:
-        _look_ahead(output, judging)
+        _say_without_text(output, study)
+        show_forecast(output, f"{options.model} judges {study.files.edition}", foresee_judging(judging))
         return 0
     with output.progress(f"{options.model} judges {study.files.edition}") as bar:
         done = judge_study(judging, bar.tally)
@@ -87,24 +89,6 @@ def _by_model(options: argparse.Namespace, study: RatedStudy, output: CommandOut
 def _say_without_text(output: CommandOutput, study: RatedStudy) -> None:
     if bare := without_text(study):
         output.say(f"{len(bare)} posts have no text here: the responses to them are left out")
-
-
-def _look_ahead(output: CommandOutput, judging: Judging) -> None:
-    ahead = foresee_judging(judging)
-    output.result({**to_json(ahead), "calls": ahead.calls, "most_calls": ahead.most_calls, "cost_usd": ahead.cost_usd})
-    cost, most = (
-        "cost unknown" if value is None else f"about {value:.4f} USD" for value in (ahead.cost_usd, ahead.most_usd)
-    )
-    rows = [
-        ("to judge", f"{ahead.samples:,}"),
-        ("already stored", f"{ahead.known:,} answers"),
-        ("time", f"about {duration(ahead.seconds)}"),
-        ("expected", f"{ahead.calls:,} requests, {cost}"),
-        ("ceiling", f"{ahead.most_calls:,} requests, {most}"),
-    ]
-    output.table(f"{judging.model} judges {judging.study.files.edition}: to come", ("", ""), rows)
-    _say_without_text(output, judging.study)
-    output.say("Nothing was sent or written.")
 
 
 def _by_name(name: str, study: RatedStudy, output: CommandOutput) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from hellofresh.cli._output import CommandOutput
+from hellofresh.cli._output import CommandOutput, known
 from hellofresh.cli.release.steps import ShownSteps
 from hellofresh.config import Settings
 from hellofresh.core.clock import now
@@ -57,14 +57,11 @@ def _show_plan(workspace: Workspace, settings: Settings, output: CommandOutput) 
             due.append((name, f"cannot begin: {error.what}", ""))
             continue
         if ahead.calls:
-            due.append((name, f"{ahead.calls:,} requests", f"{_usd(ahead.cost_usd)}, at most {_usd(ahead.most_usd)}"))
+            costs = [known(cost, ".2f") + " USD" * (cost is not None) for cost in (ahead.cost_usd, ahead.most_usd)]
+            due.append((name, f"{ahead.calls:,} requests", ", at most ".join(costs)))
     output.result([{"step": step, "requests": requests, "cost": cost} for step, requests, cost in due])
     output.table(f"Due at {utc_text(now())}", ("step", "requests", "cost"), due)
     output.text("Collecting, scoring, board and publishing are repeated where their inputs have changed.")
-
-
-def _usd(amount: float | None) -> str:
-    return "unknown" if amount is None else f"{amount:.2f} USD"
 
 
 def status(options: argparse.Namespace, output: CommandOutput) -> int:

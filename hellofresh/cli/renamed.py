@@ -47,8 +47,22 @@ DROPPED: Mapping[str, Mapping[str, str]] = {
         f"--{key.replace('_', '-')}": f"write {key} under [sources.wikipedia-edits] in hellofresh.toml"
         for key in ("window_minutes", "per_window", "lookback", "draw_seed", "per_minute", "deadline_hours")
     },
+    "dataset": {
+        **{f"--{name}": f"use --priority {name}=FILE" for name in ("high", "medium", "low")},
+        **{f"--{name}": f"use --set {name}=VALUE" for name in ("language", "seed")},
+    },
+    "release": {"--final": "use --resolve final"},
+    "respond": {"--port": "write the port after --serve"},
+    "runs": {f"--{name}": f"use --format {name}" for name in ("inspect", "html")},
+    "train": {
+        "--lambda": "use --set weight=X,X,...",
+        **{f"--{name}": f"use --set {name}=VALUE" for name in ("rate", "seed", "steps", "tau")},
+    },
     "prompts": {"--each": "name a model several times after --rephrase"},
-    "submission": dict.fromkeys(("--notes", "--url"), "write it into system.toml"),
+    "submission": {
+        **dict.fromkeys(("--notes", "--url"), "write it into system.toml"),
+        **dict.fromkeys(("--team-folder", "--system-folder"), "use --folder TEAM/SYSTEM"),
+    },
 }
 """Options that a command of the version before had, by its first word, with what to do instead."""
 

@@ -9,7 +9,7 @@ from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from hellofresh.cli._output import CommandOutput, duration
+from hellofresh.cli._output import CommandOutput, duration, known
 from hellofresh.core.clock import now
 from hellofresh.core.errors import DataError, UsageError
 from hellofresh.core.workspace import Workspace
@@ -25,13 +25,13 @@ _HIGHEST_PORT = 65_535
 
 def run(options: argparse.Namespace, output: CommandOutput) -> int:
     """Respond to a post, or open the page."""
-    if options.serve:
+    if options.serve is not None:
         return _serve(options, output)
     post = Post(options.text, _moment(options.date), tuple(map(_content, options.image)))
     asked = asking(**given_values(vars(options)))
     with output.progress("respond") as bar:
-        told = bar.line if sys.stderr.isatty() else lambda step: output.say(f"step: {step}")
-        found = respond(Workspace.from_environment(), post, asked, told)
+        step = bar.line if sys.stderr.isatty() else lambda line: output.say(f"step: {line}")
+        found = respond(Workspace.from_environment(), post, asked, step)
     output.result({**asdict(found), "folder": str(found.folder)})
     _print(found, output)
     return 0
@@ -84,14 +84,13 @@ def _print(found: RespondedPost, output: CommandOutput) -> None:
     if found.invented_links:
         output.text(f"{len(found.invented_links)} links that the model invented were removed.")
     output.text("")
-    rows = [
-        (use.step, use.role, use.model, use.requests, f"{use.seconds:.1f}", _told(use.tokens_in), _told(use.tokens_out),
-         _cost(use.cost_usd))
-        for use in found.steps
-    ]  # fmt: skip
+    rows = []
+    for use in found.steps:
+        spent = f"{use.seconds:.1f}", known(use.tokens_in), known(use.tokens_out), known(use.cost_usd, ".4f")
+        rows.append((use.step, use.role, use.model, use.requests, *spent))
     heads = ("step", "role", "model", "requests", "seconds", "tokens in", "tokens out", "USD")
     output.table("Time and cost by step", heads, rows)
-    output.text(f"{duration(found.seconds)}, {_cost(found.cost_usd)} USD. Everything is kept in {found.folder}")
+    output.text(f"{duration(found.seconds)}, {known(found.cost_usd, '.4f')} USD. Everything is kept in {found.folder}")
 
 
 def _print_evidence(found: RespondedPost, output: CommandOutput) -> None:
@@ -109,17 +108,9 @@ def _print_evidence(found: RespondedPost, output: CommandOutput) -> None:
         output.text("")
 
 
-def _told(number: int | None) -> str:
-    return "-" if number is None else f"{number:,}"
-
-
-def _cost(cost_usd: float | None) -> str:
-    return "unknown" if cost_usd is None else f"{cost_usd:.4f}"
-
-
 def _serve(options: argparse.Namespace, output: CommandOutput) -> int:
     """Serve the page until stopped; it can be reached from this machine only."""
-    port = options.port
+    port: int = options.serve
     if not 0 < port <= _HIGHEST_PORT:
         raise UsageError(f"no port {port}", expected=f"a number from 1 to {_HIGHEST_PORT}", code="bad-port")
     if options.text or options.image or options.date:

@@ -1,4 +1,4 @@
-"""`hellofresh runs`: evaluations that were started: what they asked and were told, going on, taking results away."""
+"""`hellofresh runs`: evaluations that were started: what they asked and got, resuming them, taking results away."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pathlib import Path
 import polars as pl
 
 from hellofresh.api.harnesses.inspect_logs import write_log
-from hellofresh.cli._output import CommandOutput
+from hellofresh.cli._output import CommandOutput, known
 from hellofresh.cli.evaluate import carry_out
 from hellofresh.cli.submission.new import need_inspect
 from hellofresh.core.errors import DataError, UsageError
@@ -91,7 +91,7 @@ def _list_runs(output: CommandOutput) -> int:
     for number, name, started, state, record in found:
         numbers = _numbers(record)
         results.append({"run": name, "number": number, "started": started, "state": state, **numbers})
-        cost = "-" if record is None else "unknown" if numbers["cost_usd"] is None else f"{numbers['cost_usd']:.4f}"
+        cost = "-" if record is None else known(record.cost_usd, ".4f")
         judged = "-" if record is None else f"{numbers['judged']}/{numbers['of']}"
         rows.append((name, state, judged, cost, started))
     output.result(results)
@@ -147,20 +147,17 @@ def _show_run(folder: Path, output: CommandOutput) -> None:
     rows = [(name, _plain(value)) for name, value in facts.items() if value is not None]
     output.table(folder.name, ("", ""), rows)
     if len(steps) > 1:
+        forms = {"requests": ".2f", "tokens_in": ",.0f", "tokens_out": ",.0f", "seconds": ".1f", "cost_usd": ".5f"}
         taken = [
-            (
-                item.step,
-                item.role,
-                f"{item.requests / samples:.2f}",
-                "unknown" if item.tokens_in is None else f"{item.tokens_in / samples:,.0f}",
-                "unknown" if item.tokens_out is None else f"{item.tokens_out / samples:,.0f}",
-                f"{item.seconds / samples:.1f}",
-                "unknown" if item.cost_usd is None else f"{item.cost_usd / samples:.5f}",
-            )
+            (item.step, item.role, *(_share(getattr(item, name), samples, form) for name, form in forms.items()))
             for item in steps
         ]
         heads = ("step", "role", "requests", "tokens in", "tokens out", "seconds", "cost (USD)")
         output.table(f"A sample takes on average ({samples:,} asked about)", heads, taken)
+
+
+def _share(number: float | None, samples: int, form: str) -> str:
+    return known(None if number is None else number / samples, form)
 
 
 def _plain(value: object) -> str:
@@ -205,10 +202,7 @@ def _sample_lines(
                 yield f"[{message['role']}] {part}" if part not in shown else f"[{message['role']}] (as above)"
                 shown.add(part)
         answer = entry.answer
-        tokens = ", ".join(
-            f"{name} {'unknown' if number is None else number}"
-            for name, number in (("tokens in", answer.tokens_in), ("out", answer.tokens_out))
-        )
+        tokens = f"tokens in {known(answer.tokens_in, '')}, out {known(answer.tokens_out, '')}"
         served = f", served by {answer.served_by}" if answer.served_by else ""
         yield f"[answer: {answer.finish}, {tokens}, {entry.latency_s:.2f} s{served}] {answer.text}"
         yield ""
@@ -253,9 +247,9 @@ def export(options: argparse.Namespace, output: CommandOutput) -> int:
             fix=f"Finish it first: hellofresh runs resume {folder.name}",
             code="unfinished-run",
         )
-    if options.inspect:
+    if options.format == "inspect":
         return _export_log(folder, options.to, output)
-    if options.html:
+    if options.format == "html":
         return _export_page(folder, record, options.to or Path(f"{folder.name}.html"), output)
     target = options.to or Path(folder.name)
     written = []
@@ -274,15 +268,12 @@ def export(options: argparse.Namespace, output: CommandOutput) -> int:
 
 
 def _export_log(folder: Path, to: Path | None, output: CommandOutput) -> int:
-    """Write a log of inspect_ai, which is imported only now."""
-
+    """Write a log of inspect_ai."""
     need_inspect()
-
     path = to or Path(f"{folder.name}.eval")
     if path.suffix not in (".eval", ".json"):
-        raise UsageError(
-            f"{path} is not a name of a log", expected="a name that ends with .eval or .json", code="bad-name"
-        )
+        expected = "a name that ends with .eval or .json"
+        raise UsageError(f"{path} is not a name of a log", expected=expected, code="bad-name")
     count = write_log(Workspace.from_environment(), folder, path)
     output.result({"file": str(path), "samples": count})
     output.text(f"{path}: {count:,} samples. Next: inspect view --log-dir {path.parent}")
@@ -299,15 +290,12 @@ def _export_page(folder: Path, record: RunRecord, path: Path, output: CommandOut
     public = not is_open and labels_are_public(workspace, edition, task.name)
     labels = load_labels(workspace, edition, task) if public else {}
     scores = beside_others(workspace, edition, task, folder.name) if public else []
-    spent = [
-        (item.step, item.role, f"{item.requests:,}", *map(_known, (item.tokens_in, item.tokens_out, item.cost_usd)))
-        for item in usage_by_step(folder)[0]
-    ]
-    numbers = {
-        "judged": f"{record.judged} of {record.of}",
-        "failed": record.failed,
-        "cost (USD)": _known(record.cost_usd),
-    }
+    spent = []
+    for item in usage_by_step(folder)[0]:
+        tokens = known(item.tokens_in), known(item.tokens_out)
+        spent.append((item.step, item.role, f"{item.requests:,}", *tokens, known(item.cost_usd, ",.4f")))
+    numbers = {"judged": f"{record.judged} of {record.of}", "failed": record.failed}
+    numbers |= {"cost (USD)": known(record.cost_usd, ",.4f")}
     settings = {**said, "settings": record.settings, "knowledge cutoff": record.knowledge_cutoff, **numbers}
     tables = [
         RunTable(
@@ -324,10 +312,6 @@ def _export_page(folder: Path, record: RunRecord, path: Path, output: CommandOut
     output.result({"file": str(path), "samples": len(samples)})
     output.text(f"{path}: {len(samples):,} samples. Open it in a browser; it may hold texts that are not public.")
     return 0
-
-
-def _known(number: float | None) -> str:
-    return "unknown" if number is None else f"{number:,.4f}" if isinstance(number, float) else f"{number:,}"
 
 
 def _page_samples(folder: Path, task: Task, labels: Mapping[str, int]) -> Iterator[RunSample]:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+import os
+from dataclasses import asdict
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -12,15 +14,18 @@ from hellofresh.cli._output import CommandOutput
 from hellofresh.cli._show import show_collected
 from hellofresh.collectors import sample
 from hellofresh.collectors.jobs import asked_job, collect_shard, notes_source
+from hellofresh.collectors.notes.bridging import collect_bridging
 from hellofresh.collectors.notes.dump.snapshot import PUBLIC_URL, DumpRequest, DumpSnapshot, download
 from hellofresh.collectors.wikipedia.api.source import check_contact
 from hellofresh.collectors.wikipedia.dump.archive import PUBLIC_URL as EXPORTS_URL
 from hellofresh.collectors.wikipedia.dump.archive import ExportRequest, download_export
 from hellofresh.config import Settings
 from hellofresh.core.errors import UsageError
+from hellofresh.core.executors import asked_pool, process_pool
 from hellofresh.core.workspace import Workspace
 from hellofresh.pipeline.sources import fill_texts
 from hellofresh.releases.candidates.collection import CollectionJob, CollectionReport, collect_quarter, explain_quarter
+from hellofresh.releases.draw.escrow import Escrow
 from hellofresh.releases.life.hydrate import hydrate
 from hellofresh.tasks import get_task
 from hellofresh.tasks.samples import to_json
@@ -62,6 +67,49 @@ def run_job(
     """Run a collection with its progress shown."""
     with output.progress(f"collect {job.task.name} {job.quarter}") as bar:
         return collect_quarter(workspace, job, force=force, progress=bar.line)
+
+
+def collect_ratings(options: argparse.Namespace, output: CommandOutput) -> int:
+    """What thousands of ratings say of a quarter's notes."""
+    if options.dump is None or len(options.dump) != 1:
+        raise UsageError("one dump is needed", fix="Name its folder with --dump DIR.", code="no-source")
+    workspace = Workspace.from_environment()
+    pool = asked_pool(options.cluster, options.executor)
+    jobs = options.jobs if options.jobs is not None else min(2, os.cpu_count() or 1)
+    if pool is None and jobs > 1:
+        pool = process_pool(jobs)
+    path = workspace.bridging(options.quarter)
+    with output.progress(f"collect ratings {options.quarter}") as bar:
+        report = collect_bridging(
+            options.dump[0],
+            options.quarter,
+            output=path,
+            folder=workspace.root / "private" / "ratings",
+            key=bytes.fromhex(Escrow.of_workspace(workspace).salt("participants")),
+            pool=pool,
+            afresh=options.force,
+            progress=bar.line,
+        )
+    output.result(asdict(report) | {"path": str(path)})
+    for warning in report.warnings:
+        output.say(f"warning: {warning}")
+    output.text(
+        f"{report.ratings:,} ratings by {report.raters:,} raters ({report.helpful_raters:,} of them helpful raters); "
+        f"{report.notes:,} notes of {report.quarter}: {report.fitted:,} with an intercept, {report.helpful:,} helpful"
+    )
+    rings = report.rings
+    output.text(
+        f"{rings.raters:,} of {rings.looked_at:,} active raters found together more often than chance explains; "
+        f"{rings.pushed:,} notes that they push"
+        + (f", intercept {rings.intercept:.3f}, without them {rings.without:.3f}" if rings.pushed else "")
+    )
+    rows = []
+    for one in report.agreement:
+        status, share = one.column.removesuffix("_status"), f"{one.same / one.notes:.3f}"
+        rows.append((status, one.by.replace("_", " "), one.name, one.notes, one.same, share))
+    output.table("Agreement with X's own statuses", ("status", "by", "", "notes", "same", "share"), rows)
+    output.text(f"notes: {path}")
+    return 0
 
 
 def archive_notes(options: argparse.Namespace, output: CommandOutput) -> int:

@@ -11,7 +11,7 @@ from math import prod
 
 from hellofresh.cli._output import CommandOutput
 from hellofresh.cli._show import show_table
-from hellofresh.cli.evaluate import evaluation_of, run_evaluation
+from hellofresh.cli.evaluate import evaluation_of, forecast_facts, run_evaluation
 from hellofresh.core.errors import UsageError
 from hellofresh.core.workspace import Workspace
 from hellofresh.evidence.publishers import load_publishers
@@ -130,15 +130,13 @@ def _look_ahead(output: CommandOutput, workspace: Workspace, planned: Sequence[V
     )
     heads = ("variant", "expected requests", "expected cost", "most requests", "at most", "stored")
     output.table(f"{len(planned)} runs to come; what is equal between them is asked once", heads, [*rows, total])
-    output.result({"plan": [{"variant": item.name, **_facts(one)} for item, one in zip(planned, ahead, strict=True)]})
+    output.result(
+        {"plan": [{"variant": item.name, **forecast_facts(one)} for item, one in zip(planned, ahead, strict=True)]}
+    )
 
 
 def _row(one: Forecast) -> tuple[str, ...]:
     return f"{one.calls:,}", _usd([one.cost_usd]), f"{one.most_calls:,}", _usd([one.most_usd]), f"{one.known:,}"
-
-
-def _facts(one: Forecast) -> dict[str, object]:
-    return {"calls": one.calls, "cost_usd": one.cost_usd, "most_calls": one.most_calls, "most_usd": one.most_usd}
 
 
 def _usd(costs: Sequence[float | None]) -> str:

@@ -80,7 +80,7 @@ def named_pool(place: str) -> Pool:
     """What a function makes, as `module:function`: any `concurrent.futures.Executor` whose workers have this package.
 
     Raises:
-        UsageError: if there is no such function; the pool raises it if the function makes something else.
+        UsageError: if the function does not exist; the pool raises it if the function makes something else.
     """
     module, _, name = place.partition(":")
     try:

@@ -211,7 +211,7 @@ def _json_object(content: bytes) -> dict[str, object]:
     if not isinstance(value, dict):
         raise ValueError("no object")
     if b"\\ud" in content.lower():
-        canonical_json(value).encode()  # half a surrogate pair is no text
+        canonical_json(value).encode()  # half a surrogate pair is not text
     return value
 
 

@@ -127,7 +127,7 @@ def parse_utc(text: str) -> datetime:
     """Read an ISO 8601 time that names its zone.
 
     Raises:
-        ValueError: if the text is no such time or has no zone.
+        ValueError: if the text is not such a time or has no zone.
     """
     moment = datetime.fromisoformat(text)
     if moment.tzinfo is None:

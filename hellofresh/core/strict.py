@@ -23,7 +23,7 @@ S = TypeVar("S", bound=Strict)
 
 
 def read_settings(kind: type[S], path: Path | None = None, *, only: Sequence[str] | None = None) -> S:
-    """What `hellofresh.toml` says, or the type's defaults where there is no such file.
+    """What `hellofresh.toml` says, or the type's defaults without such a file.
 
     Args:
         kind: the type of the settings.

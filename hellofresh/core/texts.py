@@ -37,7 +37,7 @@ _MARK_LENGTH = 12
 def hidden_character(text: str) -> str:
     """The first character of a text that no text needs and that deceives its reader or a terminal, such as `U+202E`.
 
-    Empty if there is none.
+    Empty if it is missing.
     """
     found = _FORBIDDEN.search(text)
     return "" if found is None else f"U+{ord(found[0]):04X}"

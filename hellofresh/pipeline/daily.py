@@ -40,7 +40,6 @@ from hellofresh.pipeline.release import (
     Steps,
     collect_and_build,
     drop_gone,
-    living,
     publish_opened,
     run_lane,
     within_budget,
@@ -50,6 +49,7 @@ from hellofresh.pipeline.sources import (
     SourceRequest,
     collection_jobs,
     fill_texts,
+    living,
     missed_quarters,
     snapshot_day,
 )

@@ -18,7 +18,7 @@ from hellofresh.core.editions import Edition, Frozen
 from hellofresh.core.errors import DataError, HelloFreshError, ReleaseError, UnknownNameError
 from hellofresh.core.quarters import Quarter, utc_text
 from hellofresh.core.workspace import Workspace
-from hellofresh.pipeline.sources import SourceRequest, collection_jobs
+from hellofresh.pipeline.sources import SourceRequest, collection_jobs, living
 from hellofresh.pipeline.takedown import take_down_with_pictures
 from hellofresh.releases.candidates.collection import CollectionJob
 from hellofresh.releases.draw.prospective import (
@@ -137,11 +137,6 @@ def _named_datasets(workspace: Workspace, names: Sequence[str]) -> list[tuple[Ed
     return found
 
 
-def living(workspace: Workspace) -> list[tuple[Quarter, str]]:
-    """The released quarters: a frozen data set has no calendar to follow."""
-    return [(edition, name) for edition, name in workspace.released() if isinstance(edition, Quarter)]
-
-
 def drop_gone(steps: Steps) -> None:
     """Take down the samples whose posts were found to have been taken away since they were released."""
     workspace = steps.workspace
@@ -209,7 +204,7 @@ def collect_and_build(steps: Steps, settings: Settings, job: CollectionJob, *, n
                 steps.say(f"note: no prospective split: {error}")
         return build(steps.workspace, settings.release, job.quarter, job.task)
     except DataError as error:
-        # A source need not cover a quarter that nobody named; what is named must be there.
+        # A source need not cover a quarter that was not named; what is named must be there.
         if named or error.code not in {"no-candidates", "no-recent-changes", "empty-release"}:
             raise
         steps.say(f"note: left out: {error}")

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
-from pathlib import Path
 
 from hellofresh.collectors import notes
 from hellofresh.collectors.jobs import bundled_jobs, configured_jobs
-from hellofresh.config import NotesSourceSettings, Settings, SourceSettings, WikiSourceSettings
+from hellofresh.config import Settings, SourceSettings
 from hellofresh.core.calendar import CalendarRule
 from hellofresh.core.clock import now
 from hellofresh.core.errors import HelloFreshError, UsageError
@@ -67,36 +66,20 @@ def fill_texts(
 
 @dataclass(frozen=True, slots=True)
 class SourceRequest:
-    """Sources that are named on the command line; where none is, the configured ones are used.
+    """What is to be collected.
 
     Attributes:
         quarters: empty for the current and the previous one, and those that were missed.
-        notes_dump, notes_posts, notes_posts_from, wiki_dumps: with any dump, the configured sources are not used.
+        named: sources that take the place of the configured ones.
         settled: whether a wiki is asked about a quarter once all of it is decided, and afresh; else whenever it is run,
             and what was asked before is not asked again.
         sample: whether the bundled sample takes the place of sources where none is named or configured.
     """
 
     quarters: tuple[Quarter, ...] = ()
-    notes_dump: Path | None = None
-    notes_posts: Path | None = None
-    notes_posts_from: tuple[str, ...] = ()
-    wiki_dumps: tuple[Path, ...] = ()
+    named: SourceSettings | None = None
     settled: bool = False
     sample: bool = False
-
-    @property
-    def named(self) -> SourceSettings | None:
-        """The sources that are named; None where none is."""
-        found: dict[str, object] = {}
-        if self.notes_dump is not None:
-            posts = None if self.notes_posts is None else str(self.notes_posts)
-            found["x-notes"] = NotesSourceSettings(
-                dump=str(self.notes_dump), posts=posts, posts_from=list(self.notes_posts_from)
-            )
-        if self.wiki_dumps:
-            found["wikipedia-edits"] = WikiSourceSettings(dump=[str(path) for path in self.wiki_dumps])
-        return SourceSettings.model_validate(found) if found else None
 
 
 def collection_jobs(
@@ -143,6 +126,11 @@ def collection_jobs(
     return jobs
 
 
+def living(workspace: Workspace) -> list[tuple[Quarter, str]]:
+    """The released quarters: a frozen data set has no calendar to follow."""
+    return [(edition, name) for edition, name in workspace.released() if isinstance(edition, Quarter)]
+
+
 def quarter_states(
     workspace: Workspace, settings: Settings, moment: datetime, quarters: Sequence[Quarter] = ()
 ) -> list[QuarterState]:
@@ -153,7 +141,7 @@ def quarter_states(
         moment: the time that counts as now.
         quarters: which; empty for all that are released or should be, and the current one.
     """
-    released = {(edition, name) for edition, name in workspace.released() if isinstance(edition, Quarter)}
+    released = set(living(workspace))
     tasks = expected_tasks(workspace, settings) or [task.name for task in TASKS.values() if task.is_living]
     current = quarters or (Quarter.containing(moment),)
     listed = {*released, *missed_quarters(workspace, settings, moment), *((q, name) for q in current for name in tasks)}
@@ -168,8 +156,7 @@ def quarter_states(
 
 def expected_tasks(workspace: Workspace, settings: Settings) -> Sequence[str]:
     """The tasks whose sources are configured; without sources, those that were released before."""
-    released = {name for edition, name in workspace.released() if isinstance(edition, Quarter)}
-    return settings.sources.tasks or sorted(released)
+    return settings.sources.tasks or sorted({name for _, name in living(workspace)})
 
 
 def missed_quarters(workspace: Workspace, settings: Settings, moment: datetime) -> list[tuple[Quarter, str]]:
@@ -177,7 +164,7 @@ def missed_quarters(workspace: Workspace, settings: Settings, moment: datetime) 
 
     Each task is released quarter by quarter from its first release on; the last quarter is due in any case.
     """
-    released = {(edition, name) for edition, name in workspace.released() if isinstance(edition, Quarter)}
+    released = set(living(workspace))
     last, missed = Quarter.containing(moment).previous(), []
     for name in expected_tasks(workspace, settings):
         quarter = min([last, *(quarter for quarter, task in released if task == name)])

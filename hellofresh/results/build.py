@@ -21,11 +21,11 @@ from hellofresh.core.workspace import Workspace
 from hellofresh.releases.draw.escrow import Escrow
 from hellofresh.releases.life.load import Release, load_labels, load_release
 from hellofresh.releases.life.state import labels_are_public
-from hellofresh.results.entries import Entry, entries_of_runs, entries_of_submissions, measured_entry
+from hellofresh.results.entries import Entry, entries_of_submissions, measured_entry
 from hellofresh.results.names import clean_name, short_names
 from hellofresh.results.over_quarters import quarter_scores
 from hellofresh.results.panel import BLOCKED, NOT_ASKED, Panel, PromptOutputs, QuarterScore, System
-from hellofresh.results.rated_entries import scorable
+from hellofresh.results.rated_entries import counted_entries
 from hellofresh.stats.metrics import NO_ANSWER
 from hellofresh.submissions.released import due_in
 from hellofresh.tasks import Task
@@ -52,7 +52,7 @@ def build_panel(
         private: whether labels that are not public may be used.
 
     Raises:
-        ReleaseError: if there is no such release, or its labels are not public.
+        ReleaseError: if the release does not exist, or its labels are not public.
         DataError: if a file of it or of a run is damaged.
     """
     moment = moment or now()
@@ -77,20 +77,14 @@ def build_panel(
 
 
 def _read(workspace: Workspace, release: Release, submissions: Path, moment: datetime) -> Panel:
-    entries, notes = entries_of_runs(workspace, release)
     task = release.task
     due = due_in(workspace, release.edition)  # a submission may cover several tasks and is checked as a whole
     labels = load_labels(workspace, release.edition, task)
-    over = release.is_over(moment)
-    known = {task.name: {key: label.label for key, label in labels.items()}} if over else {}
-    handed_in, about = entries_of_submissions(submissions, due, moment, known, Escrow.seal_of(workspace))
-    waiting = handed_in[task.name]
-    if waiting and not over:
-        about.append(f"{len(waiting)} submitted: shown after the deadline, {utc_text(release.days.deadline)}")
-        waiting = ()
-    scored, unrated = scorable(workspace, release, [*entries, *waiting])
+    known = {task.name: {key: label.label for key, label in labels.items()}} if release.is_over(moment) else {}
+    handed_in, notes = entries_of_submissions(submissions, due, moment, known, Escrow.seal_of(workspace))
+    scored, _, about = counted_entries(workspace, release, handed_in[task.name], moment)
     return panel_of(task, release.edition, release.samples, labels, scored, bundled=release.bundled,
-                    without_texts=release.without_texts, notes=[*notes, *about, *unrated])  # fmt: skip
+                    without_texts=release.without_texts, notes=[*about, *notes])  # fmt: skip
 
 
 def panel_of(
@@ -108,7 +102,7 @@ def panel_of(
 ) -> Panel:
     """Arrange samples, their labels and entries as arrays; samples without a label are left out.
 
-    Outputs that nobody has measured yet, such as submitted rankings, are measured here. `said` has each entry's outputs
+    Outputs that are not measured yet, such as submitted rankings, are measured here. `said` has each entry's outputs
     by origin where they are arrays already, in the order of the samples with labels.
     """
     if task.measured is not None and said is None:

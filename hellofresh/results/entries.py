@@ -210,7 +210,7 @@ def _read_outputs(folder: Path, record: RunRecord) -> list[dict[str, dict[str, O
 def _voted(repetitions: Sequence[Mapping[str, Outputs]], classes: int) -> dict[str, dict[str, Output]]:
     """The vote of repetitions on each sample, by prompt, with their forecast where the number of classes is given.
 
-    What is no choice, or was not judged each time, is as in the first.
+    What is not a choice, or was not judged each time, is as in the first.
     """
     voted: dict[str, dict[str, Output]] = {}
     for prompt, by_sample in repetitions[0].items():
@@ -227,7 +227,7 @@ def _voted(repetitions: Sequence[Mapping[str, Outputs]], classes: int) -> dict[s
 def _with_majority(outputs: Mapping[str, Outputs]) -> Mapping[str, Outputs]:
     """The prompts' outputs and, over the samples that every prompt judged, the vote of their choices.
 
-    Without choices there is no vote, and the first prompt stands for the system.
+    Without choices nothing is voted on, and the first prompt stands for the system.
     """
     everywhere = set.intersection(*(set(by_sample) for by_sample in outputs.values()))
     votes: dict[str, Output] = {}
@@ -259,7 +259,7 @@ def forecast_of(choices: Sequence[Choice], classes: int) -> tuple[float, ...]:
 
     An answer says the probabilities that it states; else that its class has the certainty that it states, and the other
     classes the rest in equal parts; else that its class is certain. So answers without either count by their shares.
-    One without a class and without probabilities says nothing; where all are such, there is no forecast.
+    One without a class and without probabilities says nothing; where all are such, a forecast is missing.
     """
     said = []
     for choice in choices:

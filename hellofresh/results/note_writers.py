@@ -128,7 +128,7 @@ class WriterStandings:
     pairs: Differences | None
 
     def place(self, writer: int) -> tuple[int, int, int, int] | None:
-        """Rank, best and worst rank, and tie group; None where there is none."""
+        """Rank, best and worst rank, and tie group; None where it is missing."""
         (found,) = np.flatnonzero(self.ranked == writer).tolist() or (None,)
         if found is None or self.ranking is None:
             return None
@@ -145,8 +145,8 @@ class WriterStandings:
         parts = (self.pairs.difference, self.pairs.low, self.pairs.high, self.pairs.p_value, self.pairs.adjusted)
         for first, one in enumerate(known):
             for two in known[first + 1 :]:
-                told = (float(part[one, two]) for part in parts)
-                yield WriterPair(names[self.compared[one]], names[self.compared[two]], *told)
+                numbers = (float(part[one, two]) for part in parts)
+                yield WriterPair(names[self.compared[one]], names[self.compared[two]], *numbers)
 
 
 def standings_of_writers(effects: WriterEffects, kinds: Sequence[WriterKind]) -> WriterStandings:

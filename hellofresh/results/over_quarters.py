@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from hellofresh.results.panel import Panel, QuarterScore
 from hellofresh.results.standings import fields_of
-from hellofresh.stats import TwoWay, connected_parts, metric_interval, two_way
+from hellofresh.stats import TwoWay, connected_parts, two_way
 from hellofresh.stats.metrics import Metric
 
 ONE_QUARTER = "one quarter only: what is the quarter's and what the system's cannot be told apart"
@@ -71,8 +71,7 @@ def quarter_scores(panel: Panel) -> list[QuarterScore]:
     """The scores of the systems that are ranked in a quarter, each on all samples that it judged, with its variance."""
     found, metric = [], panel.task.headline
     for system in fields_of(panel)[0].systems:
-        table = panel.table(system.headline, system.headline.asked)
-        made, value = metric_interval(table, metric), float(metric.value(table.sum(axis=0)))
+        value, made = panel.measured(system.headline, system.headline.asked)
         variance = max(((made.high - made.low) / 3.92) ** 2, 1e-6 * metric.span**2)
         found.append(QuarterScore(str(panel.edition), system.plain, value, variance))
     return found

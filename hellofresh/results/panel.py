@@ -19,7 +19,7 @@ from hellofresh.core.editions import Edition
 from hellofresh.core.errors import UnknownNameError
 from hellofresh.core.files import canonical_json, sha256_text
 from hellofresh.core.systems import SystemId
-from hellofresh.stats import cluster_tables
+from hellofresh.stats import Interval, cluster_tables, metric_interval
 from hellofresh.stats.metrics import NO_ANSWER, Metric
 from hellofresh.tasks import Task
 from hellofresh.tasks.samples import PROSPECTIVE, Fact, Sample, to_json
@@ -63,11 +63,11 @@ class PromptOutputs:
 
     Attributes:
         prompt: the prompt, `majority` or `single`.
-        answers: shape (n,), the class that was chosen (0 where the output is no choice), `NO_ANSWER`, `BLOCKED` or
+        answers: shape (n,), the class that was chosen (0 for other outputs), `NO_ANSWER`, `BLOCKED` or
             `NOT_ASKED`.
         probabilities: shape (n, classes), as stated, nan where none were.
         certainty: shape (n,), stated chance that the answer is right, nan where none was.
-        numbers: by metric, shape (n, 2): the value of each output, nan where there is none, and its weight.
+        numbers: by metric, shape (n, 2): the value of each output, nan where it is missing, and its weight.
         repeated: the same of further repetitions.
     """
 
@@ -101,7 +101,7 @@ class PromptOutputs:
         return np.where(self.answers < 0, np.nan, np.where(np.isnan(stated), chosen, stated))
 
     def predictions(self, where: NDArray[np.bool_]) -> NDArray[np.int8]:
-        """Answers on some samples as statistics take them: blocked is no answer."""
+        """Answers on some samples as statistics take them: blocked counts as silence."""
         return np.where(self.answers[where] < 0, NO_ANSWER, self.answers[where]).astype(np.int8)
 
 
@@ -241,6 +241,14 @@ class Panel:
         """A metric's sums by cluster on some samples, shape (g, k); of the headline metric if none is named."""
         return cluster_tables(self.statistics(said, where, metric or self.task.headline), self.groups[where])
 
+    def measured(
+        self, said: PromptOutputs, where: NDArray[np.bool_], metric: Metric | None = None
+    ) -> tuple[float, Interval]:
+        """A metric on some samples with its interval; of the headline metric if none is named."""
+        metric = metric or self.task.headline
+        table = self.table(said, where, metric)
+        return float(metric.value(table.sum(axis=0))), metric_interval(table, metric, n=int(where.sum()))
+
     def tables(
         self, said: Sequence[PromptOutputs], where: NDArray[np.bool_], metric: Metric | None = None
     ) -> NDArray[np.float64]:
@@ -260,7 +268,7 @@ class Panel:
         """The same with these systems alone.
 
         Raises:
-            UnknownNameError: if there is no system of such a name.
+            UnknownNameError: if a system of such a name does not exist.
         """
         known = {system.label for system in self.systems}
         for name in names:
@@ -296,7 +304,7 @@ class Exposure(StrEnum):
 
 
 def cutoff_end(text: str) -> datetime | None:
-    """The first moment after a cutoff given as a day, a month or a year; None where it is none of these."""
+    """The first moment after a cutoff given as a day, a month or a year; None otherwise."""
     parts = text.split("-")
     try:
         year, *rest = (int(part) for part in parts)
@@ -311,7 +319,7 @@ def cutoff_end(text: str) -> datetime | None:
 def exposure(cutoff: str, since: datetime, split: str) -> Exposure:
     """What the cutoff says about a split: knowledge from after `since` may hold its outcomes.
 
-    Of a prospective split nobody could know any outcome; `none` is the cutoff of what knows nothing.
+    The outcomes of a prospective split could not be known; `none` is the cutoff of what knows nothing.
     """
     if split == PROSPECTIVE:
         return Exposure.IMPOSSIBLE

@@ -36,7 +36,6 @@ from hellofresh.results.build import panel_of
 from hellofresh.results.entries import Entry, entries_of_runs, plurality
 from hellofresh.results.panel import EntrySection, Panel, PromptOutputs
 from hellofresh.results.tables import PeopleRow
-from hellofresh.stats import metric_interval
 from hellofresh.stats.metrics import NO_ANSWER
 from hellofresh.stats.multiway import clustered_metric
 from hellofresh.stats.raters import Distance, krippendorff_alpha
@@ -130,9 +129,8 @@ def _single_person(
 
 
 def _figures(panel: Panel, said: PromptOutputs, where: NDArray[np.bool_]) -> tuple[float, float, float]:
-    table, metric = panel.table(said, where), panel.task.headline
-    interval = metric_interval(table, metric)
-    return float(metric.value(table.sum(axis=0))), interval.low, interval.high
+    value, interval = panel.measured(said, where)
+    return value, interval.low, interval.high
 
 
 def publish_people(workspace: Workspace, edition: Edition, task: Task, entries: Sequence[Entry]) -> list[Path]:

@@ -1,4 +1,4 @@
-"""What a reveal has published stays as it is: nobody's predictions go, change or are added without being named."""
+"""What a reveal has published stays as it is: no predictions go, change or are added without being named."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from hellofresh.results.entries import Entry
 from hellofresh.tasks.outputs import Choice, Output, Ranking, Response
 
 _Answer = int | str | tuple[str, ...] | None
-"""The label of a choice, a text, or documents in order; None is no answer."""
+"""The label of a choice, a text, or documents in order; None stands for no answer."""
 _System = tuple[str, str]
 """A system and its regime, which one of our own runs may take over from another."""
 

@@ -18,6 +18,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+import numpy as np
 import polars as pl
 
 from hellofresh.core.editions import Edition
@@ -39,7 +40,7 @@ from hellofresh.releases.life.load import load_public
 from hellofresh.results.build import panel_of
 from hellofresh.results.rated_entries import rated_entries
 from hellofresh.results.standings import Standing, standings_of
-from hellofresh.stats import Interval, metric_interval
+from hellofresh.stats import Interval
 from hellofresh.stats.metrics import mean
 from hellofresh.tasks import Task
 from hellofresh.tasks.outputs import Response
@@ -140,14 +141,10 @@ def _standings(
         asked = system.headline.asked
         if not asked.any():
             continue
-        table = panel.table(system.headline, asked)
-        value = float(metric.value(table.sum(axis=0)))
-        rows.append(RatedStanding(kind, criterion.id, "", "", names[system.origin], int(asked.sum()), value,
-                                  metric_interval(table, metric), ranks.get(system.origin)))  # fmt: skip
-    return sorted(
-        rows,
-        key=lambda row: (float("inf") if row.standing is None else row.standing.rank, -row.mean, row.system),
-    )
+        made, name = panel.measured(system.headline, asked), names[system.origin]
+        place = ranks.get(system.origin)
+        rows.append(RatedStanding(kind, criterion.id, "", "", name, int(asked.sum()), *made, place))
+    return sorted(rows, key=lambda row: (row.standing.rank if row.standing else np.inf, -row.mean, row.system))
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,16 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from datetime import datetime
 
 import polars as pl
 
+from hellofresh.core.quarters import utc_text
 from hellofresh.core.systems import Provenance
 from hellofresh.core.workspace import Workspace
 from hellofresh.judging.comparison import counted_values, of_systems
 from hellofresh.judging.rubric import Criterion
 from hellofresh.judging.study import JudgeKind, RatedStudy, StudyFiles, read_responses, read_study
 from hellofresh.releases.life.load import Release
-from hellofresh.results.entries import Entry
+from hellofresh.results.entries import Entry, entries_of_runs
 from hellofresh.results.panel import SINGLE
 from hellofresh.tasks import Task
 from hellofresh.tasks.outputs import Response
@@ -57,8 +59,27 @@ def scorable(workspace: Workspace, release: Release, entries: Sequence[Entry]) -
     return found, [f"{origin} is not scored on {task}: its responses have not been rated" for origin in waiting]
 
 
+def counted_entries(
+    workspace: Workspace, release: Release, handed_in: Sequence[Entry], moment: datetime
+) -> tuple[list[Entry], Sequence[Entry], list[str]]:
+    """The runs and submissions that can be scored on the main split, the submissions that wait for the deadline, and
+    sentences about what is left out.
+
+    Raises:
+        RunError: if a file of a run is damaged.
+        DataError: if a file of a study is damaged.
+    """
+    runs, notes = entries_of_runs(workspace, release)
+    waiting = () if release.is_over(moment) else handed_in
+    if waiting:
+        after = f"scored after the deadline, {utc_text(release.days.deadline)}"
+        notes = [f"{len(waiting)} submitted for {release.task.name} {release.edition}: {after}", *notes]
+    found, unrated = scorable(workspace, release, [*runs, *(() if waiting else handed_in)])
+    return found, waiting, [*notes, *unrated]
+
+
 def _entries_of_study(workspace: Workspace, release: Release) -> list[Entry]:
-    """The systems of a release's closed study that people rated; none where there is no such study."""
+    """The systems of a release's closed study that people rated; none without such a study."""
     files = StudyFiles(workspace, release.edition, release.task.name)
     if not (files.key.is_file() and files.ratings.is_file()):
         return []

@@ -34,7 +34,7 @@ from hellofresh.tasks.outputs import Response, Status
 
 
 def responses_of(entries: Sequence[Entry]) -> Iterator[SystemResponse]:
-    """What each system responded with the prompt that stands for it; what is none or was withheld is left out."""
+    """What each system responded with the prompt that stands for it; what is missing or was withheld is left out."""
     for entry, name in zip(entries, short_names(entries), strict=True):
         for sample, output in next(iter(entry.outputs.values()), {}).items():
             if isinstance(output, Response) and output.status is Status.ANSWERED and output.text:
@@ -59,7 +59,7 @@ def study_of_responses(
 
     Raises:
         UsageError: if people are rating, or have rated by another rubric.
-        DataError: if there is no response, or two of one system to one sample.
+        DataError: if a response is missing, or two of one system to one sample.
     """
     files = StudyFiles(workspace, release.edition, release.task.name)
     content = rubric_source(rubric)

@@ -93,8 +93,8 @@ def _prediction_rows(
         common |= {"settings": entry.settings} if entry.settings else {}
         for prompt, outputs in sorted(entry.published.items()):
             for key in sorted(released & outputs.keys()):
-                yield {"entry": entry.origin, **common, "prompt": prompt, "id": key,
-                       **_published(outputs[key], quotes=quotes)}  # fmt: skip
+                said = _published(outputs[key], quotes=quotes)
+                yield {"entry": entry.origin, **common, "prompt": prompt, "id": key, **said}
 
 
 def _published(output: Output, *, quotes: bool) -> dict[str, object]:

@@ -5,7 +5,7 @@ samples, so nothing compares their scores or ranks them together. There, choices
 (`hellofresh.tasks.Task.on`, `hellofresh.results.entries.with_forecasts`).
 
 `scores/<edition>.parquet`, or `private/scores/<edition>.parquet` for tasks whose labels are not public, has one row for
-each task, system, prompt, period (`all` for the whole edition) and metric. An answer that is none or blocked counts as
+each task, system, prompt, period (`all` for the whole edition) and metric. A missing or blocked answer counts as
 wrong (see `hellofresh.stats.metrics`) and is shown in its own columns. Intervals take groups of samples as the unit
 (see `hellofresh.stats.intervals` for the method, the one that covers best).
 """
@@ -37,7 +37,7 @@ from hellofresh.results.entries import Entry, entries_of_runs, entries_of_submis
 from hellofresh.results.judgements import Part, judgements_file, write_judgements, write_waiting
 from hellofresh.results.panel import ALL_PERIODS, BLOCKED, Panel, PromptOutputs
 from hellofresh.results.published import check_published
-from hellofresh.results.rated_entries import scorable
+from hellofresh.results.rated_entries import counted_entries, scorable
 from hellofresh.results.tables import SCORES, Score
 from hellofresh.stats import metric_interval, repetition_interval
 from hellofresh.stats.metrics import NO_ANSWER, Statistics
@@ -186,7 +186,7 @@ def score_submission(
         private: whether the caller may know what follows from labels that are not public.
 
     Raises:
-        SubmissionError: before the deadline, so that nobody can try what scores well; and before the reveal, unless
+        SubmissionError: before the deadline, so that none can try what scores well; and before the reveal, unless
             in private.
         DataError: if the labels are not at hand.
     """
@@ -225,7 +225,7 @@ def beside_others(workspace: Workspace, edition: Edition, task: Task, origin: st
     """The headline metric of a run in the whole edition, then those of others, the best first: of the baselines that
     were run, and of all that was scored before, such as people and published systems.
 
-    Nothing where the labels are not public, the run does not stand for its system, or nobody has rated its responses.
+    Nothing where the labels are not public, the run does not stand for its system, or its responses are not rated.
 
     Args:
         workspace: where releases and runs are.
@@ -295,22 +295,13 @@ def _read_main(workspace: Workspace, edition: Edition, submissions: Path, moment
             labels = load_labels(workspace, edition, task)
             truth[task.name] = {key: label.label for key, label in labels.items()}
     handed_in, notes = entries_of_submissions(submissions, due, moment, truth, Escrow.seal_of(workspace))
-    entries, all_waiting = {}, {}
+    entries, waiting = {}, {}
     for release in releases:
-        runs, about_runs = entries_of_runs(workspace, release)
-        waiting = () if release.is_over(moment) else handed_in[release.task.name]
-        if waiting:
-            notes.append(
-                f"{len(waiting)} submitted for {release.task.name} {release.edition}: "
-                f"scored after the deadline, {utc_text(release.days.deadline)}"
-            )
-        all_waiting[release.task.name] = waiting
-        there = [*runs, *(() if waiting else handed_in[release.task.name])]
-        entries[release.task.name], unrated = scorable(workspace, release, there)
-        notes += unrated
-        notes += about_runs
+        name = release.task.name
+        entries[name], waiting[name], about = counted_entries(workspace, release, handed_in[name], moment)
+        notes += about
     files = [workspace.private(edition, task.name) / "labels.jsonl" for task in tasks]
-    return _Read(releases, files, entries, all_waiting, notes)
+    return _Read(releases, files, entries, waiting, notes)
 
 
 def _read_prospective(workspace: Workspace, edition: Edition, submissions: Path, moment: datetime) -> _Read:

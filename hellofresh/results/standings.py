@@ -55,7 +55,7 @@ class Standing:
         n, clusters: samples and groups of samples that the comparison rests on.
         few_clusters: whether these are too few for intervals that hold what they promise.
         to_lose: of the first, so many samples are enough that it is not ahead without them, see
-            `hellofresh.stats.samples_to_overtake`; None for others, and where nobody is behind it.
+            `hellofresh.stats.samples_to_overtake`; None for others, and where it is the last.
         halves: of the first, how often two random halves of the samples agree on who is first; None for others.
     """
 

@@ -18,14 +18,7 @@ from pydantic import ValidationError
 
 from hellofresh.core.files import model_fault, sha256_file
 from hellofresh.results.board.manifest import damaged, read_board_manifest
-from hellofresh.results.figures.record import AnalysisIndex, AnalysisText, read_record
-
-ORDER = (
-    "ranking", "temporal-consistency", "search-gain", "placebo", "deployment", "precision-recall", "prompt-sensitivity",
-    "contamination", "text-alone", "memory", "known-when", "votes", "intercepts", "difficulty", "robustness", "slices",
-    "subgroups", "category-gains", "agreement", "calibration", "certainty", "silence", "parsing", "cost",
-)  # fmt: skip
-"""The analyses that this site knows, as a reader wants them; others come after, by name."""
+from hellofresh.results.figures.record import ORDER, AnalysisIndex, AnalysisText, read_record
 
 _ENDINGS = ("parquet", "points.parquet", "svg")
 _KINDS = (pl.String, pl.Boolean)

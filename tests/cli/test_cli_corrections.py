@@ -46,7 +46,7 @@ def shown(capsys, *command: str) -> list[dict]:
 
 def test_ablations_are_swept_without_ratings_and_each_step_is_accounted_for(posts, capsys, tmp_path: Path) -> None:
     (tmp_path / "low.txt").write_text("skywatch.example\nplain-page.example\n")
-    (imported,) = shown(capsys, "dataset", "import", "publishers", "--low", str(tmp_path / "low.txt"))
+    (imported,) = shown(capsys, "dataset", "import", "publishers", "--priority", f"low={tmp_path / 'low.txt'}")
     assert imported["priorities"] == {"high": 0, "medium": 0, "low": 2}
     sweep = ["sweep", "--edition", "posts@1", "--task", "corrections", "--regime", "correction", "--model", "scripted"]
     found = shown(capsys, *sweep, "--prompts", "manual", "--set", "retrieval=true,false")
@@ -62,4 +62,4 @@ def test_ablations_are_swept_without_ratings_and_each_step_is_accounted_for(post
 
 def test_nothing_to_import_is_said(capsys) -> None:
     assert main(["dataset", "import", "publishers"]) == 2
-    assert "--high" in capsys.readouterr().err
+    assert "--priority high=FILE" in capsys.readouterr().err

@@ -75,7 +75,7 @@ def failing(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, s
         (("analyse", "all"), 2, "--edition, such as 2023Q2"),
         (("analyse", "rank", "--edition", "2023Q2"), 2, "Did you mean 'ranking'?"),
         (("board", "export"), 2, "missing: DIR (output folder"),
-        (("runs", "export", "x"), 2, "missing: one of --format --inspect --html"),
+        (("runs", "export", "x"), 2, "missing: --format (jsonl, parquet: tables;"),
         (("dataset", "import", "fevr"), 2, "Did you mean 'fever'?"),
         (("corpus", "show", "nope"), 2, "hellofresh corpus import"),
         (("help",), 2, "hellofresh --help"),

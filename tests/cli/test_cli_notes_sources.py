@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import json
 import os
 import shutil
@@ -15,6 +16,9 @@ from zipfile import ZIP_DEFLATED, ZipFile
 import pytest
 
 from hellofresh.cli import main
+from hellofresh.cli.arguments import command_line
+from hellofresh.collectors.jobs import edits_rule as rule
+from hellofresh.collectors.wikipedia import EditsSettings, Kind
 from hellofresh.core.files import read_json, write_json
 
 SUBFOLDERS = {"ratings": "noteRatings"}
@@ -180,3 +184,29 @@ def test_a_wrong_request_is_refused(
         code = int(exit_.code or 0)
     assert code == 2
     assert "Traceback" not in capsys.readouterr().err
+
+
+def parsed(*words: str) -> argparse.Namespace:
+    return command_line().parse_args(["collect", "wikipedia-edits", "--quarter", "2023Q2", *words])
+
+
+def test_with_nothing_chosen_the_settings_are_the_defaults() -> None:
+    assert rule(parsed()) == EditsSettings()
+    assert (parsed().jobs, parsed().cluster) == (None, "")
+
+
+@pytest.mark.parametrize("name", ["whole_paragraphs", "keep_bots", "keep_restored", "collapse_runs"])
+def test_each_switch_turns_on_its_own_setting(name: str) -> None:
+    assert rule(parsed(f"--{name.replace('_', '-')}")) == EditsSettings(**{name: True})
+
+
+def test_kinds_are_the_same_in_any_order_and_number() -> None:
+    chosen = rule(parsed("--kinds", "quote", "prose", "quote"))
+    assert chosen == rule(parsed("--kinds", "prose", "quote"))
+    assert chosen.kinds == (Kind.PROSE, Kind.QUOTE)
+
+
+def test_a_kind_that_there_is_not_is_refused(capsys) -> None:
+    with pytest.raises(SystemExit):
+        parsed("--kinds", "poetry")
+    assert "poetry" in capsys.readouterr().err

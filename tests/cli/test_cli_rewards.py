@@ -79,7 +79,7 @@ def test_a_reward_model_is_trained_from_a_table_and_compared_with_the_usual_clas
     assert {item["metric"] for item in found["measures"]} == {  # type: ignore[attr-defined]
         "balanced_accuracy", "accuracy", "f1", "precision", "recall",
     }  # fmt: skip
-    other = train(capsys, tmp_path, "refutation", "--seed", "4", "--name", "own")
+    other = train(capsys, tmp_path, "refutation", "--set", "seed=4", "--name", "own")
     assert (other["beside"], found["beside"]) == ("claim", "nothing")
     assert other["training"]["seed"] == 4  # type: ignore[index]
 

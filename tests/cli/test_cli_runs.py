@@ -130,7 +130,7 @@ def test_a_run_is_exported_as_tables_of_both_kinds(paid, capsys, tmp_path: Path,
 
 def test_a_run_is_exported_as_one_page_that_loads_nothing_and_runs_its_search_alone(paid, capsys, tmp_path) -> None:
     run_id, path = told(capsys, *EVALUATE, "--prompts", "manual")["run_id"], tmp_path / "run.html"
-    assert told(capsys, "runs", "export", run_id, "--html", "--to", str(path))["samples"] == 12
+    assert told(capsys, "runs", "export", run_id, "--format", "html", "--to", str(path))["samples"] == 12
     page = path.read_text(encoding="utf-8")
     policy = html.unescape(re.search(r'Content-Security-Policy" content="([^"]*)"', page)[1])
     (script,) = re.findall(r"<script[^>]*>(.*?)</script>", page, re.DOTALL)

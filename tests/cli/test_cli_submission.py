@@ -114,13 +114,13 @@ def test_new_asks_on_a_terminal_for_what_was_not_said(run, monkeypatch) -> None:
     ("said", "code"),
     [
         (["--team", "Acme", "--contact", "me"], "not-said"),
-        ([*SAID, "--team", "HеlloFresh", "--team-folder", "hf"], "look-alike"),  # noqa: RUF001 - Cyrillic
+        ([*SAID, "--team", "HеlloFresh", "--folder", "hf/one"], "look-alike"),  # noqa: RUF001 - Cyrillic
         ([*SAID, "--name", "<b>"], "bad-field"),
         ([*SAID, "--regime", "magic"], "bad-field"),
         ([*SAID, "--knowledge-cutoff", "2024-01-01"], "bad-field"),
         ([*SAID, "--name", "Модель"], "bad-folder"),
-        ([*SAID, "--system-folder", "../x"], "bad-folder"),
-        ([*SAID, "--team-folder", "/etc"], "bad-folder"),
+        ([*SAID, "--folder", "acme/../x"], "bad-folder"),
+        ([*SAID, "--folder", "/etc"], "bad-folder"),
         ([*SAID, "--task", "chess"], "unknown-name"),
     ],
 )

@@ -49,7 +49,7 @@ def test_a_sweep_trains_once_for_each_value_and_draws_its_curve(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     pytest.importorskip("vl_convert")
-    assert main([*COMMAND, "--lambda", "0,0.3", "--tau", "0.1,0.2"]) == 0
+    assert main([*COMMAND, "--set", "weight=0,0.3", "--set", "tau=0.1,0.2"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert [(one["lambda"], one["tau"]) for one in found] == [(0, 0.1), (0, 0.2), (0.3, 0.1), (0.3, 0.2)]
     folder = tmp_path / "training" / "small-minilm-sweep"
@@ -62,10 +62,11 @@ def test_a_sweep_trains_once_for_each_value_and_draws_its_curve(
     [
         (("--test", "train"), "same-split"),
         (("--test", "nowhere"), "unknown-split"),
-        (("--lambda", "0,x"), "bad-number"),
+        (("--set", "weight=0,x"), "bad-recipe"),
+        (("--set", "lambda=0"), "bad-recipe"),
         (("--recipe", "nothing"), "unknown-name"),
-        (("--seed", "-1"), "bad-recipe"),
-        (("--rate", "nan"), "bad-recipe"),
+        (("--set", "seed=-1"), "bad-recipe"),
+        (("--set", "rate=nan"), "bad-recipe"),
     ],
 )
 def test_what_cannot_be_trained_is_a_plain_error(

@@ -123,7 +123,7 @@ def test_a_log_becomes_a_submission_and_a_run_becomes_a_log(chat, place: Path, c
     folder = evaluated(chat, capsys)
     log = inspected(chat, place, revealed=False)
     assert log.results is None or not log.results.scores, "labels are not public"
-    assert main(["runs", "export", folder.name, "--inspect", "--to", "run.eval"]) == 0
+    assert main(["runs", "export", folder.name, "--format", "inspect", "--to", "run.eval"]) == 0
     told = read_eval_log("run.eval")
     assert told.status == "success" and len(told.samples) == 12 and told.eval.task == "hellofresh/x_notes"
     for sample in told.samples:

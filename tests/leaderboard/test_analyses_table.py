@@ -14,9 +14,9 @@ import pytest
 from hellofresh.core.errors import DataError
 from hellofresh.core.files import sha256_file
 from hellofresh.core.workspace import Workspace
-from hellofresh.leaderboard.data.analyses import ORDER, BoardAnalysis, load_analyses
+from hellofresh.leaderboard.data.analyses import BoardAnalysis, load_analyses
 from hellofresh.leaderboard.data.board import SplitKey
-from hellofresh.results.analyses import ANALYSES
+from hellofresh.results.figures.record import ORDER
 
 NOTES = SplitKey("2023Q2", "x-notes")
 
@@ -57,10 +57,6 @@ def refusal(work: Callable[[], object]) -> str:
     assert caught.value.code == "damaged-board"
     assert "make release" in caught.value.fix
     return str(caught.value)
-
-
-def test_the_site_knows_every_analysis_in_the_order_of_the_registry() -> None:
-    assert tuple(ANALYSES) == ORDER
 
 
 def test_what_is_read_is_what_was_made(board: Path, analysed_board: Workspace) -> None:

@@ -276,7 +276,7 @@ def reveal_labels(world: World) -> None:
 def decide(world: World) -> None:
     """A later collection knows what became of the samples."""
     world.run("collect x-notes --quarter 2026Q2 --dump source/late --pending")
-    world.run("release prospective --quarter 2026Q2 --resolve --final")
+    world.run("release prospective --quarter 2026Q2 --resolve final")
     assert world.is_labelled
     world.verify()
 

@@ -38,7 +38,7 @@ def write_folder(workspace: Workspace, edition: Edition, task: Task, folder: Pat
 
     Raises:
         UsageError: if the task asks for no choice.
-        ReleaseError: if there is no such release, or its labels are not public.
+        ReleaseError: if the release does not exist, or its labels are not public.
     """
     if task.output is not Choice:
         raise UsageError(f"{task.name} asks for no choice", expected="a task with classes", code="other-output")

@@ -8,12 +8,14 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
-from hellofresh.core.editions import Edition, parse_edition
+from hellofresh.core.editions import parse_edition
 from hellofresh.core.errors import UsageError
 from hellofresh.core.quarters import Quarter
 from hellofresh.runs.evaluation import OPTIONS
+
+_Value = TypeVar("_Value")
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,10 +138,10 @@ def command(name: str, about: str, run: str, *options: Option, **more: Any) -> C
     return Command(name, about, run, options, **more)
 
 
-def _checked(parse: Callable[[str], Any]) -> Callable[[str], Any]:
+def _checked(parse: Callable[[str], _Value]) -> Callable[[str], _Value]:
     """A reader for argparse, which shows the message of its own error alone."""
 
-    def read(text: str) -> Any:
+    def read(text: str) -> _Value:
         try:
             return parse(text)
         except UsageError as error:
@@ -148,8 +150,7 @@ def _checked(parse: Callable[[str], Any]) -> Callable[[str], Any]:
     return read
 
 
-to_edition: Callable[[str], Edition] = _checked(parse_edition)
-to_quarter: Callable[[str], Quarter] = _checked(Quarter.parse)
+to_edition, to_quarter = _checked(parse_edition), _checked(Quarter.parse)
 
 
 def to_day(text: str) -> date:

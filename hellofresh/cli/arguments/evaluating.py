@@ -64,8 +64,7 @@ COMMANDS = (
         *fields("model", required=(), model="a model's name (default: the embedded one, for a smoke test)"),
         *fields("roles", roles="another model for describer, querier or extractor"),
         *fields("settings", "budget_usd", settings="a setting of the regime correction"),
-        option("--serve", "open the page Try on this machine instead"),
-        option("--port N", "with --serve: its port (8502)", default=8502),
+        option("--serve N", "open the page Try on this machine instead, on port N (8502)", nargs="?", const=8502),
         epilog='Example: hellofresh respond --text "The abacus is named after A, B and C." --date 2026-03-01',
     ),
     command(
@@ -106,9 +105,13 @@ COMMANDS = (
         "Write a finished run's predictions, responses and transcripts.",
         "runs:export",
         _RUN,
-        option("--format", "format of the tables", choices=("jsonl", "parquet"), one_of="form!"),
-        option("--inspect", "one log that Inspect View shows (extra inspect)", one_of="form!"),
-        option("--html", "one page: settings, score, cost, and samples with transcripts to search", one_of="form!"),
+        option(
+            "--format",
+            "jsonl, parquet: tables; inspect: one log that Inspect View shows (extra inspect); html: one page: "
+            "settings, score, cost, and samples with transcripts to search",
+            choices=("jsonl", "parquet", "inspect", "html"),
+            required=True,
+        ),
         option("--to PATH", "output folder, or file of a log or page (default: named after the run)"),
     ),
     command(
@@ -116,7 +119,7 @@ COMMANDS = (
         "Score every run and submission of an edition: precision, recall, F1, accuracy with 95% intervals; for a "
         "revealed quarter, publish scores and predictions in its release. Before the reveal scores are kept in "
         "data/private, and no figure is shown.",
-        "score:run",
+        "board:score",
         EDITION,
         option("--split", "prospective: samples that were undecided when released", choices=SPLIT, default="main"),
         option("--change ENTRY", "let the published predictions of this entry be added, changed or removed", many=True),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 from functools import partial
-from pathlib import Path
 
 from hellofresh.cli.arguments.declare import EDITION, QUARTER, command, edition, option, to_day
 from hellofresh.cli.arguments.parser import REQUIRED, Variants
@@ -17,7 +16,7 @@ _RATINGS = "also download the ratings (11 GB), to count votes"
 
 def _add_collect(parser: argparse.ArgumentParser) -> None:
     """Add the living task as the first argument, and what each accepts."""
-    handlers = dict.fromkeys(LIVING, "sources:collect") | {"ratings": "bridging:collect_ratings"}
+    handlers = dict.fromkeys(LIVING, "sources:collect") | {"ratings": "sources:collect_ratings"}
     tasks = Variants(parser, "task", handlers, f"what is collected: {', '.join(handlers)}")
     of_tasks = dict.fromkeys(LIVING, False)
     about = "keep undecided samples too, for 'hellofresh release prospective'"
@@ -87,10 +86,13 @@ COMMANDS = (
             "a file or folder of the authors' files, or packed (muse); for publishers, a CSV file or JSON lines",
             nargs="?",
         ),
-        option("--set labels=binary", "two classes instead of all (some data sets)", many=True),
-        option("--language CODE", "language of the statements, such as fr for liar-new", default=""),
+        option(
+            "--set NAME=V",
+            "labels=binary: two classes instead of all (some data sets); language=fr: that of the statements "
+            "(liar-new); seed=TEXT: of the draw (hellofresh)",
+            many=True,
+        ),
         option("--sample N", "draw N samples instead of taking all rows"),
-        option("--seed TEXT", "seed of the draw (hellofresh)", default="hellofresh"),
         option("--part", "accept files whose rows differ from the original's"),
         option("--version TEXT", "name of the version (default: the number of samples)", default=""),
         option(
@@ -99,9 +101,8 @@ COMMANDS = (
             many=True,
             group="publishers",
         ),
-        *(
-            option(f"--{name} FILE", f"domains of {name} priority, one a line", Path, group="publishers")
-            for name in ("high", "medium", "low")
+        option(
+            "--priority high=FILE", "domains of high, medium or low priority, one a line", many=True, group="publishers"
         ),
     ),
     command(
@@ -126,8 +127,13 @@ COMMANDS = (
         "release.commands:prospective",
         QUARTER,
         option("--task T", "only this task (default: all that have any)"),
-        option("--resolve", "label the samples from a later collection"),
-        option("--final", "with --resolve: drop samples that may still be decided"),
+        option(
+            "--resolve",
+            "label the samples from a later collection; final: drop samples that may still be decided",
+            nargs="?",
+            const="open",
+            choices=("open", "final"),
+        ),
         timed=True,
     ),
     command(

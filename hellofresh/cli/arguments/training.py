@@ -52,10 +52,11 @@ def _add_what_is_trained(add: Callable[..., None]) -> None:
         "others: rarg (default) or smoke"
     )
     add("--recipe", recipes, metavar="R", help=about)
-    about = "another seed than the recipe's"
-    add("--seed", dict.fromkeys(("reranker", "reward", *TUNED)), type=int, metavar="N", help=about)
-    about = "another learning rate than the recipe's"
-    add("--rate", dict.fromkeys(("reranker", *TUNED)), type=float, metavar="R", help=about)
+    about = (
+        "another value of a line of the recipe, such as seed=2, rate=2e-5 or steps=8 (repeat it for each); reranker: "
+        "also several, such as weight=0,0.1 (lambda) or tau=0,0.2: one training for each"
+    )
+    add("--set", dict.fromkeys(("reranker", "reward", *TUNED), ()), action="append", metavar="NAME=V[,V]", help=about)
     about = "name of its folder in the workspace's training/ (default: by method, data and model)"
     add("--name", {"reward": None, **dict.fromkeys(TUNED, "")}, metavar="NAME", help=about)
     about = (
@@ -79,9 +80,6 @@ def _add_how_it_is_trained(add: Callable[..., None]) -> None:
     add("--split", {group: "train"}, group=group, metavar="S", help="queries to learn from (default: train)")
     about = "held-out queries to compare trained and untrained on, such as dev"
     add("--test", {group: None}, group=group, metavar="S", help=about)
-    for flag, name in (("--lambda", "weights"), ("--tau", "taus")):
-        about = f"one training for each value of {flag[2:]}"
-        add(flag, {group: ""}, group=group, dest=name, metavar="X,X,...", help=about)
     group = "relevance"
     about = (
         "balanced: the highest recall less false positive rate; fpr=0.05: the highest recall with at most that "
@@ -99,8 +97,6 @@ def _add_how_it_is_trained(add: Callable[..., None]) -> None:
     group = ", ".join(TUNED)
     about, devices = "auto: a GPU if there is one (default)", ("auto", "cpu", "cuda")
     add("--device", dict.fromkeys(TUNED, "auto"), group=group, choices=devices, help=about)
-    about = "at most this many steps, whatever the recipe says"
-    add("--steps", dict.fromkeys(TUNED), group=group, type=int, metavar="N", help=about)
     about = "not sft: folders of reward models, one a criterion"
     add("--rewards", dict.fromkeys(REWARDED, ()), group=group, type=_folders, metavar="DIR,DIR", help=about)
     about = "not sft, dpo: watches the reward: rules (default), or a reward model outside it"
@@ -187,7 +183,7 @@ COMMANDS = (
         "scaled), to prefer the best of them to the worst (dpo), or by sft and then ppo, as in the paper (rarg).",
         "",
         more=_add_train,
-        epilog="Examples: hellofresh train reranker --corpus check-covid-5600 --test dev --lambda 0,0.1,0.2 | "
+        epilog="Examples: hellofresh train reranker --corpus check-covid-5600 --test dev --set weight=0,0.1,0.2 | "
         "hellofresh train relevance --corpus check-covid:dev | "
         "hellofresh train reward --criterion politeness --from politeness=wikipedia.jsonl | "
         "hellofresh train sft --data replies.jsonl --model smollm2-135m --recipe smoke | "

@@ -107,18 +107,6 @@ def _report_all(output: CommandOutput, study: RatedStudy, form: Form) -> None:
     _show_agreement(output, study)
 
 
-def _left_out(study: RatedStudy, shown: Sequence[str]) -> dict[str, str]:
-    """Why each other system of a study is not in the report."""
-    posts = study.key["sample"].n_unique()
-    own = dict(study.own_key.group_by("system").len().iter_rows())
-    found = {}
-    for system in sorted(set(study.key["system"]) - set(shown)):
-        count = own.get(system, 0)
-        few = f"it has responses of its own to {count} of {posts} posts, fewer than half; --kind standings shows it"
-        found[system] = few if system not in study.main_systems else "people have not rated it"
-    return found
-
-
 def _show_standings(output: CommandOutput, workspace: Workspace, study: RatedStudy) -> None:
     """Every system's place: overall, by part of the samples, and by criterion."""
     task = get_task(study.files.task)

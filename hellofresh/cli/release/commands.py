@@ -10,9 +10,9 @@ from hellofresh.api.harnesses.lm_eval_folder import write_folder
 from hellofresh.cli._output import CommandOutput
 from hellofresh.cli._show import show_built
 from hellofresh.cli.release.steps import ShownSteps, show_published
-from hellofresh.config import Settings
+from hellofresh.config import Settings, SourceSettings
 from hellofresh.core.clock import now
-from hellofresh.core.errors import ReleaseError, UsageError
+from hellofresh.core.errors import ReleaseError
 from hellofresh.core.quarters import Quarter
 from hellofresh.core.workspace import Workspace
 from hellofresh.pipeline import release as pipeline
@@ -49,12 +49,15 @@ def build(options: argparse.Namespace, output: CommandOutput) -> int:
 
 
 def run(options: argparse.Namespace, output: CommandOutput) -> int:
+    named: dict[str, object] = {}
+    if options.notes_dump is not None:
+        posts = None if options.notes_posts is None else str(options.notes_posts)
+        named["x-notes"] = {"dump": str(options.notes_dump), "posts": posts, "posts_from": [*options.notes_posts_from]}
+    if options.wiki_dump:
+        named["wikipedia-edits"] = {"dump": [str(path) for path in options.wiki_dump]}
     sources = SourceRequest(
-        quarters=tuple(sorted(set(options.quarter or ()))),
-        notes_dump=options.notes_dump,
-        notes_posts=options.notes_posts,
-        notes_posts_from=options.notes_posts_from,
-        wiki_dumps=tuple(options.wiki_dump or ()),
+        tuple(sorted(set(options.quarter or ()))),
+        SourceSettings.model_validate(named) if named else None,
         sample=options.sample or not options.datasets,
     )
     request = pipeline.ReleaseRequest(
@@ -73,8 +76,6 @@ def prospective(options: argparse.Namespace, output: CommandOutput) -> int:
     """Draw prospective splits of a quarter, or label those that were drawn."""
     if options.resolve:
         return _resolve_split(options, output)
-    if options.final:
-        raise UsageError("--final without --resolve", expected="both", code="no-resolve")
     workspace, settings = Workspace.from_environment(), Settings.load().release
     missing = ReleaseError(
         f"no undecided samples for {options.quarter}",
@@ -98,9 +99,8 @@ def _resolve_split(options: argparse.Namespace, output: CommandOutput) -> int:
             fix=f"Draw one first: hellofresh release prospective --quarter {quarter}",
             code="no-release",
         )
-    found = [
-        pipeline.resolve_split(workspace, quarter, get_task(name), output.say, final=options.final) for name in names
-    ]
+    final = options.resolve == "final"
+    found = [pipeline.resolve_split(workspace, quarter, get_task(name), output.say, final=final) for name in names]
     output.result([{**to_json(item), "quarter": str(item.quarter)} for item in found if item])
     return 0
 

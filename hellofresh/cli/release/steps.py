@@ -10,8 +10,8 @@ from pathlib import Path
 
 from hellofresh.cli._output import CommandOutput, ProgressBar
 from hellofresh.cli._show import show_built, summarise_collected
+from hellofresh.cli.board import run_score
 from hellofresh.cli.evaluate import run_evaluation
-from hellofresh.cli.score import run_score
 from hellofresh.cli.sources import run_job
 from hellofresh.core.editions import Edition
 from hellofresh.core.errors import HelloFreshError, UsageError
@@ -21,6 +21,7 @@ from hellofresh.releases.draw.release import Built
 from hellofresh.releases.life.state import labels_are_public
 from hellofresh.releases.publish import Publication
 from hellofresh.results.analyses import ANALYSES, build_panel, make_analyses
+from hellofresh.results.figures.image import need_converter
 from hellofresh.runs.evaluation import Evaluation
 from hellofresh.runs.export import EvaluationReport
 from hellofresh.tasks import get_task
@@ -78,10 +79,8 @@ def analyse_scored(workspace: Workspace, submissions: Path, output: CommandOutpu
     Args:
         workspace: where scores are.
         submissions: folder of what others handed in.
-        output: told what was made, skipped, or could not be made and why.
+        output: hears what was made, skipped, or could not be made and why.
     """
-    from hellofresh.results.figures.image import need_converter
-
     try:
         need_converter()
     except UsageError as error:
@@ -101,7 +100,6 @@ def analyse_scored(workspace: Workspace, submissions: Path, output: CommandOutpu
 
 
 def _analyse(workspace: Workspace, edition: Edition, task: str, submissions: Path, output: CommandOutput) -> None:
-
     panel = build_panel(workspace, edition, get_task(task), submissions)
     made = make_analyses(workspace, panel, list(ANALYSES.values()), png=False, survive=True)
     for one in made:

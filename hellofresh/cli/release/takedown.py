@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Mapping
 
 from hellofresh.cli._output import CommandOutput
-from hellofresh.cli.score import run_score
+from hellofresh.cli.board import run_score
 from hellofresh.core.editions import Edition
 from hellofresh.core.errors import HelloFreshError, UsageError
 from hellofresh.core.workspace import Workspace

@@ -379,7 +379,7 @@ def _collect(options: argparse.Namespace, output: CommandOutput) -> int:
     folder = options.inbox if options.inbox != Path() else Path(os.environ.get(VARIABLE, ""))
     if folder == Path() or not folder.is_dir():
         raise UsageError(
-            "no inbox is configured" if folder == Path() else "there is no such folder",
+            "no inbox is configured" if folder == Path() else "the folder does not exist",
             where="" if folder == Path() else str(folder),
             fix=f"Name the site's inbox, here or with {VARIABLE}.",
             code="no-inbox",

@@ -116,12 +116,12 @@ def _write(
         if task not in due.ids:
             raise UnknownNameError(f"task of {due.edition}", task, due.ids)
     info = _info(options, _asker(options, output))
-    team = _folder(options.team_folder, info.team, "--team-folder")
-    system = _folder(options.system_folder, info.name, "--system-folder")
+    said = options.folder.partition("/")
+    team, system = _folder(said[0], info.team), _folder(said[2], info.name)
     if other := look_alike(team, info.team, known_teams(options.submissions)):
         raise SubmissionError(
             f"the team {info.team!r} looks like the team {other!r}",
-            fix=f"If it is your team, use --team-folder {other}; else choose another name.",
+            fix=f"If it is your team, use --folder {other}/SYSTEM; else choose another name.",
             code="look-alike",
         )
     folder: Path = options.submissions / str(due.edition) / team / system
@@ -199,13 +199,13 @@ def _info(options: argparse.Namespace, ask: Ask) -> SystemInfo:
         raise SubmissionError(said, where=SYSTEM, fix="Choose another wording.", code="bad-field") from None
 
 
-def _folder(said: str | None, name: str, option: str) -> str:
+def _folder(said: str, name: str) -> str:
     found = said or slug(name)
     if not FOLDER_NAME.fullmatch(found):
         raise SubmissionError(
             f"no folder name can be made of {said or name!r}",
             expected="lower-case letters, digits and hyphens, at most 40",
-            fix=f"Name one with {option}.",
+            fix="Name one with --folder TEAM/SYSTEM.",
             code="bad-folder",
         )
     return found

@@ -43,8 +43,8 @@ def run(options: argparse.Namespace, output: CommandOutput) -> int:
             scored.append(score_pairs(relevance.of_pairs, plainly))
     pairs = joined(scored)
     found = calibrate_threshold(pairs, rule)
-    output.result({"pairs": pairs.scores.size, "relevant": int(pairs.relevant.sum()),
-                   "parameters": dict(encoder.parameters), **to_json(found)})  # fmt: skip
+    counts = {"pairs": pairs.scores.size, "relevant": int(pairs.relevant.sum())}
+    output.result({**counts, "parameters": dict(encoder.parameters), **to_json(found)})
     output.table("Rates on all pairs, by threshold", _COLUMNS, [_row(value, at) for value, at in found.curve.items()])
     output.table("Rates on held-out pairs", _COLUMNS, [_row(found.threshold, found.rates)])
     output.text(

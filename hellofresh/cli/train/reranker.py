@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -21,9 +20,9 @@ from hellofresh.evidence.retrieval.retrievers import Opening, dense_scorer, open
 from hellofresh.evidence.retrieval.sparse import Bm25, SparseRetriever
 from hellofresh.results.figures.charts import Axis, Chart, Figure, Mark, Series
 from hellofresh.results.figures.image import need_converter, render
-from hellofresh.training.libraries import chosen_device, need_libraries, quiet_libraries
+from hellofresh.training.libraries import chosen_device, need_libraries
 from hellofresh.training.log import LogRow
-from hellofresh.training.recipe import Recipe, change_recipe, load_recipe
+from hellofresh.training.recipe import Recipe, changed_recipes, load_recipe
 
 if TYPE_CHECKING:
     from hellofresh.training.rerankers import TrainedReranker
@@ -61,7 +60,7 @@ def run(options: argparse.Namespace, output: CommandOutput) -> int:
         corpus.queries(split)
     if options.test == options.split:
         raise UsageError("the queries to learn from are no test", where=options.split, code="same-split")
-    recipes = _recipes(options)
+    recipes = changed_recipes(load_recipe(options.recipe, Recipe), options.set)
     trained = []
     with output.progress(f"train on {corpus.name}") as bar:
         for recipe in recipes:
@@ -80,24 +79,6 @@ def _model_name(model: str) -> str:
     return Path(model).name.lower()
 
 
-def _recipes(options: argparse.Namespace) -> list[Recipe]:
-    recipe = load_recipe(options.recipe, Recipe)
-    chosen = {name: getattr(options, name) for name in ("seed", "rate") if getattr(options, name) is not None}
-    weights = _numbers(options.weights, "--lambda") or [recipe.weight]
-    taus = _numbers(options.taus, "--tau") or [recipe.tau]
-    return [change_recipe(recipe, {**chosen, "weight": weight, "tau": tau}) for weight, tau in product(weights, taus)]
-
-
-def _numbers(text: str, option: str) -> list[float]:
-    try:
-        found = [float(part) for part in text.split(",") if part]
-    except ValueError:
-        found = [-1.0]
-    if not all(0 <= value <= 2 for value in found):
-        raise UsageError(f"{option} {text}", expected="numbers from 0 to 2 with commas between them", code="bad-number")
-    return found
-
-
 def _train(
     options: argparse.Namespace,
     corpus: RetrievalCorpus,
@@ -106,7 +87,6 @@ def _train(
     line: Callable[[str], None],
 ) -> TrainedReranker:
     need_libraries("train reranker", online=options.model.startswith(HUB), encoders=True)
-    quiet_libraries()
     from hellofresh.training.rerankers import RerankerTraining, train_encoder, train_head
 
     def on_row(row: LogRow, steps: int) -> None:

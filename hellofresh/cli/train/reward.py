@@ -13,9 +13,9 @@ from hellofresh.core.errors import UnknownNameError, UsageError
 from hellofresh.core.workspace import Workspace
 from hellofresh.evidence.retrieval.encoders import HUB, MINILM, open_encoder
 from hellofresh.rewards.base import Beside
-from hellofresh.training.libraries import chosen_device, need_libraries, quiet_libraries
+from hellofresh.training.libraries import chosen_device, need_libraries
 from hellofresh.training.log import LogRow
-from hellofresh.training.recipe import RewardRecipe, change_recipe, load_recipe
+from hellofresh.training.recipe import RewardRecipe, changed_recipe, load_recipe
 from hellofresh.training.reward_models import RewardTraining, TrainedReward, train_head
 
 _NAME = re.compile(r"[a-z0-9]+(?:[.-][a-z0-9]+)*")
@@ -24,7 +24,7 @@ _NAME = re.compile(r"[a-z0-9]+(?:[.-][a-z0-9]+)*")
 def run(options: argparse.Namespace, output: CommandOutput) -> int:
     files = _files(options)
     recipe = load_recipe(options.recipe or ("head" if options.model == MINILM else "encoder"), RewardRecipe)
-    recipe = recipe if options.seed is None else change_recipe(recipe, {"seed": options.seed})
+    recipe = changed_recipe(recipe, options.set)
     training = RewardTraining(
         options.criterion,
         _beside(options.criterion, files),
@@ -39,7 +39,6 @@ def run(options: argparse.Namespace, output: CommandOutput) -> int:
             found = train_head(training, open_encoder(MINILM), folder, vectors=root / "vectors", line=bar.line)
         else:
             need_libraries("train reward", online=options.model.startswith(HUB), encoders=True)
-            quiet_libraries()
             from hellofresh.training.reward_encoders import train_reward_encoder
 
             def on_row(row: LogRow, steps: int) -> None:

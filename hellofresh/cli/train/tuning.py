@@ -15,7 +15,7 @@ from hellofresh.core.workspace import Workspace
 from hellofresh.evidence.retrieval.encoders import HUB
 from hellofresh.models.local import LOCAL_FOLDER
 from hellofresh.training import tuning_rewards
-from hellofresh.training.libraries import chosen_device, find_base, need_libraries, quiet_libraries
+from hellofresh.training.libraries import chosen_device, find_base, need_libraries
 from hellofresh.training.log import LogRow, known_values
 from hellofresh.training.recipe import (
     PpoRecipe,
@@ -24,7 +24,7 @@ from hellofresh.training.recipe import (
     SampledRecipe,
     SftRecipe,
     TuningRecipe,
-    change_recipe,
+    changed_recipe,
     load_recipe,
 )
 
@@ -63,10 +63,8 @@ def _tuned(options: argparse.Namespace, method: str, output: CommandOutput) -> t
     if len(options.data) != 1:
         raise UsageError("several --data", expected=f"one file with 'train {method}'", code="many-files")
     (data,) = options.data
-    chosen = {name: getattr(options, name) for name in ("seed", "rate", "steps") if getattr(options, name) is not None}
-    recipe = change_recipe(load_recipe(options.recipe, _RECIPES[method]), chosen)
+    recipe = changed_recipe(load_recipe(options.recipe, _RECIPES[method]), options.set)
     need_libraries(f"train {method}", online=options.model.startswith(HUB))
-    quiet_libraries()
     from hellofresh.training.run import Run
     from hellofresh.training.tuning import tune
 

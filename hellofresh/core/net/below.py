@@ -62,7 +62,7 @@ class FilesBelow:
         self._session, self._base, self.left = session, base, left
 
     async def take(self, name: str, path: Path, *, most_bytes: int) -> bool:
-        """Write one file of at most so many bytes to a path; False where the server says that there is none.
+        """Write one file of at most so many bytes to a path; False where the server says that it does not exist.
 
         Raises:
             BelowError: if the file cannot be had, or is too long.

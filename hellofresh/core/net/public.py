@@ -88,7 +88,7 @@ class PublicHttp:
         self._session: aiohttp.ClientSession | None = None
 
     def check(self, address: PageAddress) -> None:
-        """Refuse what can be told from the address alone.
+        """Refuse what is clear from the address alone.
 
         Raises:
             UnsafeError: if its port is not one of pages, or its host is an address that is not public.

@@ -97,7 +97,7 @@ class Transfer:
         return await self._patiently(url, ask, lambda: 0)
 
     async def fetch(self, url: str, target: Path) -> bool:
-        """Fetch a file to `target`, going on where an earlier attempt stopped; False if there is none.
+        """Fetch a file to `target`, going on where an earlier attempt stopped; False if it does not exist.
 
         Raises:
             SourceError: if the server keeps failing, or sends what the check refuses.

@@ -12,6 +12,7 @@ from hellofresh.results.analyses import confidence, knowledge, order, prompts, s
 from hellofresh.results.analyses.base import Analysis, AnalysisResult
 from hellofresh.results.analyses.writing import WrittenAnalysis, make_analyses
 from hellofresh.results.build import build_panel, panel_of
+from hellofresh.results.figures.record import ORDER
 from hellofresh.results.panel import NOT_ASKED, Panel
 
 __all__ = [
@@ -28,14 +29,11 @@ __all__ = [
 ]
 
 _ALL = "all"
-_IN_ORDER: tuple[Analysis[Panel], ...] = (
-    order.ranking, order.temporal_consistency, prompts.search_gain, prompts.placebo, prompts.deployment,
-    prompts.precision_recall, prompts.prompt_sensitivity, samples.contamination, texts.text_alone, knowledge.memory,
-    knowledge.known_when, samples.votes, voters.intercepts, voters.difficulty, voters.robustness, samples.slices,
-    samples.by_subgroup, prompts.category_gains, order.agreement, confidence.calibration, confidence.certainty,
-    prompts.silence, prompts.parsing, order.cost,
-)  # fmt: skip
-ANALYSES = {one.name: one for one in _IN_ORDER}
+_FAMILIES = (confidence, knowledge, order, prompts, samples, texts, voters)
+_OWN: dict[str, Analysis[Panel]] = {
+    one.name: one for family in _FAMILIES for one in vars(family).values() if isinstance(one, Analysis)
+}
+ANALYSES = {name: _OWN[name] for name in ORDER}
 """By name, in the order in which a reader wants them; those of other packages last."""
 for _one in plugins("hellofresh.analyses").values():
     if ANALYSES.setdefault(_one.name, _one) is not _one:
@@ -48,7 +46,7 @@ def get_analyses(name: str) -> Sequence[Analysis[Panel]]:
     """The analysis of this name, or all of them.
 
     Raises:
-        UnknownNameError: if there is no such analysis.
+        UnknownNameError: if the analysis does not exist.
     """
     if name == _ALL:
         return list(ANALYSES.values())

@@ -409,7 +409,7 @@ def compare_variants(given: AgentPanel, names: Mapping[str, str]) -> AnalysisRes
     if not rows:
         return missing("No variant has a score: too few samples, or all of one class.")
     if not intervals:
-        return AnalysisResult(table_of(rows), notes=["Nobody has rated these responses, so they have no scores yet."])
+        return AnalysisResult(table_of(rows), notes=["These responses are not rated, so they have no scores yet."])
     return AnalysisResult(table_of(rows), notes=[*few_note(intervals), *_monotone(rows)])
 
 

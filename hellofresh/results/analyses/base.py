@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Generic, Literal, TypeVar
 
@@ -11,9 +11,9 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from hellofresh.results.figures.charts import Chart, Figure, Mark
+from hellofresh.results.figures.charts import Axis, Chart, Figure, Mark, Series
 from hellofresh.results.panel import Panel, PromptOutputs, System
-from hellofresh.stats import FEW_CLUSTERS, Comparison, Interval, compare, metric_interval
+from hellofresh.stats import FEW_CLUSTERS, Comparison, Interval, compare
 from hellofresh.stats.metrics import Metric
 
 Cell = str | int | float | bool | None
@@ -38,7 +38,7 @@ class AnalysisResult:
         figure: how it is drawn; None where there is nothing to draw.
         marks: what the figure shows, of all systems.
         notes: sentences that a reader of the figure should know.
-        missing: why there is no figure, a sentence; empty where there is one.
+        missing: why the figure is missing, a sentence; empty where it is there.
     """
 
     table: pl.DataFrame
@@ -128,9 +128,16 @@ class Findings:
         figure = Figure(charts, tuple(names), most, columns, by_system, one_key)
         return AnalysisResult(table_of(self.rows), figure, [*self.notes, *few_note(self.intervals)], marks=self.marks)
 
+    def by_factor(
+        self, axis: Axis, factors: Iterable[str], *, order: Literal["name", "marks"] = "name"
+    ) -> AnalysisResult:
+        """A result with a panel of intervals for each factor, in this order, a mark for each system."""
+        charts = (Chart("intervals", axis, series=Series("system"), panel=factor) for factor in dict.fromkeys(factors))
+        return self.drawn(*charts, order=order, most=4, one_key=True)
+
 
 def missing(why: str, notes: Sequence[str] = ()) -> AnalysisResult:
-    """A result that says why there is none."""
+    """A result that says why it is missing."""
     return AnalysisResult(pl.DataFrame(), None, notes, why)
 
 
@@ -178,7 +185,7 @@ def measure(
 ) -> Measure | None:
     """A metric on those of the samples that were asked about; None if absent.
 
-    There is no headline of samples of one class alone either: it would say nothing but which class that is.
+    Samples of one class alone have no headline either: it would say nothing but which class that is.
 
     Args:
         panel: the panel.
@@ -189,9 +196,7 @@ def measure(
     chosen = said.asked if where is None else said.asked & where
     if not chosen.any() or (metric in {None, panel.task.headline} and panel.is_one_class(chosen)):
         return None
-    metric, table = metric or panel.task.headline, panel.table(said, chosen, metric)
-    interval = metric_interval(table, metric, n=int(chosen.sum()))
-    return Measure(metric, float(metric.value(table.sum(axis=0))), interval)
+    return Measure(metric or panel.task.headline, *panel.measured(said, chosen, metric))
 
 
 def limited(name: str, value: float | None, made: Interval | None, ends: str | None = None) -> dict[str, Cell]:

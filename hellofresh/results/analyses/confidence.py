@@ -110,7 +110,7 @@ def certainty(panel: Panel) -> AnalysisResult:
 
 
 def _certainty(system: System) -> NDArray[np.float64]:
-    """Of the answers of the headline, of a vote that of its only prompt; nan where there is none."""
+    """Of the answers of the headline, of a vote that of its only prompt; nan where it is missing."""
     own = system.headline.certainty
     stated = own if np.isfinite(own).any() or len(system.prompts) != 1 else system.prompts[0].certainty
     return np.where(system.headline.answers >= 0, stated, np.nan)

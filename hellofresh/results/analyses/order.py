@@ -209,10 +209,8 @@ def cost(panel: Panel) -> AnalysisResult:
         if found is not None:
             spent = {"cost_usd": system.cost_usd, "usd_per_1000_samples": dollars}
             tokens = {"tokens_in": system.tokens_in, "tokens_out": system.tokens_out}
-            result.rows.append({**about(system), **spent, **tokens, **found.cells})
-            result.intervals.append(found.interval)
-            if dollars is not None:
-                result.marks.append(replace(found.mark(system.name, system.name), at=dollars))
+            marks = [] if dollars is None else [replace(found.mark(system.name, system.name), at=dollars)]
+            result.add({**about(system), **spent, **tokens, **found.cells}, found.interval, *marks)
     if unknown:
         result.notes.append(f"Unknown cost: {', '.join(unknown)}.")
     if not result.marks:
@@ -244,17 +242,16 @@ def agreement(panel: Panel) -> AnalysisResult:
         made, ends = agreed.raw_interval, agreed.kappa_interval
         more = f"the same answer to {agreed.raw:.0%} of {made.n:,} samples"
         pairs = ((first.name, second.name), (second.name, first.name))  # both halves of the square
-        result.marks += [
+        marks = [
             Mark(who, "", agreed.kappa, ends.low, ends.high, made.n, more=more, other=other)
             for who, other in pairs
             if not isnan(agreed.kappa)
         ]
-        result.intervals.append(made)
         names = {"first": first.label, "first_regime": first.regime}
         names |= {"second": second.label, "second_regime": second.regime}
         share = limited("agreement", agreed.raw, made)
         kappa = limited("kappa", agreed.kappa, agreed.kappa_interval)
-        result.rows.append({**names, "n": made.n, "clusters": made.clusters, **share, **kappa})
+        result.add({**names, "n": made.n, "clusters": made.clusters, **share, **kappa}, made, *marks)
     if not result.rows:
         return missing("No two systems judged the same samples.")
     return result.drawn(Chart("pairs", Axis("Cohen's kappa", 0, 1)))

@@ -414,6 +414,4 @@ def category_gains(panel: Panel) -> AnalysisResult:
         cells_of = {**names, "n": int(where.sum()), **values, **gain, **sure, **flips}
         result.add(cells_of, made.interval, mark)
     axis = Axis(f"gain in {panel.task.headline.title} over {_BASE}", zero=True)
-    factors = dict.fromkeys((_ALL_SAMPLES, *(part.factor for part in parts)))
-    charts = (Chart("intervals", axis, series=Series("system"), panel=factor) for factor in factors)
-    return result.drawn(*charts, order="marks", most=4, one_key=True)
+    return result.by_factor(axis, (_ALL_SAMPLES, *(part.factor for part in parts)), order="marks")

@@ -83,9 +83,7 @@ def by_subgroup(panel: Panel) -> AnalysisResult:
                 result.add(row, found.interval, mark)
     if not result.rows:
         return missing("No system judged samples of two classes in any part.", notes)
-    axis, factors = Axis(panel.task.headline.title), dict.fromkeys(part.factor for part in parts)
-    charts = (Chart("intervals", axis, series=Series("system"), panel=factor) for factor in factors)
-    return result.drawn(*charts, most=4, one_key=True)
+    return result.by_factor(Axis(panel.task.headline.title), (part.factor for part in parts))
 
 
 @analysis(
@@ -122,9 +120,8 @@ def slices(panel: Panel) -> AnalysisResult:
         return missing(f"No system judged {_LEAST_ASKED} samples of a kind.")
     if panel.without_texts.any():
         result.notes.append(f"{int(panel.without_texts.sum())} samples without texts are in no slice by text.")
-    axis, factors = Axis.share(panel.task.headline.title, result.marks), dict.fromkeys(factor for factor, _, _ in parts)
-    charts = (Chart("intervals", axis, series=Series("system"), panel=factor) for factor in factors)
-    return result.drawn(*charts, most=4, one_key=True)
+    axis = Axis.share(panel.task.headline.title, result.marks)
+    return result.by_factor(axis, (factor for factor, _, _ in parts))
 
 
 def _enough(panel: Panel, where: Where) -> bool:
@@ -292,7 +289,7 @@ def _factors(panel: Panel) -> list[_Factor]:
 
 
 def _quarters(panel: Panel, values: NDArray[np.float64]) -> NDArray[np.int64]:
-    """The quarter of each sample within its class, from 0; equal values stay together; -1 where there is no value."""
+    """The quarter of each sample within its class, from 0; equal values stay together; -1 without a value."""
     found = np.full(values.shape, -1, dtype=np.int64)
     for label in range(len(panel.task.classes)):
         own = (panel.labels == label) & np.isfinite(values)

@@ -57,7 +57,7 @@ def text_alone(panel: Panel) -> AnalysisResult:
 
 
 def _texts(panel: Panel, known: Where) -> dict[str, list[str]]:
-    """By name, a text of each sample, empty where there is none: all that baselines may read, then each part."""
+    """By name, a text of each sample, empty where it is missing: all that baselines may read, then each part."""
     task = panel.task
     pairs = list(zip(panel.samples, known.tolist(), strict=True))
     found = {_WHOLE: [task.text(sample) if there else "" for sample, there in pairs]}

@@ -99,8 +99,8 @@ def difficulty(panel: Panel) -> AnalysisResult:
         table = cluster_tables(metric.statistics(values[kept], of[kept]), panel.groups[kept])
         value, made = float(metric.value(table.sum(axis=0))), metric_interval(table, metric, n=int(kept.sum()))
         row = {"fact": name, "models": len(models), "n": made.n, "clusters": made.clusters}
-        result.add({**row, **limited("value", value, made)}, made,
-                   Mark(name, "", value, made.low, made.high, made.n, row=name))  # fmt: skip
+        mark = Mark(name, "", value, made.low, made.high, made.n, row=name)
+        result.add({**row, **limited("value", value, made)}, made, mark)
     return result.drawn(Chart("intervals", Axis("rank correlation with difficulty", zero=True)), order="marks")
 
 
@@ -158,8 +158,8 @@ def _flip_costs(panel: Panel) -> FloatArray:
     """Accounts or editors that would flip each label, shape (n,), nan where not known.
 
     A paragraph edit stays, or its revert does, by standing for N later revisions. One editor more than the different
-    users of the N revisions after it outlasts them, if each of these undoes once what the colluders do. Nobody has to
-    be outlasted where nobody reacts: then one editor is enough for any label.
+    users of the N revisions after it outlasts them, if each of these undoes once what the colluders do. Without a
+    reaction one editor is enough for any label.
     """
     if "distinct_users" in panel.task.label_facts:
         return panel.known("distinct_users") + 1

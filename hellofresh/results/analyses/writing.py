@@ -1,7 +1,7 @@
 """An analysis' files: `analyses/<quarter>/<task>/<name>.{parquet,csv,json,svg,png}` and `<name>.points.parquet`.
 
 The JSON file is an `AnalysisRecord`: what was asked, how to read it, notes, the table's rows, how the figure is drawn,
-and, where there is none, why. Points are the figure's marks, of all systems. A table without rows has no file, nor has
+and, where it is missing, why. Points are the figure's marks, of all systems. A table without rows has no file, nor has
 a figure that could not be made. Analyses of chosen systems only go into the folder `selected`
 beside these, so that they are not taken for those of all.
 """
@@ -39,7 +39,7 @@ class WrittenAnalysis:
         name, title: of the analysis.
         folder: where its files are.
         rows: of its table.
-        missing: why there is no figure; empty where there is one.
+        missing: why the figure is missing; empty where it is there.
         skipped: whether it was there already.
         problem: what went wrong, where a failure was to be survived; nothing of it is in the workspace then.
     """

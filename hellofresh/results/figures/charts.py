@@ -163,7 +163,7 @@ class Figure:
 
     @property
     def left_out(self) -> str:
-        """A sentence about the others; empty if there is none."""
+        """A sentence about the others; empty without any."""
         rest = self.systems[self.most :]
         if not rest:
             return ""

@@ -11,20 +11,26 @@ from hellofresh.core.errors import DataError
 from hellofresh.core.strict import Strict
 from hellofresh.results.figures.charts import Figure
 
+ORDER = (
+    "ranking", "temporal-consistency", "search-gain", "placebo", "deployment", "precision-recall", "prompt-sensitivity",
+    "contamination", "text-alone", "memory", "known-when", "votes", "intercepts", "difficulty", "robustness", "slices",
+    "subgroups", "category-gains", "agreement", "calibration", "certainty", "silence", "parsing", "cost",
+)  # fmt: skip
+"""The analyses of this package as a reader wants them; those of other packages come after, by name."""
 _Text = Annotated[str, Field(max_length=20_000)]
 
 
 class AnalysisText(Strict):
-    """What readers are told of an analysis.
+    """What readers see of an analysis.
 
     Attributes:
         name: as on the command line and in file names.
         title, question, how_to_read, notes: for readers; notes may hold names that others chose.
-        missing: why there is no figure; empty where there is one.
+        missing: why the figure is missing; empty where it is there.
         bundled: whether the quarter is of the bundled sample.
         systems: whom it is about.
         row_count: of the table.
-        figure: how it is drawn from its points; None where there is no figure.
+        figure: how it is drawn from its points; None without a figure.
     """
 
     name: Annotated[str, Field(pattern="^[a-z][a-z0-9-]{0,60}$")]

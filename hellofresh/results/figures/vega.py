@@ -1,7 +1,7 @@
 """Charts as Vega-Lite specifications.
 
 Texts that others chose are values of the data and of scales' domains, never fields, expressions, formats or HTML: all
-fields are named here. Colours are told apart with any colour
+fields are named here. Colours are kept apart by any colour
 vision and stand out from a light and a dark ground; shapes differ too.
 """
 
