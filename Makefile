@@ -17,11 +17,13 @@ $(READY): requirements.lock pyproject.toml
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
 	@touch $@
 
+RELEASE = $(if $(QUARTER),--quarter $(QUARTER)) $(if $(NOTES_DUMP),--notes-dump "$(NOTES_DUMP)") \
+	$(if $(NOTES_POSTS),--notes-posts "$(NOTES_POSTS)") $(if $(NOTES_POSTS_FROM),--notes-posts-from "$(NOTES_POSTS_FROM)") \
+	$(if $(WIKI_DUMP),--wiki-dump $(WIKI_DUMP)) \
+	$(if $(DATASETS),--datasets $(DATASETS)) $(if $(MODELS),--models $(MODELS)) $(if $(LIMIT),--limit $(LIMIT))
+
 release: $(READY) ## from sources to the board; QUARTER="2023Q2 ..." NOTES_DUMP=DIR NOTES_POSTS=FILE NOTES_POSTS_FROM=NAMES WIKI_DUMP="FILE ..." DATASETS="NAME ..." MODELS="M ..." LIMIT=N
-	$(BIN)/hellofresh release run $(if $(QUARTER),--quarter $(QUARTER)) $(if $(NOTES_DUMP),--notes-dump "$(NOTES_DUMP)") \
-		$(if $(NOTES_POSTS),--notes-posts "$(NOTES_POSTS)") $(if $(NOTES_POSTS_FROM),--notes-posts-from "$(NOTES_POSTS_FROM)") \
-		$(if $(WIKI_DUMP),--wiki-dump $(WIKI_DUMP)) \
-		$(if $(DATASETS),--datasets $(DATASETS)) $(if $(MODELS),--models $(MODELS)) $(if $(LIMIT),--limit $(LIMIT))
+	$(BIN)/hellofresh release run $(RELEASE)
 
 test: $(READY) ## run the tests, on all cores; HELLOFRESH_THOROUGH=1: the slow ones too, and properties on more examples
 	$(BIN)/python -m pytest --numprocesses auto --dist worksteal \

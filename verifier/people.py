@@ -21,7 +21,7 @@ from verifier.reading import COUNT, Row, first_of, read_table, rows, text_hash
 from verifier.scores import agree, table_of
 from verifier.statistics import FloatArray, Metric, interval, kish, t_quantile
 
-_LEAST_PEOPLE, _LEAST_SAMPLES, _VOTERS = 5, 40, 3
+_LEAST_PEOPLE, _LEAST_SAMPLES, _VOTERS, _ROUNDING = 5, 40, 3, 1e-20
 _COLUMNS = ["sample", "judge", "label", "certainty", "known", "asked_label", "asked_certainty"]
 _NUMBER = (float, None)
 _ROW = {
@@ -192,7 +192,7 @@ class PeopleCheck:
         (one, groups), (two, people), (both, _) = (_spread(sums, kind, metric, odds) for kind in kinds)
         value, variance = float(metric.value(total)), one + two - both
         variance = variance if variance > 0 else max(one, two)
-        if min(one, two) <= 0 or min(groups, people) <= 1:
+        if min(one, two) <= _ROUNDING or min(groups, people) <= 1:
             return _ends((value, *metric.limits))
         df = variance**2 / (one**2 / (groups - 1) + two**2 / (people - 1))
         half = t_quantile(0.05, max(min(df, groups + people - 2), 1.0)) * variance**0.5

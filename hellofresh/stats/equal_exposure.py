@@ -28,6 +28,8 @@ LEAST_RATERS = 5
 """A post counts from so many raters on who rated notes of two writers on it."""
 _HALF = 10.0
 """With so many cells a post weighs half as much as with any number of them."""
+_ROUNDING = 1e-20
+"""Variances below it are what rounding leaves of 0."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -72,7 +74,8 @@ class WriterEffects:
 
     def limits(self, level: float = 0.95) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
         """Each writer's limits and p-value, alone, of the difference from the reference; shape (writers,) each."""
-        error, df = self.error[:, self.reference], np.maximum(self.effective - 1, 1)
+        error = self.error[:, self.reference]
+        df = np.maximum(np.minimum(self.effective, self.effective[self.reference]) - 1, 1)
         half = t_quantiles((1 + level) / 2, df) * error
         with np.errstate(divide="ignore", invalid="ignore"):
             p_value = t_two_sided(self.value / error, df)
@@ -121,9 +124,10 @@ def writer_effects(ratings: Ratings, values: NDArray[np.float64], writers: int, 
     shared = (count.T @ (count * (weight / size)[:, None])).toarray()
     normal = np.diag(count.T @ weight) - shared
     there = _linked(normal, reference)
+    others = there.copy()
+    others[reference] = False  # its effect is 0: with it, the equations would be singular
     inverse = np.zeros_like(normal)
-    inverse[np.ix_(there, there)] = np.linalg.pinv(normal[np.ix_(there, there)], hermitian=True)
-    inverse = inverse - inverse[reference]  # differences from the reference
+    inverse[np.ix_(others, others)] = np.linalg.inv(normal[np.ix_(others, others)])
 
     def within(numbers: NDArray[np.float64]) -> NDArray[np.float64]:
         return np.asarray(numbers - (np.bincount(cell, numbers, cells) / size)[cell])
@@ -142,7 +146,7 @@ def writer_effects(ratings: Ratings, values: NDArray[np.float64], writers: int, 
     roots, vectors = np.linalg.eigh((both + both.T) / 2)
     with np.errstate(invalid="ignore", divide="ignore"):
         error = np.sqrt(variance * fewer / (fewer - 1))
-    error = np.where((variance > 0) & (fewer > 1 + 1e-9), error, np.inf)
+    error = np.where((variance > _ROUNDING) & (fewer > 1 + 1e-9), error, np.inf)
     np.fill_diagonal(error, 0.0)
     value[~there], error[~there], error[:, ~there] = np.nan, np.nan, np.nan
     return WriterEffects(reference, value, error, vectors * np.sqrt(np.maximum(roots, 0)), number, effective)

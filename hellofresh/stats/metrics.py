@@ -348,10 +348,10 @@ def brier_index(classes: int) -> Metric:
 
     100 * (1 - sqrt(B / C) / 2), where B is the mean squared error of the forecasts (see `Forecasts`) and C that of the
     forecast which gives each class its share among the samples. The root makes it a ratio of two distances, in the unit
-    of probabilities. Where all classes have as many samples it spans the whole scale, as forecasts that are certain and
-    always wrong have 0, and with two such classes it is the Brier index of ForecastBench, 100 * (1 - sqrt(B)). Where
-    shares are uneven, what is worse than twice the distance of that forecast counts as 0. Samples of one class only
-    have no C, and 0.
+    of probabilities. With two classes of as many samples it is the Brier index of ForecastBench, 100 * (1 - sqrt(B)):
+    forecasts that are certain and always wrong have 0. With three such classes these have 13, with more a little more.
+    Where shares are uneven, what is worse than twice the distance of that forecast counts as 0. Samples of one class
+    only have no C, and 0.
 
     Source: Brier, Monthly Weather Review 78 (1950), 1-3; forecastbench.org (Brier index).
     """

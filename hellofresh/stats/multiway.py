@@ -25,6 +25,8 @@ from hellofresh.stats.metrics import Metric
 
 LEAST_CLUSTERS = 5
 """With fewer clusters of either kind an interval is not worth showing."""
+_ROUNDING = 1e-20
+"""Variances below it are what rounding leaves of 0."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,7 +156,7 @@ def clustered_metric(
     )
     value, variance = float(metric.value(total)), one + two - both
     variance = variance if variance > 0 else max(one, two)
-    if min(one, two) <= 0 or min(few, fewer) <= 1:
+    if min(one, two) <= _ROUNDING or min(few, fewer) <= 1:
         return value, *metric.limits
     df = variance**2 / (one**2 / (few - 1) + two**2 / (fewer - 1))
     half = t_quantile((1 + level) / 2, max(min(df, few + fewer - 2), 1.0)) * float(np.sqrt(variance))

@@ -47,6 +47,8 @@ from hellofresh.results.scores import score_quarter
 from hellofresh.results.tables import PeopleRow
 from hellofresh.runs.evaluate import evaluate
 from hellofresh.runs.evaluation import Evaluation
+from hellofresh.stats.metrics import class_f1, macro_f1
+from hellofresh.stats.multiway import clustered_metric
 from hellofresh.tasks import get_task
 from tests.conftest import Maker
 
@@ -304,6 +306,13 @@ def test_the_rows_of_people_are_those_of_a_hand_computation(revealed: Workspace)
         assert abs(yes.value - f1([(labels[name], 1, 1.0) for name in by_sample])) < 1e-12
         assert {row.samples for row in rows if row.with_known is with_known} == {len(by_sample)}
     assert rows[0].samples < next(row for row in rows if row.with_known).samples == 60
+
+
+def test_people_who_are_all_right_or_all_wrong_say_nothing_of_others() -> None:
+    labels, person = np.arange(60) % 2, np.arange(60) % 7
+    for metric, said in ((class_f1(2), labels), (class_f1(2), 1 - labels), (macro_f1(2), labels)):
+        value, *limits = clustered_metric(metric.statistics(labels, said), metric, np.arange(60), person)
+        assert (value, *limits) == (float(said is labels), 0.0, 1.0)
 
 
 def test_a_stranger_recomputes_the_rows_and_finds_what_was_changed(revealed: Workspace) -> None:

@@ -61,6 +61,26 @@ def test_an_effect_is_the_mean_difference_on_shared_posts_whatever_raters_and_po
     assert np.allclose(writer_effects(shuffled, plain[order][shuffled.place], 4, reference=0).value, found.value)
 
 
+def test_effects_are_those_of_weighted_least_squares_with_a_column_for_each_cell_and_writer() -> None:
+    random = np.random.default_rng(3)
+    both = rated_both(*(random.integers(0, most, 3000) for most in (20, 50, 6)))
+    value = random.integers(0, 2, both.place.size).astype(float)
+    found = writer_effects(both, value, 6, reference=2)
+    cell = np.unique(both.post * 50 + both.rater, return_inverse=True)[1]
+    cells = np.bincount(both.post[np.unique(cell, return_index=True)[1]])
+    root = np.sqrt(1 / (10 + cells[both.post]))[:, None]
+    design = np.hstack([np.eye(cell.max() + 1)[cell], np.eye(6)[both.writer][:, [0, 1, 3, 4, 5]]])
+    wanted = np.linalg.lstsq(design * root, value * root[:, 0])[0][-5:]
+    assert np.delete(found.value, 2) == pytest.approx(wanted, abs=1e-12)
+
+
+def test_where_all_said_the_same_on_each_post_nothing_is_known_of_the_difference() -> None:
+    post, rater, writer = (np.ravel(part) for part in np.mgrid[:10, :6, :2])
+    found = writer_effects(rated_both(post, rater, writer), 1.0 - writer, 2, reference=0)
+    assert found.value[1] == pytest.approx(-1)
+    assert found.limits()[2][1] == 1
+
+
 def test_a_writer_whom_no_chain_of_posts_links_to_the_reference_is_not_compared() -> None:
     post, rater, writer = made(60, 6, 3)
     alone = np.where(writer == 0, 4, writer)[post >= 50]
