@@ -37,7 +37,7 @@ def run(options: argparse.Namespace, output: CommandOutput) -> int:
     if options.regime is None:
         return _list_prompts(options, output)
     task, regime = get_task(options.task), get_regime(options.regime)
-    prompt_set = load_prompt_set(task.name, regime.prompts_from, options.prompt_set)
+    prompt_set = regime.prompt_set(task.name, options.prompt_set)
     if options.sample is None:
         _print_set(prompt_set, output)
     else:
@@ -133,7 +133,7 @@ def _write_rephrasings(options: argparse.Namespace, output: CommandOutput) -> in
     if options.sample is not None or options.edition is not None:
         raise UsageError("--sample with --rephrase", fix="Leave --sample and --edition out.", code="half-a-sample")
     task, regime = get_task(options.task), get_regime(options.regime or "zero-shot")
-    prompt_set = load_prompt_set(task.name, regime.prompts_from, options.prompt_set)
+    prompt_set = regime.prompt_set(task.name, options.prompt_set)
     if options.out.exists():
         raise UsageError("already exists", where=str(options.out), fix="Name another file.", code="file-exists")
     how = Rephrasing(1, _ATTEMPTS, _NAME, output.say)

@@ -177,7 +177,7 @@ def _of_run(folder: Path, record: RunRecord) -> Entry:
 def _settings(record: RunRecord) -> str:
     """What was chosen besides the model and the regime: agent, search, settings that are not usual, roles, domains."""
     regime, asked = REGIMES.get(record.regime.name), record.evaluation
-    usual = {} if regime is None else regime.settings.model_dump()
+    usual = {} if regime is None else dict(regime.settings)
     chosen = [f"{name}={value}" for name, value in sorted(record.settings.items()) if usual.get(name, value) != value]
     roles = [f"{role} {model.name}" for role, model in sorted(record.roles.items()) if model.name != record.model.name]
     blocked = [f"without {domain}" for domain in asked.blocked] + [f"with {group}" for group in asked.allowed]
@@ -243,7 +243,8 @@ def plurality(choices: Sequence[Choice]) -> Choice:
     """The vote of several prompts on one sample.
 
     Only classes have a vote; of the classes with most votes there must be one. A tie is silence. Without a vote it is
-    blocked if every choice was blocked, else none. Where all choices state probabilities, the vote states their mean.
+    blocked if every choice was blocked, else none. Where all choices state probabilities, the vote states their mean,
+    unless it is a tie.
     """
     stated = [choice.probabilities for choice in choices if choice.probabilities]
     means = tuple(fmean(some) for some in zip(*stated, strict=True)) if len(stated) == len(choices) else ()
@@ -251,7 +252,8 @@ def plurality(choices: Sequence[Choice]) -> Choice:
     if votes and (len(votes) < 2 or votes[0][1] > votes[1][1]):
         return Choice(prompt=MAJORITY, label=votes[0][0], probabilities=means)
     blocked = bool(choices) and all(choice.status is Status.BLOCKED for choice in choices)
-    return Choice(prompt=MAJORITY, status=Status.BLOCKED if blocked else Status.NONE)
+    silent = Status.BLOCKED if blocked else Status.NONE
+    return Choice(prompt=MAJORITY, status=silent, probabilities=() if votes else means)
 
 
 def forecast_of(choices: Sequence[Choice], classes: int) -> tuple[float, ...]:

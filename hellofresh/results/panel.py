@@ -91,14 +91,28 @@ class PromptOutputs:
         return found
 
     @property
-    def chances(self) -> NDArray[np.float64]:
-        """Shape (n,), the chance of class 1: as stated, else what the stated chance of being right makes of the choice,
-        else 1 or 0, the choice itself; nan without an answer.
+    def forecasts(self) -> NDArray[np.float64]:
+        """Shape (n, classes), probabilities as stated, else the stated chance of being right for the chosen class and
+        equal parts of the rest for the others, else 1 for the chosen class; nan where nothing is stated or chosen.
         """
-        stated = self.probabilities[:, 1]
-        sure = np.where(np.isnan(self.certainty), 1.0, self.certainty)
-        chosen = np.where(self.answers == 1, sure, 1 - sure)
-        return np.where(self.answers < 0, np.nan, np.where(np.isnan(stated), chosen, stated))
+        sure = np.where(np.isnan(self.certainty), 1.0, self.certainty)[:, None]
+        classes = self.probabilities.shape[1]
+        is_chosen = self.answers[:, None] == np.arange(classes)
+        chosen = np.where(is_chosen, sure, (1 - sure) / (classes - 1))
+        chosen[self.answers < 0] = np.nan
+        return np.where(np.isnan(self.probabilities), chosen, self.probabilities)
+
+    @property
+    def chances(self) -> NDArray[np.float64]:
+        """Shape (n,), the chance of class 1, see `forecasts`; nan without a choice."""
+        return np.where(self.answers < 0, np.nan, self.forecasts[:, 1])
+
+    @property
+    def too_early(self) -> NDArray[np.bool_]:
+        """Shape (n,), where it said that it is too early to tell: no class, and all with the same probability."""
+        even = (self.probabilities == self.probabilities[:, :1]).all(axis=1)
+        found: NDArray[np.bool_] = even & (self.answers == NO_ANSWER)
+        return found
 
     def predictions(self, where: NDArray[np.bool_]) -> NDArray[np.int8]:
         """Answers on some samples as statistics take them: blocked counts as silence."""
@@ -230,7 +244,7 @@ class Panel:
         if metric.fact:  # ranks are those among the samples that are asked for
             return metric.statistics(self.known(metric.fact)[where], said.chances[where])
         if metric.of_forecasts:
-            return metric.statistics(self.labels[where], said.probabilities[where])
+            return metric.statistics(self.labels[where], said.forecasts[where])
         if not metric.of_numbers:
             return metric.statistics(self.labels[where], said.predictions(where))
         found = said.numbers.get(metric.name)

@@ -33,7 +33,7 @@ from hellofresh.runs.journal import request_text, snapshot
 from hellofresh.runs.ledger import Ledgers
 from hellofresh.runs.pace import Patience
 from hellofresh.runs.plan import RunPlan, hash_of, read_plan, refuse_changes
-from hellofresh.runs.prompts import Prompt, load_prompt_set
+from hellofresh.runs.prompts import Prompt
 from hellofresh.runs.record import RunRecord, model_identity, read_record
 from hellofresh.runs.regimes import MAIN, Need, Regime, get_regime, regimes_for
 from hellofresh.runs.runner import Assignment
@@ -103,7 +103,7 @@ def prepare(
     task, regime = evaluation.task, get_regime(evaluation.regime, evaluation.settings)
     _check(evaluation, regime)
     web = web_access(evaluation)
-    prompt_set = load_prompt_set(task.name, regime.prompts_from, evaluation.prompt_set)
+    prompt_set = regime.prompt_set(task.name, evaluation.prompt_set)
     resumed = None if evaluation.resumes is None else read_plan(workspace.runs / evaluation.resumes)
     # A prompt that is gone is among the differences that are shown, not a mistyped name.
     prompts = prompt_set.prompts if resumed is not None else prompt_set.choose(evaluation.prompts)
@@ -208,10 +208,11 @@ def open_models(workspace: Workspace, evaluation: Evaluation, regime: Regime, *,
 
 def _check_kind(spec: ModelSpec, regime: Regime) -> None:
     """Retrievers alone rank documents; a baseline reads no prompt, so that no regime changes its answers."""
-    if spec.kind == "baseline" and regime.name != "zero-shot":
+    if spec.kind == "baseline" and (regime.name != "zero-shot" or regime.parameters):
+        what = f"the regime {regime.name!r}" if regime.name != "zero-shot" else "a setting"
         raise UsageError(
-            f"{spec.name} reads no prompt, so the regime {regime.name!r} does not change its answers",
-            expected="zero-shot: a baseline runs once and is shown without a regime",
+            f"{spec.name} reads no prompt, so {what} does not change its answers",
+            expected="zero-shot without settings: a baseline runs once and is shown without a regime",
             code="baseline-regime",
         )
     if (regime.gives is Ranking) != (spec.kind == "retriever"):

@@ -41,18 +41,31 @@ def _box(kind: str, **lengths: float) -> Html:
 def interval_bar(metric: MetricValue, scale: Scale) -> Html:
     """A metric in a table's row: its interval as a band, its value as a tick, and the line of a constant answer.
 
-    One empty element, whose style says where these stand: there may be hundreds of rows.
+    One empty element, whose style says where these stand: there may be hundreds of rows. Where the scale has people,
+    their band and line stand behind it.
     """
     low, high = scale.share(metric.low), scale.share(metric.high)
     places = {"low": low, "width": high - low, "at": scale.share(metric.value)}
     places |= {} if scale.reference is None else {"line": scale.share(scale.reference)}
     style = ";".join(f"--{name}:{_percent(share)}" for name, share in places.items())
-    return el("i", class_="hf-interval", style=style)
+    return el("i", *_people(scale), class_="hf-interval", style=style)
+
+
+def _people(scale: Scale) -> list[Html]:
+    """The band and the line of one person, if the scale has them."""
+    if scale.people is None:
+        return []
+    low, at, high = (scale.share(end) for end in (scale.people.low, scale.people.value, scale.people.high))
+    return [_box("human", left=low, width=high - low), _box("human-line", left=at)]
 
 
 def interval_scale(scale: Scale) -> Html:
-    """The scale that stands over the bars of `interval_bar`."""
-    return _scale(scale.marks)
+    """The scale that stands over the bars of `interval_bar`, and the name of the line of people over it."""
+    if scale.people is None:
+        return _scale(scale.marks)
+    at = min(0.8, max(0.2, scale.share(scale.people.value)))  # so that the name does not leave the column
+    name = el("div", el("span", "one person", style=f"left:{_percent(at)}"), class_="hf-scale hf-named")
+    return join([name, _scale(scale.marks)])
 
 
 def _scale(marks: Sequence[tuple[float, str]]) -> Html:

@@ -9,7 +9,7 @@ from hellofresh.leaderboard.components.charts import interval_bar
 from hellofresh.leaderboard.components.labels import Links
 from hellofresh.leaderboard.components.markup import Html, el, inner_link, join, named, visible
 from hellofresh.leaderboard.components.pieces import heading
-from hellofresh.leaderboard.components.scale import Scale
+from hellofresh.leaderboard.components.scale import Scale, figure
 from hellofresh.leaderboard.components.standings import headline_columns
 from hellofresh.leaderboard.components.tables import Cell, Column, Marked, score, table
 from hellofresh.leaderboard.data.board import Board, MetricValue, SplitKey
@@ -47,6 +47,22 @@ def people_beside(board: Board, split: SplitKey, scale: Scale, links: Links) -> 
     return join(
         [heading("People", explained), _beside(board, split, scale, links, without), more if with_known else None]
     )
+
+
+def with_people(board: Board, split: SplitKey, scale: Scale) -> tuple[Scale, Html | None]:
+    """The scale with the line of one person, and what is said of it; the same scale and None without people."""
+    rows = [row for row in board.rows(PeopleRow, split) if row.origin == "people/single" and not row.with_known]
+    row = rows[0] if rows else None
+    if row is None or row.value is None or row.low is None or row.high is None:
+        return scale, None
+    found = MetricValue(scale.title, row.value, row.low, row.high)
+    value, low, high = (figure(end, scale.title) for end in (found.value, found.low, found.high))
+    said = (
+        f"One person: {value} ({low} to {high}), the mean of {row.people} people on {row.samples} samples that were "
+        "drawn from these; in the chart the solid line, with its 95% interval as a band. The table People has systems "
+        "on the same samples."
+    )
+    return replace(scale, people=found), el("p", el("small", said))
 
 
 def _beside(board: Board, split: SplitKey, scale: Scale, links: Links, rows: Sequence[PeopleRow]) -> Html | None:

@@ -33,6 +33,7 @@ class Scale:
         reference: the headline metric of the best answer that is the same for every sample; None if absent.
         answer: that answer.
         meanings: of the headline metric and the further ones, by title, where there is something to say.
+        people: one person's score with its interval, drawn behind all bars; None where there is none.
     """
 
     title: str = "Score"
@@ -45,6 +46,7 @@ class Scale:
     reference: float | None = None
     answer: str = ""
     meanings: tuple[tuple[str, str], ...] = ()
+    people: MetricValue | None = None
 
     def share(self, value: float) -> float:
         """Where a value of the headline metric stands between its limits, 0 to 1."""
@@ -55,8 +57,9 @@ class Scale:
         return -value if self.rising else value
 
     def zoomed(self, shown: Iterable[MetricValue]) -> Scale:
-        """The part of the scale that intervals need, and the line of the constant answer, between round numbers."""
-        values = [end for metric in shown for end in (metric.low, metric.value, metric.high) if math.isfinite(end)]
+        """The part of the scale that intervals and lines need, between round numbers."""
+        drawn = [*shown, *([] if self.people is None else [self.people])]
+        values = [end for metric in drawn for end in (metric.low, metric.value, metric.high) if math.isfinite(end)]
         values += [] if self.reference is None else [self.reference]
         if not values:
             return self

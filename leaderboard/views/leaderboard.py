@@ -8,7 +8,7 @@ from hellofresh.leaderboard.components.costs import cost_section
 from hellofresh.leaderboard.components.labels import EVERY, is_frozen
 from hellofresh.leaderboard.components.markup import el, inner_link, visible
 from hellofresh.leaderboard.components.open_quarter import open_quarter, plain_participant
-from hellofresh.leaderboard.components.people import people_beside
+from hellofresh.leaderboard.components.people import people_beside, with_people
 from hellofresh.leaderboard.components.pieces import LEDE, heading
 from hellofresh.leaderboard.components.quarters import (
     every_quarter,
@@ -79,11 +79,13 @@ def _show_table(visit: Visit, split: SplitKey, lines: list[Line], prompt: str) -
     board, scale = visit.board, scale_of(visit.board, split)
     if prompt:
         lines = lines_of(board.with_prompt(split, prompt), {}, board.systems(split))
-    view = View(split, board.is_bundled(split), scale, any(line.standing for line in lines), visit.links, prompt)
+    drawn, people = with_people(board, split, scale)
+    view = View(split, board.is_bundled(split), drawn, any(line.standing for line in lines), visit.links, prompt)
     shown = sorted(lines, key=by_rank(scale))
     visit.show(
         table_tools(columns_of(scale), hidden_columns(shown, scale)),
         el("div", standings_table(shown, view), class_=f"hf-ranked {columns_class(scale)}"),
+        people,
     )
     if prompt:
         return

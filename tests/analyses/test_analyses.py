@@ -21,6 +21,7 @@ from hellofresh.runs.evaluate import evaluate
 from hellofresh.runs.evaluation import Evaluation
 from hellofresh.stats.metrics import class_metrics
 from hellofresh.tasks import get_task
+from hellofresh.tasks.outputs import Choice, Status
 from hellofresh.tasks.samples import Label
 
 
@@ -244,6 +245,28 @@ def test_what_is_known_when_goes_from_no_search_to_the_decision_in_paired_steps(
     assert last["step"] == pytest.approx(made.difference) == pytest.approx(last["value"] - table["value"][-2])
     assert last["p_adjusted"] == pytest.approx(min(1, 3 * made.p_value))
     assert table["step"][0] is None
+
+
+def test_known_when_counts_answers_that_it_is_too_early_and_scores_all_as_forecasts(build) -> None:
+    release, entries = build.release(), []
+    for settings, early in (("before=post, early=True", 30), ("before=note, early=True", 0)):
+        entry = build.entry(release, "alpha", 0.6, regime="search-agent", seed=early, prompts=("one",))
+        said = dict(entry.outputs[SINGLE])
+        said |= {key: Choice(prompt=SINGLE, status=Status.NONE, probabilities=(0.5, 0.5)) for key in list(said)[:early]}
+        entries.append(replace(entry, settings=settings, outputs={SINGLE: said}))
+    for offered, seed in (("", 7), ("early=True", 8)):
+        entries.append(replace(build.entry(release, "alpha", 0.6, seed=seed), settings=offered))
+    panel = build.panel(entries, release)
+    result = answer("known-when", panel)
+    assert result.table["known"].to_list() == ["no search", "until the post", "until the note"]
+    assert result.table["too_early"].to_list() == [0, 30, 0] and set(result.table["metric"]) == {"brier_index"}
+    (system,) = (one for one in panel.systems if "before=post" in one.settings)
+    said, labels = system.headline, panel.labels
+    missed = np.where(said.answers < 0, 1.0, said.answers != labels)
+    missed[said.too_early] = 0.25
+    share = labels.mean()
+    index = 100 * (1 - np.sqrt(missed.mean() / (share * (1 - share))) / 2)
+    assert result.table["value"][1] == pytest.approx(max(index, 0.0)) and "too early" in result.notes[0]
 
 
 def test_memory_is_the_gain_by_search_after_the_cutoff_less_that_before(full_panel) -> None:

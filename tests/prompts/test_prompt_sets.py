@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from hellofresh.core.errors import PromptError, UnknownNameError
 from hellofresh.core.texts import one_line
-from hellofresh.runs.prompts import MANUAL, Prompt, PromptSet, load_prompt_set
-from hellofresh.runs.regimes import REGIMES, regimes_for
-from hellofresh.tasks import TASKS
+from hellofresh.runs.prompts import MANUAL, TOO_EARLY, Prompt, PromptSet, load_prompt_set
+from hellofresh.runs.regimes import REGIMES, get_regime, regimes_for
+from hellofresh.tasks import TASKS, Task
 from hellofresh.tasks.outputs import Choice
 
 GOOD = """
@@ -179,3 +179,25 @@ def test_prompts_are_chosen_by_name_in_the_order_of_the_set() -> None:
     for names in ("manul", "manual,", "manual,none"):
         with pytest.raises(UnknownNameError):
             prompts.choose(names)
+
+
+CHOICES = [(task, name) for task in TASKS.values() for name in regimes_for(task) if REGIMES[name].gives is Choice]
+
+
+@pytest.mark.parametrize(("task", "name"), CHOICES, ids=lambda item: getattr(item, "name", item))
+def test_every_regime_of_every_task_of_choices_can_offer_that_it_is_too_early(task: Task, name: str) -> None:
+    plain, offering = (get_regime(name, settings).prompt_set(task.name) for settings in ((), ("early=true",)))
+    assert offering.sha256 != plain.sha256 and offering.choices == (*plain.choices, TOO_EARLY)
+    for before, after in zip(plain.prompts, offering.prompts, strict=True):
+        assert TOO_EARLY not in before.instruction and after.instruction.casefold().count(TOO_EARLY.casefold()) == 1
+        assert after.instruction.startswith(before.instruction)
+    assert ("again" in plain.steps) == (f"Decision: {TOO_EARLY}" in offering.steps.get("again", ""))
+
+
+def test_a_system_that_does_not_offer_it_is_the_same_as_ever_and_a_set_of_texts_cannot() -> None:
+    assert get_regime("zero-shot").parameters == {} and get_regime("zero-shot", ["early=true"]).parameters == {
+        "early": True
+    }
+    assert "early" not in get_regime("search-agent").parameters
+    with pytest.raises(PromptError, match="asks for no choice"):
+        load_prompt_set("corrections", "correction").offering_early()

@@ -12,7 +12,7 @@ import pytest
 
 from hellofresh.evidence.web import Found, PageStatus, SearchResult, WebPage
 from hellofresh.models import Answer, Finish, Request
-from hellofresh.runs.prompts import PromptSet, load_prompt_set
+from hellofresh.runs.prompts import PromptSet
 from hellofresh.runs.regimes import MAIN, Case, Need, Outcome, Regime
 from hellofresh.tasks import get_task
 from hellofresh.tasks.samples import Fact, Sample
@@ -118,7 +118,7 @@ def judged(
     facts: Mapping[str, Fact] | None = None,
 ) -> Outcome:
     """What a regime comes to on a sample in a world."""
-    prompts = prompt_set or load_prompt_set(sample.task, getattr(regime, "prompts_from", regime.name))
+    prompts = prompt_set or regime.prompt_set(sample.task)
     slots = get_task(sample.task).slots(sample)
     web = world if Need.WEB in regime.needs else None
     case = Case(sample, prompts.choose(""), prompts, slots, world.ask, web, facts=facts or {})

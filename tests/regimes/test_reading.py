@@ -87,8 +87,8 @@ def test_too_early_to_tell_chooses_no_class_and_forecasts_every_class_alike(text
     choice = read_choice("p", Answer(text, Finish.STOP), ("false", "mixed", "true"))
     assert (choice.label, choice.probabilities) == (None, (1 / 3, 1 / 3, 1 / 3))
     form = DecisionForm(("not helpful", "helpful"))
-    assert form.is_too_early(f"Decision: helpful? No.\nDecision: {text}")
-    assert not form.is_too_early(f"{text}\nDecision: helpful")
+    assert form.early_chances(last := f"Decision: helpful\nDecision: {text}") == (0.5, 0.5) and form.read(last) is None
+    assert form.early_chances(other := f"{text}\nDecision: helpful") == () and form.read(other) == 1
     assert read_choice("p", Answer("Too early morning", Finish.STOP)).probabilities == ()
 
 

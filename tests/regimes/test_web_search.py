@@ -319,5 +319,5 @@ def test_a_search_regime_that_was_given_no_web_says_so(stage, make) -> None:
 
     world = stage.World()
     with pytest.raises(RunError) as caught:
-        stage.judged(Blind(), make.note(1), world)
+        stage.judged(Blind(), make.note(1), world, REGIME.prompt_set("x-notes"))
     assert (caught.value.code, world.asked) == ("no-web", [])

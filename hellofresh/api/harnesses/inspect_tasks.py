@@ -79,7 +79,7 @@ def _regime(name: str, settings: str) -> Regime:
 
 
 def _prompts(task: Task, regime: Regime, prompts: str) -> tuple[PromptSet, tuple[Prompt, ...]]:
-    prompt_set = load_prompt_set(task.name, regime.prompts_from, None)
+    prompt_set = regime.prompt_set(task.name)
     chosen = tuple(prompt_set.choose(prompts))
     return prompt_set, chosen[:1] if regime.one_prompt else chosen
 

@@ -22,8 +22,9 @@ from hellofresh.results.analyses.base import (
 from hellofresh.results.figures.charts import Axis, Chart, Mark, Series
 from hellofresh.results.panel import CONTROLS, Panel, System, cutoff_end
 from hellofresh.stats import compare_parts
+from hellofresh.tasks.samples import PROSPECTIVE
 
-_BASE, _SETTING = "zero-shot", "before="
+_BASE, _SETTING, _EARLY = "zero-shot", "before=", "early=True"
 _UNTIL = {
     "no search": "no search",
     "post": "until the post",
@@ -48,15 +49,18 @@ def _swept(panel: Panel) -> Sequence[Mapping[str, System]]:
     without search is one of them.
     """
     found: dict[tuple[str, ...], dict[str, System]] = defaultdict(dict)
-    base = {system.model: system for system in panel.systems if system.regime == _BASE and not system.settings}
+    base = {(one.model, one.settings): one for one in panel.systems if one.regime == _BASE}
     for system in panel.systems:
         others = [part for part in system.settings.split(", ") if not part.startswith(_SETTING)]
         if system.regime != _BASE:
             found[system.model, system.regime, *others].setdefault(_instant(system), system)
     swept = [its for its in found.values() if its.keys() & {"post", "sample", "note", "decision"}]
-    with_base = [
-        ({"no search": base[model]} if (model := next(iter(its.values())).model) in base else {}) | its for its in swept
-    ]
+    with_base = []
+    for its in swept:
+        first = next(iter(its.values()))
+        offered = _EARLY if _EARLY in first.settings.split(", ") else ""
+        without = base.get((first.model, offered))
+        with_base.append(({} if without is None else {"no search": without}) | its)
     return [{name: its[name] for name in _UNTIL if name in its} for its in with_base if len(its) > 1]
 
 
@@ -66,16 +70,25 @@ def _swept(panel: Panel) -> Sequence[Mapping[str, System]]:
     "How well does a system do with what could be known at an instant?",
     "One small panel per system, {metric} by the instant up to which it searched, on the samples that it judged with "
     "each, with 95% intervals. The table has each step to the next instant with its paired interval, adjusted for all "
-    "steps. A step up is what could be learnt in between; after the decision it may be the answer itself.",
+    "steps. A step up is what could be learnt in between; after the decision it may be the answer itself. Where a "
+    "system answered that it is too early to tell, the table counts such answers, and all are scored as forecasts.",
+    version=2,
 )
 def known_when(panel: Panel) -> AnalysisResult:
-    """Scores by what could be known, with paired steps."""
+    """Scores by what could be known, with paired steps; as forecasts where one said that it is too early to tell."""
     swept = _swept(panel)
     if not swept:
         return missing(
             "No system has searched up to several instants; run a sweep with --set before=post,note,decision."
         )
     result, steps = Findings(panel), sum(len(its) - 1 for its in swept)
+    if any(system.headline.too_early.any() for its in swept for system in its.values()):
+        panel = replace(panel, task=panel.task.on(PROSPECTIVE))
+        result.notes.append(
+            "Some answers are that it is too early to tell, so that all are scored as forecasts "
+            f"({panel.task.headline.title}): such an answer gives every class the same probability, and a choice "
+            "without a stated probability is certain."
+        )
     for its in swept:
         common = np.logical_and.reduce([system.headline.asked for system in its.values()])
         name = list(its.values())[-1].label.split(f", {_SETTING}")[0]
@@ -88,13 +101,15 @@ def known_when(panel: Panel) -> AnalysisResult:
                 step = compare_said(panel, system.headline, earlier.headline, where=common, together=steps)
                 ahead = {**limited("step", step.difference, step.interval), "p_value": step.p_value}
                 ahead |= {"p_adjusted": step.adjusted}
-            row = {**about(system), "known": _UNTIL[instant], **found.cells, **ahead}
+            early = int(system.headline.too_early[common].sum())
+            row = {**about(system), "known": _UNTIL[instant], "too_early": early, **found.cells, **ahead}
             mark = found.mark(name, list(its.values())[-1].regime, panel=name, row=name)
             result.add(row, found.interval, replace(mark, at=_UNTIL[instant]))
     if not result.marks:
         return missing("No system judged the same samples of both classes up to several instants.")
     across = Axis("what could be known", intervals=False)
-    up = Axis.share(panel.task.headline.title, result.marks, ticks=5)
+    title, of_shares = panel.task.headline.title, panel.task.headline.limits == (0.0, 1.0)
+    up = Axis.share(title, result.marks, ticks=5) if of_shares else Axis(title, digits=1, ticks=5)
     places = tuple(title for title in _UNTIL.values() if any(mark.at == title for mark in result.marks))
     chart = Chart("curves", across, up, Series("regime"), places=places)
     return result.drawn(chart, order="marks", most=6, columns=2, by_system=True, one_key=True)

@@ -15,7 +15,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from importlib.resources import files
 from pathlib import Path
 from typing import Literal
@@ -33,6 +33,8 @@ MANUAL = "manual"
 """Id of the instruction that people wrote first; the others rephrase it."""
 YES_OR_NO = ("no", "yes")
 """Answers to a question with two classes, by label."""
+TOO_EARLY = "Too early to tell"
+"""An answer that chooses no class and gives every class the same probability, where it is offered."""
 CUT = "{cut}"
 """Where, in the text of a step, a beginning ends that other steps of the same sample share."""
 SLOT = re.compile(r"\{([a-z_]+)\}")
@@ -76,6 +78,7 @@ class PromptSet:
         steps: texts of the regime's other steps by name, with slots, and with `{cut}` where a shared beginning ends.
         criteria: what a rephrasing must still ask for: by the name of each criterion, words of which it must have one.
         answers: what the instructions ask for, by label.
+        early: whether they offer `TOO_EARLY` as well.
     """
 
     name: str
@@ -86,6 +89,39 @@ class PromptSet:
     steps: Mapping[str, str] = field(default_factory=dict)
     criteria: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     answers: tuple[str, ...] = YES_OR_NO
+    early: bool = False
+
+    @property
+    def choices(self) -> tuple[str, ...]:
+        """The words that are a whole answer, those for the highest label first."""
+        return (*reversed(self.answers), *((TOO_EARLY,) if self.early else ()))
+
+    def offering_early(self) -> PromptSet:
+        """The same set with `TOO_EARLY` as one more answer: at the end of each list of decisions, else in a sentence.
+
+        Raises:
+            PromptError: if the set asks for no choice.
+        """
+        if not self.answers:
+            raise PromptError(
+                f"asks for no choice, so it cannot offer {TOO_EARLY.lower()!r}",
+                where=self._where,
+                fix="Leave out --set early=true.",
+                code="no-answers",
+            )
+        last = re.compile(rf"^(Decision: ){re.escape(self.answers[-1])}$", re.MULTILINE)
+        sentence = f" If it cannot be known yet, answer '{TOO_EARLY.lower()}'."
+
+        def listed(text: str) -> str:
+            return last.sub(rf"\g<0>\n\g<1>{TOO_EARLY}", text)
+
+        texts = [(prompt, listed(prompt.instruction)) for prompt in self.prompts]
+        prompts = [
+            replace(prompt, instruction=text if text != prompt.instruction else text + sentence)
+            for prompt, text in texts
+        ]
+        steps = {name: listed(text) for name, text in self.steps.items()}
+        return replace(self, prompts=tuple(prompts), steps=steps, early=True)
 
     @property
     def sha256(self) -> str:

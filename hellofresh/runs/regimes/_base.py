@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
+from pathlib import Path
 from typing import ClassVar, Protocol, Self
+
+from pydantic import SerializerFunctionWrapHandler, model_serializer
 
 from hellofresh.core.strict import Strict
 from hellofresh.evidence.web import Web
 from hellofresh.models import Answer, Message, Request
-from hellofresh.runs.prompts import Prompt, PromptSet
+from hellofresh.runs.prompts import Prompt, PromptSet, load_prompt_set
 from hellofresh.tasks.images import Image
 from hellofresh.tasks.outputs import Choice, Output
 from hellofresh.tasks.samples import Fact, Sample
@@ -31,6 +34,22 @@ class Need(StrEnum):
 
 class RegimeSettings(Strict):
     """What can be chosen about a regime (`--set NAME=VALUE`); part of a system's identity. Each has a default."""
+
+
+class ChoiceSettings(RegimeSettings):
+    """What can be chosen about a regime that chooses a class.
+
+    Attributes:
+        early: whether "too early to tell" is offered as an answer, which is scored as even probabilities.
+    """
+
+    early: bool = False
+
+    @model_serializer(mode="wrap")
+    def _where_chosen(self, plain: SerializerFunctionWrapHandler) -> dict[str, str | int | float | bool]:
+        """Without `early` where it is not offered: a system is then the same as before there was such a setting."""
+        said: dict[str, str | int | float | bool] = plain(self)
+        return said if self.early else {name: value for name, value in said.items() if name != "early"}
 
 
 class Ask(Protocol):
@@ -143,6 +162,16 @@ class BaseRegime:
     def results(self) -> int:
         """Results that one search should give at least; 0 for what is configured."""
         return 0
+
+    def prompt_set(self, task: str, file: Path | None = None) -> PromptSet:
+        """The project's own prompts of a task, or those in a file, with the answers that the settings offer.
+
+        Raises:
+            PromptError: if they are missing, malformed or for another task.
+        """
+        found = load_prompt_set(task, self.prompts_from, file)
+        early = isinstance(self.settings, ChoiceSettings) and self.settings.early
+        return found.offering_early() if early else found
 
     def configured(self, settings: RegimeSettings) -> Self:
         """The same regime with other settings."""

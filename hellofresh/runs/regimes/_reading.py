@@ -44,11 +44,11 @@ def _openings(answers: tuple[str, ...]) -> re.Pattern[str]:
     return re.compile(rf"(?:{either})(?!'?[^\W_])", re.IGNORECASE)
 
 
-_EARLY = r"(?:it(?:'?s| is) )?too early to (?:tell|say|know)(?![^\W_])"
-"""An answer of its own, which chooses no class and gives every class the same probability."""
+_EARLY = re.compile(r"(?:it(?:'?s| is) )?too early to (?:tell|say|know)(?![^\W_])", re.IGNORECASE)
+"""How `TOO_EARLY` may be said."""
 
 
-def even_chances(answers: Sequence[str]) -> tuple[float, ...]:
+def _even_chances(answers: Sequence[str]) -> tuple[float, ...]:
     """The forecast of an answer that it is too early to tell."""
     return (1 / len(answers),) * len(answers)
 
@@ -63,8 +63,8 @@ def read_choice(prompt: str, answer: Answer, answers: Sequence[str] = YES_OR_NO)
     chances = _probabilities(answer, answers)
     if is_refusal(answer):
         return Choice(prompt=prompt, status=Status.BLOCKED, probabilities=chances)
-    if re.match(_EARLY, _plain(answer)):
-        return Choice(prompt=prompt, status=Status.NONE, probabilities=even_chances(answers))
+    if _EARLY.match(_plain(answer)):
+        return Choice(prompt=prompt, status=Status.NONE, probabilities=_even_chances(answers))
     match = _openings(tuple(answers)).match(_plain(answer))
     label = int((match.lastgroup or "a0")[1:]) if match else None
     status = Status.NONE if label is None else Status.ANSWERED
@@ -116,18 +116,20 @@ class DecisionForm:
         either = "|".join(f"(?P<a{number}>{spelling})" for spelling, number in spellings)
         return re.compile(rf"(?<!\w){re.escape(self.word)}{_TO_ANSWER}(?:{either})(?!\w)", re.IGNORECASE)
 
-    def is_too_early(self, text: str) -> bool:
-        """Whether the last decision of a text is that it is too early to tell."""
+    def early_chances(self, text: str) -> tuple[float, ...]:
+        """Even probabilities if the last decision of a text is that it is too early to tell, else none."""
         plain = _MARKUP.sub("", text)
         said = list(re.finditer(rf"(?<!\w){re.escape(self.word)}{_TO_ANSWER}", plain, re.IGNORECASE))
-        return bool(said) and re.compile(_EARLY, re.IGNORECASE).match(plain, said[-1].end()) is not None
+        return _even_chances(self.answers) if said and _EARLY.match(plain, said[-1].end()) else ()
 
     def read(self, text: str) -> int | None:
-        """The label that a text decides on, None if it decides on none.
+        """The label that a text decides on, None if it decides on none, or that it is too early to tell.
 
         The last decision counts, since an analysis may weigh several. It is none if it leaves a choice (`true or
         false`, `Decision: true, or Decision: false`).
         """
+        if self.early_chances(text):
+            return None
         plain = _MARKUP.sub("", text)
         *earlier, last = (*self._pattern.finditer(plain),) or (None,)
         if last is None or _HEDGE.match(plain, last.end()):

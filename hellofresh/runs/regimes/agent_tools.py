@@ -25,7 +25,7 @@ from hellofresh.core.files import BadJsonError, model_fault, sha256_text, strict
 from hellofresh.core.texts import one_line
 from hellofresh.evidence.web import Found, PageStatus, WebPage
 from hellofresh.models import Answer, Message, Request
-from hellofresh.runs.regimes._base import MAIN, Case, RegimeSettings
+from hellofresh.runs.regimes._base import MAIN, Case, ChoiceSettings
 from hellofresh.runs.regimes._outside import Instant, address, read_safely, search_safely, web_of
 from hellofresh.runs.regimes.endpoint.questions import Question, calls_of, digest
 from hellofresh.submissions.format import Prediction
@@ -41,7 +41,7 @@ _TOKENS = 1024
 _T = TypeVar("_T")
 
 
-class AgentSettings(RegimeSettings):
+class AgentSettings(ChoiceSettings):
     """What bounds an agent.
 
     Attributes:

@@ -17,7 +17,7 @@ from pydantic import Field
 
 from hellofresh.core.files import parse_toml, sha256_text
 from hellofresh.core.strict import Strict
-from hellofresh.runs.regimes._base import BaseRegime, Case, Outcome, RegimeSettings
+from hellofresh.runs.regimes._base import BaseRegime, Case, ChoiceSettings, Outcome
 from hellofresh.runs.regimes.zero_shot import SUMMARIES, judge_with
 from hellofresh.tasks.transcripts import NotedEvent
 
@@ -60,7 +60,7 @@ def choose_texts(
     return sorted(unrelated, key=lambda text: sha256_text(f"placebo:{sample}:{text.id}"))[:number]
 
 
-class PlaceboSettings(RegimeSettings):
+class PlaceboSettings(ChoiceSettings):
     """How many texts stand before a sample."""
 
     texts: int = Field(default=5, ge=1, le=20)

@@ -21,16 +21,9 @@ from hellofresh.core.texts import clean, fence, one_line
 from hellofresh.evidence.web import canary
 from hellofresh.models import Answer, Finish, Message, Request, Tool, ToolCall
 from hellofresh.runs.prompts import Prompt
-from hellofresh.runs.regimes._base import BaseRegime, Case, Need, Outcome, RegimeSettings
+from hellofresh.runs.regimes._base import BaseRegime, Case, ChoiceSettings, Need, Outcome
 from hellofresh.runs.regimes._outside import Instant, has_word, needs_of_search, searched_until, web_of
-from hellofresh.runs.regimes._reading import (
-    DECISION,
-    DecisionForm,
-    even_chances,
-    is_refusal,
-    read_certainty,
-    read_leaning,
-)
+from hellofresh.runs.regimes._reading import DECISION, DecisionForm, is_refusal, read_certainty, read_leaning
 from hellofresh.runs.regimes._search_tools import SUMMARISER, Finding, SearchSide
 from hellofresh.tasks import get_task
 from hellofresh.tasks.outputs import Choice, Status
@@ -121,7 +114,7 @@ _STEPS = (
 )
 
 
-class LookUpSettings(RegimeSettings):
+class LookUpSettings(ChoiceSettings):
     """How one query is looked up.
 
     Attributes:
@@ -304,7 +297,7 @@ class _Conversation:
             answer, turn = await self._turn()
         # A second attempt makes no sense after a block, nor where nothing more can be read.
         settled = (
-            self._is_early(turn)
+            self._early_chances(turn)
             or self.is_full
             or answer.finish is Finish.BLOCKED
             or answer.text.rstrip().endswith(REHEARSED)
@@ -318,7 +311,7 @@ class _Conversation:
             prompt=self.prompt.id,
             status=silent if label is None else Status.ANSWERED,
             label=label,
-            probabilities=even_chances(self._classes) if label is None and self._is_early(turn) else (),
+            probabilities=self._early_chances(turn),
             certainty=await self._certainty() if self.settings.certainty and label is not None else None,
             rationale=read_rationale(turn.text),
             sources=tuple(self.sources),
@@ -407,8 +400,8 @@ class _Conversation:
     def _label(self, turn: Turn) -> int | None:
         return DecisionForm(self._classes).read(turn.text)
 
-    def _is_early(self, turn: Turn) -> bool:
-        return DecisionForm(self._classes).is_too_early(turn.text)
+    def _early_chances(self, turn: Turn) -> tuple[float, ...]:
+        return DecisionForm(self._classes).early_chances(turn.text)
 
     @property
     def _classes(self) -> Sequence[str]:

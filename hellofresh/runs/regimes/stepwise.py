@@ -86,7 +86,7 @@ class _Checking:
         form = DecisionForm(get_task(self.case.sample.task).classes)
         said = await self._said("decide", messages, _TOKENS)
         label = form.read(said)
-        if label is None and said and not said.endswith(REHEARSED):
+        if label is None and said and not form.early_chances(said) and not said.endswith(REHEARSED):
             again = self.case.prompt_set.step("again", {}).text
             messages = (*messages, Message("assistant", (said,)), Message("user", (again,)))
             said = await self._said("again", messages, _TOKENS)
@@ -96,6 +96,7 @@ class _Checking:
             prompt=self.prompt.id,
             status=status,
             label=label,
+            probabilities=form.early_chances(said),
             rationale=read_rationale(said),
             sources=tuple(self.sources),
         )

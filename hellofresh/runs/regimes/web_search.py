@@ -23,7 +23,7 @@ from hellofresh.evidence.web import Web
 from hellofresh.evidence.web.text import canary
 from hellofresh.models import Answer, Finish, Request
 from hellofresh.runs.prompts import YES_OR_NO
-from hellofresh.runs.regimes._base import BaseRegime, Case, Need, Outcome, RegimeSettings
+from hellofresh.runs.regimes._base import BaseRegime, Case, ChoiceSettings, Need, Outcome
 from hellofresh.runs.regimes._outside import (
     Cut,
     Instant,
@@ -65,7 +65,7 @@ class _Visit(Visit):
         )
 
 
-class WebSearchSettings(RegimeSettings):
+class WebSearchSettings(ChoiceSettings):
     """Sizes, and whether only older pages are searched for.
 
     Attributes:

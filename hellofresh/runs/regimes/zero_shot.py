@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from hellofresh.core.texts import fence
 from hellofresh.models import Answer, Request
 from hellofresh.runs.prompts import Prompt
-from hellofresh.runs.regimes._base import BaseRegime, Case, Outcome
+from hellofresh.runs.regimes._base import BaseRegime, Case, ChoiceSettings, Outcome
 from hellofresh.runs.regimes._reading import read_choice
 from hellofresh.tasks.outputs import Choice
 
@@ -31,7 +31,7 @@ async def classify(case: Case, **more: str) -> list[Choice]:
     answers = case.prompt_set.answers
 
     def question(prompt: Prompt) -> Request:
-        words = tuple(reversed(answers))
+        words = case.prompt_set.choices
         return Request((case.question(prompt, **more),), VISIBLE_TOKENS, choices=words, sample=case.sample)
 
     first, *others = case.prompts
@@ -60,6 +60,7 @@ async def judge_with(case: Case, summaries: Sequence[str]) -> list[Choice]:
 class ZeroShot(BaseRegime):
     """One request a sample and prompt, at most 15 visible tokens, temperature 0."""
 
+    settings: ChoiceSettings = field(default_factory=ChoiceSettings)
     name: str = "zero-shot"
 
     def ceiling(self, prompts: int) -> int:
