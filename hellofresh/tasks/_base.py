@@ -57,6 +57,12 @@ def _added_metrics() -> tuple[Callable[[Sequence[str]], Sequence[Metric]], ...]:
     return tuple(plugins("hellofresh.metrics").values())
 
 
+def _collected_cost(label: Label) -> int | None:
+    """The fact `flip_cost`."""
+    cost = label.facts.get("flip_cost")
+    return cost if isinstance(cost, int) else None
+
+
 @dataclass(frozen=True)
 class Task:
     """A kind of human decision that models are asked to predict.
@@ -95,6 +101,7 @@ class Task:
         references: gives, by the name of a system, what people wrote for a candidate, to be rated beside responses. A
             task of choices that has them takes responses, too, which are rated and never scored.
         rubric: by which responses are rated where none is named; the one that fits the headline metric if left out.
+        flip_cost: gives how many accounts or editors would turn the label into the other one, None where not known.
         groups_tell: whether a label tells of the others in its group, whose samples are then in one release alone; if
             not, only samples that are near-equal tell of each other.
         is_living: whether new samples come every quarter; else there are frozen editions only.
@@ -131,6 +138,7 @@ class Task:
     subgroups: tuple[str, ...] = ()
     references: Callable[[Candidate], Mapping[str, str]] | None = None
     rubric: str = ""
+    flip_cost: Callable[[Label], int | None] = _collected_cost
     groups_tell: bool = True
     is_living: bool = True
     source: str = ""

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from hellofresh.core.quarters import PeriodKind
 from hellofresh.tasks._base import SamplePage, Task, TextPart
-from hellofresh.tasks.samples import Candidate, Sample
+from hellofresh.tasks.samples import Candidate, Label, Sample
 
 LICENSE = "CC-BY-SA-4.0"
 _LINK = re.compile(r"https?://[^\s|{}<>\[\]\"']+")
@@ -78,6 +78,19 @@ def _references(item: Candidate) -> Mapping[str, str]:
     return {"edit-stayed" if item.label.label else "edit-reverted": proposed(after, added)} if after else {}
 
 
+def _flip_cost(label: Label) -> int | None:
+    """Colluding editors, with one revision each before anybody else acts, who turn the label into the other one.
+
+    The rule counts revisions. An edit that stayed goes if one editor puts the old paragraph back and N more leave it
+    there. One that stood for s revisions stays if N - s editors change something else first. Outlasting others does
+    not help: an old paragraph that is undone within N revisions leaves the edit without a label.
+    """
+    required, survived = label.facts.get("required_edits"), label.facts.get("survived_edits")
+    if not isinstance(required, int) or not isinstance(survived, int):
+        return None
+    return required + 1 if label.label else required - survived
+
+
 TASK = Task(
     name="wikipedia-edits",
     title="Edits of Wikipedia paragraphs",
@@ -104,5 +117,6 @@ TASK = Task(
     subgroups=("paragraph_kind",),
     references=_references,
     rubric="proposal-5",
+    flip_cost=_flip_cost,
     groups_tell=False,  # an article has many edits, on which different people decide
 )

@@ -18,6 +18,7 @@ from hellofresh.leaderboard.components.tables import Cell, Column, Marked, defin
 from hellofresh.leaderboard.data.board import Board, SplitKey
 from hellofresh.leaderboard.views.visit import Page, Visit
 from hellofresh.results.board.schema import (
+    FLIP_COST,
     Distribution,
     FunnelStep,
     License,
@@ -39,7 +40,6 @@ _NAMES = {
     ("fact", "ratings"): "Ratings of the note",
     ("fact", "intercept"): "Intercept of the note",
     ("fact", "voters"): "Ratings that the intercept rests on",
-    ("fact", "flip_cost"): "Accounts that would flip the label",
     ("fact", "revert_delay_s"): "Hours until reverted",
     ("fact", "survived_edits"): "Later revisions survived",
     ("fact", "required_edits"): "Revisions to survive",
@@ -51,6 +51,10 @@ _LICENSES = {
     "LicenseRef-X-content": ("https://x.com/en/tos", "X's terms: ids may be shared, texts may not"),
 }
 _FACTS_SAID = "Facts that would give the label away, by label; public since the reveal."
+_FLIPS_SAID = (
+    "Colluding accounts or editors who would have turned a label into the other one: by the rules that decided, as "
+    "these saw the sample. 0: the rules alone do not give the label; of notes, 65 stands for more than 64."
+)
 _LENGTHS = "Bars: the middle half of the samples dark, the middle 80% pale, the median a tick."
 _FOLDER = "data/published"
 _MEANINGS = {
@@ -81,6 +85,7 @@ def _compose(visit: Visit) -> None:
     later = "" if release is None or revealed else " They are shown by class once the labels are revealed."
     not_yet = join([heading("Facts by label"), el("p", "Shown once the labels are revealed.")]) if release else None
     task = TASKS.get(split.task)
+    found = [row for row in found if row.name != FLIP_COST]
     if task is not None and not task.classes:
         found, not_yet, revealed = [row for row in found if row.kind == "words" and row.largest > 1], None, False
     visit.show(
@@ -88,6 +93,7 @@ def _compose(visit: Visit) -> None:
         _dates(board, split),
         _spreads("Lengths of texts", f"{_LENGTHS}{later}", found, "words", split),
         _spreads("Facts by label", _FACTS_SAID, found, "fact", split) if revealed else not_yet,
+        _flip_costs(board, split),
         _licenses(board.rows(License, split)),
         _release(release, board.rows(ReleaseFile, split), board.rows(SourceRow, split)) if release else None,
         _verify(release, split) if release else None,
@@ -213,24 +219,51 @@ def _spreads(title: str, said: str, found: Sequence[Distribution], kind: str, sp
     if not rows:
         known = {"words": "The texts are not available here.", "fact": "The source has no such counts."}
         return join([heading(title), el("p", known[kind])])
-    columns = [("name", "What"), ("text", "Samples that are"), ("drawn", "")]
-    columns += [("number", name) for name in ("Median", "Mean", "10% to 90%", "Largest", "Known for")]
     lines = []
     for row in rows:
         unit = 3600 if row.name in _HOURS else 1
         usual = f"Words of the {row.name}" if kind == "words" else row.name.replace("_", " ")
-        cells: list[Cell] = [
-            _NAMES.get((kind, row.name), visible(usual[:1].upper() + usual[1:], 60)),
-            "all" if row.label is None else class_name(split.task, row.label),
-            spread_bar(row, max(other.p90 for other in rows if other.name == row.name)),
-            _amount(row.median / unit),
-            _amount(row.mean / unit),
-            f"{_amount(row.p10 / unit)}{DASH}{_amount(row.p90 / unit)}",
-            _amount(row.largest / unit),
-            (f"{row.n:,}", f"of {row.n + row.missing:,}" if row.missing else None),
-        ]
-        lines.append(Marked("hf-total" if row.label is None else None, cells))
-    return el("section", heading(title, said), table(title, columns, lines, "hf-spreads"))
+        name = _NAMES.get((kind, row.name), visible(usual[:1].upper() + usual[1:], 60))
+        lines.append(_spread(name, row, split, max(other.p90 for other in rows if other.name == row.name), unit))
+    return el("section", heading(title, said), table(title, _spread_columns("What"), lines, "hf-spreads"))
+
+
+def _spread_columns(first: str) -> list[Column]:
+    columns: list[Column] = [("name", first), ("text", "Samples that are"), ("drawn", "")]
+    return columns + [("number", name) for name in ("Median", "Mean", "10% to 90%", "Largest", "Known for")]
+
+
+def _spread(name: Cell, row: Distribution, split: SplitKey, reach: float, unit: int = 1) -> Marked:
+    """A line of such a table; `reach` is the end of the bar's scale, and `unit` what amounts are divided by."""
+    cells: list[Cell] = [
+        name,
+        "all" if row.label is None else class_name(split.task, row.label),
+        spread_bar(row, reach),
+        _amount(row.median / unit),
+        _amount(row.mean / unit),
+        f"{_amount(row.p10 / unit)}{DASH}{_amount(row.p90 / unit)}",
+        _amount(row.largest / unit),
+        (f"{row.n:,}", f"of {row.n + row.missing:,}" if row.missing else None),
+    ]
+    return Marked("hf-total" if row.label is None else None, cells)
+
+
+def _flip_costs(board: Board, split: SplitKey) -> Html | None:
+    """How few accounts or editors could turn labels round, in each revealed quarter of the task."""
+    splits = [one for one in board.splits if (one.task, one.kind) == (split.task, split.kind)]
+    rows = [
+        (one, row)
+        for one in splits
+        for row in sorted(board.rows(Distribution, one, name=FLIP_COST), key=_place)
+        if not board.is_bundled(one) or one == split
+    ]
+    if not rows:
+        return None
+    reach = max(row.p90 for _, row in rows)
+    lines = [_spread(visible(one.edition, 20), row, one, reach) for one, row in rows]
+    title = "How few could flip a label"
+    listed = table(title, _spread_columns("Quarter"), lines, "hf-spreads")
+    return el("section", heading(title, _FLIPS_SAID), listed)
 
 
 def _place(row: Distribution) -> tuple[int, str, int]:

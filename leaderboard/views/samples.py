@@ -21,9 +21,17 @@ from hellofresh.leaderboard.data.board import Board, BoardEntry, SplitKey, table
 from hellofresh.leaderboard.views.responses import side_by_side
 from hellofresh.leaderboard.views.retrieval import DEPTH, documents_of, has_found
 from hellofresh.leaderboard.views.visit import MOST_BYTES, Choices, Page, Visit
-from hellofresh.results.board.schema import SAMPLES, FoundDocument, RatedResponse, SampleRow, TranscriptStep
+from hellofresh.results.board.schema import (
+    FLIP_COST,
+    SAMPLES,
+    FoundDocument,
+    RatedResponse,
+    SampleRow,
+    TranscriptStep,
+)
 from hellofresh.results.tables import AnswerRow
 from hellofresh.tasks import TASKS, relevance_of
+from hellofresh.tasks.samples import Label
 
 _LEDE = "What systems were asked, what people decided, and what each system said."
 _MOST_ROWS = 25
@@ -48,7 +56,7 @@ _FACTS = {
     "intercept_high": "its upper limit",
     "voters": "ratings it rests on",
     "smaller_camp": "share of the smaller camp",
-    "flip_cost": "accounts that would flip the label",
+    FLIP_COST: "accounts or editors who could flip the label",
 }
 
 
@@ -231,8 +239,10 @@ def _label_name(label: int | None, task: str) -> str:
 def _opened(sample: SampleRow, task: str) -> Html:
     """A sample with all that is known of it."""
     source = link(sample.link, "Open the original") if sample.link else None
-    facts = "; ".join(_fact(name, value) for name, value in sorted(json.loads(sample.facts).items()))
-    known = TASKS.get(task)
+    known, facts = TASKS.get(task), json.loads(sample.facts)
+    cost = known.flip_cost(Label(sample.id, sample.label, facts)) if known and sample.label is not None else None
+    facts |= {} if cost is None else {FLIP_COST: cost}
+    said = "; ".join(_fact(name, value) for name, value in sorted(facts.items()))
     truth = "People decided" if known is not None and known.track == "decisions" else "Label"
     label = el("strong", _label_name(sample.label, task))
     return join(
@@ -241,7 +251,7 @@ def _opened(sample: SampleRow, task: str) -> Html:
                 "The sample", el("small", f"{sample.id}, {sample.date[:10]}, {visible(sample.license, 40)}. ", source)
             ),
             _body(sample),
-            el("p", f"{truth}: ", label, f". {visible(facts, 400)}") if sample.label is not None else None,
+            el("p", f"{truth}: ", label, f". {visible(said, 400)}") if sample.label is not None else None,
         ]
     )
 

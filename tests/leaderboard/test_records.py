@@ -178,7 +178,7 @@ def test_classes_of_a_distribution_add_up_to_all(revealed: Board, split: SplitKe
     board = revealed
     found = board.rows(Distribution, split)
     names = {(row.kind, row.name) for row in found}
-    assert ("words", "note") in names if split is NOTES else ("fact", "revert_delay_s") in names
+    assert ("words", "note") in names if split is NOTES else ("fact", "flip_cost") in names
     for name in names:
         of = {row.label: row for row in found if (row.kind, row.name) == name}
         assert of[None].n == of[0].n + of[1].n

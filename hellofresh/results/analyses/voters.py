@@ -27,6 +27,7 @@ from hellofresh.results.panel import EntrySection, Panel, System
 from hellofresh.results.standings import fields_of
 from hellofresh.stats import all_differences, cluster_tables, metric_interval, rank_systems
 from hellofresh.stats.metrics import FloatArray, rank_correlation
+from hellofresh.tasks.samples import Label
 
 _LEAST_COSTS = (0, 1, 3, 10)
 _LEAST_SYSTEMS = 4
@@ -127,9 +128,10 @@ def known_of_samples(panel: Panel) -> Mapping[str, FloatArray]:
     "{metric} of each ranked system on the samples that all judged and whose label so many accounts or more would have "
     "to attack: 0 are all labels whose cost is known; from 1 on, labels are left out that the rules themselves do not "
     "give. Classes are no longer balanced then, so compare ranks before values. The table also has the distribution of "
-    "costs. Of notes, costs are those of the cheapest kind of accounts, and 65 stands for more than 64; of "
-    "edits, one editor more than the different users of the revisions that decided, if each of these undoes once what "
-    "the colluding editors do (one is enough where nobody reacts).",
+    "costs. Of notes, costs are those of the cheapest kind of accounts, and 65 stands for more than 64; of edits, "
+    "editors with one revision each who act before anybody else: for an edit that stayed, one who puts the old "
+    "paragraph back and N who leave it there; for one that was reverted, as many as it lacked of the N revisions that "
+    "it had to stand for.",
 )
 def robustness(panel: Panel) -> AnalysisResult:
     """Scores and ranks by the least flip cost of the labels that count."""
@@ -155,15 +157,9 @@ def robustness(panel: Panel) -> AnalysisResult:
 
 
 def _flip_costs(panel: Panel) -> FloatArray:
-    """Accounts or editors that would flip each label, shape (n,), nan where not known.
-
-    A paragraph edit stays, or its revert does, by standing for N later revisions. One editor more than the different
-    users of the N revisions after it outlasts them, if each of these undoes once what the colluders do. Without a
-    reaction one editor is enough for any label.
-    """
-    if "distinct_users" in panel.task.label_facts:
-        return panel.known("distinct_users") + 1
-    return panel.known("flip_cost")
+    """Accounts or editors that would flip each label, shape (n,), nan where not known."""
+    labels = (Label("", int(label), facts) for label, facts in zip(panel.labels, panel.facts, strict=True))
+    return np.array([np.nan if (cost := panel.task.flip_cost(label)) is None else cost for label in labels], float)
 
 
 def _named(least: int) -> str:

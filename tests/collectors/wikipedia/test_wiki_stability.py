@@ -20,6 +20,8 @@ from hellofresh.collectors.wikipedia.rules.history import Revision, collapse_run
 from hellofresh.collectors.wikipedia.rules.stability import MEANINGS, EditsSettings, Fate, Follower, decide
 from hellofresh.collectors.wikipedia.rules.wikitext import Kind, Splitter
 from hellofresh.core.quarters import Quarter
+from hellofresh.tasks import get_task
+from hellofresh.tasks.samples import Label
 
 TINY = EditsSettings(min_changed_characters=8, base_revisions=2, paragraphs_per_revision=4)
 DONE = {Fate.ACCEPTED, Fate.REJECTED}
@@ -248,6 +250,28 @@ def test_a_quarter_takes_out_the_edits_of_its_time_and_leaves_their_fates(wiki, 
     inside = {r.id for r in moved if r.timestamp in quarter}
     every = [row for row in seen(decide(moved, TINY)) if row[0] in inside]
     assert seen(decide(moved, TINY, quarter)) == every
+
+
+def labels(decisions):
+    return {(d.revision.id, d.number): d for d in decisions if d.fate in DONE}
+
+
+@settings(max_examples=80, deadline=None)
+@given(made=histories())
+def test_so_many_colluding_editors_turn_a_label_round_and_one_fewer_does_not(wiki, made):
+    given = (one for one in wiki.history(*made) if one.text is not None)  # of a hidden user no edit is taken back
+    history = [one._replace(parent=None, user=one.user or "Dan") for one in given]
+    for key, decision in labels(decide(history, TINY)).items():
+        stayed = decision.fate is Fate.ACCEPTED
+        facts = {"required_edits": decision.required_edits, "survived_edits": decision.survived_edits}
+        cost = get_task("wikipedia-edits").flip_cost(Label("", int(stayed), facts))
+        place = next(k for k, one in enumerate(history) if one.id == key[0])
+        text = history[place - 1].text if stayed else history[place].text
+        for editors, flips in ((cost, True), (cost - 1, False)):
+            ring = [history[place]._replace(id=1000 + k, user=f"Ring {k}", text=f"{text}\n\n== Pad ==\n\nof {k}")
+                    for k in range(editors)]  # fmt: skip
+            after = labels(decide([*history[: place + 1], *ring, *history[place + 1 :]], TINY)).get(key)
+            assert (after is not None and after.fate is not decision.fate) is flips, (key, editors, after)
 
 
 # --- single cases, written out --------------------------------------------------------------------------------------

@@ -23,10 +23,10 @@ from hellofresh.tasks import TASKS, EvidenceQuery, get_task, relevance_of
 from hellofresh.tasks.samples import Split
 
 _COUNTED = (
-    *("ratings", "intercept", "voters", "flip_cost"),
+    *("ratings", "intercept", "voters", schema.FLIP_COST),
     *("revert_delay_s", "survived_edits", "required_edits", "distinct_users"),
 )
-"""The facts that are amounts."""
+"""The facts that are amounts, and what follows from them."""
 
 
 def dates(split: BoardSplit) -> Iterator[schema.Dates]:
@@ -56,7 +56,8 @@ def distributions(split: BoardSplit) -> Iterator[schema.Distribution]:
         for name, lengths in words.items():
             yield _distribution("words", name, label, lengths, len(part))
         for name in _COUNTED if split.shown else ():
-            found = [split.labels[sample.id].facts.get(name) for sample in part]
+            own = (split.labels[sample.id] for sample in part)
+            found = [task.flip_cost(one) if task and name == schema.FLIP_COST else one.facts.get(name) for one in own]
             if numbers := [float(value) for value in found if isinstance(value, int | float)]:
                 yield _distribution("fact", name, label, numbers, len(part))
 
