@@ -166,16 +166,27 @@
       const found = (await load(base + `${row.file}.js`))[id];
       const system = (at) => data.systems[at][1];
       const sure = (chance) => (chance === null ? null : `${Math.round(100 * chance)}% sure`);
+      const quoted = (raw) => (raw === null ? null : `“${raw}”`);
       const parts = [html(found.html)];
+      for (const [frame, text] of found.asked) {
+        const wordings = data.asked.filter(([number]) => number === frame);
+        const all = new Set(wordings.flatMap(([, , , systems]) => systems));
+        const who = all.size > 3 ? `${all.size} systems` : [...all].map(system).join(", ");
+        const lines = wordings.map(([, prompt, instruction]) =>
+          el("details", {}, el("summary", {}, named(prompt)), html(text + instruction, "blockquote", { class: "hf-said" })));
+        parts.push(heading("What was asked", `Of ${who}, in ${lines.length === 1 ? "these words" : `${lines.length} wordings`}.`), ...lines);
+      }
       if (found.said.length) {
         const heads = [["name", "System"], ["text", "Answer"], ["text", "Right?"], ["text", "By prompt"]];
         if (!data.classes.length) heads.length = 2;
-        const lines = found.said.map(([at, answer, chance, others]) => {
+        const lines = found.said.map(([at, answer, chance, others, raw]) => {
           const right = el("span", answer === row.label ? { class: "hf-right" } : {}, answer === row.label ? "✓ right" : "wrong");
-          const wordings = others.map(([prompt, one, how]) =>
-            `${data.prompts[prompt]}: ${[said(one), sure(how)].filter(Boolean).join(", ")}`);
+          const wordings = others.map(([prompt, one, how, words]) =>
+            el("div", {}, `${data.prompts[prompt]}: ${[said(one), sure(how), quoted(words)].filter(Boolean).join(", ")}`));
           const judged = row.label === null || !data.right.length ? "–" : right;
-          return [named(system(at)), [said(answer), sure(chance)], judged, wordings.join("; ") || "–"].slice(0, heads.length);
+          const details = wordings.length ? el("div", {}, ...wordings) : "–";
+          const small = [sure(chance), quoted(raw)].filter(Boolean).join(", ");
+          return [named(system(at)), [said(answer), small || null], judged, details].slice(0, heads.length);
         });
         parts.push(heading("What systems said"), table("hf-answers", "Answers", heads, lines));
       }

@@ -1,9 +1,9 @@
 """What a run leaves when all has been asked: everything here is made from its journal.
 
-`run.json` says who was asked, how and how much; `responses.jsonl` holds all answers, `predictions.jsonl` an output for
-each sample, prompt and repetition, `transcripts.jsonl` what a regime did besides, if it did, and `errors.jsonl` the
-samples that could not be judged, if there are any. None of it tells when, how fast or in which order answers came, so
-that an interrupted run ends with the same bytes.
+`run.json` says who was asked, how and how much, `prompts.json` in which words; `responses.jsonl` holds all answers,
+`predictions.jsonl` an output for each sample, prompt and repetition, `transcripts.jsonl` what a regime did besides, if
+it did, and `errors.jsonl` the samples that could not be judged, if there are any. None of it tells when, how fast or in
+which order answers came, so that an interrupted run ends with the same bytes.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from itertools import groupby
 from pathlib import Path
 
 from hellofresh.core.errors import RunError
-from hellofresh.core.files import write_jsonl
+from hellofresh.core.files import write_json, write_jsonl
 from hellofresh.runs.batch import BatchRecord, price_share
 from hellofresh.runs.journal import Journal, JournalEntry, snapshot
 from hellofresh.runs.ledger import Ledger, Ledgers
 from hellofresh.runs.prepare import PreparedRun
-from hellofresh.runs.record import RunRecord, Usage, prediction_row
+from hellofresh.runs.record import PROMPTS, RESPONSES, RunRecord, Usage, prediction_row
 from hellofresh.runs.regimes import MAIN
 from hellofresh.runs.runner import RunResult, Tally
 from hellofresh.tasks import Task
@@ -92,7 +92,10 @@ def export(prepared: PreparedRun, number: int, result: RunResult, journal: Journ
         )
     specs = prepared.assignment.specs
     ledgers = Ledgers(specs)
-    write_jsonl(folder / "responses.jsonl", _responses(journal, ledgers))
+    write_jsonl(folder / RESPONSES, _responses(journal, ledgers))
+    prompt_set = prepared.assignment.prompt_set
+    wordings = {prompt.id: prompt.instruction for prompt in prompt_set.prompts if prompt.id in prompts}
+    write_json(folder / PROMPTS, {"frame": prompt_set.frame, "prompts": wordings})
     write_jsonl(folder / "predictions.jsonl", _predictions(result, prompts))
     done = {(item.sample, item.repetition) for item in result.judged}
     batched = BatchRecord(folder)

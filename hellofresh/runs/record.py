@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Literal
 
-from pydantic import Field, NonNegativeInt, model_validator
+from pydantic import BaseModel, Field, NonNegativeInt, model_validator
 
 from hellofresh.core.errors import RunError
 from hellofresh.core.files import as_model, read_json, read_model, read_models, write_json
@@ -20,7 +20,7 @@ from hellofresh.tasks import TASKS
 from hellofresh.tasks.outputs import Choice, Output, Ranking, Response, Status
 from hellofresh.tasks.samples import to_json
 
-RECORD = "run.json"
+RECORD, RESPONSES, PROMPTS = "run.json", "responses.jsonl", "prompts.json"
 _FIX = "Run the same evaluation again: the journal still has the answers."
 Parameters = Mapping[str, str | int | float | bool]
 
@@ -45,6 +45,13 @@ class PromptSetIdentity(Strict):
 
     name: str
     sha256: str
+
+
+class StoredPrompts(Strict):
+    """The wordings that a run asked with, each by name, and the text before them with its slots."""
+
+    frame: str
+    prompts: Mapping[str, str]
 
 
 class Usage(Strict):
@@ -123,6 +130,36 @@ class RunRecord(Strict):
 
     def write(self, folder: Path) -> None:
         write_json(folder / RECORD, self.model_dump(mode="json"))
+
+
+def read_prompts(folder: Path) -> StoredPrompts | None:
+    """The wordings of the run in a folder, None for a run of an earlier version.
+
+    Raises:
+        RunError: if the file is damaged.
+    """
+    path = folder / PROMPTS
+    return read_model(path, StoredPrompts, error=RunError, fix=_FIX, code="damaged-run") if path.is_file() else None
+
+
+class _Response(BaseModel):
+    """What is needed of an answer as it came."""
+
+    sample: str
+    prompt: str
+    repetition: int
+    text: str
+
+
+def read_responses(folder: Path) -> Iterator[_Response]:
+    """What the model said in the run in a folder, in the order of its journal; nothing where that is not there.
+
+    Raises:
+        RunError: if a line is damaged.
+    """
+    path = folder / RESPONSES
+    if path.is_file():
+        yield from read_models(path, _Response, error=RunError, fix=_FIX, code="damaged-run")
 
 
 class PredictionRow(Strict):

@@ -38,7 +38,7 @@ ALL_PERIODS = "all"
 _BUNDLED = "bundled-sample"
 _ENTRY = ["system", "team", "provenance", "kind", "regime", "origin"]
 _NAMES = {table.row: name for name, table in TABLES.items() if name != "due_ids"}
-_LARGE = {"pairs", "samples", "answers", "transcripts", "responses", "documents"}
+_LARGE = {"pairs", "samples", "answers", "transcripts", "questions", "responses", "documents"}
 """A row for each pair of systems, for each sample with its texts, for each answer: too many to keep in memory."""
 _Asked = ParamSpec("_Asked")
 _Answer = TypeVar("_Answer")

@@ -25,6 +25,8 @@ from hellofresh.results.board.schema import (
     FLIP_COST,
     SAMPLES,
     FoundDocument,
+    PromptRow,
+    QuestionRow,
     RatedResponse,
     SampleRow,
     TranscriptStep,
@@ -95,6 +97,7 @@ def _browser(visit: Visit, split: SplitKey, rows: Sequence[SampleRow]) -> Html:
             visit.attach_data(f"samples/{file}", inside)
             size, inside, file = 0, {}, file + 1
     listed = {
+        "asked": reader.asked(),
         "classes": list(class_names(split.task)) if known is None or known.classes else [],
         "prompts": [visible(name, 24) for name in reader.prompts],
         "right": reader.right(rows),
@@ -137,6 +140,7 @@ class _Reader:
         self._answers = _by_sample(answers.filter(known))
         self._steps = _by_sample(board.frame(TranscriptStep, split, known))
         self._responses = _by_sample(board.frame(RatedResponse, split))
+        self._questions = _by_sample(board.frame(QuestionRow, split))
         self.prompts = {
             name: number
             for number, name in enumerate(sorted(answers.filter(~pl.col("headline"))["prompt"].unique().to_list()))
@@ -145,6 +149,15 @@ class _Reader:
             (row["id"], row["origin"]): (row["label"], row["documents"])
             for row in answers.filter("headline").select("id", "origin", "label", "documents").to_dicts()
         }
+
+    def asked(self) -> list[list[object]]:
+        """The wordings: number of the frame, name, text as HTML, and the numbers of the systems that were asked."""
+        wordings = self._board.rows(PromptRow, self._split)
+        return [
+            [one.frame, visible(one.prompt, 40), long_text(one.instruction).source,
+             [self._numbers[origin] for origin in one.origins if origin in self._numbers]]
+            for one in wordings
+        ]  # fmt: skip
 
     def right(self, rows: Sequence[SampleRow]) -> list[str]:
         """For each system a character a sample: 1 right, 0 wrong, - not judged; empty before the reveal.
@@ -164,7 +177,9 @@ class _Reader:
         return found if any(set(line) != {"-"} for line in found) else []
 
     def opened(self, row: SampleRow) -> dict[str, object]:
-        """The sample as HTML; answers as system, class or word, chance and the same by prompt; the rest as HTML."""
+        """The sample as HTML; answers as system, class or word, chance, the same by prompt and, of systems that do
+        nothing but ask, what the model said; what was asked, by frame, and the rest as HTML.
+        """
         task, answers = self._split.task, _rows(AnswerRow, self._answers, row.id)
         steps = sorted(_rows(TranscriptStep, self._steps, row.id), key=lambda step: (step.origin, step.place))
         by_origin = {origin: list(group) for origin, group in groupby(steps, key=lambda step: step.origin)}
@@ -174,12 +189,18 @@ class _Reader:
             said = [answer for answer in answers if answer.origin == origin]
             if said and not responses:
                 stands = next((answer for answer in said if answer.headline), said[0])
-                others = [[self.prompts[one.prompt], _said(one), one.chance] for one in said if not one.headline]
-                given.append([number, _said(stands), stands.chance, others])
+                raw = _raw(by_origin.get(origin, ()))
+                others = [
+                    [self.prompts[one.prompt], _said(one), one.chance, raw.get(one.prompt)]
+                    for one in said
+                    if not one.headline
+                ]
+                alone = next(iter(raw.values())) if len(raw) == 1 else None
+                given.append([number, _said(stands), stands.chance, others, alone])
             told = [one for one in said if one.rationale or one.sources or one.text or one.documents]
             parts = (el("div", el("small", visible(one.prompt, 40)), reason(one)) for one in told)
             words += [[number, join(parts).source]] if told and not responses else []
-            if origin in by_origin:
+            if origin in by_origin and not _raw(by_origin[origin]):
                 small, listed = _way(by_origin[origin])
                 ways.append([number, small, listed.source])
         whole = [_opened(row, task), side_by_side(responses) if responses else None]
@@ -188,7 +209,9 @@ class _Reader:
             ranked |= set(relevance_of(json.loads(row.facts)))
             found = self._board.rows(FoundDocument, self._split, pl.col("id").is_in(sorted(ranked)))
             whole.append(documents_of(row, sorted(ranked), found))
-        return {"html": join(whole).source, "said": given, "words": words, "ways": ways}
+        questions = _rows(QuestionRow, self._questions, row.id)
+        asked = [[one.frame, long_text(one.text).source] for one in questions]
+        return {"html": join(whole).source, "asked": asked, "said": given, "words": words, "ways": ways}
 
 
 def _by_sample(frame: pl.DataFrame) -> Mapping[object, pl.DataFrame]:
@@ -285,6 +308,12 @@ def _said(answer: AnswerRow) -> int | str:
         return answer.label
     given = "a text" if answer.text is not None else "a ranking" if answer.documents is not None else "no answer"
     return "blocked" if answer.status == "blocked" else given
+
+
+def _raw(steps: Sequence[TranscriptStep]) -> dict[str, str]:
+    """By prompt, what a model said that was asked each prompt once and nothing else; empty otherwise."""
+    said = {step.prompt: visible(step.text, 1500) for step in steps if step.kind == "asked" and step.prompt}
+    return said if len(said) == len(steps) else {}
 
 
 def _way(steps: Sequence[TranscriptStep]) -> tuple[str, Html]:

@@ -120,7 +120,7 @@ def test_scores_of_an_earlier_version_are_named_with_the_command_that_makes_them
 
 
 def test_what_stands_in_a_posts_picture_and_who_is_in_it_stay_off_the_board() -> None:
-    from hellofresh.results.board.build import _step
+    from hellofresh.results.board.tables.asked import _step
     from hellofresh.tasks.transcripts import NotedEvent
 
     values = {"number": 1, "source": "merged", "caption": "SEEN", "people": ["SEEN"], "lines": ["SEEN"],

@@ -13,7 +13,7 @@ from __future__ import annotations
 import tempfile
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from itertools import chain
 from pathlib import Path
@@ -46,9 +46,9 @@ from hellofresh.results.board.schema import (
     OverQuartersRow,
     PeriodBalance,
     SampleRow,
-    TranscriptStep,
 )
 from hellofresh.results.board.splits import BoardSplit, SplitPlace, open_split, places, scan_scores, score_files
+from hellofresh.results.board.tables import asked as board_asked
 from hellofresh.results.board.tables import data as board_data
 from hellofresh.results.board.tables import ratings as board_ratings
 from hellofresh.results.board.tables import systems as board_systems
@@ -58,19 +58,11 @@ from hellofresh.results.note_writers import notes_splits, pairs_file, read_note_
 from hellofresh.results.over_quarters import over_quarters, quarter_scores
 from hellofresh.results.panel import QuarterScore
 from hellofresh.results.standings import standings_of
+from hellofresh.runs.record import PROMPTS, RESPONSES
 from hellofresh.stats.metrics import Metric
 from hellofresh.tasks import get_task
 from hellofresh.tasks.samples import MAIN
-from hellofresh.tasks.transcripts import (
-    TRANSCRIPTS,
-    AskedEvent,
-    Event,
-    NotedEvent,
-    QuotedEvent,
-    ReadEvent,
-    SearchedEvent,
-    read_transcripts,
-)
+from hellofresh.tasks.transcripts import TRANSCRIPTS
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,21 +141,28 @@ def build_board(workspace: Workspace, *, private: bool = False) -> BoardBuilt:
 
 @dataclass(frozen=True, slots=True)
 class _Parts:
-    """Tables in the making: large parts wait as files in `folder`, the others as frames."""
+    """A table in the making: rows wait in memory until they are many, then in files of `folder`."""
 
     folder: Path
-    frames: dict[str, list[pl.LazyFrame]]
+    name: str
+    written: list[pl.LazyFrame] = field(default_factory=list)
+    waiting: list[pl.DataFrame] = field(default_factory=list)
 
-    def add(self, table: str, keys: Mapping[str, str | bool], rows: Iterable[object]) -> None:
-        self.keep(table, TABLES[table].frame(rows, **keys))
+    def add(self, keys: Mapping[str, str | bool], rows: Iterable[object]) -> None:
+        self.keep(TABLES[self.name].frame(rows, **keys))
 
-    def keep(self, table: str, frame: pl.DataFrame) -> None:
-        waiting = frame.lazy()
-        if frame.height > _LARGE:
-            path = self.folder / f"{table}-{len(self.frames[table])}.parquet"
-            write_parquet(path, frame)
-            waiting = pl.scan_parquet(path)
-        self.frames[table].append(waiting)
+    def keep(self, frame: pl.DataFrame) -> None:
+        self.waiting.append(frame)
+        if sum(one.height for one in self.waiting) > _LARGE:
+            path = self.folder / f"{self.name}-{len(self.written)}.parquet"
+            write_parquet(path, pl.concat(self.waiting))
+            self.written.append(pl.scan_parquet(path))
+            self.waiting.clear()
+
+    def whole(self) -> pl.LazyFrame:
+        return pl.concat(
+            [TABLES[self.name].schema.to_frame().lazy(), *self.written, *map(pl.DataFrame.lazy, self.waiting)]
+        )
 
 
 def _tables(
@@ -176,29 +175,29 @@ def _tables(
     private: bool,
 ) -> dict[str, pl.LazyFrame]:
     """Every table, empty ones too."""
-    made = _Parts(parts, {name: [table.schema.to_frame().lazy()] for name, table in TABLES.items()})
+    made = {name: _Parts(parts, name) for name in TABLES}
     shown = scores if private else scores.filter("public")
-    made.frames["scores"].append(shown.select(TABLES["scores"].schema.names()))
+    made["scores"].written.append(shown.select(TABLES["scores"].schema.names()))
     over: dict[tuple[str, str, bool], list[QuarterScore]] = defaultdict(list)
     for place in splits:
         split = open_split(workspace, place, scores, moment, private=private)
         if place.split == MAIN:
             release = {"edition": place.manifest.edition, "task": place.manifest.task}
-            made.add("periods", release, _periods(workspace, place.manifest, private=private))
-            made.add("funnels", release, _funnel(place.manifest))
+            made["periods"].add(release, _periods(workspace, place.manifest, private=private))
+            made["funnels"].add(release, _funnel(place.manifest))
         for name, rows in _rows(split):
-            made.add(name, place.keys, rows)
+            made[name].add(place.keys, rows)
         if split.panel is not None and place.edition.is_living:
             over[place.task, place.split, split.panel.bundled] += quarter_scores(split.panel)
         for answers in _answers(split):
-            made.keep("answers", answers)
+            made["answers"].keep(answers)
     for (task, kind, bundled), its in sorted(over.items()):
         keys: dict[str, str | bool] = {"task": task, "split": kind, "bundled": bundled}
-        made.add("fixed", keys, _fixed(its, get_task(task).on(kind).headline))
+        made["fixed"].add(keys, _fixed(its, get_task(task).on(kind).headline))
     due = (("due_ids", key, ids) for key, ids in board_data.due_ids(workspace, splits, moment))
     for name, key, rows in chain(due, _writers(workspace, splits, private=private)):
-        made.add(name, key, rows)
-    return {name: pl.concat(waiting) for name, waiting in made.frames.items()}
+        made[name].add(key, rows)
+    return {name: table.whole() for name, table in made.items()}
 
 
 def _answers(split: BoardSplit) -> Iterator[pl.DataFrame]:
@@ -240,6 +239,7 @@ def _rows(split: BoardSplit) -> Iterator[tuple[str, Iterable[object]]]:
     for calibrated, bins in board_systems.calibrations(split):
         yield "calibration", [calibrated]
         yield "reliability", bins
+    yield from (("transcripts", steps) for steps in board_asked.transcripts(split))
     if split.panel is not None:
         standings = standings_of(split.panel)
         yield "standings", standings.ranked
@@ -272,10 +272,8 @@ def _funnel(manifest: Manifest) -> Iterator[FunnelStep]:
 
 _LARGE = 50_000
 _PART = 100_000
-VERSION = 8
+VERSION = 9
 """Raised whenever the same inputs would give other tables."""
-_OF_PICTURES = ("number", "image", "source", "unsure", "problem")
-"""What may be known of a post's picture."""
 
 
 def _split_inputs(workspace: Workspace, splits: Sequence[SplitPlace], moment: datetime) -> object:
@@ -289,7 +287,7 @@ def _split_inputs(workspace: Workspace, splits: Sequence[SplitPlace], moment: da
     files += [path for study in studies for path in (study.ratings, study.key, study.responses)]
     tables = [writers_file(workspace.bridging(edition)) for edition in sorted({place.edition for place in splits})]
     files += [path for table in tables for path in (table, pairs_file(table))]
-    for name in ("run.json", "plan.json", TRANSCRIPTS):
+    for name in ("run.json", "plan.json", PROMPTS, RESPONSES, TRANSCRIPTS):
         files += sorted(workspace.runs.glob(f"*/{name}"))
     hashes = [[path.relative_to(workspace.root).as_posix(), sha256_file(path)] for path in files if path.is_file()]
     return {"version": VERSION, "files": hashes, "opened": [place.has_opened(moment) for place in splits]}
@@ -320,43 +318,6 @@ def _samples(split: BoardSplit) -> Iterator[SampleRow]:
             judged=judged,
             right=None if label is None or not task.classes else right,
         )
-
-
-def _transcripts(split: BoardSplit) -> Iterator[TranscriptStep]:
-    """What happened on the way to each answer, in order."""
-    known = {sample.id for sample in split.samples}
-    for row in split.systems if split.shown else ():
-        folder = split.workspace.runs / str(row["origin"])
-        if row["kind"] == "submission" or not row["origin"]:
-            continue
-        for transcript in read_transcripts(folder):
-            if transcript.repetition == 1 and transcript.id in known:
-                for place, event in enumerate(transcript.events):
-                    yield _step(transcript.id, str(row["origin"]), place, event)
-
-
-def _step(sample: str, origin: str, place: int, event: Event) -> TranscriptStep:
-    step = TranscriptStep(sample, origin, place, event.kind, prompt=event.prompt)
-    match event:
-        case AskedEvent():
-            return replace(step, name=event.step, role=event.role, model=event.model, text=event.text,
-                           tokens_in=event.tokens_in, tokens_out=event.tokens_out, cost_usd=event.cost_usd)  # fmt: skip
-        case SearchedEvent():
-            return replace(step, number=event.number, text=event.query, problem=event.problem or event.fallback)
-        case ReadEvent():
-            return replace(
-                step, number=event.number, text=event.summary, url=event.url, title=event.title, problem=event.dropped
-            )
-        case QuotedEvent():
-            return replace(
-                step, text="\n".join([*event.refuting, *event.context]), url=event.url, problem=event.problem
-            )
-        case NotedEvent(name="picture"):
-            # What stands in a post's picture is the post's, and who is in it is nobody's business.
-            shown = {name: event.values[name] for name in _OF_PICTURES if name in event.values}
-            return replace(step, name=event.name, text=canonical_json(shown))
-        case NotedEvent():
-            return replace(step, name=event.name, text=canonical_json(dict(event.values)))
 
 
 def _fixed(scores: Sequence[QuarterScore], metric: Metric) -> Iterator[OverQuartersRow]:
@@ -398,7 +359,8 @@ _OF_SPLIT: Mapping[str, Callable[[BoardSplit], Iterable[object]]] = {
     "confusion": board_systems.confusion,
     "conduct": board_systems.conduct,
     "samples": _samples,
-    "transcripts": _transcripts,
+    "prompts": board_asked.prompts,
+    "questions": board_asked.questions,
     "ratings": board_ratings.rated,
     "people": board_ratings.people,
     "judges": board_ratings.judges,

@@ -366,6 +366,31 @@ FLIP_COST = "flip_cost"
 
 
 @dataclass(frozen=True, slots=True)
+class PromptRow:
+    """A wording that runs ended their questions with, where texts may be shown.
+
+    Attributes:
+        frame: the number of what stands before it, see `QuestionRow`.
+        prompt, instruction: its name and its text.
+        origins: of the runs.
+    """
+
+    frame: int
+    prompt: str
+    instruction: str
+    origins: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class QuestionRow:
+    """What stands before the wordings of a frame for one sample; slots for what a run finds out stay as they are."""
+
+    id: str
+    frame: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
 class Distribution:
     """How a number is spread over samples: the length of a text in words, or a fact that goes with labels.
 
@@ -629,6 +654,8 @@ TABLES: Mapping[str, Table[Any]] = {
     "samples": SAMPLES,
     "answers": Table(AnswerRow, _SPLIT),
     "transcripts": Table(TranscriptStep, _SPLIT),
+    "prompts": Table(PromptRow, _SPLIT),
+    "questions": Table(QuestionRow, _SPLIT),
     "distributions": Table(Distribution, _SPLIT),
     "dates": Table(PeriodDates, _SPLIT),
     "labels": Table(LabelCount, _SPLIT),

@@ -1,0 +1,110 @@
+"""The board's tables on what was asked and answered: wordings, questions, and the steps to each answer.
+
+Before the reveal there is nothing. Where a release withholds texts, steps are there without words, which may quote
+them.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+
+from hellofresh.core.files import canonical_json
+from hellofresh.results.board.schema import PromptRow, QuestionRow, TranscriptStep
+from hellofresh.results.board.splits import BoardSplit
+from hellofresh.runs.prompts import SLOT, Prompt, PromptSet
+from hellofresh.runs.record import read_prompts, read_responses
+from hellofresh.tasks import get_task
+from hellofresh.tasks.transcripts import (
+    AskedEvent,
+    Event,
+    NotedEvent,
+    QuotedEvent,
+    ReadEvent,
+    SearchedEvent,
+    read_transcripts,
+)
+
+_OF_PICTURES = ("number", "image", "source", "unsure", "problem")
+"""What may be known of a post's picture."""
+
+
+def _runs(split: BoardSplit) -> list[str]:
+    """The origins of those entries that are runs; none before the reveal."""
+    return [
+        str(row["origin"]) for row in split.systems if split.shown and row["origin"] and row["kind"] != "submission"
+    ]
+
+
+def _frames(split: BoardSplit) -> Mapping[str, Mapping[tuple[str, str], Sequence[str]]]:
+    """By the text before the instruction, the wordings, each with its name, and the runs that were asked with it."""
+    found: dict[str, dict[tuple[str, str], list[str]]] = defaultdict(lambda: defaultdict(list))
+    for origin in [] if split.withheld else _runs(split):
+        if stored := read_prompts(split.workspace.runs / origin):
+            for wording in stored.prompts.items():
+                found[stored.frame][wording].append(origin)
+    return found
+
+
+def prompts(split: BoardSplit) -> Iterator[PromptRow]:
+    """Every wording with its runs."""
+    for number, wordings in enumerate(_frames(split).values()):
+        yield from (PromptRow(number, *wording, tuple(origins)) for wording, origins in wordings.items())
+
+
+def questions(split: BoardSplit) -> Iterator[QuestionRow]:
+    """What stands before the instruction, for each sample whose texts are at hand."""
+    for number, frame in enumerate(_frames(split)):
+        task = get_task(split.place.task)
+        asked = PromptSet("", task.name, "", frame, ())
+        for sample in split.full:
+            if isinstance(sample, task.sample_type):
+                slots = task.slots(sample)
+                found = {name: f"{{{name}}}" for name in SLOT.findall(frame) if name not in slots}
+                parts = asked.message(Prompt("", "", ""), slots, **found).parts
+                yield QuestionRow(sample.id, number, parts[0])
+
+
+def transcripts(split: BoardSplit) -> Iterator[Iterable[TranscriptStep]]:
+    """What happened on the way to each answer, in order, run by run."""
+    known = {sample.id for sample in split.samples}
+    for origin in _runs(split):
+        yield _steps(split, origin, known)
+
+
+def _steps(split: BoardSplit, origin: str, known: set[str]) -> Iterator[TranscriptStep]:
+    folder = split.workspace.runs / origin
+    found = read_transcripts(folder)
+    for transcript in found:
+        if transcript.repetition == 1 and transcript.id in known:
+            for place, event in enumerate(transcript.events):
+                step = _step(transcript.id, origin, place, event)
+                yield replace(step, text="") if split.withheld else step
+    for place, said in enumerate(() if found or split.withheld else read_responses(folder)):
+        if said.repetition == 1 and said.sample in known:
+            yield TranscriptStep(said.sample, origin, place, "asked", said.prompt, text=said.text)
+
+
+def _step(sample: str, origin: str, place: int, event: Event) -> TranscriptStep:
+    step = TranscriptStep(sample, origin, place, event.kind, prompt=event.prompt)
+    match event:
+        case AskedEvent():
+            return replace(step, name=event.step, role=event.role, model=event.model, text=event.text,
+                           tokens_in=event.tokens_in, tokens_out=event.tokens_out, cost_usd=event.cost_usd)  # fmt: skip
+        case SearchedEvent():
+            return replace(step, number=event.number, text=event.query, problem=event.problem or event.fallback)
+        case ReadEvent():
+            return replace(
+                step, number=event.number, text=event.summary, url=event.url, title=event.title, problem=event.dropped
+            )
+        case QuotedEvent():
+            return replace(
+                step, text="\n".join([*event.refuting, *event.context]), url=event.url, problem=event.problem
+            )
+        case NotedEvent(name="picture"):
+            # What stands in a post's picture is the post's, and who is in it is nobody's business.
+            shown = {name: event.values[name] for name in _OF_PICTURES if name in event.values}
+            return replace(step, name=event.name, text=canonical_json(shown))
+        case NotedEvent():
+            return replace(step, name=event.name, text=canonical_json(dict(event.values)))
