@@ -45,11 +45,7 @@ DATASETS: dict[str, DataSet] = dict(_BUNDLED)
 
 
 def get_dataset(name: str) -> DataSet:
-    """The data set of that name.
-
-    Raises:
-        UnknownNameError: if there is none.
-    """
+    """The data set of that name; raises UnknownNameError if there is none."""
     try:
         return DATASETS[name]
     except KeyError:
@@ -72,7 +68,6 @@ class ReadDataSet:
 
     Attributes:
         rows: in the order of files' names and of rows, keys unique.
-        labels: rows by label.
         sources: every file with size and hash.
         warnings: what differs from the originals, and what could not be compared.
     """
@@ -114,7 +109,6 @@ def read_dataset(dataset: DataSet, path: Path, *, language: str = "", part: bool
     """Read a data set from a copy of its files, plain or compressed with gzip.
 
     Args:
-        dataset: which one.
         path: a file, or a folder with some or all of its files.
         language: of the statements, where there is a choice; empty for the first.
         part: take files whose rows or label counts differ from the original's; the difference is a warning then.

@@ -190,10 +190,8 @@ def asked_job(
     """The job that `hellofresh collect` asks for; what has to be fetched first is fetched.
 
     Args:
-        workspace, settings: where, and how.
         options: of the command, with `task`, `quarter`, `pending` and those of the task.
         aside: folder for what is not kept, where nothing is to be written to the workspace.
-        progress: called with a line now and then.
     """
     return _JOBS[options.task][0](workspace, settings, options, aside, progress)
 
@@ -209,7 +207,6 @@ def configured_jobs(
     """The jobs of a quarter for all living tasks whose sources are configured.
 
     Args:
-        workspace, settings, quarter: where, from what, and which.
         afresh: ask a source that changes every day again, and, where no prospective split is wanted, not before all of
             the quarter is decided; else it is asked whenever this is called, and only for what was not asked before.
         failed: called with a source that fails, so that the others are collected; by default its error is raised.

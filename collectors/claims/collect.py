@@ -105,8 +105,6 @@ def collect(
     Args:
         quarter: by the review's date, UTC.
         feeds: files of reviews, see `hellofresh.collectors.claims.feed`.
-        settings: what to keep.
-        progress: called with a sentence now and then.
         pending: collect the claims, too, that are still being checked.
 
     Raises:

@@ -73,11 +73,7 @@ class NotesSource:
         return [path for path in self.bridging if path.stem == str(quarter)]
 
     def open_posts(self, progress: Callable[[str], None] | None = None) -> PostSource:
-        """The posts' file and services as one source of posts.
-
-        Raises:
-            SourceError: if a file is needed and not there.
-        """
+        """The posts' file and services as one source of posts; raises SourceError if a file is needed and not there."""
         files = [LocalPosts(path) for path in self.post_files()]
         if self.online is None:
             return files[0]
@@ -239,7 +235,6 @@ def collect(
     Args:
         quarter: by the note's creation, UTC.
         source: the dump and the posts.
-        settings: what to keep.
         workdir: folder for lines that cannot be read; it belongs to the raw data.
         workdir_name: what warnings call that folder; None for its path, empty if it is not kept.
         progress: called with a sentence at every file.

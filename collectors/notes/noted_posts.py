@@ -109,11 +109,7 @@ def collect_posts(
 
 
 def _read_scores(path: Path) -> Mapping[int, float]:
-    """Scores by note.
-
-    Raises:
-        SourceError: if the file cannot be read.
-    """
+    """Scores by note; raises SourceError if the file cannot be read."""
     if path.suffix == ".parquet":
         return dict(read_bridging(path).select(pl.col("note").cast(pl.Int64), "intercept").iter_rows())
     schema = {"noteId": pl.Int64, _SCORE: pl.Float64}

@@ -56,7 +56,6 @@ def collect(
         settings: what counts as an edit and as its fate.
         jobs: files read at once, each by a process of its own.
         pool: where it is done instead, such as on a Dask cluster; workers must see the files under the same names.
-        progress: takes a sentence now and then.
         pending: collect the edits, too, that are untouched and have fewer than their N later revisions.
 
     Raises:

@@ -37,7 +37,6 @@ class CriterionAgreement:
     """Raters on one criterion.
 
     Attributes:
-        criterion: which.
         units: responses (or links) that at least two of them rated.
         pairs: the pairs of raters, in the order of `agreement.by_pair`.
         agreement: kappa and observed agreement; None where no two raters rated anything together.
@@ -119,7 +118,6 @@ class SystemMean:
     """A system's mean on a criterion.
 
     Attributes:
-        system: whose.
         part: name of the part of the samples, empty for all.
         posts: how many samples were rated.
         mean: with its interval and the spread of ratings.
@@ -145,11 +143,9 @@ class PairTest:
     """Two systems on one criterion; the adjusted p-values are Holm's over all pairs.
 
     Attributes:
-        first, second: the systems.
         ranks: Mann and Whitney's test.
         signed: Wilcoxon's test on common samples; None in the published form.
         difference: first less second, on common samples by the same judges; None in the published form.
-        ranks_adjusted, signed_adjusted, difference_adjusted: p-values.
     """
 
     first: str

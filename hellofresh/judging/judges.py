@@ -42,7 +42,6 @@ class JudgeQuality:
     """A judge against people on one criterion.
 
     Attributes:
-        judge, kind: which.
         criterion: id in the rubric.
         responses: rated by both.
         kappa, kappa_interval: quadratic, of the judge with each person's rating.
@@ -94,7 +93,6 @@ class JudgeBias:
     """What sways a judge; None where it cannot be told.
 
     Attributes:
-        judge: which.
         position: by how much it prefers the first of two, from -0.5 to 0.5.
         length: points more for a response twice as long that people score alike.
         own: points more than people for its own responses.
@@ -179,7 +177,6 @@ def judge_biases(
 
     Args:
         study: with the judge's ratings and people's.
-        judge: which.
         words: number of words by response.
         pairs: what it chose of pairs shown in both orders.
         own_systems: systems whose responses the judge wrote itself.

@@ -124,7 +124,6 @@ def assign_predictions(
     """Draw and publish the subset if that was not done, deal it to people, and give each a token.
 
     Args:
-        files: where the study is kept.
         release: whose samples are predicted; those whose texts are not at hand are not asked about.
         names: of the people.
         count: how many samples are drawn.

@@ -128,8 +128,6 @@ class SystemDifference:
     """Two systems on one measure, over the claims that both responded to.
 
     Attributes:
-        measure: which.
-        first, second: the systems.
         mean: of the first's number less the second's, by claim.
         adjusted: its p-value, adjusted by Holm over all pairs of systems.
     """

@@ -97,11 +97,7 @@ class Criterion(Strict):
         return self.options[value].words if self.options else str(value)
 
     def value_of(self, option: str) -> int:
-        """The value of an option.
-
-        Raises:
-            UnknownNameError: if there is no such option.
-        """
+        """The value of an option; raises UnknownNameError if there is no such option."""
         for place, known in enumerate(self.options):
             if known.id == option:
                 return place
@@ -150,11 +146,7 @@ class Rubric(Strict):
         return self
 
     def criterion(self, name: str) -> Criterion:
-        """The criterion of that id.
-
-        Raises:
-            UnknownNameError: if there is none.
-        """
+        """The criterion of that id; raises UnknownNameError if there is none."""
         for criterion in self.criteria:
             if criterion.id == name:
                 return criterion
@@ -207,11 +199,7 @@ class RubricGuide(Strict):
 
 
 def parse_rubric(content: bytes, *, where: str) -> Rubric:
-    """Read a rubric that may be anything.
-
-    Raises:
-        DataError: if it is not a rubric.
-    """
+    """Read a rubric that may be anything; raises DataError if it is not a rubric."""
     try:
         table = parse_toml(content)
         if "sha256" in table:
@@ -235,11 +223,7 @@ def load_rubric(name: str) -> Rubric:
 
 
 def rubric_source(name: str) -> bytes:
-    """The content of a rubric's file.
-
-    Raises:
-        UnknownNameError: if there is no such rubric or file.
-    """
+    """The content of a rubric's file; raises UnknownNameError if there is no such rubric or file."""
     if name in RUBRICS:
         return (resources.files(__package__) / "rubrics" / f"{name}.toml").read_bytes()
     path = Path(name)

@@ -105,11 +105,7 @@ _UNIT = ("response", "link", "criterion", "kind", "phase")
 
 @dataclass(frozen=True, slots=True)
 class StudyFiles:
-    """Where the ratings of one edition and task lie.
-
-    Attributes:
-        workspace, edition, task: which.
-    """
+    """Where the ratings of one edition and task lie."""
 
     workspace: Workspace
     edition: Edition
@@ -201,11 +197,7 @@ def write_table(path: Path, table: Table[Rating] | Table[KeyRow], frame: pl.Data
 
 
 def read_table(path: Path, table: Table[Rating] | Table[KeyRow]) -> pl.DataFrame:
-    """Read ratings or a key.
-
-    Raises:
-        DataError: if the file is missing or another table.
-    """
+    """Read ratings or a key; raises DataError if the file is missing or another table."""
     if not path.is_file():
         raise DataError(
             "no such table", where=str(path), fix="Run 'hellofresh dataset import muse' first.", code="missing-file"
@@ -231,7 +223,6 @@ class StudySample:
     """What is responded to.
 
     Attributes:
-        id: of the sample.
         text: as raters read it; empty where it may not be kept.
         address: where it can be seen.
         date: when it was written (ISO 8601, UTC), empty where not known.
@@ -259,8 +250,6 @@ class RatedStudy:
     """A study that is closed: who wrote what is known.
 
     Attributes:
-        files: where it lies.
-        rubric: what was rated by.
         ratings, key: tables of `Rating` and `KeyRow`.
     """
 
@@ -290,11 +279,7 @@ class RatedStudy:
 
 
 def study_rubric(files: StudyFiles) -> Rubric:
-    """The rubric of a closed study.
-
-    Raises:
-        DataError: if it is missing or damaged.
-    """
+    """The rubric of a closed study; raises DataError if it is missing or damaged."""
     path = _beside(files, "rubric.toml")
     if not path.is_file():
         raise DataError("no rubric of this study", where=str(path), code="missing-file")
@@ -302,11 +287,7 @@ def study_rubric(files: StudyFiles) -> Rubric:
 
 
 def read_study(workspace: Workspace, edition: Edition, task: str) -> RatedStudy:
-    """Read a closed study.
-
-    Raises:
-        DataError: if a file is missing or damaged, or the ratings are not by the rubric.
-    """
+    """Read a closed study; raises DataError if a file is missing or damaged, or the ratings are not by the rubric."""
     files = StudyFiles(workspace, edition, task)
     rubric = study_rubric(files)
     if rubric.name == PREDICTIONS:
@@ -338,18 +319,10 @@ def write_study(  # noqa: PLR0917 - one argument a file
 
 
 def read_samples(files: StudyFiles) -> list[StudySample]:
-    """The samples of a study.
-
-    Raises:
-        DataError: if the file is missing or damaged.
-    """
+    """The samples of a study; raises DataError if the file is missing or damaged."""
     return list(read_models(_beside(files, "samples.jsonl"), StudySample))
 
 
 def read_responses(files: StudyFiles) -> list[BlindedResponse]:
-    """The blinded responses of a study.
-
-    Raises:
-        DataError: if the file is missing or damaged.
-    """
+    """The blinded responses of a study; raises DataError if the file is missing or damaged."""
     return list(read_models(files.responses, BlindedResponse))

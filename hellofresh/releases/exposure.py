@@ -157,12 +157,7 @@ def _texts(task: Task, samples: Iterable[Sample]) -> Iterator[tuple[str, str]]:
 
 @dataclass(frozen=True, slots=True)
 class ExposureLedger:
-    """What some splits expose.
-
-    Attributes:
-        workspace: where they are.
-        splits: the splits.
-    """
+    """What some splits expose."""
 
     workspace: Workspace
     splits: tuple[_Exposed, ...]
@@ -175,7 +170,6 @@ class ExposureLedger:
         split is public at once and drawn once, so that all others come before it.
 
         Args:
-            workspace: where they are.
             place: what is drawn.
             moment: when, or when it opens if that was before.
             bundled: whether it is of the bundled sample.

@@ -22,7 +22,6 @@ def fetch_release(url: str, folder: Path, *, timeout_s: float = 1800.0, quiet_s:
     Args:
         url: http or https address of the release's folder, or of its manifest.
         folder: an empty folder.
-        timeout_s: for all of it.
         quiet_s: longest wait for the next bytes.
 
     Raises:

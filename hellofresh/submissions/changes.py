@@ -82,7 +82,6 @@ def check_changes(
         before: the same folder without it.
         due_of: gives what is due.
         author: account that made the change; where it is given, only a team's own accounts may change its folder.
-        moment: the time that counts as now.
 
     Raises:
         UsageError: if one of them is not a folder.

@@ -51,7 +51,6 @@ class Due:
     """What is due in a quarter.
 
     Attributes:
-        edition: the edition.
         ids: ids of the released samples, by task.
         calendars: when it opens, closes and is revealed, by task; empty for a frozen edition, which never closes.
         taken_down: ids of samples that were taken down since: they may be there or not, and are not scored.
@@ -121,7 +120,6 @@ class Submission:
     """A submission that passed the check.
 
     Attributes:
-        edition: the edition that it is for.
         team, system: its folder names.
         info: what it says of itself.
         labels: label by sample id, all tasks together, of the first repetition; None if absent.
@@ -174,8 +172,6 @@ def inspect_submission(
 
     Args:
         folder: holds `system.toml` and the split's predictions, as JSON lines or as a table.
-        due: what is due.
-        moment: the time that counts as now.
         received: whether it has a receipt; what was received before forecasts needed probabilities stays valid.
     """
     faults: list[Fault] = []

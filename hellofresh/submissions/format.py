@@ -170,7 +170,6 @@ def read_info(path: Path, today: date, faults: list[Fault]) -> SystemInfo | None
     Args:
         path: the file.
         today: no knowledge cutoff may be later.
-        faults: gets what is wrong.
     """
     content = read_plain(path, MAX_INFO_BYTES, faults)
     if content is None:
@@ -369,7 +368,6 @@ def read_predictions(path: Path, most_lines: int, faults: list[Fault]) -> ReadPr
     Args:
         path: ends in `.csv` for a table, else one JSON object a line.
         most_lines: a file of more lines is not read.
-        faults: gets what is wrong.
     """
     content = read_plain(path, MAX_BYTES, faults)
     if content is None:

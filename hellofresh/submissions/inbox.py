@@ -65,9 +65,7 @@ class Arrival:
     """Something that was handed in.
 
     Attributes:
-        folder: where it lies.
         team, system: the names of folders that it asks for.
-        split: the split that it is for.
         receipt: what came in, and when.
     """
 
@@ -135,7 +133,6 @@ class Inbox:
         Args:
             submission: what passed the check.
             due: what it was checked against.
-            moment: the time that counts as now.
 
         Raises:
             SubmissionError: if the quarter takes no predictions at the moment (`not-open`, `closed`), it is too large,
@@ -173,11 +170,7 @@ class Inbox:
         return [arrival for arrival in found if arrival is not None], faults
 
     def remove(self, arrivals: Sequence[Arrival]) -> None:
-        """Take arrivals out of the inbox.
-
-        Raises:
-            WorkspaceError: if they cannot be removed.
-        """
+        """Take arrivals out of the inbox; raises WorkspaceError if they cannot be removed."""
         with self._locked():
             for arrival in arrivals:
                 shutil.rmtree(arrival.folder)
@@ -246,7 +239,6 @@ class ArrivalReport:
     """What became of an arrival.
 
     Attributes:
-        arrival: the arrival.
         state: `taken-before` is what lies among the submissions already, or did until it was replaced.
         fault: why it was refused.
         contact: where whoever handed it in says that the maintainers can reach them.
@@ -280,7 +272,6 @@ def collect_inbox(
         accepted: hashes of arrivals that may come in although the team is there already, or beginnings of them
             (see `Arrival.matches`); each must fit one content of one entry.
         rehearse: find out what would become of each, and leave the submissions as they are.
-        moment: the time that counts as now.
 
     Returns:
         What became of each, and what in the inbox cannot be read.

@@ -202,7 +202,6 @@ class StoredSubmission:
     """A submission that was taken in.
 
     Attributes:
-        folder: where it lies.
         submission: what it says.
         receipt: what came in, and when.
         state: whether the folder is new, had another content, or had this one (then the first time stands).
@@ -241,9 +240,7 @@ def add_submission(folder: Path, due: Due, root: Path, moment: datetime | None =
 
     Args:
         folder: the submission; its last two parts name team and system. It may lie in its place already.
-        due: what is due in the quarter.
         root: the folder of all submissions.
-        moment: the time that counts as now.
 
     Raises:
         SubmissionError: if it has a fault, its quarter takes no predictions at the moment, or what came in on the

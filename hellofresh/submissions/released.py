@@ -31,8 +31,6 @@ def due_in(source: Workspace | Path, edition: Edition, split: Split = MAIN) -> D
 
     Args:
         source: a workspace; or a folder that is named `releases` or holds one of that name.
-        edition: the edition.
-        split: which of its splits.
 
     Raises:
         ReleaseError: if the quarter has no such release there, or its files do not hold together.
@@ -94,7 +92,6 @@ def fetch_due(address: str, edition: Edition, split: Split = MAIN) -> Due:
 
     Args:
         address: an http(s) address under which `<quarter>/<task>/manifest.json` and `samples.jsonl` lie.
-        edition: the edition.
         split: which of its splits; the prospective one lies below, in a folder of that name.
 
     Raises:

@@ -57,7 +57,6 @@ class GivenAnswers:
 
     Attributes:
         origin: team and system.
-        team: whose it is.
         received: when it came in, None where that is not known.
         answers: by sample id, a label or a text; None means no answer.
         confidences: confidence by sample id, where one was given.
@@ -190,7 +189,6 @@ class SubmissionStanding:
     """Where one submission stands.
 
     Attributes:
-        folder: its folder.
         submission: None where it has a fault.
         receipt: None where it is missing or cannot be read.
         faults: what is wrong with it.
@@ -247,7 +245,6 @@ def standings(
 
     Args:
         root: the folder of all submissions.
-        due: what is due in the quarter.
         moment: the time that counts as now; knowledge cutoffs and receipts are held against it.
         truth: label by sample id, by task, where it is known and may be used to find copies.
     """

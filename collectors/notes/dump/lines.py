@@ -261,9 +261,6 @@ def _places(numbers: np.ndarray[tuple[int], np.dtype[np.uint64]]) -> np.ndarray[
 class Sieve:
     """Lets through the lines about some notes, a few others by chance, and every line with an unusual id: not of 19
     digits, or beginning with a 9.
-
-    Args:
-        ids: the notes.
     """
 
     def __init__(self, ids: Iterable[int]) -> None:

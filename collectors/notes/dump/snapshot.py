@@ -43,7 +43,6 @@ class DumpRequest:
     Attributes:
         day: of the dump; None for the newest one of today and the 14 days before.
         ratings: fetch the ratings too, about 11 GB.
-        base_url: where the dumps are.
         policy: when to give up.
     """
 
@@ -71,7 +70,6 @@ class DumpSnapshot:
     """A dump on the disk.
 
     Attributes:
-        day: of the dump.
         folder: where it is, in the published subfolders, with its `manifest.json`.
         files: every file with size and SHA-256; names are paths in the folder.
         skipped: whether it was all there already.
@@ -97,8 +95,6 @@ def download(
         folder: holds a folder for each day.
         request: what to fetch.
         today: the day to walk back from (UTC).
-        progress: called with a sentence now and then.
-        sleep: waits so many seconds.
 
     Raises:
         SourceError: if there is no such dump, or the server keeps failing or sends damaged files.

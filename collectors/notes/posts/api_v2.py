@@ -109,7 +109,6 @@ def post_from_api(
     """The post in the common form.
 
     Args:
-        post: the post.
         known: posts that came with it, by id; whether a quoted post has media is to be seen there.
         missing: ids of posts that could not be had: a quoted post that is gone shows nothing.
         media: that came with it, with their keys.

@@ -105,11 +105,7 @@ def _gone(answer: EmbedAnswer) -> PostStatus | None:
 
 
 def post_from_embed(post_id: str, answer: EmbedAnswer) -> FoundPost:
-    """The post that an answer shows.
-
-    Raises:
-        ValueError: if it has text but no time.
-    """
+    """The post that an answer shows; raises ValueError if it has text but no time."""
     gone = _gone(answer)
     if gone is not None:
         return FoundPost(post_id, gone)

@@ -272,11 +272,7 @@ class AnswerCache:
             raise self._unwritable(f"an answer cannot be stored ({error})") from error
 
     def answers(self, ids: Collection[str]) -> Iterator[StoredAnswer]:
-        """Everything stored on these posts.
-
-        Raises:
-            SourceError: if the file is damaged.
-        """
+        """Everything stored on these posts; raises SourceError if the file is damaged."""
         ordered = sorted(ids)
         for start in range(0, len(ordered), _IDS_AT_ONCE):
             part = ordered[start : start + _IDS_AT_ONCE]

@@ -60,7 +60,6 @@ def collect_live(
         settings: what counts as an edit and as its fate.
         folder: what is fetched is kept here; a run that was stopped goes on from it.
         refresh: ask again for what time may have added to since: the ends of histories.
-        progress: takes a sentence now and then.
         pending: collect the edits, too, that are untouched and have fewer than their N later revisions.
 
     Raises:

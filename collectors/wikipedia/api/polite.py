@@ -92,7 +92,6 @@ class PoliteSession(requests.Session):
 
     Args:
         contact: how to reach the operator; goes into the User-Agent.
-        limits: what is kept to.
         clock: tells the time; the machine's own by default.
     """
 

@@ -128,7 +128,6 @@ class WikiSite:
         """Edits of articles in a window, from its start on: all, or as many as one request gives.
 
         Args:
-            window: from when to when.
             tag: only edits that the wiki gave this tag.
             bots: also edits that are marked as a bot's.
             ask: else only what was answered before is given.
@@ -163,11 +162,7 @@ class WikiSite:
         return Window(min(oldest, now), now)
 
     def page_ids(self, titles: Sequence[str]) -> dict[str, int]:
-        """The numbers of articles by title.
-
-        Raises:
-            SourceError: if the wiki has no article of such a title.
-        """
+        """The numbers of articles by title; raises SourceError if the wiki has no article of such a title."""
         found: dict[str, int] = {}
         for start in range(0, len(titles), _BATCH):
             asked = titles[start : start + _BATCH]

@@ -198,11 +198,7 @@ def _lines(name: str) -> list[str]:
 
 
 def check_contact(contact: str | None) -> str:
-    """The operator's contact, if it is one.
-
-    Raises:
-        UsageError: if there is none, or it could not reach anybody.
-    """
+    """The operator's contact, if it is one; raises UsageError if there is none, or it could not reach anybody."""
     text = (contact or "").strip()
     if not text:
         raise UsageError(

@@ -37,7 +37,6 @@ class ExportRequest:
     Attributes:
         wiki: its name, such as `enwiki`.
         day: of the export; None for the newest that is finished.
-        base_url: where the exports are.
         contact: how the server's operators reach whoever runs this; goes into the User-Agent.
         policy: when to give up.
     """

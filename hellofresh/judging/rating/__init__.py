@@ -103,7 +103,6 @@ def write_pages(folder: Path, study: OpenStudy, tokens: Mapping[str, str]) -> li
     """Write the page of each rater.
 
     Args:
-        folder: where to.
         study: what is rated.
         tokens: by rater.
     """

@@ -81,11 +81,7 @@ def _checksum(content: dict[str, object]) -> str:
 
 
 def read_account_file(path: Path) -> CollectionAccount:
-    """Read an account.
-
-    Raises:
-        DataError: if there is none, or it is damaged.
-    """
+    """Read an account; raises DataError if there is none, or it is damaged."""
     content = read_json(path)
     stated = content.pop(_CHECKSUM, None)  # those of earlier versions have none
     if stated is not None and stated != _checksum(content):
@@ -108,8 +104,6 @@ class CollectionJob:
     """A collector with its source and settings, ready to run for a quarter.
 
     Attributes:
-        task: the task that it collects for.
-        quarter: the quarter.
         source: `dump`, or the name that releases use for the bundled sample sources.
         files: every file that it will read.
         parameters: every setting that decides the outcome.

@@ -60,9 +60,6 @@ class FrozenRelease:
     """What freezing did.
 
     Attributes:
-        edition, task: of which release.
-        folder: where it is.
-        samples: its samples.
         labels: how many of them have each label.
         skipped: whether this very content was there already.
     """
@@ -88,7 +85,6 @@ def freeze(
         edition: name and version.
         task: what is asked about the samples.
         found: all rows of the data set, in any order, with the account of how they were read.
-        source: where they are from.
 
     Raises:
         ReleaseError: if the version is there with other content, a sample is not the task's or is there twice, a label

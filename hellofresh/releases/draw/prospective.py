@@ -60,8 +60,6 @@ class Prospective:
     """What building a prospective split did.
 
     Attributes:
-        task: name of the task.
-        quarter: the quarter.
         pending: undecided samples that the collection had.
         samples: samples drawn.
         deadline: the first moment at which no prediction is taken any more.
@@ -81,8 +79,6 @@ class ResolutionReport:
     """What became of a prospective split: labels, samples dropped by reason, and samples that still wait.
 
     Attributes:
-        task: name of the task.
-        quarter: the quarter.
         labels: samples that were decided.
         dropped: samples that were not, by reason.
         waiting: samples that may still be decided: until there are none, it is resolved only where that is asked for.
@@ -123,12 +119,10 @@ def build_prospective(
     drawn. In each period those with the smallest SHA-256 of `<seed>:<id>` are taken, at most twice the cap of a class.
 
     Args:
-        workspace: where everything lives.
         quarter, task: of which collection.
         seed: decides which samples are drawn.
         cap: most samples of one class and period in a release.
         days: from now to the deadline.
-        moment: the time that counts as now.
         texts: whether texts that the task withholds may be published.
 
     Raises:
@@ -246,9 +240,6 @@ def resolve(
     """Label a prospective split by a collection that is later than its own.
 
     Args:
-        workspace: where everything lives.
-        quarter, task: of which split.
-        moment: the time that counts as now.
         final: resolve it even if some samples may still be decided.
 
     Returns:

@@ -58,8 +58,6 @@ class Built:
     """What a build did.
 
     Attributes:
-        task: name of the task.
-        quarter: the quarter.
         samples: samples released.
         periods: periods with at least one sample.
         skipped: True where nothing had changed since last time, or the release is frozen.
@@ -97,13 +95,10 @@ def build_release(
     is frozen: predictions and commitments refer to it. (That of the bundled sample is not: its labels are no secret.)
 
     Args:
-        workspace: where everything lives.
-        quarter, task: of which release.
         seed: decides which samples are drawn.
         cap: most samples a class and period.
         texts: whether withheld texts may be published.
         calendar: when the quarter opens, closes and is revealed; by default as the standard rule says.
-        moment: the time that counts as now.
 
     Raises:
         UsageError: if the cap is less than one.
@@ -137,7 +132,6 @@ class _Plan:
     """A release that is to be built.
 
     Attributes:
-        workspace, quarter, task: of which release.
         collection: the account of the candidates' collection.
         escrow: makes salts and commitments.
         seed, cap, calendar: as `build_release` gets them.

@@ -31,10 +31,7 @@ class Hydration:
     """What filling in a release came to.
 
     Attributes:
-        task: name of the task.
-        edition: the edition.
         path: the file of samples with texts; None where the release holds its texts.
-        samples: samples in the release.
         filled: samples whose texts were found and are those that were released.
         gone: samples whose texts are not to be had any more.
         changed: samples that have other texts now.

@@ -49,8 +49,6 @@ class Release:
     """The public side of an edition and task.
 
     Attributes:
-        task: the task.
-        edition: the edition.
         samples: sorted by id; with their texts where these are at hand, else as they were published.
         samples_sha256: hash of the public samples file, before any sample was taken down: names the split for runs.
         bundled: whether it was made from the bundled sample sources.
@@ -72,11 +70,7 @@ class Release:
 
     @property
     def days(self) -> Calendar:
-        """The calendar of a quarter.
-
-        Raises:
-            UsageError: if the edition is frozen and has none.
-        """
+        """The calendar of a quarter; raises UsageError if the edition is frozen and has none."""
         quarter_of(self.edition, "a calendar")
         return cast("Calendar", self.calendar)
 
@@ -93,11 +87,7 @@ class Release:
         return [sample for sample in ordered[:limit] if sample.id not in self.without_texts]
 
     def with_texts(self) -> Sequence[Sample]:
-        """The samples whose texts are at hand.
-
-        Raises:
-            ReleaseError: if there is none.
-        """
+        """The samples whose texts are at hand; raises ReleaseError if there is none."""
         found = [sample for sample in self.samples if sample.id not in self.without_texts]
         if not found:
             how = f"hellofresh hydrate --quarter {self.edition} --dump DIR --posts-from ..."

@@ -204,7 +204,6 @@ class Manifest(_Part):
     """A release's account of itself.
 
     Attributes:
-        format: of the manifest.
         version: grows with every change; version 1 is what opened.
         task, edition, split: whose samples these are.
         code: what wrote the first version.
@@ -385,11 +384,7 @@ def write_manifest(folder: Path, manifest: Manifest) -> Path:
 
 
 def calendar_of(manifest: Manifest, where: Path) -> Calendar:
-    """The calendar that was fixed when the release was built.
-
-    Raises:
-        ReleaseError: if the manifest has none.
-    """
+    """The calendar that was fixed when the release was built; raises ReleaseError if the manifest has none."""
     if manifest.calendar is None:
         raise ReleaseError(
             "the manifest has no calendar",

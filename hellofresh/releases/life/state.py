@@ -48,8 +48,6 @@ class QuarterState:
     """How far a quarter and task have come.
 
     Attributes:
-        quarter: the quarter.
-        task: name of the task.
         phase: where it stands.
         calendar: when it opens, closes and is revealed.
         samples: samples released, None without a release.
@@ -73,8 +71,6 @@ def state_of(
 
     Args:
         workspace: where the releases are.
-        quarter, task: of which release.
-        moment: the time that counts as now.
         rule: how the days follow from the quarter where there is no release that has them.
 
     Raises:
@@ -132,7 +128,6 @@ def labels_are_public(workspace: Workspace, edition: Edition, task: str, split: 
 
     Args:
         workspace: where the releases are.
-        edition, task: of which release.
         split: `main`, or `prospective` for the samples beside it.
 
     Raises:

@@ -37,7 +37,6 @@ class TakedownReport:
     """What a takedown did.
 
     Attributes:
-        edition, task, split: of which release and split.
         ids: samples taken down now.
         before: samples that had been taken down already.
         version: version of the manifest that says so.
@@ -52,11 +51,7 @@ class TakedownReport:
 
 
 def find_sample(workspace: Workspace, sample_id: str, edition: Edition | None = None) -> tuple[Edition, Task, Split]:
-    """The release and split that have a sample, or had it before it was taken down.
-
-    Raises:
-        UsageError: if none has.
-    """
+    """The release and split that have a sample, or had it before it was taken down; raises UsageError if none has."""
     tasks = [name for name, task in TASKS.items() if sample_id.startswith(task.id_prefix)]
     for place in places(workspace):
         if place[1] in tasks and edition in (None, place[0]) and sample_id in _known(workspace.release(*place)):
@@ -100,10 +95,7 @@ def take_down(
     Earlier versions of the manifest stay too; they name hashes of files that are no more.
 
     Args:
-        workspace: where the release is.
-        edition, task: of which release.
         reasons: why, by sample id.
-        moment: the time that counts as now.
         split: which of the release's splits.
 
     Raises:

@@ -148,8 +148,6 @@ class PublishedPart:
     """One task in one opened quarter: its release, or the prospective samples beside it.
 
     Attributes:
-        task: the task.
-        edition: the edition.
         prospective: whether these are the samples that were undecided at the opening.
         folder: where its files are.
         manifest: what the release's manifest says.
@@ -271,7 +269,6 @@ def opened_parts(workspace: Workspace, moment: datetime, quarters: Sequence[Edit
 
     Args:
         workspace: where the releases are.
-        moment: the time that counts as now.
         quarters: only these; all where none is named.
 
     Raises:

@@ -109,7 +109,6 @@ class Publication:
 
     Attributes:
         target: the folder or repository.
-        quarters: the quarters in it.
         files: number of files.
         size: bytes of all files.
         bundled: whether any of it is the bundled sample.
@@ -136,7 +135,6 @@ def publish_to_folder(
     Args:
         workspace: where the releases are.
         target: a folder that is not there, is empty, or holds an earlier publication and nothing else.
-        moment: the time that counts as now.
         quarters: only these; all where none is named.
 
     Raises:
@@ -211,11 +209,7 @@ def _is_current(target: Path, known: Mapping[str, PublishedFile], key: str) -> b
 
 
 def refuse_to_lose(published: set[str], parts: Sequence[PublishedPart], where: str) -> None:
-    """Refuse a publication that lacks a quarter of the one that is there.
-
-    Raises:
-        ReleaseError: naming the quarters.
-    """
+    """Refuse a publication that lacks a quarter of the one that is there; raises ReleaseError naming the quarters."""
     lost = sorted(published - {str(part.edition) for part in parts})
     if lost:
         raise ReleaseError(
