@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from hellofresh.collectors import LIVING, claims, notes, sample, wikipedia
-from hellofresh.collectors.claims.fetch import fetch_feed, fetch_reviews
+from hellofresh.collectors.claims.feed import fetch_feed, fetch_reviews
 from hellofresh.collectors.notes.dump.snapshot import PUBLIC_URL, newest_snapshot
 from hellofresh.collectors.wikipedia.api.source import EditSampling, LiveSource, check_contact, read_titles
 from hellofresh.config import PostsSettings, Settings, WikiSourceSettings

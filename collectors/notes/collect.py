@@ -26,7 +26,9 @@ from hellofresh.collectors.notes.dump.tables import (
     WantedColumns,
     gathered,
 )
-from hellofresh.collectors.notes.posts import ChainedPosts, FoundPost, LocalPosts, Online, PostSource, PostStatus
+from hellofresh.collectors.notes.posts.base import FoundPost, PostSource, PostStatus
+from hellofresh.collectors.notes.posts.local import LocalPosts
+from hellofresh.collectors.notes.posts.online import ChainedPosts, Online
 from hellofresh.collectors.notes.rules.labels import (
     AUTHOR,
     COLLABORATIVE,

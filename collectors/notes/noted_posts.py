@@ -29,8 +29,7 @@ from hellofresh.collectors.notes.collect import (
 from hellofresh.collectors.notes.dump.files import source_files
 from hellofresh.collectors.notes.dump.snapshot import known_hashes
 from hellofresh.collectors.notes.dump.tables import TableReader
-from hellofresh.collectors.notes.posts import FoundPost, PostStatus
-from hellofresh.collectors.notes.posts.base import SNOWFLAKE_EPOCH_MS
+from hellofresh.collectors.notes.posts.base import SNOWFLAKE_EPOCH_MS, FoundPost, PostStatus
 from hellofresh.collectors.notes.rules.labels import NoteState
 from hellofresh.core.errors import SourceError
 from hellofresh.core.quarters import PeriodKind, Quarter

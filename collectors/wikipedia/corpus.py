@@ -7,8 +7,7 @@ from pathlib import Path
 
 from hellofresh.collectors.wikipedia.dump.export import read_pages
 from hellofresh.collectors.wikipedia.rules.clean import readable
-from hellofresh.collectors.wikipedia.rules.history import Revision, WikiPage
-from hellofresh.collectors.wikipedia.rules.wikitext import Kind, Splitter
+from hellofresh.collectors.wikipedia.rules.wikitext import Kind, Revision, Splitter, WikiPage
 from hellofresh.evidence.retrieval.corpora import FoundDocument
 from hellofresh.evidence.retrieval.documents import CorpusDocument
 

@@ -18,7 +18,7 @@ from hellofresh.core.files import read_models
 from hellofresh.core.plugins import plugins
 from hellofresh.core.workspace import Workspace
 from hellofresh.evidence.retrieval.retrievers import find_evidence
-from hellofresh.judging.classifiers import SMOKE_TEST, classify_study
+from hellofresh.judging.judges import SMOKE_TEST, classify_study
 from hellofresh.judging.links import rate_links
 from hellofresh.judging.model_judge import (
     JudgeSettings,

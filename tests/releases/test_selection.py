@@ -12,8 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from hellofresh.core.errors import UsageError
-from hellofresh.releases.draw.release import build_release
-from hellofresh.releases.draw.selection import select
+from hellofresh.releases.draw.release import build_release, select
 
 shared = settings(max_examples=50, suppress_health_check=[HealthCheck.function_scoped_fixture])
 SIZES = st.tuples(st.integers(0, 8), st.integers(0, 8))

@@ -14,7 +14,6 @@ from typing import Any, TypeVar
 
 from pydantic import Field
 
-from hellofresh.collectors.notes.posts.api_v2 import ApiPost, post_from_api
 from hellofresh.collectors.notes.posts.base import (
     AnswerPart,
     BadReply,
@@ -28,7 +27,13 @@ from hellofresh.collectors.notes.posts.base import (
     posted_at,
     without_shown_note,
 )
-from hellofresh.collectors.notes.posts.embed import EmbedAnswer, post_from_embed, tombstone_status
+from hellofresh.collectors.notes.posts.services import (
+    ApiPost,
+    EmbedAnswer,
+    post_from_api,
+    post_from_embed,
+    tombstone_status,
+)
 from hellofresh.core.errors import SourceError
 from hellofresh.tasks.images import Media
 

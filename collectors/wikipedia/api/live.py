@@ -21,8 +21,8 @@ from hellofresh.collectors.wikipedia.api.source import EditSampling, LiveSource,
 
 # Private names: what makes candidates of decisions is the same for both routes.
 from hellofresh.collectors.wikipedia.collect import EditsFound, _take, _Task, collection_of
-from hellofresh.collectors.wikipedia.rules.history import Revision, WikiPage, collapse_runs
 from hellofresh.collectors.wikipedia.rules.stability import Decision, EditsSettings, Follower
+from hellofresh.collectors.wikipedia.rules.wikitext import Revision, WikiPage, collapse_runs
 from hellofresh.core.errors import SourceError
 from hellofresh.core.quarters import Quarter, utc_text
 from hellofresh.releases.candidates.rows import Collection, SourceFile

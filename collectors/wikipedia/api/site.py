@@ -20,7 +20,7 @@ from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, ValidationErro
 
 from hellofresh.collectors.wikipedia.api.polite import PoliteSession
 from hellofresh.collectors.wikipedia.api.source import PASSWORD, TOKEN, USER, WikiAccount, Window
-from hellofresh.collectors.wikipedia.rules.history import Revision, WikiPage
+from hellofresh.collectors.wikipedia.rules.wikitext import Revision, WikiPage
 from hellofresh.core.errors import SourceError, WorkspaceError
 from hellofresh.core.files import canonical_json, model_fault
 from hellofresh.core.net.database import open_database

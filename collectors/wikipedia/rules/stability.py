@@ -29,8 +29,7 @@ from hellofresh.collectors.wikipedia.rules.edits import (
     paragraph_changes,
     shares_with_others,
 )
-from hellofresh.collectors.wikipedia.rules.history import Revision
-from hellofresh.collectors.wikipedia.rules.wikitext import Kind, Snapshot, Splitter
+from hellofresh.collectors.wikipedia.rules.wikitext import Kind, Revision, Snapshot, Splitter
 from hellofresh.core.errors import ConfigError
 from hellofresh.core.quarters import Quarter
 

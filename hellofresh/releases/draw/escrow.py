@@ -71,7 +71,7 @@ class Escrow:
         """What decides which samples of a quarter are drawn, 64 hexadecimal digits.
 
         It is secret until the reveal: who knew it could tell labels from the choice, see
-        `hellofresh.releases.draw.selection`.
+        `hellofresh.releases.draw.release`.
         """
         return hmac.new(self._key, f"draw:{task}:{quarter}:{seed}".encode(), hashlib.sha256).hexdigest()
 

@@ -21,7 +21,10 @@ import pytest
 
 from hellofresh.cli import main
 from hellofresh.collectors.notes import NotesSettings, NotesSource, collect
-from hellofresh.collectors.notes.posts import SERVICES, ChainedPosts, FoundPost, LocalPosts, Manners, Online, PostStatus
+from hellofresh.collectors.notes.posts.base import FoundPost, Manners, PostStatus
+from hellofresh.collectors.notes.posts.local import LocalPosts
+from hellofresh.collectors.notes.posts.online import ChainedPosts, Online
+from hellofresh.collectors.notes.posts.services import SERVICES
 from hellofresh.core.errors import ConfigError, SourceError
 from hellofresh.core.quarters import Quarter
 

@@ -16,9 +16,8 @@ from hypothesis import strategies as st
 
 from hellofresh.collectors.wikipedia.dump.export import read_pages
 from hellofresh.collectors.wikipedia.rules.edits import changed_headings, changes_more_than, paragraph_changes
-from hellofresh.collectors.wikipedia.rules.history import Revision, collapse_runs
 from hellofresh.collectors.wikipedia.rules.stability import MEANINGS, EditsSettings, Fate, Follower, decide
-from hellofresh.collectors.wikipedia.rules.wikitext import Kind, Splitter
+from hellofresh.collectors.wikipedia.rules.wikitext import Kind, Revision, Splitter, collapse_runs
 from hellofresh.core.quarters import Quarter
 
 TINY = EditsSettings(min_changed_characters=8, base_revisions=2, paragraphs_per_revision=4)
