@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import IO
 
 import aiohttp
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import Field, ValidationError
 
 from hellofresh.core.clock import now
 from hellofresh.core.errors import SourceError, UsageError
@@ -35,6 +35,7 @@ from hellofresh.core.net.lock import locked
 from hellofresh.core.net.retry import PASSING, RetryPolicy
 from hellofresh.core.net.transfer import DownloadPolicy, Transfer, download_session
 from hellofresh.core.quarters import Quarter
+from hellofresh.core.strict import Answer
 
 _PIECE = 1 << 20
 _MOST_ELEMENT = 16 << 20
@@ -201,16 +202,12 @@ _PAGE = 100
 _MOST_PAGES = 1_000
 
 
-class _Part(BaseModel):
-    model_config = ConfigDict(extra="ignore", strict=True, frozen=True)
-
-
-class _Publisher(_Part):
+class _Publisher(Answer):
     name: str = ""
     site: str = ""
 
 
-class _ApiReview(_Part):
+class _ApiReview(Answer):
     publisher: _Publisher = _Publisher()
     url: str = ""
     reviewDate: str = ""  # noqa: N815 - as the API calls it
@@ -218,11 +215,11 @@ class _ApiReview(_Part):
     languageCode: str = ""  # noqa: N815
 
 
-class _ApiClaim(_Part):
+class _ApiClaim(Answer):
     text: str = ""
     claimant: str = ""
     claimDate: str = ""  # noqa: N815
-    claimReview: list[_ApiReview] = []  # noqa: N815
+    claimReview: list[_ApiReview] = Field(default=[])  # noqa: N815
 
     def reviews(self) -> Iterator[dict[str, object]]:
         """As a feed has them."""
@@ -238,8 +235,8 @@ class _ApiClaim(_Part):
             }
 
 
-class _ApiPage(_Part):
-    claims: list[_ApiClaim] = []
+class _ApiPage(Answer):
+    claims: list[_ApiClaim] = Field(default=[])
     nextPageToken: str = ""  # noqa: N815
 
 
@@ -280,7 +277,7 @@ async def _reviews(
     """All reviews, page by page."""
     headers = {"X-Goog-Api-Key": key, "Accept": "application/json"}
     client = HttpClient("the Fact Check Tools API", headers, timeout_s=policy.timeout_s, key=key)
-    found: list[dict[str, object]] = []
+    found: list[dict[str, object]] = Field(default=[])
     try:
         for number in range(1, _MOST_PAGES + 1):
             body = await _body(client, url, query, policy)

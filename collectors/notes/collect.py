@@ -26,7 +26,7 @@ from hellofresh.collectors.notes.dump.tables import (
     WantedColumns,
     gathered,
 )
-from hellofresh.collectors.notes.posts.base import FoundPost, PostSource, PostStatus
+from hellofresh.collectors.notes.posts.base import FoundPost, PostStatus
 from hellofresh.collectors.notes.posts.local import LocalPosts
 from hellofresh.collectors.notes.posts.online import ChainedPosts, Online
 from hellofresh.collectors.notes.rules.labels import (
@@ -74,7 +74,7 @@ class NotesSource:
         """The table of the notes that were written in a quarter, if it is there."""
         return [path for path in self.bridging if path.stem == str(quarter)]
 
-    def open_posts(self, progress: Callable[[str], None] | None = None) -> PostSource:
+    def open_posts(self, progress: Callable[[str], None] | None = None) -> LocalPosts | ChainedPosts:
         """The posts' file and services as one source of posts; raises SourceError if a file is needed and not there."""
         files = [LocalPosts(path) for path in self.post_files()]
         if self.online is None:
@@ -273,7 +273,7 @@ class Gathering:
         quarter: Quarter,
         settings: NotesSettings,
         reader: TableReader,
-        posts: PostSource,
+        posts: LocalPosts | ChainedPosts,
         *,
         pending: bool = False,
         illustrated: bool = False,

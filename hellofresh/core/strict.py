@@ -19,6 +19,12 @@ class Strict(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 
 
+class Answer(BaseModel):
+    """A part of a service's answer: what is named is checked, what is not is left out; no value is converted."""
+
+    model_config = ConfigDict(extra="ignore", strict=True, frozen=True)
+
+
 S = TypeVar("S", bound=Strict)
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import subprocess
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import cache
@@ -21,15 +21,12 @@ from hellofresh.core.errors import DataError, HelloFreshError, UsageError
 from hellofresh.core.files import as_model, parse_toml, sha256_file
 from hellofresh.core.quarters import parse_utc, utc_text
 from hellofresh.core.strict import Strict
-from hellofresh.submissions.check import Due
+from hellofresh.submissions.check import Due, DueOf
 from hellofresh.submissions.format import FILES, SYSTEM, Fault, SystemInfo, has_split
 from hellofresh.submissions.names import FOLDER_NAME
 from hellofresh.submissions.receipts import Receipt, known_teams, look_alike, read_receipt
 from hellofresh.submissions.standings import SubmissionStanding, standings
 from hellofresh.tasks.samples import MAIN, Split
-
-DueOf = Callable[[Edition, Split], Due]
-"""Gives what is due in an edition on a split; raises an error with the code `no-release` where nothing is."""
 
 _MOST_CHANGES = 200
 _TEAMS = "TEAMS.toml"

@@ -10,7 +10,7 @@ import re
 import unicodedata
 import zipfile
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date, datetime
 from pathlib import Path
@@ -84,6 +84,10 @@ class Due:
         if not self.edition.is_living:
             return True
         return any(calendar.opens <= moment < calendar.deadline for calendar in self.calendars.values())
+
+
+DueOf = Callable[[Edition, Split], Due]
+"""Gives what is due in an edition on a split; raises an error with the code `no-release` where nothing is."""
 
 
 def check_time(due: Due, tasks: Collection[str], moment: datetime) -> None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 import shutil
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -27,7 +27,15 @@ from hellofresh.core.files import read_model, sync_folder, write_bytes, write_js
 from hellofresh.core.net.lock import locked
 from hellofresh.core.quarters import utc_text
 from hellofresh.core.strict import Strict
-from hellofresh.submissions.check import Due, Submission, as_error, canonical_files, check_time, inspect_submission
+from hellofresh.submissions.check import (
+    Due,
+    DueOf,
+    Submission,
+    as_error,
+    canonical_files,
+    check_time,
+    inspect_submission,
+)
 from hellofresh.submissions.format import FILES, MAX_BYTES, MAX_INFO_BYTES, SYSTEM, Fault
 from hellofresh.submissions.names import FOLDER_NAME
 from hellofresh.submissions.receipts import (
@@ -228,10 +236,6 @@ def _read(folder: Path, faults: list[Fault]) -> Arrival | None:
     if receipt is None and len(faults) == before:
         faults.append(Fault("bad-arrival", str(folder), f"no {FILES[about.split].receipt}"))
     return Arrival(folder, about.team, about.system, about.split, receipt) if receipt is not None else None
-
-
-DueOf = Callable[[Edition, Split], Due]
-"""Gives what is due in a quarter on a split."""
 
 
 @dataclass(frozen=True, slots=True)

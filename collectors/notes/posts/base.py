@@ -11,15 +11,16 @@ from datetime import UTC, datetime, timedelta
 from email.utils import parsedate_to_datetime
 from enum import StrEnum
 from pathlib import Path
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import ValidationError
 
 from hellofresh.core.errors import SourceError
 from hellofresh.core.files import BadJsonError, model_fault, strict_json
 from hellofresh.core.net.addresses import AddressError, PageAddress
 from hellofresh.core.net.retry import RetryPolicy
 from hellofresh.core.quarters import parse_utc
+from hellofresh.core.strict import Answer
 from hellofresh.tasks.images import Media, MediaKind
 
 SNOWFLAKE_EPOCH_MS = 1_288_834_974_657
@@ -97,21 +98,6 @@ class FoundPost:
         return self.gone is None and not self.truncated
 
 
-class PostSource(Protocol):
-    """Something that can be asked for posts."""
-
-    def find(self, ids: Collection[str]) -> Mapping[str, FoundPost]:
-        """Every id with what is known of its post; a post that the source does not have is unavailable.
-
-        Raises:
-            SourceError: if the source itself is broken.
-        """
-
-    @property
-    def warnings(self) -> Sequence[str]:
-        """Sentences about the last search for the person who runs it."""
-
-
 def snowflake_time(post_id: int) -> datetime:
     """When a post or note with this id was made, to the millisecond.
 
@@ -174,17 +160,11 @@ Several = list[Any] | dict[str, Any] | None
 """Media in any form: only whether there are some counts, and empty lists were seen printed as empty objects."""
 
 
-class AnswerPart(BaseModel):
-    """A part of an answer: what is named is checked, what is not is left out."""
-
-    model_config = ConfigDict(strict=True, extra="ignore", frozen=True)
-
-
 class BadReply(ValueError):  # noqa: N818 - it says what the service did
     """An unusable answer: a failure of the service, not a fact about the post."""
 
 
-_Model = TypeVar("_Model", bound=AnswerPart)
+_Model = TypeVar("_Model", bound=Answer)
 
 
 def without_shown_note(value: Any) -> Any:
@@ -280,14 +260,6 @@ def _first_text(entry: dict[str, Any], names: Iterable[str]) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class PostRequest:
-    """A GET: the path below the service's base URL, and the query."""
-
-    path: str
-    query: Mapping[str, str]
-
-
-@dataclass(frozen=True, slots=True)
 class ServiceReply:
     """What came back: HTTP status and body."""
 
@@ -337,7 +309,7 @@ class Service:
     Attributes:
         name: as in `--posts-from`.
         base_url: scheme and host, perhaps with a path.
-        request: the request for some posts.
+        request: the GET for some posts: the path below the base URL, and the query.
         read: each post asked for with its answer; raises BadReply where the reply says nothing about posts.
         batch: most posts in one request.
         token_variable: environment variable with the bearer token; empty where none is needed.
@@ -346,7 +318,7 @@ class Service:
 
     name: str
     base_url: str
-    request: Callable[[Sequence[str]], PostRequest]
+    request: Callable[[Sequence[str]], tuple[str, Mapping[str, str]]]
     read: Callable[[Sequence[str], ServiceReply], Mapping[str, PostAnswer]]
     batch: int = 1
     token_variable: str = ""

@@ -15,7 +15,6 @@ from typing import Any, TypeVar
 from pydantic import Field
 
 from hellofresh.collectors.notes.posts.base import (
-    AnswerPart,
     BadReply,
     FoundPost,
     PostStatus,
@@ -35,6 +34,7 @@ from hellofresh.collectors.notes.posts.services import (
     tombstone_status,
 )
 from hellofresh.core.errors import SourceError
+from hellofresh.core.strict import Answer
 from hellofresh.tasks.images import Media
 
 _Read = TypeVar("_Read")
@@ -129,11 +129,11 @@ _REASONS = {
 }
 
 
-class _Entities(AnswerPart):
+class _Entities(Answer):
     media: Several = None
 
 
-class _Legacy(AnswerPart):
+class _Legacy(Answer):
     full_text: str
     lang: str | None = None
     created_at: str | None = None
@@ -150,19 +150,19 @@ class _Legacy(AnswerPart):
         return media_in(*(part.media for part in (self.extended_entities, self.entities) if part is not None))
 
 
-class _LongResult(AnswerPart):
+class _LongResult(Answer):
     text: str
 
 
-class _LongResults(AnswerPart):
+class _LongResults(Answer):
     result: _LongResult
 
 
-class _LongText(AnswerPart):
+class _LongText(Answer):
     note_tweet_results: _LongResults
 
 
-class _Result(AnswerPart):
+class _Result(Answer):
     rest_id: str = Field(pattern=r"^[1-9][0-9]{0,18}$")
     legacy: _Legacy
     note_tweet: _LongText | None = None

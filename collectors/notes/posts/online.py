@@ -25,15 +25,8 @@ from typing import NamedTuple, Self
 import aiohttp
 
 from hellofresh import __version__
-from hellofresh.collectors.notes.posts.base import (
-    BadReply,
-    FoundPost,
-    PostAnswer,
-    PostSource,
-    PostStatus,
-    Service,
-    ServiceReply,
-)
+from hellofresh.collectors.notes.posts.base import BadReply, FoundPost, PostAnswer, PostStatus, Service, ServiceReply
+from hellofresh.collectors.notes.posts.local import LocalPosts
 from hellofresh.core.errors import ConfigError, SourceError, WorkspaceError
 from hellofresh.core.net.database import open_database
 from hellofresh.core.net.http import HttpClient, HttpReply, LongReplyError, UnusableReplyError
@@ -81,7 +74,7 @@ class ChainedPosts:
     def __init__(
         self,
         online: Online,
-        local: PostSource | None = None,
+        local: LocalPosts | None = None,
         *,
         progress: Callable[[str], None] | None = None,
         clock: Callable[[], datetime] = lambda: datetime.now(UTC),
@@ -395,10 +388,10 @@ class _Visit:
 
     async def _try(self, ids: Sequence[str]) -> Mapping[str, PostAnswer] | TryAgain:
         service = self._service
-        request = service.request(ids)
-        url = service.base_url.rstrip("/") + request.path
+        path, query = service.request(ids)
+        url = service.base_url.rstrip("/") + path
         try:
-            reply = await self._client.send("GET", url, query=request.query, most_bytes=service.manners.largest_body)
+            reply = await self._client.send("GET", url, query=query, most_bytes=service.manners.largest_body)
         except LongReplyError as error:
             raise _GaveUp(f"an answer of {error}") from None
         except UnusableReplyError as error:

@@ -20,12 +20,10 @@ from typing import Any
 from pydantic import Field
 
 from hellofresh.collectors.notes.posts.base import (
-    AnswerPart,
     BadReply,
     FoundPost,
     Manners,
     PostAnswer,
-    PostRequest,
     PostStatus,
     Service,
     ServiceReply,
@@ -36,28 +34,29 @@ from hellofresh.collectors.notes.posts.base import (
     posted_at,
 )
 from hellofresh.core.files import canonical_json
+from hellofresh.core.strict import Answer
 from hellofresh.tasks.images import Media
 
 _DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
 
 
-class _TombstoneText(AnswerPart):
+class _TombstoneText(Answer):
     text: str = ""
 
 
-class _Tombstone(AnswerPart):
+class _Tombstone(Answer):
     text: _TombstoneText = _TombstoneText()
 
 
-class _LongText(AnswerPart):
+class _LongText(Answer):
     text: str | None = None
 
 
-class _Entities(AnswerPart):
+class _Entities(Answer):
     media: Several = None
 
 
-class _Shown(AnswerPart):
+class _Shown(Answer):
     entities: _Entities | None = None
     media_details: Several = Field(None, alias="mediaDetails")
     photos: Several = None
@@ -72,7 +71,7 @@ class _Shown(AnswerPart):
         return media_in(self.media_details) or media_in(self.photos, kind="photo") or media_in(self.video, kind="video")
 
 
-class _Edits(AnswerPart):
+class _Edits(Answer):
     edit_tweet_ids: list[str] = Field(default_factory=list)
 
 
@@ -190,7 +189,7 @@ def _whole_base36(number: int) -> str:
 EMBED = Service(
     name="embed",
     base_url="https://cdn.syndication.twimg.com",
-    request=lambda ids: PostRequest("/tweet-result", {"id": ids[0], "lang": "en", "token": request_token(ids[0])}),
+    request=lambda ids: ("/tweet-result", {"id": ids[0], "lang": "en", "token": request_token(ids[0])}),
     read=_read_embed,
 )
 
@@ -202,20 +201,20 @@ _PROBLEMS = (
 )
 
 
-class _Attachments(AnswerPart):
+class _Attachments(Answer):
     media_keys: list[str] = Field(default_factory=list)
 
 
-class _ApiText(AnswerPart):
+class _ApiText(Answer):
     text: str
 
 
-class _Reference(AnswerPart):
+class _Reference(Answer):
     type: str
     id: str
 
 
-class ApiPost(AnswerPart):
+class ApiPost(Answer):
     """A post; `media` is where clients put the attachments themselves instead of their keys."""
 
     id: str = Field(pattern=r"^[1-9][0-9]{0,18}$")
@@ -237,7 +236,7 @@ class ApiPost(AnswerPart):
         return [reference.id for reference in self.referenced_tweets if reference.type == kind]
 
 
-class _Problem(AnswerPart):
+class _Problem(Answer):
     type: str = ""
     detail: str = ""
     parameter: str | None = None
@@ -257,12 +256,12 @@ class _Problem(AnswerPart):
         return next((status for end, status in _PROBLEMS if self.type.endswith(end)), PostStatus.ERROR)
 
 
-class _Included(AnswerPart):
+class _Included(Answer):
     tweets: list[dict[str, Any]] = Field(default_factory=list)
     media: list[dict[str, Any]] = Field(default_factory=list)
 
 
-class _Envelope(AnswerPart):
+class _Envelope(Answer):
     data: list[dict[str, Any]] = Field(default_factory=list)
     errors: list[_Problem] = Field(default_factory=list)
     includes: _Included = _Included()
@@ -344,14 +343,14 @@ def _share(post: FoundPost, body: dict[str, Any]) -> ServiceReply:
     return ServiceReply(200, canonical_json({key: value for key, value in part.items() if value}).encode())
 
 
-def _request(ids: Sequence[str]) -> PostRequest:
+def _request(ids: Sequence[str]) -> tuple[str, Mapping[str, str]]:
     query = {
         "ids": ",".join(ids),
         "tweet.fields": "attachments,created_at,lang,note_tweet,referenced_tweets",
         "expansions": "attachments.media_keys,referenced_tweets.id",
         "media.fields": "alt_text,media_key,preview_image_url,type,url",
     }
-    return PostRequest("/2/tweets", query)
+    return "/2/tweets", query
 
 
 API_V2 = Service(

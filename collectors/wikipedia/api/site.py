@@ -16,7 +16,7 @@ from typing import Any, Self
 from urllib.parse import urlsplit
 
 import mwclient
-from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, ValidationError
+from pydantic import AwareDatetime, Field, ValidationError
 
 from hellofresh.collectors.wikipedia.api.polite import PoliteSession
 from hellofresh.collectors.wikipedia.api.source import PASSWORD, TOKEN, USER, WikiAccount, Window
@@ -25,6 +25,7 @@ from hellofresh.core.errors import SourceError, WorkspaceError
 from hellofresh.core.files import canonical_json, model_fault
 from hellofresh.core.net.database import open_database
 from hellofresh.core.quarters import utc_text
+from hellofresh.core.strict import Answer
 
 REVERTED = "mw-reverted"
 """The tag that MediaWiki itself gives to edits that were taken back (https://www.mediawiki.org/wiki/Manual:Reverts)."""
@@ -35,57 +36,53 @@ _PROPERTIES = "ids|timestamp|user|comment|flags|content|sha1|tags|size"
 _ARTICLES = 0
 
 
-class _Answer(BaseModel):
-    model_config = ConfigDict(extra="ignore", strict=True, frozen=True)
-
-
-class _Slot(_Answer):
+class _Slot(Answer):
     content: str | None = None
     texthidden: bool = False
 
 
-class _Revision(_Answer):
+class _Revision(Answer):
     revid: int
     parentid: int = 0
     timestamp: AwareDatetime
     user: str | None = None
     userhidden: bool = False
-    tags: list[str] = []
+    tags: list[str] = Field(default=[])
     sha1: str | None = None
-    slots: dict[str, _Slot] = {}
+    slots: dict[str, _Slot] = Field(default={})
 
 
-class _Page(_Answer):
+class _Page(Answer):
     pageid: int = 0
     ns: int = _ARTICLES
     title: str = ""
     missing: bool = False
     invalid: bool = False
-    revisions: list[_Revision] = []
+    revisions: list[_Revision] = Field(default=[])
 
 
-class RecentChange(_Answer):
+class RecentChange(Answer):
     """An edit among the recent changes; `tags` are the wiki's own remarks on it."""
 
     timestamp: AwareDatetime
     revid: int = 0
     old_revid: int = 0
     pageid: int = 0
-    tags: list[str] = []
+    tags: list[str] = Field(default=[])
 
 
-class _Renamed(_Answer):
+class _Renamed(Answer):
     from_: str = Field(alias="from")
     to: str
 
 
-class _Query(_Answer):
-    pages: list[_Page] = []
-    recentchanges: list[RecentChange] = []
-    normalized: list[_Renamed] = []
+class _Query(Answer):
+    pages: list[_Page] = Field(default=[])
+    recentchanges: list[RecentChange] = Field(default=[])
+    normalized: list[_Renamed] = Field(default=[])
 
 
-class _Body(_Answer):
+class _Body(Answer):
     curtimestamp: AwareDatetime
     continue_: dict[str, str | int] | None = Field(default=None, alias="continue")
     query: _Query = _Query()

@@ -15,6 +15,7 @@ from hellofresh.core.quarters import utc_text
 from hellofresh.core.stages import Stage
 from hellofresh.core.workspace import Workspace
 from hellofresh.releases.exposure import keep_sketches, places, record
+from hellofresh.releases.life.hydrate import UnfilledSample
 from hellofresh.releases.life.manifest import (
     TOMBSTONES,
     Manifest,
@@ -62,14 +63,6 @@ def find_sample(workspace: Workspace, sample_id: str, edition: Edition | None = 
         expected=f"an id of a released sample{f' of {edition}' if edition else ''}",
         code="unknown-sample",
     )
-
-
-@dataclass(frozen=True, slots=True)
-class _Look:
-    """What the last look for a sample's post found."""
-
-    id: str
-    why: str
 
 
 def _known(folder: Path) -> set[str]:
@@ -179,4 +172,4 @@ def gone_samples(workspace: Workspace, edition: Edition, task: Task) -> dict[str
             fix=f"Run: hellofresh hydrate --quarter {edition} --dump DIR --posts-from ...",
             code="not-hydrated",
         )
-    return {row.id: row.why for row in read_models(path, _Look) if row.why in _GONE}
+    return {row.id: row.why for row in read_models(path, UnfilledSample) if row.why in _GONE}

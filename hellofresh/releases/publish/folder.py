@@ -150,21 +150,27 @@ def publish_to_folder(
         known = _published(target)
         refuse_to_lose({Path(name).parts[1] for name in known if name.startswith("releases/")}, parts, str(target))
         if known and _is_current(target, known, key_of(parts, corpora)):
-            return _outcome(target, parts, known, skipped=True)
+            return outcome(str(target), parts, known, skipped=True)
         target.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(prefix=temporary_prefix(target.name), dir=target.parent) as name:
             new = Path(name) / target.name
             files = build(parts, corpora, new)
             _swap(new, target)
-    return _outcome(target, parts, files, skipped=False)
+    return outcome(str(target), parts, files, skipped=False)
 
 
-def _outcome(
-    target: Path, parts: Sequence[PublishedPart], files: Mapping[str, PublishedFile], *, skipped: bool
+def outcome(
+    target: str,
+    parts: Sequence[PublishedPart],
+    files: Mapping[str, PublishedFile],
+    *,
+    skipped: bool,
+    revision: str = "",
 ) -> Publication:
+    """What was published, where, with the repository's commit."""
     size = sum(entry.size for entry in files.values())
     quarters = tuple(sorted({part.edition for part in parts}))
-    return Publication(str(target), quarters, len(files), size, any(part.bundled for part in parts), skipped)
+    return Publication(target, quarters, len(files), size, any(part.bundled for part in parts), skipped, revision)
 
 
 @contextmanager

@@ -29,7 +29,7 @@ from hellofresh.core.files import sha256_file
 from hellofresh.core.net.keys import may_carry_key
 from hellofresh.core.workspace import Workspace
 from hellofresh.releases.publish._parts import PublishedPart, opened_parts, searched_corpora
-from hellofresh.releases.publish.folder import Publication, build, refuse_to_lose
+from hellofresh.releases.publish.folder import Publication, build, outcome, refuse_to_lose
 
 if TYPE_CHECKING:
     from httpx2 import Client
@@ -211,10 +211,7 @@ def publish_to_hub(workspace: Workspace, hub: Hub, moment: datetime, quarters: S
         folder = Path(name) / "new"
         files = build(parts, searched_corpora(workspace, parts), folder)
         revision, changed = _commit(hub, folder, parts)
-    size = sum(entry.size for entry in files.values())
-    found = tuple(sorted({part.edition for part in parts}))
-    bundled = any(part.bundled for part in parts)
-    return Publication(f"hub:{hub.repository}", found, len(files), size, bundled, not changed, revision)
+    return outcome(f"hub:{hub.repository}", parts, files, skipped=not changed, revision=revision)
 
 
 def _refuse_unmarked(repository: str, parts: Sequence[PublishedPart]) -> None:
