@@ -247,22 +247,11 @@ def collect(
         SourceError: if a table, a column or the posts are missing, or a file does not hold what it should.
         WorkspaceError: if the dump is not a readable folder or the work folder cannot be written.
     """
-    posts = source.open_posts(progress)
-    files = source_files([*source.files(), *source.bridging_of(quarter)], known_hashes(source.dump))
     reader = TableReader(source.dump, workdir, settings.allow_missing_columns, progress, workdir_name)
-    gathering = Gathering(quarter, settings, reader, posts, pending=pending, illustrated=illustrated)
-    for path in source.bridging_of(quarter):
-        gathering.bridged = {note.note: note for note in BRIDGED_NOTES.rows(read_bridging(path))}
-    gathering.run()
-    candidates = gathering.candidates()
-    return Collection(
-        candidates=candidates,
-        funnel=gathering.funnel(candidates),
-        parameters=settings.as_parameters() | source.as_parameters() | {"votes": gathering.votes is not None},
-        sources=files,
-        warnings=[*reader.warnings, *posts.warnings, *gathering.remarks()],
-        pending=gathering.waiting,
+    gathering = Gathering(
+        quarter, settings, reader, source.open_posts(progress), pending=pending, illustrated=illustrated
     )
+    return gathering.collection(source)
 
 
 class Gathering:
@@ -288,6 +277,33 @@ class Gathering:
         self.sampled_votes: Mapping[int, int] | None = None
         self.waiting: list[x_notes.Note] | None = [] if pending else None
         self.bridged: Mapping[str, BridgedNote] = {}
+
+    def collection(self, source: NotesSource) -> Collection:
+        """All of it, from reading to the account."""
+        scored = self.read_bridging(source)
+        files = source_files([*source.files(), *scored], known_hashes(source.dump))
+        self.run()
+        candidates = self.candidates()
+        return Collection(
+            candidates=candidates,
+            funnel=self.funnel(candidates),
+            parameters=self.settings.as_parameters() | source.as_parameters() | self.chosen,
+            sources=files,
+            warnings=[*self.reader.warnings, *self.posts.warnings, *self.remarks()],
+            pending=self.waiting,
+        )
+
+    def read_bridging(self, source: NotesSource) -> list[Path]:
+        """Take what ratings say of the quarter's notes; the files of it."""
+        files = source.bridging_of(self.quarter)
+        for path in files:
+            self.bridged = {note.note: note for note in BRIDGED_NOTES.rows(read_bridging(path))}
+        return files
+
+    @property
+    def chosen(self) -> dict[str, object]:
+        """What the manifest says besides the settings."""
+        return {"votes": self.votes is not None}
 
     def run(self) -> None:
         """Read, label, match with posts, count votes."""

@@ -184,10 +184,7 @@ class _Run:
         results = [future.result() for future in futures]
         total = EditsFound("")
         for found, _ in results:
-            total.candidates += found.candidates
-            total.pending += found.pending
-            total.drops += found.drops
-            total.context.update(found.context)
+            total.take(found)
         return total, [ledger for _, ledger in results]
 
     def _page(self, target: _Target) -> tuple[EditsFound, _Ledger]:

@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
-from hellofresh.core.errors import ConfigError, UsageError
+from hellofresh.collectors.wikipedia.rules.wikitext import refuse_small
+from hellofresh.core.errors import UsageError
 from hellofresh.core.net.keys import may_carry_key
 from hellofresh.core.quarters import Quarter, utc_text
 
@@ -48,14 +49,7 @@ class EditSampling:
     seed: str = "hellofresh"
 
     def __post_init__(self) -> None:
-        for name, least in {"pages": 2, "window_minutes": 1, "per_window": 1, "lookback": 0}.items():
-            if getattr(self, name) < least:
-                raise ConfigError(
-                    f"{getattr(self, name)} is too small",
-                    where=f"wikipedia-edits setting {name}",
-                    expected=f"at least {least}",
-                    code="bad-setting",
-                )
+        refuse_small(self, pages=2, window_minutes=1, per_window=1, lookback=0)
 
     def windows(self, quarter: Quarter) -> list[Window]:
         """All windows of the quarter, in the order in which they are visited."""

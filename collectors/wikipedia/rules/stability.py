@@ -29,7 +29,7 @@ from hellofresh.collectors.wikipedia.rules.edits import (
     paragraph_changes,
     shares_with_others,
 )
-from hellofresh.collectors.wikipedia.rules.wikitext import Kind, Revision, Snapshot, Splitter
+from hellofresh.collectors.wikipedia.rules.wikitext import Kind, Revision, Snapshot, Splitter, refuse_small
 from hellofresh.core.errors import ConfigError
 from hellofresh.core.quarters import Quarter
 
@@ -237,6 +237,14 @@ class Follower:
         self._remember(self._visible, snapshot, headings)
         return decided
 
+    def decisions(self, revisions: Iterable[Revision]) -> Iterator[Decision]:
+        """The fates of all edits of the page, whose revisions are read no further than needed."""
+        for revision in revisions:
+            if not self.needs_more(revision):
+                break
+            yield from self.add(revision)
+        yield from self.finish()
+
     def finish(self) -> list[Decision]:
         """The page's history ends: what is still open stays so."""
         open_ = [watch for watches in self._watched.values() for watch in watches]
@@ -437,12 +445,7 @@ def decide(
         settings: the collector's options.
         quarter: only edits of this quarter; None for all.
     """
-    follower = Follower(settings, quarter)
-    for revision in revisions:
-        if not follower.needs_more(revision):
-            break
-        yield from follower.add(revision)
-    yield from follower.finish()
+    return Follower(settings, quarter).decisions(revisions)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -481,20 +484,8 @@ class EditsSettings:
                 expected=f"at least one of {', '.join(Kind)}",
                 code="bad-setting",
             )
-        lowest = {
-            "min_changed_characters": 0,
-            "max_paragraphs": 1,
-            "base_revisions": 1,
-            "paragraphs_per_revision": 1,
-        }
-        for name, least in lowest.items():
-            if getattr(self, name) < least:
-                raise ConfigError(
-                    f"{getattr(self, name)} is too small",
-                    where=f"wikipedia-edits setting {name}",
-                    expected=f"at least {least}",
-                    code="bad-setting",
-                )
+        least = {"min_changed_characters": 0, "max_paragraphs": 1, "base_revisions": 1, "paragraphs_per_revision": 1}
+        refuse_small(self, **least)
 
     def required_revisions(self, paragraphs: int) -> int:
         """N: how many later revisions an edit of an article of so many paragraphs has to stand."""

@@ -19,6 +19,8 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import Generic, NamedTuple, TypeVar
 
+from hellofresh.core.errors import ConfigError
+
 
 class Revision(NamedTuple):
     """One state of a page.
@@ -68,6 +70,22 @@ def collapse_runs(revisions: Iterable[Revision]) -> Iterator[Revision]:
         run = revision
     if run is not None:
         yield run
+
+
+def refuse_small(settings: object, **least: int) -> None:
+    """Refuse settings of the collector that are below their least values.
+
+    Raises:
+        ConfigError: naming the first.
+    """
+    for name, value in least.items():
+        if getattr(settings, name) < value:
+            raise ConfigError(
+                f"{getattr(settings, name)} is too small",
+                where=f"wikipedia-edits setting {name}",
+                expected=f"at least {value}",
+                code="bad-setting",
+            )
 
 
 class Kind(StrEnum):
