@@ -26,21 +26,13 @@ from hellofresh.tasks import Task
 from hellofresh.tasks.outputs import Output, Ranking, Response
 from hellofresh.tasks.samples import MAIN, PROSPECTIVE
 
+_SAME_NAME = ["Apache-2.0", "CC-BY-3.0", "CC-BY-4.0", "CC-BY-NC-4.0", "CC-BY-SA-3.0", "CC-BY-SA-4.0", "CC0-1.0", "MIT"]
 LICENCES = {
-    "CC-BY-SA-4.0": ("cc-by-sa-4.0", "https://creativecommons.org/licenses/by-sa/4.0/"),
-    "LicenseRef-X-content": ("other", "https://x.com/en/tos"),
-    "Apache-2.0": ("apache-2.0", "https://www.apache.org/licenses/LICENSE-2.0"),
-    "MIT": ("mit", "https://opensource.org/license/mit"),
-    "CC-BY-4.0": ("cc-by-4.0", "https://creativecommons.org/licenses/by/4.0/"),
-    "CC-BY-SA-3.0": ("cc-by-sa-3.0", "https://creativecommons.org/licenses/by-sa/3.0/"),
-    "CC-BY-NC-4.0": ("cc-by-nc-4.0", "https://creativecommons.org/licenses/by-nc/4.0/"),
-    "ODC-By-1.0": ("odc-by", "https://opendatacommons.org/licenses/by/1-0/"),
-    "CC-BY-3.0": ("cc-by-3.0", "https://creativecommons.org/licenses/by/3.0/"),
-    "CC0-1.0": ("cc0-1.0", "https://creativecommons.org/publicdomain/zero/1.0/"),
-    "LicenseRef-research-only": ("other", "https://www.cs.ucsb.edu/~william/data/liar_dataset.zip"),
-    "LicenseRef-not-stated": ("other", "https://choosealicense.com/no-permission/"),
+    **{name: name.lower() for name in _SAME_NAME},
+    "ODC-By-1.0": "odc-by",
+    **dict.fromkeys(("LicenseRef-X-content", "LicenseRef-research-only", "LicenseRef-not-stated"), "other"),
 }
-"""What the hub calls the licence that samples name, and where it is to be read."""
+"""What the hub calls the licence that samples name."""
 
 
 class DataStatement(Strict):
@@ -242,7 +234,7 @@ def _front_matter(
     tags = ["community-notes", "wikipedia", "fact-checking", "forecasting", "benchmark"]
     data = DatasetCardData(
         pretty_name=title_of(parts),
-        license=sorted({"apache-2.0", *(LICENCES[name][0] for name in licences if name in LICENCES)}),
+        license=sorted({"apache-2.0", *(LICENCES[name] for name in licences if name in LICENCES)}),
         language=["en"],
         task_categories=sorted({_CATEGORIES.get(part.task.output, "text-classification") for part in parts}),
         tags=[*tags, "bundled-sample"] if any(part.bundled for part in parts) else tags,
