@@ -277,7 +277,7 @@ async def _reviews(
     """All reviews, page by page."""
     headers = {"X-Goog-Api-Key": key, "Accept": "application/json"}
     client = HttpClient("the Fact Check Tools API", headers, timeout_s=policy.timeout_s, key=key)
-    found: list[dict[str, object]] = Field(default=[])
+    found: list[dict[str, object]] = []
     try:
         for number in range(1, _MOST_PAGES + 1):
             body = await _body(client, url, query, policy)
