@@ -78,10 +78,7 @@ def collect_posts(
     workdir_name: str | None = None,
     progress: Callable[[str], None] | None = None,
 ) -> Collection:
-    """Collect the quarter's posts with two notes; a post is of the quarter in which it was made.
-
-    Args:
-        quarter, source, settings, workdir, workdir_name, progress: as for the notes.
+    """Collect posts made in the quarter that have two notes; arguments as for the notes.
 
     Raises:
         SourceError, WorkspaceError: as for the notes, or if the scores cannot be read.

@@ -18,11 +18,7 @@ _LONGEST = 900_000
 
 
 def dump_documents(dumps: Iterable[Path], words: int) -> Iterator[FoundDocument]:
-    """The articles, in the order of the files; without redirects and articles without prose.
-
-    Args:
-        dumps: exports with one revision an article, or with whole histories.
-        words: about how long a chunk is; 0 for whole articles.
+    """The articles in order, whole (0) or in chunks of about so many words; no redirects, none without prose.
 
     Raises:
         SourceError: if a file is not an export that can be read to its end.

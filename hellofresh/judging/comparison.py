@@ -53,13 +53,7 @@ class CriterionAgreement:
 def agreement_by_criterion(
     ratings: pl.DataFrame, rubric: Rubric, *, weighting: Weighting = Weighting.QUADRATIC
 ) -> list[CriterionAgreement]:
-    """Agreement of people on every criterion of a rubric, in its order.
-
-    Args:
-        ratings: table of `Rating`; those of the onboarding are left out.
-        rubric: what they were made by.
-        weighting: how much two answers disagree.
-    """
+    """Agreement of people on every criterion of a rubric, in its order, without the onboarding."""
     some = main_ratings(ratings, JudgeKind.PERSON)
     return [criterion_agreement(some, criterion, weighting=weighting) for criterion in rubric.criteria]
 
@@ -115,13 +109,7 @@ class Form(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class SystemMean:
-    """A system's mean on a criterion.
-
-    Attributes:
-        part: name of the part of the samples, empty for all.
-        posts: how many samples were rated.
-        mean: with its interval and the spread of ratings.
-    """
+    """A system's mean on a criterion, over the posts rated in a part of the samples (empty for all)."""
 
     system: str
     part: str

@@ -138,10 +138,7 @@ class MuseStudy:
 
 
 def read_muse(path: Path) -> MuseStudy:
-    """Read the study.
-
-    Args:
-        path: the folder of the repository, or of its packed data.
+    """Read the study from the folder of the repository, or from its packed data.
 
     Raises:
         SourceError: if a file or column is missing, or a label is not known.

@@ -172,13 +172,7 @@ class Rubric(Strict):
 
 
 class WorkedExample(Strict):
-    """A response that is rated for raters to see.
-
-    Attributes:
-        post, response: what was said, and what was answered.
-        why: reasons for the answers.
-        answers: by criterion, the id of an option or a number.
-    """
+    """A response rated for raters to see, with reasons; answers are ids of options, or numbers, by criterion."""
 
     post: _Words
     response: _Words
@@ -187,12 +181,7 @@ class WorkedExample(Strict):
 
 
 class RubricGuide(Strict):
-    """What raters read before they begin.
-
-    Attributes:
-        instructions: paragraphs.
-        examples: worked examples.
-    """
+    """What raters read before they begin: paragraphs, and worked examples."""
 
     instructions: Annotated[str, Field(max_length=20_000)] = ""
     examples: Annotated[tuple[WorkedExample, ...], Field(strict=False, max_length=10)] = ()

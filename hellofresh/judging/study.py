@@ -85,12 +85,7 @@ class Rating:
 
 @dataclass(frozen=True, slots=True)
 class KeyRow:
-    """Which system wrote a response.
-
-    Attributes:
-        response, sample, system: as elsewhere.
-        same_as: the system under whose name it was rated, where two have the same response; else empty.
-    """
+    """Which system wrote a response, and under whose name it was rated, where another has the same (else empty)."""
 
     response: str
     sample: str
@@ -247,11 +242,7 @@ class StudySample:
 
 @dataclass(frozen=True, slots=True)
 class RatedStudy:
-    """A study that is closed: who wrote what is known.
-
-    Attributes:
-        ratings, key: tables of `Rating` and `KeyRow`.
-    """
+    """A closed study, so that who wrote what is known, with its tables of `Rating` and `KeyRow`."""
 
     files: StudyFiles
     rubric: Rubric

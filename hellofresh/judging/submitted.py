@@ -93,11 +93,7 @@ class SheetState:
 
 
 class RaterSheet:
-    """One rater's file.
-
-    Args:
-        path: the file; made when something is appended.
-    """
+    """One rater's file, made when something is appended."""
 
     def __init__(self, path: Path) -> None:
         self._path = path

@@ -165,12 +165,7 @@ class SystemInfo(Strict):
 
 
 def read_info(path: Path, today: date, faults: list[Fault]) -> SystemInfo | None:
-    """Read `system.toml`, or None and what is wrong with it.
-
-    Args:
-        path: the file.
-        today: no knowledge cutoff may be later.
-    """
+    """Read `system.toml`, whose knowledge cutoff is not after today, or None and what is wrong with it."""
     content = read_plain(path, MAX_INFO_BYTES, faults)
     if content is None:
         return None

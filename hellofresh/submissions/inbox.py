@@ -70,12 +70,7 @@ INBOX_BYTES, INBOX_ARRIVALS = 1_000_000_000, 1_000
 
 @dataclass(frozen=True, slots=True)
 class Arrival:
-    """Something that was handed in.
-
-    Attributes:
-        team, system: the names of folders that it asks for.
-        receipt: what came in, and when.
-    """
+    """Something that was handed in: the names of folders that it asks for, and what came in, and when."""
 
     folder: Path
     team: str
@@ -125,11 +120,7 @@ class _About(Strict):
 
 @dataclass(frozen=True, slots=True)
 class Inbox:
-    """An inbox on disk, which several processes may use at once.
-
-    Attributes:
-        folder: made when something comes in.
-    """
+    """An inbox on disk, which several processes may use at once; its folder is made when something comes in."""
 
     folder: Path
 
@@ -137,10 +128,6 @@ class Inbox:
         """Keep a submission with a receipt, whole or not at all.
 
         What lies there already as the latest of its team and system keeps its receipt.
-
-        Args:
-            submission: what passed the check.
-            due: what it was checked against.
 
         Raises:
             SubmissionError: if the quarter takes no predictions at the moment (`not-open`, `closed`), it is too large,

@@ -35,7 +35,10 @@ def due_in(source: Workspace | Path, edition: Edition, split: Split = MAIN) -> D
     Raises:
         ReleaseError: if the quarter has no such release there, or its files do not hold together.
     """
-    workspace = source if isinstance(source, Workspace) else _workspace_of(source)
+    if isinstance(source, Path):
+        holder = source.name == "releases" and not (source / "releases").is_dir()
+        source = Workspace(source.parent if holder else source)
+    workspace = source
     names = [name for name in TASKS if (_place(workspace, edition, name, split) / "manifest.json").is_file()]
     if not names:
         raise ReleaseError(
@@ -81,10 +84,6 @@ def edition_with(workspace: Workspace, ids: Collection[str], split: Split = MAIN
 def _place(workspace: Workspace, edition: Edition, task: str, split: Split) -> Path:
     folder = workspace.release(edition, task)
     return folder if split is MAIN else folder / split
-
-
-def _workspace_of(folder: Path) -> Workspace:
-    return Workspace(folder.parent if folder.name == "releases" and not (folder / "releases").is_dir() else folder)
 
 
 def fetch_due(address: str, edition: Edition, split: Split = MAIN) -> Due:

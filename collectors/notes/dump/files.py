@@ -107,11 +107,7 @@ def open_shard(shard: Shard) -> Iterator[BinaryIO]:
 
 
 def check_zip(path: Path, name: str) -> None:
-    """Read a zip with one TSV to its end, which compares its checksum.
-
-    Args:
-        path: the file.
-        name: its name in messages.
+    """Read a zip with one TSV to its end, which compares its checksum; messages call it by its name.
 
     Raises:
         SourceError: if it is not whole, or no zip with exactly one TSV.

@@ -50,13 +50,7 @@ class Reject:
 
 @dataclass(slots=True)
 class Rejects:
-    """The rejected lines of one table; too many of them stop the run.
-
-    Attributes:
-        good: lines that could be read.
-        count: lines that could not.
-        kept: the first of those that could not.
-    """
+    """How many lines of a table can be read, how many cannot, and the first of these; too many stop the run."""
 
     good: int = 0
     count: int = 0
@@ -130,13 +124,7 @@ def line_blocks(
 
 
 class Lines(NamedTuple):
-    """What is known of a block whose lines have the right number of columns.
-
-    Attributes:
-        ends: places of all newlines.
-        ascii: whether every byte is ASCII.
-        returns: whether a carriage return stands before a newline.
-    """
+    """Where a block's lines end, whether all is ASCII, and whether a carriage return stands before a newline."""
 
     ends: Places
     ascii: bool

@@ -229,12 +229,7 @@ _MOST = 16
 
 
 def media_in(*several: Several, kind: MediaKind | None = None) -> tuple[Media, ...]:
-    """The pictures in the first of several places that names any.
-
-    Args:
-        several: as services give them.
-        kind: of entries that do not say.
-    """
+    """The pictures in the first of several places that names any; entries that do not say are of the kind given."""
     for place in several:
         entries: Iterable[Any] = place if isinstance(place, list) else [place]
         found = [item for entry in entries if isinstance(entry, dict) and (item := _media(entry, kind)) is not None]
@@ -269,12 +264,7 @@ class ServiceReply:
 
 @dataclass(frozen=True, slots=True)
 class PostAnswer:
-    """What is known of one post, and the part of the reply that says so.
-
-    Attributes:
-        post: the post, or why there is none.
-        kept: status and body to be stored, without the shown note; the service's `read` gives the same post from it.
-    """
+    """A post, and the part of the reply to store, without the shown note: `Service.read` gives the same from it."""
 
     post: FoundPost
     kept: ServiceReply

@@ -65,11 +65,7 @@ class Online:
 
 
 class ChainedPosts:
-    """A local file, if there is one, and then services over the network.
-
-    Attributes:
-        warnings: what was odd in the last search.
-    """
+    """A local file, if there is one, and then services over the network; warnings are of the last search."""
 
     def __init__(
         self,
@@ -296,11 +292,7 @@ class _SetAside(_GaveUp):
 
 
 class _Visit:
-    """All requests to one service in one search.
-
-    Attributes:
-        failed: posts that it said nothing of.
-        reasons: why, and how often.
+    """All requests to one service in one search; which posts it said nothing of, why, and how often.
 
     Raises:
         ConfigError: if the service needs a token, and there is none that may be sent.

@@ -88,12 +88,7 @@ class _AgainError(Exception):
 
 
 class PoliteSession(requests.Session):
-    """Adds to each request who asks and `maxlag`, and repeats it when the wiki asks for patience.
-
-    Args:
-        contact: how to reach the operator; goes into the User-Agent.
-        clock: tells the time; the machine's own by default.
-    """
+    """Adds to each request who asks (the contact) and `maxlag`, and repeats it when the wiki asks for patience."""
 
     def __init__(self, contact: str, limits: WikiLimits | None = None, *, clock: Clock | None = None) -> None:
         super().__init__()

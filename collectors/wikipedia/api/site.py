@@ -180,12 +180,7 @@ class WikiSite:
         return found
 
     def page(self, id_: int, *, around: int | None = None) -> WikiPage | None:
-        """An article with its history, fetched as it is read; None if it is not there any more.
-
-        Args:
-            id_: the page's number.
-            around: begin some revisions before this one; with None, at the first.
-        """
+        """An article with its history, fetched as it is read, from some revisions before `around` on; None if gone."""
         before: list[Revision] = []
         if around is not None:
             body = self._asked(id_, {"rvdir": "older", "rvstartid": str(around), "rvlimit": str(_BATCH)})
@@ -339,9 +334,6 @@ class WikiAnswers:
 
     An answer is *final* if the wiki would give the same again, such as a stretch of history that has a successor, and
     *open* if time may add to it, such as the end of a history.
-
-    Args:
-        path: the file; it and its folder are made where needed.
 
     Raises:
         WorkspaceError: if it cannot be written, or is something else.

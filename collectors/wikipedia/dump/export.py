@@ -141,9 +141,6 @@ def read_pages(path: Path) -> Iterator[WikiPage]:
 class JoinedReader:
     """Reads the files that one page was cut into as one history; used like an `ExportReader`.
 
-    Args:
-        paths: the files, in any order.
-
     Attributes:
         unchecked: whether the files do not say if one between them is missing, and there is no list of checksums.
 

@@ -394,7 +394,7 @@ class Follower:
             return Fate.OTHER_KIND
         if not changes_more_than(settings.min_changed_characters, change.before, change.after):
             return Fate.TOO_SHORT
-        if settings.is_bot(revision.user) and not settings.keep_bots:
+        if not settings.keep_bots and (revision.user or "").casefold().endswith(settings.bot_suffixes):
             return Fate.BOT
         if not settings.keep_restored and self._restores(change, revision):
             return Fate.RESTORES_OLD_TEXT
@@ -438,13 +438,7 @@ def _digest(heading: str, paragraph: str) -> int:
 def decide(
     revisions: Iterable[Revision], settings: EditsSettings, quarter: Quarter | None = None
 ) -> Iterator[Decision]:
-    """The fates of all paragraph edits of one page.
-
-    Args:
-        revisions: the page's, from the oldest to the newest; read no further than needed.
-        settings: the collector's options.
-        quarter: only edits of this quarter; None for all.
-    """
+    """The fates of all paragraph edits of one page, of a quarter or of all times."""
     return Follower(settings, quarter).decisions(revisions)
 
 
@@ -490,7 +484,3 @@ class EditsSettings:
     def required_revisions(self, paragraphs: int) -> int:
         """N: how many later revisions an edit of an article of so many paragraphs has to stand."""
         return self.base_revisions + paragraphs // self.paragraphs_per_revision
-
-    def is_bot(self, user: str | None) -> bool:
-        """Whether the user's name ends as bots' names do."""
-        return user is not None and user.casefold().endswith(self.bot_suffixes)

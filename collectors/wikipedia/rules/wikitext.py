@@ -42,13 +42,7 @@ class Revision(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class WikiPage:
-    """An article and its history.
-
-    Attributes:
-        id: the wiki's number of the page.
-        title: as a reader sees it, without a namespace.
-        revisions: can be read once, and only until the next page is asked for.
-    """
+    """An article and its history, whose revisions can be read once, and only until the next page is asked for."""
 
     id: int
     title: str
@@ -73,11 +67,7 @@ def collapse_runs(revisions: Iterable[Revision]) -> Iterator[Revision]:
 
 
 def refuse_small(settings: object, **least: int) -> None:
-    """Refuse settings of the collector that are below their least values.
-
-    Raises:
-        ConfigError: naming the first.
-    """
+    """Refuse settings of the collector that are below their least values; raises ConfigError naming the first."""
     for name, value in least.items():
         if getattr(settings, name) < value:
             raise ConfigError(

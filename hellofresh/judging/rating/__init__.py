@@ -100,12 +100,7 @@ def _criterion(rubric: Rubric, criterion: Criterion) -> dict[str, object]:
 
 
 def write_pages(folder: Path, study: OpenStudy, tokens: Mapping[str, str]) -> list[Path]:
-    """Write the page of each rater.
-
-    Args:
-        study: what is rated.
-        tokens: by rater.
-    """
+    """Write the page of each rater."""
     paths = []
     for plan in study.assignments.raters:
         path = folder / f"{plan.rater}.html"
@@ -177,10 +172,6 @@ def take_lines(study: OpenStudy, plan: RaterPlan, lines: list[dict[str, object]]
 
 def rating_site(folder: Path, *, port: int, origins: list[str]) -> LocalSite:
     """The server of a study's pages, which sees the page's folder alone.
-
-    Args:
-        folder: the page's folder.
-        port, origins: as of `LocalSite`.
 
     Raises:
         WorkspaceError, DataError: as `open_study`.

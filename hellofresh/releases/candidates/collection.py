@@ -25,7 +25,7 @@ from hellofresh.core.quarters import Quarter
 from hellofresh.core.stages import Stage, input_key
 from hellofresh.core.texts import without_hidden
 from hellofresh.core.workspace import Workspace
-from hellofresh.releases.candidates.funnel import Drop, Funnel
+from hellofresh.releases.candidates.funnel import UNTOLD, Drop, Funnel
 from hellofresh.releases.candidates.rows import Collection, SourceFile, write_candidates
 from hellofresh.tasks import Task
 from hellofresh.tasks.samples import Sample, to_json
@@ -60,7 +60,8 @@ class CollectionAccount(CollectionFacts):
         Args:
             left_out: candidates whose group another release has; the funnel's last filter drops them.
         """
-        funnel, by_period = self.funnel.without_labels, Counter(sample.period for sample in left_out)
+        periods = {period: {UNTOLD: sum(labels.values())} for period, labels in self.funnel.kept.items()}
+        funnel, by_period = replace(self.funnel, kept=periods), Counter(sample.period for sample in left_out)
         if left_out:
             kept = {
                 name: {label: count - by_period[name] for label, count in counts.items()}

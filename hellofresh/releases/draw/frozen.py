@@ -57,12 +57,7 @@ class DatasetSource:
 
 @dataclass(frozen=True, slots=True)
 class FrozenRelease:
-    """What freezing did.
-
-    Attributes:
-        labels: how many of them have each label.
-        skipped: whether this very content was there already.
-    """
+    """What freezing did: samples by label, and whether this very content was there already (`skipped`)."""
 
     edition: Frozen
     task: str

@@ -9,7 +9,7 @@ is resolved `outcomes.jsonl`: for each sample `label` (no salt), or `reason` whe
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -237,10 +237,7 @@ def _draw(pending: Iterable[Sample], seed: str, cap: int) -> tuple[list[Sample],
 def resolve(
     workspace: Workspace, quarter: Quarter, task: Task, moment: datetime, *, final: bool = False
 ) -> ResolutionReport | None:
-    """Label a prospective split by a collection that is later than its own.
-
-    Args:
-        final: resolve it even if some samples may still be decided.
+    """Label a prospective split by a later collection; if final, even if some samples may still be decided.
 
     Returns:
         What became of the samples; None where it is too early: before the deadline, or without a later collection.
@@ -260,9 +257,10 @@ def resolve(
     until = waits(workspace, quarter, task.name, PROSPECTIVE)
     if until is not None and moment < until:
         return ResolutionReport(task.name, quarter, 0, {}, waits_until=until)
-    early = fates.shown_before(split.days.deadline)
+    early = {key for key, shown in fates.shown.items() if shown < split.days.deadline}
     labels = {key: label for key, label in fates.labels.items() if key not in early}
-    dropped = {key: fates.why_not(key, early) for key in drawn if key not in labels}
+    undecided = {key: "undecided" if key in fates.waiting else "no-label" for key in drawn if key not in labels}
+    dropped = {key: "early" if key in early else why for key, why in undecided.items()}
     counts = {reason: list(dropped.values()).count(reason) for reason in REASONS}
     if counts["undecided"] and not final:
         return ResolutionReport(task.name, quarter, len(drawn) - len(dropped), counts, counts["undecided"])
@@ -310,14 +308,6 @@ class _Fates:
         looked = pending.is_file()
         waiting = frozenset(read_ids(pending)) if looked else frozenset()
         return cls(read_account(workspace, task, quarter), labels, shown, waiting, looked)
-
-    def shown_before(self, deadline: datetime) -> frozenset[str]:
-        """The samples on which a decision could be seen before a moment."""
-        return frozenset(key for key, moment in self.shown.items() if moment < deadline)
-
-    def why_not(self, key: str, early: Collection[str]) -> str:
-        """Why a sample without a label has none."""
-        return "early" if key in early else "undecided" if key in self.waiting else "no-label"
 
     def can_say(self, drawn: Sequence[str], manifest: Manifest, *, final: bool) -> bool:
         """Whether it is another collection than the split's own, and knows of the split's samples."""

@@ -35,13 +35,7 @@ _GONE = {"post: deleted", "post: suspended", "post: protected"}
 
 @dataclass(frozen=True, slots=True)
 class TakedownReport:
-    """What a takedown did.
-
-    Attributes:
-        ids: samples taken down now.
-        before: samples that had been taken down already.
-        version: version of the manifest that says so.
-    """
+    """What a takedown did: samples taken down now and before, and the version of the manifest that says so."""
 
     edition: Edition
     task: str

@@ -265,11 +265,7 @@ def _below(name: str, folder: Path) -> PurePosixPath:
 
 
 def opened_parts(workspace: Workspace, moment: datetime, quarters: Sequence[Edition] = ()) -> list[PublishedPart]:
-    """What the quarters that have opened by then hold, in order of quarter and task.
-
-    Args:
-        workspace: where the releases are.
-        quarters: only these; all where none is named.
+    """What the quarters (all, or those named) that have opened by then hold, in order of quarter and task.
 
     Raises:
         ReleaseError: if no quarter has opened, or a manifest is damaged.

@@ -156,12 +156,7 @@ _OURS = re.compile(r"(data|releases)/.*|README\.md|eval\.yaml|croissant\.json|pu
 
 @dataclass(frozen=True, slots=True)
 class Hub:
-    """A dataset repository and the right to write to it.
-
-    Attributes:
-        repository: `OWNER/NAME`.
-        endpoint: address of the hub.
-    """
+    """The dataset repository `OWNER/NAME` on the hub at an endpoint, and the right to write to it."""
 
     repository: str
     endpoint: str
