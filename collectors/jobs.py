@@ -59,8 +59,8 @@ def notes_job(
     """
     kept = workspace.raw(task, str(quarter))
     aside, name = (kept, workspace.portable(kept)) if workdir is None else (workdir, "")
-    chosen = {} if task == "x-posts" else {"pending": pending, "illustrated": task == "x-notes-media"}
-    gather: Callable[..., Collection] = notes.collect_posts if task == "x-posts" else partial(notes.collect, **chosen)
+    gather: Callable[..., Collection] = partial(notes.collect, pending=pending, illustrated=task == "x-notes-media")
+    gather = notes.collect_posts if task == "x-posts" else gather
 
     def collect(progress: Progress) -> Collection:
         found = gather(quarter, source, settings, workdir=aside, workdir_name=name, progress=progress)
