@@ -64,13 +64,7 @@ def register_dataset(dataset: DataSet) -> None:
 
 @dataclass(frozen=True, slots=True)
 class ReadDataSet:
-    """The rows of a data set's files.
-
-    Attributes:
-        rows: in the order of files' names and of rows, keys unique.
-        sources: every file with size and hash.
-        warnings: what differs from the originals, and what could not be compared.
-    """
+    """The rows of a data set in order, keys unique, counts by label, the files, and what differs from the originals."""
 
     rows: Sequence[StatementRow]
     labels: Mapping[str, int]

@@ -120,15 +120,7 @@ class MusePost:
 
 @dataclass(frozen=True, slots=True)
 class MuseStudy:
-    """The whole study.
-
-    Attributes:
-        posts: in the order of their ids, those of the onboarding among them.
-        responses: those that were rated; the key says by which system.
-        ratings: table of `Rating`.
-        key: table of `KeyRow`.
-        sources: the files read.
-    """
+    """The whole study: posts by id, rated responses, tables of `Rating` and `KeyRow`, and the files read."""
 
     posts: Sequence[MusePost]
     responses: Sequence[BlindedResponse]

@@ -57,14 +57,7 @@ class RatingTurn:
 
 @dataclass(frozen=True, slots=True)
 class RaterPlan:
-    """What one rater does.
-
-    Attributes:
-        rater: their number, such as `rater-1`.
-        pair: number of the pair that they are one of.
-        token_sha256: of the token that opens the page.
-        turns: in order; those of the onboarding come first.
-    """
+    """What one rater (such as `rater-1`) does, with whom in a pair; turns of the onboarding come first."""
 
     rater: str
     pair: int

@@ -51,15 +51,7 @@ _LABEL, _CERTAINTY, _KNOWN = "class", "certainty", "known"
 
 @dataclass(frozen=True, slots=True)
 class PersonAnswer:
-    """What one person said of one sample.
-
-    Attributes:
-        sample, judge: which, and the person's number, such as `rater-1`.
-        label: the class that they expect.
-        certainty: their chance in percent of being right.
-        known: whether they say that they knew the outcome.
-        asked_label, asked_certainty: what an attention check told them to answer; None of a sample.
-    """
+    """What one person (such as `rater-1`) said of one sample, certain in percent; of a check, what it asks for."""
 
     sample: str
     judge: str

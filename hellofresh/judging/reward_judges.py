@@ -125,12 +125,7 @@ FloatArray = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class SystemDifference:
-    """Two systems on one measure, over the claims that both responded to.
-
-    Attributes:
-        mean: of the first's number less the second's, by claim.
-        adjusted: its p-value, adjusted by Holm over all pairs of systems.
-    """
+    """The mean difference of two systems on a measure, by claim; p-values are adjusted by Holm over all pairs."""
 
     measure: str
     first: str

@@ -164,15 +164,10 @@ class ExposureLedger:
 
     @classmethod
     def before(cls, workspace: Workspace, place: Place, moment: datetime, *, bundled: bool) -> ExposureLedger:
-        """The splits whose groups a draw leaves out.
+        """The splits whose groups a draw leaves out that is made at a moment, or opens before it.
 
         A main split may be drawn again until it opens, and until then gives way to those that precede it. A prospective
         split is public at once and drawn once, so that all others come before it.
-
-        Args:
-            place: what is drawn.
-            moment: when, or when it opens if that was before.
-            bundled: whether it is of the bundled sample.
 
         Raises:
             DataError, ReleaseError: if the manifest of a split is damaged.

@@ -27,10 +27,7 @@ _TIMEOUT_S, _QUIET_S = 600.0, 60.0
 
 
 def due_in(source: Workspace | Path, edition: Edition, split: Split = MAIN) -> Due:
-    """What is due in a quarter, on the main split or on the prospective one.
-
-    Args:
-        source: a workspace; or a folder that is named `releases` or holds one of that name.
+    """What is due on a split, by a workspace, or by a folder that is named `releases` or holds one of that name.
 
     Raises:
         ReleaseError: if the quarter has no such release there, or its files do not hold together.

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import functools
 import http.server
-import threading
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -22,10 +19,7 @@ from verifier import verify_release
 
 
 class Quiet(http.server.SimpleHTTPRequestHandler):
-    """Serves a folder and says nothing."""
-
-    def log_message(self, *_: Any) -> None:
-        """Nobody reads it."""
+    """Serves a folder."""
 
     def do_GET(self) -> None:
         """Answer also what must be refused."""
@@ -51,18 +45,13 @@ class Quiet(http.server.SimpleHTTPRequestHandler):
 
 
 @pytest.fixture
-def served(make, quarter, notes_task, tmp_path) -> Iterator[tuple[str, Path]]:
+def served(make, quarter, notes_task, tmp_path, serve) -> tuple[str, Path]:
     """The address of a revealed release, and its folder."""
     make.release(make.notes(3, 3))
     workspace = make.workspace()
     reveal(workspace, quarter, notes_task, CalendarRule().of(quarter).reveals)
-    handler = functools.partial(Quiet, directory=str(workspace.root / "releases"))
-    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
-        thread = threading.Thread(target=server.serve_forever)
-        thread.start()
-        yield f"http://127.0.0.1:{server.server_port}/2023Q2/x-notes", workspace.release(quarter, "x-notes")
-        server.shutdown()
-        thread.join()
+    address = serve(Quiet, workspace.root / "releases")
+    return f"{address}/2023Q2/x-notes", workspace.release(quarter, "x-notes")
 
 
 @pytest.mark.parametrize("end", ["", "/", "/manifest.json"])

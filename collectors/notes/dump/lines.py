@@ -166,16 +166,7 @@ def _part_holds(part: np.ndarray[tuple[int], np.dtype[np.uint8]], ends: Places, 
 
 @dataclass(frozen=True, slots=True)
 class LineLayout:
-    """What a line of a shard must look like.
-
-    Attributes:
-        name: the shard's name.
-        header: its first line.
-        columns: names in order.
-        integers: places of the columns that must hold 64-bit integers.
-        optional_integers: places of the columns that must hold a 64-bit integer or nothing.
-        private: places of the columns with participant ids.
-    """
+    """What a line of a shard must look like, with places of the columns of integers and of participant ids."""
 
     name: str
     header: bytes

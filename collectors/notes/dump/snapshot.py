@@ -67,13 +67,7 @@ class DumpRequest:
 
 @dataclass(frozen=True, slots=True)
 class DumpSnapshot:
-    """A dump on the disk.
-
-    Attributes:
-        folder: where it is, in the published subfolders, with its `manifest.json`.
-        files: every file with size and SHA-256; names are paths in the folder.
-        skipped: whether it was all there already.
-    """
+    """A dump on the disk, in the published subfolders, with its manifest; names of files are paths in the folder."""
 
     day: date
     folder: Path

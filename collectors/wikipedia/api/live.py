@@ -52,15 +52,10 @@ def collect_live(
     progress: Progress,
     pending: bool = False,
 ) -> Collection:
-    """Find the paragraph edits of a quarter by a wiki's API, and decide them.
+    """Find the paragraph edits of a quarter by a wiki's API, and decide them; other arguments as of `collect`.
 
-    Args:
-        quarter: edits saved in it are asked about; later revisions decide them.
-        source: the wiki, who asks, and for what.
-        settings: what counts as an edit and as its fate.
-        folder: what is fetched is kept here; a run that was stopped goes on from it.
-        refresh: ask again for what time may have added to since: the ends of histories.
-        pending: collect the edits, too, that are untouched and have fewer than their N later revisions.
+    What is fetched is kept in `folder`, from which a run that was stopped goes on; `refresh` asks again for what time
+    may have added to since: the ends of histories.
 
     Raises:
         SourceError: if the wiki cannot be asked, or its recent changes do not reach back to the quarter.

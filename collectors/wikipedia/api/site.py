@@ -89,13 +89,7 @@ class _Body(Answer):
 
 
 class WikiSite:
-    """Asks a wiki, politely, and never the same thing twice.
-
-    Args:
-        api: address of its api.php.
-        session: carries the requests.
-        answers: what it has answered before.
-        account: to log in with; then the wiki must know the account at every request, so that a lost login is seen.
+    """Asks a wiki, politely, and never the same thing twice; with an account, the wiki must know it at every request.
 
     Raises:
         SourceError: from any method, if the wiki cannot be asked or answers something that is not understood.

@@ -28,13 +28,7 @@ _MOST_BUTTONS = 20
 
 
 def rater_page(study: OpenStudy, plan: RaterPlan, token: str) -> str:
-    """The page of one rater, as HTML that needs nothing else.
-
-    Args:
-        study: what is rated.
-        plan: the rater's part of it.
-        token: the rater's; it lets them hand over what they submit.
-    """
+    """The page of one rater, as HTML that needs nothing else; their token lets them hand over what they submit."""
     own = [response for _, response in plan.responses]
     content = {
         "key": f"{study.assignments.edition}/{study.assignments.task}/{plan.rater}/{plan.token_sha256[:16]}",

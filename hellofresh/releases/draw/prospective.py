@@ -57,14 +57,7 @@ OUTCOMES = "outcomes.jsonl"
 
 @dataclass(frozen=True, slots=True)
 class Prospective:
-    """What building a prospective split did.
-
-    Attributes:
-        pending: undecided samples that the collection had.
-        samples: samples drawn.
-        deadline: the first moment at which no prediction is taken any more.
-        skipped: True where the split was there already; it is never drawn again.
-    """
+    """How many undecided samples there were and were drawn, until when, and whether that was done before."""
 
     task: str
     quarter: Quarter

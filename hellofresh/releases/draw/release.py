@@ -197,16 +197,7 @@ def build_release(
 
 @dataclass(frozen=True, slots=True)
 class _Plan:
-    """A release that is to be built.
-
-    Attributes:
-        collection: the account of the candidates' collection.
-        escrow: makes salts and commitments.
-        seed, cap, calendar: as `build_release` gets them.
-        withheld: whether texts are.
-        draw_key: decides which samples are drawn.
-        ledger: what other splits expose.
-    """
+    """A release that is to be built, and what other splits expose."""
 
     workspace: Workspace
     quarter: Quarter

@@ -28,14 +28,7 @@ class UnfilledSample:
 
 @dataclass(frozen=True, slots=True)
 class Hydration:
-    """What filling in a release came to.
-
-    Attributes:
-        path: the file of samples with texts; None where the release holds its texts.
-        filled: samples whose texts were found and are those that were released.
-        gone: samples whose texts are not to be had any more.
-        changed: samples that have other texts now.
-    """
+    """What was filled in, in which file (None where the release has its texts), is gone, or has other texts now."""
 
     task: str
     edition: Edition

@@ -45,15 +45,7 @@ class Phase(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class QuarterState:
-    """How far a quarter and task have come.
-
-    Attributes:
-        phase: where it stands.
-        calendar: when it opens, closes and is revealed.
-        samples: samples released, None without a release.
-        next_step: what happens next, and when; a sentence.
-        late: whether it should have opened by now and has no release.
-    """
+    """Where a quarter and task stand, what happens next (a sentence), and whether it should have opened by now."""
 
     quarter: Quarter
     task: str
@@ -67,11 +59,7 @@ class QuarterState:
 def state_of(
     workspace: Workspace, quarter: Quarter, task: Task, moment: datetime, rule: CalendarRule | None = None
 ) -> QuarterState:
-    """Where a quarter and task stand at a moment.
-
-    Args:
-        workspace: where the releases are.
-        rule: how the days follow from the quarter where there is no release that has them.
+    """Where a quarter and task stand at a moment, by the calendar of the release or else by the rule.
 
     Raises:
         ReleaseError: if the release's manifest is damaged.
@@ -125,10 +113,6 @@ def labels_are_public(workspace: Workspace, edition: Edition, task: str, split: 
 
     It is what the manifest says, never what the clock says: a quarter whose day has come and that nobody has revealed
     is as closed as before. False where there is no release.
-
-    Args:
-        workspace: where the releases are.
-        split: `main`, or `prospective` for the samples beside it.
 
     Raises:
         DataError, ReleaseError: if the manifest is damaged.

@@ -76,14 +76,10 @@ def take_down(
     *,
     split: str = MAIN,
 ) -> TakedownReport:
-    """Remove samples from a release, and from the texts kept beside it.
+    """Remove samples, each for a reason, from a release, and from the texts kept beside it.
 
     Commitments, and labels once they are public, stay: they hold no content, and let anybody check the rest as before.
     Earlier versions of the manifest stay too; they name hashes of files that are no more.
-
-    Args:
-        reasons: why, by sample id.
-        split: which of the release's splits.
 
     Raises:
         UsageError: if a reason is empty, too long, or has control characters, or the release has no such sample.

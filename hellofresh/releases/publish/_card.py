@@ -98,13 +98,7 @@ _BALANCED = (
 
 
 def card(parts: Sequence[PublishedPart], corpora: Sequence[SearchedCorpus], rows: Mapping[PurePosixPath, int]) -> str:
-    """The text of README.md.
-
-    Args:
-        parts: what is published.
-        corpora: what its queries are searched in, whether it is published or not.
-        rows: samples of each part, by its place.
-    """
+    """The text of README.md; corpora are what queries are searched in, rows count the samples by place."""
     texts = card_texts()
     tasks = {part.task.name: part.task for part in parts}
     statements = {part.task.name: _statement(part) for part in parts}

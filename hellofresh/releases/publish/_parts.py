@@ -145,15 +145,7 @@ _SAMPLES = "samples.jsonl"
 
 @dataclass(frozen=True, slots=True)
 class PublishedPart:
-    """One task in one opened quarter: its release, or the prospective samples beside it.
-
-    Attributes:
-        prospective: whether these are the samples that were undecided at the opening.
-        folder: where its files are.
-        manifest: what the release's manifest says.
-        manifest_sha256: hash of the manifest's bytes.
-        phase: where the quarter stands.
-    """
+    """One task in one opened quarter: its release, or the prospective samples beside it, as its manifest says."""
 
     task: Task
     edition: Edition

@@ -105,16 +105,7 @@ def copy_file(source: Path, sha256: str, copy: Path) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Publication:
-    """What publishing came to.
-
-    Attributes:
-        target: the folder or repository.
-        files: number of files.
-        size: bytes of all files.
-        bundled: whether any of it is the bundled sample.
-        skipped: True where it was there already, the same.
-        revision: the repository's commit; empty for a folder.
-    """
+    """What was published where (in a folder, or as a commit of a repository), and whether it was there already."""
 
     target: str
     quarters: tuple[Edition, ...]
@@ -131,11 +122,6 @@ def publish_to_folder(
     """Write what the opened quarters have made public to a folder, unless it is there already.
 
     The folder holds the old publication or the new one, whole, whatever happens in between.
-
-    Args:
-        workspace: where the releases are.
-        target: a folder that is not there, is empty, or holds an earlier publication and nothing else.
-        quarters: only these; all where none is named.
 
     Raises:
         UsageError: if the target holds something else.

@@ -5,11 +5,10 @@ from __future__ import annotations
 import io
 import json
 import re
-import threading
 import time
 import zipfile
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Callable
 from datetime import date
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -36,8 +35,6 @@ def zipped(stem: str, size: int = 300_000) -> bytes:
 
 class Source(ThreadingHTTPServer):
     """The published layout on this machine; a script says what goes wrong at which request of a path."""
-
-    daemon_threads = True
 
     def __init__(self) -> None:
         super().__init__(("127.0.0.1", 0), Handler)
@@ -126,21 +123,15 @@ class Handler(BaseHTTPRequestHandler):
 
 
 @pytest.fixture
-def source(monkeypatch: pytest.MonkeyPatch) -> Iterator[Source]:
+def source(serve: Callable[..., str]) -> Source:
     """A source with a dump of one day."""
-    for name in ("http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY"):
-        monkeypatch.delenv(name, raising=False)
     server = Source()
-    thread = threading.Thread(target=server.serve_forever, args=(0.01,))
-    thread.start()
+    serve(server)
     server.put("notes/notes", 3)
     server.put("noteStatusHistory/noteStatusHistory")
     server.put("noteRatings/ratings", 2)
     server.put("userEnrollment/userEnrollment")
-    yield server
-    server.shutdown()
-    thread.join()
-    server.server_close()
+    return server
 
 
 class Fetch:

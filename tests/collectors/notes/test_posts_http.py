@@ -7,7 +7,7 @@ import stat
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
@@ -96,24 +96,18 @@ class Site:
 class QuietServer(ThreadingHTTPServer):
     """Takes clients that go away without a word of it."""
 
-    daemon_threads = True
-
     def handle_error(self, *_: Any) -> None:
         """Say nothing."""
 
 
 @pytest.fixture
-def site() -> Iterator[Site]:
+def site(serve: Callable[..., str]) -> Site:
     handler = type("OwnHandler", (Handler,), {})
     server = QuietServer(("127.0.0.1", 0), handler)
     found = Site({"embed": plain, "other": plain, "api-v2": api_plain}, server)
     handler.site = found
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
-    thread.start()
-    yield found
-    server.shutdown()
-    thread.join()
-    server.server_close()
+    serve(server)
+    return found
 
 
 def tweet(post_id: str, **changes: Any) -> dict[str, Any]:
