@@ -6,7 +6,6 @@ import json
 import os
 import shutil
 from collections.abc import Callable
-from http.server import SimpleHTTPRequestHandler
 from pathlib import Path
 from zipfile import ZIP_DEFLATED, ZipFile
 
