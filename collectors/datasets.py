@@ -45,7 +45,7 @@ DATASETS: dict[str, DataSet] = dict(_BUNDLED)
 
 
 def get_dataset(name: str) -> DataSet:
-    """The data set of that name; raises UnknownNameError if there is none."""
+    """The data set of that name; raises UnknownNameError if it is unknown."""
     try:
         return DATASETS[name]
     except KeyError:
@@ -76,7 +76,7 @@ def dataset_files(dataset: DataSet, path: Path, *, part: bool = False) -> list[P
     """The files to read: the file itself, or those of a folder that have an original's name.
 
     Raises:
-        SourceError: if there is none, or a file has no original's name and is not said to be a part.
+        SourceError: if no file is found, or one has no original's name and is not said to be a part.
     """
     found = sorted(item for item in path.iterdir() if dataset.original(item)) if path.is_dir() else [path]
     names = ", ".join(file.name for file in dataset.files)
@@ -188,7 +188,7 @@ def task_of(dataset: DataSet, labels: str) -> Task:
     """The task that asks about a data set with all its classes, or with two.
 
     Raises:
-        UnknownNameError: if there is no such setting for the data set.
+        UnknownNameError: if the data set does not have this setting.
     """
     known = {BINARY if name.endswith(f"-{BINARY}") else FULL: name for name in dataset.tasks}
     if labels not in known:

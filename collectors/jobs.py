@@ -381,7 +381,7 @@ def live_source(configured: WikiSourceSettings | None, options: argparse.Namespa
     """The wiki to ask: what the command says goes before what is configured.
 
     Raises:
-        UsageError: if neither names a wiki, or there is no contact.
+        UsageError: if neither names a wiki, or nothing gives a contact.
         ConfigError: if a number is too small.
     """
     said: dict[str, Any] = {}

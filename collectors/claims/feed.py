@@ -328,7 +328,7 @@ def fetch_feed(place: str, folder: Path, *, progress: Callable[[str], None]) -> 
     A feed changes from day to day. The first copy stays, so that a collection can be repeated; delete it to fetch anew.
 
     Raises:
-        SourceError: if there is no such feed, or the server keeps failing.
+        SourceError: if the feed is missing, or the server keeps failing.
         WorkspaceError: if the file cannot be written, or another process is fetching it.
     """
     if not place.startswith(("http://", "https://")):

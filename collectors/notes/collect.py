@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import polars as pl
 
@@ -101,7 +101,7 @@ class NotesSource:
             )
         return [path]
 
-    def as_parameters(self) -> dict[str, Any]:
+    def as_parameters(self) -> dict[str, object]:
         """JSON-ready, for the manifest: which services were asked; nothing where none were."""
         return {} if self.online is None else {"posts_from": self.online.names}
 
@@ -160,7 +160,7 @@ class NotesSettings:
                 code="bad-settings",
             )
 
-    def as_parameters(self) -> dict[str, Any]:
+    def as_parameters(self) -> dict[str, object]:
         """JSON-ready, for the manifest; the age only where it counts."""
         aged = self.label_source is LabelSource.CURRENT
         return {
@@ -346,7 +346,7 @@ class Gathering:
         return kept.sort("noteId"), newest
 
     def _quiet_reader(self) -> TableReader:
-        """A reader of the same dump whose counts and warnings nobody sees."""
+        """A reader of the same dump whose counts and warnings are thrown away."""
         return replace(self.reader, warnings=[], rows={}, rejected={})
 
     def _without_repeats(self, rows: pl.DataFrame, title: str) -> pl.DataFrame:

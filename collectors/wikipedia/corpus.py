@@ -18,7 +18,7 @@ _LONGEST = 900_000
 
 
 def dump_documents(dumps: Iterable[Path], words: int) -> Iterator[FoundDocument]:
-    """The articles in order, whole (0) or in chunks of about so many words; no redirects, none without prose.
+    """The articles in order, whole (0) or in chunks of about this many words; no redirects, none without prose.
 
     Raises:
         SourceError: if a file is not an export that can be read to its end.
@@ -64,7 +64,7 @@ def _paragraphs(wikitext: str) -> list[str]:
 
 
 def chunks(paragraphs: Sequence[str], words: int) -> list[str]:
-    """Paragraphs put together until they have so many words; longer ones are cut."""
+    """Paragraphs put together until they have enough words; longer ones are cut."""
     found: list[list[str]] = [[]]
     length = 0
     for paragraph in paragraphs:

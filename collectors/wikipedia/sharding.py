@@ -104,7 +104,7 @@ def write_shard(
 
 
 def shard_files(folder: Path) -> list[Path]:
-    """The file of every finished shard in a folder, which the merge will read; raises UsageError if there is none."""
+    """The file of every finished shard in a folder, which the merge will read; raises UsageError without any."""
     found = sorted(folder.glob(f"*-of-*/{_FILE}"))
     if not found:
         raise UsageError(

@@ -5,12 +5,15 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from pydantic import BaseModel, ConfigDict
 
 from hellofresh.core.errors import ConfigError
 from hellofresh.core.files import as_model, parse_toml
+
+Json = dict[str, Any]
+"""A JSON object whose form is not checked yet."""
 
 
 class Strict(BaseModel):

@@ -147,7 +147,7 @@ class PairTest:
 
 
 LEAST_PEOPLE, LEAST_RATINGS = 30, 5
-"""With fewer people, or ratings a response and person, camps cannot be told from chance."""
+"""With fewer people, or ratings a response and person, camps cannot be distinguished from chance."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -103,7 +103,7 @@ class JudgeQuality:
 
 @dataclass(frozen=True, slots=True)
 class JudgeBias:
-    """What sways a judge; None where it cannot be told.
+    """What sways a judge; None where that is unknown.
 
     Attributes:
         position: by how much it prefers the first of two, from -0.5 to 0.5.

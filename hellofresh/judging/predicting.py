@@ -40,11 +40,11 @@ from hellofresh.tasks.images import media_of
 from hellofresh.tasks.samples import Sample
 
 VOTERS = 3
-"""Each sample is predicted by so many people at least; the first of them vote."""
+"""Fewest people who predict each sample; the first of them vote."""
 _SPARE = 2
 """So many more are asked where there are as many, so that a vote is left where somebody knew the outcome or stops."""
 _LEAST_EACH = 20
-"""With many people, each predicts about so many samples rather than fewer."""
+"""With many people, each predicts about this many samples rather than fewer."""
 _CHECKS = 2
 _LABEL, _CERTAINTY, _KNOWN = "class", "certainty", "known"
 

@@ -63,7 +63,7 @@ class Rating:
         judge: number of a person, name of a model, classifier or rule.
         kind: see `JudgeKind`.
         criterion: id in the rubric.
-        value: on the criterion's scale; None where it was not asked, cannot be told, or is `UNREADABLE`.
+        value: on the criterion's scale; None where it was not asked, is undecided, or is `UNREADABLE`.
         weight: ratings of one response (or link) and criterion by judges of one kind weigh 1 together.
         phase: see `RatingPhase`.
         comment: the judge's own words.

@@ -41,7 +41,7 @@ class Step(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class SubmittedAnswers:
-    """A rater's answers about one response. A criterion that was not asked is not there; None: it cannot be told.
+    """A rater's answers about one response. A criterion that was not asked is not there; None leaves it open.
 
     Attributes:
         values: by criterion.

@@ -228,7 +228,7 @@ class Erasure:
 
     def _rows_of_database(self, path: Path) -> Iterator[tuple[str, tuple[object, ...]]]:
         """Table and primary key, or row number, of the rows that hold a text or are of one of the samples."""
-        # Where it has no log, nobody writes to it: read as it lies, it leaves no files of SQLite's own behind.
+        # Where it has no log, no process writes to it: read as it lies, it leaves no files of SQLite's own behind.
         how = "mode=ro" if path.with_name(f"{path.name}-wal").is_file() else "immutable=1"
         with closing(sqlite3.connect(f"{path.resolve().as_uri()}?{how}", uri=True)) as database:
             for table, key in _tables(database):

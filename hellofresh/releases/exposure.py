@@ -230,7 +230,7 @@ def waits(workspace: Workspace, edition: Edition, task: str, split: str = MAIN) 
     that has passed says that the labels may be published, and are not yet.
 
     Raises:
-        DataError, ReleaseError: if there is no such split, or it or one that shares a group with it is damaged.
+        DataError, ReleaseError: if the split is missing, or it or one that shares a group with it is damaged.
     """
     place = (edition, task, Split(split))
     manifest = read_manifest(workspace.release(*place))
@@ -265,7 +265,7 @@ _Row = TypeVar("_Row", ExposedLabel, TakenDownText)
 
 
 def _read(path: Path, table: Table[_Row]) -> list[_Row]:
-    """The rows of one of the ledger's two files; none if there is no such file yet."""
+    """The rows of one of the ledger's two files; none before it is written."""
     if not path.is_file():
         return []
     try:

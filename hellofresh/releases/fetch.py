@@ -25,7 +25,7 @@ def fetch_release(url: str, folder: Path, *, timeout_s: float = 1800.0, quiet_s:
         quiet_s: longest wait for the next bytes.
 
     Raises:
-        UsageError: if the address is none.
+        UsageError: if it is not an address.
         ReleaseError: if something cannot be had, is larger than it says, or is named in a way that leaves the folder.
     """
     parts = urlsplit(url)

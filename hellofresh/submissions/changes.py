@@ -55,7 +55,7 @@ class ChangedEntry:
 
 @dataclass(slots=True)
 class ChangeReport:
-    """What changed and what is wrong with it; the change can be merged where there is no fault."""
+    """What changed and what is wrong with it; the change can be merged without faults."""
 
     entries: list[ChangedEntry] = field(default_factory=list)
     faults: list[Fault] = field(default_factory=list)

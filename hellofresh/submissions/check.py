@@ -76,7 +76,7 @@ class Due:
 
     @property
     def deadline(self) -> datetime | None:
-        """The first moment at which not all tasks take predictions any more; None if there is none."""
+        """The first moment at which not all tasks take predictions any more; None if it never comes."""
         return min((calendar.deadline for calendar in self.calendars.values()), default=None)
 
     def takes(self, moment: datetime) -> bool:
@@ -363,8 +363,8 @@ def about_responses(path: Path, predictions: Sequence[Prediction]) -> Iterator[F
     }
     for (code, what), found in kinds.items():
         if found:
-            told = f"{len(found)} responses have {what}, the first is that to {found[0]}"
-            yield Fault(code, str(path), told, _INTENDED)
+            said = f"{len(found)} responses have {what}, the first is that to {found[0]}"
+            yield Fault(code, str(path), said, _INTENDED)
     times = Counter(" ".join(said).casefold() for said in words.values())
     if repeated := sum(count for count in times.values() if count > 1):
         what = f"{repeated} responses are word by word the same as another one"

@@ -59,7 +59,7 @@ MAX_INFO_BYTES = 16_000
 MAX_RECEIPT_BYTES = 200_000
 MAX_LINE_BYTES = 200_000
 MAX_FAULTS = 100
-"""After so many of a kind, the rest is only counted."""
+"""Of a kind; the rest is only counted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,7 +232,7 @@ _Probability = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
 class Prediction(Strict):
     """One line of `predictions.jsonl`.
 
-    It has one of `label`, `text` and `documents`, as its task takes; null is no answer, which counts as wrong.
+    It has one of `label`, `text` and `documents`, as its task takes; null stands for no answer, which counts as wrong.
     `confidence`, the probability of label 1 of two classes, is the older form of `probabilities`.
     """
 
@@ -296,7 +296,7 @@ class Prediction(Strict):
 
     @property
     def answer(self) -> int | str | tuple[str, ...] | None:
-        """What it says; None is no answer."""
+        """What it says; None without an answer."""
         if self.documents is not None:
             return tuple(self.documents)
         return self.text if self.text is not None else self.label
@@ -348,7 +348,7 @@ def hashed_row(prediction: Prediction) -> dict[str, object]:
 
 
 def predictions_file(folder: Path, faults: list[Fault], split: Split = MAIN) -> Path:
-    """The file of predictions in a folder: JSONL, or CSV where there is no JSONL."""
+    """The file of predictions in a folder: JSONL, or else CSV."""
     lines, table = folder / FILES[split].jsonl, folder / FILES[split].csv
     there = [path for path in (lines, table) if path.exists() or path.is_symlink()]
     if len(there) == 2:

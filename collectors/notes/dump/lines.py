@@ -25,7 +25,7 @@ Places = np.ndarray[tuple[int], np.dtype[np.int64]]
 """Places of bytes in a block."""
 
 NOTHING = (b"", b"NA")
-"""How a cell says that there is no value."""
+"""A cell without a value."""
 
 BLOCK_BYTES = 4 * 2**20
 _CHECK_BYTES = 2**18  # the check's arrays then stay in the processor's cache
@@ -97,7 +97,7 @@ class Rejects:
 def line_blocks(
     stream: BinaryIO, name: str, size: int, warn: Callable[[str], None] = lambda _: None
 ) -> Iterator[bytes]:
-    """The stream in blocks of whole lines, each of about so many bytes and each line ended by a newline.
+    """The stream in blocks of whole lines, each of about `size` bytes and each line ended by a newline.
 
     A last line without an end may be cut within its last column, which nothing else would show: `warn` gets a sentence.
 

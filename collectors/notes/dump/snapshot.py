@@ -91,7 +91,7 @@ def download(
         today: the day to walk back from (UTC).
 
     Raises:
-        SourceError: if there is no such dump, or the server keeps failing or sends damaged files.
+        SourceError: if the dump is missing, or the server keeps failing or sends damaged files.
         WorkspaceError: if files cannot be written, or another process is fetching this dump.
     """
     if request.day is not None and (whole := _whole(folder, request.day, request)):

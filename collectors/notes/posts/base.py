@@ -20,7 +20,7 @@ from hellofresh.core.files import BadJsonError, model_fault, strict_json
 from hellofresh.core.net.addresses import AddressError, PageAddress
 from hellofresh.core.net.retry import RetryPolicy
 from hellofresh.core.quarters import parse_utc
-from hellofresh.core.strict import Answer
+from hellofresh.core.strict import Answer, Json
 from hellofresh.tasks.images import Media, MediaKind
 
 SNOWFLAKE_EPOCH_MS = 1_288_834_974_657
@@ -138,7 +138,7 @@ def numbered_lines(path: Path) -> Iterator[tuple[int, bytes]]:
         raise SourceError("the file is empty", where=str(path), expected="one object a line", code="empty-file")
 
 
-def load_object(line: bytes, where: str) -> dict[str, Any]:
+def load_object(line: bytes, where: str) -> Json:
     """Read one line as a JSON object.
 
     Raises:
@@ -156,7 +156,7 @@ def load_object(line: bytes, where: str) -> dict[str, Any]:
 _SHOWN_NOTE = re.compile(r"birdwatch|community_?note", re.IGNORECASE)
 _LONG_DATE = re.compile(r"[A-Z][a-z]{2} [A-Z][a-z]{2} \d{2} \d{2}:\d{2}:\d{2} [+-]\d{4} \d{4}", re.A)
 
-Several = list[Any] | dict[str, Any] | None
+Several = list[Any] | Json | None
 """Media in any form: only whether there are some counts, and empty lists were seen printed as empty objects."""
 
 
@@ -176,14 +176,14 @@ def without_shown_note(value: Any) -> Any:
     return value
 
 
-def load_reply(body: bytes) -> dict[str, Any]:
+def load_reply(body: bytes) -> Json:
     """The body of an answer as a JSON object, without the shown note.
 
     Raises:
         BadReply: if it is something else.
     """
     try:
-        stripped: dict[str, Any] = without_shown_note(load_object(body, "the answer"))
+        stripped: Json = without_shown_note(load_object(body, "the answer"))
     except SourceError as error:
         raise BadReply(error.what) from None
     return stripped
@@ -238,7 +238,7 @@ def media_in(*several: Several, kind: MediaKind | None = None) -> tuple[Media, .
     return ()
 
 
-def _media(entry: dict[str, Any], usual: MediaKind | None) -> Media | None:
+def _media(entry: Json, usual: MediaKind | None) -> Media | None:
     kind = _KINDS.get(str(entry.get("type")), usual)
     names = (*_POSTERS, *(("url",) if kind == "photo" else ()))
     try:
@@ -250,7 +250,7 @@ def _media(entry: dict[str, Any], usual: MediaKind | None) -> Media | None:
     return Media(kind, address.url, description=html.unescape(_first_text(entry, _DESCRIPTIONS))[:_LONGEST_DESCRIPTION])
 
 
-def _first_text(entry: dict[str, Any], names: Iterable[str]) -> str:
+def _first_text(entry: Json, names: Iterable[str]) -> str:
     return next((value for name in names if isinstance(value := entry.get(name), str) and value), "")
 
 

@@ -295,7 +295,7 @@ class _Visit:
     """All requests to one service in one search; which posts it said nothing of, why, and how often.
 
     Raises:
-        ConfigError: if the service needs a token, and there is none that may be sent.
+        ConfigError: if the service needs a token, and none that may be sent is given.
     """
 
     def __init__(self, search: _Search, service: Service, ids: Sequence[str]) -> None:

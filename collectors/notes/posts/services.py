@@ -15,7 +15,6 @@ import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from typing import Any
 
 from pydantic import Field
 
@@ -34,7 +33,7 @@ from hellofresh.collectors.notes.posts.base import (
     posted_at,
 )
 from hellofresh.core.files import canonical_json
-from hellofresh.core.strict import Answer
+from hellofresh.core.strict import Answer, Json
 from hellofresh.tasks.images import Media
 
 _DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
@@ -134,7 +133,7 @@ def _read_embed(ids: Sequence[str], reply: ServiceReply) -> Mapping[str, PostAns
     return {post_id: PostAnswer(post, ServiceReply(reply.status, canonical_json(body).encode()))}
 
 
-def _post(post_id: str, status: int, body: dict[str, Any]) -> FoundPost:
+def _post(post_id: str, status: int, body: Json) -> FoundPost:
     if status != 200:
         raise BadReply(f"HTTP status {status}")
     answer = check(EmbedAnswer, body)
@@ -257,18 +256,18 @@ class _Problem(Answer):
 
 
 class _Included(Answer):
-    tweets: list[dict[str, Any]] = Field(default_factory=list)
-    media: list[dict[str, Any]] = Field(default_factory=list)
+    tweets: list[Json] = Field(default_factory=list)
+    media: list[Json] = Field(default_factory=list)
 
 
 class _Envelope(Answer):
-    data: list[dict[str, Any]] = Field(default_factory=list)
+    data: list[Json] = Field(default_factory=list)
     errors: list[_Problem] = Field(default_factory=list)
     includes: _Included = _Included()
 
 
 def post_from_api(
-    post: ApiPost, known: Mapping[str, ApiPost], missing: Iterable[str], media: Sequence[dict[str, Any]] = ()
+    post: ApiPost, known: Mapping[str, ApiPost], missing: Iterable[str], media: Sequence[Json] = ()
 ) -> FoundPost:
     """The post in the common form.
 
@@ -317,7 +316,7 @@ def _read_api(ids: Sequence[str], reply: ServiceReply) -> Mapping[str, PostAnswe
     return {post_id: PostAnswer(post, _share(post, body)) for post_id, post in found.items()}
 
 
-def _posts(rows: Iterable[dict[str, Any]]) -> dict[str, ApiPost]:
+def _posts(rows: Iterable[Json]) -> dict[str, ApiPost]:
     """The posts that have the right form, by id: one that has not must not cost the other 99 of its batch."""
     posts = {}
     for row in rows:
@@ -327,7 +326,7 @@ def _posts(rows: Iterable[dict[str, Any]]) -> dict[str, ApiPost]:
     return posts
 
 
-def _share(post: FoundPost, body: dict[str, Any]) -> ServiceReply:
+def _share(post: FoundPost, body: Json) -> ServiceReply:
     """The part of a reply that speaks of one post, in the same form."""
     data, included = body.get("data", []), body.get("includes", {}).get("tweets", [])
     own = [item for item in data if item.get("id") == post.id]

@@ -13,6 +13,7 @@ from __future__ import annotations
 import re
 import threading
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from http import HTTPStatus
 from itertools import count
@@ -108,7 +109,7 @@ class PoliteSession(requests.Session):
         """Ask, and repeat until there is an answer other than a request to wait.
 
         Raises:
-            SourceError: if there is none within the limits, or the wiki refuses.
+            SourceError: if none comes within the limits, or the wiki refuses.
         """
         for name in ("params", "data"):
             if options.get(name) is not None:
@@ -169,7 +170,7 @@ class PoliteSession(requests.Session):
             raise SourceError("stopped", where=url, code="api-stopped")
 
 
-def _fill(response: requests.Response, left_s: Any) -> None:
+def _fill(response: requests.Response, left_s: Callable[[], float]) -> None:
     """Read the body piece by piece, so that a slow server cannot keep it open for ever."""
     body = bytearray()
     try:

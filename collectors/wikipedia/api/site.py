@@ -12,7 +12,7 @@ import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import UTC
 from pathlib import Path
-from typing import Any, Self
+from typing import Self
 from urllib.parse import urlsplit
 
 import mwclient
@@ -25,7 +25,7 @@ from hellofresh.core.errors import SourceError, WorkspaceError
 from hellofresh.core.files import canonical_json, model_fault
 from hellofresh.core.net.database import open_database
 from hellofresh.core.quarters import utc_text
-from hellofresh.core.strict import Answer
+from hellofresh.core.strict import Answer, Json
 
 REVERTED = "mw-reverted"
 """The tag that MediaWiki itself gives to edits that were taken back (https://www.mediawiki.org/wiki/Manual:Reverts)."""
@@ -189,7 +189,7 @@ class WikiSite:
         return WikiPage(id_, first.title, self._history(before, first, batches))
 
     def gives_old_text(self, page: int, revision: int, *, lookback: int) -> bool:
-        """Whether a revision gives a whole page the text of one of so many before it, by the wiki's hashes."""
+        """Whether a revision gives a whole page the text of one of those before it, by the wiki's hashes."""
         place = {"rvdir": "older", "rvstartid": str(revision), "rvprop": "ids|timestamp|sha1"}
         hashes: list[str | None] = []  # of the revision's text, and of those before it; None for hidden ones
         more: Mapping[str, str | int] | None = {}
@@ -251,7 +251,7 @@ class WikiSite:
     def _key(self, question: Mapping[str, str]) -> str:
         return canonical_json({"api": self._api, **question})
 
-    def _fetch(self, question: Mapping[str, str]) -> dict[str, Any]:
+    def _fetch(self, question: Mapping[str, str]) -> Json:
         known = {"assert": "user"} if self._account else {}
         try:
             with self._lock:  # what is on disk needs no login

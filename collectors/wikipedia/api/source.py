@@ -37,7 +37,7 @@ class EditSampling:
         pages: most pages; half are drawn for an edit that the wiki marks as reverted, half for one that it does not.
         window_minutes: length of the windows into which the quarter is cut, and which are visited in a random order.
         per_window: most pages of either half from one window.
-        lookback: of so many revisions before a drawn edit the hashes are asked for (500 a request), to see that it
+        lookback: of this many revisions before a drawn edit the hashes are asked for (500 a request), to see that it
             gives the whole page an old text again; 0 for none.
         seed: decides the order of the windows and the edits drawn in each.
     """
@@ -192,7 +192,7 @@ def _lines(name: str) -> list[str]:
 
 
 def check_contact(contact: str | None) -> str:
-    """The operator's contact, if it is one; raises UsageError if there is none, or it could not reach anybody."""
+    """The operator's contact, if it is one; raises UsageError without it, or if it could not reach anybody."""
     text = (contact or "").strip()
     if not text:
         raise UsageError(

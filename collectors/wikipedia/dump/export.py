@@ -142,7 +142,7 @@ class JoinedReader:
     """Reads the files that one page was cut into as one history; used like an `ExportReader`.
 
     Attributes:
-        unchecked: whether the files do not say if one between them is missing, and there is no list of checksums.
+        unchecked: whether the files do not say if one between them is missing, and no list of checksums does.
 
     Raises:
         SourceError: if the list of checksums beside the files names a part that is not given.

@@ -451,7 +451,7 @@ class EditsSettings:
         min_changed_characters: inserted plus deleted characters must be more than this.
         max_paragraphs: a revision that changes more paragraphs than this is dropped.
         base_revisions: an edit has to stand for this many later revisions ...
-        paragraphs_per_revision: ... and one more for every so many paragraphs of the article.
+        paragraphs_per_revision: ... and one more for every this many paragraphs of the article.
         collapse_runs: treat consecutive revisions by one user as one revision.
         keep_bots: ask about edits of users whose name ends in one of `bot_suffixes`.
         bot_suffixes: endings of bots' names, compared without case.
@@ -482,5 +482,5 @@ class EditsSettings:
         refuse_small(self, **least)
 
     def required_revisions(self, paragraphs: int) -> int:
-        """N: how many later revisions an edit of an article of so many paragraphs has to stand."""
+        """N: how many later revisions an edit of an article of this many paragraphs has to stand."""
         return self.base_revisions + paragraphs // self.paragraphs_per_revision

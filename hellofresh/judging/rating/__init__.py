@@ -174,7 +174,7 @@ def rating_site(folder: Path, *, port: int, origins: list[str]) -> LocalSite:
 
     def plan_of(token: str) -> RaterPlan:
         plan = study.assignments.of_token(token)
-        assert plan is not None  # the site lets nobody else in
+        assert plan is not None  # the site lets only raters in
         return plan
 
     async def page(_: web.Request, token: str) -> web.StreamResponse:

@@ -82,7 +82,7 @@ def _checksum(content: dict[str, object]) -> str:
 
 
 def read_account_file(path: Path) -> CollectionAccount:
-    """Read an account; raises DataError if there is none, or it is damaged."""
+    """Read an account; raises DataError if it is missing or damaged."""
     content = read_json(path)
     stated = content.pop(_CHECKSUM, None)  # those of earlier versions have none
     if stated is not None and stated != _checksum(content):
@@ -247,7 +247,7 @@ def read_account(workspace: Workspace, task: Task, quarter: Quarter) -> Collecti
 
     Raises:
         ReleaseError: if they are not, such as after a collection that was stopped between its files.
-        DataError: if there is no account, or it is damaged.
+        DataError: if the account is missing or damaged.
     """
     path = workspace.collection(task.name, quarter)
     account = read_account_file(path)

@@ -1,7 +1,7 @@
 """Commitments to labels: published with the samples, they prove later that no label was changed.
 
-A commitment is the SHA-256 of the canonical JSON of `{"id", "label", "salt"}`. The salt is 256 bits that nobody can
-guess: HMAC-SHA256 of the id under the workspace's escrow key. So salts need not be stored to be the same again, and a
+A commitment is the SHA-256 of the canonical JSON of `{"id", "label", "salt"}`. The salt is 256 bits that cannot be
+guessed: HMAC-SHA256 of the id under the workspace's escrow key. So salts need not be stored to be the same again, and a
 release built twice in one workspace has the same bytes.
 """
 

@@ -3,7 +3,7 @@
 They are undecided candidates of a collection (`--pending`), published at once with a deadline a few days later. There
 is nothing to commit to: the labels do not exist. A later collection decides them; those that it does not decide are
 dropped with the reason. `releases/<quarter>/<task>/prospective/` has `samples.jsonl` and `manifest.json`, and once it
-is resolved `outcomes.jsonl`: for each sample `label` (no salt), or `reason` where there is none.
+is resolved `outcomes.jsonl`: for each sample `label` (no salt), or the `reason` why it has none.
 """
 
 from __future__ import annotations
@@ -236,7 +236,7 @@ def resolve(
         What became of the samples; None where it is too early: before the deadline, or without a later collection.
 
     Raises:
-        ReleaseError: if there is no such split, or it is damaged.
+        ReleaseError: if the split is missing or damaged.
     """
     split = load_prospective(workspace, quarter, task)
     folder = workspace.release(quarter, task.name, PROSPECTIVE)
@@ -270,7 +270,7 @@ def resolve(
 
 
 def _outcome(key: str, label: Label | None, reason: str | None) -> dict[str, object]:
-    """A label with its facts, or the reason for which there is none."""
+    """A label with its facts, or the reason why it has none."""
     facts = {} if label is None else label.facts
     return {"id": key, "label": None if label is None else label.label, "reason": reason, **facts}
 

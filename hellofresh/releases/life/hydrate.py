@@ -43,7 +43,7 @@ def hydrate(workspace: Workspace, edition: Edition, task: Task, fill: Fill) -> H
     """Fill the texts in and write the samples that are what was released, and beside them what is gone (mode 0600).
 
     Raises:
-        ReleaseError: if there is no release, or it is damaged.
+        ReleaseError: if the release is missing or damaged.
         SourceError: if the sources of the texts are broken; nothing is written then.
     """
     public, withheld = load_public(workspace, edition, task)

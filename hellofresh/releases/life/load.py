@@ -35,7 +35,7 @@ class _LabelRow(BaseModel):
 
 
 def facts_of(row: Mapping[str, object], task: Task) -> Mapping[str, Fact]:
-    """The facts of a label's row; a fact that is neither a number nor a text is no fact."""
+    """The facts of a label's row; a fact that is neither a number nor a text is left out."""
     found = ((name, row.get(name)) for name in task.label_facts)
     return {name: fact if isinstance(fact, int | float | str) else None for name, fact in found}
 
@@ -87,7 +87,7 @@ class Release:
         return [sample for sample in ordered[:limit] if sample.id not in self.without_texts]
 
     def with_texts(self) -> Sequence[Sample]:
-        """The samples whose texts are at hand; raises ReleaseError if there is none."""
+        """The samples whose texts are at hand; raises ReleaseError without any."""
         found = [sample for sample in self.samples if sample.id not in self.without_texts]
         if not found:
             how = f"hellofresh hydrate --quarter {self.edition} --dump DIR --posts-from ..."
@@ -103,7 +103,7 @@ def load_release(workspace: Workspace, edition: Edition, task: Task, split: str 
     """Read the samples of a split of a built release and check them against its manifest.
 
     Raises:
-        ReleaseError: if there is none, or the samples are not those of the manifest.
+        ReleaseError: if it is missing, or the samples are not those of the manifest.
         UsageError: if the split is the prospective one, and the edition is frozen.
     """
     path, manifest = _opened(workspace, edition, task, split)
@@ -153,7 +153,7 @@ def _read(path: Path, parse: Callable[..., Sample]) -> list[Sample]:
 def _full_samples(
     path: Path, task: Task, public: Sequence[Sample], taken_down: Collection[str]
 ) -> Mapping[str, Sample]:
-    """Samples with their texts, by id, as collected or filled in here; none where there is no such file."""
+    """Samples with their texts, by id, as collected or filled in here; none where the file is missing."""
     if not path.is_file():
         return {}
     published = {sample.id: sample for sample in public}

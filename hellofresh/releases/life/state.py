@@ -111,8 +111,8 @@ def _phase(calendar: Calendar, moment: datetime, *, revealed: bool) -> tuple[Pha
 def labels_are_public(workspace: Workspace, edition: Edition, task: str, split: str = MAIN) -> bool:
     """Whether everybody may know the labels of a split: the one rule for whatever shows what labels tell.
 
-    It is what the manifest says, never what the clock says: a quarter whose day has come and that nobody has revealed
-    is as closed as before. False where there is no release.
+    It is what the manifest says, never what the clock says: a quarter whose day has come and that was not revealed
+    is as closed as before. False without a release.
 
     Raises:
         DataError, ReleaseError: if the manifest is damaged.

@@ -149,7 +149,7 @@ def _drop(path: Path, ids: Collection[str], *, mode: int) -> int:
 def gone_samples(workspace: Workspace, edition: Edition, task: Task) -> dict[str, str]:
     """Samples whose author or X has taken the post away, as the last `hellofresh hydrate` found: reasons by id.
 
-    A post that no service could give this time, or a note that a dump does not hold, is no reason.
+    A post that no service could give this time, or a note that a dump does not hold, does not count.
 
     Raises:
         ReleaseError: if nothing was found out yet.

@@ -71,7 +71,7 @@ def _statements() -> dict[str, DataStatement]:
 
 
 def has_statement(task: str) -> bool:
-    """Whether there is a statement on a task's data; of one that was added from outside there is none."""
+    """Whether there is a statement on a task's data; one that was added from outside has none."""
     return task.removesuffix("-binary") in _statements()
 
 

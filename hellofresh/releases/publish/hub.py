@@ -167,7 +167,7 @@ class Hub:
         """The repository, with the token in HF_TOKEN, on the hub that HF_ENDPOINT names.
 
         Raises:
-            UsageError: if there is no token, the name is none, or the token would travel unencrypted.
+            UsageError: if the token is missing, the name is not one, or the token would travel unencrypted.
         """
         if not _REPOSITORY.fullmatch(repository) or ".." in repository or "--" in repository:
             raise UsageError(
