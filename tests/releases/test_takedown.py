@@ -14,8 +14,7 @@ from hellofresh.core.calendar import CalendarRule
 from hellofresh.core.errors import ReleaseError, UsageError
 from hellofresh.core.files import canonical_json, read_json, read_jsonl, sha256_file, write_jsonl
 from hellofresh.releases.draw.release import build_release
-from hellofresh.releases.life.hydrate import hydrate
-from hellofresh.releases.life.load import load_labels, load_release
+from hellofresh.releases.life.load import hydrate, load_labels, load_release
 from hellofresh.releases.life.state import reveal
 from hellofresh.releases.life.takedown import find_sample, gone_samples, take_down
 from hellofresh.results.reveal import publish_results

@@ -1,9 +1,12 @@
-"""Reading a release back: samples, labels, and the part of them that a run judges."""
+"""Reading a release back: samples, labels, and the part of them that a run judges.
+
+The texts that a release could not publish are filled in on a reader's machine, checked against its hashes.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from datetime import datetime
 from pathlib import Path
 from typing import cast
@@ -13,12 +16,13 @@ from pydantic import BaseModel, ConfigDict, NonNegativeInt
 from hellofresh.core.calendar import Calendar
 from hellofresh.core.editions import Edition, quarter_of
 from hellofresh.core.errors import ReleaseError
-from hellofresh.core.files import as_model, read_jsonl, read_models, sha256_file, sha256_text
+from hellofresh.core.files import as_model, read_jsonl, read_models, sha256_file, sha256_text, write_jsonl
+from hellofresh.core.texts import without_hidden
 from hellofresh.core.workspace import Workspace
 from hellofresh.releases.draw.escrow import commitment_of
 from hellofresh.releases.life.manifest import MANIFEST, Manifest, calendar_of, read_manifest, read_tombstones
 from hellofresh.tasks import Task
-from hellofresh.tasks.samples import MAIN, PROSPECTIVE, Fact, Label, Sample
+from hellofresh.tasks.samples import MAIN, PROSPECTIVE, Fact, Label, Sample, to_json
 
 
 class _Commitment(BaseModel):
@@ -251,3 +255,62 @@ def _label(line: object, task: Task, path: Path) -> _LabelRow:
             code="damaged-release",
         )
     return row
+
+
+Fill = Callable[[Sequence[Sample]], Mapping[str, Sample | str]]
+"""Gives each public sample, by id, with its texts, or says why they cannot be had."""
+
+
+@dataclass(frozen=True, slots=True)
+class UnfilledSample:
+    """A sample that stays without texts: what is gone and why, or which parts are not what was released."""
+
+    id: str
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Hydration:
+    """What was filled in, in which file (None where the release has its texts), is gone, or has other texts now."""
+
+    task: str
+    edition: Edition
+    path: Path | None
+    samples: int
+    filled: int
+    gone: tuple[UnfilledSample, ...] = ()
+    changed: tuple[UnfilledSample, ...] = ()
+
+
+def hydrate(workspace: Workspace, edition: Edition, task: Task, fill: Fill) -> Hydration:
+    """Fill the texts in and write the samples that are what was released, and beside them what is gone (mode 0600).
+
+    Raises:
+        ReleaseError: if the release is missing or damaged.
+        SourceError: if the sources of the texts are broken; nothing is written then.
+    """
+    public, withheld = load_public(workspace, edition, task)
+    if not withheld:
+        return Hydration(task.name, edition, None, len(public), len(public))
+    found = fill(public)
+    filled, gone, changed = [], [], []
+    for sample in public:
+        item = found[sample.id]
+        if isinstance(item, str):
+            gone.append(UnfilledSample(sample.id, item))
+        elif (parts := _different(sample, task.public(item))) and not _different(
+            sample, task.public(plain := as_model(task.sample_type, without_hidden(to_json(item)), where=sample.id))
+        ):
+            filled.append(plain)  # as candidates are kept
+        elif parts:
+            changed.append(UnfilledSample(sample.id, " and ".join(parts)))
+        else:
+            filled.append(item)
+    path = workspace.hydrated(edition, task.name)
+    write_jsonl(path, (to_json(sample) for sample in filled), mode=0o600)
+    write_jsonl(workspace.gone(edition, task.name), (to_json(item) for item in gone), mode=0o600)
+    return Hydration(task.name, edition, path, len(public), len(filled), tuple(gone), tuple(changed))
+
+
+def _different(released: Sample, now: Sample) -> list[str]:
+    return [field.name for field in fields(released) if getattr(released, field.name) != getattr(now, field.name)]

@@ -15,7 +15,7 @@ from hellofresh.core.quarters import utc_text
 from hellofresh.core.stages import Stage
 from hellofresh.core.workspace import Workspace
 from hellofresh.releases.exposure import keep_sketches, places, record
-from hellofresh.releases.life.hydrate import UnfilledSample
+from hellofresh.releases.life.load import UnfilledSample
 from hellofresh.releases.life.manifest import (
     TOMBSTONES,
     Manifest,

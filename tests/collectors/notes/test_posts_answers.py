@@ -229,8 +229,8 @@ def test_both_spellings_of_a_date_are_the_same_time() -> None:
 
 
 def test_requests_ask_for_what_the_reader_needs() -> None:
-    assert SERVICES["embed"].request([ID]).query == {"id": ID, "lang": "en", "token": TOKENS[ID]}
-    query = SERVICES["api-v2"].request([ID, QUOTED]).query
+    assert SERVICES["embed"].request([ID])[1] == {"id": ID, "lang": "en", "token": TOKENS[ID]}
+    _, query = SERVICES["api-v2"].request([ID, QUOTED])
     assert query["ids"] == f"{ID},{QUOTED}"
     assert {"lang", "note_tweet", "attachments", "created_at"} <= set(query["tweet.fields"].split(","))
     assert "author" not in str(query)
