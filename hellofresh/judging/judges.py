@@ -26,6 +26,7 @@ from hellofresh.judging.model_judge import PairChoice
 from hellofresh.judging.rubric import Criterion
 from hellofresh.judging.study import (
     NOT_VALIDATED,
+    SMOKE_TEST,
     UNREADABLE,
     JudgeKind,
     RatedStudy,
@@ -233,8 +234,6 @@ def powered_means(study: RatedStudy, judge: str) -> dict[str, PoweredMean]:
     return found
 
 
-SMOKE_TEST = "tfidf-ridge"
-"""The name of the embedded classifier; a judge of this name is marked as a smoke test."""
 _PARTS = 5
 _LEAST = 20
 """Rated responses that are needed to learn anything."""

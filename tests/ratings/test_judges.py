@@ -22,7 +22,6 @@ from hellofresh.judging import model_judge
 from hellofresh.judging.comparison import counted_values
 from hellofresh.judging.judges import (
     RANKS_FROM,
-    SMOKE_TEST,
     classify_study,
     judge_biases,
     judge_quality,
@@ -46,7 +45,7 @@ from hellofresh.judging.model_judge import (
 )
 from hellofresh.judging.muse import MUSE_EDITION, import_muse, read_muse
 from hellofresh.judging.rubric import load_rubric
-from hellofresh.judging.study import JudgeKind, RatedStudy, Rating, read_responses, read_samples, read_study
+from hellofresh.judging.study import SMOKE_TEST, JudgeKind, RatedStudy, Rating, read_responses, read_samples, read_study
 from hellofresh.models import Answer, CallError, Finish, Limits, ModelSpec, Price, Request
 from hellofresh.runs.pace import Patience
 from hellofresh.tasks.samples import to_json
