@@ -25,14 +25,7 @@ from numpy.typing import NDArray
 from hellofresh.core.errors import DataError
 from hellofresh.core.files import sha256_text
 from hellofresh.judging.rubric import Rubric
-from hellofresh.judging.study import (
-    NOT_VALIDATED,
-    JudgeKind,
-    RatedStudy,
-    Rating,
-    read_responses,
-    read_samples,
-)
+from hellofresh.judging.study import NOT_VALIDATED, JudgeKind, RatedStudy, Rating, read_responses, read_samples
 from hellofresh.releases.draw.duplicates import near_duplicates
 from hellofresh.rewards.base import RewardCase
 from hellofresh.rewards.models import CombinedReward

@@ -200,11 +200,7 @@ def check_answers(rubric: Rubric, answers: SubmittedAnswers, links: tuple[str, .
 
 
 def _check_part(
-    rubric: Rubric,
-    values: Mapping[str, int | None],
-    above: Mapping[str, int | None],
-    unit: str,
-    where: str = "",
+    rubric: Rubric, values: Mapping[str, int | None], above: Mapping[str, int | None], unit: str, where: str = ""
 ) -> None:
     known = {**above, **values}
     seen: set[str] = set()

@@ -16,14 +16,7 @@ from functools import partial
 from pathlib import Path
 from typing import Annotated, Literal, NamedTuple, Self, get_args
 
-from pydantic import (
-    Field,
-    StringConstraints,
-    ValidationError,
-    ValidationInfo,
-    field_validator,
-    model_validator,
-)
+from pydantic import Field, StringConstraints, ValidationError, ValidationInfo, field_validator, model_validator
 
 from hellofresh.core.files import BadJsonError, parse_toml, strict_json
 from hellofresh.core.strict import Strict

@@ -93,8 +93,7 @@ def test_what_a_manifest_names_is_not_believed(served, tmp_path, change: dict[st
 
 
 @pytest.mark.parametrize(
-    "url",
-    ["ftp://host/x", "https://", "https://user@host/x", "https://host/x?y=1", "https://host/x#y", "file:///etc"],
+    "url", ["ftp://host/x", "https://", "https://user@host/x", "https://host/x?y=1", "https://host/x#y", "file:///etc"]
 )
 def test_what_is_no_address_is_refused(tmp_path, url: str) -> None:
     with pytest.raises(UsageError) as caught:

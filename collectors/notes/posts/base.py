@@ -214,12 +214,7 @@ def posted_at(post_id: str, stated: str | None) -> datetime:
     return parsedate_to_datetime(stated.replace(" -0000 ", " +0000 ")).astimezone(UTC)
 
 
-_KINDS: dict[str, MediaKind] = {
-    "photo": "photo",
-    "video": "video",
-    "animated_gif": "animation",
-    "gif": "animation",
-}
+_KINDS: dict[str, MediaKind] = {"photo": "photo", "video": "video", "animated_gif": "animation", "gif": "animation"}
 _POSTERS = ("media_url_https", "thumbnail_url", "preview_image_url", "poster")
 """Where a picture is, or the poster frame of what moves; `url` is that of a photo, or of the film itself."""
 _DESCRIPTIONS = ("ext_alt_text", "altText", "alt_text")

@@ -194,10 +194,7 @@ EMBED = Service(
 
 
 _OF_POSTS = (None, "id", "ids")
-_PROBLEMS = (
-    ("/resource-not-found", PostStatus.DELETED),
-    ("/not-authorized-for-resource", PostStatus.PROTECTED),
-)
+_PROBLEMS = (("/resource-not-found", PostStatus.DELETED), ("/not-authorized-for-resource", PostStatus.PROTECTED))
 
 
 class _Attachments(Answer):

@@ -506,10 +506,7 @@ def published_sha256(path: Path) -> str | None:
             if name in ("", path.name):
                 return digest
         raise SourceError(
-            f"no SHA-256 of {path.name}",
-            where=str(own),
-            expected="64 hexadecimal digits",
-            code="bad-checksums",
+            f"no SHA-256 of {path.name}", where=str(own), expected="64 hexadecimal digits", code="bad-checksums"
         )
     for sums in (path.with_name(name) for name in _LISTS):
         if sums.is_file():

@@ -283,10 +283,7 @@ def _heading(line: str) -> str | None:
 
 
 _TAGS = "ref|gallery|blockquote|poem|pre|nowiki|math|source|syntaxhighlight|timeline|table"
-_TOKEN = re.compile(
-    r"\{\{|\}\}|\{\||\|\}(?!\})|<!--|-->|<(/?)(" + _TAGS + r")\b[^<>]*>",
-    re.IGNORECASE,
-)
+_TOKEN = re.compile(r"\{\{|\}\}|\{\||\|\}(?!\})|<!--|-->|<(/?)(" + _TAGS + r")\b[^<>]*>", re.IGNORECASE)
 _HARD_TAGS = frozenset({"pre", "nowiki", "math", "source", "syntaxhighlight", "timeline"})
 _FILE = re.compile(r"\[\[\s*(?:file|image)\s*:", re.IGNORECASE)
 _LINKS = re.compile(r"(?:\[\[[^\[\]:|]*:[^\[\]]*\]\]\s*)+")

@@ -19,14 +19,7 @@ from hellofresh import __version__
 from hellofresh.core.calendar import Calendar
 from hellofresh.core.editions import Edition
 from hellofresh.core.errors import ReleaseError, UsageError
-from hellofresh.core.files import (
-    as_model,
-    canonical_json,
-    read_ids,
-    read_jsonl,
-    sha256_text,
-    write_jsonl,
-)
+from hellofresh.core.files import as_model, canonical_json, read_ids, read_jsonl, sha256_text, write_jsonl
 from hellofresh.core.quarters import Quarter, parse_utc, utc_text
 from hellofresh.core.workspace import Workspace
 from hellofresh.releases.candidates.collection import CollectionAccount, read_account

@@ -29,14 +29,7 @@ from hellofresh import __version__
 from hellofresh.core.calendar import Calendar, CalendarRule
 from hellofresh.core.clock import now
 from hellofresh.core.errors import ReleaseError, UsageError
-from hellofresh.core.files import (
-    canonical_json,
-    sha256_file,
-    sha256_text,
-    write_bytes,
-    write_json,
-    write_jsonl,
-)
+from hellofresh.core.files import canonical_json, sha256_file, sha256_text, write_bytes, write_json, write_jsonl
 from hellofresh.core.quarters import Quarter
 from hellofresh.core.stages import Stage, input_key
 from hellofresh.core.workspace import Workspace
@@ -359,10 +352,7 @@ def _write_public(
 ) -> Sequence[tuple[Path, int]]:
     samples, commitments = plan.folder / "samples.jsonl", plan.folder / "commitments.jsonl"
     rows = ({"id": item.label.id, "commitment": plan.escrow.commitment(item.label)} for item in selection.chosen)
-    files = [
-        (samples, write_jsonl(samples, map(plan.line, kept))),
-        (commitments, write_jsonl(commitments, rows)),
-    ]
+    files = [(samples, write_jsonl(samples, map(plan.line, kept))), (commitments, write_jsonl(commitments, rows))]
     if taken_down:
         tombstones = plan.folder / TOMBSTONES
         files.append((tombstones, write_jsonl(tombstones, tombstone_rows(taken_down))))

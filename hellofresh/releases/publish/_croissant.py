@@ -32,9 +32,7 @@ _TYPES = {"string": "sc:Text", "strings": "sc:Text", "int64": "sc:Integer", "dat
 
 
 def croissant(
-    parts: Sequence[PublishedPart],
-    corpora: Sequence[SearchedCorpus],
-    tables: Sequence[PublishedFile],
+    parts: Sequence[PublishedPart], corpora: Sequence[SearchedCorpus], tables: Sequence[PublishedFile]
 ) -> object:
     """The metadata: a record set for each configuration and split, and one for the classes of each task."""
     tasks = {part.task.name: part.task for part in parts if part.task.classes and part.has_labels}

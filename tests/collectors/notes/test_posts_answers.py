@@ -45,10 +45,7 @@ def api(**changes: Any) -> dict[str, Any]:
 WHOLE = FoundPost(ID, text="Ice & water.", language="en", date=DATE)
 
 
-@pytest.mark.parametrize(
-    ("service", "body"),
-    [("embed", EMBED), ("api-v2", api())],
-)
+@pytest.mark.parametrize(("service", "body"), [("embed", EMBED), ("api-v2", api())])
 def test_all_services_tell_the_same_plain_post(service: str, body: Any) -> None:
     found = post(service, body)
     assert found.date is not None and found.date.replace(microsecond=0) == DATE
@@ -163,10 +160,7 @@ def noted(value: dict[str, Any]) -> dict[str, Any]:
     return {key: noted(item) if isinstance(item, dict) else item for key, item in value.items()} | planted
 
 
-@pytest.mark.parametrize(
-    ("service", "body"),
-    [("embed", EMBED), ("api-v2", {"data": [noted(API)]})],
-)
+@pytest.mark.parametrize(("service", "body"), [("embed", EMBED), ("api-v2", {"data": [noted(API)]})])
 def test_the_shown_note_is_neither_read_nor_kept(service: str, body: dict[str, Any]) -> None:
     answer = read(service, noted(body))[ID]
     assert NOTE_WORDS not in str(answer.post)

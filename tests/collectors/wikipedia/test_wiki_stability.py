@@ -418,12 +418,7 @@ def test_every_whole_page_revert_of_an_edit_within_its_window_is_seen_as_put_bac
         for decision in decided.get(history[first].id, []):
             if decision.required_edits and reverting <= first + decision.required_edits:
                 checked += 1
-                assert decision.fate in {
-                    Fate.REJECTED,
-                    Fate.RE_REVERTED,
-                    Fate.SELF_REVERT,
-                    Fate.TOO_RECENT,
-                }
+                assert decision.fate in {Fate.REJECTED, Fate.RE_REVERTED, Fate.SELF_REVERT, Fate.TOO_RECENT}
                 assert decision.survived_edits < reverting - first
     assert checked > 5
 
