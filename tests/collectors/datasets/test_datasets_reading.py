@@ -203,9 +203,8 @@ def test_broken_rows_of_tables_are_named(row: str, tmp_path: Path) -> None:
 
 def test_an_open_quote_swallows_no_rows_silently(tmp_path: Path) -> None:
     rows = ["id,evidence,claim,label,topic_ip,question", '7,"open,Tea,Neutral,3,q', "8,closed,Tea,Neutral,3,q"]
-    with pytest.raises(SourceError) as error:
+    with pytest.raises(SourceError, check=lambda error: error.code == "bad-csv"):
         read_dataset(get_dataset("healthver"), write(tmp_path, "part.csv", rows), part=True)
-    assert error.value.code == "bad-csv"
 
 
 REAL = {

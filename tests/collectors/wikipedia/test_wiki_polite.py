@@ -380,9 +380,8 @@ def test_the_environment_names_one_whole_account(monkeypatch, api, values, expec
     for name, value in values.items():
         monkeypatch.setenv(name, value)
     if isinstance(expected, str):
-        with pytest.raises(UsageError) as caught:
+        with pytest.raises(UsageError, check=lambda error: error.code == expected):
             WikiAccount.from_environment(api)
-        assert caught.value.code == expected
     else:
         account = WikiAccount.from_environment(api)
         assert (account.token, account.user, account.password) == expected
