@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
@@ -163,16 +163,9 @@ class NotesSettings:
     def as_parameters(self) -> dict[str, object]:
         """JSON-ready, for the manifest; the age only where it counts."""
         aged = self.label_source is LabelSource.CURRENT
-        return {
-            "label_source": self.label_source.value,
-            "min_age_days": self.min_age_days if aged else None,
-            "dump_end": utc_text(self.dump_end) if aged and self.dump_end else None,
-            "languages": list(self.languages),
-            "max_characters": self.max_characters,
-            "allow_missing_columns": self.allow_missing_columns,
-            "human_only": self.human_only,
-            "keep_incomplete": self.keep_incomplete,
-        }
+        end = utc_text(self.dump_end) if aged and self.dump_end else None
+        age = self.min_age_days if aged else None
+        return asdict(self) | {"min_age_days": age, "dump_end": end, "languages": list(self.languages)}
 
 
 _ONLY_IF_ANY = frozenset({"older-version", PostStatus.NOT_ASKED, PostStatus.NO_MEDIA, PostStatus.UNKNOWN_MEDIA})
