@@ -35,7 +35,7 @@ from hellofresh.core.net.lock import locked
 from hellofresh.core.net.retry import PASSING, RetryPolicy
 from hellofresh.core.net.transfer import DownloadPolicy, Transfer, download_session
 from hellofresh.core.quarters import Quarter
-from hellofresh.core.strict import Answer
+from hellofresh.core.strict import Lenient
 
 _PIECE = 1 << 20
 _MOST_ELEMENT = 16 << 20
@@ -202,12 +202,12 @@ _PAGE = 100
 _MOST_PAGES = 1_000
 
 
-class _Publisher(Answer):
+class _Publisher(Lenient):
     name: str = ""
     site: str = ""
 
 
-class _ApiReview(Answer):
+class _ApiReview(Lenient):
     publisher: _Publisher = _Publisher()
     url: str = ""
     reviewDate: str = ""  # noqa: N815 - as the API calls it
@@ -215,7 +215,7 @@ class _ApiReview(Answer):
     languageCode: str = ""  # noqa: N815
 
 
-class _ApiClaim(Answer):
+class _ApiClaim(Lenient):
     text: str = ""
     claimant: str = ""
     claimDate: str = ""  # noqa: N815
@@ -235,7 +235,7 @@ class _ApiClaim(Answer):
             }
 
 
-class _ApiPage(Answer):
+class _ApiPage(Lenient):
     claims: list[_ApiClaim] = Field(default=[])
     nextPageToken: str = ""  # noqa: N815
 

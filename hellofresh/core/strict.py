@@ -22,8 +22,8 @@ class Strict(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 
 
-class Answer(BaseModel):
-    """A part of a service's answer: what is named is checked, what is not is left out; no value is converted."""
+class Lenient(BaseModel):
+    """A frozen type, such as of a service's answer, that leaves out unknown fields and converts no value."""
 
     model_config = ConfigDict(extra="ignore", strict=True, frozen=True)
 

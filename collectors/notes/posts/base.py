@@ -20,7 +20,7 @@ from hellofresh.core.files import BadJsonError, model_fault, strict_json
 from hellofresh.core.net.addresses import AddressError, PageAddress
 from hellofresh.core.net.retry import RetryPolicy
 from hellofresh.core.quarters import parse_utc
-from hellofresh.core.strict import Answer, Json
+from hellofresh.core.strict import Json, Lenient
 from hellofresh.tasks.images import Media, MediaKind
 
 SNOWFLAKE_EPOCH_MS = 1_288_834_974_657
@@ -164,7 +164,7 @@ class BadReply(ValueError):  # noqa: N818 - it says what the service did
     """An unusable answer: a failure of the service, not a fact about the post."""
 
 
-_Model = TypeVar("_Model", bound=Answer)
+_Model = TypeVar("_Model", bound=Lenient)
 
 
 def without_shown_note(value: Any) -> Any:

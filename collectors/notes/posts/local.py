@@ -34,7 +34,7 @@ from hellofresh.collectors.notes.posts.services import (
     tombstone_status,
 )
 from hellofresh.core.errors import SourceError
-from hellofresh.core.strict import Answer, Json
+from hellofresh.core.strict import Json, Lenient
 from hellofresh.tasks.images import Media
 
 _Read = TypeVar("_Read")
@@ -129,11 +129,11 @@ _REASONS = {
 }
 
 
-class _Entities(Answer):
+class _Entities(Lenient):
     media: Several = None
 
 
-class _Legacy(Answer):
+class _Legacy(Lenient):
     full_text: str
     lang: str | None = None
     created_at: str | None = None
@@ -150,19 +150,19 @@ class _Legacy(Answer):
         return media_in(*(part.media for part in (self.extended_entities, self.entities) if part is not None))
 
 
-class _LongResult(Answer):
+class _LongResult(Lenient):
     text: str
 
 
-class _LongResults(Answer):
+class _LongResults(Lenient):
     result: _LongResult
 
 
-class _LongText(Answer):
+class _LongText(Lenient):
     note_tweet_results: _LongResults
 
 
-class _Result(Answer):
+class _Result(Lenient):
     rest_id: str = Field(pattern=r"^[1-9][0-9]{0,18}$")
     legacy: _Legacy
     note_tweet: _LongText | None = None

@@ -33,29 +33,29 @@ from hellofresh.collectors.notes.posts.base import (
     posted_at,
 )
 from hellofresh.core.files import canonical_json
-from hellofresh.core.strict import Answer, Json
+from hellofresh.core.strict import Json, Lenient
 from hellofresh.tasks.images import Media
 
 _DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
 
 
-class _TombstoneText(Answer):
+class _TombstoneText(Lenient):
     text: str = ""
 
 
-class _Tombstone(Answer):
+class _Tombstone(Lenient):
     text: _TombstoneText = _TombstoneText()
 
 
-class _LongText(Answer):
+class _LongText(Lenient):
     text: str | None = None
 
 
-class _Entities(Answer):
+class _Entities(Lenient):
     media: Several = None
 
 
-class _Shown(Answer):
+class _Shown(Lenient):
     entities: _Entities | None = None
     media_details: Several = Field(None, alias="mediaDetails")
     photos: Several = None
@@ -70,7 +70,7 @@ class _Shown(Answer):
         return media_in(self.media_details) or media_in(self.photos, kind="photo") or media_in(self.video, kind="video")
 
 
-class _Edits(Answer):
+class _Edits(Lenient):
     edit_tweet_ids: list[str] = Field(default_factory=list)
 
 
@@ -197,20 +197,20 @@ _OF_POSTS = (None, "id", "ids")
 _PROBLEMS = (("/resource-not-found", PostStatus.DELETED), ("/not-authorized-for-resource", PostStatus.PROTECTED))
 
 
-class _Attachments(Answer):
+class _Attachments(Lenient):
     media_keys: list[str] = Field(default_factory=list)
 
 
-class _ApiText(Answer):
+class _ApiText(Lenient):
     text: str
 
 
-class _Reference(Answer):
+class _Reference(Lenient):
     type: str
     id: str
 
 
-class ApiPost(Answer):
+class ApiPost(Lenient):
     """A post; `media` is where clients put the attachments themselves instead of their keys."""
 
     id: str = Field(pattern=r"^[1-9][0-9]{0,18}$")
@@ -232,7 +232,7 @@ class ApiPost(Answer):
         return [reference.id for reference in self.referenced_tweets if reference.type == kind]
 
 
-class _Problem(Answer):
+class _Problem(Lenient):
     type: str = ""
     detail: str = ""
     parameter: str | None = None
@@ -252,12 +252,12 @@ class _Problem(Answer):
         return next((status for end, status in _PROBLEMS if self.type.endswith(end)), PostStatus.ERROR)
 
 
-class _Included(Answer):
+class _Included(Lenient):
     tweets: list[Json] = Field(default_factory=list)
     media: list[Json] = Field(default_factory=list)
 
 
-class _Envelope(Answer):
+class _Envelope(Lenient):
     data: list[Json] = Field(default_factory=list)
     errors: list[_Problem] = Field(default_factory=list)
     includes: _Included = _Included()

@@ -25,7 +25,7 @@ from hellofresh.core.errors import SourceError, WorkspaceError
 from hellofresh.core.files import canonical_json, model_fault
 from hellofresh.core.net.database import open_database
 from hellofresh.core.quarters import utc_text
-from hellofresh.core.strict import Answer, Json
+from hellofresh.core.strict import Json, Lenient
 
 REVERTED = "mw-reverted"
 """The tag that MediaWiki itself gives to edits that were taken back (https://www.mediawiki.org/wiki/Manual:Reverts)."""
@@ -36,12 +36,12 @@ _PROPERTIES = "ids|timestamp|user|comment|flags|content|sha1|tags|size"
 _ARTICLES = 0
 
 
-class _Slot(Answer):
+class _Slot(Lenient):
     content: str | None = None
     texthidden: bool = False
 
 
-class _Revision(Answer):
+class _Revision(Lenient):
     revid: int
     parentid: int = 0
     timestamp: AwareDatetime
@@ -52,7 +52,7 @@ class _Revision(Answer):
     slots: dict[str, _Slot] = Field(default={})
 
 
-class _Page(Answer):
+class _Page(Lenient):
     pageid: int = 0
     ns: int = _ARTICLES
     title: str = ""
@@ -61,7 +61,7 @@ class _Page(Answer):
     revisions: list[_Revision] = Field(default=[])
 
 
-class RecentChange(Answer):
+class RecentChange(Lenient):
     """An edit among the recent changes; `tags` are the wiki's own remarks on it."""
 
     timestamp: AwareDatetime
@@ -71,18 +71,18 @@ class RecentChange(Answer):
     tags: list[str] = Field(default=[])
 
 
-class _Renamed(Answer):
+class _Renamed(Lenient):
     from_: str = Field(alias="from")
     to: str
 
 
-class _Query(Answer):
+class _Query(Lenient):
     pages: list[_Page] = Field(default=[])
     recentchanges: list[RecentChange] = Field(default=[])
     normalized: list[_Renamed] = Field(default=[])
 
 
-class _Body(Answer):
+class _Body(Lenient):
     curtimestamp: AwareDatetime
     continue_: dict[str, str | int] | None = Field(default=None, alias="continue")
     query: _Query = _Query()

@@ -11,12 +11,13 @@ from datetime import datetime
 from pathlib import Path
 from typing import cast
 
-from pydantic import BaseModel, ConfigDict, NonNegativeInt
+from pydantic import NonNegativeInt
 
 from hellofresh.core.calendar import Calendar
 from hellofresh.core.editions import Edition, quarter_of
 from hellofresh.core.errors import ReleaseError
 from hellofresh.core.files import as_model, read_jsonl, read_models, sha256_file, sha256_text, write_jsonl
+from hellofresh.core.strict import Lenient
 from hellofresh.core.texts import without_hidden
 from hellofresh.core.workspace import Workspace
 from hellofresh.releases.draw.escrow import commitment_of
@@ -25,14 +26,12 @@ from hellofresh.tasks import Task
 from hellofresh.tasks.samples import MAIN, PROSPECTIVE, Fact, Label, Sample, to_json
 
 
-class _Commitment(BaseModel):
-    model_config = ConfigDict(strict=True, frozen=True)
+class _Commitment(Lenient):
     id: str
     commitment: str
 
 
-class _LabelRow(BaseModel):
-    model_config = ConfigDict(strict=True, frozen=True)
+class _LabelRow(Lenient):
     id: str
     label: NonNegativeInt
     salt: str = ""
