@@ -252,7 +252,7 @@ class AnswerCache:
             raise self._unwritable(f"an answer cannot be stored ({error})") from error
 
     def answers(self, ids: Collection[str]) -> Iterator[tuple[str, str, datetime, ServiceReply]]:
-        """Id, service, time (UTC, to the second) and reply of all that is stored; raises SourceError if it is damaged."""
+        """Id, service, time (UTC, to the second) and reply of all that is stored; SourceError if it is damaged."""
         ordered = sorted(ids)
         for start in range(0, len(ordered), _IDS_AT_ONCE):
             part = ordered[start : start + _IDS_AT_ONCE]
