@@ -14,11 +14,9 @@ from __future__ import annotations
 
 import asyncio
 import codecs
-import gzip
 import json
 import os
 import re
-import zlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import IO
@@ -36,10 +34,10 @@ from hellofresh.core.net.retry import PASSING, RetryPolicy
 from hellofresh.core.net.transfer import DownloadPolicy, Transfer, download_session
 from hellofresh.core.quarters import Quarter
 from hellofresh.core.strict import Lenient
+from hellofresh.tasks._datasets import unpacked
 
 _PIECE = 1 << 20
 _MOST_ELEMENT = 16 << 20
-_GZIP = b"\x1f\x8b"
 _LIST = "dataFeedElement"
 _SPACE = re.compile(r"[ \t\r\n]*")
 
@@ -50,19 +48,8 @@ def feed_items(path: Path) -> Iterator[object]:
     Raises:
         SourceError: if the file cannot be read, or is not JSON in one of the three forms.
     """
-    try:
-        with path.open("rb") as raw:
-            packed = raw.peek(2)[:2] == _GZIP
-            with gzip.open(raw) if packed else raw as file:
-                yield from _Feed(path, file).items()  # type: ignore[arg-type]  # a gzip file reads bytes too
-    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
-        raise SourceError(
-            f"not a whole gzip file ({error})", where=path.name, fix="Fetch it again.", code="bad-gzip"
-        ) from None
-    except OSError as error:
-        raise SourceError(
-            f"cannot be read ({error.strerror or error})", where=str(path), fix="Check the path.", code="missing-source"
-        ) from error
+    with unpacked(path) as file:
+        yield from _Feed(path, file).items()
 
 
 class _Feed:
