@@ -20,7 +20,6 @@ class LivingTask:
     """How the samples of a living task are collected; `hellofresh.collectors.jobs` makes the jobs.
 
     Attributes:
-        name: of the task.
         about: one sentence for the help of `hellofresh collect`.
         options: what `collect` accepts for it, see `hellofresh.collectors.options`; imports nothing heavy.
         snapshots: the task whose dumps `hellofresh archive` downloads for it; empty where nothing is downloaded.

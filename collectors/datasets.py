@@ -45,11 +45,7 @@ DATASETS: dict[str, DataSet] = dict(_BUNDLED)
 
 
 def get_dataset(name: str) -> DataSet:
-    """The data set of that name.
-
-    Raises:
-        UnknownNameError: if there is none.
-    """
+    """The data set of that name; raises UnknownNameError if it is unknown."""
     try:
         return DATASETS[name]
     except KeyError:
@@ -68,14 +64,7 @@ def register_dataset(dataset: DataSet) -> None:
 
 @dataclass(frozen=True, slots=True)
 class ReadDataSet:
-    """The rows of a data set's files.
-
-    Attributes:
-        rows: in the order of files' names and of rows, keys unique.
-        labels: rows by label.
-        sources: every file with size and hash.
-        warnings: what differs from the originals, and what could not be compared.
-    """
+    """The rows of a data set in order, keys unique, counts by label, the files, and what differs from the originals."""
 
     rows: Sequence[StatementRow]
     labels: Mapping[str, int]
@@ -87,7 +76,7 @@ def dataset_files(dataset: DataSet, path: Path, *, part: bool = False) -> list[P
     """The files to read: the file itself, or those of a folder that have an original's name.
 
     Raises:
-        SourceError: if there is none, or a file has no original's name and is not said to be a part.
+        SourceError: if no file is found, or one has no original's name and is not said to be a part.
     """
     found = sorted(item for item in path.iterdir() if dataset.original(item)) if path.is_dir() else [path]
     names = ", ".join(file.name for file in dataset.files)
@@ -114,7 +103,6 @@ def read_dataset(dataset: DataSet, path: Path, *, language: str = "", part: bool
     """Read a data set from a copy of its files, plain or compressed with gzip.
 
     Args:
-        dataset: which one.
         path: a file, or a folder with some or all of its files.
         language: of the statements, where there is a choice; empty for the first.
         part: take files whose rows or label counts differ from the original's; the difference is a warning then.
@@ -200,7 +188,7 @@ def task_of(dataset: DataSet, labels: str) -> Task:
     """The task that asks about a data set with all its classes, or with two.
 
     Raises:
-        UnknownNameError: if there is no such setting for the data set.
+        UnknownNameError: if the data set does not have this setting.
     """
     known = {BINARY if name.endswith(f"-{BINARY}") else FULL: name for name in dataset.tasks}
     if labels not in known:

@@ -10,11 +10,12 @@ import argparse
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, fields, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from hellofresh.collectors import LIVING, claims, notes, sample, wikipedia
-from hellofresh.collectors.claims.fetch import fetch_feed, fetch_reviews
+from hellofresh.collectors.claims.feed import fetch_feed, fetch_reviews
 from hellofresh.collectors.notes.dump.snapshot import PUBLIC_URL, newest_snapshot
 from hellofresh.collectors.wikipedia.api.source import EditSampling, LiveSource, check_contact, read_titles
 from hellofresh.config import PostsSettings, Settings, WikiSourceSettings
@@ -34,8 +35,8 @@ from hellofresh.releases.life.manifest import BUNDLED
 from hellofresh.tasks import TASKS
 
 Progress = Callable[[str], None]
-DUMP = "dump"
-API = "api"
+DUMP, API = "dump", "api"
+_EDITS = TASKS["wikipedia-edits"]
 _PENDING: tuple[dict[str, bool], ...] = ({}, {"pending": True})
 """What the parameters of a job say: nothing where pending samples are not asked for."""
 
@@ -52,44 +53,24 @@ def notes_job(
     task: str = "x-notes",
     pictures: MediaPictures | None = None,
 ) -> CollectionJob:
-    """Community Notes of a quarter from a dump's folder and a file of posts.
+    """Community Notes of a quarter, or posts with two of them, from a dump's folder and a file of posts.
 
     Lines that cannot be read are written to the quarter's folder of raw data, or to `workdir`, which is not kept.
-
-    Args:
-        workspace, quarter, source, settings, kind, workdir, pending: as the names say.
-        task: `x-notes`, `x-notes-media` for the notes on posts with media, or `x-posts` for posts with two notes.
-        pictures: where the posts' pictures are fetched to; None where they are not fetched.
+    Pictures of posts are fetched only where it is said where to.
     """
     kept = workspace.raw(task, str(quarter))
     aside, name = (kept, workspace.portable(kept)) if workdir is None else (workdir, "")
+    gather: Callable[..., Collection] = partial(notes.collect, pending=pending, illustrated=task == "x-notes-media")
+    gather = notes.collect_posts if task == "x-posts" else gather
 
-    def collect(progress: Callable[[str], None]) -> Collection:
-        if task == "x-posts":
-            found = notes.collect_posts(quarter, source, settings, workdir=aside, workdir_name=name, progress=progress)
-        else:
-            found = notes.collect(
-                quarter,
-                source,
-                settings,
-                workdir=aside,
-                workdir_name=name,
-                progress=progress,
-                pending=pending,
-                illustrated=task == "x-notes-media",
-            )
+    def collect(progress: Progress) -> Collection:
+        found = gather(quarter, source, settings, workdir=aside, workdir_name=name, progress=progress)
         return found if pictures is None else notes.with_pictures(found, pictures, progress)
 
     fetched = {} if pictures is None else {"pictures": True}
     scores = notes.score_files(source, quarter) if task == "x-posts" else []
-    return CollectionJob(
-        task=TASKS[task],
-        quarter=quarter,
-        source=kind,
-        files=[*source.files(), *scores],
-        parameters=asdict(settings) | source.as_parameters() | _PENDING[pending] | fetched,
-        collect=collect,
-    )
+    parameters = asdict(settings) | source.as_parameters() | _PENDING[pending] | fetched
+    return CollectionJob(TASKS[task], quarter, kind, [*source.files(), *scores], parameters, collect)
 
 
 def edits_job(
@@ -105,34 +86,23 @@ def edits_job(
     """Paragraph edits of a quarter from dumps or folders of them, a process a file or where the pool says."""
     files = wikipedia.shards(dumps)
     workers = jobs if jobs is not None else min(len(files), os.cpu_count() or 1)
-    return CollectionJob(
-        task=TASKS["wikipedia-edits"],
-        quarter=quarter,
-        source=kind,
-        files=files,
-        parameters=asdict(settings) | _PENDING[pending],
-        collect=lambda progress: wikipedia.collect(
-            quarter, files, settings, jobs=workers, pool=pool, progress=progress, pending=pending
-        ),
-    )
+
+    def collect(progress: Progress) -> Collection:
+        return wikipedia.collect(quarter, files, settings, jobs=workers, pool=pool, progress=progress, pending=pending)
+
+    return CollectionJob(_EDITS, quarter, kind, files, asdict(settings) | _PENDING[pending], collect)
 
 
 def claims_job(
-    quarter: Quarter,
-    feeds: Sequence[Path],
-    settings: claims.ClaimsSettings,
-    *,
-    pending: bool = False,
+    quarter: Quarter, feeds: Sequence[Path], settings: claims.ClaimsSettings, *, pending: bool = False
 ) -> CollectionJob:
     """Claims that were reviewed in a quarter, from feeds of reviews."""
-    return CollectionJob(
-        task=TASKS["claims"],
-        quarter=quarter,
-        source=DUMP,
-        files=[*feeds, *([settings.verdicts] if settings.verdicts else [])],
-        parameters=settings.as_parameters() | _PENDING[pending],
-        collect=lambda progress: claims.collect(quarter, feeds, settings, progress=progress, pending=pending),
-    )
+
+    def collect(progress: Progress) -> Collection:
+        return claims.collect(quarter, feeds, settings, progress=progress, pending=pending)
+
+    files = [*feeds, *([settings.verdicts] if settings.verdicts else [])]
+    return CollectionJob(TASKS["claims"], quarter, DUMP, files, settings.as_parameters() | _PENDING[pending], collect)
 
 
 def live_edits_job(
@@ -157,15 +127,10 @@ def live_edits_job(
             fix="Install it with: pip install 'hellofresh[live]'",
             code="missing-extra",
         ) from error
-
-    def collect(progress: Progress) -> Collection:
-        folder = workspace.raw("wikipedia-edits", str(quarter)) / "api"
-        return collect_live(
-            quarter, source, settings, folder=folder, refresh=refresh, progress=progress, pending=pending
-        )
-
+    folder = workspace.raw("wikipedia-edits", str(quarter)) / "api"
+    collect = partial(collect_live, quarter, source, settings, folder=folder, refresh=refresh, pending=pending)
     parameters = {**asdict(settings), **source.parameters(), **_PENDING[pending]}
-    return CollectionJob(TASKS["wikipedia-edits"], quarter, API, [], parameters, collect)
+    return CollectionJob(_EDITS, quarter, API, [], parameters, lambda progress: collect(progress=progress))
 
 
 def bundled_jobs(workspace: Workspace) -> list[CollectionJob]:
@@ -190,11 +155,7 @@ def asked_job(
 ) -> CollectionJob:
     """The job that `hellofresh collect` asks for; what has to be fetched first is fetched.
 
-    Args:
-        workspace, settings: where, and how.
-        options: of the command, with `task`, `quarter`, `pending` and those of the task.
-        aside: folder for what is not kept, where nothing is to be written to the workspace.
-        progress: called with a line now and then.
+    Where nothing is to be written to the workspace, `aside` is a folder for what is not kept.
     """
     return _JOBS[options.task][0](workspace, settings, options, aside, progress)
 
@@ -210,7 +171,6 @@ def configured_jobs(
     """The jobs of a quarter for all living tasks whose sources are configured.
 
     Args:
-        workspace, settings, quarter: where, from what, and which.
         afresh: ask a source that changes every day again, and, where no prospective split is wanted, not before all of
             the quarter is decided; else it is asked whenever this is called, and only for what was not asked before.
         failed: called with a source that fails, so that the others are collected; by default its error is raised.
@@ -230,7 +190,8 @@ def asked_notes(
     workspace: Workspace, settings: Settings, options: argparse.Namespace, aside: Path | None, _: Progress
 ) -> CollectionJob:
     """Community Notes or posts under them, as a command asks for them."""
-    if options.pending and options.task == "x-posts":
+    task, pending = options.task, options.pending
+    if pending and task == "x-posts":
         raise UsageError(
             "x-posts has no undecided samples",
             fix="Leave out --pending.",
@@ -251,16 +212,8 @@ def asked_notes(
     source = notes_source(workspace, settings.posts, dump, options.posts, options.posts_from)
     if options.explain and source.online is not None:
         source = replace(source, online=replace(source.online, ask=False))
-    return notes_job(
-        workspace,
-        options.quarter,
-        source,
-        chosen,
-        workdir=aside,
-        pending=options.pending,
-        task=options.task,
-        pictures=pictures,
-    )
+    quarter = options.quarter
+    return notes_job(workspace, quarter, source, chosen, workdir=aside, pending=pending, task=task, pictures=pictures)
 
 
 def _only(given: Sequence[Any] | None, option: str, expected: str) -> Any:
@@ -345,14 +298,8 @@ def asked_edits(
         files = shard_files(
             workspace.raw("wikipedia-edits", str(quarter)) / "shards", "hellofresh collect wikipedia-edits ..."
         )
-        return CollectionJob(
-            task=TASKS["wikipedia-edits"],
-            quarter=quarter,
-            source=DUMP,
-            files=files,
-            parameters=asdict(rule) | _PENDING[pending],
-            collect=lambda _: wikipedia.merge_shards(files, quarter, rule, pending=pending),
-        )
+        merge = partial(wikipedia.merge_shards, files, quarter, rule, pending=pending)
+        return CollectionJob(_EDITS, quarter, DUMP, files, asdict(rule) | _PENDING[pending], lambda _: merge())
     if options.api is not None:
         options.api = _only(options.api, "--api", "one wiki's api.php")
     if dumps is None and options.api is None and configured is not None and configured.dump is not None:
@@ -422,13 +369,7 @@ def configured_edits(
     return [replace(job, parameters={**job.parameters, **({"settled": settled} if afresh else {})})]
 
 
-_SAMPLING = {
-    "draw_pages": "pages",
-    "window_minutes": "window_minutes",
-    "per_window": "per_window",
-    "lookback": "lookback",
-    "draw_seed": "seed",
-}
+_SAMPLING = {"draw_pages": "pages", "draw_seed": "seed", **{n: n for n in ("window_minutes", "per_window", "lookback")}}
 _LIMITS = {"per_minute": "per_minute", "deadline_hours": "deadline_h"}
 
 
@@ -436,7 +377,7 @@ def live_source(configured: WikiSourceSettings | None, options: argparse.Namespa
     """The wiki to ask: what the command says goes before what is configured.
 
     Raises:
-        UsageError: if neither names a wiki, or there is no contact.
+        UsageError: if neither names a wiki, or nothing gives a contact.
         ConfigError: if a number is too small.
     """
     said: dict[str, Any] = {}

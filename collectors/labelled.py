@@ -43,12 +43,7 @@ Columns = Mapping[str, str]
 
 @dataclass(frozen=True, slots=True)
 class JudgedFile:
-    """A file of judged responses.
-
-    Attributes:
-        examples: its rows.
-        data: what a card says of it.
-    """
+    """A file of judged responses: its rows, and what a card says of it."""
 
     examples: Sequence[LabelledResponse]
     data: RewardData

@@ -7,9 +7,13 @@ import importlib.util
 import os
 import shutil
 import sys
+import threading
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from types import ModuleType
 
@@ -292,3 +296,28 @@ def chat(loopback: ModuleType) -> Iterator[object]:
     server = loopback.Chat()
     yield server
     server.close()
+
+
+@pytest.fixture
+def serve(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., str]]:
+    """Serves what a handler answers, a folder, or with a server of the test, until the test ends; gives the address."""
+    for name in ("http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY"):
+        monkeypatch.delenv(name, raising=False)
+    with ExitStack() as until:
+
+        def start(what: Path | type | ThreadingHTTPServer, folder: Path | None = None) -> str:
+            server = what
+            if not isinstance(server, ThreadingHTTPServer):
+                kind, folder = (SimpleHTTPRequestHandler, what) if isinstance(what, Path) else (what, folder)
+                handler = type("Quiet", (kind,), {"log_message": lambda *_: None})
+                server = ThreadingHTTPServer(
+                    ("127.0.0.1", 0), partial(handler, directory=str(folder)) if folder else handler
+                )
+            until.callback(server.server_close)
+            thread = threading.Thread(target=server.serve_forever, args=(0.01,))
+            thread.start()
+            until.callback(thread.join)
+            until.callback(server.shutdown)
+            return f"http://127.0.0.1:{server.server_address[1]}"
+
+        yield start

@@ -14,7 +14,6 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from itertools import combinations
 from pathlib import Path
-from typing import Any
 
 from hellofresh.collectors.claims.feed import feed_items
 from hellofresh.collectors.claims.reviews import (
@@ -72,7 +71,7 @@ class ClaimsSettings:
     languages: tuple[str, ...] = ()
     verdicts: Path | None = None
 
-    def as_parameters(self) -> dict[str, Any]:
+    def as_parameters(self) -> dict[str, object]:
         """JSON-ready, for the manifest."""
         table = sha256_file(self.verdicts) if self.verdicts else "the project's own"
         return {"languages": list(self.languages), "verdicts": table}
@@ -105,8 +104,6 @@ def collect(
     Args:
         quarter: by the review's date, UTC.
         feeds: files of reviews, see `hellofresh.collectors.claims.feed`.
-        settings: what to keep.
-        progress: called with a sentence now and then.
         pending: collect the claims, too, that are still being checked.
 
     Raises:

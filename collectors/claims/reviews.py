@@ -45,13 +45,11 @@ class ClaimReview:
     """A publisher's review of a claim.
 
     Attributes:
-        claim: what was claimed.
         claimant: who claimed it; empty where not known.
         claimed: when; None where not known.
         language: ISO 639 code; empty where not known.
         site: the publisher's site, such as `checks.example`.
         reviewed: when the review was published.
-        url: of the review.
         rating: the verdict.
     """
 
@@ -66,11 +64,7 @@ class ClaimReview:
 
 
 def review_fields(item: object) -> ReviewFields:
-    """The fields of a review.
-
-    Raises:
-        UnusableReviewError: if it is not a review.
-    """
+    """The fields of a review; raises UnusableReviewError if it is not a review."""
     if item is None:
         raise UnusableReviewError("no-review")
     if not isinstance(item, dict):
@@ -79,11 +73,7 @@ def review_fields(item: object) -> ReviewFields:
 
 
 def review_moment(item: ReviewFields) -> datetime:
-    """When a review was published; cheaper than reading all of it.
-
-    Raises:
-        UnusableReviewError: if it does not say.
-    """
+    """When a review was published; cheaper than reading all of it; raises UnusableReviewError if it does not say."""
     reviewed = as_moment(item.get("datePublished"))
     if reviewed is None:
         raise UnusableReviewError("no-review-date")
@@ -91,11 +81,7 @@ def review_moment(item: ReviewFields) -> datetime:
 
 
 def read_review(item: ReviewFields) -> ClaimReview:
-    """Read a review.
-
-    Raises:
-        UnusableReviewError: if a part that is needed is missing.
-    """
+    """Read a review; raises UnusableReviewError if a part that is needed is missing."""
     reviewed = review_moment(item)
     claim = as_text(item.get("claimReviewed"))
     if not claim:

@@ -122,11 +122,7 @@ class VerdictTable:
 
     @classmethod
     def load(cls, path: Path | None = None) -> Self:
-        """Read a table; the project's own if left out.
-
-        Raises:
-            ConfigError: if it is damaged.
-        """
+        """Read a table; the project's own if left out; raises ConfigError if it is damaged."""
         content = (
             path.read_bytes() if path else files("hellofresh.collectors.claims").joinpath("verdicts.toml").read_bytes()
         )

@@ -5,11 +5,11 @@ from __future__ import annotations
 import html
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import polars as pl
 
@@ -26,7 +26,9 @@ from hellofresh.collectors.notes.dump.tables import (
     WantedColumns,
     gathered,
 )
-from hellofresh.collectors.notes.posts import ChainedPosts, FoundPost, LocalPosts, Online, PostSource, PostStatus
+from hellofresh.collectors.notes.posts.base import FoundPost, PostStatus
+from hellofresh.collectors.notes.posts.local import LocalPosts
+from hellofresh.collectors.notes.posts.online import ChainedPosts, Online
 from hellofresh.collectors.notes.rules.labels import (
     AUTHOR,
     COLLABORATIVE,
@@ -72,12 +74,8 @@ class NotesSource:
         """The table of the notes that were written in a quarter, if it is there."""
         return [path for path in self.bridging if path.stem == str(quarter)]
 
-    def open_posts(self, progress: Callable[[str], None] | None = None) -> PostSource:
-        """The posts' file and services as one source of posts.
-
-        Raises:
-            SourceError: if a file is needed and not there.
-        """
+    def open_posts(self, progress: Callable[[str], None] | None = None) -> LocalPosts | ChainedPosts:
+        """The posts' file and services as one source of posts; raises SourceError if a file is needed and not there."""
         files = [LocalPosts(path) for path in self.post_files()]
         if self.online is None:
             return files[0]
@@ -103,7 +101,7 @@ class NotesSource:
             )
         return [path]
 
-    def as_parameters(self) -> dict[str, Any]:
+    def as_parameters(self) -> dict[str, object]:
         """JSON-ready, for the manifest: which services were asked; nothing where none were."""
         return {} if self.online is None else {"posts_from": self.online.names}
 
@@ -162,19 +160,12 @@ class NotesSettings:
                 code="bad-settings",
             )
 
-    def as_parameters(self) -> dict[str, Any]:
+    def as_parameters(self) -> dict[str, object]:
         """JSON-ready, for the manifest; the age only where it counts."""
         aged = self.label_source is LabelSource.CURRENT
-        return {
-            "label_source": self.label_source.value,
-            "min_age_days": self.min_age_days if aged else None,
-            "dump_end": utc_text(self.dump_end) if aged and self.dump_end else None,
-            "languages": list(self.languages),
-            "max_characters": self.max_characters,
-            "allow_missing_columns": self.allow_missing_columns,
-            "human_only": self.human_only,
-            "keep_incomplete": self.keep_incomplete,
-        }
+        end = utc_text(self.dump_end) if aged and self.dump_end else None
+        age = self.min_age_days if aged else None
+        return asdict(self) | {"min_age_days": age, "dump_end": end, "languages": list(self.languages)}
 
 
 _ONLY_IF_ANY = frozenset({"older-version", PostStatus.NOT_ASKED, PostStatus.NO_MEDIA, PostStatus.UNKNOWN_MEDIA})
@@ -239,7 +230,6 @@ def collect(
     Args:
         quarter: by the note's creation, UTC.
         source: the dump and the posts.
-        settings: what to keep.
         workdir: folder for lines that cannot be read; it belongs to the raw data.
         workdir_name: what warnings call that folder; None for its path, empty if it is not kept.
         progress: called with a sentence at every file.
@@ -250,22 +240,11 @@ def collect(
         SourceError: if a table, a column or the posts are missing, or a file does not hold what it should.
         WorkspaceError: if the dump is not a readable folder or the work folder cannot be written.
     """
-    posts = source.open_posts(progress)
-    files = source_files([*source.files(), *source.bridging_of(quarter)], known_hashes(source.dump))
     reader = TableReader(source.dump, workdir, settings.allow_missing_columns, progress, workdir_name)
-    gathering = Gathering(quarter, settings, reader, posts, pending=pending, illustrated=illustrated)
-    for path in source.bridging_of(quarter):
-        gathering.bridged = {note.note: note for note in BRIDGED_NOTES.rows(read_bridging(path))}
-    gathering.run()
-    candidates = gathering.candidates()
-    return Collection(
-        candidates=candidates,
-        funnel=gathering.funnel(candidates),
-        parameters=settings.as_parameters() | source.as_parameters() | {"votes": gathering.votes is not None},
-        sources=files,
-        warnings=[*reader.warnings, *posts.warnings, *gathering.remarks()],
-        pending=gathering.waiting,
+    gathering = Gathering(
+        quarter, settings, reader, source.open_posts(progress), pending=pending, illustrated=illustrated
     )
+    return gathering.collection(source)
 
 
 class Gathering:
@@ -276,7 +255,7 @@ class Gathering:
         quarter: Quarter,
         settings: NotesSettings,
         reader: TableReader,
-        posts: PostSource,
+        posts: LocalPosts | ChainedPosts,
         *,
         pending: bool = False,
         illustrated: bool = False,
@@ -291,6 +270,33 @@ class Gathering:
         self.sampled_votes: Mapping[int, int] | None = None
         self.waiting: list[x_notes.Note] | None = [] if pending else None
         self.bridged: Mapping[str, BridgedNote] = {}
+
+    def collection(self, source: NotesSource) -> Collection:
+        """All of it, from reading to the account."""
+        scored = self.read_bridging(source)
+        files = source_files([*source.files(), *scored], known_hashes(source.dump))
+        self.run()
+        candidates = self.candidates()
+        return Collection(
+            candidates=candidates,
+            funnel=self.funnel(candidates),
+            parameters=self.settings.as_parameters() | source.as_parameters() | self.chosen,
+            sources=files,
+            warnings=[*self.reader.warnings, *self.posts.warnings, *self.remarks()],
+            pending=self.waiting,
+        )
+
+    def read_bridging(self, source: NotesSource) -> list[Path]:
+        """Take what ratings say of the quarter's notes; the files of it."""
+        files = source.bridging_of(self.quarter)
+        for path in files:
+            self.bridged = {note.note: note for note in BRIDGED_NOTES.rows(read_bridging(path))}
+        return files
+
+    @property
+    def chosen(self) -> dict[str, object]:
+        """What the manifest says besides the settings."""
+        return {"votes": self.votes is not None}
 
     def run(self) -> None:
         """Read, label, match with posts, count votes."""
@@ -333,7 +339,7 @@ class Gathering:
         return kept.sort("noteId"), newest
 
     def _quiet_reader(self) -> TableReader:
-        """A reader of the same dump whose counts and warnings nobody sees."""
+        """A reader of the same dump whose counts and warnings are thrown away."""
         return replace(self.reader, warnings=[], rows={}, rejected={})
 
     def _without_repeats(self, rows: pl.DataFrame, title: str) -> pl.DataFrame:

@@ -26,11 +26,8 @@ from hellofresh.collectors.notes.collect import (
     second_of,
     time_text,
 )
-from hellofresh.collectors.notes.dump.files import source_files
-from hellofresh.collectors.notes.dump.snapshot import known_hashes
 from hellofresh.collectors.notes.dump.tables import TableReader
-from hellofresh.collectors.notes.posts import FoundPost, PostStatus
-from hellofresh.collectors.notes.posts.base import SNOWFLAKE_EPOCH_MS
+from hellofresh.collectors.notes.posts.base import SNOWFLAKE_EPOCH_MS, FoundPost, PostStatus
 from hellofresh.collectors.notes.rules.labels import NoteState
 from hellofresh.core.errors import SourceError
 from hellofresh.core.quarters import PeriodKind, Quarter
@@ -81,39 +78,17 @@ def collect_posts(
     workdir_name: str | None = None,
     progress: Callable[[str], None] | None = None,
 ) -> Collection:
-    """Collect the quarter's posts with two notes; a post is of the quarter in which it was made.
-
-    Args:
-        quarter, source, settings, workdir, workdir_name, progress: as for the notes.
+    """Collect posts made in the quarter that have two notes; arguments as for the notes.
 
     Raises:
         SourceError, WorkspaceError: as for the notes, or if the scores cannot be read.
     """
-    posts = source.open_posts(progress)
-    scored = score_files(source, quarter)
-    files = source_files([*source.files(), *scored], known_hashes(source.dump))
     reader = TableReader(source.dump, workdir, settings.allow_missing_columns, progress, workdir_name)
-    gathering = _PostGathering(quarter, settings, reader, posts)
-    if scored:
-        gathering.scores = dict(item for path in scored for item in _read_scores(path).items())
-        gathering.chosen_by = "scores"
-    gathering.run()
-    candidates = gathering.candidates()
-    return Collection(
-        candidates=candidates,
-        funnel=gathering.funnel(candidates),
-        parameters=settings.as_parameters() | source.as_parameters() | {"notes_by": gathering.chosen_by},
-        sources=files,
-        warnings=[*reader.warnings, *posts.warnings],
-    )
+    return _PostGathering(quarter, settings, reader, source.open_posts(progress)).collection(source)
 
 
 def _read_scores(path: Path) -> Mapping[int, float]:
-    """Scores by note.
-
-    Raises:
-        SourceError: if the file cannot be read.
-    """
+    """Scores by note; raises SourceError if the file cannot be read."""
     if path.suffix == ".parquet":
         return dict(read_bridging(path).select(pl.col("note").cast(pl.Int64), "intercept").iter_rows())
     schema = {"noteId": pl.Int64, _SCORE: pl.Float64}
@@ -137,6 +112,23 @@ class _PostGathering(Gathering):
 
     scores: Mapping[int, float] | None = None
     chosen_by = "status"
+
+    def read_bridging(self, source: NotesSource) -> list[Path]:
+        """Take the scores by which notes are chosen; the files of them."""
+        files = score_files(source, self.quarter)
+        if files:
+            self.scores = dict(item for path in files for item in _read_scores(path).items())
+            self.chosen_by = "scores"
+        return files
+
+    @property
+    def chosen(self) -> dict[str, object]:
+        """What the manifest says besides the settings."""
+        return {"notes_by": self.chosen_by}
+
+    def remarks(self) -> list[str]:
+        """None: the funnel says it."""
+        return []
 
     @property
     def inside(self) -> pl.Expr:

@@ -22,8 +22,8 @@ from hellofresh.collectors.wikipedia.dump.export import (
 )
 from hellofresh.collectors.wikipedia.rules.clean import readable, spans
 from hellofresh.collectors.wikipedia.rules.edits import only_urls_differ
-from hellofresh.collectors.wikipedia.rules.history import Revision, WikiPage, collapse_runs
 from hellofresh.collectors.wikipedia.rules.stability import MEANINGS, Decision, EditsSettings, Fate, Follower
+from hellofresh.collectors.wikipedia.rules.wikitext import Revision, WikiPage, collapse_runs
 from hellofresh.core.errors import SourceError, UsageError
 from hellofresh.core.executors import Pool, process_pool, run_tasks
 from hellofresh.core.files import sha256_file
@@ -56,7 +56,6 @@ def collect(
         settings: what counts as an edit and as its fate.
         jobs: files read at once, each by a process of its own.
         pool: where it is done instead, such as on a Dask cluster; workers must see the files under the same names.
-        progress: takes a sentence now and then.
         pending: collect the edits, too, that are untouched and have fewer than their N later revisions.
 
     Raises:
@@ -130,6 +129,13 @@ class EditsFound:
     context: Counter[str] = field(default_factory=Counter)
     pending: list[Sample] = field(default_factory=list)
     pages: array[int] = field(default_factory=lambda: array("q"))
+
+    def take(self, other: EditsFound) -> None:
+        """Add what was found elsewhere, but for names, files and pages."""
+        self.candidates += other.candidates
+        self.pending += other.pending
+        self.drops.update(other.drops)
+        self.context.update(other.context)
 
 
 def _summary(found: EditsFound) -> str:
@@ -214,23 +220,15 @@ class _Pages:
                 self.late.append(reader.pages_read - 1)
                 continue
             self.found.pages.append(page.id)
-            self.found.candidates += result.candidates
-            self.found.pending += result.pending
-            self.found.drops += result.drops
-            self.found.context.update(result.context)
+            self.found.take(result)
 
     def _page(self, page: WikiPage, reader: ExportReader | JoinedReader) -> EditsFound:
         task, result = self._task, EditsFound(self.found.name)
         follower = Follower(task.settings, task.quarter)
         watched = self._watched(page, reader, result.context)
-        for revision in collapse_runs(watched) if task.settings.collapse_runs else watched:
-            if not follower.needs_more(revision):
-                break
-            for decision in follower.add(revision):
-                _take(decision, page, task, result)
-        deque(watched, maxlen=0)  # the rest decides nothing unless it is out of order
-        for decision in follower.finish():
+        for decision in follower.decisions(collapse_runs(watched) if task.settings.collapse_runs else watched):
             _take(decision, page, task, result)
+        deque(watched, maxlen=0)  # the rest decides nothing unless it is out of order
         result.context["revisions that changed too many paragraphs"] += follower.broad_revisions
         return result
 
@@ -338,21 +336,17 @@ def collection_of(found: Sequence[EditsFound], settings: EditsSettings, *, pendi
     """
     _refuse_twice(found, {})
     found = sorted(found, key=lambda one: one.name)
-    candidates = sorted((item for one in found for item in one.candidates), key=_order)
-    drops: Counter[Fate] = Counter()
-    context: Counter[str] = Counter()
+    total = EditsFound("")
     for one in found:
-        drops.update(one.drops)
-        context.update(one.context)
-    rows = len(candidates) + drops.total()
-    funnel = Funnel.of(
-        "paragraph edits", rows, drops, MEANINGS, candidates=candidates, context=dict(sorted(context.items()))
-    )
+        total.take(one)
+    candidates = sorted(total.candidates, key=_order)
+    rows, context = len(candidates) + total.drops.total(), dict(sorted(total.context.items()))
+    funnel = Funnel.of("paragraph edits", rows, total.drops, MEANINGS, candidates=candidates, context=context)
     parameters = {
         name: [str(item) for item in value] if isinstance(value, tuple) else value
         for name, value in asdict(settings).items()
     }
-    waiting = sorted((edit for one in found for edit in one.pending), key=lambda edit: edit.id) if pending else None
+    waiting = sorted(total.pending, key=lambda edit: edit.id) if pending else None
     sources = sorted((source for one in found for source in one.sources), key=lambda source: source.name)
     return Collection(candidates, funnel, parameters, sources, _warnings(found), waiting)
 

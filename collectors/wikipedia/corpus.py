@@ -7,8 +7,7 @@ from pathlib import Path
 
 from hellofresh.collectors.wikipedia.dump.export import read_pages
 from hellofresh.collectors.wikipedia.rules.clean import readable
-from hellofresh.collectors.wikipedia.rules.history import Revision, WikiPage
-from hellofresh.collectors.wikipedia.rules.wikitext import Kind, Splitter
+from hellofresh.collectors.wikipedia.rules.wikitext import Kind, Revision, Splitter, WikiPage
 from hellofresh.evidence.retrieval.corpora import FoundDocument
 from hellofresh.evidence.retrieval.documents import CorpusDocument
 
@@ -19,11 +18,7 @@ _LONGEST = 900_000
 
 
 def dump_documents(dumps: Iterable[Path], words: int) -> Iterator[FoundDocument]:
-    """The articles, in the order of the files; without redirects and articles without prose.
-
-    Args:
-        dumps: exports with one revision an article, or with whole histories.
-        words: about how long a chunk is; 0 for whole articles.
+    """The articles in order, whole (0) or in chunks of about this many words; no redirects, none without prose.
 
     Raises:
         SourceError: if a file is not an export that can be read to its end.
@@ -69,7 +64,7 @@ def _paragraphs(wikitext: str) -> list[str]:
 
 
 def chunks(paragraphs: Sequence[str], words: int) -> list[str]:
-    """Paragraphs put together until they have so many words; longer ones are cut."""
+    """Paragraphs put together until they have enough words; longer ones are cut."""
     found: list[list[str]] = [[]]
     length = 0
     for paragraph in paragraphs:

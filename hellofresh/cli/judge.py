@@ -19,7 +19,7 @@ from hellofresh.core.files import read_models
 from hellofresh.core.plugins import plugins
 from hellofresh.core.workspace import Workspace
 from hellofresh.evidence.retrieval.retrievers import find_evidence
-from hellofresh.judging.classifiers import SMOKE_TEST, classify_study
+from hellofresh.judging.judges import classify_study
 from hellofresh.judging.links import rate_links
 from hellofresh.judging.model_judge import (
     JudgeSettings,
@@ -31,7 +31,7 @@ from hellofresh.judging.model_judge import (
 )
 from hellofresh.judging.people import SystemResponse
 from hellofresh.judging.reward_judges import JudgedSystems, judge_by_rewards, judge_name, reward_ratings
-from hellofresh.judging.study import JudgeKind, RatedStudy, Rating, read_study
+from hellofresh.judging.study import SMOKE_TEST, JudgeKind, RatedStudy, Rating, read_study
 from hellofresh.releases.life.load import load_release
 from hellofresh.results.entries import entries_of_runs
 from hellofresh.results.response_study import responses_of, study_of_responses

@@ -26,7 +26,7 @@ from hellofresh.core.workspace import Workspace
 from hellofresh.pipeline.sources import fill_texts
 from hellofresh.releases.candidates.collection import CollectionJob, CollectionReport, collect_quarter, explain_quarter
 from hellofresh.releases.draw.escrow import Escrow
-from hellofresh.releases.life.hydrate import hydrate
+from hellofresh.releases.life.load import hydrate
 from hellofresh.tasks import get_task
 from hellofresh.tasks.samples import to_json
 

@@ -5,18 +5,27 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from pydantic import BaseModel, ConfigDict
 
 from hellofresh.core.errors import ConfigError
 from hellofresh.core.files import as_model, parse_toml
 
+Json = dict[str, Any]
+"""A JSON object whose form is not checked yet."""
+
 
 class Strict(BaseModel):
     """A frozen type that refuses unknown fields and converts no value."""
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+
+class Lenient(BaseModel):
+    """A frozen type, such as of a service's answer, that leaves out unknown fields and converts no value."""
+
+    model_config = ConfigDict(extra="ignore", strict=True, frozen=True)
 
 
 S = TypeVar("S", bound=Strict)

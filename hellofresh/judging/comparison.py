@@ -37,7 +37,6 @@ class CriterionAgreement:
     """Raters on one criterion.
 
     Attributes:
-        criterion: which.
         units: responses (or links) that at least two of them rated.
         pairs: the pairs of raters, in the order of `agreement.by_pair`.
         agreement: kappa and observed agreement; None where no two raters rated anything together.
@@ -54,13 +53,7 @@ class CriterionAgreement:
 def agreement_by_criterion(
     ratings: pl.DataFrame, rubric: Rubric, *, weighting: Weighting = Weighting.QUADRATIC
 ) -> list[CriterionAgreement]:
-    """Agreement of people on every criterion of a rubric, in its order.
-
-    Args:
-        ratings: table of `Rating`; those of the onboarding are left out.
-        rubric: what they were made by.
-        weighting: how much two answers disagree.
-    """
+    """Agreement of people on every criterion of a rubric, in its order, without the onboarding."""
     some = main_ratings(ratings, JudgeKind.PERSON)
     return [criterion_agreement(some, criterion, weighting=weighting) for criterion in rubric.criteria]
 
@@ -116,14 +109,7 @@ class Form(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class SystemMean:
-    """A system's mean on a criterion.
-
-    Attributes:
-        system: whose.
-        part: name of the part of the samples, empty for all.
-        posts: how many samples were rated.
-        mean: with its interval and the spread of ratings.
-    """
+    """A system's mean on a criterion, over the posts rated in a part of the samples (empty for all)."""
 
     system: str
     part: str
@@ -145,11 +131,9 @@ class PairTest:
     """Two systems on one criterion; the adjusted p-values are Holm's over all pairs.
 
     Attributes:
-        first, second: the systems.
         ranks: Mann and Whitney's test.
         signed: Wilcoxon's test on common samples; None in the published form.
         difference: first less second, on common samples by the same judges; None in the published form.
-        ranks_adjusted, signed_adjusted, difference_adjusted: p-values.
     """
 
     first: str
@@ -163,7 +147,7 @@ class PairTest:
 
 
 LEAST_PEOPLE, LEAST_RATINGS = 30, 5
-"""With fewer people, or ratings a response and person, camps cannot be told from chance."""
+"""With fewer people, or ratings a response and person, camps cannot be distinguished from chance."""
 
 
 @dataclass(frozen=True, slots=True)

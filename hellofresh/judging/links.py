@@ -46,14 +46,7 @@ _VALUES = {LinkState.REACHABLE: 1.0, LinkState.DEAD: 0.0, LinkState.REFUSED: 0.0
 
 @dataclass(frozen=True, slots=True)
 class LinkReport:
-    """A link that was asked for.
-
-    Attributes:
-        address: as it is cited.
-        state: what became of it.
-        final: where redirects ended.
-        detail: the status or the reason, for people.
-    """
+    """A cited link, what became of it, where redirects ended, and the status or the reason, for people."""
 
     address: str
     state: LinkState

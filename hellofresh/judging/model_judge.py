@@ -248,7 +248,6 @@ class Judging:
     Attributes:
         study: a closed study.
         model: name in the catalogue.
-        settings: how it judges.
         limit: most samples (posts); None for all.
         budget_usd: most that it may cost.
         patience: how often failed questions are asked again.
@@ -267,7 +266,6 @@ class JudgingReport:
     """The outcome of a judging.
 
     Attributes:
-        folder: where it is kept.
         judge: the model.
         judged, silent, failed: responses (or pairs) that were judged, those of them with nothing readable, failures.
         ratings: how many were kept.
@@ -361,11 +359,7 @@ def judge_study(judging: Judging, progress: Callable[[Tally], None]) -> JudgingR
 
 
 def foresee_judging(judging: Judging) -> Forecast:
-    """What `judge_study` would ask; nothing is sent or written.
-
-    Raises:
-        UsageError: as `judge_study`.
-    """
+    """What `judge_study` would ask; nothing is sent or written; raises UsageError as `judge_study`."""
     assignment, samples, folder = _prepared(judging, only_known=True)
     with snapshot(folder) as journal:
         return forecast(assignment, samples, journal)
@@ -477,9 +471,5 @@ def judgings(study: RatedStudy, judge: str) -> list[Path]:
 
 
 def read_pairs(folder: Path) -> list[PairChoice]:
-    """The comparisons of a judging by pairs.
-
-    Raises:
-        DataError: if the file is missing or damaged.
-    """
+    """The comparisons of a judging by pairs; raises DataError if the file is missing or damaged."""
     return list(read_models(folder / _PAIRS, PairChoice))

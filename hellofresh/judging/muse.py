@@ -24,15 +24,18 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
+from importlib import resources
 from io import BytesIO
 from pathlib import Path
 
 import polars as pl
+from pydantic import Field
 
 from hellofresh.core.editions import ALL_ROWS, Frozen
 from hellofresh.core.errors import SourceError
-from hellofresh.core.files import sha256_text
+from hellofresh.core.files import as_model, parse_toml, sha256_text
 from hellofresh.core.quarters import utc_text
+from hellofresh.core.strict import Strict
 from hellofresh.core.workspace import Workspace
 from hellofresh.judging.rubric import parse_rubric, rubric_source
 from hellofresh.judging.study import (
@@ -60,67 +63,27 @@ _FOLDER = "eval/data/"
 _MOST_BYTES = 64_000_000
 """Of one file; the largest has 1.5 MB."""
 
-SYSTEMS: Mapping[str, str] = {
-    "muse": "correction_response (ours, time reference: high-qual note)",
-    "laypeople-high": "note_1_text",
-    "gpt-4": "correction_response (ours removing {retrieval+image}, i.e., vanilla gpt-4)",
-    "laypeople-average": "note_2_text",
-    "muse-average-note-time": "correction_response (ours, time reference: avg-qual note)",
-    "muse-post-time": "correction_response (ours, time reference: tweet)",
-    "muse-no-images": "correction_response (ours removing image)",
-    "muse-no-retrieval": "correction_response (ours removing retrieval)",
-}
-"""Each system and its column."""
-_SAME_AS: Mapping[str, str] = {
-    "~": "muse",
-    "|||": "muse-average-note-time",
-    "*": "muse-no-retrieval",
-    "$": "muse-no-images",
-    "///": "gpt-4",
-}
-_FACTUAL = "Factual and Accurate"
-_FALSE = "False, Inaccurate, or Unverifiable"
-_QUESTIONS: Mapping[str, tuple[str, tuple[str, ...]]] = {
-    "explicitness": ("Q1-correction_explicitness", ("Unclear", "Implicit", "Explicit")),
-    "identification": (
-        "Q2-identification_accuracy",
-        ("Do not exist", "Exist with misidentification", "Exist without misidentification"),
-    ),
-    "comprehensiveness": (
-        "Q2.1-identification_comprehensiveness",
-        ("No", "Low", "Medium", "High", "Extremely High"),
-    ),
-    "accuracy": (
-        "Q2.2-explanation_accuracy",
-        ("Completely Incorrect", "Mostly Incorrect", "Half", "Mostly Correct", "Fully Correct"),
-    ),
-    "informativeness": ("Q2.2.1-explanation_informativeness", ()),
-    "text-relevance": ("Q3-text_relevance", ()),
-    "factuality": (
-        "Q4-text_factuality",
-        (
-            f"Completely {_FALSE}",
-            f"Mostly {_FALSE}",
-            f"Half {_FACTUAL}",
-            f"Mostly {_FACTUAL}",
-            f"Completely {_FACTUAL}",
-        ),
-    ),
-    "fluency": ("Q5-text_fluency", ("Yes", "Yes, but minor", "No")),
-    "coherence": (
-        "Q6-text_coherence",
-        ("Barely Coherent and Logical", "Partially Coherent and Logical", "Coherent and Logical"),
-    ),
-    "toxicity": ("Q7-text_toxicity", ("Yes", "No")),
-    "reachability": ("Q8-reference_reachability", ("No", "Yes")),
-    "credibility": ("Q8.1-reference_credibility", ("Low Not Informed", "Medium", "High", "Very High")),
-    "reference-relevance": ("Q8.2-reference_relevance", ("No", "Yes")),
-    "overall": ("Q9-overall_quality", ()),
-}
+
+class _Question(Strict):
+    file: str
+    labels: list[str] = Field(default=[])
+    also: dict[str, int] = Field(default={})
+    undecided: list[str] = Field(default=[])
+
+
+class _Layout(Strict):
+    systems: dict[str, str]
+    same_as: dict[str, str]
+    questions: dict[str, _Question]
+
+
+_LAYOUT = as_model(_Layout, parse_toml((resources.files(__package__) / "muse.toml").read_bytes()), where="muse.toml")
+SYSTEMS, _SAME_AS = _LAYOUT.systems, _LAYOUT.same_as
+"""Each system and its column; whose response a mark in a column stands for."""
+_QUESTIONS = {name: (asked.file, tuple(asked.labels)) for name, asked in _LAYOUT.questions.items()}
 """The file of each criterion and its labels, the worst first; numbers where there are none."""
-_MORE_LABELS: Mapping[str, Mapping[str, int | None]] = {
-    "credibility": {"Low Informed": 0, "Cant Determine": None},
-    "reference-relevance": {"Cant Determine": None},
+_MORE_LABELS: dict[str, dict[str, int | None]] = {
+    name: {**asked.also, **dict.fromkeys(asked.undecided)} for name, asked in _LAYOUT.questions.items()
 }
 _KINDS = ("unimodal", "multimodal")
 """Posts without and with pictures."""
@@ -157,15 +120,7 @@ class MusePost:
 
 @dataclass(frozen=True, slots=True)
 class MuseStudy:
-    """The whole study.
-
-    Attributes:
-        posts: in the order of their ids, those of the onboarding among them.
-        responses: those that were rated; the key says by which system.
-        ratings: table of `Rating`.
-        key: table of `KeyRow`.
-        sources: the files read.
-    """
+    """The whole study: posts by id, rated responses, tables of `Rating` and `KeyRow`, and the files read."""
 
     posts: Sequence[MusePost]
     responses: Sequence[BlindedResponse]
@@ -175,10 +130,7 @@ class MuseStudy:
 
 
 def read_muse(path: Path) -> MuseStudy:
-    """Read the study.
-
-    Args:
-        path: the folder of the repository, or of its packed data.
+    """Read the study from the folder of the repository, or from its packed data.
 
     Raises:
         SourceError: if a file or column is missing, or a label is not known.
@@ -309,7 +261,7 @@ def _blinded(row: Mapping[str, str]) -> str:
 def _rated(files: _Files, tweets: Mapping[str, str], counting: set[str]) -> Iterator[Rating]:
     for criterion, (name, labels) in _QUESTIONS.items():
         numbers: dict[str, int | None] = {label: number for number, label in enumerate(labels)}
-        values = {**numbers, "": None, **_MORE_LABELS.get(criterion, {})}
+        values = {**numbers, "": None, **_MORE_LABELS[criterion]}
         more = ("url",) if name.startswith("Q8") else ()
         cited: Counter[tuple[str, str, str]] = Counter()
         for row in files.rows(name, *_RATED_COLUMNS, *more):

@@ -57,14 +57,7 @@ class RatingTurn:
 
 @dataclass(frozen=True, slots=True)
 class RaterPlan:
-    """What one rater does.
-
-    Attributes:
-        rater: their number, such as `rater-1`.
-        pair: number of the pair that they are one of.
-        token_sha256: of the token that opens the page.
-        turns: in order; those of the onboarding come first.
-    """
+    """What one rater (such as `rater-1`) does, with whom in a pair; turns of the onboarding come first."""
 
     rater: str
     pair: int
@@ -82,7 +75,6 @@ class Assignments:
     """All raters of a study.
 
     Attributes:
-        edition, task: of the study.
         rubric_sha256: what they rate by.
         raters: in the order of their numbers.
         predicts: whether raters predict labels of samples, and there are no responses to rate.
@@ -190,7 +182,6 @@ class OpenStudy:
     Attributes:
         folder: the page's folder.
         assignments: who rates what.
-        rubric: by what.
         samples, responses: by id.
         guide: what raters read first.
     """
@@ -246,7 +237,6 @@ def assign(
     """Blind the responses, deal the samples to raters in pairs, and give each a token.
 
     Args:
-        files: where the study is kept.
         samples: what was responded to.
         responses: of all systems.
         names: of the raters; an even number.
@@ -279,7 +269,6 @@ def set_up_study(  # noqa: PLR0917 - as `assign`, with what it has read
     """Write all that the pages are made from; arguments, results and errors as of `assign`.
 
     Args:
-        files, samples, responses, names: as there.
         dealt: for each rater, samples in order, each with its phase.
         rubric, guide: the content of their files.
         seed: of the order of responses to one sample.
@@ -330,11 +319,7 @@ def set_up_study(  # noqa: PLR0917 - as `assign`, with what it has read
 
 
 def read_access(files: StudyFiles) -> tuple[RaterAccess, ...]:
-    """Raters' names and tokens.
-
-    Raises:
-        DataError: if the file is missing or damaged.
-    """
+    """Raters' names and tokens; raises DataError if the file is missing or damaged."""
     return read_model(files.private / "raters.json", _Raters).raters
 
 
@@ -398,7 +383,6 @@ def close_study(files: StudyFiles, *, secret: bool, incomplete: bool = False) ->
     """End the rating: write the table of ratings, and put the key beside it; in private while labels are secret.
 
     Args:
-        files: of the study.
         secret: whether labels are secret, so that all of it stays in the private folder.
         incomplete: close although responses are not rated.
 

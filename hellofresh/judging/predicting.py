@@ -40,26 +40,18 @@ from hellofresh.tasks.images import media_of
 from hellofresh.tasks.samples import Sample
 
 VOTERS = 3
-"""Each sample is predicted by so many people at least; the first of them vote."""
+"""Fewest people who predict each sample; the first of them vote."""
 _SPARE = 2
 """So many more are asked where there are as many, so that a vote is left where somebody knew the outcome or stops."""
 _LEAST_EACH = 20
-"""With many people, each predicts about so many samples rather than fewer."""
+"""With many people, each predicts about this many samples rather than fewer."""
 _CHECKS = 2
 _LABEL, _CERTAINTY, _KNOWN = "class", "certainty", "known"
 
 
 @dataclass(frozen=True, slots=True)
 class PersonAnswer:
-    """What one person said of one sample.
-
-    Attributes:
-        sample, judge: which, and the person's number, such as `rater-1`.
-        label: the class that they expect.
-        certainty: their chance in percent of being right.
-        known: whether they say that they knew the outcome.
-        asked_label, asked_certainty: what an attention check told them to answer; None of a sample.
-    """
+    """What one person (such as `rater-1`) said of one sample, certain in percent; of a check, what it asks for."""
 
     sample: str
     judge: str
@@ -124,7 +116,6 @@ def assign_predictions(
     """Draw and publish the subset if that was not done, deal it to people, and give each a token.
 
     Args:
-        files: where the study is kept.
         release: whose samples are predicted; those whose texts are not at hand are not asked about.
         names: of the people.
         count: how many samples are drawn.

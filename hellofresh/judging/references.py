@@ -40,10 +40,7 @@ def reference_responses(workspace: Workspace, edition: Edition, task: Task) -> l
     released = {sample.id for sample in load_release(workspace, edition, task).samples}
     return [
         SystemResponse(
-            item.sample.id,
-            system,
-            text,
-            tuple(dict.fromkeys(link.rstrip(".,;:!?") for link in _LINK.findall(text))),
+            item.sample.id, system, text, tuple(dict.fromkeys(link.rstrip(".,;:!?") for link in _LINK.findall(text)))
         )
         for item in read_candidates(candidates, task)
         if item.sample.id in released

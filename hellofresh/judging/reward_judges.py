@@ -25,14 +25,7 @@ from numpy.typing import NDArray
 from hellofresh.core.errors import DataError
 from hellofresh.core.files import sha256_text
 from hellofresh.judging.rubric import Rubric
-from hellofresh.judging.study import (
-    NOT_VALIDATED,
-    JudgeKind,
-    RatedStudy,
-    Rating,
-    read_responses,
-    read_samples,
-)
+from hellofresh.judging.study import NOT_VALIDATED, JudgeKind, RatedStudy, Rating, read_responses, read_samples
 from hellofresh.releases.draw.duplicates import near_duplicates
 from hellofresh.rewards.base import RewardCase
 from hellofresh.rewards.models import CombinedReward
@@ -125,14 +118,7 @@ FloatArray = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class SystemDifference:
-    """Two systems on one measure, over the claims that both responded to.
-
-    Attributes:
-        measure: which.
-        first, second: the systems.
-        mean: of the first's number less the second's, by claim.
-        adjusted: its p-value, adjusted by Holm over all pairs of systems.
-    """
+    """The mean difference of two systems on a measure, by claim; p-values are adjusted by Holm over all pairs."""
 
     measure: str
     first: str

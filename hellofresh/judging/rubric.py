@@ -53,7 +53,7 @@ class Criterion(Strict):
         range: the lowest and the highest whole number; None where there are options.
         ask_if: the condition under which it is asked.
         if_skipped: the value that agreement counts where the condition is not met; None leaves it out.
-        undecided: the words of the answer that it cannot be told; empty where there is no such answer.
+        undecided: the words of the answer that leaves it open; empty without such an answer.
     """
 
     id: _Id
@@ -97,11 +97,7 @@ class Criterion(Strict):
         return self.options[value].words if self.options else str(value)
 
     def value_of(self, option: str) -> int:
-        """The value of an option.
-
-        Raises:
-            UnknownNameError: if there is no such option.
-        """
+        """The value of an option; raises UnknownNameError if it is unknown."""
         for place, known in enumerate(self.options):
             if known.id == option:
                 return place
@@ -150,11 +146,7 @@ class Rubric(Strict):
         return self
 
     def criterion(self, name: str) -> Criterion:
-        """The criterion of that id.
-
-        Raises:
-            UnknownNameError: if there is none.
-        """
+        """The criterion of that id; raises UnknownNameError if it is unknown."""
         for criterion in self.criteria:
             if criterion.id == name:
                 return criterion
@@ -164,7 +156,7 @@ class Rubric(Strict):
         """A value of a criterion in words: a number, or the id of an option.
 
         Raises:
-            UnknownNameError: if there is no such criterion or option.
+            UnknownNameError: if the criterion or option is unknown.
         """
         criterion = self.criterion(name)
         return criterion.words(criterion.value_of(value) if isinstance(value, str) else value)
@@ -180,13 +172,7 @@ class Rubric(Strict):
 
 
 class WorkedExample(Strict):
-    """A response that is rated for raters to see.
-
-    Attributes:
-        post, response: what was said, and what was answered.
-        why: reasons for the answers.
-        answers: by criterion, the id of an option or a number.
-    """
+    """A response rated for raters to see, with reasons; answers are ids of options, or numbers, by criterion."""
 
     post: _Words
     response: _Words
@@ -195,23 +181,14 @@ class WorkedExample(Strict):
 
 
 class RubricGuide(Strict):
-    """What raters read before they begin.
-
-    Attributes:
-        instructions: paragraphs.
-        examples: worked examples.
-    """
+    """What raters read before they begin: paragraphs, and worked examples."""
 
     instructions: Annotated[str, Field(max_length=20_000)] = ""
     examples: Annotated[tuple[WorkedExample, ...], Field(strict=False, max_length=10)] = ()
 
 
 def parse_rubric(content: bytes, *, where: str) -> Rubric:
-    """Read a rubric that may be anything.
-
-    Raises:
-        DataError: if it is not a rubric.
-    """
+    """Read a rubric that may be anything; raises DataError if it is not a rubric."""
     try:
         table = parse_toml(content)
         if "sha256" in table:
@@ -228,18 +205,14 @@ def load_rubric(name: str) -> Rubric:
     """A rubric of the package, or of a file (a name with a slash, or ending in `.toml`).
 
     Raises:
-        UnknownNameError: if there is no such rubric or file.
+        UnknownNameError: if the rubric or file is unknown.
         DataError: if the file is not a rubric.
     """
     return parse_rubric(rubric_source(name), where=name)
 
 
 def rubric_source(name: str) -> bytes:
-    """The content of a rubric's file.
-
-    Raises:
-        UnknownNameError: if there is no such rubric or file.
-    """
+    """The content of a rubric's file; raises UnknownNameError if it is unknown."""
     if name in RUBRICS:
         return (resources.files(__package__) / "rubrics" / f"{name}.toml").read_bytes()
     path = Path(name)

@@ -48,6 +48,8 @@ PREDICTIONS = "predictions"
 """Name of the rubric by which people predict labels, and rate no response."""
 UNREADABLE = "unreadable"
 """The comment of a judge's answer that could not be read: it has no value, and does not count as a skipped one."""
+SMOKE_TEST = "tfidf-ridge"
+"""The name of the embedded classifier; a judge of this name is marked as a smoke test."""
 NOT_VALIDATED = "not validated: "
 """How the comment of a rating begins whose judge has failed a check of its own; the reason follows."""
 
@@ -63,7 +65,7 @@ class Rating:
         judge: number of a person, name of a model, classifier or rule.
         kind: see `JudgeKind`.
         criterion: id in the rubric.
-        value: on the criterion's scale; None where it was not asked, cannot be told, or is `UNREADABLE`.
+        value: on the criterion's scale; None where it was not asked, is undecided, or is `UNREADABLE`.
         weight: ratings of one response (or link) and criterion by judges of one kind weigh 1 together.
         phase: see `RatingPhase`.
         comment: the judge's own words.
@@ -85,12 +87,7 @@ class Rating:
 
 @dataclass(frozen=True, slots=True)
 class KeyRow:
-    """Which system wrote a response.
-
-    Attributes:
-        response, sample, system: as elsewhere.
-        same_as: the system under whose name it was rated, where two have the same response; else empty.
-    """
+    """Which system wrote a response, and under whose name it was rated, where another has the same (else empty)."""
 
     response: str
     sample: str
@@ -105,11 +102,7 @@ _UNIT = ("response", "link", "criterion", "kind", "phase")
 
 @dataclass(frozen=True, slots=True)
 class StudyFiles:
-    """Where the ratings of one edition and task lie.
-
-    Attributes:
-        workspace, edition, task: which.
-    """
+    """Where the ratings of one edition and task lie."""
 
     workspace: Workspace
     edition: Edition
@@ -201,11 +194,7 @@ def write_table(path: Path, table: Table[Rating] | Table[KeyRow], frame: pl.Data
 
 
 def read_table(path: Path, table: Table[Rating] | Table[KeyRow]) -> pl.DataFrame:
-    """Read ratings or a key.
-
-    Raises:
-        DataError: if the file is missing or another table.
-    """
+    """Read ratings or a key; raises DataError if the file is missing or another table."""
     if not path.is_file():
         raise DataError(
             "no such table", where=str(path), fix="Run 'hellofresh dataset import muse' first.", code="missing-file"
@@ -231,7 +220,6 @@ class StudySample:
     """What is responded to.
 
     Attributes:
-        id: of the sample.
         text: as raters read it; empty where it may not be kept.
         address: where it can be seen.
         date: when it was written (ISO 8601, UTC), empty where not known.
@@ -256,13 +244,7 @@ class StudySample:
 
 @dataclass(frozen=True, slots=True)
 class RatedStudy:
-    """A study that is closed: who wrote what is known.
-
-    Attributes:
-        files: where it lies.
-        rubric: what was rated by.
-        ratings, key: tables of `Rating` and `KeyRow`.
-    """
+    """A closed study, so that who wrote what is known, with its tables of `Rating` and `KeyRow`."""
 
     files: StudyFiles
     rubric: Rubric
@@ -290,11 +272,7 @@ class RatedStudy:
 
 
 def study_rubric(files: StudyFiles) -> Rubric:
-    """The rubric of a closed study.
-
-    Raises:
-        DataError: if it is missing or damaged.
-    """
+    """The rubric of a closed study; raises DataError if it is missing or damaged."""
     path = _beside(files, "rubric.toml")
     if not path.is_file():
         raise DataError("no rubric of this study", where=str(path), code="missing-file")
@@ -302,11 +280,7 @@ def study_rubric(files: StudyFiles) -> Rubric:
 
 
 def read_study(workspace: Workspace, edition: Edition, task: str) -> RatedStudy:
-    """Read a closed study.
-
-    Raises:
-        DataError: if a file is missing or damaged, or the ratings are not by the rubric.
-    """
+    """Read a closed study; raises DataError if a file is missing or damaged, or the ratings are not by the rubric."""
     files = StudyFiles(workspace, edition, task)
     rubric = study_rubric(files)
     if rubric.name == PREDICTIONS:
@@ -338,18 +312,10 @@ def write_study(  # noqa: PLR0917 - one argument a file
 
 
 def read_samples(files: StudyFiles) -> list[StudySample]:
-    """The samples of a study.
-
-    Raises:
-        DataError: if the file is missing or damaged.
-    """
+    """The samples of a study; raises DataError if the file is missing or damaged."""
     return list(read_models(_beside(files, "samples.jsonl"), StudySample))
 
 
 def read_responses(files: StudyFiles) -> list[BlindedResponse]:
-    """The blinded responses of a study.
-
-    Raises:
-        DataError: if the file is missing or damaged.
-    """
+    """The blinded responses of a study; raises DataError if the file is missing or damaged."""
     return list(read_models(files.responses, BlindedResponse))

@@ -41,7 +41,7 @@ class Step(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class SubmittedAnswers:
-    """A rater's answers about one response. A criterion that was not asked is not there; None: it cannot be told.
+    """A rater's answers about one response. A criterion that was not asked is not there; None leaves it open.
 
     Attributes:
         values: by criterion.
@@ -64,7 +64,6 @@ class SubmittedRating:
     """A line of the file.
 
     Attributes:
-        step: what it is.
         response: which response it is about.
         answers: empty where a submission is undone.
         seconds: since the response was shown.
@@ -94,11 +93,7 @@ class SheetState:
 
 
 class RaterSheet:
-    """One rater's file.
-
-    Args:
-        path: the file; made when something is appended.
-    """
+    """One rater's file, made when something is appended."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -108,11 +103,7 @@ class RaterSheet:
         self.extend([line])
 
     def extend(self, lines: Sequence[SubmittedRating]) -> None:
-        """Add lines; they are on the disk when this returns.
-
-        Raises:
-            WorkspaceError: if they cannot be written.
-        """
+        """Add lines; they are on the disk when this returns; raises WorkspaceError if they cannot be written."""
         content = b"".join(canonical_json(to_json(line)).encode() + b"\n" for line in lines)
         if not content:
             return
@@ -146,11 +137,7 @@ class RaterSheet:
                 os.close(file)
 
     def lines(self) -> Iterator[SubmittedRating]:
-        """All whole lines.
-
-        Raises:
-            DataError: if a line that is not the last of a killed process cannot be read.
-        """
+        """All whole lines; raises DataError if a line that is not the last of a killed process cannot be read."""
         if not self._path.is_file():
             return
         for number, line in enumerate(self._path.read_bytes().split(b"\n"), start=1):
@@ -178,11 +165,7 @@ class RaterSheet:
 
 
 def check_line(rubric: Rubric, line: SubmittedRating, links: tuple[str, ...], phase: str) -> None:
-    """Check a line that a page hands over.
-
-    Raises:
-        SubmissionError: for the first fault.
-    """
+    """Check a line that a page hands over; raises SubmissionError for the first fault."""
     if line.step is Step.DRAFT or not _LINE_ID.fullmatch(line.id) or not _LINE_TIME.fullmatch(line.at):
         expected = "a step submitted or undone, an id of 32 hexadecimal digits, and a time in UTC"
         raise SubmissionError("not a line of the page", where=line.response, expected=expected, code="bad-line")
@@ -217,11 +200,7 @@ def check_answers(rubric: Rubric, answers: SubmittedAnswers, links: tuple[str, .
 
 
 def _check_part(
-    rubric: Rubric,
-    values: Mapping[str, int | None],
-    above: Mapping[str, int | None],
-    unit: str,
-    where: str = "",
+    rubric: Rubric, values: Mapping[str, int | None], above: Mapping[str, int | None], unit: str, where: str = ""
 ) -> None:
     known = {**above, **values}
     seen: set[str] = set()

@@ -54,7 +54,7 @@ from hellofresh.pipeline.sources import (
     snapshot_day,
 )
 from hellofresh.releases.exposure import waits
-from hellofresh.releases.life.hydrate import hydrate
+from hellofresh.releases.life.load import hydrate
 from hellofresh.releases.life.manifest import read_manifest
 from hellofresh.releases.life.state import Phase, phase_of, reveal, state_of
 from hellofresh.releases.publish import Hub, publish_to_hub

@@ -18,7 +18,7 @@ import re
 import sqlite3
 import zipfile
 import zlib
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -205,13 +205,11 @@ class Erasure:
     def _erase_cells(self, path: Path) -> None:
         """A row of a CSV file may have several lines."""
         text = path.read_text(encoding="utf-8")
-        kept = [row for row in csv.reader(io.StringIO(text, newline="")) if not self._is_row(row)]
+        rows = csv.reader(io.StringIO(text, newline=""))
+        kept = [row for row in rows if not any(cell in self.ids or self.is_in(cell.encode()) for cell in row)]
         target = io.StringIO(newline="")
         csv.writer(target, lineterminator="\n").writerows(kept)
         write_bytes(path, target.getvalue().encode(), mode=path.stat().st_mode & 0o777)
-
-    def _is_row(self, cells: Collection[str]) -> bool:
-        return any(cell in self.ids or self.is_in(cell.encode()) for cell in cells)
 
     def _erase_table(self, path: Path) -> None:
         table = pl.read_parquet(path)
@@ -230,7 +228,7 @@ class Erasure:
 
     def _rows_of_database(self, path: Path) -> Iterator[tuple[str, tuple[object, ...]]]:
         """Table and primary key, or row number, of the rows that hold a text or are of one of the samples."""
-        # Where it has no log, nobody writes to it: read as it lies, it leaves no files of SQLite's own behind.
+        # Where it has no log, no process writes to it: read as it lies, it leaves no files of SQLite's own behind.
         how = "mode=ro" if path.with_name(f"{path.name}-wal").is_file() else "immutable=1"
         with closing(sqlite3.connect(f"{path.resolve().as_uri()}?{how}", uri=True)) as database:
             for table, key in _tables(database):

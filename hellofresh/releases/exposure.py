@@ -157,28 +157,17 @@ def _texts(task: Task, samples: Iterable[Sample]) -> Iterator[tuple[str, str]]:
 
 @dataclass(frozen=True, slots=True)
 class ExposureLedger:
-    """What some splits expose.
-
-    Attributes:
-        workspace: where they are.
-        splits: the splits.
-    """
+    """What some splits expose."""
 
     workspace: Workspace
     splits: tuple[_Exposed, ...]
 
     @classmethod
     def before(cls, workspace: Workspace, place: Place, moment: datetime, *, bundled: bool) -> ExposureLedger:
-        """The splits whose groups a draw leaves out.
+        """The splits whose groups a draw leaves out that is made at a moment, or opens before it.
 
         A main split may be drawn again until it opens, and until then gives way to those that precede it. A prospective
         split is public at once and drawn once, so that all others come before it.
-
-        Args:
-            workspace: where they are.
-            place: what is drawn.
-            moment: when, or when it opens if that was before.
-            bundled: whether it is of the bundled sample.
 
         Raises:
             DataError, ReleaseError: if the manifest of a split is damaged.
@@ -241,7 +230,7 @@ def waits(workspace: Workspace, edition: Edition, task: str, split: str = MAIN) 
     that has passed says that the labels may be published, and are not yet.
 
     Raises:
-        DataError, ReleaseError: if there is no such split, or it or one that shares a group with it is damaged.
+        DataError, ReleaseError: if the split is missing, or it or one that shares a group with it is damaged.
     """
     place = (edition, task, Split(split))
     manifest = read_manifest(workspace.release(*place))
@@ -276,7 +265,7 @@ _Row = TypeVar("_Row", ExposedLabel, TakenDownText)
 
 
 def _read(path: Path, table: Table[_Row]) -> list[_Row]:
-    """The rows of one of the ledger's two files; none if there is no such file yet."""
+    """The rows of one of the ledger's two files; none before it is written."""
     if not path.is_file():
         return []
     try:

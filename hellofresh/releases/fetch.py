@@ -22,11 +22,10 @@ def fetch_release(url: str, folder: Path, *, timeout_s: float = 1800.0, quiet_s:
     Args:
         url: http or https address of the release's folder, or of its manifest.
         folder: an empty folder.
-        timeout_s: for all of it.
         quiet_s: longest wait for the next bytes.
 
     Raises:
-        UsageError: if the address is none.
+        UsageError: if it is not an address.
         ReleaseError: if something cannot be had, is larger than it says, or is named in a way that leaves the folder.
     """
     parts = urlsplit(url)

@@ -6,13 +6,7 @@ The check reads everything and names every fault, with the line, the field and w
 reads is untrusted: size and depth are bounded, JSON is parsed strictly, and nothing of it is run or used as a path.
 """
 
-from hellofresh.submissions.check import (
-    Due,
-    Submission,
-    SubmissionCheck,
-    check_predictions,
-    inspect_submission,
-)
+from hellofresh.submissions.check import Due, Submission, SubmissionCheck, check_predictions, inspect_submission
 from hellofresh.submissions.format import FILES, MAX_BYTES, MAX_FAULTS, Fault, Prediction, SystemInfo
 from hellofresh.submissions.receipts import (
     Receipt,

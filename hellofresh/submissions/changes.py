@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import subprocess
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import cache
@@ -21,15 +21,12 @@ from hellofresh.core.errors import DataError, HelloFreshError, UsageError
 from hellofresh.core.files import as_model, parse_toml, sha256_file
 from hellofresh.core.quarters import parse_utc, utc_text
 from hellofresh.core.strict import Strict
-from hellofresh.submissions.check import Due
+from hellofresh.submissions.check import Due, DueOf
 from hellofresh.submissions.format import FILES, SYSTEM, Fault, SystemInfo, has_split
 from hellofresh.submissions.names import FOLDER_NAME
 from hellofresh.submissions.receipts import Receipt, known_teams, look_alike, read_receipt
 from hellofresh.submissions.standings import SubmissionStanding, standings
 from hellofresh.tasks.samples import MAIN, Split
-
-DueOf = Callable[[Edition, Split], Due]
-"""Gives what is due in an edition on a split; raises an error with the code `no-release` where nothing is."""
 
 _MOST_CHANGES = 200
 _TEAMS = "TEAMS.toml"
@@ -58,7 +55,7 @@ class ChangedEntry:
 
 @dataclass(slots=True)
 class ChangeReport:
-    """What changed and what is wrong with it; the change can be merged where there is no fault."""
+    """What changed and what is wrong with it; the change can be merged without faults."""
 
     entries: list[ChangedEntry] = field(default_factory=list)
     faults: list[Fault] = field(default_factory=list)
@@ -82,7 +79,6 @@ def check_changes(
         before: the same folder without it.
         due_of: gives what is due.
         author: account that made the change; where it is given, only a team's own accounts may change its folder.
-        moment: the time that counts as now.
 
     Raises:
         UsageError: if one of them is not a folder.

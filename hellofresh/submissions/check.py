@@ -10,7 +10,7 @@ import re
 import unicodedata
 import zipfile
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date, datetime
 from pathlib import Path
@@ -51,7 +51,6 @@ class Due:
     """What is due in a quarter.
 
     Attributes:
-        edition: the edition.
         ids: ids of the released samples, by task.
         calendars: when it opens, closes and is revealed, by task; empty for a frozen edition, which never closes.
         taken_down: ids of samples that were taken down since: they may be there or not, and are not scored.
@@ -79,7 +78,7 @@ class Due:
 
     @property
     def deadline(self) -> datetime | None:
-        """The first moment at which not all tasks take predictions any more; None if there is none."""
+        """The first moment at which not all tasks take predictions any more; None if it never comes."""
         return min((calendar.deadline for calendar in self.calendars.values()), default=None)
 
     def takes(self, moment: datetime) -> bool:
@@ -87,6 +86,10 @@ class Due:
         if not self.edition.is_living:
             return True
         return any(calendar.opens <= moment < calendar.deadline for calendar in self.calendars.values())
+
+
+DueOf = Callable[[Edition, Split], Due]
+"""Gives what is due in an edition on a split; raises an error with the code `no-release` where nothing is."""
 
 
 def check_time(due: Due, tasks: Collection[str], moment: datetime) -> None:
@@ -123,7 +126,6 @@ class Submission:
     """A submission that passed the check.
 
     Attributes:
-        edition: the edition that it is for.
         team, system: its folder names.
         info: what it says of itself.
         labels: label by sample id, all tasks together, of the first repetition; None if absent.
@@ -176,8 +178,6 @@ def inspect_submission(
 
     Args:
         folder: holds `system.toml` and the split's predictions, as JSON lines or as a table.
-        due: what is due.
-        moment: the time that counts as now.
         received: whether it has a receipt; what was received before forecasts needed probabilities stays valid.
     """
     faults: list[Fault] = []
@@ -365,8 +365,8 @@ def about_responses(path: Path, predictions: Sequence[Prediction]) -> Iterator[F
     }
     for (code, what), found in kinds.items():
         if found:
-            told = f"{len(found)} responses have {what}, the first is that to {found[0]}"
-            yield Fault(code, str(path), told, _INTENDED)
+            said = f"{len(found)} responses have {what}, the first is that to {found[0]}"
+            yield Fault(code, str(path), said, _INTENDED)
     times = Counter(" ".join(said).casefold() for said in words.values())
     if repeated := sum(count for count in times.values() if count > 1):
         what = f"{repeated} responses are word by word the same as another one"

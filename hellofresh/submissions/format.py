@@ -16,14 +16,7 @@ from functools import partial
 from pathlib import Path
 from typing import Annotated, Literal, NamedTuple, Self, get_args
 
-from pydantic import (
-    Field,
-    StringConstraints,
-    ValidationError,
-    ValidationInfo,
-    field_validator,
-    model_validator,
-)
+from pydantic import Field, StringConstraints, ValidationError, ValidationInfo, field_validator, model_validator
 
 from hellofresh.core.files import BadJsonError, parse_toml, strict_json
 from hellofresh.core.strict import Strict
@@ -61,7 +54,7 @@ MAX_LINE_BYTES = 200_000
 MAX_DOCUMENTS = 1000
 """In one ranking."""
 MAX_FAULTS = 100
-"""After so many of a kind, the rest is only counted."""
+"""Of a kind; the rest is only counted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,13 +160,7 @@ class SystemInfo(Strict):
 
 
 def read_info(path: Path, today: date, faults: list[Fault]) -> SystemInfo | None:
-    """Read `system.toml`, or None and what is wrong with it.
-
-    Args:
-        path: the file.
-        today: no knowledge cutoff may be later.
-        faults: gets what is wrong.
-    """
+    """Read `system.toml`, whose knowledge cutoff is not after today, or None and what is wrong with it."""
     content = read_plain(path, MAX_INFO_BYTES, faults)
     if content is None:
         return None
@@ -240,7 +227,7 @@ _Probability = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
 class Prediction(Strict):
     """One line of `predictions.jsonl`.
 
-    It has one of `label`, `text` and `documents`, as its task takes; null is no answer, which counts as wrong.
+    It has one of `label`, `text` and `documents`, as its task takes; null stands for no answer, which counts as wrong.
     `confidence`, the probability of label 1 of two classes, is the older form of `probabilities`.
     """
 
@@ -304,7 +291,7 @@ class Prediction(Strict):
 
     @property
     def answer(self) -> int | str | tuple[str, ...] | None:
-        """What it says; None is no answer."""
+        """What it says; None without an answer."""
         if self.documents is not None:
             return tuple(self.documents)
         return self.text if self.text is not None else self.label
@@ -356,7 +343,7 @@ def hashed_row(prediction: Prediction) -> dict[str, object]:
 
 
 def predictions_file(folder: Path, faults: list[Fault], split: Split = MAIN) -> Path:
-    """The file of predictions in a folder: JSONL, or CSV where there is no JSONL."""
+    """The file of predictions in a folder: JSONL, or else CSV."""
     lines, table = folder / FILES[split].jsonl, folder / FILES[split].csv
     there = [path for path in (lines, table) if path.exists() or path.is_symlink()]
     if len(there) == 2:
@@ -371,7 +358,6 @@ def read_predictions(path: Path, most_lines: int, faults: list[Fault]) -> ReadPr
     Args:
         path: ends in `.csv` for a table, else one JSON object a line.
         most_lines: a file of more lines is not read.
-        faults: gets what is wrong.
     """
     content = read_plain(path, MAX_BYTES, faults)
     if content is None:

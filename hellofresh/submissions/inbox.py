@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 import shutil
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -27,7 +27,15 @@ from hellofresh.core.files import read_model, sync_folder, write_bytes, write_js
 from hellofresh.core.net.lock import locked
 from hellofresh.core.quarters import utc_text
 from hellofresh.core.strict import Strict
-from hellofresh.submissions.check import Due, Submission, as_error, canonical_files, check_time, inspect_submission
+from hellofresh.submissions.check import (
+    Due,
+    DueOf,
+    Submission,
+    as_error,
+    canonical_files,
+    check_time,
+    inspect_submission,
+)
 from hellofresh.submissions.format import FILES, MAX_BYTES, MAX_INFO_BYTES, SYSTEM, Fault
 from hellofresh.submissions.names import FOLDER_NAME
 from hellofresh.submissions.receipts import (
@@ -62,14 +70,7 @@ INBOX_BYTES, INBOX_ARRIVALS = 1_000_000_000, 1_000
 
 @dataclass(frozen=True, slots=True)
 class Arrival:
-    """Something that was handed in.
-
-    Attributes:
-        folder: where it lies.
-        team, system: the names of folders that it asks for.
-        split: the split that it is for.
-        receipt: what came in, and when.
-    """
+    """Something that was handed in: the names of folders that it asks for, and what came in, and when."""
 
     folder: Path
     team: str
@@ -119,11 +120,7 @@ class _About(Strict):
 
 @dataclass(frozen=True, slots=True)
 class Inbox:
-    """An inbox on disk, which several processes may use at once.
-
-    Attributes:
-        folder: made when something comes in.
-    """
+    """An inbox on disk, which several processes may use at once; its folder is made when something comes in."""
 
     folder: Path
 
@@ -131,11 +128,6 @@ class Inbox:
         """Keep a submission with a receipt, whole or not at all.
 
         What lies there already as the latest of its team and system keeps its receipt.
-
-        Args:
-            submission: what passed the check.
-            due: what it was checked against.
-            moment: the time that counts as now.
 
         Raises:
             SubmissionError: if the quarter takes no predictions at the moment (`not-open`, `closed`), it is too large,
@@ -173,11 +165,7 @@ class Inbox:
         return [arrival for arrival in found if arrival is not None], faults
 
     def remove(self, arrivals: Sequence[Arrival]) -> None:
-        """Take arrivals out of the inbox.
-
-        Raises:
-            WorkspaceError: if they cannot be removed.
-        """
+        """Take arrivals out of the inbox; raises WorkspaceError if they cannot be removed."""
         with self._locked():
             for arrival in arrivals:
                 shutil.rmtree(arrival.folder)
@@ -237,16 +225,11 @@ def _read(folder: Path, faults: list[Fault]) -> Arrival | None:
     return Arrival(folder, about.team, about.system, about.split, receipt) if receipt is not None else None
 
 
-DueOf = Callable[[Edition, Split], Due]
-"""Gives what is due in a quarter on a split."""
-
-
 @dataclass(frozen=True, slots=True)
 class ArrivalReport:
     """What became of an arrival.
 
     Attributes:
-        arrival: the arrival.
         state: `taken-before` is what lies among the submissions already, or did until it was replaced.
         fault: why it was refused.
         contact: where whoever handed it in says that the maintainers can reach them.
@@ -280,7 +263,6 @@ def collect_inbox(
         accepted: hashes of arrivals that may come in although the team is there already, or beginnings of them
             (see `Arrival.matches`); each must fit one content of one entry.
         rehearse: find out what would become of each, and leave the submissions as they are.
-        moment: the time that counts as now.
 
     Returns:
         What became of each, and what in the inbox cannot be read.

@@ -199,15 +199,7 @@ KnownTeams = Mapping[str, frozenset[str]]
 
 @dataclass(frozen=True, slots=True)
 class StoredSubmission:
-    """A submission that was taken in.
-
-    Attributes:
-        folder: where it lies.
-        submission: what it says.
-        receipt: what came in, and when.
-        state: whether the folder is new, had another content, or had this one (then the first time stands).
-        warnings: what deserves a second look.
-    """
+    """A submission taken in, where there was none, another content, or this one (then the first time stands)."""
 
     folder: Path
     submission: Submission
@@ -237,13 +229,7 @@ def look_alike(team: str, name: str, known: KnownTeams) -> str:
 
 
 def add_submission(folder: Path, due: Due, root: Path, moment: datetime | None = None) -> StoredSubmission:
-    """Check a submission to a split and take it in with a receipt, whole or not at all; the other split's files stay.
-
-    Args:
-        folder: the submission; its last two parts name team and system. It may lie in its place already.
-        due: what is due in the quarter.
-        root: the folder of all submissions.
-        moment: the time that counts as now.
+    """Take a checked submission in with a receipt, whole or not at all; it may lie in its place, the other split stays.
 
     Raises:
         SubmissionError: if it has a fault, its quarter takes no predictions at the moment, or what came in on the

@@ -27,17 +27,15 @@ _TIMEOUT_S, _QUIET_S = 600.0, 60.0
 
 
 def due_in(source: Workspace | Path, edition: Edition, split: Split = MAIN) -> Due:
-    """What is due in a quarter, on the main split or on the prospective one.
-
-    Args:
-        source: a workspace; or a folder that is named `releases` or holds one of that name.
-        edition: the edition.
-        split: which of its splits.
+    """What is due on a split, by a workspace, or by a folder that is named `releases` or holds one of that name.
 
     Raises:
         ReleaseError: if the quarter has no such release there, or its files do not hold together.
     """
-    workspace = source if isinstance(source, Workspace) else _workspace_of(source)
+    if isinstance(source, Path):
+        holder = source.name == "releases" and not (source / "releases").is_dir()
+        source = Workspace(source.parent if holder else source)
+    workspace = source
     names = [name for name in TASKS if (_place(workspace, edition, name, split) / "manifest.json").is_file()]
     if not names:
         raise ReleaseError(
@@ -88,16 +86,11 @@ def _place(workspace: Workspace, edition: Edition, task: str, split: Split) -> P
     return folder if split is MAIN else folder / split
 
 
-def _workspace_of(folder: Path) -> Workspace:
-    return Workspace(folder.parent if folder.name == "releases" and not (folder / "releases").is_dir() else folder)
-
-
 def fetch_due(address: str, edition: Edition, split: Split = MAIN) -> Due:
     """What is due in a quarter, by the manifests and samples under an address.
 
     Args:
         address: an http(s) address under which `<quarter>/<task>/manifest.json` and `samples.jsonl` lie.
-        edition: the edition.
         split: which of its splits; the prospective one lies below, in a folder of that name.
 
     Raises:

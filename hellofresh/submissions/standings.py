@@ -57,7 +57,6 @@ class GivenAnswers:
 
     Attributes:
         origin: team and system.
-        team: whose it is.
         received: when it came in, None where that is not known.
         answers: by sample id, a label or a text; None means no answer.
         confidences: confidence by sample id, where one was given.
@@ -72,14 +71,7 @@ class GivenAnswers:
 
 @dataclass(frozen=True, slots=True)
 class Copy:
-    """Two entries that agree more than chance allows.
-
-    Attributes:
-        later: origin of the entry that came in later.
-        earlier: origin of the one before it.
-        sign: by what it shows.
-        what: the finding, a phrase that begins with a verb.
-    """
+    """Two entries (team and system) that agree more than chance allows, by which sign, and the finding as a phrase."""
 
     later: str
     earlier: str
@@ -90,13 +82,7 @@ class Copy:
 def find_copies(
     entries: Sequence[GivenAnswers], ids: Sequence[str], truth: Mapping[str, int] | None = None
 ) -> list[Copy]:
-    """All pairs of entries that look copied, one sign a pair, the strongest first.
-
-    Args:
-        entries: what each said on the task; all samples of it.
-        ids: the task's samples.
-        truth: label by sample id, where it is known and may be used.
-    """
+    """All pairs of entries that look copied, one sign a pair, the strongest first; truth only where it may be used."""
     if len(entries) < 2 or len(ids) < _FEWEST:
         return []
     ordered = sorted(entries, key=lambda entry: (entry.received or datetime.max.replace(tzinfo=UTC), entry.origin))
@@ -190,7 +176,6 @@ class SubmissionStanding:
     """Where one submission stands.
 
     Attributes:
-        folder: its folder.
         submission: None where it has a fault.
         receipt: None where it is missing or cannot be read.
         faults: what is wrong with it.
@@ -247,7 +232,6 @@ def standings(
 
     Args:
         root: the folder of all submissions.
-        due: what is due in the quarter.
         moment: the time that counts as now; knowledge cutoffs and receipts are held against it.
         truth: label by sample id, by task, where it is known and may be used to find copies.
     """

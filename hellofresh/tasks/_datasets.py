@@ -198,7 +198,7 @@ class FileRow:
 
 def json_rows(path: Path) -> Iterator[FileRow]:
     """The objects of a JSONL file, or of a file that is one JSON array."""
-    with _open(path) as file:
+    with unpacked(path) as file:
         start = file.peek(1)[:1] if isinstance(file, io.BufferedReader) else b""
         if start == b"[":
             value = _parse(path, 1, file.read(_MOST_BYTES))
@@ -225,7 +225,7 @@ def _object(path: Path, number: int, value: object) -> FileRow:
 
 def tsv_rows(path: Path, columns: Sequence[str], *, header: bool) -> Iterator[FileRow]:
     """The rows of a tab-separated file without quoting; quotes in it are part of the text."""
-    with _open(path) as file:
+    with unpacked(path) as file:
         for number, line in _lines(path, file):
             cells = _decoded(path, number, line).rstrip("\r\n").split("\t")
             if not any(cells):
@@ -266,7 +266,7 @@ def table_rows(path: Path) -> Iterator[FileRow]:
 def plain_rows(path: Path) -> Generator[tuple[int, list[str]], None, None]:
     """The cells of each row of a CSV file, or of a TSV file by its name, with the number of its line."""
     tabs = path.name.removesuffix(".gz").endswith(".tsv")
-    with _open(path) as file:
+    with unpacked(path) as file:
         texts = (_decoded(path, number, line) for number, line in _lines(path, file))
         reader = csv.reader(texts, strict=True, delimiter="\t" if tabs else ",")
         try:
@@ -311,7 +311,7 @@ def _lines(path: Path, file: IO[bytes]) -> Iterator[tuple[int, bytes]]:
 
 
 @contextmanager
-def _open(path: Path) -> Iterator[IO[bytes]]:
+def unpacked(path: Path) -> Iterator[IO[bytes]]:
     """The file's bytes, unpacked where it is gzip."""
     try:
         with path.open("rb") as raw:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from hellofresh.judging.classifiers import SMOKE_TEST
+from hellofresh.judging.study import SMOKE_TEST
 from hellofresh.leaderboard.components.markup import DASH, Html, el, inner_link, join, link, named, visible
 from hellofresh.leaderboard.components.pieces import heading, notice
 from hellofresh.leaderboard.components.tables import Cell, table

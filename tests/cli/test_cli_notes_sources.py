@@ -6,10 +6,7 @@ import argparse
 import json
 import os
 import shutil
-import threading
-from collections.abc import Iterator
-from functools import partial
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from collections.abc import Callable
 from pathlib import Path
 from zipfile import ZIP_DEFLATED, ZipFile
 
@@ -22,13 +19,6 @@ from hellofresh.collectors.wikipedia import EditsSettings, Kind
 from hellofresh.core.files import read_json, write_json
 
 SUBFOLDERS = {"ratings": "noteRatings"}
-
-
-class Quiet(SimpleHTTPRequestHandler):
-    """Serves files and says nothing."""
-
-    def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - as the base class calls it
-        """Nothing."""
 
 
 @pytest.fixture(scope="module")
@@ -45,25 +35,18 @@ def published(sample_sources: Path, tmp_path_factory: pytest.TempPathFactory) ->
 
 
 @pytest.fixture
-def served(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, sample_sources: Path, published: Path) -> Iterator[Path]:
+def served(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, sample_sources: Path, published: Path, serve: Callable[..., str]
+) -> Path:
     """The published layout on a server that the settings name; the folder of its plain files."""
     plain, site = tmp_path / "plain", tmp_path / "site"
     shutil.copytree(sample_sources / "x-notes", plain)
     shutil.copytree(published, site)
-    server = ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=str(site)))
-    thread = threading.Thread(target=server.serve_forever, args=(0.01,))
-    thread.start()
-    (tmp_path / "hellofresh.toml").write_text(
-        f'[sources.x-notes]\nbase_url = "http://127.0.0.1:{server.server_address[1]}"\n'
-    )
+    (tmp_path / "hellofresh.toml").write_text(f'[sources.x-notes]\nbase_url = "{serve(site)}"\n')
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("HELLOFRESH_DATA", str(tmp_path / "data"))
-    for name in ("HELLOFRESH_CONFIG", "http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY"):
-        monkeypatch.delenv(name, raising=False)
-    yield plain
-    server.shutdown()
-    thread.join()
-    server.server_close()
+    monkeypatch.delenv("HELLOFRESH_CONFIG", raising=False)
+    return plain
 
 
 def test_a_downloaded_dump_gives_what_the_plain_one_gives(served: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -5,8 +5,6 @@ from __future__ import annotations
 import http.server
 import json
 import shutil
-import threading
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -140,26 +138,18 @@ def test_two_at_once_are_refused(days: Days) -> None:
 
 
 @pytest.fixture
-def hook(monkeypatch) -> Iterator[list[str]]:
+def hook(monkeypatch, serve) -> list[str]:
     """What a chat hook was told."""
     told: list[str] = []
 
     class Hook(http.server.BaseHTTPRequestHandler):
-        def log_message(self, *_: object) -> None:
-            """Nobody reads a log."""
-
         def do_POST(self) -> None:
             told.append(json.loads(self.rfile.read(int(self.headers["Content-Length"])))["text"])
             self.send_response(200)
             self.end_headers()
 
-    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Hook) as server:
-        thread = threading.Thread(target=server.serve_forever)
-        thread.start()
-        monkeypatch.setenv("CHAT_HOOK", f"http://127.0.0.1:{server.server_port}/secret")
-        yield told
-        server.shutdown()
-        thread.join()
+    monkeypatch.setenv("CHAT_HOOK", f"{serve(Hook)}/secret")
+    return told
 
 
 def test_a_chat_is_told_of_a_failure_and_not_of_a_good_day(days: Days, hook: list[str]) -> None:

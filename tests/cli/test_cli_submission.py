@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import http.server
 import io
 import json
 import os
@@ -10,8 +9,7 @@ import pty
 import signal
 import subprocess
 import sys
-import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -186,20 +184,9 @@ def test_ctrl_c_ends_a_prompt(at) -> None:
 
 
 @pytest.fixture
-def served(at, tmp_path) -> Iterator[str]:
+def served(at, tmp_path, serve) -> str:
     """The address of the released samples."""
-
-    class Quiet(http.server.SimpleHTTPRequestHandler):
-        def log_message(self, *_: object) -> None:
-            """Nobody reads a log."""
-
-    folder = str(tmp_path / "data" / "releases")
-    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), lambda *a: Quiet(*a, directory=folder)) as server:
-        thread = threading.Thread(target=server.serve_forever)
-        thread.start()
-        yield f"http://127.0.0.1:{server.server_port}"
-        server.shutdown()
-        thread.join()
+    return serve(tmp_path / "data" / "releases")
 
 
 def test_public_samples_are_enough_by_folder_or_by_address(run, served, tmp_path, monkeypatch) -> None:

@@ -12,10 +12,9 @@ from hostile_responses import HOSTILE_RESPONSES
 from visiting import data_of, html, opened, paths
 
 from hellofresh.core.workspace import Workspace
-from hellofresh.judging.classifiers import SMOKE_TEST
 from hellofresh.judging.model_judge import keep_ratings
 from hellofresh.judging.muse import MUSE_EDITION, import_muse, read_muse
-from hellofresh.judging.study import JudgeKind, Rating
+from hellofresh.judging.study import SMOKE_TEST, JudgeKind, Rating
 from hellofresh.leaderboard.data.board import SplitKey, load_board
 from hellofresh.leaderboard.views.responses import side_by_side
 from hellofresh.results.board.build import build_board

@@ -19,9 +19,15 @@ from hellofresh.core.errors import DataError, RunError, UsageError
 from hellofresh.core.files import sha256_text, write_jsonl
 from hellofresh.core.workspace import Workspace
 from hellofresh.judging import model_judge
-from hellofresh.judging.classifiers import SMOKE_TEST, classify_study
 from hellofresh.judging.comparison import counted_values
-from hellofresh.judging.judges import RANKS_FROM, judge_biases, judge_quality, known_judges, powered_means
+from hellofresh.judging.judges import (
+    RANKS_FROM,
+    classify_study,
+    judge_biases,
+    judge_quality,
+    known_judges,
+    powered_means,
+)
 from hellofresh.judging.model_judge import (
     JudgeRegime,
     JudgeSettings,
@@ -39,7 +45,7 @@ from hellofresh.judging.model_judge import (
 )
 from hellofresh.judging.muse import MUSE_EDITION, import_muse, read_muse
 from hellofresh.judging.rubric import load_rubric
-from hellofresh.judging.study import JudgeKind, RatedStudy, Rating, read_responses, read_samples, read_study
+from hellofresh.judging.study import SMOKE_TEST, JudgeKind, RatedStudy, Rating, read_responses, read_samples, read_study
 from hellofresh.models import Answer, CallError, Finish, Limits, ModelSpec, Price, Request
 from hellofresh.runs.pace import Patience
 from hellofresh.tasks.samples import to_json
@@ -390,9 +396,9 @@ def test_people_on_a_third_and_a_good_judge_on_the_rest_give_what_people_give_on
 def test_a_classifier_never_learns_from_the_post_that_it_rates(
     study: RatedStudy, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from hellofresh.judging import classifiers
+    from hellofresh.judging import judges
 
-    monkeypatch.setattr(classifiers, "_LEAST", 3)
+    monkeypatch.setattr(judges, "_LEAST", 3)
     texts = {item.text: item.sample for item in read_responses(study.files)}
     seen: list[tuple[set[str], set[str]]] = []
 

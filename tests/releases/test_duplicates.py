@@ -14,7 +14,7 @@ from hellofresh.collectors import wikipedia
 from hellofresh.collectors.notes import NotesSettings, NotesSource, collect
 from hellofresh.core.quarters import Quarter
 from hellofresh.releases.draw.duplicates import near_duplicates, near_sketches, sketch
-from hellofresh.releases.draw.selection import select
+from hellofresh.releases.draw.release import select
 from hellofresh.tasks import get_task
 
 WORDS = [f"word{number}" for number in range(4000)]

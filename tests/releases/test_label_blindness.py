@@ -21,10 +21,9 @@ from hellofresh.core.calendar import CalendarRule
 from hellofresh.core.files import read_json, read_jsonl, sha256_text
 from hellofresh.core.quarters import Quarter
 from hellofresh.releases.candidates.collection import collect_quarter
-from hellofresh.releases.draw import selection
+from hellofresh.releases.draw import release as selection
 from hellofresh.releases.draw.escrow import Escrow
-from hellofresh.releases.draw.release import build_release
-from hellofresh.releases.draw.selection import select
+from hellofresh.releases.draw.release import build_release, select
 from hellofresh.releases.life.manifest import BUNDLED
 from hellofresh.releases.life.state import reveal
 from hellofresh.tasks.samples import Candidate

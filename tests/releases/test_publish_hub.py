@@ -6,8 +6,7 @@ import base64
 import hashlib
 import json
 import socket
-import threading
-from collections.abc import Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import SimpleNamespace
@@ -89,7 +88,6 @@ class Repository:
 class Site(ThreadingHTTPServer):
     """The server; `request_queue_size` is raised for the official client's threads."""
 
-    daemon_threads = True
     request_queue_size = 50
     repository: Repository
 
@@ -201,15 +199,11 @@ class Handler(BaseHTTPRequestHandler):
 
 
 @pytest.fixture
-def site() -> Iterator[Site]:
+def site(serve: Callable[..., str]) -> Site:
     server = Site(("127.0.0.1", 0), Handler)
     server.repository = Repository()
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
-    thread.start()
-    yield server
-    server.shutdown()
-    server.server_close()
-    thread.join()
+    serve(server)
+    return server
 
 
 @pytest.fixture(autouse=True)

@@ -103,6 +103,13 @@ def edit_rows(path: Path, change: Callable[[list[dict[str, Any]]], object]) -> N
     write_jsonl(path, rows)
 
 
+def tampered(path: Path, change: Callable[[list[dict[str, Any]]], object]) -> dict[str, tuple[str, ...]]:
+    """What is found wrong after the rows of a file were changed, and the manifest with them."""
+    edit_rows(path, change)
+    consistent(path.parent)
+    return faults(path.parent)
+
+
 def test_an_untouched_release_passes_every_check(revealed: Path) -> None:
     checks = verify_release(revealed)
     assert [check for check in checks if not check.ok] == []
@@ -165,9 +172,7 @@ def swap_salts(rows: list[dict[str, Any]]) -> None:
 
 @pytest.mark.parametrize("change", [swap_labels, other_salt, swap_salts])
 def test_another_label_or_salt_is_found_though_the_manifest_agrees(revealed: Path, change: Any) -> None:
-    edit_rows(revealed / "labels.jsonl", change)
-    consistent(revealed)
-    found = faults(revealed)
+    found = tampered(revealed / "labels.jsonl", change)
     assert any("committed to" in fault for fault in found["labels"])
     assert any("labels.jsonl has changed" in fault for fault in found["history"])
 
@@ -184,9 +189,8 @@ def test_labels_with_commitments_made_anew_are_found_in_the_history(revealed: Pa
 
 
 def test_a_sample_that_was_changed_or_exchanged_is_found_in_the_history(revealed: Path) -> None:
-    edit_rows(revealed / "samples.jsonl", lambda rows: rows[0]["note"].update(text_sha256="0" * 64))
-    consistent(revealed)
-    assert any("samples.jsonl has changed" in fault for fault in faults(revealed)["history"])
+    found = tampered(revealed / "samples.jsonl", lambda rows: rows[0]["note"].update(text_sha256="0" * 64))
+    assert any("samples.jsonl has changed" in fault for fault in found["history"])
 
 
 @pytest.mark.parametrize("name", ["extra.txt", "private/labels.jsonl", ".hidden", "manifests/9.json", "manifests/x"])
@@ -265,9 +269,7 @@ def test_a_history_that_was_forged_whole_is_found_by_who_noted_a_hash(revealed: 
 def test_samples_that_are_not_in_order_or_not_of_the_release_are_found(make, quarter, change: Any) -> None:
     make.release(make.notes(3, 3))
     folder = make.workspace().release(quarter, "x-notes")
-    edit_rows(folder / "samples.jsonl", change)
-    consistent(folder)
-    found = faults(folder)
+    found = tampered(folder / "samples.jsonl", change)
     assert "samples" in found or "commitments" in found
 
 
@@ -288,9 +290,7 @@ def test_lines_that_mean_the_same_in_other_bytes_are_found(make, quarter) -> Non
     lambda rows: rows[0].update(system="Another"), lambda rows: rows.append(rows[0]),
 ])  # fmt: skip
 def test_changed_predictions_are_found(revealed: Path, change: Any) -> None:
-    edit_rows(revealed / "predictions.jsonl", change)
-    consistent(revealed)
-    assert faults(revealed).keys() & {"predictions", "scores"}
+    assert tampered(revealed / "predictions.jsonl", change).keys() & {"predictions", "scores"}
 
 
 @pytest.mark.parametrize("field", ["value", "metric", "n", "n_split", "clusters", "none", "period", "system"])
@@ -299,9 +299,7 @@ def test_a_changed_score_is_found(revealed: Path, field: str) -> None:
         value = rows[0][field]
         rows[0][field] = f"{value}x" if isinstance(value, str) else value + 1
 
-    edit_rows(revealed / "scores.jsonl", change)
-    consistent(revealed)
-    assert "scores" in faults(revealed)
+    assert "scores" in tampered(revealed / "scores.jsonl", change)
 
 
 def test_every_figure_of_the_scores_is_computed_again_from_released_files_alone(revealed: Path) -> None:
@@ -355,9 +353,7 @@ def test_whatever_a_score_of_an_earlier_version_says_otherwise_is_found(revealed
         rows[0][field] = f"{rows[0][field]}x" if isinstance(rows[0][field], str) else rows[0][field] + 1
 
     widen(revealed)
-    edit_rows(revealed / "scores.jsonl", change)
-    consistent(revealed)
-    assert "scores" in faults(revealed)
+    assert "scores" in tampered(revealed / "scores.jsonl", change)
 
 
 def test_an_interval_that_was_changed_is_found_when_the_figure_is_asked_for(revealed: Path) -> None:
@@ -466,9 +462,8 @@ def test_whatever_a_file_holds_it_is_a_fault_and_no_traceback(
 def test_a_time_outside_the_calendar_is_a_fault(make, quarter) -> None:
     make.release(make.notes(3, 3))
     folder = make.workspace().release(quarter, "x-notes")
-    edit_rows(folder / "samples.jsonl", lambda rows: rows[0].update(date="9999-12-31T23:59:59-12:00"))
-    consistent(folder)
-    assert any("does not belong here" in fault for fault in faults(folder)["samples"])
+    found = tampered(folder / "samples.jsonl", lambda rows: rows[0].update(date="9999-12-31T23:59:59-12:00"))
+    assert any("does not belong here" in fault for fault in found["samples"])
 
 
 # What is said by the way: every statement of a release follows from the rest of it, or is refused.
@@ -588,9 +583,8 @@ def test_an_entry_of_another_kind_than_its_predictions_show_is_found(
     revealed: Path, kind: str, provenance: str
 ) -> None:
     edit_rows(revealed / "scores.jsonl", lambda rows: [row.update(kind=kind, provenance=provenance) for row in rows])
-    edit_rows(revealed / "predictions.jsonl", lambda rows: [row.update(provenance=provenance) for row in rows])
-    consistent(revealed)
-    assert "scores" in faults(revealed)
+    found = tampered(revealed / "predictions.jsonl", lambda rows: [row.update(provenance=provenance) for row in rows])
+    assert "scores" in found
 
 
 @pytest.mark.parametrize(
@@ -627,9 +621,8 @@ def test_a_submission_may_not_be_called_a_smoke_test(revealed: Path) -> None:
         edit_rows(revealed / "scores.jsonl", lambda rows: renamed(rows, "origin"))
         consistent(revealed)
         assert (faults(revealed) == {}) is passes
-    edit_rows(revealed / "scores.jsonl", lambda rows: renamed(rows, "origin", smoke_test=True))
-    consistent(revealed)
-    assert "smoke_test" in faults(revealed)["scores"][0]
+    found = tampered(revealed / "scores.jsonl", lambda rows: renamed(rows, "origin", smoke_test=True))
+    assert "smoke_test" in found["scores"][0]
 
 
 def test_an_entry_that_is_dropped_from_one_version_to_the_next_is_found(revealed: Path) -> None:

@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 from hellofresh.core.errors import ReleaseError
 from hellofresh.core.files import canonical_json, read_json, read_jsonl, sha256_text, write_jsonl
 from hellofresh.releases.draw.release import build_release
-from hellofresh.releases.life.hydrate import hydrate
-from hellofresh.releases.life.load import load_release
+from hellofresh.releases.life.load import hydrate, load_release
 from hellofresh.releases.life.manifest import BUNDLED
 from hellofresh.tasks import get_task
 from hellofresh.tasks.samples import to_json

@@ -228,11 +228,7 @@ def test_copied_texts_are_flagged_and_texts_of_ones_own_are_not() -> None:
     own = entry("d", 4, {key: f"my text {n}" for n, key in enumerate(ids)})
     silent = [entry(name, 5, dict.fromkeys(ids)) for name in "ef"]
     found = {(copy.later, copy.earlier, copy.sign) for copy in find_copies([first, same, near, own, *silent], ids)}
-    assert found == {
-        ("b", "a", "same-labels"),
-        ("c", "a", "nearly-same-labels"),
-        ("c", "b", "nearly-same-labels"),
-    }
+    assert found == {("b", "a", "same-labels"), ("c", "a", "nearly-same-labels"), ("c", "b", "nearly-same-labels")}
 
 
 def test_faults_of_form_and_of_ids_are_told_together(tmp_path: Path) -> None:

@@ -80,9 +80,8 @@ def test_predictions_are_taken_from_the_opening_to_the_deadline_to_the_second(
         assert add_submission(hand_in(), due, root, when).receipt.received <= when
         assert outcomes(root, due) == {"acme/system": EntryOutcome.COUNTS}
         return
-    with pytest.raises(SubmissionError) as caught:
+    with pytest.raises(SubmissionError, check=lambda error: error.code == code):
         add_submission(hand_in(), due, root, when)
-    assert caught.value.code == code
     assert not root.exists()
 
 
@@ -93,9 +92,8 @@ def test_after_the_deadline_nothing_is_replaced_or_withdrawn(root, due, hand_in,
         lambda: add_submission(hand_in(labels=dict.fromkeys(due.ids["x-notes"], 1)), due, root, deadline),
         lambda: withdraw_submission(root, due, "acme", "system", deadline),
     ):
-        with pytest.raises(SubmissionError) as caught:
+        with pytest.raises(SubmissionError, check=lambda error: error.code == "closed"):
             attempt()
-        assert caught.value.code == "closed"
     assert files(root) == before
 
 
@@ -107,16 +105,14 @@ def test_what_is_withdrawn_is_gone_and_the_others_stay(root, due, hand_in, open_
     withdraw_submission(root, due, "acme", "other", open_day)
     assert files(root) == {} and not (root / "2023Q2/acme").exists()
     for team, system in (("acme", "other"), ("..", "x"), ("acme", "../../x")):
-        with pytest.raises(SubmissionError) as caught:
+        with pytest.raises(SubmissionError, check=lambda error: error.code == "no-submission"):
             withdraw_submission(root, due, team, system, open_day)
-        assert caught.value.code == "no-submission"
 
 
 def test_what_has_a_fault_is_not_taken_in_and_leaves_no_trace(root, due, hand_in, open_day) -> None:
     source = hand_in(labels={"xn-0": 1})
-    with pytest.raises(SubmissionError) as caught:
+    with pytest.raises(SubmissionError, check=lambda error: error.code == "missing-id"):
         add_submission(source, due, root, open_day)
-    assert caught.value.code == "missing-id"
     assert not root.exists()
 
 
@@ -193,9 +189,8 @@ def test_of_a_team_the_two_latest_entries_count_and_a_second_name_makes_no_secon
         "other/x": EntryOutcome.COUNTS,
     }
     twin = hand_in("acme-two/x", root=root, team="АСМЕ")  # noqa: RUF001 - Cyrillic
-    with pytest.raises(SubmissionError) as caught:
+    with pytest.raises(SubmissionError, check=lambda error: error.code == "look-alike"):
         add_submission(twin, due, root, open_day)
-    assert caught.value.code == "look-alike"
 
 
 def test_a_look_alike_that_got_in_by_other_ways_shares_the_limit(root, due, hand_in, open_day) -> None:

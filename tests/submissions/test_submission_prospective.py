@@ -6,7 +6,6 @@ import http.server
 import json
 import math
 import shutil
-import threading
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -207,19 +206,9 @@ def test_a_table_is_taken_too_and_kept_as_lines(lane) -> None:
     assert (place / "prospective.jsonl").read_bytes() == (lines / "prospective.jsonl").read_bytes()
 
 
-def test_the_public_samples_of_the_split_are_enough_by_folder_or_by_address(lane) -> None:
+def test_the_public_samples_of_the_split_are_enough_by_folder_or_by_address(lane, serve) -> None:
     public = lane.workspace.root / "releases"
-
-    class Quiet(http.server.SimpleHTTPRequestHandler):
-        def log_message(self, *_: object) -> None:
-            """Nobody reads a log."""
-
-    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), lambda *a: Quiet(*a, directory=str(public))) as server:
-        thread = threading.Thread(target=server.serve_forever)
-        thread.start()
-        fetched = fetch_due(f"http://127.0.0.1:{server.server_port}", QUARTER, PROSPECTIVE)
-        server.shutdown()
-        thread.join()
+    fetched = fetch_due(serve(public), QUARTER, PROSPECTIVE)
     assert fetched == due_in(public, QUARTER, PROSPECTIVE) == lane.due
     assert set(lane.due.ids["x-notes"]) == SAID.keys()
     assert lane.due.deadline == DEADLINE
@@ -229,23 +218,14 @@ def test_the_public_samples_of_the_split_are_enough_by_folder_or_by_address(lane
 @pytest.mark.parametrize(
     "to", ["http://169.254.169.254/", "http://localhost:{port}/", "https://127.0.0.1:{port}/", "file:///etc/"]
 )
-def test_an_address_that_leads_to_another_host_is_refused(to: str) -> None:
+def test_an_address_that_leads_to_another_host_is_refused(serve, to: str) -> None:
     class Away(http.server.BaseHTTPRequestHandler):
-        def log_message(self, *_: object) -> None:
-            """Nobody reads a log."""
-
         def do_GET(self) -> None:
             self.send_response(302)
             self.send_header("Location", to.format(port=self.server.server_address[1]))
             self.end_headers()
 
-    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Away) as server:
-        thread = threading.Thread(target=server.serve_forever)
-        thread.start()
-        error = refused("cannot-fetch", fetch_due, f"http://127.0.0.1:{server.server_port}", QUARTER, PROSPECTIVE)
-        server.shutdown()
-        thread.join()
-    assert "leads away" in error
+    assert "leads away" in refused("cannot-fetch", fetch_due, serve(Away), QUARTER, PROSPECTIVE)
 
 
 def test_what_a_system_says_of_itself_cannot_be_changed_under_the_other_receipt(lane) -> None:

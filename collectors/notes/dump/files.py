@@ -99,28 +99,17 @@ def open_shard(shard: Shard) -> Iterator[BinaryIO]:
             with shard.path.open("rb") as file:
                 yield file
             return
-        with (
-            zipfile.ZipFile(shard.path) as archive,
-            archive.open(_member(shard.path.name, archive)) as member,
-        ):
+        with zipfile.ZipFile(shard.path) as archive, archive.open(_member(shard.path.name, archive)) as member:
             yield cast(BinaryIO, member)
 
 
 def check_zip(path: Path, name: str) -> None:
-    """Read a zip with one TSV to its end, which compares its checksum.
-
-    Args:
-        path: the file.
-        name: its name in messages.
+    """Read a zip with one TSV to its end, which compares its checksum; messages call it by its name.
 
     Raises:
         SourceError: if it is not whole, or no zip with exactly one TSV.
     """
-    with (
-        _refusing_damage(name),
-        zipfile.ZipFile(path) as archive,
-        archive.open(_member(name, archive)) as member,
-    ):
+    with _refusing_damage(name), zipfile.ZipFile(path) as archive, archive.open(_member(name, archive)) as member:
         while member.read(_PIECE):
             pass
 
@@ -131,10 +120,7 @@ def _refusing_damage(name: str) -> Iterator[None]:
         yield
     except (zipfile.BadZipFile, EOFError, zlib.error, NotImplementedError, RuntimeError) as error:
         raise SourceError(
-            f"not a whole, plain zip file ({error})",
-            where=name,
-            code="bad-zip",
-            fix="Download it again.",
+            f"not a whole, plain zip file ({error})", where=name, code="bad-zip", fix="Download it again."
         ) from error
     except OSError as error:
         raise SourceError(f"cannot be read: {error.strerror or error}", where=name, code="unreadable-file") from error

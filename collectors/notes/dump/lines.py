@@ -25,7 +25,7 @@ Places = np.ndarray[tuple[int], np.dtype[np.int64]]
 """Places of bytes in a block."""
 
 NOTHING = (b"", b"NA")
-"""How a cell says that there is no value."""
+"""A cell without a value."""
 
 BLOCK_BYTES = 4 * 2**20
 _CHECK_BYTES = 2**18  # the check's arrays then stay in the processor's cache
@@ -50,13 +50,7 @@ class Reject:
 
 @dataclass(slots=True)
 class Rejects:
-    """The rejected lines of one table; too many of them stop the run.
-
-    Attributes:
-        good: lines that could be read.
-        count: lines that could not.
-        kept: the first of those that could not.
-    """
+    """How many lines of a table can be read, how many cannot, and the first of these; too many stop the run."""
 
     good: int = 0
     count: int = 0
@@ -103,7 +97,7 @@ class Rejects:
 def line_blocks(
     stream: BinaryIO, name: str, size: int, warn: Callable[[str], None] = lambda _: None
 ) -> Iterator[bytes]:
-    """The stream in blocks of whole lines, each of about so many bytes and each line ended by a newline.
+    """The stream in blocks of whole lines, each of about `size` bytes and each line ended by a newline.
 
     A last line without an end may be cut within its last column, which nothing else would show: `warn` gets a sentence.
 
@@ -130,13 +124,7 @@ def line_blocks(
 
 
 class Lines(NamedTuple):
-    """What is known of a block whose lines have the right number of columns.
-
-    Attributes:
-        ends: places of all newlines.
-        ascii: whether every byte is ASCII.
-        returns: whether a carriage return stands before a newline.
-    """
+    """Where a block's lines end, whether all is ASCII, and whether a carriage return stands before a newline."""
 
     ends: Places
     ascii: bool
@@ -178,16 +166,7 @@ def _part_holds(part: np.ndarray[tuple[int], np.dtype[np.uint8]], ends: Places, 
 
 @dataclass(frozen=True, slots=True)
 class LineLayout:
-    """What a line of a shard must look like.
-
-    Attributes:
-        name: the shard's name.
-        header: its first line.
-        columns: names in order.
-        integers: places of the columns that must hold 64-bit integers.
-        optional_integers: places of the columns that must hold a 64-bit integer or nothing.
-        private: places of the columns with participant ids.
-    """
+    """What a line of a shard must look like, with places of the columns of integers and of participant ids."""
 
     name: str
     header: bytes
@@ -261,9 +240,6 @@ def _places(numbers: np.ndarray[tuple[int], np.dtype[np.uint64]]) -> np.ndarray[
 class Sieve:
     """Lets through the lines about some notes, a few others by chance, and every line with an unusual id: not of 19
     digits, or beginning with a 9.
-
-    Args:
-        ids: the notes.
     """
 
     def __init__(self, ids: Iterable[int]) -> None:

@@ -43,7 +43,6 @@ class DumpRequest:
     Attributes:
         day: of the dump; None for the newest one of today and the 14 days before.
         ratings: fetch the ratings too, about 11 GB.
-        base_url: where the dumps are.
         policy: when to give up.
     """
 
@@ -68,14 +67,7 @@ class DumpRequest:
 
 @dataclass(frozen=True, slots=True)
 class DumpSnapshot:
-    """A dump on the disk.
-
-    Attributes:
-        day: of the dump.
-        folder: where it is, in the published subfolders, with its `manifest.json`.
-        files: every file with size and SHA-256; names are paths in the folder.
-        skipped: whether it was all there already.
-    """
+    """A dump on the disk, in the published subfolders, with its manifest; names of files are paths in the folder."""
 
     day: date
     folder: Path
@@ -97,11 +89,9 @@ def download(
         folder: holds a folder for each day.
         request: what to fetch.
         today: the day to walk back from (UTC).
-        progress: called with a sentence now and then.
-        sleep: waits so many seconds.
 
     Raises:
-        SourceError: if there is no such dump, or the server keeps failing or sends damaged files.
+        SourceError: if the dump is missing, or the server keeps failing or sends damaged files.
         WorkspaceError: if files cannot be written, or another process is fetching this dump.
     """
     if request.day is not None and (whole := _whole(folder, request.day, request)):

@@ -153,7 +153,6 @@ class TableReader:
         """The table's wanted columns, a frame for every few thousand lines.
 
         Args:
-            table: which table.
             wanted: its columns.
             sieve: may leave out, but still count, rows about notes that it does not want.
             only: number of the one shard that is read; None for all.

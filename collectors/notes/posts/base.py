@@ -11,15 +11,16 @@ from datetime import UTC, datetime, timedelta
 from email.utils import parsedate_to_datetime
 from enum import StrEnum
 from pathlib import Path
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import ValidationError
 
 from hellofresh.core.errors import SourceError
 from hellofresh.core.files import BadJsonError, model_fault, strict_json
 from hellofresh.core.net.addresses import AddressError, PageAddress
 from hellofresh.core.net.retry import RetryPolicy
 from hellofresh.core.quarters import parse_utc
+from hellofresh.core.strict import Json, Lenient
 from hellofresh.tasks.images import Media, MediaKind
 
 SNOWFLAKE_EPOCH_MS = 1_288_834_974_657
@@ -97,21 +98,6 @@ class FoundPost:
         return self.gone is None and not self.truncated
 
 
-class PostSource(Protocol):
-    """Something that can be asked for posts."""
-
-    def find(self, ids: Collection[str]) -> Mapping[str, FoundPost]:
-        """Every id with what is known of its post; a post that the source does not have is unavailable.
-
-        Raises:
-            SourceError: if the source itself is broken.
-        """
-
-    @property
-    def warnings(self) -> Sequence[str]:
-        """Sentences about the last search for the person who runs it."""
-
-
 def snowflake_time(post_id: int) -> datetime:
     """When a post or note with this id was made, to the millisecond.
 
@@ -152,7 +138,7 @@ def numbered_lines(path: Path) -> Iterator[tuple[int, bytes]]:
         raise SourceError("the file is empty", where=str(path), expected="one object a line", code="empty-file")
 
 
-def load_object(line: bytes, where: str) -> dict[str, Any]:
+def load_object(line: bytes, where: str) -> Json:
     """Read one line as a JSON object.
 
     Raises:
@@ -170,21 +156,15 @@ def load_object(line: bytes, where: str) -> dict[str, Any]:
 _SHOWN_NOTE = re.compile(r"birdwatch|community_?note", re.IGNORECASE)
 _LONG_DATE = re.compile(r"[A-Z][a-z]{2} [A-Z][a-z]{2} \d{2} \d{2}:\d{2}:\d{2} [+-]\d{4} \d{4}", re.A)
 
-Several = list[Any] | dict[str, Any] | None
+Several = list[Any] | Json | None
 """Media in any form: only whether there are some counts, and empty lists were seen printed as empty objects."""
-
-
-class AnswerPart(BaseModel):
-    """A part of an answer: what is named is checked, what is not is left out."""
-
-    model_config = ConfigDict(strict=True, extra="ignore", frozen=True)
 
 
 class BadReply(ValueError):  # noqa: N818 - it says what the service did
     """An unusable answer: a failure of the service, not a fact about the post."""
 
 
-_Model = TypeVar("_Model", bound=AnswerPart)
+_Model = TypeVar("_Model", bound=Lenient)
 
 
 def without_shown_note(value: Any) -> Any:
@@ -196,14 +176,14 @@ def without_shown_note(value: Any) -> Any:
     return value
 
 
-def load_reply(body: bytes) -> dict[str, Any]:
+def load_reply(body: bytes) -> Json:
     """The body of an answer as a JSON object, without the shown note.
 
     Raises:
         BadReply: if it is something else.
     """
     try:
-        stripped: dict[str, Any] = without_shown_note(load_object(body, "the answer"))
+        stripped: Json = without_shown_note(load_object(body, "the answer"))
     except SourceError as error:
         raise BadReply(error.what) from None
     return stripped
@@ -234,12 +214,7 @@ def posted_at(post_id: str, stated: str | None) -> datetime:
     return parsedate_to_datetime(stated.replace(" -0000 ", " +0000 ")).astimezone(UTC)
 
 
-_KINDS: dict[str, MediaKind] = {
-    "photo": "photo",
-    "video": "video",
-    "animated_gif": "animation",
-    "gif": "animation",
-}
+_KINDS: dict[str, MediaKind] = {"photo": "photo", "video": "video", "animated_gif": "animation", "gif": "animation"}
 _POSTERS = ("media_url_https", "thumbnail_url", "preview_image_url", "poster")
 """Where a picture is, or the poster frame of what moves; `url` is that of a photo, or of the film itself."""
 _DESCRIPTIONS = ("ext_alt_text", "altText", "alt_text")
@@ -249,12 +224,7 @@ _MOST = 16
 
 
 def media_in(*several: Several, kind: MediaKind | None = None) -> tuple[Media, ...]:
-    """The pictures in the first of several places that names any.
-
-    Args:
-        several: as services give them.
-        kind: of entries that do not say.
-    """
+    """The pictures in the first of several places that names any; entries that do not say are of the kind given."""
     for place in several:
         entries: Iterable[Any] = place if isinstance(place, list) else [place]
         found = [item for entry in entries if isinstance(entry, dict) and (item := _media(entry, kind)) is not None]
@@ -263,7 +233,7 @@ def media_in(*several: Several, kind: MediaKind | None = None) -> tuple[Media, .
     return ()
 
 
-def _media(entry: dict[str, Any], usual: MediaKind | None) -> Media | None:
+def _media(entry: Json, usual: MediaKind | None) -> Media | None:
     kind = _KINDS.get(str(entry.get("type")), usual)
     names = (*_POSTERS, *(("url",) if kind == "photo" else ()))
     try:
@@ -275,16 +245,8 @@ def _media(entry: dict[str, Any], usual: MediaKind | None) -> Media | None:
     return Media(kind, address.url, description=html.unescape(_first_text(entry, _DESCRIPTIONS))[:_LONGEST_DESCRIPTION])
 
 
-def _first_text(entry: dict[str, Any], names: Iterable[str]) -> str:
+def _first_text(entry: Json, names: Iterable[str]) -> str:
     return next((value for name in names if isinstance(value := entry.get(name), str) and value), "")
-
-
-@dataclass(frozen=True, slots=True)
-class PostRequest:
-    """A GET: the path below the service's base URL, and the query."""
-
-    path: str
-    query: Mapping[str, str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -297,12 +259,7 @@ class ServiceReply:
 
 @dataclass(frozen=True, slots=True)
 class PostAnswer:
-    """What is known of one post, and the part of the reply that says so.
-
-    Attributes:
-        post: the post, or why there is none.
-        kept: status and body to be stored, without the shown note; the service's `read` gives the same post from it.
-    """
+    """A post, and the part of the reply to store, without the shown note: `Service.read` gives the same from it."""
 
     post: FoundPost
     kept: ServiceReply
@@ -337,7 +294,7 @@ class Service:
     Attributes:
         name: as in `--posts-from`.
         base_url: scheme and host, perhaps with a path.
-        request: the request for some posts.
+        request: the GET for some posts: the path below the base URL, and the query.
         read: each post asked for with its answer; raises BadReply where the reply says nothing about posts.
         batch: most posts in one request.
         token_variable: environment variable with the bearer token; empty where none is needed.
@@ -346,7 +303,7 @@ class Service:
 
     name: str
     base_url: str
-    request: Callable[[Sequence[str]], PostRequest]
+    request: Callable[[Sequence[str]], tuple[str, Mapping[str, str]]]
     read: Callable[[Sequence[str], ServiceReply], Mapping[str, PostAnswer]]
     batch: int = 1
     token_variable: str = ""

@@ -14,9 +14,7 @@ from typing import Any, TypeVar
 
 from pydantic import Field
 
-from hellofresh.collectors.notes.posts.api_v2 import ApiPost, post_from_api
 from hellofresh.collectors.notes.posts.base import (
-    AnswerPart,
     BadReply,
     FoundPost,
     PostStatus,
@@ -28,8 +26,15 @@ from hellofresh.collectors.notes.posts.base import (
     posted_at,
     without_shown_note,
 )
-from hellofresh.collectors.notes.posts.embed import EmbedAnswer, post_from_embed, tombstone_status
+from hellofresh.collectors.notes.posts.services import (
+    ApiPost,
+    EmbedAnswer,
+    post_from_api,
+    post_from_embed,
+    tombstone_status,
+)
 from hellofresh.core.errors import SourceError
+from hellofresh.core.strict import Json, Lenient
 from hellofresh.tasks.images import Media
 
 _Read = TypeVar("_Read")
@@ -84,7 +89,7 @@ class LocalPosts:
         return {key: replace(post, silent=True) for key, post in found.items()} if silent else found
 
 
-def _read(answer: dict[str, Any], where: str) -> list[FoundPost]:
+def _read(answer: Json, where: str) -> list[FoundPost]:
     """The posts on the line; none for an answer on an unknown post."""
     try:
         if looks_like_graphql(answer):
@@ -124,11 +129,11 @@ _REASONS = {
 }
 
 
-class _Entities(AnswerPart):
+class _Entities(Lenient):
     media: Several = None
 
 
-class _Legacy(AnswerPart):
+class _Legacy(Lenient):
     full_text: str
     lang: str | None = None
     created_at: str | None = None
@@ -145,31 +150,31 @@ class _Legacy(AnswerPart):
         return media_in(*(part.media for part in (self.extended_entities, self.entities) if part is not None))
 
 
-class _LongResult(AnswerPart):
+class _LongResult(Lenient):
     text: str
 
 
-class _LongResults(AnswerPart):
+class _LongResults(Lenient):
     result: _LongResult
 
 
-class _LongText(AnswerPart):
+class _LongText(Lenient):
     note_tweet_results: _LongResults
 
 
-class _Result(AnswerPart):
+class _Result(Lenient):
     rest_id: str = Field(pattern=r"^[1-9][0-9]{0,18}$")
     legacy: _Legacy
     note_tweet: _LongText | None = None
-    quoted_status_result: dict[str, Any] | None = None
+    quoted_status_result: Json | None = None
 
 
-def looks_like_graphql(answer: dict[str, Any]) -> bool:
+def looks_like_graphql(answer: Json) -> bool:
     """Whether an object is in this form rather than in the embed endpoint's."""
     return bool(_MARKS & answer.keys()) and "id_str" not in answer
 
 
-def _results(answer: dict[str, Any]) -> Iterator[dict[str, Any]]:
+def _results(answer: Json) -> Iterator[Json]:
     """The results that are shown for themselves: of an answer on one post, of a conversation, or the bare result."""
     if "data" not in answer:
         yield answer
@@ -187,18 +192,18 @@ def _results(answer: dict[str, Any]) -> Iterator[dict[str, Any]]:
                 pending = [*value.values(), *pending]
 
 
-def _inner(holder: Any) -> dict[str, Any] | None:
+def _inner(holder: Any) -> Json | None:
     result = holder.get("result") if isinstance(holder, dict) else None
     return result if isinstance(result, dict) else None
 
 
-def _seen(result: dict[str, Any]) -> dict[str, Any]:
+def _seen(result: Json) -> Json:
     """The post inside the envelope that X puts round posts which few may answer."""
     tweet = result.get("tweet")
     return tweet if result.get("__typename") == "TweetWithVisibilityResults" and isinstance(tweet, dict) else result
 
 
-def _post(result: dict[str, Any]) -> FoundPost | None:
+def _post(result: Json) -> FoundPost | None:
     if "legacy" not in result:
         return _gone(result)
     tweet = check(_Result, result)
@@ -215,7 +220,7 @@ def _post(result: dict[str, Any]) -> FoundPost | None:
     )
 
 
-def _gone(result: dict[str, Any]) -> FoundPost | None:
+def _gone(result: Json) -> FoundPost | None:
     post_id = result.get("rest_id")
     if not isinstance(post_id, str):
         return None

@@ -20,20 +20,13 @@ from contextlib import closing
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import NamedTuple, Self
+from typing import Self
 
 import aiohttp
 
 from hellofresh import __version__
-from hellofresh.collectors.notes.posts.base import (
-    BadReply,
-    FoundPost,
-    PostAnswer,
-    PostSource,
-    PostStatus,
-    Service,
-    ServiceReply,
-)
+from hellofresh.collectors.notes.posts.base import BadReply, FoundPost, PostAnswer, PostStatus, Service, ServiceReply
+from hellofresh.collectors.notes.posts.local import LocalPosts
 from hellofresh.core.errors import ConfigError, SourceError, WorkspaceError
 from hellofresh.core.net.database import open_database
 from hellofresh.core.net.http import HttpClient, HttpReply, LongReplyError, UnusableReplyError
@@ -72,16 +65,12 @@ class Online:
 
 
 class ChainedPosts:
-    """A local file, if there is one, and then services over the network.
-
-    Attributes:
-        warnings: what was odd in the last search.
-    """
+    """A local file, if there is one, and then services over the network; warnings are of the last search."""
 
     def __init__(
         self,
         online: Online,
-        local: PostSource | None = None,
+        local: LocalPosts | None = None,
         *,
         progress: Callable[[str], None] | None = None,
         clock: Callable[[], datetime] = lambda: datetime.now(UTC),
@@ -160,16 +149,16 @@ class _Search:
         """Read what is stored."""
         readers = {**self._online.known, **{service.name: service for service in self._online.services}}
         oldest = self._now - timedelta(days=self._online.reask_gone_days)
-        for stored in self._cache.answers(ids):
-            reader = readers.get(stored.service)
+        for post_id, service, asked_at, reply in self._cache.answers(ids):
+            reader = readers.get(service)
             if reader is None:
                 continue
             try:
-                post = reader.read([stored.post_id], stored.reply)[stored.post_id].post
+                post = reader.read([post_id], reply)[post_id].post
             except (BadReply, KeyError):
                 # Stored by a version that read more kindly: ask again.
                 continue
-            self._known[stored.post_id][stored.service] = _Known(post, stored.asked_at < oldest)
+            self._known[post_id][service] = _Known(post, asked_at < oldest)
 
     async def ask(self, ids: Sequence[str]) -> None:
         """Ask each service for the posts that are still open."""
@@ -198,7 +187,7 @@ class _Search:
     def keep(self, service: Service, answers: Mapping[str, PostAnswer]) -> None:
         """Store answers, then use them."""
         for post_id, answer in answers.items():
-            self._cache.add(StoredAnswer(post_id, service.name, self._now, answer.kept))
+            self._cache.add(post_id, service.name, self._now, answer.kept)
             self._known[post_id][service.name] = _Known(answer.post, is_old=False)
 
     def say(self, line: str) -> None:
@@ -232,15 +221,6 @@ CREATE TABLE IF NOT EXISTS answers (
 _IDS_AT_ONCE = 500
 
 
-class StoredAnswer(NamedTuple):
-    """What a service answered on a post, and when (UTC, to the second)."""
-
-    post_id: str
-    service: str
-    asked_at: datetime
-    reply: ServiceReply
-
-
 class AnswerCache:
     """All answers, one for each post and service. Use it as a context manager."""
 
@@ -259,24 +239,20 @@ class AnswerCache:
     def __exit__(self, *_: object) -> None:
         self._database.close()
 
-    def add(self, answer: StoredAnswer) -> None:
+    def add(self, post_id: str, service: str, asked_at: datetime, reply: ServiceReply) -> None:
         """Store an answer in place of an earlier one; it is on disk when this returns.
 
         Raises:
             WorkspaceError: if the disk is full or the file cannot be written.
         """
-        row = (answer.post_id, answer.service, utc_text(answer.asked_at), answer.reply.status, answer.reply.body)
+        row = (post_id, service, utc_text(asked_at), reply.status, reply.body)
         try:
             self._database.execute("INSERT OR REPLACE INTO answers VALUES (?, ?, ?, ?, ?)", row)
         except sqlite3.Error as error:
             raise self._unwritable(f"an answer cannot be stored ({error})") from error
 
-    def answers(self, ids: Collection[str]) -> Iterator[StoredAnswer]:
-        """Everything stored on these posts.
-
-        Raises:
-            SourceError: if the file is damaged.
-        """
+    def answers(self, ids: Collection[str]) -> Iterator[tuple[str, str, datetime, ServiceReply]]:
+        """Id, service, time (UTC, to the second) and reply of all that is stored; SourceError if it is damaged."""
         ordered = sorted(ids)
         for start in range(0, len(ordered), _IDS_AT_ONCE):
             part = ordered[start : start + _IDS_AT_ONCE]
@@ -285,7 +261,7 @@ class AnswerCache:
             try:
                 with closing(self._database.execute(question, part)) as rows:
                     for post_id, service, asked_at, status, body in rows:
-                        yield StoredAnswer(post_id, service, parse_utc(asked_at), ServiceReply(status, body))
+                        yield post_id, service, parse_utc(asked_at), ServiceReply(status, body)
             except (sqlite3.Error, ValueError) as error:
                 raise self._damaged(f"the cache of posts cannot be read ({error})") from error
 
@@ -307,14 +283,10 @@ class _SetAside(_GaveUp):
 
 
 class _Visit:
-    """All requests to one service in one search.
-
-    Attributes:
-        failed: posts that it said nothing of.
-        reasons: why, and how often.
+    """All requests to one service in one search; which posts it said nothing of, why, and how often.
 
     Raises:
-        ConfigError: if the service needs a token, and there is none that may be sent.
+        ConfigError: if the service needs a token, and none that may be sent is given.
     """
 
     def __init__(self, search: _Search, service: Service, ids: Sequence[str]) -> None:
@@ -399,10 +371,10 @@ class _Visit:
 
     async def _try(self, ids: Sequence[str]) -> Mapping[str, PostAnswer] | TryAgain:
         service = self._service
-        request = service.request(ids)
-        url = service.base_url.rstrip("/") + request.path
+        path, query = service.request(ids)
+        url = service.base_url.rstrip("/") + path
         try:
-            reply = await self._client.send("GET", url, query=request.query, most_bytes=service.manners.largest_body)
+            reply = await self._client.send("GET", url, query=query, most_bytes=service.manners.largest_body)
         except LongReplyError as error:
             raise _GaveUp(f"an answer of {error}") from None
         except UnusableReplyError as error:

@@ -62,12 +62,7 @@ _ACCENT = re.compile("[\u00df-\u00f6\u00f8-\u024f]")
 
 
 def is_foreign(text: str, languages: Collection[str]) -> bool:
-    """Whether the text shows that it is in none of the languages.
-
-    Args:
-        text: any; what is short or says little is not foreign.
-        languages: as ISO 639-1 codes, such as `en`.
-    """
+    """Whether the text shows that it is in none of the languages (ISO 639-1); what says little does not."""
     if not KNOWN.issuperset(languages):
         return False
     plain = unicodedata.normalize("NFKC", _NOT_PROSE.sub(" ", text))

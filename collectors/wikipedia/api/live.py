@@ -21,8 +21,8 @@ from hellofresh.collectors.wikipedia.api.source import EditSampling, LiveSource,
 
 # Private names: what makes candidates of decisions is the same for both routes.
 from hellofresh.collectors.wikipedia.collect import EditsFound, _take, _Task, collection_of
-from hellofresh.collectors.wikipedia.rules.history import Revision, WikiPage, collapse_runs
 from hellofresh.collectors.wikipedia.rules.stability import Decision, EditsSettings, Follower
+from hellofresh.collectors.wikipedia.rules.wikitext import Revision, WikiPage, collapse_runs
 from hellofresh.core.errors import SourceError
 from hellofresh.core.quarters import Quarter, utc_text
 from hellofresh.releases.candidates.rows import Collection, SourceFile
@@ -52,16 +52,10 @@ def collect_live(
     progress: Progress,
     pending: bool = False,
 ) -> Collection:
-    """Find the paragraph edits of a quarter by a wiki's API, and decide them.
+    """Find the paragraph edits of a quarter by a wiki's API, and decide them; other arguments as of `collect`.
 
-    Args:
-        quarter: edits saved in it are asked about; later revisions decide them.
-        source: the wiki, who asks, and for what.
-        settings: what counts as an edit and as its fate.
-        folder: what is fetched is kept here; a run that was stopped goes on from it.
-        refresh: ask again for what time may have added to since: the ends of histories.
-        progress: takes a sentence now and then.
-        pending: collect the edits, too, that are untouched and have fewer than their N later revisions.
+    What is fetched is kept in `folder`, from which a run that was stopped goes on; `refresh` asks again for what time
+    may have added to since: the ends of histories.
 
     Raises:
         SourceError: if the wiki cannot be asked, or its recent changes do not reach back to the quarter.
@@ -185,10 +179,7 @@ class _Run:
         results = [future.result() for future in futures]
         total = EditsFound("")
         for found, _ in results:
-            total.candidates += found.candidates
-            total.pending += found.pending
-            total.drops += found.drops
-            total.context.update(found.context)
+            total.take(found)
         return total, [ledger for _, ledger in results]
 
     def _page(self, target: _Target) -> tuple[EditsFound, _Ledger]:

@@ -13,6 +13,7 @@ from __future__ import annotations
 import re
 import threading
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from http import HTTPStatus
 from itertools import count
@@ -88,13 +89,7 @@ class _AgainError(Exception):
 
 
 class PoliteSession(requests.Session):
-    """Adds to each request who asks and `maxlag`, and repeats it when the wiki asks for patience.
-
-    Args:
-        contact: how to reach the operator; goes into the User-Agent.
-        limits: what is kept to.
-        clock: tells the time; the machine's own by default.
-    """
+    """Adds to each request who asks (the contact) and `maxlag`, and repeats it when the wiki asks for patience."""
 
     def __init__(self, contact: str, limits: WikiLimits | None = None, *, clock: Clock | None = None) -> None:
         super().__init__()
@@ -114,7 +109,7 @@ class PoliteSession(requests.Session):
         """Ask, and repeat until there is an answer other than a request to wait.
 
         Raises:
-            SourceError: if there is none within the limits, or the wiki refuses.
+            SourceError: if none comes within the limits, or the wiki refuses.
         """
         for name in ("params", "data"):
             if options.get(name) is not None:
@@ -175,7 +170,7 @@ class PoliteSession(requests.Session):
             raise SourceError("stopped", where=url, code="api-stopped")
 
 
-def _fill(response: requests.Response, left_s: Any) -> None:
+def _fill(response: requests.Response, left_s: Callable[[], float]) -> None:
     """Read the body piece by piece, so that a slow server cannot keep it open for ever."""
     body = bytearray()
     try:

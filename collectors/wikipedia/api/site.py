@@ -12,19 +12,20 @@ import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import UTC
 from pathlib import Path
-from typing import Any, Self
+from typing import Self
 from urllib.parse import urlsplit
 
 import mwclient
-from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, ValidationError
+from pydantic import AwareDatetime, Field, ValidationError
 
 from hellofresh.collectors.wikipedia.api.polite import PoliteSession
 from hellofresh.collectors.wikipedia.api.source import PASSWORD, TOKEN, USER, WikiAccount, Window
-from hellofresh.collectors.wikipedia.rules.history import Revision, WikiPage
+from hellofresh.collectors.wikipedia.rules.wikitext import Revision, WikiPage
 from hellofresh.core.errors import SourceError, WorkspaceError
 from hellofresh.core.files import canonical_json, model_fault
 from hellofresh.core.net.database import open_database
 from hellofresh.core.quarters import utc_text
+from hellofresh.core.strict import Json, Lenient
 
 REVERTED = "mw-reverted"
 """The tag that MediaWiki itself gives to edits that were taken back (https://www.mediawiki.org/wiki/Manual:Reverts)."""
@@ -35,70 +36,60 @@ _PROPERTIES = "ids|timestamp|user|comment|flags|content|sha1|tags|size"
 _ARTICLES = 0
 
 
-class _Answer(BaseModel):
-    model_config = ConfigDict(extra="ignore", strict=True, frozen=True)
-
-
-class _Slot(_Answer):
+class _Slot(Lenient):
     content: str | None = None
     texthidden: bool = False
 
 
-class _Revision(_Answer):
+class _Revision(Lenient):
     revid: int
     parentid: int = 0
     timestamp: AwareDatetime
     user: str | None = None
     userhidden: bool = False
-    tags: list[str] = []
+    tags: list[str] = Field(default=[])
     sha1: str | None = None
-    slots: dict[str, _Slot] = {}
+    slots: dict[str, _Slot] = Field(default={})
 
 
-class _Page(_Answer):
+class _Page(Lenient):
     pageid: int = 0
     ns: int = _ARTICLES
     title: str = ""
     missing: bool = False
     invalid: bool = False
-    revisions: list[_Revision] = []
+    revisions: list[_Revision] = Field(default=[])
 
 
-class RecentChange(_Answer):
+class RecentChange(Lenient):
     """An edit among the recent changes; `tags` are the wiki's own remarks on it."""
 
     timestamp: AwareDatetime
     revid: int = 0
     old_revid: int = 0
     pageid: int = 0
-    tags: list[str] = []
+    tags: list[str] = Field(default=[])
 
 
-class _Renamed(_Answer):
+class _Renamed(Lenient):
     from_: str = Field(alias="from")
     to: str
 
 
-class _Query(_Answer):
-    pages: list[_Page] = []
-    recentchanges: list[RecentChange] = []
-    normalized: list[_Renamed] = []
+class _Query(Lenient):
+    pages: list[_Page] = Field(default=[])
+    recentchanges: list[RecentChange] = Field(default=[])
+    normalized: list[_Renamed] = Field(default=[])
 
 
-class _Body(_Answer):
+class _Body(Lenient):
     curtimestamp: AwareDatetime
     continue_: dict[str, str | int] | None = Field(default=None, alias="continue")
     query: _Query = _Query()
 
 
 class WikiSite:
-    """Asks a wiki, politely, and never the same thing twice.
-
-    Args:
-        api: address of its api.php.
-        session: carries the requests.
-        answers: what it has answered before.
-        account: to log in with; then the wiki must know the account at every request, so that a lost login is seen.
+    """Asks a wiki, politely, and never the same thing twice; with an account, the wiki must know it at every request.
 
     Raises:
         SourceError: from any method, if the wiki cannot be asked or answers something that is not understood.
@@ -128,7 +119,6 @@ class WikiSite:
         """Edits of articles in a window, from its start on: all, or as many as one request gives.
 
         Args:
-            window: from when to when.
             tag: only edits that the wiki gave this tag.
             bots: also edits that are marked as a bot's.
             ask: else only what was answered before is given.
@@ -163,11 +153,7 @@ class WikiSite:
         return Window(min(oldest, now), now)
 
     def page_ids(self, titles: Sequence[str]) -> dict[str, int]:
-        """The numbers of articles by title.
-
-        Raises:
-            SourceError: if the wiki has no article of such a title.
-        """
+        """The numbers of articles by title; raises SourceError if the wiki has no article of such a title."""
         found: dict[str, int] = {}
         for start in range(0, len(titles), _BATCH):
             asked = titles[start : start + _BATCH]
@@ -188,12 +174,7 @@ class WikiSite:
         return found
 
     def page(self, id_: int, *, around: int | None = None) -> WikiPage | None:
-        """An article with its history, fetched as it is read; None if it is not there any more.
-
-        Args:
-            id_: the page's number.
-            around: begin some revisions before this one; with None, at the first.
-        """
+        """An article with its history, fetched as it is read, from some revisions before `around` on; None if gone."""
         before: list[Revision] = []
         if around is not None:
             body = self._asked(id_, {"rvdir": "older", "rvstartid": str(around), "rvlimit": str(_BATCH)})
@@ -208,7 +189,7 @@ class WikiSite:
         return WikiPage(id_, first.title, self._history(before, first, batches))
 
     def gives_old_text(self, page: int, revision: int, *, lookback: int) -> bool:
-        """Whether a revision gives a whole page the text of one of so many before it, by the wiki's hashes."""
+        """Whether a revision gives a whole page the text of one of those before it, by the wiki's hashes."""
         place = {"rvdir": "older", "rvstartid": str(revision), "rvprop": "ids|timestamp|sha1"}
         hashes: list[str | None] = []  # of the revision's text, and of those before it; None for hidden ones
         more: Mapping[str, str | int] | None = {}
@@ -270,7 +251,7 @@ class WikiSite:
     def _key(self, question: Mapping[str, str]) -> str:
         return canonical_json({"api": self._api, **question})
 
-    def _fetch(self, question: Mapping[str, str]) -> dict[str, Any]:
+    def _fetch(self, question: Mapping[str, str]) -> Json:
         known = {"assert": "user"} if self._account else {}
         try:
             with self._lock:  # what is on disk needs no login
@@ -347,9 +328,6 @@ class WikiAnswers:
 
     An answer is *final* if the wiki would give the same again, such as a stretch of history that has a successor, and
     *open* if time may add to it, such as the end of a history.
-
-    Args:
-        path: the file; it and its folder are made where needed.
 
     Raises:
         WorkspaceError: if it cannot be written, or is something else.

@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
-from hellofresh.core.errors import ConfigError, UsageError
+from hellofresh.collectors.wikipedia.rules.wikitext import refuse_small
+from hellofresh.core.errors import UsageError
 from hellofresh.core.net.keys import may_carry_key
 from hellofresh.core.quarters import Quarter, utc_text
 
@@ -36,7 +37,7 @@ class EditSampling:
         pages: most pages; half are drawn for an edit that the wiki marks as reverted, half for one that it does not.
         window_minutes: length of the windows into which the quarter is cut, and which are visited in a random order.
         per_window: most pages of either half from one window.
-        lookback: of so many revisions before a drawn edit the hashes are asked for (500 a request), to see that it
+        lookback: of this many revisions before a drawn edit the hashes are asked for (500 a request), to see that it
             gives the whole page an old text again; 0 for none.
         seed: decides the order of the windows and the edits drawn in each.
     """
@@ -48,14 +49,7 @@ class EditSampling:
     seed: str = "hellofresh"
 
     def __post_init__(self) -> None:
-        for name, least in {"pages": 2, "window_minutes": 1, "per_window": 1, "lookback": 0}.items():
-            if getattr(self, name) < least:
-                raise ConfigError(
-                    f"{getattr(self, name)} is too small",
-                    where=f"wikipedia-edits setting {name}",
-                    expected=f"at least {least}",
-                    code="bad-setting",
-                )
+        refuse_small(self, pages=2, window_minutes=1, per_window=1, lookback=0)
 
     def windows(self, quarter: Quarter) -> list[Window]:
         """All windows of the quarter, in the order in which they are visited."""
@@ -198,11 +192,7 @@ def _lines(name: str) -> list[str]:
 
 
 def check_contact(contact: str | None) -> str:
-    """The operator's contact, if it is one.
-
-    Raises:
-        UsageError: if there is none, or it could not reach anybody.
-    """
+    """The operator's contact, if it is one; raises UsageError without it, or if it could not reach anybody."""
     text = (contact or "").strip()
     if not text:
         raise UsageError(

@@ -37,7 +37,6 @@ class ExportRequest:
     Attributes:
         wiki: its name, such as `enwiki`.
         day: of the export; None for the newest that is finished.
-        base_url: where the exports are.
         contact: how the server's operators reach whoever runs this; goes into the User-Agent.
         policy: when to give up.
     """
@@ -79,7 +78,7 @@ def download_export(
     """Fetch an export into `folder/<wiki>-<day>`; what is there is not fetched again, what was begun is resumed.
 
     Raises:
-        SourceError: if there is no such export, it is unfinished, or the server keeps failing or sends damaged files.
+        SourceError: if the export is missing, it is unfinished, or the server keeps failing or sends damaged files.
         WorkspaceError: if the disk is too small, files cannot be written, or another process is fetching this export.
     """
     return asyncio.run(_Fetching(folder, request, progress).run(sleep))

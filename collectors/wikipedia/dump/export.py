@@ -33,7 +33,7 @@ from threading import Thread
 from typing import Any, BinaryIO, cast
 from xml.parsers import expat
 
-from hellofresh.collectors.wikipedia.rules.history import Revision, WikiPage
+from hellofresh.collectors.wikipedia.rules.wikitext import Revision, WikiPage
 from hellofresh.core.errors import SourceError, UsageError
 
 _CHUNK = 1 << 18
@@ -141,11 +141,8 @@ def read_pages(path: Path) -> Iterator[WikiPage]:
 class JoinedReader:
     """Reads the files that one page was cut into as one history; used like an `ExportReader`.
 
-    Args:
-        paths: the files, in any order.
-
     Attributes:
-        unchecked: whether the files do not say if one between them is missing, and there is no list of checksums.
+        unchecked: whether the files do not say if one between them is missing, and no list of checksums does.
 
     Raises:
         SourceError: if the list of checksums beside the files names a part that is not given.
@@ -509,10 +506,7 @@ def published_sha256(path: Path) -> str | None:
             if name in ("", path.name):
                 return digest
         raise SourceError(
-            f"no SHA-256 of {path.name}",
-            where=str(own),
-            expected="64 hexadecimal digits",
-            code="bad-checksums",
+            f"no SHA-256 of {path.name}", where=str(own), expected="64 hexadecimal digits", code="bad-checksums"
         )
     for sums in (path.with_name(name) for name in _LISTS):
         if sums.is_file():

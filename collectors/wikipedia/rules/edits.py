@@ -212,7 +212,7 @@ _TOKEN = re.compile(r"\w+|\W")
 
 
 def changes_more_than(characters: int, before: str, after: str) -> bool:
-    """Whether inserted plus deleted text, word by word, is longer than so many characters.
+    """Whether inserted plus deleted text, word by word, is longer than this many characters.
 
     Bounds settle nearly all cases without a comparison: what lies between the common beginning and end is the most
     that can have changed; the difference in length, and the words that one side has more of, are the least.

@@ -29,8 +29,7 @@ from hellofresh.collectors.wikipedia.rules.edits import (
     paragraph_changes,
     shares_with_others,
 )
-from hellofresh.collectors.wikipedia.rules.history import Revision
-from hellofresh.collectors.wikipedia.rules.wikitext import Kind, Snapshot, Splitter
+from hellofresh.collectors.wikipedia.rules.wikitext import Kind, Revision, Snapshot, Splitter, refuse_small
 from hellofresh.core.errors import ConfigError
 from hellofresh.core.quarters import Quarter
 
@@ -238,6 +237,14 @@ class Follower:
         self._remember(self._visible, snapshot, headings)
         return decided
 
+    def decisions(self, revisions: Iterable[Revision]) -> Iterator[Decision]:
+        """The fates of all edits of the page, whose revisions are read no further than needed."""
+        for revision in revisions:
+            if not self.needs_more(revision):
+                break
+            yield from self.add(revision)
+        yield from self.finish()
+
     def finish(self) -> list[Decision]:
         """The page's history ends: what is still open stays so."""
         open_ = [watch for watches in self._watched.values() for watch in watches]
@@ -387,7 +394,7 @@ class Follower:
             return Fate.OTHER_KIND
         if not changes_more_than(settings.min_changed_characters, change.before, change.after):
             return Fate.TOO_SHORT
-        if settings.is_bot(revision.user) and not settings.keep_bots:
+        if not settings.keep_bots and (revision.user or "").casefold().endswith(settings.bot_suffixes):
             return Fate.BOT
         if not settings.keep_restored and self._restores(change, revision):
             return Fate.RESTORES_OLD_TEXT
@@ -431,19 +438,8 @@ def _digest(heading: str, paragraph: str) -> int:
 def decide(
     revisions: Iterable[Revision], settings: EditsSettings, quarter: Quarter | None = None
 ) -> Iterator[Decision]:
-    """The fates of all paragraph edits of one page.
-
-    Args:
-        revisions: the page's, from the oldest to the newest; read no further than needed.
-        settings: the collector's options.
-        quarter: only edits of this quarter; None for all.
-    """
-    follower = Follower(settings, quarter)
-    for revision in revisions:
-        if not follower.needs_more(revision):
-            break
-        yield from follower.add(revision)
-    yield from follower.finish()
+    """The fates of all paragraph edits of one page, of a quarter or of all times."""
+    return Follower(settings, quarter).decisions(revisions)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -455,7 +451,7 @@ class EditsSettings:
         min_changed_characters: inserted plus deleted characters must be more than this.
         max_paragraphs: a revision that changes more paragraphs than this is dropped.
         base_revisions: an edit has to stand for this many later revisions ...
-        paragraphs_per_revision: ... and one more for every so many paragraphs of the article.
+        paragraphs_per_revision: ... and one more for every this many paragraphs of the article.
         collapse_runs: treat consecutive revisions by one user as one revision.
         keep_bots: ask about edits of users whose name ends in one of `bot_suffixes`.
         bot_suffixes: endings of bots' names, compared without case.
@@ -482,25 +478,9 @@ class EditsSettings:
                 expected=f"at least one of {', '.join(Kind)}",
                 code="bad-setting",
             )
-        lowest = {
-            "min_changed_characters": 0,
-            "max_paragraphs": 1,
-            "base_revisions": 1,
-            "paragraphs_per_revision": 1,
-        }
-        for name, least in lowest.items():
-            if getattr(self, name) < least:
-                raise ConfigError(
-                    f"{getattr(self, name)} is too small",
-                    where=f"wikipedia-edits setting {name}",
-                    expected=f"at least {least}",
-                    code="bad-setting",
-                )
+        least = {"min_changed_characters": 0, "max_paragraphs": 1, "base_revisions": 1, "paragraphs_per_revision": 1}
+        refuse_small(self, **least)
 
     def required_revisions(self, paragraphs: int) -> int:
-        """N: how many later revisions an edit of an article of so many paragraphs has to stand."""
+        """N: how many later revisions an edit of an article of this many paragraphs has to stand."""
         return self.base_revisions + paragraphs // self.paragraphs_per_revision
-
-    def is_bot(self, user: str | None) -> bool:
-        """Whether the user's name ends as bots' names do."""
-        return user is not None and user.casefold().endswith(self.bot_suffixes)

@@ -11,12 +11,71 @@ history, of which only the changed sections are split anew here (`benchmarks/rep
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from enum import StrEnum
 from functools import lru_cache
 from itertools import pairwise
-from typing import Generic, TypeVar
+from typing import Generic, NamedTuple, TypeVar
+
+from hellofresh.core.errors import ConfigError
+
+
+class Revision(NamedTuple):
+    """One state of a page.
+
+    Attributes:
+        id: the wiki's number of the revision.
+        parent: number of the revision it was made on, 0 for the first of a page, None where the source is silent.
+        timestamp: when it was saved, UTC.
+        user: name or address of who saved it, None where hidden; never leaves the collector.
+        text: the wikitext, None where hidden.
+    """
+
+    id: int
+    parent: int | None
+    timestamp: datetime
+    user: str | None
+    text: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class WikiPage:
+    """An article and its history, whose revisions can be read once, and only until the next page is asked for."""
+
+    id: int
+    title: str
+    revisions: Iterator[Revision]
+
+
+def collapse_runs(revisions: Iterable[Revision]) -> Iterator[Revision]:
+    """Make one revision of each unbroken run of revisions by one user: the last state, made on what preceded the run.
+
+    A revision whose user is hidden stands alone.
+    """
+    run: Revision | None = None
+    for revision in revisions:
+        if run is not None and run.user is not None and run.user == revision.user:
+            run = revision._replace(parent=run.parent)
+            continue
+        if run is not None:
+            yield run
+        run = revision
+    if run is not None:
+        yield run
+
+
+def refuse_small(settings: object, **least: int) -> None:
+    """Refuse settings of the collector that are below their least values; raises ConfigError naming the first."""
+    for name, value in least.items():
+        if getattr(settings, name) < value:
+            raise ConfigError(
+                f"{getattr(settings, name)} is too small",
+                where=f"wikipedia-edits setting {name}",
+                expected=f"at least {value}",
+                code="bad-setting",
+            )
 
 
 class Kind(StrEnum):
@@ -224,10 +283,7 @@ def _heading(line: str) -> str | None:
 
 
 _TAGS = "ref|gallery|blockquote|poem|pre|nowiki|math|source|syntaxhighlight|timeline|table"
-_TOKEN = re.compile(
-    r"\{\{|\}\}|\{\||\|\}(?!\})|<!--|-->|<(/?)(" + _TAGS + r")\b[^<>]*>",
-    re.IGNORECASE,
-)
+_TOKEN = re.compile(r"\{\{|\}\}|\{\||\|\}(?!\})|<!--|-->|<(/?)(" + _TAGS + r")\b[^<>]*>", re.IGNORECASE)
 _HARD_TAGS = frozenset({"pre", "nowiki", "math", "source", "syntaxhighlight", "timeline"})
 _FILE = re.compile(r"\[\[\s*(?:file|image)\s*:", re.IGNORECASE)
 _LINKS = re.compile(r"(?:\[\[[^\[\]:|]*:[^\[\]]*\]\]\s*)+")

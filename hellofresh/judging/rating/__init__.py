@@ -28,13 +28,7 @@ _MOST_BUTTONS = 20
 
 
 def rater_page(study: OpenStudy, plan: RaterPlan, token: str) -> str:
-    """The page of one rater, as HTML that needs nothing else.
-
-    Args:
-        study: what is rated.
-        plan: the rater's part of it.
-        token: the rater's; it lets them hand over what they submit.
-    """
+    """The page of one rater, as HTML that needs nothing else; their token lets them hand over what they submit."""
     own = [response for _, response in plan.responses]
     content = {
         "key": f"{study.assignments.edition}/{study.assignments.task}/{plan.rater}/{plan.token_sha256[:16]}",
@@ -100,13 +94,7 @@ def _criterion(rubric: Rubric, criterion: Criterion) -> dict[str, object]:
 
 
 def write_pages(folder: Path, study: OpenStudy, tokens: Mapping[str, str]) -> list[Path]:
-    """Write the page of each rater.
-
-    Args:
-        folder: where to.
-        study: what is rated.
-        tokens: by rater.
-    """
+    """Write the page of each rater."""
     paths = []
     for plan in study.assignments.raters:
         path = folder / f"{plan.rater}.html"
@@ -179,10 +167,6 @@ def take_lines(study: OpenStudy, plan: RaterPlan, lines: list[dict[str, object]]
 def rating_site(folder: Path, *, port: int, origins: list[str]) -> LocalSite:
     """The server of a study's pages, which sees the page's folder alone.
 
-    Args:
-        folder: the page's folder.
-        port, origins: as of `LocalSite`.
-
     Raises:
         WorkspaceError, DataError: as `open_study`.
     """
@@ -190,7 +174,7 @@ def rating_site(folder: Path, *, port: int, origins: list[str]) -> LocalSite:
 
     def plan_of(token: str) -> RaterPlan:
         plan = study.assignments.of_token(token)
-        assert plan is not None  # the site lets nobody else in
+        assert plan is not None  # the site lets only raters in
         return plan
 
     async def page(_: web.Request, token: str) -> web.StreamResponse:

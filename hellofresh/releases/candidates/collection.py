@@ -25,7 +25,7 @@ from hellofresh.core.quarters import Quarter
 from hellofresh.core.stages import Stage, input_key
 from hellofresh.core.texts import without_hidden
 from hellofresh.core.workspace import Workspace
-from hellofresh.releases.candidates.funnel import Drop, Funnel
+from hellofresh.releases.candidates.funnel import UNTOLD, Drop, Funnel
 from hellofresh.releases.candidates.rows import Collection, SourceFile, write_candidates
 from hellofresh.tasks import Task
 from hellofresh.tasks.samples import Sample, to_json
@@ -60,7 +60,8 @@ class CollectionAccount(CollectionFacts):
         Args:
             left_out: candidates whose group another release has; the funnel's last filter drops them.
         """
-        funnel, by_period = self.funnel.without_labels, Counter(sample.period for sample in left_out)
+        periods = {period: {UNTOLD: sum(labels.values())} for period, labels in self.funnel.kept.items()}
+        funnel, by_period = replace(self.funnel, kept=periods), Counter(sample.period for sample in left_out)
         if left_out:
             kept = {
                 name: {label: count - by_period[name] for label, count in counts.items()}
@@ -81,11 +82,7 @@ def _checksum(content: dict[str, object]) -> str:
 
 
 def read_account_file(path: Path) -> CollectionAccount:
-    """Read an account.
-
-    Raises:
-        DataError: if there is none, or it is damaged.
-    """
+    """Read an account; raises DataError if it is missing or damaged."""
     content = read_json(path)
     stated = content.pop(_CHECKSUM, None)  # those of earlier versions have none
     if stated is not None and stated != _checksum(content):
@@ -108,8 +105,6 @@ class CollectionJob:
     """A collector with its source and settings, ready to run for a quarter.
 
     Attributes:
-        task: the task that it collects for.
-        quarter: the quarter.
         source: `dump`, or the name that releases use for the bundled sample sources.
         files: every file that it will read.
         parameters: every setting that decides the outcome.
@@ -252,7 +247,7 @@ def read_account(workspace: Workspace, task: Task, quarter: Quarter) -> Collecti
 
     Raises:
         ReleaseError: if they are not, such as after a collection that was stopped between its files.
-        DataError: if there is no account, or it is damaged.
+        DataError: if the account is missing or damaged.
     """
     path = workspace.collection(task.name, quarter)
     account = read_account_file(path)

@@ -20,7 +20,6 @@ def evidence_candidates(corpus: RetrievalCorpus, split: str, task: Task, publish
 
     Args:
         corpus: with the queries.
-        split: which of them.
         task: a task about evidence.
         published: the day from which the judgements have been public; it dates the queries too.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Self, TypeVar
 
 from hellofresh.core.errors import DataError
@@ -50,11 +50,6 @@ class Funnel:
                 code="funnel",
                 fix="This is a fault of the collector, please report it.",
             )
-
-    @property
-    def without_labels(self) -> Funnel:
-        """The same, with candidates counted by period only."""
-        return replace(self, kept={period: {UNTOLD: sum(labels.values())} for period, labels in self.kept.items()})
 
     @property
     def dropped(self) -> int:

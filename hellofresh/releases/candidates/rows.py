@@ -61,11 +61,7 @@ class Collection:
 
 
 def write_candidates(path: Path, task: Task, candidates: Iterable[Candidate]) -> None:
-    """Write candidates, sorted by id.
-
-    Raises:
-        DataError: if an id is there twice.
-    """
+    """Write candidates, sorted by id; raises DataError if an id is there twice."""
     rows = sorted((_row(task, item) for item in candidates), key=lambda row: row["id"])
     for before, after in pairwise(rows):
         if before["id"] == after["id"]:
@@ -82,11 +78,7 @@ def _row(task: Task, item: Candidate) -> dict[str, Any]:
 
 
 def read_candidates(path: Path, task: Task) -> list[Candidate]:
-    """Read candidates back.
-
-    Raises:
-        DataError: if the file is missing, no Parquet, or not of this task.
-    """
+    """Read candidates back; raises DataError if the file is missing, no Parquet, or not of this task."""
     if not path.is_file():
         raise DataError("no candidates", where=str(path), code="missing-file", fix="Run 'hellofresh collect' first.")
     try:

@@ -1,7 +1,7 @@
 """Commitments to labels: published with the samples, they prove later that no label was changed.
 
-A commitment is the SHA-256 of the canonical JSON of `{"id", "label", "salt"}`. The salt is 256 bits that nobody can
-guess: HMAC-SHA256 of the id under the workspace's escrow key. So salts need not be stored to be the same again, and a
+A commitment is the SHA-256 of the canonical JSON of `{"id", "label", "salt"}`. The salt is 256 bits that cannot be
+guessed: HMAC-SHA256 of the id under the workspace's escrow key. So salts need not be stored to be the same again, and a
 release built twice in one workspace has the same bytes.
 """
 
@@ -71,7 +71,7 @@ class Escrow:
         """What decides which samples of a quarter are drawn, 64 hexadecimal digits.
 
         It is secret until the reveal: who knew it could tell labels from the choice, see
-        `hellofresh.releases.draw.selection`.
+        `hellofresh.releases.draw.release`.
         """
         return hmac.new(self._key, f"draw:{task}:{quarter}:{seed}".encode(), hashlib.sha256).hexdigest()
 

@@ -1,6 +1,6 @@
 """From the rows of a data set to a frozen edition: all rows, with their own skew, and labels that are public at once.
 
-There is no quarter, calendar, escrow or balance. A version is never rewritten: its manifest names a hash of its
+It has neither quarter, calendar, escrow nor balance. A version is never rewritten: its manifest names a hash of its
 content, and other content needs another version.
 """
 
@@ -57,15 +57,7 @@ class DatasetSource:
 
 @dataclass(frozen=True, slots=True)
 class FrozenRelease:
-    """What freezing did.
-
-    Attributes:
-        edition, task: of which release.
-        folder: where it is.
-        samples: its samples.
-        labels: how many of them have each label.
-        skipped: whether this very content was there already.
-    """
+    """What freezing did: samples by label, and whether this very content was there already (`skipped`)."""
 
     edition: Frozen
     task: str
@@ -88,11 +80,10 @@ def freeze(
         edition: name and version.
         task: what is asked about the samples.
         found: all rows of the data set, in any order, with the account of how they were read.
-        source: where they are from.
 
     Raises:
         ReleaseError: if the version is there with other content, a sample is not the task's or is there twice, a label
-            is none of the task's classes, or texts are to be withheld and the task has no form without texts.
+            is not one of the task's classes, or texts are to be withheld and the task has no form without texts.
         WorkspaceError: if another process freezes the same version, or files cannot be written.
     """
     rows = _rows(edition, task, found.candidates)

@@ -3,13 +3,13 @@
 They are undecided candidates of a collection (`--pending`), published at once with a deadline a few days later. There
 is nothing to commit to: the labels do not exist. A later collection decides them; those that it does not decide are
 dropped with the reason. `releases/<quarter>/<task>/prospective/` has `samples.jsonl` and `manifest.json`, and once it
-is resolved `outcomes.jsonl`: for each sample `label` (no salt), or `reason` where there is none.
+is resolved `outcomes.jsonl`: for each sample `label` (no salt), or the `reason` why it has none.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -19,14 +19,7 @@ from hellofresh import __version__
 from hellofresh.core.calendar import Calendar
 from hellofresh.core.editions import Edition
 from hellofresh.core.errors import ReleaseError, UsageError
-from hellofresh.core.files import (
-    as_model,
-    canonical_json,
-    read_ids,
-    read_jsonl,
-    sha256_text,
-    write_jsonl,
-)
+from hellofresh.core.files import as_model, canonical_json, read_ids, read_jsonl, sha256_text, write_jsonl
 from hellofresh.core.quarters import Quarter, parse_utc, utc_text
 from hellofresh.core.workspace import Workspace
 from hellofresh.releases.candidates.collection import CollectionAccount, read_account
@@ -57,16 +50,7 @@ OUTCOMES = "outcomes.jsonl"
 
 @dataclass(frozen=True, slots=True)
 class Prospective:
-    """What building a prospective split did.
-
-    Attributes:
-        task: name of the task.
-        quarter: the quarter.
-        pending: undecided samples that the collection had.
-        samples: samples drawn.
-        deadline: the first moment at which no prediction is taken any more.
-        skipped: True where the split was there already; it is never drawn again.
-    """
+    """How many undecided samples there were and were drawn, until when, and whether that was done before."""
 
     task: str
     quarter: Quarter
@@ -81,8 +65,6 @@ class ResolutionReport:
     """What became of a prospective split: labels, samples dropped by reason, and samples that still wait.
 
     Attributes:
-        task: name of the task.
-        quarter: the quarter.
         labels: samples that were decided.
         dropped: samples that were not, by reason.
         waiting: samples that may still be decided: until there are none, it is resolved only where that is asked for.
@@ -123,12 +105,10 @@ def build_prospective(
     drawn. In each period those with the smallest SHA-256 of `<seed>:<id>` are taken, at most twice the cap of a class.
 
     Args:
-        workspace: where everything lives.
         quarter, task: of which collection.
         seed: decides which samples are drawn.
         cap: most samples of one class and period in a release.
         days: from now to the deadline.
-        moment: the time that counts as now.
         texts: whether texts that the task withholds may be published.
 
     Raises:
@@ -243,19 +223,13 @@ def _draw(pending: Iterable[Sample], seed: str, cap: int) -> tuple[list[Sample],
 def resolve(
     workspace: Workspace, quarter: Quarter, task: Task, moment: datetime, *, final: bool = False
 ) -> ResolutionReport | None:
-    """Label a prospective split by a collection that is later than its own.
-
-    Args:
-        workspace: where everything lives.
-        quarter, task: of which split.
-        moment: the time that counts as now.
-        final: resolve it even if some samples may still be decided.
+    """Label a prospective split by a later collection; if final, even if some samples may still be decided.
 
     Returns:
         What became of the samples; None where it is too early: before the deadline, or without a later collection.
 
     Raises:
-        ReleaseError: if there is no such split, or it is damaged.
+        ReleaseError: if the split is missing or damaged.
     """
     split = load_prospective(workspace, quarter, task)
     folder = workspace.release(quarter, task.name, PROSPECTIVE)
@@ -269,9 +243,10 @@ def resolve(
     until = waits(workspace, quarter, task.name, PROSPECTIVE)
     if until is not None and moment < until:
         return ResolutionReport(task.name, quarter, 0, {}, waits_until=until)
-    early = fates.shown_before(split.days.deadline)
+    early = {key for key, shown in fates.shown.items() if shown < split.days.deadline}
     labels = {key: label for key, label in fates.labels.items() if key not in early}
-    dropped = {key: fates.why_not(key, early) for key in drawn if key not in labels}
+    undecided = {key: "undecided" if key in fates.waiting else "no-label" for key in drawn if key not in labels}
+    dropped = {key: "early" if key in early else why for key, why in undecided.items()}
     counts = {reason: list(dropped.values()).count(reason) for reason in REASONS}
     if counts["undecided"] and not final:
         return ResolutionReport(task.name, quarter, len(drawn) - len(dropped), counts, counts["undecided"])
@@ -288,7 +263,7 @@ def resolve(
 
 
 def _outcome(key: str, label: Label | None, reason: str | None) -> dict[str, object]:
-    """A label with its facts, or the reason for which there is none."""
+    """A label with its facts, or the reason why it has none."""
     facts = {} if label is None else label.facts
     return {"id": key, "label": None if label is None else label.label, "reason": reason, **facts}
 
@@ -319,14 +294,6 @@ class _Fates:
         looked = pending.is_file()
         waiting = frozenset(read_ids(pending)) if looked else frozenset()
         return cls(read_account(workspace, task, quarter), labels, shown, waiting, looked)
-
-    def shown_before(self, deadline: datetime) -> frozenset[str]:
-        """The samples on which a decision could be seen before a moment."""
-        return frozenset(key for key, moment in self.shown.items() if moment < deadline)
-
-    def why_not(self, key: str, early: Collection[str]) -> str:
-        """Why a sample without a label has none."""
-        return "early" if key in early else "undecided" if key in self.waiting else "no-label"
 
     def can_say(self, drawn: Sequence[str], manifest: Manifest, *, final: bool) -> bool:
         """Whether it is another collection than the split's own, and knows of the split's samples."""

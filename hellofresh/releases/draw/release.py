@@ -1,8 +1,26 @@
-"""From candidates to a frozen quarterly split: samples and commitments in public, labels in private."""
+"""From candidates to a frozen quarterly split: samples and commitments in public, labels in private.
+
+In every period the same number of each label is taken, by the smallest hash.
+
+What the choice gives away. Of the larger class only the smallest hashes are taken, of the smaller one all of them. Who
+can compute the hashes therefore sees that a chosen sample with a large one belongs to the smaller class. So the hashes
+are made with a key that stays secret until the labels are public (`Escrow.draw_key`). To everybody else they are
+independent random numbers, and each class gives a uniformly random subset. Under a labelling with P and N candidates of
+the two labels, k of each taken, the probability of a set is then 1 / (C(P, k) C(N, k)) if it has k of each, else 0: the
+same for all labellings that balance the set. So a set says that it is balanced, and nothing about which of its
+samples have which label, not even to somebody who knows all candidates.
+
+No rule without a secret can do that. Of candidates a, b, c, one of them positive, one of each label is to be taken. If
+the set were to stay the same whenever labels within it are exchanged, then with a positive it is, say, {a, b}, and with
+b positive too; with c positive it is {a, c} or {b, c}, and so it is with a or with b positive, against the former.
+Where both classes of a period are taken whole, the set is the same for every permutation of the period's labels.
+With more classes the same holds: each gives a uniformly random subset of the same size.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
@@ -11,21 +29,13 @@ from hellofresh import __version__
 from hellofresh.core.calendar import Calendar, CalendarRule
 from hellofresh.core.clock import now
 from hellofresh.core.errors import ReleaseError, UsageError
-from hellofresh.core.files import (
-    canonical_json,
-    sha256_file,
-    sha256_text,
-    write_bytes,
-    write_json,
-    write_jsonl,
-)
+from hellofresh.core.files import canonical_json, sha256_file, sha256_text, write_bytes, write_json, write_jsonl
 from hellofresh.core.quarters import Quarter
 from hellofresh.core.stages import Stage, input_key
 from hellofresh.core.workspace import Workspace
 from hellofresh.releases.candidates.collection import EXPOSED, CollectionAccount, read_account, read_account_file
 from hellofresh.releases.candidates.rows import read_candidates
 from hellofresh.releases.draw.escrow import SAMPLE_KEY, Escrow
-from hellofresh.releases.draw.selection import Selection, select
 from hellofresh.releases.exposure import ExposureLedger, record, withdraw
 from hellofresh.releases.life.manifest import (
     BUNDLED,
@@ -54,12 +64,61 @@ from hellofresh.tasks.samples import MAIN, Candidate, Sample, to_json
 
 
 @dataclass(frozen=True, slots=True)
+class PeriodSelection:
+    """What a period had to offer, and how many of each label were taken."""
+
+    offered: tuple[int, ...]
+    taken_per_class: int
+
+    @property
+    def by_name(self) -> dict[str, int | tuple[int, ...]]:
+        """What was offered, as `LabelCounts` names it; a task without classes has one label."""
+        counts: dict[str, int | tuple[int, ...]] = {"negatives": self.offered[0]}
+        if len(self.offered) > 1:
+            counts["positives"] = self.offered[1]
+        return counts | ({"others": self.offered[2:]} if len(self.offered) > 2 else {})
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """The chosen candidates, sorted by id, and the account of every period."""
+
+    chosen: tuple[Candidate, ...]
+    periods: Mapping[str, PeriodSelection]
+
+
+def select(candidates: Iterable[Candidate], *, seed: str, cap: int, classes: int = 2) -> Selection:
+    """Balance candidates by period.
+
+    In a period, every class gives as many as the smallest one has, at most `cap`; within a class those with the
+    smallest SHA-256 of `<seed>:<id>`. So whether a candidate is taken depends on seed, ids and labels of its period,
+    and on nothing else: not on order, source files, or other periods.
+
+    Args:
+        candidates: in any order.
+        seed: the key of the draw.
+        cap: most samples a class and period.
+        classes: how many there are.
+    """
+    by_class: dict[str, list[list[Candidate]]] = defaultdict(lambda: [[] for _ in range(classes)])
+    for item in candidates:
+        by_class[item.sample.period][item.label.label].append(item)
+    chosen: list[Candidate] = []
+    periods = {}
+    for period in sorted(by_class):
+        offered = tuple(map(len, by_class[period]))
+        take = min(cap, *offered)
+        periods[period] = PeriodSelection(offered, take)
+        for members in by_class[period]:
+            chosen += sorted(members, key=lambda item: sha256_text(f"{seed}:{item.sample.id}"))[:take]
+    return Selection(tuple(sorted(chosen, key=lambda item: item.sample.id)), periods)
+
+
+@dataclass(frozen=True, slots=True)
 class Built:
     """What a build did.
 
     Attributes:
-        task: name of the task.
-        quarter: the quarter.
         samples: samples released.
         periods: periods with at least one sample.
         skipped: True where nothing had changed since last time, or the release is frozen.
@@ -97,13 +156,10 @@ def build_release(
     is frozen: predictions and commitments refer to it. (That of the bundled sample is not: its labels are no secret.)
 
     Args:
-        workspace: where everything lives.
-        quarter, task: of which release.
         seed: decides which samples are drawn.
         cap: most samples a class and period.
         texts: whether withheld texts may be published.
         calendar: when the quarter opens, closes and is revealed; by default as the standard rule says.
-        moment: the time that counts as now.
 
     Raises:
         UsageError: if the cap is less than one.
@@ -134,17 +190,7 @@ def build_release(
 
 @dataclass(frozen=True, slots=True)
 class _Plan:
-    """A release that is to be built.
-
-    Attributes:
-        workspace, quarter, task: of which release.
-        collection: the account of the candidates' collection.
-        escrow: makes salts and commitments.
-        seed, cap, calendar: as `build_release` gets them.
-        withheld: whether texts are.
-        draw_key: decides which samples are drawn.
-        ledger: what other splits expose.
-    """
+    """A release that is to be built, and what other splits expose."""
 
     workspace: Workspace
     quarter: Quarter
@@ -306,10 +352,7 @@ def _write_public(
 ) -> Sequence[tuple[Path, int]]:
     samples, commitments = plan.folder / "samples.jsonl", plan.folder / "commitments.jsonl"
     rows = ({"id": item.label.id, "commitment": plan.escrow.commitment(item.label)} for item in selection.chosen)
-    files = [
-        (samples, write_jsonl(samples, map(plan.line, kept))),
-        (commitments, write_jsonl(commitments, rows)),
-    ]
+    files = [(samples, write_jsonl(samples, map(plan.line, kept))), (commitments, write_jsonl(commitments, rows))]
     if taken_down:
         tombstones = plan.folder / TOMBSTONES
         files.append((tombstones, write_jsonl(tombstones, tombstone_rows(taken_down))))

@@ -1,41 +1,44 @@
-"""Reading a release back: samples, labels, and the part of them that a run judges."""
+"""Reading a release back: samples, labels, and the part of them that a run judges.
+
+The texts that a release could not publish are filled in on a reader's machine, checked against its hashes.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from datetime import datetime
 from pathlib import Path
 from typing import cast
 
-from pydantic import BaseModel, ConfigDict, NonNegativeInt
+from pydantic import NonNegativeInt
 
 from hellofresh.core.calendar import Calendar
 from hellofresh.core.editions import Edition, quarter_of
 from hellofresh.core.errors import ReleaseError
-from hellofresh.core.files import as_model, read_jsonl, read_models, sha256_file, sha256_text
+from hellofresh.core.files import as_model, read_jsonl, read_models, sha256_file, sha256_text, write_jsonl
+from hellofresh.core.strict import Lenient
+from hellofresh.core.texts import without_hidden
 from hellofresh.core.workspace import Workspace
 from hellofresh.releases.draw.escrow import commitment_of
 from hellofresh.releases.life.manifest import MANIFEST, Manifest, calendar_of, read_manifest, read_tombstones
 from hellofresh.tasks import Task
-from hellofresh.tasks.samples import MAIN, PROSPECTIVE, Fact, Label, Sample
+from hellofresh.tasks.samples import MAIN, PROSPECTIVE, Fact, Label, Sample, to_json
 
 
-class _Commitment(BaseModel):
-    model_config = ConfigDict(strict=True, frozen=True)
+class _Commitment(Lenient):
     id: str
     commitment: str
 
 
-class _LabelRow(BaseModel):
-    model_config = ConfigDict(strict=True, frozen=True)
+class _LabelRow(Lenient):
     id: str
     label: NonNegativeInt
     salt: str = ""
 
 
 def facts_of(row: Mapping[str, object], task: Task) -> Mapping[str, Fact]:
-    """The facts of a label's row; a fact that is neither a number nor a text is no fact."""
+    """The facts of a label's row; a fact that is neither a number nor a text is left out."""
     found = ((name, row.get(name)) for name in task.label_facts)
     return {name: fact if isinstance(fact, int | float | str) else None for name, fact in found}
 
@@ -49,8 +52,6 @@ class Release:
     """The public side of an edition and task.
 
     Attributes:
-        task: the task.
-        edition: the edition.
         samples: sorted by id; with their texts where these are at hand, else as they were published.
         samples_sha256: hash of the public samples file, before any sample was taken down: names the split for runs.
         bundled: whether it was made from the bundled sample sources.
@@ -72,11 +73,7 @@ class Release:
 
     @property
     def days(self) -> Calendar:
-        """The calendar of a quarter.
-
-        Raises:
-            UsageError: if the edition is frozen and has none.
-        """
+        """The calendar of a quarter; raises UsageError if the edition is frozen and has none."""
         quarter_of(self.edition, "a calendar")
         return cast("Calendar", self.calendar)
 
@@ -93,11 +90,7 @@ class Release:
         return [sample for sample in ordered[:limit] if sample.id not in self.without_texts]
 
     def with_texts(self) -> Sequence[Sample]:
-        """The samples whose texts are at hand.
-
-        Raises:
-            ReleaseError: if there is none.
-        """
+        """The samples whose texts are at hand; raises ReleaseError without any."""
         found = [sample for sample in self.samples if sample.id not in self.without_texts]
         if not found:
             how = f"hellofresh hydrate --quarter {self.edition} --dump DIR --posts-from ..."
@@ -113,7 +106,7 @@ def load_release(workspace: Workspace, edition: Edition, task: Task, split: str 
     """Read the samples of a split of a built release and check them against its manifest.
 
     Raises:
-        ReleaseError: if there is none, or the samples are not those of the manifest.
+        ReleaseError: if it is missing, or the samples are not those of the manifest.
         UsageError: if the split is the prospective one, and the edition is frozen.
     """
     path, manifest = _opened(workspace, edition, task, split)
@@ -163,7 +156,7 @@ def _read(path: Path, parse: Callable[..., Sample]) -> list[Sample]:
 def _full_samples(
     path: Path, task: Task, public: Sequence[Sample], taken_down: Collection[str]
 ) -> Mapping[str, Sample]:
-    """Samples with their texts, by id, as collected or filled in here; none where there is no such file."""
+    """Samples with their texts, by id, as collected or filled in here; none where the file is missing."""
     if not path.is_file():
         return {}
     published = {sample.id: sample for sample in public}
@@ -261,3 +254,62 @@ def _label(line: object, task: Task, path: Path) -> _LabelRow:
             code="damaged-release",
         )
     return row
+
+
+Fill = Callable[[Sequence[Sample]], Mapping[str, Sample | str]]
+"""Gives each public sample, by id, with its texts, or says why they cannot be had."""
+
+
+@dataclass(frozen=True, slots=True)
+class UnfilledSample:
+    """A sample that stays without texts: what is gone and why, or which parts are not what was released."""
+
+    id: str
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Hydration:
+    """What was filled in, in which file (None where the release has its texts), is gone, or has other texts now."""
+
+    task: str
+    edition: Edition
+    path: Path | None
+    samples: int
+    filled: int
+    gone: tuple[UnfilledSample, ...] = ()
+    changed: tuple[UnfilledSample, ...] = ()
+
+
+def hydrate(workspace: Workspace, edition: Edition, task: Task, fill: Fill) -> Hydration:
+    """Fill the texts in and write the samples that are what was released, and beside them what is gone (mode 0600).
+
+    Raises:
+        ReleaseError: if the release is missing or damaged.
+        SourceError: if the sources of the texts are broken; nothing is written then.
+    """
+    public, withheld = load_public(workspace, edition, task)
+    if not withheld:
+        return Hydration(task.name, edition, None, len(public), len(public))
+    found = fill(public)
+    filled, gone, changed = [], [], []
+    for sample in public:
+        item = found[sample.id]
+        if isinstance(item, str):
+            gone.append(UnfilledSample(sample.id, item))
+        elif (parts := _different(sample, task.public(item))) and not _different(
+            sample, task.public(plain := as_model(task.sample_type, without_hidden(to_json(item)), where=sample.id))
+        ):
+            filled.append(plain)  # as candidates are kept
+        elif parts:
+            changed.append(UnfilledSample(sample.id, " and ".join(parts)))
+        else:
+            filled.append(item)
+    path = workspace.hydrated(edition, task.name)
+    write_jsonl(path, (to_json(sample) for sample in filled), mode=0o600)
+    write_jsonl(workspace.gone(edition, task.name), (to_json(item) for item in gone), mode=0o600)
+    return Hydration(task.name, edition, path, len(public), len(filled), tuple(gone), tuple(changed))
+
+
+def _different(released: Sample, now: Sample) -> list[str]:
+    return [field.name for field in fields(released) if getattr(released, field.name) != getattr(now, field.name)]

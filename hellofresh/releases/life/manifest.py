@@ -204,7 +204,6 @@ class Manifest(_Part):
     """A release's account of itself.
 
     Attributes:
-        format: of the manifest.
         version: grows with every change; version 1 is what opened.
         task, edition, split: whose samples these are.
         code: what wrote the first version.
@@ -300,7 +299,7 @@ def read_manifest(folder: Path) -> Manifest:
     """The manifest of a release's folder.
 
     Raises:
-        DataError: if there is none, or it is not JSON.
+        DataError: if it is missing, or not JSON.
         ReleaseError: if it is of another format, or damaged.
     """
     return read_version(folder / MANIFEST)
@@ -315,7 +314,7 @@ def read_version(path: Path) -> Manifest:
     return _parsed(content, path)
 
 
-@lru_cache(maxsize=64)  # a day of the pipeline reads each manifest a dozen times; nobody changes one in place
+@lru_cache(maxsize=64)  # a day of the pipeline reads each manifest a dozen times; none is changed in place
 def _parsed(content: bytes, path: Path) -> Manifest:
     try:
         said = strict_json(content, most_depth=_MAX_DEPTH)
@@ -338,7 +337,7 @@ def _parsed(content: bytes, path: Path) -> Manifest:
 
 
 def read_tombstones(folder: Path) -> list[Tombstone]:
-    """The tombstones in a release's folder, sorted by id; none where there is no such file.
+    """The tombstones in a release's folder, sorted by id; none where the file is missing.
 
     Raises:
         ReleaseError: if a line is not a tombstone.
@@ -385,11 +384,7 @@ def write_manifest(folder: Path, manifest: Manifest) -> Path:
 
 
 def calendar_of(manifest: Manifest, where: Path) -> Calendar:
-    """The calendar that was fixed when the release was built.
-
-    Raises:
-        ReleaseError: if the manifest has none.
-    """
+    """The calendar that was fixed when the release was built; raises ReleaseError if the manifest has none."""
     if manifest.calendar is None:
         raise ReleaseError(
             "the manifest has no calendar",

@@ -45,17 +45,7 @@ class Phase(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class QuarterState:
-    """How far a quarter and task have come.
-
-    Attributes:
-        quarter: the quarter.
-        task: name of the task.
-        phase: where it stands.
-        calendar: when it opens, closes and is revealed.
-        samples: samples released, None without a release.
-        next_step: what happens next, and when; a sentence.
-        late: whether it should have opened by now and has no release.
-    """
+    """Where a quarter and task stand, what happens next (a sentence), and whether it should have opened by now."""
 
     quarter: Quarter
     task: str
@@ -69,13 +59,7 @@ class QuarterState:
 def state_of(
     workspace: Workspace, quarter: Quarter, task: Task, moment: datetime, rule: CalendarRule | None = None
 ) -> QuarterState:
-    """Where a quarter and task stand at a moment.
-
-    Args:
-        workspace: where the releases are.
-        quarter, task: of which release.
-        moment: the time that counts as now.
-        rule: how the days follow from the quarter where there is no release that has them.
+    """Where a quarter and task stand at a moment, by the calendar of the release or else by the rule.
 
     Raises:
         ReleaseError: if the release's manifest is damaged.
@@ -127,13 +111,8 @@ def _phase(calendar: Calendar, moment: datetime, *, revealed: bool) -> tuple[Pha
 def labels_are_public(workspace: Workspace, edition: Edition, task: str, split: str = MAIN) -> bool:
     """Whether everybody may know the labels of a split: the one rule for whatever shows what labels tell.
 
-    It is what the manifest says, never what the clock says: a quarter whose day has come and that nobody has revealed
-    is as closed as before. False where there is no release.
-
-    Args:
-        workspace: where the releases are.
-        edition, task: of which release.
-        split: `main`, or `prospective` for the samples beside it.
+    It is what the manifest says, never what the clock says: a quarter whose day has come and that was not revealed
+    is as closed as before. False without a release.
 
     Raises:
         DataError, ReleaseError: if the manifest is damaged.

@@ -15,6 +15,7 @@ from hellofresh.core.quarters import utc_text
 from hellofresh.core.stages import Stage
 from hellofresh.core.workspace import Workspace
 from hellofresh.releases.exposure import keep_sketches, places, record
+from hellofresh.releases.life.load import UnfilledSample
 from hellofresh.releases.life.manifest import (
     TOMBSTONES,
     Manifest,
@@ -34,14 +35,7 @@ _GONE = {"post: deleted", "post: suspended", "post: protected"}
 
 @dataclass(frozen=True, slots=True)
 class TakedownReport:
-    """What a takedown did.
-
-    Attributes:
-        edition, task, split: of which release and split.
-        ids: samples taken down now.
-        before: samples that had been taken down already.
-        version: version of the manifest that says so.
-    """
+    """What a takedown did: samples taken down now and before, and the version of the manifest that says so."""
 
     edition: Edition
     task: str
@@ -52,11 +46,7 @@ class TakedownReport:
 
 
 def find_sample(workspace: Workspace, sample_id: str, edition: Edition | None = None) -> tuple[Edition, Task, Split]:
-    """The release and split that have a sample, or had it before it was taken down.
-
-    Raises:
-        UsageError: if none has.
-    """
+    """The release and split that have a sample, or had it before it was taken down; raises UsageError if none has."""
     tasks = [name for name, task in TASKS.items() if sample_id.startswith(task.id_prefix)]
     for place in places(workspace):
         if place[1] in tasks and edition in (None, place[0]) and sample_id in _known(workspace.release(*place)):
@@ -67,14 +57,6 @@ def find_sample(workspace: Workspace, sample_id: str, edition: Edition | None = 
         expected=f"an id of a released sample{f' of {edition}' if edition else ''}",
         code="unknown-sample",
     )
-
-
-@dataclass(frozen=True, slots=True)
-class _Look:
-    """What the last look for a sample's post found."""
-
-    id: str
-    why: str
 
 
 def _known(folder: Path) -> set[str]:
@@ -94,17 +76,10 @@ def take_down(
     *,
     split: str = MAIN,
 ) -> TakedownReport:
-    """Remove samples from a release, and from the texts kept beside it.
+    """Remove samples, each for a reason, from a release, and from the texts kept beside it.
 
     Commitments, and labels once they are public, stay: they hold no content, and let anybody check the rest as before.
     Earlier versions of the manifest stay too; they name hashes of files that are no more.
-
-    Args:
-        workspace: where the release is.
-        edition, task: of which release.
-        reasons: why, by sample id.
-        moment: the time that counts as now.
-        split: which of the release's splits.
 
     Raises:
         UsageError: if a reason is empty, too long, or has control characters, or the release has no such sample.
@@ -174,7 +149,7 @@ def _drop(path: Path, ids: Collection[str], *, mode: int) -> int:
 def gone_samples(workspace: Workspace, edition: Edition, task: Task) -> dict[str, str]:
     """Samples whose author or X has taken the post away, as the last `hellofresh hydrate` found: reasons by id.
 
-    A post that no service could give this time, or a note that a dump does not hold, is no reason.
+    A post that no service could give this time, or a note that a dump does not hold, does not count.
 
     Raises:
         ReleaseError: if nothing was found out yet.
@@ -187,4 +162,4 @@ def gone_samples(workspace: Workspace, edition: Edition, task: Task) -> dict[str
             fix=f"Run: hellofresh hydrate --quarter {edition} --dump DIR --posts-from ...",
             code="not-hydrated",
         )
-    return {row.id: row.why for row in read_models(path, _Look) if row.why in _GONE}
+    return {row.id: row.why for row in read_models(path, UnfilledSample) if row.why in _GONE}

@@ -26,21 +26,13 @@ from hellofresh.tasks import Task
 from hellofresh.tasks.outputs import Output, Ranking, Response
 from hellofresh.tasks.samples import MAIN, PROSPECTIVE
 
+_SAME_NAME = ["Apache-2.0", "CC-BY-3.0", "CC-BY-4.0", "CC-BY-NC-4.0", "CC-BY-SA-3.0", "CC-BY-SA-4.0", "CC0-1.0", "MIT"]
 LICENCES = {
-    "CC-BY-SA-4.0": ("cc-by-sa-4.0", "https://creativecommons.org/licenses/by-sa/4.0/"),
-    "LicenseRef-X-content": ("other", "https://x.com/en/tos"),
-    "Apache-2.0": ("apache-2.0", "https://www.apache.org/licenses/LICENSE-2.0"),
-    "MIT": ("mit", "https://opensource.org/license/mit"),
-    "CC-BY-4.0": ("cc-by-4.0", "https://creativecommons.org/licenses/by/4.0/"),
-    "CC-BY-SA-3.0": ("cc-by-sa-3.0", "https://creativecommons.org/licenses/by-sa/3.0/"),
-    "CC-BY-NC-4.0": ("cc-by-nc-4.0", "https://creativecommons.org/licenses/by-nc/4.0/"),
-    "ODC-By-1.0": ("odc-by", "https://opendatacommons.org/licenses/by/1-0/"),
-    "CC-BY-3.0": ("cc-by-3.0", "https://creativecommons.org/licenses/by/3.0/"),
-    "CC0-1.0": ("cc0-1.0", "https://creativecommons.org/publicdomain/zero/1.0/"),
-    "LicenseRef-research-only": ("other", "https://www.cs.ucsb.edu/~william/data/liar_dataset.zip"),
-    "LicenseRef-not-stated": ("other", "https://choosealicense.com/no-permission/"),
+    **{name: name.lower() for name in _SAME_NAME},
+    "ODC-By-1.0": "odc-by",
+    **dict.fromkeys(("LicenseRef-X-content", "LicenseRef-research-only", "LicenseRef-not-stated"), "other"),
 }
-"""What the hub calls the licence that samples name, and where it is to be read."""
+"""What the hub calls the licence that samples name."""
 
 
 class DataStatement(Strict):
@@ -79,7 +71,7 @@ def _statements() -> dict[str, DataStatement]:
 
 
 def has_statement(task: str) -> bool:
-    """Whether there is a statement on a task's data; of one that was added from outside there is none."""
+    """Whether there is a statement on a task's data; one that was added from outside has none."""
     return task.removesuffix("-binary") in _statements()
 
 
@@ -106,13 +98,7 @@ _BALANCED = (
 
 
 def card(parts: Sequence[PublishedPart], corpora: Sequence[SearchedCorpus], rows: Mapping[PurePosixPath, int]) -> str:
-    """The text of README.md.
-
-    Args:
-        parts: what is published.
-        corpora: what its queries are searched in, whether it is published or not.
-        rows: samples of each part, by its place.
-    """
+    """The text of README.md; corpora are what queries are searched in, rows count the samples by place."""
     texts = card_texts()
     tasks = {part.task.name: part.task for part in parts}
     statements = {part.task.name: _statement(part) for part in parts}
@@ -242,7 +228,7 @@ def _front_matter(
     tags = ["community-notes", "wikipedia", "fact-checking", "forecasting", "benchmark"]
     data = DatasetCardData(
         pretty_name=title_of(parts),
-        license=sorted({"apache-2.0", *(LICENCES[name][0] for name in licences if name in LICENCES)}),
+        license=sorted({"apache-2.0", *(LICENCES[name] for name in licences if name in LICENCES)}),
         language=["en"],
         task_categories=sorted({_CATEGORIES.get(part.task.output, "text-classification") for part in parts}),
         tags=[*tags, "bundled-sample"] if any(part.bundled for part in parts) else tags,

@@ -32,17 +32,9 @@ _TYPES = {"string": "sc:Text", "strings": "sc:Text", "int64": "sc:Integer", "dat
 
 
 def croissant(
-    parts: Sequence[PublishedPart],
-    corpora: Sequence[SearchedCorpus],
-    tables: Sequence[PublishedFile],
+    parts: Sequence[PublishedPart], corpora: Sequence[SearchedCorpus], tables: Sequence[PublishedFile]
 ) -> object:
-    """The metadata: a record set for each configuration and split, and one for the classes of each task.
-
-    Args:
-        parts: what is published.
-        corpora: whose documents are published with them.
-        tables: path, size and SHA-256 of each table.
-    """
+    """The metadata: a record set for each configuration and split, and one for the classes of each task."""
     tasks = {part.task.name: part.task for part in parts if part.task.classes and part.has_labels}
     opened = [part.opened for part in parts]
     version = f"{max(opened).year}.{max(opened).month}.{sum(part.manifest.version for part in parts)}"

@@ -145,17 +145,7 @@ _SAMPLES = "samples.jsonl"
 
 @dataclass(frozen=True, slots=True)
 class PublishedPart:
-    """One task in one opened quarter: its release, or the prospective samples beside it.
-
-    Attributes:
-        task: the task.
-        edition: the edition.
-        prospective: whether these are the samples that were undecided at the opening.
-        folder: where its files are.
-        manifest: what the release's manifest says.
-        manifest_sha256: hash of the manifest's bytes.
-        phase: where the quarter stands.
-    """
+    """One task in one opened quarter: its release, or the prospective samples beside it, as its manifest says."""
 
     task: Task
     edition: Edition
@@ -267,12 +257,7 @@ def _below(name: str, folder: Path) -> PurePosixPath:
 
 
 def opened_parts(workspace: Workspace, moment: datetime, quarters: Sequence[Edition] = ()) -> list[PublishedPart]:
-    """What the quarters that have opened by then hold, in order of quarter and task.
-
-    Args:
-        workspace: where the releases are.
-        moment: the time that counts as now.
-        quarters: only these; all where none is named.
+    """What the quarters (all, or those named) that have opened by then hold, in order of quarter and task.
 
     Raises:
         ReleaseError: if no quarter has opened, or a manifest is damaged.

@@ -105,17 +105,7 @@ def copy_file(source: Path, sha256: str, copy: Path) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Publication:
-    """What publishing came to.
-
-    Attributes:
-        target: the folder or repository.
-        quarters: the quarters in it.
-        files: number of files.
-        size: bytes of all files.
-        bundled: whether any of it is the bundled sample.
-        skipped: True where it was there already, the same.
-        revision: the repository's commit; empty for a folder.
-    """
+    """What was published where (in a folder, or as a commit of a repository), and whether it was there already."""
 
     target: str
     quarters: tuple[Edition, ...]
@@ -133,12 +123,6 @@ def publish_to_folder(
 
     The folder holds the old publication or the new one, whole, whatever happens in between.
 
-    Args:
-        workspace: where the releases are.
-        target: a folder that is not there, is empty, or holds an earlier publication and nothing else.
-        moment: the time that counts as now.
-        quarters: only these; all where none is named.
-
     Raises:
         UsageError: if the target holds something else.
         ReleaseError: if no quarter has opened, a release is damaged, or a quarter that is published is missing.
@@ -152,21 +136,27 @@ def publish_to_folder(
         known = _published(target)
         refuse_to_lose({Path(name).parts[1] for name in known if name.startswith("releases/")}, parts, str(target))
         if known and _is_current(target, known, key_of(parts, corpora)):
-            return _outcome(target, parts, known, skipped=True)
+            return outcome(str(target), parts, known, skipped=True)
         target.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(prefix=temporary_prefix(target.name), dir=target.parent) as name:
             new = Path(name) / target.name
             files = build(parts, corpora, new)
             _swap(new, target)
-    return _outcome(target, parts, files, skipped=False)
+    return outcome(str(target), parts, files, skipped=False)
 
 
-def _outcome(
-    target: Path, parts: Sequence[PublishedPart], files: Mapping[str, PublishedFile], *, skipped: bool
+def outcome(
+    target: str,
+    parts: Sequence[PublishedPart],
+    files: Mapping[str, PublishedFile],
+    *,
+    skipped: bool,
+    revision: str = "",
 ) -> Publication:
+    """What was published, where, with the repository's commit."""
     size = sum(entry.size for entry in files.values())
     quarters = tuple(sorted({part.edition for part in parts}))
-    return Publication(str(target), quarters, len(files), size, any(part.bundled for part in parts), skipped)
+    return Publication(target, quarters, len(files), size, any(part.bundled for part in parts), skipped, revision)
 
 
 @contextmanager
@@ -211,11 +201,7 @@ def _is_current(target: Path, known: Mapping[str, PublishedFile], key: str) -> b
 
 
 def refuse_to_lose(published: set[str], parts: Sequence[PublishedPart], where: str) -> None:
-    """Refuse a publication that lacks a quarter of the one that is there.
-
-    Raises:
-        ReleaseError: naming the quarters.
-    """
+    """Refuse a publication that lacks a quarter of the one that is there; raises ReleaseError naming the quarters."""
     lost = sorted(published - {str(part.edition) for part in parts})
     if lost:
         raise ReleaseError(

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Callable, Iterator
-from http.server import BaseHTTPRequestHandler, HTTPServer
+from collections.abc import Callable
+from http.server import BaseHTTPRequestHandler
 
 import pytest
 
 
 @pytest.fixture
-def api_server() -> Iterator[Callable[[list[bytes]], str]]:
+def api_server(serve: Callable[..., str]) -> Callable[[list[bytes]], str]:
     """Starts a server that gives these bodies one after the other; gives its address."""
-    servers: list[HTTPServer] = []
 
     def start(bodies: list[bytes]) -> str:
         waiting = list(bodies)
@@ -26,15 +24,6 @@ def api_server() -> Iterator[Callable[[list[bytes]], str]]:
                 self.end_headers()
                 self.wfile.write(body)
 
-            def log_message(self, *_: object) -> None:
-                """Say nothing."""
+        return f"{serve(Handler)}/claims"
 
-        server = HTTPServer(("127.0.0.1", 0), Handler)
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        servers.append(server)
-        return f"http://127.0.0.1:{server.server_address[1]}/claims"
-
-    yield start
-    for server in servers:
-        server.shutdown()
-        server.server_close()
+    return start

@@ -85,7 +85,7 @@ def test_the_api_gives_reviews_in_the_form_of_a_feed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, api_server: Callable[[list[bytes]], str]
 ) -> None:
     from hellofresh.collectors.claims.collect import collect
-    from hellofresh.collectors.claims.fetch import fetch_reviews
+    from hellofresh.collectors.claims.feed import fetch_reviews
     from hellofresh.core.errors import SourceError
 
     review = {

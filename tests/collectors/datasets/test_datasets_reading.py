@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import gzip
 import json
-import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Sequence
 from datetime import date
-from functools import partial
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
@@ -207,9 +204,8 @@ def test_broken_rows_of_tables_are_named(row: str, tmp_path: Path) -> None:
 
 def test_an_open_quote_swallows_no_rows_silently(tmp_path: Path) -> None:
     rows = ["id,evidence,claim,label,topic_ip,question", '7,"open,Tea,Neutral,3,q', "8,closed,Tea,Neutral,3,q"]
-    with pytest.raises(SourceError) as error:
+    with pytest.raises(SourceError, check=lambda error: error.code == "bad-csv"):
         read_dataset(get_dataset("healthver"), write(tmp_path, "part.csv", rows), part=True)
-    assert error.value.code == "bad-csv"
 
 
 REAL = {
@@ -254,17 +250,11 @@ def test_real_files_have_the_hashes_that_downloads_are_pinned_by(shared_data: Pa
 
 
 @pytest.fixture
-def url(tmp_path: Path) -> Iterator[str]:
+def url(tmp_path: Path, serve: Callable[..., str]) -> str:
     """An address that gives the file that is at `served/a.jsonl`."""
     folder = tmp_path / "served"
     folder.mkdir()
-    server = ThreadingHTTPServer(("127.0.0.1", 0), partial(SimpleHTTPRequestHandler, directory=str(folder)))
-    thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
-    thread.start()
-    yield f"http://127.0.0.1:{server.server_address[1]}/a.jsonl"
-    server.shutdown()
-    server.server_close()
-    thread.join()
+    return f"{serve(folder)}/a.jsonl"
 
 
 def downloadable(url: str, sha256: str) -> DataSet:

@@ -267,9 +267,7 @@ class TestColumns:
     def test_the_columns_of_2021_read_with_current_labels(self, twelve: Any) -> None:
         folder = twelve.write()
         self.without(
-            folder,
-            "noteStatusHistory",
-            {"lockedStatus", "timestampMillisOfStatusLock", *HISTORY.columns[11:]},
+            folder, "noteStatusHistory", {"lockedStatus", "timestampMillisOfStatusLock", *HISTORY.columns[11:]}
         )
         for stem, name in (
             ("notes", b"noteAuthorParticipantId"),

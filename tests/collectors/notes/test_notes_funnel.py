@@ -96,11 +96,7 @@ def test_each_fault_has_its_reason(dump: Any, reason: str) -> None:
 
 
 def test_a_note_with_every_fault_counts_at_the_first_and_then_at_the_next_as_faults_are_mended(dump: Any) -> None:
-    faults = {
-        "at": ("2023-01-01T00:00:00", "2023-05-01T00:00:00"),
-        "locked": (False, True),
-        "text": ("", "x" * 4000),
-    }
+    faults = {"at": ("2023-01-01T00:00:00", "2023-05-01T00:00:00"), "locked": (False, True), "text": ("", "x" * 4000)}
     now = {name: bad for name, (bad, _) in faults.items()}
     post = {"lang": "fr", "mediaDetails": PHOTO, "quoted_tweet": {"photos": PHOTO}, "note_tweet": {}}
     seen = []

@@ -12,7 +12,7 @@ import sys
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -52,8 +52,6 @@ sys.exit(main())
 
 class Site(ThreadingHTTPServer):
     """The published layout of a dump, and the embed endpoint."""
-
-    daemon_threads = True
 
     def __init__(self, folder: Path) -> None:
         super().__init__(("127.0.0.1", 0), Handler)
@@ -117,7 +115,7 @@ class Handler(BaseHTTPRequestHandler):
 
 
 @pytest.fixture
-def site(dump: Any) -> Iterator[Site]:
+def site(dump: Any, serve: Callable[..., str]) -> Site:
     """Notes of two quarters on a server, with ratings."""
     draw = random.Random(5)
     for number in range(1, INSIDE + OUTSIDE + 1):
@@ -126,12 +124,8 @@ def site(dump: Any) -> Iterator[Site]:
         dump.note(START + number, at=f"2023-{month:02d}-10T00:00:00", status=status, post=START + number,
                   text=draw.randbytes(900).hex(), raters=[f"rater{rater}" for rater in range(number % 5)])  # fmt: skip
     server = Site(dump.write(shards=2, zipped=True, published=True))
-    thread = threading.Thread(target=server.serve_forever, args=(0.01,))
-    thread.start()
-    yield server
-    server.shutdown()
-    thread.join()
-    server.server_close()
+    serve(server)
+    return server
 
 
 class Machine:

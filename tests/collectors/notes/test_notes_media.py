@@ -14,8 +14,9 @@ import pytest
 
 from hellofresh.cli import main
 from hellofresh.collectors.notes import NotesSettings, NotesSource, collect, with_pictures
-from hellofresh.collectors.notes.posts import SERVICES, LocalPosts
 from hellofresh.collectors.notes.posts.base import ServiceReply
+from hellofresh.collectors.notes.posts.local import LocalPosts
+from hellofresh.collectors.notes.posts.services import SERVICES
 from hellofresh.core.files import read_jsonl, sha256_text
 from hellofresh.core.quarters import Quarter
 from hellofresh.evidence.web.pictures import MediaPictures, PictureCache

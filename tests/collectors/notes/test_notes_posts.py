@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from hellofresh.collectors.notes import FoundPost, LocalPosts, PostStatus
-from hellofresh.collectors.notes.posts import snowflake_time
+from hellofresh.collectors.notes.posts.base import snowflake_time
 from hellofresh.core.errors import SourceError
 
 PLAIN = {

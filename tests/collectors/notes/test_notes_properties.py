@@ -140,11 +140,7 @@ def test_ids_stay_exact_at_both_ends_of_64_bits(dump: Any) -> None:
     for number in (1, 2**53 + 1, 2**63 - 1):
         dump.note(number, post=1_600_000_000_000_000_001)
     dump.post(1_600_000_000_000_000_001)
-    assert [item.sample.id for item in run(dump.write()).candidates] == [
-        "xn-1",
-        f"xn-{2**53 + 1}",
-        f"xn-{2**63 - 1}",
-    ]
+    assert [item.sample.id for item in run(dump.write()).candidates] == ["xn-1", f"xn-{2**53 + 1}", f"xn-{2**63 - 1}"]
 
 
 LINES = st.lists(st.lists(st.sampled_from(["", "a", '"', "é", "x" * 40, "\r"]), min_size=1, max_size=5), max_size=30)

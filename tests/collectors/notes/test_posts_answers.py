@@ -13,9 +13,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hellofresh.collectors.notes.posts import SERVICES, FoundPost, LocalPosts, PostStatus
-from hellofresh.collectors.notes.posts.base import BadReply, PostAnswer, ServiceReply, posted_at
-from hellofresh.collectors.notes.posts.embed import request_token
+from hellofresh.collectors.notes.posts.base import BadReply, FoundPost, PostAnswer, PostStatus, ServiceReply, posted_at
+from hellofresh.collectors.notes.posts.local import LocalPosts
+from hellofresh.collectors.notes.posts.services import SERVICES, request_token
 
 ID = "1600000000000000000"
 QUOTED = "1500000000000000000"
@@ -45,10 +45,7 @@ def api(**changes: Any) -> dict[str, Any]:
 WHOLE = FoundPost(ID, text="Ice & water.", language="en", date=DATE)
 
 
-@pytest.mark.parametrize(
-    ("service", "body"),
-    [("embed", EMBED), ("api-v2", api())],
-)
+@pytest.mark.parametrize(("service", "body"), [("embed", EMBED), ("api-v2", api())])
 def test_all_services_tell_the_same_plain_post(service: str, body: Any) -> None:
     found = post(service, body)
     assert found.date is not None and found.date.replace(microsecond=0) == DATE
@@ -163,10 +160,7 @@ def noted(value: dict[str, Any]) -> dict[str, Any]:
     return {key: noted(item) if isinstance(item, dict) else item for key, item in value.items()} | planted
 
 
-@pytest.mark.parametrize(
-    ("service", "body"),
-    [("embed", EMBED), ("api-v2", {"data": [noted(API)]})],
-)
+@pytest.mark.parametrize(("service", "body"), [("embed", EMBED), ("api-v2", {"data": [noted(API)]})])
 def test_the_shown_note_is_neither_read_nor_kept(service: str, body: dict[str, Any]) -> None:
     answer = read(service, noted(body))[ID]
     assert NOTE_WORDS not in str(answer.post)
@@ -229,8 +223,8 @@ def test_both_spellings_of_a_date_are_the_same_time() -> None:
 
 
 def test_requests_ask_for_what_the_reader_needs() -> None:
-    assert SERVICES["embed"].request([ID]).query == {"id": ID, "lang": "en", "token": TOKENS[ID]}
-    query = SERVICES["api-v2"].request([ID, QUOTED]).query
+    assert SERVICES["embed"].request([ID])[1] == {"id": ID, "lang": "en", "token": TOKENS[ID]}
+    _, query = SERVICES["api-v2"].request([ID, QUOTED])
     assert query["ids"] == f"{ID},{QUOTED}"
     assert {"lang", "note_tweet", "attachments", "created_at"} <= set(query["tweet.fields"].split(","))
     assert "author" not in str(query)

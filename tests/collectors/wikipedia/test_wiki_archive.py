@@ -5,7 +5,6 @@ from __future__ import annotations
 import bz2
 import hashlib
 import shutil
-import threading
 from collections import Counter
 from datetime import date
 from functools import partial
@@ -39,8 +38,6 @@ class Handler(SimpleHTTPRequestHandler):
 class Server(ThreadingHTTPServer):
     """Exports in a folder of this machine."""
 
-    daemon_threads = True
-
     def __init__(self, folder):
         super().__init__(("127.0.0.1", 0), partial(Handler, directory=str(folder)))
         self.folder, self.asked, self.agents = folder / "simplewiki", Counter(), set()
@@ -62,11 +59,10 @@ class Server(ThreadingHTTPServer):
 
 
 @pytest.fixture
-def server(tmp_path_factory):
-    with Server(tmp_path_factory.mktemp("served")) as made:
-        threading.Thread(target=made.serve_forever, args=(0.01,), daemon=True).start()
-        yield made
-        made.shutdown()
+def server(tmp_path_factory, serve):
+    made = Server(tmp_path_factory.mktemp("served"))
+    serve(made)
+    return made
 
 
 @pytest.fixture
@@ -130,9 +126,8 @@ def test_names_that_are_not_of_the_export_are_not_fetched(server, pages, tmp_pat
 @pytest.mark.parametrize("day", [None, date(2026, 11, 1)])
 def test_an_unfinished_export_is_not_taken(server, pages, tmp_path, day):
     server.put(NEW, pages, finished=False)
-    with pytest.raises(SourceError) as caught:
+    with pytest.raises(SourceError, check=lambda error: error.code == "no-export"):
         fetch(tmp_path, server, day)
-    assert caught.value.code == "no-export"
 
 
 @pytest.mark.parametrize("given", [{"wiki": "../x"}, {"wiki": "Simple"}, {"wiki": "aawiki", "base_url": "ftp://x"}])

@@ -19,11 +19,7 @@ from hellofresh.tasks.wikipedia_edits import TASK
 
 QUARTER = Quarter(2026, 2)
 # Dask leaves sockets and pipes of a killed worker to the collector of garbage, and warns of slow starts.
-pytestmark = [
-    pytest.mark.integration,
-    pytest.mark.filterwarnings("default"),
-    pytest.mark.timeout(900),
-]
+pytestmark = [pytest.mark.integration, pytest.mark.filterwarnings("default"), pytest.mark.timeout(900)]
 
 
 @pytest.fixture(scope="module")

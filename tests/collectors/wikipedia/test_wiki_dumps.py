@@ -29,13 +29,7 @@ def seven_zip(raw: bytes, names=("dump.xml",)) -> bytes:
     return target.getvalue()
 
 
-PACKINGS = {
-    "xml": lambda raw: raw,
-    "gz": gzip.compress,
-    "bz2": bz2.compress,
-    "xz": lzma.compress,
-    "7z": seven_zip,
-}
+PACKINGS = {"xml": lambda raw: raw, "gz": gzip.compress, "bz2": bz2.compress, "xz": lzma.compress, "7z": seven_zip}
 
 
 def read(path: Path):

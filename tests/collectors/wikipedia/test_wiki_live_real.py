@@ -222,10 +222,7 @@ def test_both_routes_give_the_same_candidates_item_by_item(mediawiki, dump, quar
 @pytest.mark.parametrize("lookback", [3, 49, 600])
 def test_old_texts_of_whole_pages_are_known_by_their_hashes_alone(mediawiki, dump, tmp_path, lookback):
     seen = set()
-    with (
-        WikiAnswers(tmp_path / "a.sqlite") as answers,
-        PoliteSession(CONTACT, WikiLimits(per_minute=6000)) as session,
-    ):
+    with WikiAnswers(tmp_path / "a.sqlite") as answers, PoliteSession(CONTACT, WikiLimits(per_minute=6000)) as session:
         site = WikiSite(mediawiki.api, session, answers)
         for page in read_pages(dump):
             history = sorted(page.revisions, key=lambda r: (r.timestamp, r.id))

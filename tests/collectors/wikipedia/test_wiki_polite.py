@@ -59,7 +59,6 @@ class Server:
                 pass
 
         self.http = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self.http.daemon_threads = True
         self.url = f"http://127.0.0.1:{self.http.server_port}/w/api.php"
 
     def answer(self, handler):
@@ -88,14 +87,10 @@ class Server:
 
 
 @pytest.fixture
-def server():
+def server(serve):
     made = Server()
-    thread = threading.Thread(target=made.http.serve_forever, kwargs={"poll_interval": 0.02})
-    thread.start()
-    yield made
-    made.http.shutdown()
-    made.http.server_close()
-    thread.join()
+    serve(made.http)
+    return made
 
 
 @contextmanager
@@ -385,9 +380,8 @@ def test_the_environment_names_one_whole_account(monkeypatch, api, values, expec
     for name, value in values.items():
         monkeypatch.setenv(name, value)
     if isinstance(expected, str):
-        with pytest.raises(UsageError) as caught:
+        with pytest.raises(UsageError, check=lambda error: error.code == expected):
             WikiAccount.from_environment(api)
-        assert caught.value.code == expected
     else:
         account = WikiAccount.from_environment(api)
         assert (account.token, account.user, account.password) == expected

@@ -16,9 +16,8 @@ from hypothesis import strategies as st
 
 from hellofresh.collectors.wikipedia.dump.export import read_pages
 from hellofresh.collectors.wikipedia.rules.edits import changed_headings, changes_more_than, paragraph_changes
-from hellofresh.collectors.wikipedia.rules.history import Revision, collapse_runs
 from hellofresh.collectors.wikipedia.rules.stability import MEANINGS, EditsSettings, Fate, Follower, decide
-from hellofresh.collectors.wikipedia.rules.wikitext import Kind, Splitter
+from hellofresh.collectors.wikipedia.rules.wikitext import Kind, Revision, Splitter, collapse_runs
 from hellofresh.core.quarters import Quarter
 from hellofresh.tasks import get_task
 from hellofresh.tasks.samples import Label
@@ -443,12 +442,7 @@ def test_every_whole_page_revert_of_an_edit_within_its_window_is_seen_as_put_bac
         for decision in decided.get(history[first].id, []):
             if decision.required_edits and reverting <= first + decision.required_edits:
                 checked += 1
-                assert decision.fate in {
-                    Fate.REJECTED,
-                    Fate.RE_REVERTED,
-                    Fate.SELF_REVERT,
-                    Fate.TOO_RECENT,
-                }
+                assert decision.fate in {Fate.REJECTED, Fate.RE_REVERTED, Fate.SELF_REVERT, Fate.TOO_RECENT}
                 assert decision.survived_edits < reverting - first
     assert checked > 5
 
