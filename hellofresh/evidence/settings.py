@@ -9,9 +9,15 @@ from pydantic import Field, field_validator
 
 from hellofresh.core.strict import Strict
 
-PROVIDERS = ("offline", "corpus", "brave", "serper", "tavily", "searxng", "google", "ddgs")
-TAKES_SITES = frozenset({"brave", "serper", "google"})
+PROVIDERS = ("offline", "corpus", "brave", "serper", "tavily", "searxng", "ddgs")
+TAKES_SITES = frozenset({"brave", "serper"})
 """Providers that understand `site:one.example OR site:two.example` in a query."""
+_CLOSED = {
+    "google": "Google's Custom Search takes no new customers and ends on 2027-01-01; use serper (results of Google), "
+    "brave or tavily",
+    "bing": "Microsoft closed Bing's search in August 2025; use serpapi for pictures, and brave, serper or tavily for "
+    "queries",
+}
 PLUGINS = "hellofresh.search"
 """Entry points of search providers from other packages. Each is called with the table [web.options] and with `replay`,
 which says that nothing will be asked, so that no key is needed; it gives a `SearchProvider`."""
@@ -28,12 +34,6 @@ class WebProviderSettings(Strict):
     base_url: str | None = Field(default=None, pattern=r"^https?://[^\s/?#@]+(/[^\s?#]*)?$")
     key_variable: str | None = Field(default=None, pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")
     """The environment variable that holds the key."""
-
-
-class GoogleSettings(WebProviderSettings):
-    """Google's provider also needs the id of a search engine."""
-
-    engine: str | None = Field(default=None, pattern=r"^[A-Za-z0-9:_-]+$")
 
 
 class WebSettings(Strict):
@@ -55,15 +55,20 @@ class WebSettings(Strict):
     """An address of mail or of a page, told to every site that is read."""
     excluded: list[str] = Field(default=[])
     """Domains that are not read, besides those that never are."""
-    images: Literal["off", "serpapi", "bing"] = "off"
+    images: Literal["off", "serpapi"] = "off"
     """Which service is asked for the pages on which a picture stands."""
     serpapi: WebProviderSettings = WebProviderSettings()
-    bing: WebProviderSettings = WebProviderSettings()
     brave: WebProviderSettings = WebProviderSettings()
     serper: WebProviderSettings = WebProviderSettings()
     tavily: WebProviderSettings = WebProviderSettings()
     searxng: WebProviderSettings = WebProviderSettings()
-    google: GoogleSettings = GoogleSettings()
+
+    @field_validator("provider", "images", mode="before")
+    @classmethod
+    def _open(cls, name: object) -> object:
+        if (closed := _CLOSED.get(str(name))) is not None:
+            raise ValueError(closed)
+        return name
 
     @field_validator("provider")
     @classmethod

@@ -27,8 +27,7 @@ QUICK = RetryPolicy(attempts=2, timeout_s=20, deadline_s=60, first_s=0.01)
 
 @pytest.fixture(autouse=True)
 def keys(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("SERPAPI_API_KEY", "BING_API_KEY"):
-        monkeypatch.setenv(name, KEY)
+    monkeypatch.setenv("SERPAPI_API_KEY", KEY)
 
 
 def settings(name: str, base_url: str | None = None) -> WebSettings:
@@ -85,12 +84,10 @@ def test_pages_are_asked_for_until_there_are_enough_links(net: SimpleNamespace) 
     assert len(json.loads(searched.raw)) == 5 and KEY not in searched.raw.decode()
 
 
-def test_a_query_goes_with_the_picture_where_the_service_takes_both(net: SimpleNamespace) -> None:
+def test_a_query_goes_with_the_picture(net: SimpleNamespace) -> None:
     both = "https://pics.example/a.jpg\nold bridge"
     _, site = search(net, "serpapi", [as_json(net, serp())], query=both)
     assert "image_url=https://pics.example/a.jpg&q=old+bridge&" in site.requests[0].target
-    _, site = search(net, "bing", as_json(net, {}), query=both)
-    assert b"https://pics.example/a.jpg" in site.requests[0].body and b"bridge" not in site.requests[0].body
 
 
 @pytest.mark.parametrize("last", [[], pages(0), ["ftp://a.example/x", "javascript:alert(1)", ""]])
@@ -122,36 +119,15 @@ def test_a_strange_answer_is_a_problem_and_no_error(net: SimpleNamespace, body: 
     assert bool(searched.found.problem) == bool(problem)
 
 
-def test_bings_pages_that_include_the_picture_are_read_and_nothing_else(net: SimpleNamespace) -> None:
-    page = {"name": "One", "hostPageUrl": "https://a.example/1", "datePublished": "2023-04-03T10:00:00.0000000Z"}
-    actions = [
-        {
-            "actionType": "VisualSearch",
-            "data": {"value": [{"hostPageUrl": "https://shop.example/"}]},
-        },
-        {"actionType": "PagesIncluding", "data": {"value": [page, {"name": "no address"}, page]}},
-        {"actionType": "MoreSizes"},
-    ]
-    answer = {"_type": "ImageKnowledge", "tags": [{"displayName": "", "actions": actions}, {"displayName": "x"}]}
-    searched, site = search(net, "bing", as_json(net, answer))
-    assert urls(searched) == ["https://a.example/1"]
-    assert searched.found.results[0].date == "2023-04-03"
-    request = site.requests[0]
-    assert request.method == "POST" and request.headers["ocp-apim-subscription-key"] == KEY
-    assert request.headers["content-type"].startswith("multipart/form-data")
-    assert b'name="knowledgeRequest"' in request.body
-    assert json.dumps({"imageInfo": {"url": PICTURE}}).encode() in request.body
-
-
 def test_a_key_is_needed_and_goes_over_encrypted_connections_only(monkeypatch: pytest.MonkeyPatch) -> None:
     assert open_image_provider(WebSettings()) is None
     with pytest.raises(ConfigError, match="unencrypted"):
-        open_image_provider(settings("bing", "http://search.example/x"))
+        open_image_provider(settings("serpapi", "http://search.example/x"))
     monkeypatch.delenv("SERPAPI_API_KEY")
     with pytest.raises(ConfigError, match="needs a key"):
         open_image_provider(settings("serpapi"))
     assert open_image_provider(settings("serpapi"), replay=True) is not None
-    assert KEY not in str(opened("bing", "https://search.example/x").parameters)
+    assert KEY not in str(opened("serpapi", "https://search.example/x").parameters)
 
 
 def test_a_picture_is_searched_for_once_and_replayed_without_a_network(net: SimpleNamespace, tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from pydantic import ValidationError
 
 from hellofresh.config import Settings
 from hellofresh.core.errors import ConfigError, RunError
@@ -41,31 +42,24 @@ ANSWERS: dict[str, dict[str, Any]] = {
         {"title": "One", "url": "https://a.example/1", "content": "First words",
         "publishedDate": "2023-04-03T00:00:00"},
         {"title": "Two", "url": "https://a.example/2", "content": None, "publishedDate": None, "engines": ["a"]}]},
-    "google": {"kind": "customsearch#search", "items": [
-        {"title": "One", "link": "https://a.example/1", "snippet": "First words",
-         "pagemap": {"metatags": [{"article:published_time": "2023-04-03T10:00:00Z"}]}},
-        {"title": "Two", "link": "https://a.example/2", "pagemap": {"metatags": "none"}}]},
 }  # fmt: skip
 EMPTY: dict[str, Any] = {
     "brave": {},
     "serper": {},
     "tavily": {"results": []},
     "searxng": {"results": []},
-    "google": {"kind": "x"},
 }
-DATED = {"brave", "serper", "tavily", "google"}
+DATED = {"brave", "serper", "tavily"}
 
 
 @pytest.fixture(autouse=True)
 def keys(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("BRAVE_API_KEY", "SERPER_API_KEY", "TAVILY_API_KEY", "GOOGLE_API_KEY"):
+    for name in ("BRAVE_API_KEY", "SERPER_API_KEY", "TAVILY_API_KEY"):
         monkeypatch.setenv(name, KEY)
 
 
 def settings(name: str, base_url: str | None, **more: Any) -> WebSettings:
     table: dict[str, Any] = {**({} if base_url is None else {"base_url": base_url}), **more}
-    if name == "google":
-        table.setdefault("engine", "engine-1")
     return WebSettings.model_validate({"provider": name, name: table})
 
 
@@ -111,7 +105,6 @@ def test_the_request_is_as_documented(net: SimpleNamespace, name: str) -> None:
             {"query": "a b & c", "max_results": 7, "search_depth": "basic", "end_date": "2023-04-02"},
         ),
         "searxng": ("GET", "/s?q=a+b+%26+c&format=json", None),
-        "google": ("GET", f"/s?q=a+b+%26+c&num=7&sort=date:r:19700101:20230402&key={KEY}&cx=engine-1", None),
     }
     assert (request.method, request.target, asked) == expected[name]
     headers = {
@@ -136,8 +129,6 @@ def test_parameters_tell_all_but_the_key(name: str) -> None:
             settings(name, None if name != "searxng" else "https://s.example/search"), replay=True
         ).parameters
     )
-    if name == "google":
-        assert provider.parameters["ends"] == "2027-01-01"
 
 
 @pytest.mark.parametrize("name", ANSWERS)
@@ -282,13 +273,13 @@ def test_a_misbehaving_provider_is_a_problem_in_bounded_time(net: SimpleNamespac
 
 def test_no_problem_ever_tells_the_key(net: SimpleNamespace) -> None:
     with pytest.raises(RunError) as caught:
-        search(net, "google", net.reply(KEY.encode(), status=403))
+        search(net, "brave", net.reply(KEY.encode(), status=403))
     assert KEY not in str(caught.value)
     for answer in (b"junk\r\n\r\n", net.reply(b"{")):
-        assert KEY not in search(net, "google", answer)[0].found.problem
+        assert KEY not in search(net, "brave", answer)[0].found.problem
 
 
-@pytest.mark.parametrize("name", ["brave", "serper", "tavily", "google"])
+@pytest.mark.parametrize("name", ["brave", "serper", "tavily"])
 def test_without_a_key_or_over_open_connections_nothing_is_asked(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(ConfigError) as caught:
         open_provider(settings(name, "http://search.example/s"))
@@ -303,8 +294,9 @@ def test_without_a_key_or_over_open_connections_nothing_is_asked(name: str, monk
 def test_what_a_provider_needs_is_said() -> None:
     with pytest.raises(ConfigError, match="base_url"):
         open_provider(settings("searxng", None))
-    with pytest.raises(ConfigError, match="2027-01-01"):
-        open_provider(WebSettings.model_validate({"provider": "google"}))
+    for closed, instead in (({"provider": "google"}, "use serper"), ({"images": "bing"}, "use serpapi")):
+        with pytest.raises(ValidationError, match=instead):
+            WebSettings.model_validate(closed)
     assert Settings().web.provider == "offline"
 
 

@@ -27,7 +27,7 @@ from hellofresh.evidence.web.search.services import (
 
 def provider_with_key() -> str:
     """The first provider whose key stands in its usual environment variable, empty if there is none."""
-    keyed = (name for name in SERVICES if name not in ("searxng", "google"))
+    keyed = (name for name in SERVICES if name != "searxng")
     return next((name for name in keyed if os.environ.get(SERVICES[name].key_variable, "").strip()), "")
 
 
@@ -68,18 +68,8 @@ def open_provider(
     if name not in SERVICES:
         provider: SearchProvider = plugins(PLUGINS, name)[name](settings.options, replay=replay)
         return provider
-    more = {}
-    if name == "google":
-        if not settings.google.engine:
-            raise ConfigError(
-                "google needs the id of a search engine",
-                where="web.google.engine",
-                fix="Choose another provider: Google closed this one to new customers, and it ends on 2027-01-01.",
-                code="missing-engine",
-            )
-        more = {"cx": settings.google.engine}
     base_url, key = _place(SERVICES[name], getattr(settings, name), replay=replay)
-    return HttpProvider(SERVICES[name], base_url, key, retries, more=more)
+    return HttpProvider(SERVICES[name], base_url, key, retries)
 
 
 def open_image_provider(

@@ -5,12 +5,9 @@ All are asked in bounded tries and time, and nothing is believed that is not in 
 Documentation of each: Brave (https://api-dashboard.search.brave.com/app/documentation/web-search/get-started), Serper,
 results of Google (https://serper.dev), Tavily (https://docs.tavily.com/documentation/api-reference/endpoint/search),
 SearXNG, a search engine of one's own (https://docs.searxng.org/dev/search_api.html; `search.formats` in its settings
-must name JSON), Google's Custom Search (https://developers.google.com/custom-search/v1/reference/rest/v1/cse/list;
-closed to new customers, it ends on 2027-01-01), SerpApi, which reads Google's search by picture
-(https://serpapi.com/google-reverse-image), and services that speak as Bing's Visual Search did
-(https://learn.microsoft.com/bing/search-apis/bing-visual-search/; Microsoft closed it in August 2025). The last two are
-given the address of a picture, and SerpApi a query behind a line break: a picture without an address, such as a file,
-is not searched for, since no service here takes uploads.
+must name JSON), and SerpApi, which reads Google's search by picture (https://serpapi.com/google-reverse-image) and is
+given the address of a picture, and a query behind a line break: a picture without an address, such as a file, is not
+searched for, since it takes no uploads.
 """
 
 from __future__ import annotations
@@ -37,7 +34,6 @@ from hellofresh.evidence.web.search._base import Hit, ProviderAnswer, SearchProv
 MOST_LINKS = 50
 """Links of one picture, before publishers are looked at."""
 _A_PAGE = 10
-_DATE_TAGS = ("article:published_time", "og:published_time", "datepublished", "date")
 _MOST_BYTES = 5_000_000
 _SHUT_OUT = frozenset({401, 402, 403})
 """Statuses that say who may search, not what was looked for."""
@@ -45,11 +41,10 @@ _SHUT_OUT = frozenset({401, 402, 403})
 
 @dataclass(frozen=True, slots=True)
 class SearchRequest:
-    """One request: a GET with `query`, or a POST of `json`, or of the fields of a `form`, where that is given."""
+    """One request: a GET with `query`, or a POST of `json` where that is given."""
 
     query: Mapping[str, str] = field(default_factory=dict)
     json: Mapping[str, Any] | None = None
-    form: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,29 +54,25 @@ class Service:
     Attributes:
         name: as in the settings.
         ask: the request for a query, a count and a day.
-        results: names of the fields that lead to the list of results, or a function that gives it.
+        results: names of the fields that lead to the list of results.
         fields: what a result's `url`, `title`, `snippet` and `date` are called, where it is something else.
-        date_of: finds a result's date, where that is not a plain field.
         base_url: where to ask; empty for a service of one's own.
         key_variable: the environment variable with the key; empty where none is needed.
         key_header, key_query: the header or the field of the query that the key goes in.
         dated: whether it can search as of a day.
         most: results that it gives at once.
-        about: further parameters.
     """
 
     name: str
     ask: Callable[[str, int, date | None], SearchRequest]
-    results: tuple[str, ...] | Callable[[Mapping[str, Any]], Sequence[object]]
+    results: tuple[str, ...]
     fields: Mapping[str, str] = field(default_factory=dict)
-    date_of: Callable[[Mapping[str, Any]], object] | None = None
     base_url: str = ""
     key_variable: str = ""
     key_header: str = ""
     key_query: str = ""
     dated: bool = True
     most: int = 20
-    about: Mapping[str, str] = field(default_factory=dict)
 
     def hits(self, body: bytes) -> list[Hit]:
         """The results in an answer.
@@ -92,11 +83,8 @@ class Service:
         found = json.loads(body)
         if not isinstance(found, dict):
             raise TypeError("not an object")
-        if callable(self.results):
-            found = self.results(found)
-        else:
-            for name in self.results:
-                found = {} if found is None else found.get(name, {})
+        for name in self.results:
+            found = {} if found is None else found.get(name, {})
         return [self._hit(item) for item in found or ()]
 
     def _hit(self, item: object) -> Hit:
@@ -104,7 +92,7 @@ class Service:
             raise TypeError("not an object")
         called = {name: self.fields.get(name, name) for name in Hit.model_fields}
         given = {name: item[field_name] for name, field_name in called.items() if field_name in item}
-        return Hit.model_validate(given if self.date_of is None else {**given, "date": self.date_of(item)})
+        return Hit.model_validate(given)
 
 
 SEARCH_RETRIES: RetryPolicy = RetryPolicy(attempts=4, timeout_s=15.0, deadline_s=60.0, retry_after_s=60.0)
@@ -119,31 +107,21 @@ class HttpProvider:
         base_url: where to ask.
         key: in no error and no record; may be empty.
         retries: how long it is waited for.
-        more: further fields of each query, of which the same holds.
     """
 
-    def __init__(
-        self,
-        service: Service,
-        base_url: str,
-        key: str,
-        retries: RetryPolicy = SEARCH_RETRIES,
-        *,
-        more: Mapping[str, str] | None = None,
-    ) -> None:
+    def __init__(self, service: Service, base_url: str, key: str, retries: RetryPolicy = SEARCH_RETRIES) -> None:
         self.name, self._service, self._url, self._retries = service.name, service, base_url, retries
         self.parameters: Mapping[str, str | int | float | bool] = {
             "provider": service.name,
             "base_url": base_url,
             "dated": service.dated,
-            **service.about,
         }
         agent = f"hellofresh/{__version__} (research benchmark)"
         headers = {"Accept": "application/json", "User-Agent": agent}
         if key and service.key_header:
             headers[service.key_header] = f"Bearer {key}" if service.key_header == "Authorization" else key
         self._client = HttpClient(f"web.{service.name}", headers, timeout_s=retries.timeout_s)
-        self._secret_query = {**({service.key_query: key} if service.key_query else {}), **(more or {})}
+        self._secret_query = {service.key_query: key} if service.key_query else {}
         self._answered = False
 
     async def search(self, query: str, count: int, before: date | None) -> ProviderAnswer:
@@ -175,14 +153,10 @@ class HttpProvider:
 
     async def _try(self, ask: SearchRequest) -> bytes | str | TryAgain:
         """The body, or why not to try again, or why to."""
-        body: bytes | aiohttp.FormData | None = None if ask.json is None else json.dumps(ask.json).encode()
-        if ask.form:
-            body = aiohttp.FormData(default_to_multipart=True)
-            for name, value in ask.form.items():
-                body.add_field(name, value)
+        body = None if ask.json is None else json.dumps(ask.json).encode()
         method = "GET" if body is None else "POST"
         query = {**ask.query, **self._secret_query}
-        headers = {"Content-Type": "application/json"} if isinstance(body, bytes) else None
+        headers = {"Content-Type": "application/json"} if body else None
         try:
             reply = await self._client.send(
                 method, self._url, body, query=query, headers=headers, most_bytes=_MOST_BYTES
@@ -220,25 +194,10 @@ def _until(before: date | None, name: str, form: str) -> dict[str, str]:
     return {} if before is None else {name: form.format(before - timedelta(days=1))}
 
 
-def _google_date(item: Mapping[str, Any]) -> object:
-    pagemap = item.get("pagemap")
-    tags = pagemap.get("metatags") if isinstance(pagemap, dict) else None
-    first = tags[0] if isinstance(tags, list) and tags and isinstance(tags[0], dict) else {}
-    return next((first[name] for name in _DATE_TAGS if isinstance(first.get(name), str)), None)
-
-
 def _serpapi(query: str, count: int, before: date | None, *, start: int = 0) -> SearchRequest:
     address, _, words = query.partition("\n")
     asked = {"engine": "google_reverse_image", "image_url": address} | ({"q": words} if words else {})
     return SearchRequest({**asked, "start": str(start)} if start else asked)
-
-
-def _bing_pages(answer: Mapping[str, Any]) -> list[object]:
-    """The pages that include the picture; other actions (similar pictures, products) say nothing of it."""
-    tags = answer.get("tags", ())
-    actions = [action for tag in tags for action in tag.get("actions", ())]
-    chosen = [action for action in actions if action.get("actionType") == "PagesIncluding"]
-    return [page for action in chosen for page in (action.get("data") or {}).get("value", ())]
 
 
 SERVICES: Mapping[str, Service] = {
@@ -288,20 +247,6 @@ SERVICES: Mapping[str, Service] = {
             dated=False,
             most=50,
         ),
-        Service(
-            name="google",
-            base_url="https://customsearch.googleapis.com/customsearch/v1",
-            key_variable="GOOGLE_API_KEY",
-            key_query="key",
-            ask=lambda query, count, before: SearchRequest(
-                {"q": query, "num": str(count), **_until(before, "sort", "date:r:19700101:{:%Y%m%d}")}
-            ),
-            results=("items",),
-            fields={"url": "link"},
-            date_of=_google_date,
-            most=10,
-            about={"ends": "2027-01-01"},
-        ),
     )
 }
 IMAGE_SERVICES: Mapping[str, Service] = {
@@ -313,19 +258,6 @@ IMAGE_SERVICES: Mapping[str, Service] = {
         ask=_serpapi,
         results=("image_results",),
         fields={"url": "link"},
-        dated=False,
-        most=MOST_LINKS,
-    ),
-    "bing": Service(
-        name="bing",
-        base_url="https://api.bing.microsoft.com/v7.0/images/visualsearch",
-        key_variable="BING_API_KEY",
-        key_header="Ocp-Apim-Subscription-Key",
-        ask=lambda query, _count, _before: SearchRequest(
-            form={"knowledgeRequest": json.dumps({"imageInfo": {"url": query.partition("\n")[0]}})}
-        ),
-        results=_bing_pages,
-        fields={"url": "hostPageUrl", "title": "name", "date": "datePublished"},
         dated=False,
         most=MOST_LINKS,
     ),
@@ -376,7 +308,7 @@ class PagedImageSearch:
 
 
 def image_search(name: str, base_url: str, key: str, retries: RetryPolicy = SEARCH_RETRIES) -> PagedImageSearch:
-    """A service of search by picture with a key: SerpApi in five pages of ten links, others at once."""
-    service, starts = IMAGE_SERVICES[name], range(0, MOST_LINKS, _A_PAGE) if name == "serpapi" else (0,)
-    pages = [replace(service, ask=partial(_serpapi, start=start)) if start else service for start in starts]
+    """A service of search by picture with a key: SerpApi, in five pages of ten links."""
+    service = IMAGE_SERVICES[name]
+    pages = [replace(service, ask=partial(_serpapi, start=start)) for start in range(0, MOST_LINKS, _A_PAGE)]
     return PagedImageSearch(name, [HttpProvider(page, base_url, key, retries) for page in pages])
