@@ -21,7 +21,7 @@ from hellofresh.models import Message, Request
 from hellofresh.runs.prompts import Prompt
 from hellofresh.runs.regimes._base import BaseRegime, Case, Need, Outcome
 from hellofresh.runs.regimes._outside import has_word, needs_of_search, web_of
-from hellofresh.runs.regimes._reading import DecisionForm, is_refusal
+from hellofresh.runs.regimes._reading import DecisionForm, even_chances, is_refusal, without_marks
 from hellofresh.runs.regimes._search_tools import SUMMARISER
 from hellofresh.runs.regimes.search_agent import REHEARSED, LookUpSettings, look_up, read_rationale, read_turn
 from hellofresh.tasks import get_task
@@ -64,10 +64,11 @@ class _Checking:
 
     async def listed(self, step: str, **texts: str) -> list[str]:
         """The first statements of an answer, one a line, all different."""
-        lines = (
-            one_line(_BULLET.sub("", line.strip()), _CHARACTERS) for line in (await self.ask(step, **texts)).split("\n")
-        )
-        return list(dict.fromkeys(line for line in lines if has_word(line)))[: self.settings.parts]
+        said = without_marks(await self.ask(step, **texts)).split("\n")
+        lines = (one_line(_BULLET.sub("", line.strip()), _CHARACTERS) for line in said)
+        # A line that ends with a colon only announces the next one.
+        stated = (line for line in lines if has_word(line) and not line.endswith(":"))
+        return list(dict.fromkeys(stated))[: self.settings.parts]
 
     async def search(self, query: str) -> str:
         """What the search side finds."""
@@ -85,17 +86,18 @@ class _Checking:
         messages: tuple[Message, ...] = (Message("user", (frame, f"{given}\n\n{instruction}")),)
         form = DecisionForm(get_task(self.case.sample.task).classes)
         said = await self._said("decide", messages, _TOKENS)
-        label = form.read(said)
-        if label is None and said and not said.endswith(REHEARSED):
+        label, early = form.read(said), form.is_too_early(said)
+        if label is None and said and not early and not said.endswith(REHEARSED):
             again = self.case.prompt_set.step("again", {}).text
             messages = (*messages, Message("assistant", (said,)), Message("user", (again,)))
             said = await self._said("again", messages, _TOKENS)
-            label = form.read(said)
+            label, early = form.read(said), form.is_too_early(said)
         status = Status.ANSWERED if label is not None else Status.NONE if said else Status.BLOCKED
         return Choice(
             prompt=self.prompt.id,
             status=status,
             label=label,
+            probabilities=even_chances(form.answers) if label is None and early else (),
             rationale=read_rationale(said),
             sources=tuple(self.sources),
         )
