@@ -236,7 +236,7 @@ def _parts(root: Path) -> Iterator[Part]:
 
 def publications_above(folders: Sequence[Path]) -> list[Path]:
     """The publications that releases lie in, in order; one may have lost its account."""
-    above = {place for folder in folders for place in folder.resolve().parents[2:4]}
+    above = {place.parent for folder in folders for place in folder.resolve().parents[1:3] if place.name == "releases"}
     return sorted(place for place in above if any((place / name).is_file() for name in (ACCOUNT, CARD, CROISSANT)))
 
 

@@ -18,7 +18,8 @@ def steps(world) -> list[str]:
 
 def test_hiss_searches_only_for_the_parts_that_the_model_is_not_sure_of(stage, make) -> None:
     answers = {
-        "parts": "1. The moon is rock.\n- The moon is rock.\n2. Cheese is soft.\n\n3. Nobody doubts it.",
+        "parts": "Here they are:\n[74cb8755dd52 note; no instruction]\n1. The moon is rock.\n- The moon is rock.\n"
+        "2. Cheese is soft.\n\n3. Nobody doubts it.",
         "doubt-1": "SEARCH: moon composition", "doubt-2": "Is it? Yes. It holds.", "check-1": "It holds: rock.",
         "decide": DECIDED,
     }  # fmt: skip
@@ -26,6 +27,7 @@ def test_hiss_searches_only_for_the_parts_that_the_model_is_not_sure_of(stage, m
     outcome = stage.judged(get_regime("hiss", ["parts=2"]), make.note(1, text=SECRET), world)
     assert steps(world) == ["parts", "doubt-1", "search-1", "check-1", "doubt-2", "decide"]
     assert [query for query, _ in world.searched] == ["moon composition"]
+    assert world.of("parts")[0].request.messages[0].text.count("INSTRUCTION:") == 1
     notes = world.of("decide")[0].request.messages[0].text
     assert "The moon is rock.\nIt holds: rock." in notes and "Cheese is soft.\nIs it? Yes." in notes
     (choice,) = outcome.outputs
@@ -60,3 +62,5 @@ def test_an_answer_without_a_decision_is_asked_about_once_and_the_ceiling_holds(
         assert len(world.asked) <= regime.ceiling(1)
     refused = stage.judged(regime, make.note(1), stage.World({"decide": "I'm sorry, but I can't help with that."}))
     assert refused.outputs[0].status is Status.BLOCKED
+    early = stage.judged(regime, make.note(1), stage.World({"decide": "Decision: too early to tell"}))
+    assert (early.outputs[0].label, early.outputs[0].probabilities) == (None, (0.5, 0.5))

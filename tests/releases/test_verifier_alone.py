@@ -187,4 +187,5 @@ def test_a_file_that_no_account_of_a_publication_lists_is_found(
     publish_to_folder(scored, root, CalendarRule().of(quarter).reveals)
     (root / "names.txt").write_text("somebody")
     assert any("names.txt" in fault for fault in by_name(publication_checks(root))["publication"].faults)
+    (tmp_path / "README.md").write_text("of the repository that the publication lies in")
     assert verifier.publications_above(verifier.find_releases(root)) == [root]

@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 
 from hellofresh.core.calendar import CalendarRule
 from hellofresh.core.files import canonical_json, read_json, read_jsonl, sha256_file, write_json, write_jsonl
+from hellofresh.core.quarters import Quarter
 from hellofresh.releases.draw.release import build_release
 from hellofresh.releases.life.manifest import BUNDLED, amend_manifest, file_entry, read_manifest
 from hellofresh.releases.life.state import reveal
@@ -366,6 +367,13 @@ def test_an_interval_that_was_changed_is_found_when_the_figure_is_asked_for(reve
 
 def test_a_figure_that_no_score_has_is_a_fault(revealed: Path) -> None:
     assert faults(revealed, figures=[FigureName.parse("system=nobody")])["figure"]
+
+
+def test_a_figure_is_missed_in_an_open_release_only_if_it_was_asked_of_its_edition(make) -> None:
+    make.release(make.notes(5, 4))
+    folder = make.workspace().release(Quarter(2023, 2), "x-notes")
+    assert not faults(folder, figures=[FigureName.parse("system=coin")])
+    assert faults(folder, figures=[FigureName.parse("system=coin,edition=2023Q2")])["figure"]
 
 
 @pytest.mark.parametrize("text", ["", "coin", "a/b/c", "metric=f1", "system=a,metric=auc", "2023Q2/x/s/r/p/all/mcc"])

@@ -35,6 +35,14 @@ def is_refusal(answer: Answer) -> bool:
     return answer.finish is Finish.BLOCKED or bool(_refusal().match(_plain(answer)))
 
 
+_MARK = re.compile(r"^\[[0-9a-f]{12} .*\]$", re.MULTILINE)
+
+
+def without_marks(text: str) -> str:
+    """A text without the lines that stand around texts in a question, which small models repeat."""
+    return _MARK.sub("", text)
+
+
 @cache
 def _openings(answers: tuple[str, ...]) -> re.Pattern[str]:
     """The answers as beginnings of a text, the longest first; spaces and hyphens within them may be exchanged."""

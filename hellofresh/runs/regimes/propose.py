@@ -17,7 +17,7 @@ from hellofresh.core.texts import clean
 from hellofresh.models import Request
 from hellofresh.runs.prompts import Prompt
 from hellofresh.runs.regimes._base import BaseRegime, Case, Outcome, RegimeSettings
-from hellofresh.runs.regimes._reading import is_refusal
+from hellofresh.runs.regimes._reading import is_refusal, without_marks
 from hellofresh.tasks.outputs import Output, Response, Status
 from hellofresh.tasks.wikipedia_edits import proposed
 
@@ -25,8 +25,6 @@ _TOKENS_A_WORD = 2
 _SOURCES = re.compile(r"^\W*sources?\W*:", re.IGNORECASE | re.MULTILINE)
 _LINK = re.compile(r"https?://[^\s|{}<>\[\]\"'()]+")
 _LABEL = re.compile(r"^\W*(?:new |revised |improved )?paragraph\W*:\s*", re.IGNORECASE)
-_MARK = re.compile(r"^\[[0-9a-f]{12} .*\]$", re.MULTILINE)
-"""A line around a text in the question, which small models repeat."""
 
 
 class ProposeSettings(RegimeSettings):
@@ -69,7 +67,7 @@ class Propose(BaseRegime):
 
 def read_proposal(prompt: str, said: str) -> Response:
     """The paragraph and its sources: the addresses from a line `Sources:` on, or none."""
-    text = _MARK.sub("", clean(said)).strip().strip('`"').strip()
+    text = without_marks(clean(said)).strip().strip('`"').strip()
     last = max((match.start() for match in _SOURCES.finditer(text)), default=len(text))
     paragraph = _LABEL.sub("", text[:last]).strip()
     sources = tuple(dict.fromkeys(link.rstrip(".,;:!?") for link in _LINK.findall(text[last:])))

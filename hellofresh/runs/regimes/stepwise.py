@@ -21,7 +21,7 @@ from hellofresh.models import Message, Request
 from hellofresh.runs.prompts import Prompt
 from hellofresh.runs.regimes._base import BaseRegime, Case, Need, Outcome
 from hellofresh.runs.regimes._outside import has_word, needs_of_search, web_of
-from hellofresh.runs.regimes._reading import DecisionForm, is_refusal
+from hellofresh.runs.regimes._reading import DecisionForm, is_refusal, without_marks
 from hellofresh.runs.regimes._search_tools import SUMMARISER
 from hellofresh.runs.regimes.search_agent import REHEARSED, LookUpSettings, look_up, read_rationale, read_turn
 from hellofresh.tasks import get_task
@@ -64,10 +64,11 @@ class _Checking:
 
     async def listed(self, step: str, **texts: str) -> list[str]:
         """The first statements of an answer, one a line, all different."""
-        lines = (
-            one_line(_BULLET.sub("", line.strip()), _CHARACTERS) for line in (await self.ask(step, **texts)).split("\n")
-        )
-        return list(dict.fromkeys(line for line in lines if has_word(line)))[: self.settings.parts]
+        said = without_marks(await self.ask(step, **texts)).split("\n")
+        lines = (one_line(_BULLET.sub("", line.strip()), _CHARACTERS) for line in said)
+        # A line that ends with a colon only announces the next one.
+        stated = (line for line in lines if has_word(line) and not line.endswith(":"))
+        return list(dict.fromkeys(stated))[: self.settings.parts]
 
     async def search(self, query: str) -> str:
         """What the search side finds."""
