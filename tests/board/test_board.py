@@ -18,6 +18,7 @@ from hellofresh.results.scores import score_quarter
 from hellofresh.runs.evaluate import evaluate
 from hellofresh.runs.evaluation import Evaluation
 from hellofresh.tasks import get_task
+from hellofresh.tasks.samples import PROSPECTIVE
 
 
 @pytest.fixture
@@ -117,6 +118,16 @@ def test_scores_of_an_earlier_version_are_named_with_the_command_that_makes_them
     pl.read_parquet(path).drop("settings").write_parquet(path)
     with pytest.raises(DataError, match=r"hellofresh score --edition 2023Q2"):
         build_board(scored)
+
+
+def test_scores_under_another_headline_metric_are_not_shown_under_that_of_today(scored) -> None:
+    path = scored.scores(Quarter(2023, 2), private=True)
+    forecasts = scored.scores(Quarter(2023, 2), PROSPECTIVE)  # as versions wrote them that had F1 first on this split
+    forecasts.parent.mkdir(parents=True)
+    forecasts.write_bytes(path.read_bytes())
+    with pytest.raises(DataError, match="scored with f1 as its headline metric, which is brier_index now") as caught:
+        build_board(scored)
+    assert caught.value.fix == "Recreate it: hellofresh score --edition 2023Q2 --split prospective"
 
 
 def test_what_stands_in_a_posts_picture_and_who_is_in_it_stay_off_the_board() -> None:

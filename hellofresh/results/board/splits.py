@@ -225,17 +225,23 @@ def scan_scores(workspace: Workspace, splits: Sequence[SplitPlace] = ()) -> pl.L
     Files are checked now; rows are read when they are asked for.
 
     Raises:
-        DataError: if a file is damaged, or an earlier version wrote it.
+        DataError: if a file is damaged, an earlier version wrote it, or a task had another headline metric then.
     """
     tables = [SCORES.schema.to_frame().lazy().with_columns(split=pl.lit(MAIN, pl.String))]
     for split, path in score_files(workspace):
+        option = "" if split == MAIN else f" --split {split}"
+        fix = f"Recreate it: hellofresh score --edition {path.stem}{option}"
         try:
-            tables.append(SCORES.scan(path).with_columns(split=pl.lit(split)))
+            rows = SCORES.scan(path)
         except BadTableError as error:
-            option = "" if split == MAIN else f" --split {split}"
-            fix = f"Recreate it: hellofresh score --edition {path.stem}{option}"
             what = f"{error}; an earlier version may have written it"
             raise DataError(what, where=str(path), fix=fix, code="damaged-scores") from error
+        first = rows.group_by("task", maintain_order=True).agg(pl.col("metric").first()).collect()
+        for task, metric in first.filter(pl.col("task").is_in(list(TASKS))).iter_rows():
+            if metric != (headline := TASKS[task].on(split).headline.name):
+                what = f"{task} was scored with {metric} as its headline metric, which is {headline} now"
+                raise DataError(what, where=str(path), fix=fix, code="other-headline")
+        tables.append(rows.with_columns(split=pl.lit(split)))
     found = pl.concat(tables)
     public = [tuple(place.keys.values()) for place in splits if place.manifest.has_labels]
     known = pl.DataFrame(public, schema=dict.fromkeys(_KEYS, pl.String), orient="row").lazy()
