@@ -81,12 +81,14 @@ class Written(NamedTuple):
         voters: raters, ratings and notes.
         post, writer: of each note.
         skill: of each writer, in units of notes' quality; what the others have more than people.
+        quality: of each note.
     """
 
     voters: Voters
     post: NDArray[np.int64]
     writer: NDArray[np.int64]
     skill: NDArray[np.float64]
+    quality: NDArray[np.float64]
 
 
 def draw_written(
@@ -136,7 +138,7 @@ def draw_written(
         Notes(np.full(post.size, -1, np.int32), ones, unknown),
         Raters(np.ones(raters, np.bool_), np.zeros(raters, np.bool_)),
     )
-    return Written(voters, post, writer, skill)
+    return Written(voters, post, writer, skill, quality)
 
 
 def draw_liked(
