@@ -10,6 +10,8 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+from hellofresh.cli._output import CommandOutput
+from hellofresh.cli._show import show_scored
 from hellofresh.core.calendar import CalendarRule
 from hellofresh.core.errors import DataError, ReleaseError
 from hellofresh.core.files import canonical_json, sha256_file
@@ -329,3 +331,17 @@ def test_only_what_came_in_before_the_deadline_and_stayed_as_it_was_is_scored(ju
         "Third/x' is misnamed",
     ):
         assert sum(words in note for note in scored.notes) == 1, words
+
+
+@pytest.mark.parametrize("known", [True, False])
+def test_the_table_of_scores_shows_the_rank_correlation_where_the_facts_are_known(
+    make, quarter, notes_task, tmp_path, capsys, known: bool
+) -> None:
+    notes = make.notes(3, 2)
+    for number, note in enumerate(notes):
+        note.label.facts["intercept"] = number / 10 if known else None
+    make.release(notes)
+    evaluate(make.workspace(), Evaluation(quarter, notes_task, "coin"), progress)
+    show_scored(CommandOutput(as_json=False), score_quarter(make.workspace(), quarter, tmp_path), private=True)
+    table = capsys.readouterr().out
+    assert "coin" in table and ("Rank correlation with the intercept" in " ".join(table.split())) is known
