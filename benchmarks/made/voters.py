@@ -203,17 +203,16 @@ def write_dump(folder: Path, voters: Voters, *, shards: int = 1) -> Path:
     people = {"participantId": names, "enrollmentState": states, "modelingGroup": groups}
     _write(folder, ENROLLMENT, pl.DataFrame(people))
     wait = np.where(ratings.valid, np.arange(ratings.note.size) % 47, 60) * _HOUR_MS
-    rows = pl.DataFrame(
-        {
-            "noteId": ids[ratings.note],
-            "raterParticipantId": names[ratings.rater],
-            "createdAtMillis": created[ratings.note] + wait,
-            "version": 2,
-            "helpfulnessLevel": _LEVELS[ratings.level],
-        }
-    )
     for number in range(shards):
-        _write(folder, RATINGS, rows[number::shards], number)
+        note, rater, level, late = (side[number::shards] for side in (ratings.note, ratings.rater, ratings.level, wait))
+        rows = {
+            "noteId": ids[note],
+            "raterParticipantId": names[rater],
+            "createdAtMillis": created[note] + late,
+            "version": 2,
+            "helpfulnessLevel": _LEVELS[level],
+        }
+        _write(folder, RATINGS, pl.DataFrame(rows), number)
     return folder
 
 

@@ -306,7 +306,7 @@ def collect_bridging(
     write_parquet(output, written, mode=0o600)  # with labels of quarters that are not revealed
     say("comparing writers by raters who rated both")
     machines = groups.filter("machine")["participant"].to_numpy()
-    named, left_out = claimed_names(claimed, notes["noteId"], notes[AUTHOR].to_numpy(), machines)
+    named, left_out = claimed_names(claimed, notes, machines)
     writers = write_note_writers(
         writers_file(output),
         _of_writers(notes),
