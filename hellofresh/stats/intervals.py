@@ -33,8 +33,8 @@ effective clusters, `Interval.few` is true: so it is in 99% and more of repeats 
 those of 80:20; of the repeats where it is not, 94.4% and more held the truth in each of 17 worlds.
 
 Of a rank correlation the jackknife is that of Fisher's z: it held the truth in 92.8% to 97.5% of 600 repeats in each of
-48 worlds of 20 to 300 clusters, correlations of .1 to .95 (`--only correlation`). Cluster Wilson, which adds a hit and a
-miss, is short near 1: 84% at .95 and 72% at .98, with 20 clusters of one.
+48 worlds of 20 to 300 clusters, correlations of .1 to .95 (`--only correlation`). Cluster Wilson, which adds a hit and
+a miss, is short near 1: 84% at .95 and 72% at .98, with 20 clusters of one.
 
 Where all values of a number are one, the interval is that value; at the ends of a scale from 0 to 1, where values are
 shares, it is Wilson's.
