@@ -1,7 +1,7 @@
 """What the fit of ratings is worth, how far its intervals can be trusted, and what it costs.
 
     python benchmarks/bridging.py [--only oracle|coverage|writers|rings|cost] [--oracle DIR] [--ratings N] [--samples N]
-                                  [--json]
+                                  [--json] [--picture SVG]
 
 - oracle: beside X's own scorer on an invented world (DIR holds the dump's tables as .tsv.gz, x_scorer_notes.csv.gz and
   x_scorer_flips.csv): correlation and mean absolute difference of intercepts, share of equal statuses, with and without
@@ -15,6 +15,8 @@
   several sizes, whose honest raters share interests and hours or do not; and what a pushed note loses without those.
 - cost: CPU and wall seconds and peak memory of a made dump of so many ratings, from its files to the table, with two
   processes that read; and of the fit alone. The dump is made by a process of its own.
+
+--picture draws what raters of either camp say of invented notes, for docs/method.md.
 """
 
 from __future__ import annotations
@@ -42,7 +44,7 @@ from hellofresh.collectors.notes.bridging import collect_bridging
 from hellofresh.collectors.notes.writers import compare_writers
 from hellofresh.core.executors import process_pool
 from hellofresh.core.quarters import Quarter
-from hellofresh.stats.bridging import Status, chance_helpful, fit_bridging, sampling, statuses
+from hellofresh.stats.bridging import LEVELS, Status, chance_helpful, fit_bridging, sampling, statuses
 from hellofresh.stats.rings import find_rings
 
 TABLES = ("notes", "noteStatusHistory", "userEnrollment", "ratings")
@@ -164,7 +166,9 @@ def writers(samples: int) -> dict[str, Any]:
             fit = fit_bridging(*world.voters)
             intercepts, shares, _ = compare_writers(fit, world.post, world.writer, PROGRAMS + 1)
             helpful, rated = statuses(fit) == Status.HELPFUL, world.voters.ratings
+            notes_of = (world.writer == one for one in range(1, PROGRAMS + 1))
             measures = {
+                "true quality of its notes": np.array([world.quality[mine].mean() for mine in notes_of]),
                 "intercept, equal exposure": intercepts.value[1:],
                 "helpful ratings, equal exposure": shares.value[1:],
                 "share of helpful notes": _shares(helpful, world.writer),
@@ -242,6 +246,40 @@ def cost(ratings: int, folder: Path | None) -> dict[str, Any]:
     return found
 
 
+_COLOURS = {"helpful": "#0B6E4F", "needs more ratings": "#9A9A9A", "not helpful": "#C8553D"}
+
+
+def picture(path: Path) -> None:
+    """Mean ratings by either camp of invented notes, and what the model makes of them, as an SVG."""
+    from vl_convert import vegalite_to_svg
+
+    fit = fit_bridging(*draw_voters(VotersWorld.make(300, 1), 600, 20_000, 1))
+    with np.errstate(invalid="ignore"):
+        sides = [side @ np.array(LEVELS) / side.sum(axis=1) for side in (fit.tallies.left, fit.tallies.right)]
+    known = np.isfinite(fit.intercept) & np.isfinite(sides).all(axis=0)
+    names = np.array(["not helpful", "needs more ratings", "helpful"])[statuses(fit) + 1]
+    columns = zip(*(side[known].round(3).tolist() for side in sides), names[known].tolist(), strict=True)
+    axes = {name: {"field": name, "type": "quantitative", "title": f"mean rating by the {camp} camp",
+                   "scale": {"domain": [0, 1]}} for name, camp in (("x", "one"), ("y", "other"))}  # fmt: skip
+    kinds = {
+        name: {"field": "status", "type": "nominal", "title": None, "scale": {"domain": list(_COLOURS), "range": shown}}
+        for name, shown in (("color", list(_COLOURS.values())), ("shape", ["circle", "cross", "square"]))
+    }
+    drawn = vegalite_to_svg(
+        {
+            "$schema": "https://vega.github.io/schema/vega-lite/v6.json",
+            "background": "white",
+            "width": 420,
+            "height": 420,
+            "data": {"values": [dict(zip(("x", "y", "status"), row, strict=True)) for row in columns]},
+            "mark": {"type": "point", "filled": True, "size": 28, "opacity": 0.7},
+            "encoding": axes | kinds,
+            "config": {"aria": False, "font": "Liberation Sans, Arial, Helvetica, sans-serif"},
+        }
+    )
+    path.write_text(drawn, encoding="utf-8")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--oracle", type=Path, default=Path(__file__).parents[2] / "shared/data/bridging")
@@ -250,6 +288,7 @@ def main() -> None:
     parser.add_argument("--samples", type=int, default=60)
     parser.add_argument("--folder", type=Path, help="where the made dump stays")
     parser.add_argument("--json", action="store_true")
+    parser.add_argument("--picture", type=Path, metavar="SVG")
     parser.add_argument("--make", type=Path, help=argparse.SUPPRESS)
     parser.add_argument("--measure", type=Path, help=argparse.SUPPRESS)
     options = parser.parse_args()
@@ -257,6 +296,8 @@ def main() -> None:
         return make_dump(options.make, options.ratings)
     if options.measure:
         return print(json.dumps(measure(options.measure)))
+    if options.picture:
+        return picture(options.picture)
     has_oracle = (options.oracle / "x_scorer_notes.csv.gz").is_file()
     parts = {
         "oracle": lambda: against_oracle(options.oracle) if has_oracle else {},

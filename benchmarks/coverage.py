@@ -1,7 +1,8 @@
 """How often intervals hold the truth, and how often tests cry wolf, where the truth is known.
 
     python benchmarks/coverage.py [--repeats 4000] [--resamples 1000] [--seed 1] [--json]
-                                  [--only intervals|classes|tests|ranks|calibration|quarters] [--world NAME]
+                                  [--only intervals|classes|tests|ranks|calibration|quarters|correlation]
+                                  [--world NAME]
 
 Samples are simulated in clusters. A cluster has its own share of label 1 and its own difficulty, both normal on the
 probit scale; given these, samples are independent. The truth is the metric of the population that clusters are drawn
@@ -19,6 +20,7 @@ sum over sizes weighted by samples. Sizes of clusters are 1, 5, 1 + Poisson(2), 
   together, and, beside those by Bonferroni, the pairs found apart and the mean width of rank intervals;
 - in six worlds of stated probabilities, how often the test of calibration finds something (5% where they are true), by
   how much ECE and its debiased form differ from the truth, and coverage of the intervals of the metrics of forecasts;
+- coverage of the interval of a rank correlation, and of its paired difference for two systems;
 - coverage of the limits of Brier indices over 4, 8 and 16 quarters, of which systems miss a quarter or none.
 
 A share of 0.95 in 4,000 repeats has a standard error of 0.0034.
@@ -49,6 +51,7 @@ from hellofresh.stats.metrics import (
     forecast_metrics,
     macro_f1,
     matthews,
+    rank_correlation,
     two_class_metrics,
     weighted_f1,
 )
@@ -132,7 +135,7 @@ _GRID = np.linspace(-8, 8, 16_001)
 _PHI = ERF(_GRID)
 
 
-def sizes(world: World | ClassWorld, repeats: int, random: np.random.Generator) -> NDArray[np.int64]:
+def sizes(world: World | ClassWorld | CorrelationWorld, repeats: int, random: np.random.Generator) -> NDArray[np.int64]:
     """Sizes of clusters, shape (repeats, clusters)."""
     shape = (repeats, world.clusters)
     match world.sizes:
@@ -585,6 +588,65 @@ def expected_forecasts(said: Array, true: Array) -> list[float]:
 
 
 @dataclass(frozen=True, slots=True)
+class CorrelationWorld:
+    """Facts and what two systems state of them: normal with these correlations, then only ranks count.
+
+    Attributes:
+        name, clusters, sizes: as of `World`.
+        first, second: correlations.
+        stated: `exactly`, in `halves` of a standard deviation, or as one of two `choices`.
+    """
+
+    name: str
+    clusters: int
+    sizes: str
+    first: float
+    second: float
+    stated: str
+
+    def draw(self, groups: NDArray[np.int64], random: np.random.Generator) -> Array:
+        """The fact and both systems' statements, shape (3, n)."""
+        alike = 0.4 if self.sizes != "one" else 0.0
+        shared = random.standard_normal((3, int(groups.max()) + 1))[:, groups]
+        normal = np.sqrt(alike) * shared + np.sqrt(1 - alike) * random.standard_normal((3, groups.size))
+        for place, rho in ((1, self.first), (2, self.second)):
+            normal[place] = rho * normal[0] + np.sqrt(1 - rho**2) * normal[place]
+        if self.stated != "exactly":
+            normal[1:] = np.round(2 * normal[1:]) if self.stated == "halves" else normal[1:] > 0
+        return normal
+
+
+CORRELATION_WORLDS = [
+    CorrelationWorld(
+        f"{clusters} posts, {size}, {stated}: {first:g} and {second:g}", clusters, size, first, second, stated
+    )
+    for clusters in (20, 50, 300)
+    for size in ("one", "geometric")
+    for stated, first, second in (
+        *(("exactly", rho, rho - 0.1) for rho in (0.1, 0.5, 0.8, 0.95)),
+        *(("halves", rho, rho - 0.1) for rho in (0.5, 0.95)),
+        ("choices", 0.9, 0.5),
+        ("exactly", 0.95, 0.95),
+    )
+]
+
+
+def correlated(world: CorrelationWorld, repeats: int, _: int, random: np.random.Generator) -> Iterator[Share]:
+    """How often a rank correlation's interval holds the truth, and that of the difference of two."""
+    metric, held = rank_correlation("fact", ""), np.zeros(2)
+    many = replace(world, sizes="one").draw(np.arange(200_000), np.random.default_rng(0))
+    first, second = (float(metric.value(metric.statistics(many[0], said).sum(axis=0))) for said in many[1:])
+    for _ in range(repeats):
+        groups = np.repeat(np.arange(world.clusters), sizes(world, 1, random)[0])
+        fact, *both = world.draw(groups, random)
+        one, two = (cluster_tables(metric.statistics(fact, said), groups) for said in both)
+        made, apart = metric_interval(one, metric), difference_interval(one, two, metric, 0.95)[0]
+        held += made.low <= first <= made.high, apart.low <= first - second <= apart.high
+    for what, share in zip(("interval", "difference"), (held / repeats).tolist(), strict=True):
+        yield Share(world.name, f"rank_correlation: {what}", share, 0.93, 0.97)
+
+
+@dataclass(frozen=True, slots=True)
 class QuartersWorld:
     """Six systems that forecast 100 clusters of 2 samples in each of some quarters, some of which they miss."""
 
@@ -630,13 +692,16 @@ def over_quarters(world: QuartersWorld, repeats: int, _: int, random: np.random.
     yield Share(world.name, "brier_index over quarters: limits", held / repeats / 6, 0.93, 0.975)
 
 
+_PARTS = ("intervals", "classes", "tests", "ranks", "calibration", "quarters", "correlation")
+
+
 def main() -> None:
     """Run what was asked for and print it."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--repeats", type=int, default=4000)
     parser.add_argument("--resamples", type=int, default=1000)
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--only", choices=("intervals", "classes", "tests", "ranks", "calibration", "quarters"))
+    parser.add_argument("--only", choices=_PARTS)
     parser.add_argument("--world", default="", help="only worlds whose name holds this")
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
@@ -648,6 +713,7 @@ def main() -> None:
         "ranks": (MANY, ranked, 0),
         "calibration": (STATED_WORLDS, stated, 0),
         "quarters": (QUARTERS_WORLDS, over_quarters, 0),
+        "correlation": (CORRELATION_WORLDS, correlated, 0),
     }
     for part, (worlds, measure, draws) in parts.items():
         for index, world in enumerate(worlds):

@@ -140,6 +140,8 @@ def _add_reading(accept: Accept) -> None:
 def add_ratings(accept: Accept) -> None:
     """Options of ratings."""
     accept("--dump", **_DUMP)
+    about = "ratings: folder of names that note writers claim, a JSON file each (docs/method.md)"
+    accept("--claims", type=Path, metavar="DIR", help=about)
     _add_reading(accept)
 
 

@@ -28,6 +28,7 @@ from verifier.content import (
 from verifier.manifest import PROSPECTIVE, SCORES, Manifest
 from verifier.reading import COUNT, Row, few, first_of, rows, text_hash
 from verifier.statistics import (
+    FISHER,
     FORECAST,
     METRIC_NAMES,
     NONE,
@@ -389,7 +390,8 @@ class ScoreCheck:
             table = table_of(content, entry, prompt, metric, where)
             effective = metric.effective(table)
             found |= dict(zip(_ENDS, interval(table, metric), strict=True))
-            found["method"] = WILSON if sizes.size > 1 else NONE
+            known = FISHER if isinstance(metric, RankMetric) else WILSON
+            found["method"] = known if sizes.size > 1 else NONE
         else:
             rated = not content.classes and content.metrics
             why = "whose ratings are not published beside it" if rated else "which is not known here"

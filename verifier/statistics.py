@@ -32,7 +32,7 @@ FORECAST = ("brier_index", "log_score")
 """Metrics of forecasts, of which a prospective split has the first as its headline."""
 METRIC_NAMES = (*OF_ONE, *OVERALL, "micro_f1", RANK, *RANKED, *FORECAST)
 _LEAST_CHANCE = 0.01
-WILSON, NONE = "cluster Wilson", "none: one group only"
+WILSON, FISHER, NONE = "cluster Wilson", "cluster jackknife of Fisher's z", "none: one group only"
 """The methods that a score may name."""
 _P_VALUE, _RESAMPLES, _DRAWS, _MANY = 0.05, (10_000, 2_000), (9_999, 1_999), 100
 """The second of two numbers is for so many entries, or more."""
@@ -304,6 +304,12 @@ def interval(table: FloatArray, metric: Metric) -> tuple[float, float, float]:
         return value, *metric.limits
     if metric.is_constant(total):
         return value, value, value
+    if isinstance(metric, RankMetric) and 0 < without.min() <= without.max() < 1 and abs(value) < 1:
+        moved = np.log(without / (1 - without))
+        if _jackknife(moved) > _ROUNDING:
+            freedom = min(kish(of) - 1, _satterthwaite(moved))
+            half = t_quantile(_P_VALUE, max(freedom, 1.0)) * sqrt(_jackknife(moved)) / 2
+            return value, float(np.tanh(np.arctanh(value) - half)), float(np.tanh(np.arctanh(value) + half))
     share = hits / float(of.sum())
     odds = np.log((left + 1) / (rest - left + 1))  # one hit and one miss more, so that there always is a logarithm
     smoothed = (hits + 1) / float(of.sum() + 2)
@@ -312,12 +318,19 @@ def interval(table: FloatArray, metric: Metric) -> tuple[float, float, float]:
     if 0 < share < 1 and _jackknife(left / rest) > _ROUNDING and spread > _ROUNDING:
         samples = 1 / spread
         if parts is None:  # the spread of a mean over classes is known less well
-            squares = (odds - odds.mean()) ** 2
-            kurtosis = squares.size * float((squares**2).sum() / squares.sum() ** 2)
-            freedom = min(freedom, 2 * squares.size / max(kurtosis - 1, 1e-9))
+            freedom = min(freedom, _satterthwaite(odds))
     limits = np.array(_wilson(share, samples, t_quantile(_P_VALUE, max(freedom, 1.0))))
     low, high = (metric.limits[0] + metric.span * limits) if parts is None else metric.from_share(limits)
     return value, float(low), float(high)
+
+
+def _satterthwaite(without: FloatArray) -> float:
+    """Degrees of freedom of such a variance, from its kurtosis; unlimited where nothing moves."""
+    squares = (without - without.mean()) ** 2
+    if not squares.any():
+        return float("inf")
+    kurtosis = squares.size * float((squares**2).sum() / squares.sum() ** 2)
+    return float(2 * squares.size / max(kurtosis - 1, 1e-9))
 
 
 def _jackknife(without: FloatArray) -> float:

@@ -81,12 +81,14 @@ class Written(NamedTuple):
         voters: raters, ratings and notes.
         post, writer: of each note.
         skill: of each writer, in units of notes' quality; what the others have more than people.
+        quality: of each note.
     """
 
     voters: Voters
     post: NDArray[np.int64]
     writer: NDArray[np.int64]
     skill: NDArray[np.float64]
+    quality: NDArray[np.float64]
 
 
 def draw_written(
@@ -136,7 +138,7 @@ def draw_written(
         Notes(np.full(post.size, -1, np.int32), ones, unknown),
         Raters(np.ones(raters, np.bool_), np.zeros(raters, np.bool_)),
     )
-    return Written(voters, post, writer, skill)
+    return Written(voters, post, writer, skill, quality)
 
 
 def draw_liked(
@@ -201,17 +203,16 @@ def write_dump(folder: Path, voters: Voters, *, shards: int = 1) -> Path:
     people = {"participantId": names, "enrollmentState": states, "modelingGroup": groups}
     _write(folder, ENROLLMENT, pl.DataFrame(people))
     wait = np.where(ratings.valid, np.arange(ratings.note.size) % 47, 60) * _HOUR_MS
-    rows = pl.DataFrame(
-        {
-            "noteId": ids[ratings.note],
-            "raterParticipantId": names[ratings.rater],
-            "createdAtMillis": created[ratings.note] + wait,
-            "version": 2,
-            "helpfulnessLevel": _LEVELS[ratings.level],
-        }
-    )
     for number in range(shards):
-        _write(folder, RATINGS, rows[number::shards], number)
+        note, rater, level, late = (side[number::shards] for side in (ratings.note, ratings.rater, ratings.level, wait))
+        rows = {
+            "noteId": ids[note],
+            "raterParticipantId": names[rater],
+            "createdAtMillis": created[note] + late,
+            "version": 2,
+            "helpfulnessLevel": _LEVELS[level],
+        }
+        _write(folder, RATINGS, pl.DataFrame(rows), number)
     return folder
 
 

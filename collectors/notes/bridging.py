@@ -20,6 +20,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from hellofresh.collectors.notes.claimed import claimed_names, read_claimed
 from hellofresh.collectors.notes.dump.files import find_shards, source_files
 from hellofresh.collectors.notes.dump.snapshot import known_hashes
 from hellofresh.collectors.notes.dump.tables import ENROLLMENT, HISTORY, NOTES, DumpTable, TableReader, WantedColumns
@@ -258,6 +259,7 @@ def collect_bridging(
     key: bytes,
     pool: Pool | None = None,
     afresh: bool = False,
+    claims: Path | None = None,
     progress: Callable[[str], None] | None = None,
 ) -> BridgingReport:
     """Fit all ratings of a dump and write what they say of a quarter's notes.
@@ -270,12 +272,15 @@ def collect_bridging(
         key: secret, of the hashes of participants.
         pool: where shards of ratings are read.
         afresh: read all shards again.
+        claims: a folder of names that writers claim, see `hellofresh.collectors.notes.claimed`.
         progress: called with a sentence now and then.
 
     Raises:
+        DataError: if a claim cannot be read, or a note is claimed twice.
         SourceError: if a table, a shard or a column is missing, a file is broken, or too little is rated to be fitted.
     """
     say = progress or (lambda _: None)
+    claimed = read_claimed(claims) if claims else {}
     tables = (NOTES, HISTORY, ENROLLMENT)
     paths = [shard.path for table in tables for shard in find_shards(dump, table.stem, table.subfolder)]
     sources = source_files(paths, known_hashes(dump))
@@ -301,8 +306,16 @@ def collect_bridging(
     write_parquet(output, written, mode=0o600)  # with labels of quarters that are not revealed
     say("comparing writers by raters who rated both")
     machines = groups.filter("machine")["participant"].to_numpy()
+    named, left_out = claimed_names(claimed, notes, machines)
     writers = write_note_writers(
-        writers_file(output), _of_writers(notes), mine, ratings, fit, machines=machines, folder=folder
+        writers_file(output),
+        _of_writers(notes),
+        mine,
+        ratings,
+        fit,
+        machines=machines,
+        claimed=named,
+        folder=folder,
     )
     report = BridgingReport(
         str(quarter),
@@ -320,7 +333,7 @@ def collect_bridging(
         _rings(notes, mine, ratings, fit),
         asdict(fit.settings),
         sorted([*sources, *ratings.sources], key=lambda item: item.name),
-        [*reader.warnings, *ratings.warnings],
+        [*reader.warnings, *ratings.warnings, *left_out],
     )
     write_json(output.with_suffix(".json"), asdict(report), mode=0o600)
     return report

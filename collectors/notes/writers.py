@@ -6,7 +6,7 @@ keyed hashes of those who are new, and kept in a private file, so that a writer 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import isfinite
 from pathlib import Path
@@ -75,6 +75,7 @@ def write_note_writers(
     fit: Bridging,
     *,
     machines: NDArray[np.uint64],
+    claimed: Mapping[int, str],
     folder: Path,
 ) -> int:
     """Compare the writers of a quarter's notes, and write the tables of `hellofresh.results.note_writers`.
@@ -85,13 +86,19 @@ def write_note_writers(
         mine: which of them are of the quarter.
         ratings, fit: of all notes.
         machines: keyed hashes of all programs that write by the API, sorted.
+        claimed: names that writers claim, by their keyed hashes.
         folder: private; where writers' numbers are kept.
 
     Returns:
         How many writers there are.
     """
     own = notes[mine].with_columns(ratings=np.bincount(ratings.note, minlength=notes.height)[mine])
-    names = [PEOPLE, COLLABORATIVE, *writer_names(machines.tolist(), folder)]
+    every = [
+        f"{number}: {claimed[writer]} (claimed)" if writer in claimed else number
+        for number, writer in zip(writer_names(machines.tolist(), folder), machines.tolist(), strict=True)
+    ]
+    here = np.flatnonzero(np.isin(machines, own["writer"].to_numpy()))
+    names, machines = [PEOPLE, COLLABORATIVE, *(every[place] for place in here)], machines[here]
     kinds = [WriterKind.PEOPLE, WriterKind.COLLABORATIVE, *[WriterKind.MACHINE] * machines.size]
     own = own.with_columns(number=_numbers_of(own, machines))
     # Of notes that call the post misleading: the others do another thing.

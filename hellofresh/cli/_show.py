@@ -117,7 +117,9 @@ def show_scored(output: CommandOutput, scored: ScoredSplit, *, private: bool = F
             "maintainers see them with --private."
         )
     for task in sorted({score.task for score in scored.scores} - hidden):
-        metrics, wide = get_task(task).on(scored.split).metrics[:_SHOWN], output.width >= _WIDE
+        known, wide = get_task(task).on(scored.split), output.width >= _WIDE
+        there = {score.metric for score in scored.scores if score.task == task}
+        metrics = [*known.metrics[:_SHOWN], *(metric for metric in known.fact_metrics if metric.name in there)]
         chosen = _headline(scored, task, metrics[0])
         others = [{score.origin: score for score in _headline(scored, task, metric)} for metric in metrics]
         ordered = sorted(chosen, key=attrgetter("system"))

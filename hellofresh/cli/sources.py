@@ -88,6 +88,7 @@ def collect_ratings(options: argparse.Namespace, output: CommandOutput) -> int:
             key=bytes.fromhex(Escrow.of_workspace(workspace).salt("participants")),
             pool=pool,
             afresh=options.force,
+            claims=options.claims,
             progress=bar.line,
         )
     output.result(asdict(report) | {"path": str(path)})

@@ -32,6 +32,10 @@ equal classes, 93.0% for 80:20, and 90.2% for 70:20:10, in 2,000 repeats each. W
 effective clusters, `Interval.few` is true: so it is in 99% and more of repeats of the worlds below 93%, and in 94% of
 those of 80:20; of the repeats where it is not, 94.4% and more held the truth in each of 17 worlds.
 
+Of a rank correlation the jackknife is that of Fisher's z: it held the truth in 92.8% to 97.5% of 600 repeats in each of
+48 worlds of 20 to 300 clusters, correlations of .1 to .95 (`--only correlation`). Cluster Wilson, which adds a hit and
+a miss, is short near 1: 84% at .95 and 72% at .98, with 20 clusters of one.
+
 Where all values of a number are one, the interval is that value; at the ends of a scale from 0 to 1, where values are
 shares, it is Wilson's.
 
@@ -53,7 +57,7 @@ from numpy.typing import NDArray
 
 from hellofresh.stats._tails import t_quantile, t_quantiles
 from hellofresh.stats.clusters import effective_clusters, from_share, shares
-from hellofresh.stats.metrics import ClassCounts, Metric, WeightedValues, ratio
+from hellofresh.stats.metrics import ClassCounts, Metric, RankPairs, WeightedValues, ratio
 
 FEW_CLUSTERS = 12
 """Below so many effective clusters an interval is to be read with care."""
@@ -67,6 +71,7 @@ class Method(StrEnum):
     """How an interval was made."""
 
     CLUSTER_WILSON = "cluster Wilson"
+    FISHER = "cluster jackknife of Fisher's z"
     JACKKNIFE = "cluster jackknife"
     PERCENTILE = "cluster percentile bootstrap"
     MIRRORED = "cluster bootstrap, mirrored about the estimate"
@@ -129,8 +134,10 @@ def metric_interval(
     counted = round(float(sizes.sum())) if n is None else n
     if clusters == 1:
         return Interval(*metric.limits, level, Method.NONE, 0, 0, counted, 1, 1.0)
-    low, high = (float(limit) for limit in cluster_wilson_limits(tables, metric, level))
-    return Interval(low, high, level, Method.CLUSTER_WILSON, 0, 0, counted, clusters, effective)
+    is_rank = isinstance(metric.statistics, RankPairs)
+    limits, method = (fisher_limits, Method.FISHER) if is_rank else (cluster_wilson_limits, Method.CLUSTER_WILSON)
+    low, high = (float(limit) for limit in limits(tables, metric, level))
+    return Interval(low, high, level, method, 0, 0, counted, clusters, effective)
 
 
 def clusters_worth(tables: NDArray[np.float64], metric: Metric) -> float:
@@ -199,6 +206,24 @@ def cluster_wilson_limits(tables: NDArray[np.float64], metric: Metric, level: fl
         value, constant = metric.value(total), metric.statistics.constant(total)
         low, high = np.where(constant, value, low), np.where(constant, value, high)
     return np.where(blind, metric.limits[0], low), np.where(blind, metric.limits[1], high)
+
+
+def fisher_limits(tables: NDArray[np.float64], metric: Metric, level: float = 0.95) -> Limits:
+    """The delete-one-cluster jackknife of a correlation's Fisher z, with t of the smaller degrees of freedom: of the
+    clusters, or Satterthwaite's.
+
+    Where the correlation is 1 or -1 or has no value, with or without some cluster, or nothing moves it:
+    `cluster_wilson_limits`, which takes and gives the same.
+    """
+    part = shares(tables, metric)
+    inside = (part.value > 0) & (part.value < 1)
+    inside &= (part.defined & (part.without > 0) & (part.without < 1)).all(axis=-1)
+    value, without = np.where(inside, part.value, 0.5), np.where(inside[..., None], part.without, 0.5)
+    freedom = np.minimum(effective_clusters(part.weights) - 1, _freedom(_logit(without)))
+    quantile, spread = t_quantiles((1 + level) / 2, np.maximum(freedom, 1)), jackknife_variance(_logit(without))
+    known, z, half = inside & (spread > 1e-20), _logit(value) / 2, quantile * np.sqrt(spread) / 2
+    low, high = cluster_wilson_limits(tables, metric, level)
+    return np.where(known, np.tanh(z - half), low), np.where(known, np.tanh(z + half), high)
 
 
 def jackknife_variance(without: NDArray[np.float64], defined: NDArray[np.bool_] | None = None) -> NDArray[np.float64]:

@@ -14,11 +14,15 @@ notes would lose without these ratings.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hellofresh.stats.bridging import LEVELS, Bridging
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
 
 LEAST_PARTNERS = 4
 LEAST_SHARED = 5
@@ -26,7 +30,8 @@ LEAST_SHARED = 5
 _MOST_FAMOUS = 300
 """Posts on which more raters were early tell nothing of two of them, and cost most."""
 _LEVEL = 0.001
-_BLOCK = 2_000
+_MEETINGS, _PAIRS = 10_000_000, 200_000
+"""So many meetings, and pairs, are looked at at a time."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -61,48 +66,77 @@ def find_rings(
         level: of the chance that an honest pair is found, all pairs together.
     """
     from scipy.sparse import csr_array
-    from scipy.special import gammainc
 
     raters, posts = camp.size, period.size
-    pairs = np.unique(post * raters + rater)
-    post, rater = pairs // raters, pairs % raters
-    kept = np.bincount(post, minlength=posts)[post] <= _MOST_FAMOUS
-    post, rater = post[kept], rater[kept]
-    active = np.flatnonzero(np.bincount(rater, minlength=raters) >= LEAST_SHARED)
-    if active.size < 2:
-        return FoundRings(np.zeros(raters, np.bool_), 0, active.size)
-    place = np.full(raters, -1)
-    place[active] = np.arange(active.size)
-    post, rater = post[place[rater] >= 0], place[rater[place[rater] >= 0]]
+    rated = csr_array((np.ones(post.size, np.float32), (rater, post)), shape=(raters, posts))
+    rated.data[:] = np.bincount(rated.indices, minlength=posts)[rated.indices] <= _MOST_FAMOUS
+    rated.eliminate_zeros()
+    active = np.flatnonzero(np.diff(rated.indptr) >= LEAST_SHARED)
     size = active.size
-    rated = csr_array((np.ones(post.size, np.float32), (rater, post)), shape=(size, posts))
+    if size < 2:
+        return FoundRings(np.zeros(raters, np.bool_), 0, size)
+    rated = rated[active]
     periods, number = np.unique(period, return_inverse=True)
     camps, mine = np.unique(camp[active], return_inverse=True)
-    shape = (size, periods.size)
-    count = csr_array((np.ones(post.size), (rater, number[post])), shape=shape).toarray()
-    meet = _meetings(post, mine[rater], number, camps.size, periods.size)
+    of_period = csr_array((np.ones(posts), (np.arange(posts), number)), shape=(posts, periods.size))
+    chance = _Chance(rated @ of_period, mine, _meetings(rated, mine, number, camps.size, periods.size))
     partners, found = np.zeros(size, np.int64), 0
     threshold = level / max(size * (size - 1) / 2, 1)
-    for start in range(0, size, _BLOCK):
-        shared = (rated[start : start + _BLOCK] @ rated.T).tocoo()
-        one, two, both = shared.row + start, shared.col, shared.data
-        wanted = (both >= LEAST_SHARED) & (one < two)
-        one, two, both = one[wanted], two[wanted], both[wanted]
-        expected = (count[one] * count[two] * meet[mine[one], mine[two]]).sum(axis=1)
-        together = gammainc(both, expected) < threshold  # P(Poisson >= both)
-        found += int(together.sum())
-        for side in (one, two):
-            partners += np.bincount(side[together], minlength=size)
+    # Blocks of raters with as many meetings each, so that memory is bounded whoever rates most.
+    meetings = np.cumsum(rated @ np.bincount(rated.indices, minlength=posts))
+    starts = np.unique(np.searchsorted(meetings, np.arange(0, meetings[-1], _MEETINGS)))
+    for start, end in zip(starts, [*starts[1:], size], strict=True):
+        shared = rated[start:end] @ rated[start:].T
+        often = np.flatnonzero(shared.data >= LEAST_SHARED)
+        one = np.searchsorted(shared.indptr, often, side="right") - 1 + start
+        two, both = shared.indices[often] + start, shared.data[often]
+        pairs = np.flatnonzero(one < two)
+        for first in range(0, pairs.size, _PAIRS):
+            piece = pairs[first : first + _PAIRS]
+            together = piece[chance.of_sharing(one[piece], two[piece], both[piece]) < threshold]
+            found += together.size
+            for side in (one, two):
+                partners += np.bincount(side[together], minlength=size)
     flagged = np.zeros(raters, np.bool_)
     flagged[active[partners >= LEAST_PARTNERS]] = True
     return FoundRings(flagged, found, size)
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class _Chance:
+    """What two raters' activity lets expect.
+
+    Attributes:
+        count: sparse, shape (raters, periods), posts that each called helpful.
+        camp: shape (raters,), numbers from 0.
+        meet: shape (camps, camps, periods), from `_meetings`.
+    """
+
+    count: csr_array
+    camp: NDArray[np.int64]
+    meet: NDArray[np.float64]
+
+    def of_sharing(
+        self, one: NDArray[np.int64], two: NDArray[np.int64], both: NDArray[np.float32]
+    ) -> NDArray[np.float64]:
+        """The probability that pairs share so many posts or more, shape (pairs,)."""
+        from scipy.special import gammainc
+
+        met = self.count[one].multiply(self.count[two]).tocsr()
+        pair = np.repeat(np.arange(one.size), np.diff(met.indptr))
+        weight = self.meet[self.camp[one][pair], self.camp[two][pair], met.indices]
+        expected = np.bincount(pair, met.data * weight, minlength=one.size)
+        chance: NDArray[np.float64] = gammainc(both, expected)  # P(Poisson >= both)
+        return chance
+
+
 def _meetings(
-    post: NDArray[np.int64], camp: NDArray[np.int64], period: NDArray[np.int64], camps: int, periods: int
+    rated: csr_array, camp: NDArray[np.int64], period: NDArray[np.int64], camps: int, periods: int
 ) -> NDArray[np.float64]:
     """The chance that draws of one post each by raters of two camps are the same, shape (camps, camps, periods)."""
-    fame = np.stack([np.bincount(post[camp == one], minlength=period.size) for one in range(camps)]).astype(np.float64)
+    side = np.repeat(camp, np.diff(rated.indptr))
+    fame = np.bincount(side * period.size + rated.indices, minlength=camps * period.size)
+    fame = fame.reshape(camps, period.size).astype(np.float64)
     whole = np.stack([np.bincount(period, side, periods) for side in fame])
     share = np.divide(fame, whole[:, period], out=np.zeros_like(fame), where=whole[:, period] > 0)
     return np.stack([[np.bincount(period, one * two, periods) for two in share] for one in share])

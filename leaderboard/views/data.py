@@ -18,7 +18,6 @@ from hellofresh.leaderboard.components.tables import Cell, Column, Marked, defin
 from hellofresh.leaderboard.data.board import Board, SplitKey
 from hellofresh.leaderboard.views.visit import Page, Visit
 from hellofresh.results.board.schema import (
-    FLIP_COST,
     Distribution,
     FunnelStep,
     License,
@@ -85,7 +84,7 @@ def _compose(visit: Visit) -> None:
     later = "" if release is None or revealed else " They are shown by class once the labels are revealed."
     not_yet = join([heading("Facts by label"), el("p", "Shown once the labels are revealed.")]) if release else None
     task = TASKS.get(split.task)
-    found = [row for row in found if row.name != FLIP_COST]
+    found = [row for row in found if row.name != "flip_cost"]
     if task is not None and not task.classes:
         found, not_yet, revealed = [row for row in found if row.kind == "words" and row.largest > 1], None, False
     visit.show(
@@ -251,16 +250,12 @@ def _spread(name: Cell, row: Distribution, split: SplitKey, reach: float, unit: 
 def _flip_costs(board: Board, split: SplitKey) -> Html | None:
     """How few accounts or editors could turn labels round, in each revealed quarter of the task."""
     splits = [one for one in board.splits if (one.task, one.kind) == (split.task, split.kind)]
-    rows = [
-        (one, row)
-        for one in splits
-        for row in sorted(board.rows(Distribution, one, name=FLIP_COST), key=_place)
-        if not board.is_bundled(one) or one == split
-    ]
-    if not rows:
+    splits = [one for one in splits if one == split or not board.is_bundled(one)]
+    found = {one: sorted(board.rows(Distribution, one, name="flip_cost"), key=_place) for one in splits}
+    reach = max((row.p90 for rows in found.values() for row in rows), default=None)
+    if reach is None:
         return None
-    reach = max(row.p90 for _, row in rows)
-    lines = [_spread(visible(one.edition, 20), row, one, reach) for one, row in rows]
+    lines = [_spread(visible(one.edition, 20), row, one, reach) for one, rows in found.items() for row in rows]
     title = "How few could flip a label"
     listed = table(title, _spread_columns("Quarter"), lines, "hf-spreads")
     return el("section", heading(title, _FLIPS_SAID), listed)

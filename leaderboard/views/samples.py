@@ -22,7 +22,6 @@ from hellofresh.leaderboard.views.responses import side_by_side
 from hellofresh.leaderboard.views.retrieval import DEPTH, documents_of, has_found
 from hellofresh.leaderboard.views.visit import MOST_BYTES, Choices, Page, Visit
 from hellofresh.results.board.schema import (
-    FLIP_COST,
     SAMPLES,
     FoundDocument,
     PromptRow,
@@ -58,7 +57,7 @@ _FACTS = {
     "intercept_high": "its upper limit",
     "voters": "ratings it rests on",
     "smaller_camp": "share of the smaller camp",
-    FLIP_COST: "accounts or editors who could flip the label",
+    "flip_cost": "accounts or editors who could flip the label",
 }
 
 
@@ -264,7 +263,7 @@ def _opened(sample: SampleRow, task: str) -> Html:
     source = link(sample.link, "Open the original") if sample.link else None
     known, facts = TASKS.get(task), json.loads(sample.facts)
     cost = known.flip_cost(Label(sample.id, sample.label, facts)) if known and sample.label is not None else None
-    facts |= {} if cost is None else {FLIP_COST: cost}
+    facts |= {} if cost is None else {"flip_cost": cost}
     said = "; ".join(_fact(name, value) for name, value in sorted(facts.items()))
     truth = "People decided" if known is not None and known.track == "decisions" else "Label"
     label = el("strong", _label_name(sample.label, task))

@@ -17,6 +17,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from hellofresh.cli import main
+from hellofresh.cli._output import CommandOutput
+from hellofresh.cli._show import show_scored
 from hellofresh.core.calendar import CalendarRule
 from hellofresh.core.errors import DataError, ReleaseError
 from hellofresh.core.files import canonical_json, read_jsonl, sha256_file
@@ -454,3 +456,17 @@ def test_an_evaluation_shows_its_score_beside_the_baselines_and_the_next_command
     shown = " ".join(capsys.readouterr().out.split())
     assert "F1 beside the baselines" in shown
     assert shown.index("sampler", shown.index("beside")) < shown.index("always-yes", shown.index("beside"))
+
+
+@pytest.mark.parametrize("known", [True, False])
+def test_the_table_of_scores_shows_the_rank_correlation_where_the_facts_are_known(
+    make, quarter, notes_task, tmp_path, capsys, known: bool
+) -> None:
+    notes = make.notes(3, 2)
+    for number, note in enumerate(notes):
+        note.label.facts["intercept"] = number / 10 if known else None
+    make.release(notes)
+    evaluate(make.workspace(), Evaluation(quarter, notes_task, "coin"), progress)
+    show_scored(CommandOutput(as_json=False), score_quarter(make.workspace(), quarter, tmp_path), private=True)
+    table = capsys.readouterr().out
+    assert "coin" in table and ("Rank correlation with the intercept" in " ".join(table.split())) is known

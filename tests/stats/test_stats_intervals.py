@@ -13,7 +13,7 @@ from statsmodels.stats.proportion import proportion_confint
 from hellofresh.stats import FEW_CLUSTERS, cluster_tables, metric_interval
 from hellofresh.stats._tails import t_quantile
 from hellofresh.stats.intervals import Method, wilson_limits
-from hellofresh.stats.metrics import accuracy, macro_f1, mean
+from hellofresh.stats.metrics import accuracy, macro_f1, mean, rank_correlation
 
 
 def simulated(n: int, seed: int, *, right: float = 0.7) -> tuple[np.ndarray, np.ndarray]:
@@ -190,3 +190,21 @@ def test_handfuls_of_samples_have_limits_without_a_warning(seed: int) -> None:
     groups = np.unique(random.integers(0, max(2, n // 2), n), return_inverse=True)[1]
     for interval in metric_intervals(labels, predictions, groups).values():
         assert 0 <= interval.low <= interval.high <= 1
+
+
+def test_a_rank_correlations_interval_is_longer_towards_0_and_all_that_is_possible_where_one_group_has_the_facts() -> (
+    None
+):
+    metric, random, groups = rank_correlation("fact", ""), np.random.default_rng(1), np.arange(80) // 2
+    fact = random.normal(0, 1, 80)
+    said = fact + random.normal(0, 0.4, 80)
+    up, down = (
+        metric_interval(cluster_tables(metric.statistics(fact, sign * said), groups), metric) for sign in (1, -1)
+    )
+    value = stats.spearmanr(fact, said)[0]
+    assert up.method is Method.FISHER and -1 < up.low < value < up.high < 1 and value - up.low > up.high - value
+    assert (down.low, down.high) == (pytest.approx(-up.high), pytest.approx(-up.low))
+    alone = cluster_tables(metric.statistics(np.where(groups == 3, fact, np.nan), said), groups)
+    one, perfect = metric_interval(alone, metric), cluster_tables(metric.statistics(fact, fact), groups)
+    assert (one.low, one.high) == (-1, 1)
+    assert metric_interval(perfect, metric).high == 1

@@ -361,10 +361,6 @@ class TranscriptStep:
     cost_usd: float | None = None
 
 
-FLIP_COST = "flip_cost"
-"""How many accounts or editors would turn a label into the other one: see `hellofresh.tasks.Task.flip_cost`."""
-
-
 @dataclass(frozen=True, slots=True)
 class PromptRow:
     """A wording that runs ended their questions with, where texts may be shown.

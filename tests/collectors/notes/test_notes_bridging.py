@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -40,9 +41,10 @@ from hellofresh.collectors.notes.ratings import (
     UNKNOWN_VALUE,
     DumpRatings,
 )
-from hellofresh.core.errors import HelloFreshError, SourceError
+from hellofresh.core.errors import DataError, HelloFreshError, SourceError
 from hellofresh.core.quarters import Quarter
 from hellofresh.releases.candidates.rows import read_candidates, write_candidates
+from hellofresh.results.note_writers import read_note_writers, writers_file
 from hellofresh.tasks import get_task
 
 QUARTER, KEY = Quarter(2026, 2), b"a secret"
@@ -143,6 +145,45 @@ def test_rows_say_what_the_dump_says(made: Path, tmp_path: Path) -> None:
     months = [one for one in report.agreement if one.by == "month"]
     assert [one.name for one in months] == ["2026-04"]
     assert months[0].notes == sum(row.status is not None for row in rows)
+
+
+def test_a_writer_who_lists_its_notes_has_its_claimed_name_and_who_lists_anothers_has_none(
+    made: Path, tmp_path: Path
+) -> None:
+    collected(made, tmp_path)
+    rows = BRIDGED_NOTES.rows(BRIDGED_NOTES.read(tmp_path / "b.parquet"))
+    writer = next(row.writer for row in rows if row.machine)
+    own = [row.note for row in rows if row.writer == writer]
+    others = [row.note for row in rows if row.writer != writer]
+    claims = tmp_path / "claims"
+
+    def said(**claimed: list[str]) -> tuple[list[str], str]:
+        shutil.rmtree(claims, ignore_errors=True)
+        claims.mkdir()
+        for name, notes in claimed.items():
+            (claims / f"{len(notes)}{ord(name[0])}.json").write_text(json.dumps({"name": name, "notes": notes}))
+        report = collected(made, tmp_path, claims=claims)
+        names = [row.writer for row in read_note_writers(writers_file(tmp_path / "b.parquet"))[0]]
+        return [name for name in names if "claimed" in name], " ".join(report.warnings)
+
+    (named,), _ = said(ours=own[:2])
+    assert re.fullmatch(r"Writer \d+: ours \(claimed\)", named)
+    for why, claimed in (
+        ("not all in the dump by one", {"ours": [own[0], others[0]]}),
+        ("they name one writer", {"ours": own[:2], "theirs": own[2:4]}),
+    ):
+        names, warnings = said(**claimed)
+        assert not names and why in warnings
+    for fault, claimed in (
+        (f"note {own[1]} is claimed twice", {"ours": own[:2], "theirs": own[1:3]}),
+        ("like it, is claimed twice", {"ours": own[:2], "0urs": others[:2]}),
+        ("1 notes", {"ours": own[:1]}),
+        ("not a number", {"ours": ["x", "1"]}),
+        ("must not have '<'", {"<b>": own[:2]}),
+        ("no file of claimed notes", {}),
+    ):
+        with pytest.raises(DataError, match=fault):
+            said(**claimed)
 
 
 def test_no_rater_is_named_in_any_file_line_or_error(

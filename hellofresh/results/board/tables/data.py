@@ -23,7 +23,7 @@ from hellofresh.tasks import TASKS, EvidenceQuery, get_task, relevance_of
 from hellofresh.tasks.samples import Split
 
 _COUNTED = (
-    *("ratings", "intercept", "voters", schema.FLIP_COST),
+    *("ratings", "intercept", "voters", "flip_cost"),
     *("revert_delay_s", "survived_edits", "required_edits", "distinct_users"),
 )
 """The facts that are amounts, and what follows from them."""
@@ -57,7 +57,7 @@ def distributions(split: BoardSplit) -> Iterator[schema.Distribution]:
             yield _distribution("words", name, label, lengths, len(part))
         for name in _COUNTED if split.shown else ():
             own = (split.labels[sample.id] for sample in part)
-            found = [task.flip_cost(one) if task and name == schema.FLIP_COST else one.facts.get(name) for one in own]
+            found = [task.flip_cost(one) if task and name == "flip_cost" else one.facts.get(name) for one in own]
             if numbers := [float(value) for value in found if isinstance(value, int | float)]:
                 yield _distribution("fact", name, label, numbers, len(part))
 
