@@ -20,7 +20,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
         answer_shell(command_line(typed_noun(os.environ.get("COMP_LINE", "").split()[1:])))
     words = sys.argv[1:] if arguments is None else arguments
-    if words[:1] == ["board"]:  # its matrices are small: more threads would only wait for each other
+    if typed_noun(words) == "board":  # its matrices are small: more threads would only wait for each other
         os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     parser = command_line(typed_noun(words))
     if renamed := new_name(words):
