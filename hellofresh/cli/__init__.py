@@ -20,6 +20,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
         answer_shell(command_line(typed_noun(os.environ.get("COMP_LINE", "").split()[1:])))
     words = sys.argv[1:] if arguments is None else arguments
+    if typed_noun(words) == "board":  # its matrices are small: more threads would only wait for each other
+        os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     parser = command_line(typed_noun(words))
     if renamed := new_name(words):
         parser.exit(2, f"hellofresh: error: {renamed}\n")

@@ -65,7 +65,8 @@ def run_build(output: CommandOutput, workspace: Workspace, *, private: bool = Fa
     state = "unchanged, skipped" if built.skipped else "written"
     output.text(f"Board of {', '.join(built.quarters)} in {built.folder}: {state}.")
     output.table("Tables", ("table", "rows"), list(built.rows.items()))
-    scores = scan_scores(workspace).filter(pl.col("split") == MAIN).collect()
+    found = scan_scores(workspace).filter(pl.col("split") == MAIN).select("edition", "origin").unique()
+    scores = found.collect(engine="streaming")
     for edition in dict.fromkeys(edition for edition, _ in workspace.released()):
         origins = scores.filter(pl.col("edition") == str(edition))["origin"].to_list()
         for name in unscored_runs(workspace, edition, origins):

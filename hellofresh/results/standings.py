@@ -277,9 +277,9 @@ def _by_period(panel: Panel, field: Field, *, ranked: bool) -> Iterator[Pair]:
 def _counted(panel: Panel, field: Field, period: str, found: Mapping[tuple[int, int], _Compared]) -> Iterator[Pair]:
     """Pairs of a field by number with what was compared (difference, limits, p-values), and the counts of samples."""
     said = np.stack([system.headline.predictions(field.where) for system in field.systems])
-    right = (said == panel.labels[field.where]).astype(np.int64)
+    right = (said == panel.labels[field.where]).astype(np.float64)  # whole numbers, exact, and multiplied fast
     both = right @ right.T
-    values = [(said == value).astype(np.int64) for value in np.unique(said)]
+    values = [(said == value).astype(np.float64) for value in np.unique(said)]
     same = sum(value @ value.T for value in values)
     for (one, two), (difference, low, high, p_value, adjusted) in found.items():
         counts = (int(both[one, two]), int(both[one, one] - both[one, two]), int(both[two, two] - both[one, two]))

@@ -233,7 +233,7 @@ def halves_agree(tables: NDArray[np.float64], metric: Metric, *, halves: int = 1
         return None
     ranks = np.argsort(np.random.default_rng(seed).random((halves, clusters)), axis=1)
     chosen = (ranks < clusters // 2).astype(np.float64)
-    sums = np.einsum("sgk,hg->shk", tables, chosen)
+    sums = np.tensordot(tables, chosen, axes=(1, 1)).transpose(0, 2, 1)
     both = [metric.sign * metric.value(part) for part in (sums, tables.sum(axis=1)[:, None] - sums)]
     leads = [part >= part.max(axis=0) - SAME * metric.span for part in both]
     return float((leads[0] & leads[1]).any(axis=0).mean())

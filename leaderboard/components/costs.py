@@ -67,7 +67,7 @@ def cost_section(lines: Sequence[Line], scale: Scale) -> Html | None:
     )
     said = (
         f"US dollars for 1,000 samples to the right, {scale.title} upwards. The line joins the systems that no cheaper "
-        "one equals."
+        "one matches."
     )
     named = facts(
         (

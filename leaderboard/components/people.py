@@ -18,7 +18,7 @@ from hellofresh.results.tables import PEOPLE_NAMES, PeopleRow
 _MOST_SYSTEMS = 20
 _PEOPLE = {
     "people/single": (PEOPLE_NAMES["people/single"], "the mean of people"),
-    "people/vote": (PEOPLE_NAMES["people/vote"], "a tie is no answer"),
+    "people/vote": (PEOPLE_NAMES["people/vote"], "a tie counts as no answer"),
 }
 
 
@@ -41,7 +41,7 @@ def people_beside(board: Board, split: SplitKey, scale: Scale, links: Links) -> 
     )
     more = el(
         "details",
-        el("summary", "With answers to samples that people say they knew"),
+        el("summary", "Including samples whose outcome people say they knew"),
         _beside(board, split, scale, links, with_known),
     )
     return join(
@@ -67,10 +67,10 @@ def with_people(board: Board, split: SplitKey, scale: Scale) -> tuple[Scale, Htm
 
 def _beside(board: Board, split: SplitKey, scale: Scale, links: Links, rows: Sequence[PeopleRow]) -> Html | None:
     if not rows:
-        return el("p", "No answer is left.")
+        return el("p", "No answers remain.")
     first = rows[0]
     if first.value is None:
-        return el("p", f"Not shown, for what there is: {visible(first.missing, 200)}.")
+        return el("p", f"Not shown: {visible(first.missing, 200)}.")
     entries, line = board.entries(split), replace(scale, reference=first.value)
     known = [row for row in rows if row.origin in {*_PEOPLE, *entries}]
     shown = known[: len(_PEOPLE) + _MOST_SYSTEMS]

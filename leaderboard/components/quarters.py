@@ -85,7 +85,7 @@ def dataset_section(board: Board, split: SplitKey) -> Html | None:
     columns: list[Column] = [("name", "Class"), ("number", "Samples")]
     counted = table("Samples of each class", columns, rows, "hf-small") if rows else None
     said = (
-        "All rows are kept, with the skew that they have. The content is a SHA-256 of samples and labels: another "
+        "All rows are kept, however many each class has. The content is a SHA-256 of samples and labels: another "
         "content needs another version."
     )
     return el("section", heading("Frozen data set", said), facts(lines), counted, contamination_notice(board, split))
@@ -179,8 +179,8 @@ def every_quarter(board: Board, task: str, split: str = MAIN) -> Html:
         "These quarters were written for the project, to try everything out. Their scores are for demonstration only."
     )
     explained = (
-        f"{scale.title} that each system would have in the mean of the quarters here ({rows[0].of_quarters} so far): a "
-        "model with an effect for every system and every quarter takes out that quarters differ in how hard they are. "
+        f"{scale.title} that each system would have on average over the quarters here ({rows[0].of_quarters} so far): "
+        "a model with an effect for every system and every quarter takes out how hard each quarter was. "
         "Intervals are clustered by quarter. A system gets a score once it has taken part in two quarters that it "
         "shares with others; baselines and controls get none."
     )

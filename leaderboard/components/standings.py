@@ -44,7 +44,7 @@ _MEANINGS = {
     "the data allow: one more than the number of significantly better systems, and the number of systems that are not "
     "significantly worse. Systems that share a bar at the left do not differ significantly from the best of them, at "
     "5% after adjusting for all pairs (step-down max-t).",
-    "Small figures": "95% intervals. Where those of two systems overlap widely, their order may be chance.",
+    "Small figures": "95% intervals. Where two of them overlap widely, the order of the systems may be chance.",
     "No answer": "the share of samples with no readable answer (none) or a refusal (blocked). Both count as wrong.",
     "First": "the probability that the system would be first on another draw of such samples.",
     "Cost": "in US dollars at list prices, and tokens in and out, for all samples judged; unknown for submitted "

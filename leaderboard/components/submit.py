@@ -173,7 +173,7 @@ def preview(submission: Submission, due: Due) -> Html:
     )
     columns = [("name", "Task"), ("number", "Samples"), ("said", "Answers"), ("number", "No answer")]
     rows = (_task_row(task, due.ids[task], submission) for task in due.tasks_of(submission.labels))
-    said = "As the board will show it after the deadline. Nothing is scored earlier, not even here."
+    said = "This is how the board will show it after the deadline. Nothing is scored earlier, not even here."
     return join(
         [
             heading("Preview", said),

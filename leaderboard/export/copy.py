@@ -272,8 +272,8 @@ def drawn_page(site: Site, key: tuple[str, SplitKey, _Choices], path: str) -> Co
 
 def not_found(board: Board) -> str:
     """What unknown addresses answer; it needs no other file, as it may stand at any depth."""
-    said = "No page of this site has this address. It may have moved: look for it from the first page."
-    way = el("p", el("a", "To the first page", href=f"./{HOME}"))
+    said = "No page of this site has this address. It may have moved; start from the first page to find it."
+    way = el("p", el("a", "Go to the first page", href=f"./{HOME}"))
     body = el("main", page_header("Page not found", said), way, project_links(board.addresses), class_="hf")
     policy = POLICY.replace("style-src 'self'", "style-src 'unsafe-inline'")
     return document("Page not found · HelloFresh", said, policy, [el("style", Html(style()))], el("body", body))

@@ -94,7 +94,7 @@ def run_page(name: str, lede: str, tables: Sequence[RunTable], samples: Sequence
     body = el(
         "main",
         page_header(visible(name, 200), lede),
-        notice("Private texts.", "The page holds texts of samples, whose licences may forbid to publish them."),
+        notice("Private texts.", "The page holds texts of samples, whose licences may forbid publishing them."),
         *(_table(table) for table in tables if table.rows),
         heading("Samples"),
         el("div", el("label", "Search", search), el("label", "Outcome", choice), el("output"), class_="run-tools"),

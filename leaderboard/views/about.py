@@ -47,7 +47,7 @@ def _benchmark() -> Html:
             label, value = constant_answer(task.headline, [1] * len(task.classes))
             always = f"On balanced samples, always answering “{task.classes[label]}” gives"
             constant.append(f"{always} {task.headline.title} {value:.3f} ({task.title}). ")
-    scores.append(el("p", *constant, "A score below is not yet a success."))
+    scores.append(el("p", *constant, "Only a score above that shows any skill."))
     prose = _sections(_PROSE.read_text(encoding="utf-8"))
     return el("article", el("h2", "What is asked"), *parts, el("h2", "Scores"), *scores, *prose, class_="hf hf-prose")
 

@@ -168,7 +168,7 @@ def findings(rows: pl.DataFrame, *, most: int = _MOST_ROWS) -> Html | None:
         for name, _ in shown
     ]
     cells = ([_finding(row, name, below, numeric) for name, below in shown] for row in plain_rows(varied.head(most)))
-    more = f"The first {most} of {rows.height:,} rows; the files have all." if rows.height > most else ""
+    more = f"The first {most} of {rows.height:,} rows; the files hold all of them." if rows.height > most else ""
     constant = [f"{_column_title(name)}: {_text(name, filled[name][0])}" for name in same]
     listed = table("Findings", columns, cells, "hf-wide hf-findings")
     return join(

@@ -38,7 +38,7 @@ _NAMES = {
     ("words", "added"): "Words put in",
     ("fact", "ratings"): "Ratings of the note",
     ("fact", "intercept"): "Intercept of the note",
-    ("fact", "voters"): "Ratings that the intercept rests on",
+    ("fact", "voters"): "Ratings behind the intercept",
     ("fact", "revert_delay_s"): "Hours until reverted",
     ("fact", "survived_edits"): "Later revisions survived",
     ("fact", "required_edits"): "Revisions to survive",
@@ -70,7 +70,7 @@ def _compose(visit: Visit) -> None:
     visit.header("Data", _LEDE)
     board = visit.board
     split = visit.split()
-    said = "These rows were written for the project. They show the machinery only."
+    said = "These rows were written for the project. They only show how everything works."
     dataset = dataset_section(board, split)
     visit.show(bundled_notice(board.is_bundled(split), said))
     visit.show(dataset)
@@ -160,7 +160,7 @@ def _balance(board: Board, split: SplitKey) -> Html:
     if len(names) == 1:
         each, bars = f"as many samples as the cap allows: {given:,} in all", "Bars are what there was"
     unit = task.period_kind.value if task else "period"
-    explained = f"Each {unit} gives {each}. {bars}; the dark part was taken, by a hash that cannot be steered."
+    explained = f"Each {unit} gives {each}. {bars}; the dark part was taken, by a hash that nobody can steer."
     listed = table("Candidates and samples by period", columns, rows, "hf-balance")
     return el("section", heading("Balance of each period", explained), listed)
 
@@ -349,7 +349,7 @@ def _get_samples(board: Board, split: SplitKey, addresses: Mapping[str, str]) ->
         el("li", inner_link(address, name), f": {_MEANINGS[name]}" if name in _MEANINGS else None)
         for name, address in addresses.items()
     )
-    said = "The released files as they are, whose hashes stand below."
+    said = "The released files, with their hashes below."
     config = split.task if split.kind == MAIN else f"{split.task}-{split.kind}"
     name = board.addresses.dataset
     loading = (

@@ -24,7 +24,7 @@ from hellofresh.stats.metrics import Forecasts
 from hellofresh.tasks import TASKS
 from hellofresh.tasks.samples import PROSPECTIVE
 
-_LEDE = "Who foresees what people will decide: probabilities that were handed in before anybody had decided."
+_LEDE = "How well systems forecast what people will decide: probabilities handed in before anyone had decided."
 _INDEX = (
     "The Brier index is 100 for perfect forecasts and 50 for always giving each class its share among the samples that "
     "were decided: it is 100 less 50 times the ratio of the two root mean squared errors, and at least 0. The log "
@@ -63,7 +63,7 @@ def _next(board: Board) -> Html | None:
         rows.append([task_title(split.task), split.edition, f"{found.drawn:,}", state, then])
     columns: list[Column] = [("name", "Task"), ("text", "Quarter"), ("number", "Samples")]
     columns += [("text", "State"), ("text", "Main samples")]
-    said = "Samples that nobody had decided when they were published, the newest quarter first."
+    said = "Samples that were undecided when they were published, the newest quarter first."
     shown = scrolled(table("Prospective samples", columns, rows, "hf-small"))
     return join([heading("What comes next", said), shown]) if rows else None
 
@@ -93,7 +93,7 @@ def _results(visit: Visit, split: SplitKey) -> list[Html | None]:
     drawn = "To the right what was stated, upwards the share that came true; on the diagonal they are the same."
     curves = join([heading("Calibration", drawn), el("div", *plots, class_="hf-panels")]) if plots else None
     explained = el("p", el("small", _PARTS))
-    return [heading(f"Who foresees best: {task_title(split.task)}, {split.edition}", _INDEX), ranked, explained, curves]
+    return [heading(f"Best forecasters: {task_title(split.task)}, {split.edition}", _INDEX), ranked, explained, curves]
 
 
 def _part(found: CalibrationRow | None, name: str) -> Cell:

@@ -63,7 +63,7 @@ def _compose(visit: Visit) -> None:
         return
     prompt = visit.choices.get("prompt", "")
     if prompt:
-        visit.subject(f"Scores with the prompt {visible(prompt, 40)}", "Without the other prompts. Back to ")
+        visit.subject(f"Scores with the prompt {visible(prompt, 40)}", "This table has one prompt only. Back to ")
     lines = all_lines(board, split)
     if not prompt:
         who = verdict(lines, board, split, scale_of(board, split), links, bundled=board.is_bundled(split))

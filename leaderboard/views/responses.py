@@ -116,7 +116,9 @@ def _judge_table(judge: str, rows: Sequence[JudgeRow]) -> Html:
                 "yes" if row.ranks else "not validated",
             ]
         )
-    smoke = notice("A smoke test.", "It shows that judging works, and never ranks.") if judge == SMOKE_TEST else None
+    smoke = (
+        notice("A smoke test.", "It shows that judging works; it never ranks systems.") if judge == SMOKE_TEST else None
+    )
     title = heading(visible(judge), _KINDS.get(rows[0].kind, visible(rows[0].kind)))
     return join([title, smoke, table(f"{visible(judge)} beside people", columns, lines, "hf-judges")])
 

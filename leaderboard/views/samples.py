@@ -55,7 +55,7 @@ _FACTS = {
     "intercept": "intercept",
     "intercept_low": "its lower limit",
     "intercept_high": "its upper limit",
-    "voters": "ratings it rests on",
+    "voters": "ratings behind it",
     "smaller_camp": "share of the smaller camp",
     "flip_cost": "accounts or editors who could flip the label",
 }

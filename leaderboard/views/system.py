@@ -22,11 +22,11 @@ from hellofresh.results.board.schema import ConductRow, SystemFacts
 from hellofresh.results.tables import AnswerRow, ReceiptRow
 from hellofresh.tasks.samples import MAIN
 
-_LEDE = "Everything that the board knows about one entry."
+_LEDE = "Everything the board knows about one entry."
 _PROVENANCES = {
     "run": "run here; journal and transcripts are kept",
     "replayed": "uploaded by the team; run again here on part of the samples, without disagreement",
-    "uploaded": "predictions uploaded by the team; how they were made is its word",
+    "uploaded": "predictions uploaded by the team; nothing shows how they were made",
 }
 _CONTAMINATION = {
     "possible": "the cutoff is after outcomes could be known: the training data may hold them",
@@ -43,7 +43,7 @@ _CONDUCT = {
     "blocked-page": "Asked for pages of blocked sources, which were withheld",
     "later-page": "Read pages that say they are from after the day before which it searched",
     "cited-blocked": "Rests on blocked sources",
-    "copied-labels": "Is right on samples on which no other ranked system is",
+    "copied-labels": "Is right on samples that every other ranked system got wrong",
 }
 
 
@@ -155,8 +155,8 @@ def conduct_section(rows: Sequence[ConductRow], split: SplitKey, links: Links) -
         what = _CONDUCT.get(row.kind, visible(row.kind, 40))
         lines.append([what, f"{row.samples:,} of {row.of:,}", f"{row.times:,}", join(examples)])
     about = (
-        "What can be seen of how answers came about. A line is a reason to look, and no proof: what an agent does "
-        "outside its tools is not seen."
+        "What can be seen of how answers came about. A line is a reason to look closer, not proof; what an agent "
+        "does outside its tools is not seen."
     )
     listed = table("What it did that it should not", columns, lines, "hf-confusion")
     return join([heading("Conduct", about), scrolled(listed)])

@@ -382,7 +382,7 @@ def test_the_page_shows_people_beside_systems_with_a_line_and_without_a_rank(
     export_board(revealed.board, tmp_path / "site")
     page = (tmp_path / "site" / "index.html").read_text()
     section = page[page.index("<h2>People</h2>") : page.index("by period</h2>")]
-    without, with_known = section.split("<summary>With answers to samples that people say they knew</summary>")
+    without, with_known = section.split("<summary>Including samples whose outcome people say they knew</summary>")
     for part in (without, with_known):
         assert re.findall(r"One person|Vote of three people|>always-yes<|>coin<", part)[:2] == [
             "One person",
