@@ -229,7 +229,9 @@ def look_alike(team: str, name: str, known: KnownTeams) -> str:
 
 
 def add_submission(folder: Path, due: Due, root: Path, moment: datetime | None = None) -> StoredSubmission:
-    """Take a checked submission in with a receipt, whole or not at all; it may lie in its place, the other split stays.
+    """Check a submission to a split and take it in with a receipt, whole or not at all; the other split's files stay.
+
+    The last two parts of the folder name team and system; it may lie in its place already.
 
     Raises:
         SubmissionError: if it has a fault, its quarter takes no predictions at the moment, or what came in on the
