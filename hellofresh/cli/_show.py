@@ -20,7 +20,7 @@ from hellofresh.tasks import get_task
 from hellofresh.tasks.samples import to_json
 
 if TYPE_CHECKING:
-    from hellofresh.results.analyses import AnalysisResult
+    from hellofresh.results.analyses.base import AnalysisResult
 
 _WIDE = 140
 _HIDDEN_COLUMNS = frozenset({"team", "kind", "smoke_test", "prompt"})

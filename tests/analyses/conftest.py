@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from hellofresh.results.analyses import Panel
+from hellofresh.results.panel import Panel
 
 sys.path.insert(0, str(Path(__file__).parent))
 from synthetic import Builder, full_entries

@@ -16,7 +16,8 @@ from hellofresh.cli.analyse import _page
 from hellofresh.core.clock import now
 from hellofresh.core.files import read_json, sha256_file
 from hellofresh.releases.life.state import reveal
-from hellofresh.results.analyses import ANALYSES, get_analyses, make_analyses
+from hellofresh.results.analyses import ANALYSES, get_analyses
+from hellofresh.results.analyses.writing import make_analyses
 from hellofresh.results.board.build import build_board
 from hellofresh.results.names import clean_name, cut_name
 from hellofresh.results.scores import score_quarter

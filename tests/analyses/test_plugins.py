@@ -13,8 +13,8 @@ import pytest
 
 from hellofresh.core import plugins as found_plugins
 from hellofresh.results import analyses
-from hellofresh.results.analyses import AnalysisResult, Panel
-from hellofresh.results.analyses.base import analysis, measure
+from hellofresh.results.analyses.base import AnalysisResult, analysis, measure
+from hellofresh.results.panel import Panel
 from hellofresh.results.scores import _scores_of
 from hellofresh.tasks import _base, get_task
 from hellofresh.tasks.samples import Label

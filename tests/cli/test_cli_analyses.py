@@ -21,8 +21,10 @@ from hellofresh.core.files import read_json
 from hellofresh.core.quarters import Quarter
 from hellofresh.core.workspace import Workspace
 from hellofresh.releases.life.state import reveal
-from hellofresh.results.analyses import ANALYSES, AnalysisResult, Panel
+from hellofresh.results.analyses import ANALYSES
+from hellofresh.results.analyses.base import AnalysisResult
 from hellofresh.results.board.build import build_board
+from hellofresh.results.panel import Panel
 from hellofresh.results.scores import score_quarter
 from hellofresh.runs.evaluate import evaluate
 from hellofresh.runs.evaluation import Evaluation

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import polars as pl
 
-from hellofresh.results.analyses import ANALYSES, AnalysisResult
-from hellofresh.results.analyses.base import measure
+from hellofresh.results.analyses import ANALYSES
+from hellofresh.results.analyses.base import AnalysisResult, measure
 from hellofresh.results.figures.charts import Figure, Mark, marks_of, points_of
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "analyses"))

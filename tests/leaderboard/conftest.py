@@ -191,7 +191,8 @@ def _analysed(folder: Path) -> None:
     sys.path.insert(0, str(Path(__file__).parents[1] / "analyses"))
     from synthetic import Builder, full_entries
 
-    from hellofresh.results.analyses import ANALYSES, make_analyses
+    from hellofresh.results.analyses import ANALYSES
+    from hellofresh.results.analyses.writing import make_analyses
 
     workspace = Workspace(folder / "data")
     BoardMaker(workspace.root)()

@@ -17,8 +17,9 @@ from hellofresh.leaderboard.data.analyses import analyses_in
 from hellofresh.leaderboard.data.board import SplitKey, load_board
 from hellofresh.leaderboard.export.copy import CopyLinks, Site
 from hellofresh.leaderboard.export.report import ReportTask, report_page
-from hellofresh.results.analyses import build_panel, make_analyses
 from hellofresh.results.analyses.order import ranking
+from hellofresh.results.analyses.writing import make_analyses
+from hellofresh.results.build import build_panel
 from hellofresh.results.reveal import publish_results
 from hellofresh.results.scores import score_quarter
 from hellofresh.tasks import get_task

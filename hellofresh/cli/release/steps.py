@@ -20,7 +20,9 @@ from hellofresh.releases.candidates.collection import CollectionJob
 from hellofresh.releases.draw.release import Built
 from hellofresh.releases.life.state import labels_are_public
 from hellofresh.releases.publish import Publication
-from hellofresh.results.analyses import ANALYSES, build_panel, make_analyses
+from hellofresh.results.analyses import ANALYSES
+from hellofresh.results.analyses.writing import make_analyses
+from hellofresh.results.build import build_panel
 from hellofresh.results.figures.image import need_converter
 from hellofresh.runs.evaluation import Evaluation
 from hellofresh.runs.export import EvaluationReport

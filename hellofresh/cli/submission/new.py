@@ -116,8 +116,15 @@ def _write(
         if task not in due.ids:
             raise UnknownNameError(f"task of {due.edition}", task, due.ids)
     info = _info(options, _asker(options, output))
-    said = options.folder.partition("/")
-    team, system = _folder(said[0], info.team), _folder(said[2], info.name)
+    team, _, system = (options.folder or f"{slug(info.team)}/{slug(info.name)}").partition("/")
+    for name in (team, system):
+        if not FOLDER_NAME.fullmatch(name):
+            raise SubmissionError(
+                f"no folder for {info.name!r} of {info.team!r}: {name!r} cannot be a name",
+                expected="lower-case letters, digits and hyphens, at most 40",
+                fix="Name one with --folder TEAM/SYSTEM.",
+                code="bad-folder",
+            )
     if other := look_alike(team, info.team, known_teams(options.submissions)):
         raise SubmissionError(
             f"the team {info.team!r} looks like the team {other!r}",
@@ -197,15 +204,3 @@ def _info(options: argparse.Namespace, ask: Ask) -> SystemInfo:
     except ValidationError as error:
         said = "; ".join(f"{field}: {what}" for field, what in problems(error))
         raise SubmissionError(said, where=SYSTEM, fix="Choose another wording.", code="bad-field") from None
-
-
-def _folder(said: str, name: str) -> str:
-    found = said or slug(name)
-    if not FOLDER_NAME.fullmatch(found):
-        raise SubmissionError(
-            f"no folder name can be made of {said or name!r}",
-            expected="lower-case letters, digits and hyphens, at most 40",
-            fix="Name one with --folder TEAM/SYSTEM.",
-            code="bad-folder",
-        )
-    return found

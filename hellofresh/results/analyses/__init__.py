@@ -9,24 +9,9 @@ from collections.abc import Sequence
 from hellofresh.core.errors import UnknownNameError, UsageError
 from hellofresh.core.plugins import plugins
 from hellofresh.results.analyses import confidence, knowledge, order, prompts, samples, texts, voters
-from hellofresh.results.analyses.base import Analysis, AnalysisResult
-from hellofresh.results.analyses.writing import WrittenAnalysis, make_analyses
-from hellofresh.results.build import build_panel, panel_of
+from hellofresh.results.analyses.base import Analysis
 from hellofresh.results.figures.record import ORDER
-from hellofresh.results.panel import NOT_ASKED, Panel
-
-__all__ = [
-    "ANALYSES",
-    "NOT_ASKED",
-    "Analysis",
-    "AnalysisResult",
-    "Panel",
-    "WrittenAnalysis",
-    "build_panel",
-    "get_analyses",
-    "make_analyses",
-    "panel_of",
-]
+from hellofresh.results.panel import Panel
 
 _ALL = "all"
 _FAMILIES = (confidence, knowledge, order, prompts, samples, texts, voters)
