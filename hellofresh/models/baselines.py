@@ -14,7 +14,7 @@ from typing import Any
 
 from hellofresh.core.errors import RunError, UsageError
 from hellofresh.core.files import canonical_json, sha256_text
-from hellofresh.models.base import Answer, Finish, ModelSpec, Request, Sampling
+from hellofresh.models import Answer, Finish, ModelSpec, Request, Sampling
 from hellofresh.tasks import TASKS, get_task
 from hellofresh.tasks.samples import Sample
 

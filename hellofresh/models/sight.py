@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from math import ceil, floor, sqrt
 
 from hellofresh.core.errors import RunError
-from hellofresh.models.base import ModelSpec, Request
+from hellofresh.models import ModelSpec, Request
 from hellofresh.tasks.images import Image
 
 _MIB = 2**20

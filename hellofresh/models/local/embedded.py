@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hellofresh.core.errors import UsageError
-from hellofresh.models.base import Answer, Finish, Message, ModelSpec, Request, Sampling
+from hellofresh.models import Answer, Finish, Message, ModelSpec, Request, Sampling
 from hellofresh.models.local import LocalModel, check_length
 from hellofresh.models.local.converted import WEIGHTS_SHA256, converted, engine_versions, find_weights
 
