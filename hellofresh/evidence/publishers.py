@@ -124,7 +124,6 @@ class Publishers:
 
     @cached_property
     def sha256(self) -> str:
-        """Hash of all ratings."""
         return sha256_text(json.dumps(sorted(map(repr, self.rated.values()))))
 
 

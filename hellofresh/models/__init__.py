@@ -71,7 +71,6 @@ class Message:
 
     @property
     def text(self) -> str:
-        """The whole text."""
         return "".join(self.parts)
 
 

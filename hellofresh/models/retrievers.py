@@ -64,7 +64,6 @@ class RetrieverModel:
         return self._opened[sample.corpus]
 
     async def close(self) -> None:
-        """Let go of the indexes."""
         self._opened.clear()
 
 

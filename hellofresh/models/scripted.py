@@ -109,7 +109,6 @@ class ScriptedModel:
 
     @cached_property
     def spec(self) -> ModelSpec:
-        """What is known of it."""
         return ModelSpec(
             name=self.name,
             kind="language-model",

@@ -98,7 +98,6 @@ class Workers:
         )
 
     async def close(self) -> None:
-        """Stop the workers."""
         while self.idle:
             await _stop(self.idle.pop())
 
@@ -140,7 +139,6 @@ class Once(Generic[K, V]):
         self._running: dict[K, asyncio.Task[V]] = {}
 
     async def __call__(self, key: K) -> V:
-        """What the work gives."""
         task = self._running.get(key)
         if task is None:
             task = asyncio.ensure_future(self._done(key))
@@ -154,7 +152,6 @@ class Once(Generic[K, V]):
             del self._running[key]
 
     async def close(self) -> None:
-        """Stop what is in progress."""
         for task in list(self._running.values()):
             task.cancel()
             with suppress(asyncio.CancelledError, Exception):

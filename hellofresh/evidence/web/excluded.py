@@ -91,7 +91,6 @@ class ExcludedSources:
 
     @cached_property
     def sha256(self) -> str:
-        """Hash of all domains and names."""
         return sha256_text(canonical_json([sorted(self.domains), sorted(self.names)]))
 
     def reason(self, url: str) -> str:

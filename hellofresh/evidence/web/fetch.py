@@ -238,7 +238,6 @@ class PageFetcher:
         return reply.body.strip() if reply.status == 200 else b""
 
     async def close(self) -> None:
-        """Let go of connections and workers."""
         await self._robots_once.close()
         await self._robots_readers.close()
         await self._transport.close()

@@ -140,7 +140,6 @@ class PictureCache:
         return forgotten
 
     def close(self) -> None:
-        """Let go of the file."""
         if self._opened is not None:
             self._opened.close()
             self._opened = None
@@ -317,7 +316,6 @@ class MediaPictures:
             self._cache.add_problem(address, str(error))
 
     async def close(self) -> None:
-        """Let go of connections, workers and the file."""
         await self._fetch_once.close()
         if self._fetcher is not None and self._decoder is not None:
             await self._fetcher.close()

@@ -82,7 +82,6 @@ class WebStore:
 
     @property
     def name(self) -> str:
-        """The file's path, for messages."""
         return str(self._path)
 
     async def search(self, key: str, others: Sequence[WebStore] = ()) -> Found | None:
@@ -152,7 +151,6 @@ class WebStore:
             raise self._unwritten(error) from error
 
     def close(self) -> None:
-        """Close the file."""
         self._thread.submit(self._database.close).result()
         self._thread.shutdown()
 
@@ -241,7 +239,6 @@ class StoredWeb:
         return self._excluded.reason(url)
 
     async def search(self, query: str, *, before: date | None = None) -> Found:
-        """Search, or remember."""
         self._watch(f"search: {query[:80]}")
         return await self._search_once((query, before))
 
@@ -272,7 +269,6 @@ class StoredWeb:
         return await self._store.keep_search(key, provider, query, before, searched)
 
     async def read(self, url: str) -> WebPage:
-        """Read a page, or remember it."""
         self._watch(f"read: {url[:100]}")
         try:
             url = PageAddress.parse(url).url
@@ -314,7 +310,6 @@ class StoredWeb:
         )
 
     async def close(self) -> None:
-        """Let go of connections, workers and the file."""
         parts = (self._search_once, self._read_once, self._provider, self._extraction, self._reader, self._images)
         for part in parts:
             if part is not None:

@@ -78,7 +78,6 @@ class EmbeddedModel(LocalModel["_Session"]):
         self._held_to_choices = held_to_choices
 
     def load(self) -> _Session:
-        """The converted network."""
         from hellofresh.models.local.engine import Network, Tokenizer  # the engine is an extra
 
         folder = converted()

@@ -108,7 +108,6 @@ class Corpus:
 
     @property
     def sha256(self) -> str:
-        """Hash of all pages."""
         return sha256_text(canonical_json([[d.url, d.title, d.date.isoformat(), d.text] for d in self.documents]))
 
 
