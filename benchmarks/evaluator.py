@@ -89,8 +89,8 @@ def ask_with_hellofresh(base_url: str, calls: int, *, searching: bool = False) -
     With `searching` under web-search, eleven questions a sample, else under zero-shot, five.
     """
     from hellofresh.models import Limits, ModelSpec
-    from hellofresh.models._endpoint import Abilities, Endpoint
     from hellofresh.models.providers.chat import ChatModel
+    from hellofresh.models.tables import Abilities, Endpoint
     from hellofresh.runs.journal import Journal
     from hellofresh.runs.prompts import load_prompt_set
     from hellofresh.runs.regimes import get_regime

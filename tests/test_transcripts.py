@@ -16,19 +16,14 @@ from hellofresh.runs.regimes import BaseRegime, Case, Outcome, read_choice
 from hellofresh.runs.runner import Assignment, run
 from hellofresh.tasks import get_task
 from hellofresh.tasks.transcripts import AskedEvent, NotedEvent, ReadEvent, SearchedEvent, parse_event, read_transcripts
+from tests.fakes import FakeModel
 
 TASK, PROMPTS = get_task("x-notes"), load_prompt_set("x-notes", "zero-shot")
 PRICED = ModelSpec("fake", "language-model", "A fake.", {}, Limits(4), price=Price(1.0, 10.0, "2026-11-01", "a test"))
 
 
-class Fake:
-    spec = PRICED
-
-    async def ask(self, request: Request) -> Answer:
-        return Answer(f"yes to {request.messages[0].text}", Finish.STOP, 100, 10)
-
-    async def close(self) -> None:
-        """Nothing to let go of."""
+def fake() -> FakeModel:
+    return FakeModel(PRICED, lambda request: Answer(f"yes to {request.messages[0].text}", Finish.STOP, 100, 10))
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +50,7 @@ class Curious(BaseRegime):
 def test_requests_stand_in_their_places_with_answers_and_costs_and_the_others_come_last(tmp_path, make) -> None:
     samples = [item.sample for item in make.notes(2, 2, months=(4,))]
     with Journal(tmp_path) as journal:
-        run(Assignment(Fake(), Curious(), PROMPTS, PROMPTS.prompts, TASK.slots), samples, journal, lambda _: None)
+        run(Assignment(fake(), Curious(), PROMPTS, PROMPTS.prompts, TASK.slots), samples, journal, lambda _: None)
         found = list(transcribe(journal, Ledgers({"main": PRICED}), {(sample.id, 1) for sample in samples}))
         assert list(transcribe(journal, Ledgers({"main": PRICED}), set())) == []
     assert [item.id for item in found] == sorted(sample.id for sample in samples)

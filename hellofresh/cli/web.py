@@ -12,7 +12,9 @@ from pathlib import Path
 from hellofresh.cli._output import CommandOutput
 from hellofresh.config import Settings
 from hellofresh.core.errors import UsageError
-from hellofresh.evidence.web import Found, PageStatus, WebPage, first_words, open_web
+from hellofresh.evidence.web import Found, PageStatus, WebPage
+from hellofresh.evidence.web.store import open_web
+from hellofresh.evidence.web.text import first_words
 
 _SHOWN_WORDS = 300
 _ADDRESS = re.compile("[A-Za-z][A-Za-z0-9+.-]*://")

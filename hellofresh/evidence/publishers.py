@@ -71,7 +71,7 @@ class Publisher:
 
     @property
     def priority(self) -> Priority | None:
-        """The priority as a source, None for what is none.
+        """The priority as a source, None for what is not a source.
 
         That of its list; else by its rating: a source is at least mostly factual and not further from the centre than
         left-center or right-center. High: factuality very high and least biased; medium: factuality at least high. A
@@ -91,7 +91,7 @@ class Publisher:
 
 @dataclass(frozen=True)
 class Publishers:
-    """Ratings by domain; `left_out` has what stood in a file as a domain and is none."""
+    """Ratings by domain; `left_out` has what stood in a file as a domain and is not one."""
 
     rated: Mapping[str, Publisher]
     left_out: tuple[str, ...] = field(default=(), compare=False)
@@ -124,7 +124,6 @@ class Publishers:
 
     @cached_property
     def sha256(self) -> str:
-        """Hash of all ratings."""
         return sha256_text(json.dumps(sorted(map(repr, self.rated.values()))))
 
 
@@ -291,7 +290,7 @@ def _rows(path: Path, domain: str) -> Iterator[tuple[int, Mapping[str, object]]]
 
 
 def _domain(value: object) -> str:
-    """A domain, also where a whole address stands for it; a path on it is left out. Empty if it is none."""
+    """A domain, also where a whole address stands for it; a path on it is left out. Empty if it is not one."""
     text = str(value or "").strip().lower()
     try:
         return host_name(text.split("://")[-1].split("/")[0]).removeprefix("www.")

@@ -42,7 +42,7 @@ class WebSettings(Strict):
     provider: str = "offline"
     """One of `search_providers`."""
     options: dict[str, str | int | float | bool] = Field(default_factory=dict)
-    """What a provider from another package is told."""
+    """What a provider from another package gets."""
     count: int = Field(default=10, ge=1, le=50)
     """Results of one search."""
     extractor: Literal["trafilatura", "beautifulsoup"] = "trafilatura"
@@ -52,7 +52,7 @@ class WebSettings(Strict):
     retriever: str = Field(default="bm25", min_length=1, max_length=200)
     """How the provider `corpus` searches, as for `hellofresh corpus compare`."""
     contact: str | None = Field(default=None, pattern=r"^[\x21-\x7e]{3,200}$")
-    """An address of mail or of a page, told to every site that is read."""
+    """An address of mail or of a page, sent to every site that is read."""
     excluded: list[str] = Field(default=[])
     """Domains that are not read, besides those that never are."""
     images: Literal["off", "serpapi"] = "off"

@@ -1,4 +1,4 @@
-"""What can be told of pictures without a language model: printed text, and known people by a source of the user's.
+"""What can be said of pictures without a language model: printed text, and known people by a source of the user's.
 
 Text is read on this machine by RapidOCR with PP-OCRv6 on onnxruntime.
 
@@ -49,7 +49,7 @@ _WEIGHTS = {
 }
 _THREADS = 2
 _LEAST_SIDE = 16
-"""Pixels below which there is no room for a line, and the engine fails."""
+"""Pixels below which a line has no room, and the engine fails."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,7 +194,7 @@ class People:
 
     Raises:
         ConfigError: if a key would go over an unencrypted connection.
-        DataError: if there is no such file; when names are asked for first, if a line has another form.
+        DataError: if the file is missing; when names are asked for first, if a line has another form.
     """
 
     source: str

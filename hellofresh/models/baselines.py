@@ -14,7 +14,7 @@ from typing import Any
 
 from hellofresh.core.errors import RunError, UsageError
 from hellofresh.core.files import canonical_json, sha256_text
-from hellofresh.models.base import Answer, Finish, ModelSpec, Request, Sampling
+from hellofresh.models import Answer, Finish, ModelSpec, Request, Sampling
 from hellofresh.tasks import TASKS, get_task
 from hellofresh.tasks.samples import Sample
 
@@ -113,7 +113,6 @@ class AlwaysClass(_Rule):
         return cls(_spec(name, about, Sampling.SEEDED), label)
 
     async def ask(self, request: Request) -> Answer:
-        """The class."""
         return _say(request, self.label)
 
 
@@ -149,7 +148,6 @@ class Prior(_Rule):
         return cls(spec, shares, draws)
 
     async def ask(self, request: Request) -> Answer:
-        """The class."""
         if not self.draws:
             return _say(request, self.shares.index(max(self.shares)))
         drawn, label = _draw(self.spec.parameters["seed"], request), 0

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Protocol
 
-from hellofresh.models.base import Answer, CallError, ModelSpec, Request
+from hellofresh.models import Answer, CallError, ModelSpec, Request
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,8 +24,7 @@ from hellofresh.core.files import as_model, model_fault, parse_toml
 from hellofresh.core.net.keys import may_carry_key
 from hellofresh.core.strict import Strict, read_settings
 from hellofresh.core.workspace import Workspace
-from hellofresh.models._endpoint import Abilities, Endpoint
-from hellofresh.models.base import Limits, Model, ModelSpec, Price
+from hellofresh.models import Limits, Model, ModelSpec, Price
 from hellofresh.models.baselines import (
     AlwaysClass,
     AlwaysYes,
@@ -38,7 +37,16 @@ from hellofresh.models.baselines import (
 from hellofresh.models.batches import Batches
 from hellofresh.models.local import LOCAL_FOLDER
 from hellofresh.models.scripted import PREFIX, ScriptedModel
-from hellofresh.models.tables import AbilitiesTable, ModelTable, Name, ProviderKind, ProviderTable, listed_price
+from hellofresh.models.tables import (
+    Abilities,
+    AbilitiesTable,
+    Endpoint,
+    ModelTable,
+    Name,
+    ProviderKind,
+    ProviderTable,
+    listed_price,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,7 +152,7 @@ class HostedModel:
 
     @property
     def spec(self) -> ModelSpec:
-        """What is known of it before it is asked; its key is no part of this."""
+        """What is known of it before it is asked; without its key."""
         abilities = self.abilities
         return ModelSpec(
             name=self.name,
@@ -177,19 +185,19 @@ class HostedModel:
     def endpoint(self, *, keyless: bool = False) -> Endpoint:
         """Where it is asked, with the key from the environment unless `keyless`.
 
-        To OpenAI, and to nobody else, headers say which organisation and project pay, as its SDK does.
+        To OpenAI alone, headers say which organisation and project pay, as its SDK does.
 
         Raises:
             UsageError: if a key is needed and not set, or is not one line of plain characters.
         """
         service = self.service
         account = {name: os.environ.get(variable, "").strip() for variable, name in _ACCOUNT.items()}
-        told = account if URL(service.base_url).host == "api.openai.com" else {}
+        sent = account if URL(service.base_url).host == "api.openai.com" else {}
         return Endpoint(
             base_url=service.base_url.rstrip("/"),
             model=self.table.model,
             key=None if keyless or service.key_variable is None else _key(service.key_variable, self.name),
-            headers={**{name: value for name, value in told.items() if value}, **service.headers},
+            headers={**{name: value for name, value in sent.items() if value}, **service.headers},
             timeout_s=service.timeout_s,
         )
 
@@ -453,7 +461,7 @@ _LOOPBACK = re.compile(r"(localhost|127(\.[0-9]{1,3}){3}|\[::1\])(:[0-9]+)?(/|$)
 
 
 def model_at(model: str, base_url: str | None) -> str:
-    """The name of a model at an address; its own where there is none. On this machine http:// may be left out.
+    """The name of a model at an address; its own without an address. On this machine http:// may be left out.
 
     Raises:
         UsageError: if the address cannot be used, or the model has one of its own.
@@ -485,7 +493,7 @@ def endpoint_model(name: str) -> HostedModel:
     """A model that no table names: `openai:NAME`, or `openai:NAME@ADDRESS`, at an endpoint of OpenAI's form.
 
     Without an address it is that of the environment variable OPENAI_BASE_URL, or OpenAI's own. The key in
-    OPENAI_API_KEY is sent if there is one and nobody on the way can read it.
+    OPENAI_API_KEY is sent if there is one and nothing on the way can read it.
 
     Raises:
         UsageError: if the name or the address cannot be used.

@@ -11,7 +11,7 @@ from hellofresh.core.workspace import Workspace
 from hellofresh.evidence.retrieval.base import Retriever
 from hellofresh.evidence.retrieval.corpora import open_exact
 from hellofresh.evidence.retrieval.retrievers import open_retriever
-from hellofresh.models.base import Answer, Finish, ModelSpec, Request
+from hellofresh.models import Answer, Finish, ModelSpec, Request
 from hellofresh.tasks import EvidenceQuery
 
 _DEPTH = 100
@@ -64,7 +64,6 @@ class RetrieverModel:
         return self._opened[sample.corpus]
 
     async def close(self) -> None:
-        """Let go of the indexes."""
         self._opened.clear()
 
 

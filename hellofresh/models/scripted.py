@@ -27,7 +27,7 @@ from pydantic import AfterValidator, Field, PositiveInt, ValidationError
 from hellofresh.core.errors import ConfigError
 from hellofresh.core.files import model_fault, parse_toml, sha256_text
 from hellofresh.core.strict import Strict
-from hellofresh.models.base import Answer, Finish, Limits, ModelSpec, Request, Sampling
+from hellofresh.models import Answer, Finish, Limits, ModelSpec, Request, Sampling
 
 PREFIX = "scripted:"
 """What stands before the file in the name of a model that follows it."""
@@ -109,7 +109,6 @@ class ScriptedModel:
 
     @cached_property
     def spec(self) -> ModelSpec:
-        """What is known of it."""
         return ModelSpec(
             name=self.name,
             kind="language-model",

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from math import ceil, floor, sqrt
 
 from hellofresh.core.errors import RunError
-from hellofresh.models.base import ModelSpec, Request
+from hellofresh.models import ModelSpec, Request
 from hellofresh.tasks.images import Image
 
 _MIB = 2**20
@@ -42,12 +42,10 @@ _OTHERS = ImageLimits(100, 20 * _MIB, 36 * _MIB)
 
 
 def image_limits(spec: ModelSpec) -> ImageLimits:
-    """The limits of the provider's kind."""
     return _LIMITS.get(str(spec.parameters.get("speaks", "")), _OTHERS)
 
 
 def images_of(request: Request) -> tuple[Image, ...]:
-    """All pictures of a request, in order."""
     return tuple(image for message in request.messages for image in message.images)
 
 

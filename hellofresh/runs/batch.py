@@ -165,12 +165,12 @@ class _BatchClient:
             raise GivenUpError(question, self.errors[key], max(1, self.rounds[key]))
         return found
 
-    async def ask(self, questions: Mapping[str, JournalKey], told: Callable[[int], None]) -> None:
+    async def ask(self, questions: Mapping[str, JournalKey], progress: Callable[[int], None]) -> None:
         """Hand in what is not under way, and wait until all of it is collected.
 
         Args:
             questions: by key, without an answer so far.
-            told: given the number of questions that are answered, from time to time.
+            progress: receives the number of questions that are answered, from time to time.
 
         Raises:
             RunError: if a batch failed as a whole or was cancelled, or the budget does not cover it.
@@ -191,7 +191,7 @@ class _BatchClient:
                     done += status.done
                 else:
                     await self._collect(questions, batch, status)
-            told(min(done, len(questions)))
+            progress(min(done, len(questions)))
             waiting = running
             if waiting:
                 await asyncio.sleep(self.poll_s)
@@ -370,14 +370,14 @@ async def _run_batch(
             await _solve(assignment, item, collected)
         tally.recalled = sum(key in client.journal.keys for key in questions)
 
-        def told(answered: int) -> None:
+        def advance(answered: int) -> None:
             tally.done = max(tally.done, answered * len(items) // max(1, len(questions)))
             progress(tally)
 
         while wanted := client.unanswered(questions):
             before = len(questions) - len(wanted)
-            told(before)
-            await client.ask(wanted, lambda answered, before=before: told(before + answered))  # type: ignore[misc]
+            advance(before)
+            await client.ask(wanted, lambda answered, before=before: advance(before + answered))  # type: ignore[misc]
         for item in items:
             try:
                 outputs = await _solve(assignment, item, client.answer)

@@ -143,11 +143,11 @@ def forecast(
 
 def _expected(taken: Ledger, times: float, most: Ledger) -> Ledger:
     """So many times what a role took, at most the ceiling; the ceiling where its model does not say what it takes."""
-    told = taken.answers - taken.untold
-    if not told:
+    counted = taken.answers - taken.untold
+    if not counted:
         return most if taken.answers else Ledger(most.spec)
     calls = min(taken.answers * times, most.answers)
-    tokens_in, tokens_out = (round(calls * total / told) for total in (taken.tokens_in, taken.tokens_out))
+    tokens_in, tokens_out = (round(calls * total / counted) for total in (taken.tokens_in, taken.tokens_out))
     return Ledger(most.spec, round(calls), tokens_in, tokens_out)
 
 

@@ -69,7 +69,7 @@ def evaluate(
         spec = specs[MAIN]
         if "provider" in spec.parameters and prepared.batches is None:
             tell(f"up to {spec.limits.in_flight} requests to {spec.name} are in flight at once")
-        before = read_plan(prepared.folder)  # again: now that the run is locked, nobody else writes it
+        before = read_plan(prepared.folder)  # again: now that the run is locked, no other process writes it
         if before is not None:
             refuse_changes(prepared.folder.name, before.identity, prepared.identity)
         plan = RunPlan(
@@ -150,7 +150,7 @@ def resumed(workspace: Workspace, name: str) -> Evaluation:
     Its name is its id, or the only beginning or end of one.
 
     Raises:
-        UnknownNameError: if there is no such run.
+        UnknownNameError: if the run is unknown.
         RunError: if its plan is damaged.
     """
     folder = find_run(workspace.runs, name)

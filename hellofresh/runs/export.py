@@ -127,7 +127,7 @@ def export(prepared: PreparedRun, number: int, result: RunResult, journal: Journ
 def _record(prepared: PreparedRun, number: int, report: EvaluationReport, usage: Mapping[str, Usage]) -> RunRecord:
     spec, asked, regime = prepared.assignment.model.spec, prepared.evaluation, prepared.assignment.regime
     others = {role: model.spec for role, model in prepared.assignment.others.items()}
-    named = replace(  # files of one's own and addresses are nobody else's business
+    named = replace(  # files of one's own and addresses stay private
         asked,
         model=spec.name,
         regime=regime.name,
@@ -158,12 +158,12 @@ def _record(prepared: PreparedRun, number: int, report: EvaluationReport, usage:
 
 
 def _usage(ledger: Ledger | Ledgers, saved_usd: float = 0.0) -> Usage:
-    told, cost = ledger.untold == 0, ledger.cost_usd
+    counted, cost = ledger.untold == 0, ledger.cost_usd
     return Usage(
         model=ledger.spec.name if isinstance(ledger, Ledger) else "",
         answers=ledger.answers,
-        tokens_in=ledger.tokens_in if told else None,
-        tokens_out=ledger.tokens_out if told else None,
+        tokens_in=ledger.tokens_in if counted else None,
+        tokens_out=ledger.tokens_out if counted else None,
         cost_usd=None if cost is None else cost - saved_usd,
     )
 

@@ -404,7 +404,7 @@ class Journal:
 
 @contextmanager
 def snapshot(folder: Path) -> Iterator[Journal]:
-    """A copy of a run's journal as it is now, to read from: nothing of the run is touched, nobody is kept out.
+    """A copy of a run's journal as it is now, to read from: nothing of the run is touched or locked.
 
     Raises:
         RunError: if the file is damaged or was written by another version.

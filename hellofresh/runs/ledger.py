@@ -126,5 +126,5 @@ class Ledgers:
 
     @property
     def unpriced(self) -> str:
-        """Name of a model without a known price, empty if there is none."""
+        """Name of a model without a known price, else empty."""
         return next((item.spec.name for item in self.by_role.values() if item.price(1, 1) is None), "")

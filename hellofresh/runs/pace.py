@@ -59,7 +59,7 @@ def estimate_tokens(request: Request) -> Estimate:
 
 
 def _per_minute(limit: int | None) -> RateLimit | None:
-    """A bucket that holds a second's worth; None is no limit."""
+    """A bucket that holds a second's worth; None for no limit."""
     return RateLimit.per_minute(limit, max(1.0, limit / 60)) if limit else None
 
 
@@ -67,7 +67,7 @@ def _per_minute(limit: int | None) -> RateLimit | None:
 class Pace:
     """Lets questions through as the limits allow, those of the lowest order first.
 
-    After a `slow_down` nobody is let through for a while, then only half as many at once as before, and slowly more.
+    After a `slow_down` every question waits for a while, then only half as many at once as before, and slowly more.
     """
 
     limits: Limits
@@ -151,7 +151,7 @@ class Pace:
             self._sleeping.discard(over)
 
     def close(self) -> None:
-        """Let nobody through any more: whoever waits or comes gets `PaceClosed`. Those under way are not touched."""
+        """Let no question through: whoever waits or comes gets `PaceClosed`. Those under way are not touched."""
         self._closed = True
         if self._timer is not None:
             self._timer.cancel()

@@ -200,7 +200,7 @@ def find_run(runs: Path, name: str) -> Path:
     """The folder of the run with that id, or with the only id that begins or ends so.
 
     Raises:
-        UnknownNameError: if there is none, or more than one.
+        UnknownNameError: if none fits, or more than one.
     """
     known = sorted(path.parent.name for path in runs.glob(f"*/{_NAME}"))
     if name in known:

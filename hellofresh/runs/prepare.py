@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -17,9 +17,9 @@ from hellofresh.core.files import canonical_json, sha256_text
 from hellofresh.core.quarters import utc_text
 from hellofresh.core.workspace import Workspace
 from hellofresh.evidence.settings import WebSettings, search_providers
-from hellofresh.evidence.web import Web, open_web
+from hellofresh.evidence.web import Web
 from hellofresh.evidence.web.pictures import open_pictures
-from hellofresh.evidence.web.store import TEXTS_ALREADY, user_agent
+from hellofresh.evidence.web.store import TEXTS_ALREADY, open_web, user_agent
 from hellofresh.models import Answer, Model, ModelSpec, Request, Sampling
 from hellofresh.models.baselines import TrainingSample
 from hellofresh.models.batches import Batches
@@ -171,7 +171,7 @@ def _check(evaluation: Evaluation, regime: Regime) -> None:
 
 
 def _release(workspace: Workspace, evaluation: Evaluation) -> Release:
-    """The samples to judge; those of a prospective split only as long as nobody can know their labels."""
+    """The samples to judge; those of a prospective split only as long as their labels cannot be known."""
     if evaluation.split == MAIN_SPLIT:
         return load_release(workspace, evaluation.edition, evaluation.task)
     release = load_prospective(workspace, evaluation.edition, evaluation.task)
@@ -262,8 +262,10 @@ def _resolved(
 # The web
 
 
-def web_access(evaluation: Evaluation) -> WebAccess | None:
+def web_access(evaluation: Evaluation, watch: Callable[[str], None] = lambda step: None) -> WebAccess | None:
     """The way to the web: the given one, or the configured one for a regime that needs it.
+
+    `watch` receives what is searched for and read by the configured one.
 
     Raises:
         ConfigError, UsageError: if the provider cannot be opened as it is configured.
@@ -293,7 +295,7 @@ def web_access(evaluation: Evaluation) -> WebAccess | None:
         asyncio.run(web.close())
 
     def opened(folder: Path) -> Web:
-        return open_web(settings, folder, replay=replay, groups=groups, others=evaluation.earlier)
+        return open_web(settings, folder, replay=replay, groups=groups, others=evaluation.earlier, watch=watch)
 
     introduced = "" if replay or settings.provider in TEXTS_ALREADY else user_agent(settings.contact)
     return WebAccess(parameters, opened, introduced)

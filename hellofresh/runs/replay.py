@@ -294,7 +294,7 @@ class _Program:
 
 
 def _environment(server: EndpointServer) -> Mapping[str, str]:
-    """What the program is told: where to ask; no key and no setting of this machine."""
+    """What the program gets: where to ask; no key and no setting of this machine."""
     kept = {name: os.environ[name] for name in ("PATH", "LANG", "LC_ALL") if name in os.environ}
     proxies = dict.fromkeys(("HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy"), server.origin)
     direct = dict.fromkeys(("NO_PROXY", "no_proxy"), "127.0.0.1,localhost")

@@ -11,7 +11,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from datetime import date, datetime
+from datetime import datetime
 from pathlib import Path
 
 from hellofresh.config import Settings
@@ -21,9 +21,8 @@ from hellofresh.core.files import canonical_json, sha256_text, write_json
 from hellofresh.core.texts import without_hidden
 from hellofresh.core.workspace import Workspace
 from hellofresh.evidence.publishers import load_publishers
-from hellofresh.evidence.web import Found, ImageSearch, Web, WebPage
 from hellofresh.evidence.web.pictures import PictureCache, PictureError, decode_now
-from hellofresh.evidence.web.search import provider_with_key
+from hellofresh.evidence.web.search.providers import provider_with_key
 from hellofresh.evidence.web.store import TEXTS_ALREADY
 from hellofresh.releases.life.load import Release
 from hellofresh.runs.evaluate import evaluate
@@ -137,17 +136,13 @@ def respond(workspace: Workspace, post: Post, asked: Evaluation, watch: Watch = 
     evaluation, notes = _chosen(workspace, post, asked)
     sample, pictures = _sample(post)
     own = Workspace(workspace.root / "respond" / sample.id)
-    web = web_access(evaluation)
-    if web is not None:
-        opened = web.open
-        web = replace(web, open=lambda folder: _WatchedWeb(opened(folder), watch))
     with PictureCache(own.pictures) as cache:
         for media, content, image in zip(sample.media, post.images, pictures, strict=True):
             cache.add(media.address, content, image)
     try:
         report = evaluate(
             own,
-            replace(evaluation, web=web),
+            replace(evaluation, web=web_access(evaluation, watch)),
             lambda tally: None,
             release=Release(_TASK, ASKED, (sample,), sha256_text(sample.id), bundled=False, calendar=None),
             watch=lambda step: watch(_SPOKEN.get(kind_of_step(step), step)),
@@ -262,44 +257,6 @@ def _read_responded(report: EvaluationReport, notes: tuple[str, ...], seconds: f
         cost_usd=None if record.cost_usd is None else round(record.cost_usd, 6),
         notes=notes,
     )
-
-
-@dataclass(frozen=True)
-class _WatchedWeb:
-    """The web, saying what is looked for and read."""
-
-    web: Web
-    watch: Watch
-
-    @property
-    def parameters(self) -> Mapping[str, str | int | float | bool]:
-        return self.web.parameters
-
-    async def search(self, query: str, *, before: date | None = None) -> Found:
-        self.watch(f"search: {query[:80]}")
-        return await self.web.search(query, before=before)
-
-    @property
-    def searches_images(self) -> bool:
-        return isinstance(self.web, ImageSearch) and self.web.searches_images
-
-    async def search_image(self, address: str) -> Found:
-        self.watch(f"search for the picture: {address[:80]}")
-        return await self.web.search_image(address) if isinstance(self.web, ImageSearch) else Found(())
-
-    async def read(self, url: str) -> WebPage:
-        self.watch(f"read: {url[:100]}")
-        return await self.web.read(url)
-
-    @property
-    def blocked(self) -> Sequence[str]:
-        return self.web.blocked
-
-    def reason(self, url: str) -> str:
-        return self.web.reason(url)
-
-    async def close(self) -> None:
-        await self.web.close()
 
 
 _SPOKEN = {

@@ -59,8 +59,8 @@ class Assignment:
         web: the way to the outside world, for a regime that needs it.
         pictures: gives the pictures that samples name, for a regime that needs them.
         facts: by sample, what is known of its label, for a regime that needs it; empty where labels are not public.
-        spans: makes a span of each request, None where nobody traces.
-        watch: told the step of each question before it is asked, or its answer recalled.
+        spans: makes a span of each request, None without tracing.
+        watch: receives the step of each question before it is asked, or its answer recalled.
         repetitions: how often everything is asked, each time with another seed.
         temperature: of all requests, None for what the regime asks for (0).
         budget_usd: most that the whole run may cost, None for no bound.
@@ -149,7 +149,7 @@ class Tally:
         samples, done, failed: samples to judge (each repetition counts), judged or given up, and given up.
         asked, recalled: answers asked for, and known from before.
         cost_usd: of the whole run so far, None where not known.
-        tokens: of the whole run so far, where told.
+        tokens: of the whole run so far, where known.
     """
 
     samples: int
@@ -259,8 +259,8 @@ class _Runner:
         self.tally = Tally(0)
         self.ledgers = Ledgers(assignment.specs)
         at_once = max(spec.limits.in_flight for spec in assignment.specs.values())
-        # Conversations that wait for the web in between go on side by side: else the last ones have nobody to share the
-        # time with. One at a time, a sample's questions follow each other.
+        # Conversations that wait for the web in between go on side by side: else the last ones leave the model idle.
+        # One at a time, a sample's questions follow each other.
         self.in_turn = Need.WEB in assignment.regime.needs and at_once > 1
         journal.gather_s = _GATHER_S if at_once >= _MANY else 0.0
         paces: dict[tuple[str, Limits], Pace] = {}
@@ -298,7 +298,7 @@ class _Runner:
         return RunResult(judged, self.tally, [self.failures[order] for order in sorted(self.failures)])
 
     def _stop(self, name: str) -> None:
-        if self.error is not None:  # told twice: do not wait for what is under way
+        if self.error is not None:  # a second signal: do not wait for what is under way
             self._cancel()
         self._end(RunStopped(name))
 

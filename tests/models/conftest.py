@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Awaitable, Callable
+from typing import Any, TypeVar
 
 import pytest
 
 from hellofresh.models import Answer, CallError, ModelSpec, Request
-from hellofresh.models._endpoint import Abilities, Endpoint
 from hellofresh.models.providers.anthropic import AnthropicModel
 from hellofresh.models.providers.chat import ChatModel
 from hellofresh.models.providers.gemini import GeminiModel
 from hellofresh.models.providers.responses import ResponsesModel
+from hellofresh.models.tables import Abilities, Endpoint
 
 KEY = "secret-key-123"
+T = TypeVar("T")
 SPEC = ModelSpec("m", "language-model", "A fake.", {}, calls_tools=True, searches=True)
 KINDS: dict[str, Callable[[ModelSpec, Endpoint, Abilities], Any]] = {
     "chat": ChatModel,
@@ -31,15 +32,19 @@ def ask(kind: str, chat: Any, request: Request, abilities: Abilities | None = No
     base = chat.base_url.removesuffix("/v1") if kind == "gemini" else chat.base_url
     endpoint = Endpoint(base, "m-1", KEY, timeout_s=timeout_s)
     model = KINDS[kind](SPEC, endpoint, abilities or Abilities(seed=kind in ("chat", "gemini")))
+    return closed(model, lambda: model.ask(request))
 
-    async def once() -> Answer:
+
+def closed(opened: Any, call: Callable[[], Awaitable[T]]) -> T:
+    """What a call brings; whoever it is of is closed then."""
+
+    async def both() -> T:
         try:
-            answer: Answer = await model.ask(request)
-            return answer
+            return await call()
         finally:
-            await model.close()
+            await opened.close()
 
-    return asyncio.run(once())
+    return asyncio.run(both())
 
 
 def says(chat: Any, loopback: Any, body: object, status: int = 200, **more: Any) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from hellofresh.models import Answer, Finish, Message, Request
-from hellofresh.models._endpoint import Abilities
+from hellofresh.models.tables import Abilities
 from tests.models.conftest import KEY, ask, failing, says
 
 REQUEST = Request((Message("system", ("Be short.",)), Message("user", ("sample ", "question"))), 15, seed=3)

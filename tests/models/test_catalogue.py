@@ -11,7 +11,6 @@ import pytest
 
 from hellofresh.core.errors import ConfigError, UnknownNameError, UsageError
 from hellofresh.models import Limits
-from hellofresh.models._endpoint import Abilities, Endpoint
 from hellofresh.models.catalogue import (
     CATALOGUE,
     HostedTables,
@@ -22,6 +21,7 @@ from hellofresh.models.catalogue import (
     open_model,
 )
 from hellofresh.models.providers.chat import ChatModel
+from hellofresh.models.tables import Abilities, Endpoint
 
 KEY = "sk-secret-123"
 CONTEXT = ModelContext("x-notes", list)

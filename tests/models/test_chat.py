@@ -15,9 +15,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hellofresh.models import Answer, CallError, Finish, Message, ModelSpec, Request
-from hellofresh.models._endpoint import Abilities, Endpoint
 from hellofresh.models.providers.chat import ChatModel, read_reply
 from hellofresh.models.providers.wire import MAX_BODY, first_word_chances
+from hellofresh.models.tables import Abilities, Endpoint
 
 SPEC = ModelSpec("m", "language-model", "A model.", {})
 REQUEST = Request((Message("user", ("A note. ", "Yes or no?")),), max_tokens=15)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 from collections.abc import Awaitable, Callable
 from typing import Any, TypeVar
@@ -10,9 +9,10 @@ from typing import Any, TypeVar
 import pytest
 
 from hellofresh.models import CallError, Finish, ModelSpec
-from hellofresh.models._endpoint import Abilities, Endpoint
 from hellofresh.models.batches import BatchState
 from hellofresh.models.providers.chat import ChatBatches
+from hellofresh.models.tables import Abilities, Endpoint
+from tests.models.conftest import closed
 
 KEY = "sk-secret-123"
 SPEC = ModelSpec("m", "language-model", "A fake.", {})
@@ -21,14 +21,7 @@ T = TypeVar("T")
 
 def with_batches(chat: Any, call: Callable[[ChatBatches], Awaitable[T]]) -> T:
     batches = ChatBatches(SPEC, Endpoint(chat.base_url, "m", KEY, timeout_s=5), Abilities())
-
-    async def both() -> T:
-        try:
-            return await call(batches)
-        finally:
-            await batches.close()
-
-    return asyncio.run(both())
+    return closed(batches, lambda: call(batches))
 
 
 def says(chat: Any, loopback: Any, *bodies: object) -> None:

@@ -9,10 +9,9 @@ from typing import Any
 import pytest
 
 from hellofresh.core.errors import UsageError
-from hellofresh.models import Answer, Finish, Message, Request
-from hellofresh.models._endpoint import Abilities, Endpoint
-from hellofresh.models.base import CallError
+from hellofresh.models import Answer, CallError, Finish, Message, Request
 from hellofresh.models.providers.gemini import GeminiModel
+from hellofresh.models.tables import Abilities, Endpoint
 from tests.models.conftest import KEY, SPEC, ask, failing, says
 
 REQUEST = Request((Message("system", ("Be short.",)), Message("user", ("sample ", "question"))), 15, seed=3)

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Awaitable, Callable
 from typing import Any, TypeVar
 
 import pytest
 
 from hellofresh.models import CallError, Finish, Message, ModelSpec, Request
-from hellofresh.models._endpoint import Abilities, Endpoint
 from hellofresh.models.batches import BatchQuestion, BatchState
 from hellofresh.models.providers.gemini import GeminiBatches
-from tests.models.conftest import says
+from hellofresh.models.tables import Abilities, Endpoint
+from tests.models.conftest import closed, says
 
 KEY = "gemini-secret-123"
 SPEC = ModelSpec("gemini", "language-model", "A fake.", {})
@@ -26,14 +25,7 @@ def request(text: str) -> Request:
 def with_batches(chat: Any, call: Callable[[GeminiBatches], Awaitable[T]]) -> T:
     endpoint = Endpoint(chat.base_url.removesuffix("/v1"), "gemini-9", KEY, timeout_s=5)
     batches = GeminiBatches(SPEC, endpoint, Abilities(hidden_tokens=50))
-
-    async def both() -> T:
-        try:
-            return await call(batches)
-        finally:
-            await batches.close()
-
-    return asyncio.run(both())
+    return closed(batches, lambda: call(batches))
 
 
 def job(state: str, **more: Any) -> dict[str, Any]:

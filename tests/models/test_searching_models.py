@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from hellofresh.models import Answer, CallError, Finish, Message, Request, Tool, ToolCall
-from hellofresh.models._endpoint import Abilities
+from hellofresh.models.tables import Abilities
 from hellofresh.runs.journal import _answer_text, read_request, request_text
 from tests.models.conftest import KINDS, ask, failing, says
 

@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 
 from hellofresh.core.errors import RunError
 from hellofresh.models import Message, ModelSpec, Request, ToolCall
-from hellofresh.models._endpoint import Abilities
 from hellofresh.models.baselines import AlwaysYes
 from hellofresh.models.catalogue import endpoint_model, hosted_models
 from hellofresh.models.scripted import ScriptedModel
 from hellofresh.models.sight import check_images, image_limits, image_tokens
+from hellofresh.models.tables import Abilities
 from hellofresh.tasks.images import Image
 from tests.models.conftest import ask, says
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
+from itertools import cycle
 from pathlib import Path
 
 import pytest
@@ -11,7 +11,7 @@ import pytest
 import hellofresh as hf
 from hellofresh.cli import main
 from hellofresh.core.errors import RunError, UsageError
-from hellofresh.models import Answer, CallError, Finish, ModelSpec, Request
+from hellofresh.models import Answer, CallError, Finish, Request
 from hellofresh.models.catalogue import CATALOGUE, CatalogueEntry
 from hellofresh.runs.plan import read_plan
 from hellofresh.runs.prompts import load_prompt_set
@@ -21,6 +21,7 @@ from hellofresh.runs.regimes.agent_tools import AgentTools
 from hellofresh.tasks.outputs import Status
 from hellofresh.tasks.samples import Sample
 from hellofresh.tasks.transcripts import AskedEvent, NotedEvent, ReadEvent, SearchedEvent
+from tests.fakes import FakeModel
 
 AGENT = """
 import asyncio
@@ -162,20 +163,17 @@ def test_another_file_is_another_system(tmp_path: Path) -> None:
     assert not regimes[0].needs and get_regime("web-search").needs == {Need.WEB}
 
 
-class Polite:
-    """Says yes to every second question."""
+def polite(refused: str = "") -> FakeModel:
+    """Says yes to every second question, and gives up on one sample."""
+    turns = cycle(("yes", "no"))
 
-    def __init__(self) -> None:
-        self.spec = ModelSpec("polite", "language-model", "A fake.", {})
-        self.asked = 0
+    def say(request: Request) -> Answer:
+        assert request.sample is not None
+        if request.sample.id == refused:
+            raise CallError("too long for the model", code="bad-request", status=400)
+        return Answer(next(turns), Finish.STOP, 10, 1)
 
-    async def ask(self, request: Request) -> Answer:
-        self.asked += 1
-        await asyncio.sleep(0)
-        return Answer("yes" if self.asked % 2 else "no", Finish.STOP, 10, 1)
-
-    async def close(self) -> None:
-        """Nothing to let go of."""
+    return FakeModel(say=say)
 
 
 def test_it_is_evaluated_kept_and_resumed_like_any_regime(make, monkeypatch, tmp_path: Path, capsys) -> None:
@@ -186,7 +184,7 @@ def test_it_is_evaluated_kept_and_resumed_like_any_regime(make, monkeypatch, tmp
         "import hellofresh as hf\nUSES_WEB = False\n\n\nasync def solve(sample, tools):\n"
         "    print('thinking')\n    return hf.Choice(label=int(await tools.ask(tools.question) == 'yes'))\n"
     )
-    model = Polite()
+    model = polite()
     monkeypatch.setitem(CATALOGUE, "polite", CatalogueEntry("A fake.", lambda _: model))
     arguments = ["evaluate", "--quarter", "2023Q2", "--task", "x-notes", "--model", "polite"]
     assert main([*arguments, "--agent", "simple.py:solve", "--json"]) == 0
@@ -196,10 +194,10 @@ def test_it_is_evaluated_kept_and_resumed_like_any_regime(make, monkeypatch, tmp
     assert record.regime.parameters["agent"] == "simple.py:solve"
     assert str(tmp_path) not in (Path(said["folder"]) / "run.json").read_text()
     before = {path.name: path.read_bytes() for path in Path(said["folder"]).glob("*.jsonl")}
-    asked = model.asked
+    asked = len(model.asked)
     monkeypatch.chdir("/")
     assert main(["runs", "resume", Path(said["folder"]).name, "--json"]) == 0
-    assert model.asked == asked
+    assert len(model.asked) == asked
     assert {path.name: path.read_bytes() for path in Path(said["folder"]).glob("*.jsonl")} == before
 
 
@@ -218,7 +216,7 @@ class InACell:
 @pytest.mark.parametrize("agent", [in_a_cell, InACell])
 def test_a_function_or_class_of_this_process_is_an_agent(make, monkeypatch, agent) -> None:
     make.release(make.notes(2, 2))
-    monkeypatch.setitem(CATALOGUE, "polite", CatalogueEntry("A fake.", lambda _: Polite()))
+    monkeypatch.setitem(CATALOGUE, "polite", CatalogueEntry("A fake.", lambda _: polite()))
     monkeypatch.setenv("HELLOFRESH_DATA", str(make.workspace().root))
     edition = hf.load("2023Q2", "x-notes")
     run = hf.evaluate(edition, "polite", agent=agent, progress=False)
@@ -235,20 +233,6 @@ def test_what_cannot_be_an_agent_is_refused_from_python_too(make) -> None:
         with pytest.raises(UsageError) as caught:
             agent_regime(agent)
         assert caught.value.code == "no-agent"
-
-
-class Refusing(Polite):
-    """Gives up on one sample."""
-
-    def __init__(self, sample: str) -> None:
-        super().__init__()
-        self._sample = sample
-
-    async def ask(self, request: Request) -> Answer:
-        assert request.sample is not None
-        if request.sample.id == self._sample:
-            raise CallError("too long for the model", code="bad-request", status=400)
-        return await super().ask(request)
 
 
 @pytest.mark.parametrize("body", ["plain", "swallowing"])
@@ -268,7 +252,7 @@ def test_a_provider_that_gives_up_fails_the_sample_and_is_no_answer_of_the_agent
         f"{asks}    return hf.Choice(label=int(said == 'yes'))\n"
     )
     gone = candidates[0].sample.id
-    monkeypatch.setitem(CATALOGUE, "polite", CatalogueEntry("A fake.", lambda _: Refusing(gone)))
+    monkeypatch.setitem(CATALOGUE, "polite", CatalogueEntry("A fake.", lambda _: polite(gone)))
     arguments = ["evaluate", "--quarter", "2023Q2", "--task", "x-notes", "--model", "polite", "--json"]
     assert main([*arguments, "--agent", "simple.py:solve", *settings]) == 1
     said = json.loads(capsys.readouterr().out)

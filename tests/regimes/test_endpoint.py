@@ -30,6 +30,7 @@ from hellofresh.runs.regimes.endpoint.questions import digest, read_question
 from hellofresh.runs.regimes.endpoint.server import EndpointServer
 from hellofresh.tasks.outputs import Choice, Status
 from hellofresh.tasks.transcripts import AskedEvent
+from tests.fakes import FakeModel
 
 TOOL = {"type": "object", "properties": {"day": {"type": "string"}, "n": {"type": "integer"}}, "required": ["day"]}
 TWO_CALLS = Answer(
@@ -393,16 +394,8 @@ def test_waiting_is_for_threads(stage, make) -> None:
     assert [output.label for output in outcome.outputs] == [1] and len(world.asked) == 1
 
 
-class Priced:
-    """A model that costs a dollar a token."""
-
-    spec = ModelSpec("priced", "language-model", "A fake.", {}, price=Price(1e6, 1e6, "2026-01-01", "invented"))
-
-    async def ask(self, request: Request) -> Answer:
-        raise AssertionError("nobody pays for it")
-
-    async def close(self) -> None:
-        """Nothing to let go of."""
+PRICED = ModelSpec("priced", "language-model", "A fake.", {}, price=Price(1e6, 1e6, "2026-01-01", "invented"))
+"""A model that costs a dollar a token."""
 
 
 def test_a_budget_ends_a_program_of_its_own_and_the_samples_that_wait(
@@ -411,7 +404,8 @@ def test_a_budget_ends_a_program_of_its_own_and_the_samples_that_wait(
     make.release(make.notes(2, 2))
     monkeypatch.setenv("HELLOFRESH_DATA", str(make.workspace().root))
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setitem(CATALOGUE, "priced", CatalogueEntry("A fake.", lambda _: Priced()))
+    priced = FakeModel(PRICED)
+    monkeypatch.setitem(CATALOGUE, "priced", CatalogueEntry("A fake.", lambda _: priced))
     monkeypatch.setattr(proxy_command, "_DRAIN_S", 0.05)
     seen: list[Any] = []
 
@@ -432,7 +426,7 @@ def test_a_budget_ends_a_program_of_its_own_and_the_samples_that_wait(
     where = ["--edition", "2023Q2", "--task", "x-notes", "--model", "priced", "--name", "Spender", "--budget", "0.01"]
     assert main(["proxy", *where]) == 1
     threads[-1].join()
-    assert seen == ["given-up"] and "budget-spent" in capsys.readouterr().err
+    assert seen == ["given-up"] and not priced.asked and "budget-spent" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

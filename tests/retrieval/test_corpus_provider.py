@@ -18,7 +18,8 @@ from hellofresh.evidence.retrieval.corpora import (
 )
 from hellofresh.evidence.retrieval.documents import CorpusDocument
 from hellofresh.evidence.settings import WebSettings
-from hellofresh.evidence.web import PageStatus, open_web
+from hellofresh.evidence.web import PageStatus
+from hellofresh.evidence.web.store import open_web
 
 ODD = CorpusDocument("10.1/a?b#c%2F", "An odd name", "Kites of the hill sing, as nobody else does.", date(2024, 5, 1))
 

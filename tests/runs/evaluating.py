@@ -19,9 +19,9 @@ from hellofresh.core.editions import parse_edition
 from hellofresh.core.errors import HelloFreshError
 from hellofresh.core.workspace import Workspace
 from hellofresh.models import Limits, ModelSpec
-from hellofresh.models._endpoint import Abilities, Endpoint
 from hellofresh.models.catalogue import CATALOGUE, CatalogueEntry
 from hellofresh.models.providers.chat import ChatModel
+from hellofresh.models.tables import Abilities, Endpoint
 from hellofresh.runs.evaluate import evaluate
 from hellofresh.runs.evaluation import Evaluation
 from hellofresh.runs.pace import Patience

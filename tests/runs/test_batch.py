@@ -15,10 +15,10 @@ from typing import Any
 import pytest
 
 from hellofresh.core.errors import RunError, UsageError
-from hellofresh.models import Answer, CallError, Finish, Limits, ModelSpec, Price, Request
-from hellofresh.models._endpoint import Abilities, Endpoint
+from hellofresh.models import Answer, CallError, Finish, Limits, ModelSpec, Price
 from hellofresh.models.batches import BatchResult, sorted_out
 from hellofresh.models.providers.chat import ChatBatches
+from hellofresh.models.tables import Abilities, Endpoint
 from hellofresh.runs.batch import FILE, BatchRecord, run_batch
 from hellofresh.runs.journal import Journal
 from hellofresh.runs.prompts import load_prompt_set
@@ -26,6 +26,7 @@ from hellofresh.runs.regimes import get_regime
 from hellofresh.runs.regimes.zero_shot import ZeroShot
 from hellofresh.runs.runner import Assignment, RunResult, Tally, run
 from hellofresh.tasks import get_task
+from tests.fakes import FakeModel
 
 TASK = get_task("x-notes")
 PROMPTS = load_prompt_set("x-notes", "zero-shot")
@@ -39,18 +40,9 @@ server = importlib.util.module_from_spec(_spec)
 _spec.loader.exec_module(server)
 
 
-class Single:
+def asked_singly() -> FakeModel:
     """The same model asked singly."""
-
-    def __init__(self) -> None:
-        self.spec, self.asked = SPEC, 0
-
-    async def ask(self, request: Request) -> Answer:
-        self.asked += 1
-        return Answer("yes", Finish.STOP, 100, 2, served_by="m-1")
-
-    async def close(self) -> None:
-        """Nothing to let go of."""
+    return FakeModel(SPEC, lambda _: Answer("yes", Finish.STOP, 100, 2, served_by="m-1"))
 
 
 @pytest.fixture
@@ -66,7 +58,7 @@ def samples(make: Any) -> list[Any]:
 
 
 def assignment(**more: Any) -> Assignment:
-    return Assignment(Single(), ZeroShot(), PROMPTS, PROMPTS.prompts, TASK.slots, **more)
+    return Assignment(asked_singly(), ZeroShot(), PROMPTS, PROMPTS.prompts, TASK.slots, **more)
 
 
 def ask(account: Any, folder: Path, samples: Any, *, most: int = 1000, **more: Any) -> RunResult:
@@ -82,11 +74,11 @@ def test_a_batch_gives_what_asking_singly_gives_under_the_same_keys(account, tmp
         single = run(assignment(), samples, journal, lambda _: None)
     assert list(batched.judged) == list(single.judged)
     with Journal(tmp_path / "a") as journal:
-        model = Single()
+        model = asked_singly()
         again = run(
             Assignment(model, ZeroShot(), PROMPTS, PROMPTS.prompts, TASK.slots), samples, journal, lambda _: None
         )
-    assert model.asked == 0 and list(again.judged) == list(single.judged)
+    assert not model.asked and list(again.judged) == list(single.judged)
 
 
 def test_each_question_is_handed_in_once_with_an_id_of_its_own(account, tmp_path, samples) -> None:
@@ -332,7 +324,7 @@ def test_results_are_sorted_out_whatever_their_order() -> None:
 
 def test_a_regime_of_several_steps_is_refused_before_anything_is_handed_in(account, tmp_path, samples) -> None:
     batches = ChatBatches(SPEC, Endpoint(account.base_url, "m", KEY), Abilities())
-    searching = Assignment(Single(), get_regime("web-search"), PROMPTS, PROMPTS.prompts, TASK.slots)
+    searching = Assignment(asked_singly(), get_regime("web-search"), PROMPTS, PROMPTS.prompts, TASK.slots)
     with Journal(tmp_path) as journal, pytest.raises(UsageError, match="web-search takes several steps") as caught:
         run_batch(searching, samples, journal, batches, lambda _: None, folder=tmp_path)
     assert caught.value.code == "no-batch-regime" and "--batch" in caught.value.fix

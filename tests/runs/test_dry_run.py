@@ -22,6 +22,7 @@ from hellofresh.runs.runner import Assignment, run
 from hellofresh.tasks import get_task
 from hellofresh.tasks.outputs import Choice
 from hellofresh.tasks.samples import Sample
+from tests.fakes import FakeModel
 
 TASK = get_task("x-notes")
 PROMPTS = load_prompt_set("x-notes", "zero-shot")
@@ -114,18 +115,8 @@ def drawn_spec(name: str, draw: random.Random) -> ModelSpec:
     return ModelSpec(name, "language-model", "A fake.", tokens, Limits(4), price=price)
 
 
-@dataclass
-class Fake:
-    """A model whose answers say that they took so many tokens."""
-
-    spec: ModelSpec
-    tokens: tuple[int, int] = (500, 700)
-
-    async def ask(self, request: Request) -> Answer:
-        return Answer("yes", Finish.STOP, *self.tokens)
-
-    async def close(self) -> None:
-        """Nothing to let go of."""
+def wordy(_: Request) -> Answer:
+    return Answer("yes", Finish.STOP, 500, 700)
 
 
 @pytest.fixture
@@ -141,8 +132,10 @@ def test_no_agent_costs_more_than_its_ceiling(samples, agents: int) -> None:
         draw = random.Random(seed)
         regime = Scripted(sizes=Sizes.drawn(draw))
         specs = {MAIN: drawn_spec("main", draw), "helper": drawn_spec("helper", draw)}
-        helper = {"helper": Fake(specs["helper"])}
-        ahead = forecast(Assignment(Fake(specs[MAIN]), regime, PROMPTS, prompts, TASK.slots, others=helper), [sample])
+        helper = {"helper": FakeModel(specs["helper"])}
+        ahead = forecast(
+            Assignment(FakeModel(specs[MAIN]), regime, PROMPTS, prompts, TASK.slots, others=helper), [sample]
+        )
         worst = Worst(Ledgers(specs), draw.uniform(2.6, 6))
         asyncio.run(regime.solve(Case(sample, prompts, PROMPTS, TASK.slots(sample), worst.ask, web)))
         assert ahead.most_usd is not None and worst.ledgers.cost_usd is not None
@@ -154,7 +147,7 @@ def test_every_regime_can_be_foreseen_and_expects_no_more_than_its_ceiling(sampl
     regime = get_regime(name)
     prompts = load_prompt_set("x-notes", regime.prompts_from)
     spec = drawn_spec("m", random.Random(3))
-    ahead = forecast(Assignment(Fake(spec), regime, prompts, prompts.prompts, TASK.slots), samples)
+    ahead = forecast(Assignment(FakeModel(spec, wordy), regime, prompts, prompts.prompts, TASK.slots), samples)
     assert ahead.cost_usd is not None and ahead.most_usd is not None
     assert ahead.cost_usd == ahead.most_usd and not ahead.measured
     assert ahead.calls <= ahead.most_calls == len(samples) * regime.ceiling(len(prompts.prompts))
@@ -164,7 +157,7 @@ def test_what_answers_took_tells_what_the_next_ones_will_take(tmp_path, make) ->
     notes = [item.sample for item in make.notes(4, 4, months=(4, 5, 6))]
     price = Price(1.0, 10.0, "2026-11-01", "a test")
     spec = ModelSpec("wordy", "language-model", "A fake.", {"hidden_tokens": 5_000}, price=price)
-    chosen = Assignment(Fake(spec), get_regime("zero-shot"), PROMPTS, PROMPTS.prompts, TASK.slots)
+    chosen = Assignment(FakeModel(spec, wordy), get_regime("zero-shot"), PROMPTS, PROMPTS.prompts, TASK.slots)
     guessed = forecast(chosen, notes).roles[MAIN]
     with Journal(tmp_path) as journal:
         run(chosen, notes[:8], journal, lambda _: None)

@@ -26,9 +26,9 @@ from hellofresh.core.errors import RunError, WorkspaceError
 from hellofresh.core.files import read_jsonl
 from hellofresh.core.workspace import Workspace
 from hellofresh.models import Limits, ModelSpec
-from hellofresh.models._endpoint import Abilities, Endpoint
 from hellofresh.models.catalogue import CATALOGUE, CatalogueEntry
 from hellofresh.models.providers.chat import ChatModel
+from hellofresh.models.tables import Abilities, Endpoint
 from hellofresh.releases.candidates.rows import Collection
 from hellofresh.releases.draw.frozen import DatasetSource, freeze
 from hellofresh.runs.evaluate import evaluate, resumed

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 
 import pytest
 
 from hellofresh.cli import main
 from hellofresh.core.errors import UsageError
 from hellofresh.models import Answer, Finish, Limits, Message, ModelSpec, Request, Sampling
-from hellofresh.models._endpoint import Abilities
 from hellofresh.models.catalogue import CATALOGUE, CatalogueEntry
+from hellofresh.models.tables import Abilities
 from hellofresh.runs.evaluate import evaluate, resumed
 from hellofresh.runs.evaluation import Evaluation
 from hellofresh.runs.journal import Journal
@@ -21,35 +21,24 @@ from hellofresh.runs.record import read_record
 from hellofresh.runs.regimes import MAIN
 from hellofresh.runs.regimes.zero_shot import ZeroShot
 from hellofresh.runs.runner import Assignment
+from tests.fakes import FakeModel
 
 
 def spec(name: str, sampling: Sampling) -> ModelSpec:
     return ModelSpec(name, "language-model", "A fake.", {}, Limits(4), free=True, sampling=sampling)
 
 
-@dataclass
-class Sampler:
-    """Answers by the request's seed, or always the same."""
-
-    deaf: bool = False
-    asked: list[Request] = field(default_factory=list)
-    spec: ModelSpec = field(default_factory=lambda: spec("sampler", Sampling.SEEDED))
-
-    async def ask(self, request: Request) -> Answer:
-        self.asked.append(request)
-        digest = hashlib.sha256(f"{request.messages[-1].text} {0 if self.deaf else request.seed}".encode()).digest()
-        return Answer(("yes", "no")[digest[0] % 2], Finish.STOP, 10, 1)
-
-    async def close(self) -> None:
-        """Nothing to let go of."""
+def by_seed(request: Request) -> Answer:
+    digest = hashlib.sha256(f"{request.messages[-1].text} {request.seed}".encode()).digest()
+    return Answer(("yes", "no")[digest[0] % 2], Finish.STOP, 10, 1)
 
 
 @pytest.fixture
-def sampler(make, monkeypatch, tmp_path) -> Sampler:
+def sampler(make, monkeypatch, tmp_path) -> FakeModel:
     make.release(make.notes(3, 3))
     monkeypatch.setenv("HELLOFRESH_DATA", str(make.workspace().root))
     monkeypatch.chdir(tmp_path)
-    model = Sampler()
+    model = FakeModel(spec("sampler", Sampling.SEEDED), by_seed)
     monkeypatch.setitem(CATALOGUE, "sampler", CatalogueEntry("A fake.", lambda _: model))
     return model
 
@@ -145,7 +134,7 @@ def test_a_run_goes_on_at_its_temperature(workspace, sampler, basic) -> None:
 
 
 def test_copies_are_found_afterwards_and_named(workspace, sampler, basic, capsys) -> None:
-    sampler.deaf = True
+    sampler.say = lambda request: by_seed(replace(request, seed=0))
     done = evaluate(workspace, replace(basic, repeat=5, temperature=0.7), lambda _: None)
     assert done.copies == (2, 3, 4, 5)
     record = read_record(done.folder)
@@ -168,7 +157,7 @@ def test_the_command_line_refuses_copies_and_says_what_to_do(sampler, capsys) ->
 def test_answers_that_a_regime_draws_itself_differ_in_every_repetition() -> None:
     question = Request((Message("user", ("?",)),), 10, temperature=0.8)
     prompts = load_prompt_set("x-notes", "zero-shot")
-    chosen = Assignment(Sampler(), ZeroShot(), prompts, prompts.prompts, lambda sample: {}, temperature=0.7)
+    chosen = Assignment(FakeModel(), ZeroShot(), prompts, prompts.prompts, lambda sample: {}, temperature=0.7)
 
     def seed(request: Request, repetition: int) -> int | None:
         return chosen.sampled(request, repetition).seed

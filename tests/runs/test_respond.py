@@ -95,6 +95,7 @@ def test_a_post_gets_a_response_with_the_pages_own_words(workspace: Workspace, s
     assert evidence.refuting[0].startswith(QUOTE) and evidence.linked and evidence.published == "2021-03-02"
     assert found.until == "2025-03-01T00:00:00Z" and found.cost_usd == 0 and found.smoke_test
     assert [use.step for use in found.steps] == ["queries", "evidence", "respond"]
+    assert {"search", "read"} <= {step.partition(": ")[0] for step in steps}
     assert steps.index("write queries") < steps.index("look for evidence in a page") < steps.index("write the response")
     assert any("smoke test" in note for note in found.notes) and any("not the web" in note for note in found.notes)
     kept = json.loads((found.folder / "response.json").read_text(encoding="utf-8"))

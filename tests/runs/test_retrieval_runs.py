@@ -15,8 +15,7 @@ from hellofresh.core.errors import HelloFreshError
 from hellofresh.core.files import read_jsonl
 from hellofresh.core.workspace import Workspace
 from hellofresh.evidence.retrieval.corpora import RetrievalCorpus
-from hellofresh.models import Answer
-from hellofresh.models.base import Finish
+from hellofresh.models import Answer, Finish
 from hellofresh.releases.candidates.evidence import evidence_candidates
 from hellofresh.releases.draw.frozen import DatasetSource, freeze
 from hellofresh.results.build import build_panel

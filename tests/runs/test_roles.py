@@ -17,6 +17,7 @@ from hellofresh.runs.prompts import load_prompt_set
 from hellofresh.runs.regimes import MAIN, BaseRegime, Case, Outcome, get_regime, read_choice
 from hellofresh.runs.runner import Assignment, run
 from hellofresh.tasks import get_task
+from tests.fakes import FakeModel
 
 TASK, PROMPTS = get_task("x-notes"), load_prompt_set("x-notes", "zero-shot")
 
@@ -26,18 +27,9 @@ def spec(name: str, tokens_in: float, tokens_out: float, in_flight: int = 2) -> 
     return ModelSpec(name, "language-model", "A fake.", {"provider": "p"}, Limits(in_flight), price=price)
 
 
-class Fake:
-    """Says yes; its answers take as many tokens as its name has letters."""
-
-    def __init__(self, spec: ModelSpec) -> None:
-        self.spec, self.steps = spec, []
-
-    async def ask(self, request: Request) -> Answer:
-        self.steps.append(request.messages[-1].text)
-        return Answer("yes", Finish.STOP, 100, len(self.spec.name))
-
-    async def close(self) -> None:
-        """Nothing to let go of."""
+def fake(spec: ModelSpec) -> FakeModel:
+    """Its answers take as many tokens as its name has letters."""
+    return FakeModel(spec, lambda _: Answer("yes", Finish.STOP, 100, len(spec.name)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,40 +57,40 @@ def samples(make):
     return [item.sample for item in make.notes(2, 2, months=(4,))]
 
 
-def assignment(main: Fake, helper: Fake | None, **more: object) -> Assignment:
+def assignment(main: FakeModel, helper: FakeModel | None, **more: object) -> Assignment:
     others = {} if helper is None else {"helper": helper}
     return Assignment(main, Helped(), PROMPTS, PROMPTS.prompts[:1], TASK.slots, others=others, **more)
 
 
 def test_each_role_asks_its_model_and_its_cost_is_exact_against_its_price_list(tmp_path, samples) -> None:
-    main, helper = Fake(spec("main-one", 2.0, 8.0)), Fake(spec("helper", 0.5, 1.0))
+    main, helper = fake(spec("main-one", 2.0, 8.0)), fake(spec("helper", 0.5, 1.0))
     with Journal(tmp_path) as journal:
         result = run(assignment(main, helper), samples, journal, lambda _: None)
         by_role = {entry.role for entry in journal.entries()}
-    assert (len(main.steps), len(helper.steps)) == (len(samples), 2 * len(samples))
+    assert (len(main.asked), len(helper.asked)) == (len(samples), 2 * len(samples))
     assert by_role == {"main", "helper"}
     expected = len(samples) * (100 * 2.0 + 8 * 8.0) / 1e6 + 2 * len(samples) * (100 * 0.5 + 6 * 1.0) / 1e6
     assert result.tally.cost_usd == pytest.approx(expected, rel=1e-12)
-    again = Fake(main.spec)
+    again = fake(main.spec)
     with Journal(tmp_path) as journal:
-        run(assignment(again, Fake(helper.spec)), samples, journal, lambda _: None)
-    assert again.steps == []
+        run(assignment(again, fake(helper.spec)), samples, journal, lambda _: None)
+    assert again.asked == []
 
 
 def test_a_role_without_a_model_of_its_own_is_the_main_models_part(tmp_path, samples) -> None:
-    main = Fake(spec("main-one", 2.0, 8.0))
+    main = fake(spec("main-one", 2.0, 8.0))
     with Journal(tmp_path) as journal:
         run(assignment(main, None), samples, journal, lambda _: None)
         assert {entry.role for entry in journal.entries()} == {MAIN}
-    assert len(main.steps) == 3 * len(samples)
+    assert len(main.asked) == 3 * len(samples)
 
 
 def test_a_budget_counts_all_roles(tmp_path, samples) -> None:
-    main, helper = Fake(spec("main-one", 0.0, 0.0)), Fake(spec("helper", 1000.0, 1000.0))
+    main, helper = fake(spec("main-one", 0.0, 0.0)), fake(spec("helper", 1000.0, 1000.0))
     with Journal(tmp_path) as journal, pytest.raises(RunError) as caught:
         run(assignment(main, helper, budget_usd=0.2), samples, journal, lambda _: None)
     assert caught.value.code == "budget-spent"
-    assert len(helper.steps) < 2 * len(samples)
+    assert len(helper.asked) < 2 * len(samples)
 
 
 def test_a_role_whose_price_is_not_known_makes_the_cost_unknown_once_it_is_asked() -> None:
@@ -112,7 +104,7 @@ def test_a_role_whose_price_is_not_known_makes_the_cost_unknown_once_it_is_asked
 
 
 def test_a_dry_run_tells_roles_apart_and_its_ceiling_holds(samples) -> None:
-    ahead = forecast(assignment(Fake(spec("main-one", 2.0, 8.0)), Fake(spec("helper", 0.5, 1.0))), samples)
+    ahead = forecast(assignment(fake(spec("main-one", 2.0, 8.0)), fake(spec("helper", 0.5, 1.0))), samples)
     assert {role: item.calls for role, item in ahead.roles.items()} == {"main": 4, "helper": 8}
     assert ahead.cost_usd is not None and ahead.most_usd is not None
     assert ahead.cost_usd <= ahead.most_usd
@@ -122,7 +114,7 @@ def test_a_dry_run_tells_roles_apart_and_its_ceiling_holds(samples) -> None:
 def test_models_of_one_provider_with_the_same_limits_share_their_pace(tmp_path, samples) -> None:
     at_once = most = 0
 
-    class Counting(Fake):
+    class Counting(FakeModel):
         async def ask(self, request: Request) -> Answer:
             import asyncio
 
@@ -157,7 +149,7 @@ def test_settings_are_read_checked_and_part_of_the_key() -> None:
 
 def test_a_role_that_is_damaged_in_the_journal_is_found(tmp_path, samples) -> None:
     with Journal(tmp_path) as journal:
-        run(assignment(Fake(spec("m", 1.0, 1.0)), Fake(spec("h", 1.0, 1.0))), samples, journal, lambda _: None)
+        run(assignment(fake(spec("m", 1.0, 1.0)), fake(spec("h", 1.0, 1.0))), samples, journal, lambda _: None)
     with sqlite3.connect(tmp_path / "journal.sqlite") as database:
         database.execute("UPDATE answers SET role = 'main' WHERE number = 1")
     database.close()

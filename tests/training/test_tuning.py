@@ -14,7 +14,7 @@ import pytest
 
 from hellofresh.cli import main
 from hellofresh.core.errors import UsageError
-from hellofresh.models.base import Finish, Message, Request
+from hellofresh.models import Finish, Message, Request
 from hellofresh.models.catalogue import ModelContext, open_model
 from hellofresh.rewards.base import RewardCase
 from hellofresh.training import tuning_rewards

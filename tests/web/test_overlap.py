@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hellofresh.evidence.web import canary
+from hellofresh.evidence.web.text import canary
 
 WORDS = [f"word{n}" for n in range(40)]
 ITEM = " ".join(WORDS[:20])

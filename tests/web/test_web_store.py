@@ -21,12 +21,12 @@ import pytest
 
 from hellofresh.core.errors import HelloFreshError, RunError
 from hellofresh.evidence.settings import WebSettings
-from hellofresh.evidence.web import Found, PageStatus, SearchResult, Web, WebPage, open_web
+from hellofresh.evidence.web import Found, PageStatus, SearchResult, Web, WebPage
 from hellofresh.evidence.web import store as store_module
 from hellofresh.evidence.web.excluded import ExcludedSources
 from hellofresh.evidence.web.search import ProviderAnswer
 from hellofresh.evidence.web.search.offline import Corpus
-from hellofresh.evidence.web.store import StoredWeb, WebStore, user_agent
+from hellofresh.evidence.web.store import StoredWeb, WebStore, open_web, user_agent
 
 T = TypeVar("T")
 PARAGRAPH = "The river rose in the night and left its bed before the town was awake. " * 4

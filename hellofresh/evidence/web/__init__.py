@@ -1,19 +1,123 @@
-"""The outside world: search, pages, and what may not be read."""
+"""What the outside world is to a regime: a search, and pages to read. All that comes from it is data."""
 
-from hellofresh.evidence.web._base import Found, ImageSearch, PageStatus, SearchResult, Web, WebPage
-from hellofresh.evidence.web.dates import end_of
-from hellofresh.evidence.web.store import open_web
-from hellofresh.evidence.web.text import canary, first_words
+from __future__ import annotations
 
-__all__ = [
-    "Found",
-    "ImageSearch",
-    "PageStatus",
-    "SearchResult",
-    "Web",
-    "WebPage",
-    "canary",
-    "end_of",
-    "first_words",
-    "open_web",
-]
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date
+from enum import StrEnum
+from typing import Protocol, runtime_checkable
+
+
+@dataclass(frozen=True, slots=True)
+class SearchResult:
+    """One line of a search's results.
+
+    Attributes:
+        url: address of the page.
+        title, snippet: as the provider gives them.
+        date: day of the page (ISO), None where the provider does not know it.
+        rank: place among the results, from 1.
+    """
+
+    url: str
+    title: str
+    snippet: str
+    date: str | None
+    rank: int
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What a search gave.
+
+    Attributes:
+        results: in the provider's order; empty where nothing was found or the search failed.
+        problem: why the search failed, empty if it did not.
+    """
+
+    results: Sequence[SearchResult]
+    problem: str = ""
+
+
+class PageStatus(StrEnum):
+    """What became of a page."""
+
+    OK = "ok"
+    EXCLUDED = "excluded"
+    ROBOTS = "robots"
+    UNSAFE = "unsafe"
+    NOT_TEXT = "not-text"
+    TOO_LARGE = "too-large"
+    TIMEOUT = "timeout"
+    EMPTY = "empty"
+    DEAD = "dead"
+
+
+@dataclass(frozen=True, slots=True)
+class WebPage:
+    """A page that was asked for.
+
+    Attributes:
+        url: the address asked for.
+        final_url: the address after redirects.
+        status: what became of it; only with `ok` is there a text.
+        detail: a short reason for people, such as `HTTP 404`.
+        title: the page's title.
+        text: main text, cleaned of invisible characters, whole.
+        sha256: hash of the body as it came, empty where there was none.
+        date: the latest day (`2023-04-01`) or moment (`2023-04-01T10:00:00Z`) that it says it is from; empty where it
+            does not say.
+    """
+
+    url: str
+    final_url: str
+    status: PageStatus
+    detail: str = ""
+    title: str = ""
+    text: str = ""
+    sha256: str = ""
+    date: str = ""
+
+
+class Web(Protocol):
+    """The way to the outside world that a regime gets. What went wrong is in what it gives.
+
+    Neither call fails for what is out there; a RunError says that no further call makes sense (the memory is damaged,
+    the provider of searches refuses every one).
+    """
+
+    @property
+    def parameters(self) -> Mapping[str, str | int | float | bool]:
+        """All that decides what is found (provider, number of results, extractor ...), a part of the run's identity."""
+
+    async def search(self, query: str, *, before: date | None = None) -> Found:
+        """Search; with `before`, only for what was there before that day, where the provider can."""
+
+    async def read(self, url: str) -> WebPage:
+        """Fetch a page and take out its main text; pages of excluded sources are not fetched."""
+
+    @property
+    def blocked(self) -> Sequence[str]:
+        """Domains that a search by a provider must leave out: of the task's answers, and of the settings."""
+
+    def reason(self, url: str) -> str:
+        """Why a page may not be used, empty if it may."""
+
+    async def close(self) -> None:
+        """Let go of connections and files."""
+
+
+@runtime_checkable
+class ImageSearch(Protocol):
+    """A way to the outside world that may also find the pages on which a picture stands."""
+
+    @property
+    def searches_images(self) -> bool:
+        """Whether a service for it is configured."""
+
+    async def search_image(self, address: str, query: str = "") -> Found:
+        """The pages on which the picture at an address stands; what goes wrong is in what it gives.
+
+        A query narrows it where the service takes one.
+        """

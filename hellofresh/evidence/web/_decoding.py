@@ -1,7 +1,7 @@
 """Decoding one picture and writing it again: what comes out holds pixels and nothing else.
 
 Runs in a worker process (`PictureDecoder`), since a decoder of a stranger's bytes may be
-broken by them. Its type is told by its first bytes, never by a name or a header. Only the first frame is decoded.
+broken by them. Its first bytes say its type, never by a name or a header. Only the first frame is decoded.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Processes that read what strangers wrote: a hostile page can cost one its life, and nobody else's.
+"""Processes that read what strangers wrote: a hostile page can end one of them, and no other.
 
 What one request may cost is counted in the worker's own CPU time, so that a page gives the same on a busy machine as
 on a quiet one. Wall time ends only a worker that hangs without computing, and then the run, not the page.
@@ -60,7 +60,7 @@ class Workers:
                     assert worker.stdin is not None and worker.stdout is not None
                     worker.stdin.write(json.dumps({"length": len(body), "about": about}).encode() + b"\n" + body)
                     await worker.stdin.drain()
-                    # A worker that ended leaves an empty line, which is no JSON.
+                    # A worker that ended leaves an empty line, which is not JSON.
                     reply: dict[str, object] = json.loads(await worker.stdout.readline())
             except TimeoutError:
                 raise RunError(
@@ -98,7 +98,6 @@ class Workers:
         )
 
     async def close(self) -> None:
-        """Stop the workers."""
         while self.idle:
             await _stop(self.idle.pop())
 
@@ -140,7 +139,6 @@ class Once(Generic[K, V]):
         self._running: dict[K, asyncio.Task[V]] = {}
 
     async def __call__(self, key: K) -> V:
-        """What the work gives."""
         task = self._running.get(key)
         if task is None:
             task = asyncio.ensure_future(self._done(key))
@@ -154,7 +152,6 @@ class Once(Generic[K, V]):
             del self._running[key]
 
     async def close(self) -> None:
-        """Stop what is in progress."""
         for task in list(self._running.values()):
             task.cancel()
             with suppress(asyncio.CancelledError, Exception):

@@ -76,10 +76,10 @@ def end_of(text: str) -> datetime | None:
 
 
 def youngest(claims: Iterable[str]) -> str:
-    """The latest of several dates, empty if there is none. A day says nothing beside a moment of the same day."""
+    """The latest of several dates, empty without one. A day says nothing beside a moment of the same day."""
     known = {claim: end for claim in claims if (end := end_of(claim)) is not None}
-    told = {claim[:10] for claim in known if len(claim) > 10}
-    left = [claim for claim in known if len(claim) > 10 or claim not in told]
+    timed = {claim[:10] for claim in known if len(claim) > 10}
+    left = [claim for claim in known if len(claim) > 10 or claim not in timed]
     return max(left, key=lambda claim: (known[claim], claim), default="")
 
 
@@ -114,7 +114,7 @@ def text_date(text: str) -> str:
 
 
 def read_date(text: str) -> str:
-    """A date in any form: a moment where its time zone is known, else a day; empty if it is none or implausible."""
+    """A date in any form: a moment where its time zone is known, else a day; empty for anything else."""
     text = " ".join(text.split())[:100]
     if re.fullmatch(r"\d{9,10}|\d{12,13}(?:\.\d+)?", text):
         return _plausible(datetime.fromtimestamp(int(text[:13]) / (1000 if len(text) > 10 else 1), UTC))

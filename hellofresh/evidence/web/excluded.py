@@ -48,7 +48,7 @@ class ExcludedSources:
 
     Attributes:
         domains: a domain in ASCII and the reason; its subdomains are meant too.
-        told: domains that a search by somebody else is told to leave out: of the task's groups and of the settings.
+        told: domains that a search by a provider must leave out: of the task's groups and of the settings.
         names: labels such as `nitter` that stand for a whole family: a host of that registered name under any public
             suffix, or with that name as its first label.
     """
@@ -91,7 +91,6 @@ class ExcludedSources:
 
     @cached_property
     def sha256(self) -> str:
-        """Hash of all domains and names."""
         return sha256_text(canonical_json([sorted(self.domains), sorted(self.names)]))
 
     def reason(self, url: str) -> str:
@@ -155,7 +154,7 @@ def _registered(host: str) -> tuple[Sequence[str], str]:
     found = _by_public_suffix()(host)
     if found.suffix:
         return found.subdomain.split(".") if found.subdomain else [], found.domain
-    # A suffix that nobody knows is taken for one label.
+    # An unknown suffix is taken for one label.
     *below, name = host.split(".")[:-1] or [host]
     return below, name
 

@@ -13,7 +13,7 @@ import aiohttp
 
 from hellofresh.core.net.addresses import AddressError, PageAddress
 from hellofresh.core.net.public import BodyError, PageReply, PublicHttp, TooLargeError, UnsafeError
-from hellofresh.evidence.web._base import PageStatus
+from hellofresh.evidence.web import PageStatus
 from hellofresh.evidence.web._workers import Once, WorkerError, Workers
 from hellofresh.evidence.web.excluded import ExcludedSources
 from hellofresh.evidence.web.text import MainText
@@ -127,7 +127,7 @@ class PageFetcher:
         transport: sends the requests and refuses what is not public; closed with this.
         excluded: what is not fetched, on any hop.
         limits: what a page may cost.
-        judge: says what a reply that is not a redirect comes to; a page of text or nothing if left out.
+        judge: judges a reply that is not a redirect; a page of text or nothing if left out.
     """
 
     def __init__(
@@ -217,7 +217,7 @@ class PageFetcher:
         self._robots[file.origin] = await self._robots_body(file)
 
     async def _robots_body(self, address: PageAddress) -> bytes | None:
-        """The file: empty if there is none, None if it cannot be had."""
+        """The file: empty if the site has none, None if it cannot be had."""
         try:
             async with asyncio.timeout(self._limits.total_s):
                 for _ in range(self._limits.redirects + 1):
@@ -238,7 +238,6 @@ class PageFetcher:
         return reply.body.strip() if reply.status == 200 else b""
 
     async def close(self) -> None:
-        """Let go of connections and workers."""
         await self._robots_once.close()
         await self._robots_readers.close()
         await self._transport.close()

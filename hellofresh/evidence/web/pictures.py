@@ -2,7 +2,7 @@
 
 `pictures/pictures.sqlite` in the workspace has them; only its owner may read it, and no release holds it. They are
 found by the hash of their bytes as they came, or by their address. They are kept as they were written again, so that a
-run that goes on shows a model the same bytes. The least recently used ones go when there is no more room.
+run that goes on shows a model the same bytes. The least recently used ones go when room is short.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from hellofresh.core.net.database import open_database
 from hellofresh.core.net.public import PageReply, PublicHttp
 from hellofresh.core.quarters import parse_utc, utc_text
 from hellofresh.core.strict import Strict
-from hellofresh.evidence.web._base import PageStatus
+from hellofresh.evidence.web import PageStatus
 from hellofresh.evidence.web._workers import Once, WorkerError, Workers
 from hellofresh.evidence.web.excluded import ExcludedSources
 from hellofresh.evidence.web.fetch import FetchResult, PageFetcher, PageLimits
@@ -140,7 +140,6 @@ class PictureCache:
         return forgotten
 
     def close(self) -> None:
-        """Let go of the file."""
         if self._opened is not None:
             self._opened.close()
             self._opened = None
@@ -317,7 +316,6 @@ class MediaPictures:
             self._cache.add_problem(address, str(error))
 
     async def close(self) -> None:
-        """Let go of connections, workers and the file."""
         await self._fetch_once.close()
         if self._fetcher is not None and self._decoder is not None:
             await self._fetcher.close()

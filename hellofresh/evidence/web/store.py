@@ -26,13 +26,13 @@ from hellofresh.core.net.addresses import AddressError, PageAddress
 from hellofresh.core.net.database import open_database
 from hellofresh.core.net.public import PublicHttp
 from hellofresh.evidence.settings import WebSettings
-from hellofresh.evidence.web._base import Found, PageStatus, SearchResult, Web, WebPage
+from hellofresh.evidence.web import Found, PageStatus, SearchResult, Web, WebPage
 from hellofresh.evidence.web._workers import Extraction, Once, WorkerError
 from hellofresh.evidence.web.dates import url_date, youngest
 from hellofresh.evidence.web.excluded import ExcludedSources
 from hellofresh.evidence.web.fetch import FetchResult, PageFetcher
-from hellofresh.evidence.web.search import ProviderAnswer, SearchProvider, open_provider
-from hellofresh.evidence.web.search.providers import open_image_provider
+from hellofresh.evidence.web.search import ProviderAnswer, SearchProvider
+from hellofresh.evidence.web.search.providers import open_image_provider, open_provider
 from hellofresh.evidence.web.search.services import MOST_LINKS
 from hellofresh.evidence.web.text import Extractor
 
@@ -82,7 +82,6 @@ class WebStore:
 
     @property
     def name(self) -> str:
-        """The file's path, for messages."""
         return str(self._path)
 
     async def search(self, key: str, others: Sequence[WebStore] = ()) -> Found | None:
@@ -152,7 +151,6 @@ class WebStore:
             raise self._unwritten(error) from error
 
     def close(self) -> None:
-        """Close the file."""
         self._thread.submit(self._database.close).result()
         self._thread.shutdown()
 
@@ -196,7 +194,8 @@ class StoredWeb:
         count: results of one search.
         others: memories of other runs; what they have of the same searches and pages is taken from them. Pages that
             lead elsewhere are not, since what lay on the way may be excluded here.
-        images: finds the pages on which a picture stands, None for nobody.
+        images: finds the pages on which a picture stands; None without such a service.
+        watch: receives what is searched for or read, also where it is remembered.
     """
 
     def __init__(
@@ -210,7 +209,9 @@ class StoredWeb:
         count: int,
         others: Sequence[WebStore] = (),
         images: SearchProvider | None = None,
+        watch: Callable[[str], None] = lambda step: None,
     ) -> None:
+        self._watch = watch
         self._store, self._provider, self._reader, self._images = store, provider, reader, images
         self._excluded, self._count, self._others = excluded, count, others
         self._extraction = Extraction(extractor)
@@ -238,7 +239,7 @@ class StoredWeb:
         return self._excluded.reason(url)
 
     async def search(self, query: str, *, before: date | None = None) -> Found:
-        """Search, or remember."""
+        self._watch(f"search: {query[:80]}")
         return await self._search_once((query, before))
 
     @property
@@ -248,6 +249,7 @@ class StoredWeb:
 
     async def search_image(self, address: str, query: str = "") -> Found:
         """The pages on which a picture stands and a query fits, or what was found of them before."""
+        self._watch(f"search for the picture: {address[:80]}")
         if self._images is None:
             return Found((), "no service for reverse image search is configured")
         return await self._search(self._images, MOST_LINKS, f"{address}\n{query}" if query else address, None)
@@ -267,7 +269,7 @@ class StoredWeb:
         return await self._store.keep_search(key, provider, query, before, searched)
 
     async def read(self, url: str) -> WebPage:
-        """Read a page, or remember it."""
+        self._watch(f"read: {url[:100]}")
         try:
             url = PageAddress.parse(url).url
         except AddressError as error:
@@ -308,7 +310,6 @@ class StoredWeb:
         )
 
     async def close(self) -> None:
-        """Let go of connections, workers and the file."""
         parts = (self._search_once, self._read_once, self._provider, self._extraction, self._reader, self._images)
         for part in parts:
             if part is not None:
@@ -329,6 +330,7 @@ def open_web(
     replay: bool = False,
     groups: Iterable[str] | None = None,
     others: Sequence[Path] = (),
+    watch: Callable[[str], None] = lambda step: None,
 ) -> Web:
     """The outside world of a run.
 
@@ -338,6 +340,7 @@ def open_web(
         replay: nothing goes to the network; what is not kept is an error, since another outcome is not a replay.
         groups: the groups of sources that hold the task's own answers; all if left out.
         others: folders of other runs, whose memories are used for the same searches and pages.
+        watch: receives what is searched for or read.
 
     Raises:
         ConfigError, UsageError: if the provider cannot be opened, or a package is missing.
@@ -371,4 +374,5 @@ def open_web(
         count=settings.count,
         others=[WebStore(other) for other in others if other != folder and (other / _FILE).is_file()],
         images=open_image_provider(settings, replay=replay),
+        watch=watch,
     )

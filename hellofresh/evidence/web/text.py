@@ -110,7 +110,7 @@ def main_text(body: bytes, content_type: str, extractor: Extractor) -> MainText:
     is_markup = text.lstrip()[:20].lower().startswith(_MARKUP)
     if content_type.partition(";")[0].strip().lower() == "text/plain" and not is_markup:
         return MainText("", clean(_WRAPPED.sub(" ", text.replace("\r\n", "\n"))), text_date(text))
-    # libxml2 is told the encoding, so that a wrong meta element is not believed.
+    # libxml2 gets the encoding, so that a wrong meta element is not believed.
     document = text.encode("utf-8", "replace")
     tree = _tree(document)
     if tree is None:

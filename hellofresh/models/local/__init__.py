@@ -8,7 +8,7 @@ from abc import ABC, abstractmethod
 from typing import Generic, TypeVar
 
 from hellofresh.core.errors import RunError, UsageError
-from hellofresh.models.base import Answer, ModelSpec, Request
+from hellofresh.models import Answer, ModelSpec, Request
 
 LOCAL_FOLDER = "local-hf:"
 """Before the folder of a model that transformers loads."""

@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hellofresh.core.errors import UsageError
-from hellofresh.models.base import Answer, Finish, Message, ModelSpec, Request, Sampling
+from hellofresh.models import Answer, Finish, Message, ModelSpec, Request, Sampling
 from hellofresh.models.local import LocalModel, check_length
 from hellofresh.models.local.converted import WEIGHTS_SHA256, converted, engine_versions, find_weights
 
@@ -78,7 +78,6 @@ class EmbeddedModel(LocalModel["_Session"]):
         self._held_to_choices = held_to_choices
 
     def load(self) -> _Session:
-        """The converted network."""
         from hellofresh.models.local.engine import Network, Tokenizer  # the engine is an extra
 
         folder = converted()

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from hellofresh.models.local.converted import DETOKENIZER, NETWORK, TOKENIZER
 
 # The engine unloads a library of operations while objects made by it are still alive at exit, and then crashes;
-# a handle that nobody closes keeps it loaded.
+# a handle that is never closed keeps it loaded.
 _KEEP_LOADED = ctypes.CDLL(str(openvino_tokenizers._ext_path))
 
 _BLOCK = 512

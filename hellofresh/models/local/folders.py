@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from hellofresh.core.errors import DataError, UsageError
 from hellofresh.core.files import canonical_json, read_json, sha256_file, sha256_text
-from hellofresh.models.base import Answer, Finish, Message, ModelSpec, Request, Sampling
+from hellofresh.models import Answer, Finish, Message, ModelSpec, Request, Sampling
 from hellofresh.models.local import LOCAL_FOLDER, LocalModel, check_length
 
 if TYPE_CHECKING:

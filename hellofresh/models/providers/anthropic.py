@@ -13,8 +13,7 @@ from pydantic import ValidationError
 
 from hellofresh.core.files import model_fault
 from hellofresh.core.net.http import HttpReply
-from hellofresh.models._endpoint import Abilities, Endpoint
-from hellofresh.models.base import Answer, Finish, Message, ModelSpec, Request
+from hellofresh.models import Answer, Finish, Message, ModelSpec, Request
 from hellofresh.models.providers.wire import (
     HttpModel,
     Shape,
@@ -31,6 +30,7 @@ from hellofresh.models.providers.wire import (
     tool_schema,
     whole_calls,
 )
+from hellofresh.models.tables import Abilities, Endpoint
 from hellofresh.tasks.images import Image
 
 _VERSION = "2023-06-01"

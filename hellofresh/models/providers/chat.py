@@ -17,8 +17,7 @@ from yarl import URL
 
 from hellofresh.core.files import model_fault
 from hellofresh.core.net.http import HttpReply
-from hellofresh.models._endpoint import Abilities, Endpoint
-from hellofresh.models.base import Answer, CallError, Finish, Message, ModelSpec, Request, ToolCall
+from hellofresh.models import Answer, CallError, Finish, Message, ModelSpec, Request, ToolCall
 from hellofresh.models.batches import BatchQuestion, BatchResult, BatchState, BatchStatus
 from hellofresh.models.providers.wire import (
     MAX_BODY,
@@ -40,6 +39,7 @@ from hellofresh.models.providers.wire import (
     tool_schema,
     whole_calls,
 )
+from hellofresh.models.tables import Abilities, Endpoint
 
 _TOP_LOGPROBS = 20
 _FINISHES = {
@@ -213,7 +213,7 @@ def _answer(reply: _Reply, whole: bool) -> Answer:
 
 
 def _text(content: str | list[dict[str, Any]] | None) -> str:
-    """The visible text; none is empty (a call of a tool that nobody offered, or hidden reasoning used up the cap)."""
+    """The visible text, which may be missing: a call of a tool only, or hidden reasoning used up the cap."""
     if not isinstance(content, list):
         return content or ""
     texts = [part.get("text") for part in content if part.get("type") == "text"]
@@ -223,7 +223,7 @@ def _text(content: str | list[dict[str, Any]] | None) -> str:
 
 
 def _calls(items: Any, whole: bool) -> tuple[ToolCall, ...]:
-    """The calls of functions; what stands there and is none is left out, and all if the first one is none."""
+    """The calls of functions; an entry of another form ends them."""
     calls = []
     for number, item in enumerate(_dicts(items), start=1):
         function = item.get("function")
@@ -408,7 +408,7 @@ class ChatBatches:
             raise bad_reply(self.spec.name, model_fault(error)) from None
 
     def _result(self, content: bytes) -> BatchResult | None:
-        """What a line says; None where it cannot be told whose it is, whose question is then without a result."""
+        """What a line says; None where its question cannot be known, which then question is then without a result."""
         try:
             line = _Line.model_validate_json(content)
         except ValidationError:

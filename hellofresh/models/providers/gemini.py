@@ -18,8 +18,7 @@ from pydantic import ValidationError
 
 from hellofresh.core.errors import UsageError
 from hellofresh.core.net.retry import retry_after_s
-from hellofresh.models._endpoint import Abilities, Endpoint
-from hellofresh.models.base import Answer, CallError, Finish, Message, ModelSpec, Request, ToolCall
+from hellofresh.models import Answer, CallError, Finish, Message, ModelSpec, Request, ToolCall
 from hellofresh.models.batches import BatchQuestion, BatchResult, BatchState, BatchStatus
 from hellofresh.models.providers.wire import (
     addresses_in,
@@ -32,6 +31,7 @@ from hellofresh.models.providers.wire import (
     tool_schema,
     whole_calls,
 )
+from hellofresh.models.tables import Abilities, Endpoint
 
 if TYPE_CHECKING:
     from google.genai import Client
@@ -132,7 +132,7 @@ class GeminiClient:
 
 
 async def _refuse(*_: object) -> None:
-    """Follow no redirect: the key goes to nobody else."""
+    """Follow no redirect: the key goes nowhere else."""
     raise CallError(
         "the endpoint redirects, and redirects are not followed",
         fix="Give the final address as base URL.",
@@ -230,7 +230,7 @@ def read_response(response: GenerateContentResponse, where: str, *, whole: bool 
         whole: whether calls of tools are handed on whole.
 
     Raises:
-        CallError: if there is no candidate and no reason for it, or no known reason why the answer ended.
+        CallError: if it has neither a candidate nor a reason for that, or no known reason why the answer ended.
     """
     tokens_in, tokens_out, cached_in = _usage(response)
     candidates = response.candidates or []

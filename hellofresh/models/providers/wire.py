@@ -13,8 +13,8 @@ import aiohttp
 from pydantic import BaseModel, ConfigDict, Field
 
 from hellofresh.core.net.http import HttpClient, HttpReply, UnusableReplyError, brief
-from hellofresh.models._endpoint import Abilities, Endpoint
-from hellofresh.models.base import Answer, CallError, Finish, Message, ModelSpec, Request, Tool, ToolCall
+from hellofresh.models import Answer, CallError, Finish, Message, ModelSpec, Request, Tool, ToolCall
+from hellofresh.models.tables import Abilities, Endpoint
 from hellofresh.tasks.images import Image
 
 MAX_BODY = 4 * 2**20

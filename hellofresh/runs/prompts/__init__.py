@@ -391,7 +391,7 @@ def _prompt_set(parsed: _SetFile, regime: str, where: str) -> PromptSet:
 
 
 def _followed(parsed: _SetFile, regime: str, name: str | None, where: str) -> _RegimeFile | None:
-    """The table that another one takes from; it stands by itself, so that nobody has to follow a chain."""
+    """The table that another one takes from; it stands by itself, so that readers need not follow a chain."""
     if name is None:
         return None
     table = parsed.regimes.get(name)

@@ -96,7 +96,7 @@ def get_regime(name: str, settings: Sequence[str] = ()) -> Regime:
         settings: other settings than its own, each as NAME=VALUE.
 
     Raises:
-        UnknownNameError: if there is no such regime or setting.
+        UnknownNameError: if the regime or a setting is unknown.
         UsageError: if a value does not fit, or an agent cannot be loaded.
     """
     try:

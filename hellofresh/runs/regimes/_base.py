@@ -195,4 +195,4 @@ class BaseRegime:
 
 
 Regime = BaseRegime
-"""What runs are told to use."""
+"""What runs use."""

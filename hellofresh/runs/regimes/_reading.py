@@ -154,14 +154,14 @@ def _label_of(match: re.Match[str]) -> int:
 
 
 def read_leaning(text: str) -> float | None:
-    """The only number from -3 to 3 in a text; None if there is no number, or several different ones."""
+    """The only number from -3 to 3 in a text; None without a number, or with several different ones."""
     found = {float(match[0].replace("\N{MINUS SIGN}", "-").replace(",", ".")) for match in _SIGNED.finditer(text)}
     (value,) = found if len(found) == 1 else (9.0,)
     return value if abs(value) <= 3 else None
 
 
 def read_certainty(text: str) -> float | None:
-    """The only number from 0 to 100 in a text, as a share; None if there is no number, or several different ones."""
+    """The only number from 0 to 100 in a text, as a share; None without a number, or with several different ones."""
     shares = {float(f"{match[1]}.{match[2] or 0}") / 100 for match in _NUMBER.finditer(_OF_100.sub("", text))}
     (share,) = shares if len(shares) == 1 else (2.0,)
     return share if share <= 1 else None

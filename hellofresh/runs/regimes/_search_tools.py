@@ -58,7 +58,7 @@ class SearchSide:
         prompt_set: has the steps `summary`, `connector` and `connector-dated`.
         words: most words of what is reported.
         before: only what was there before this day is searched for, None for all. A model that searches by itself is
-            asked to keep to it; nobody can see to that.
+            asked to keep to it, which cannot be enforced.
         number: which search of the sample it is, from 1.
         prompt: id of the prompt that it is for.
     """

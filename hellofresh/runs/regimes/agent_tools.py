@@ -290,7 +290,7 @@ class AgentSession:
         """Ask, or answer a repeated question with what it came to.
 
         Raises:
-            HelloFreshError: if there is no answer.
+            HelloFreshError: if it gets no answer.
         """
         tools, role = self._tools, question.role
         request = self._signed(replace(question.request, sample=tools._case.sample))
@@ -364,7 +364,7 @@ class AgentSession:
 
 
 def unfit(output: object, task: Task) -> str:
-    """Why an output is none that the task takes; empty if it is one."""
+    """Why the task does not take an output; empty if it does."""
     if not isinstance(output, task.output):
         return f"it handed back {type(output).__name__}, the task takes {task.output.__name__}"
     if isinstance(output, Choice) and output.label is not None and not 0 <= output.label < len(task.classes):

@@ -190,7 +190,7 @@ def load_agent(place: str) -> AgentRegime:
     """The agent at `FILE:FUNCTION`, a file of one's own whose code is run; of a class, the method `solve`.
 
     Raises:
-        UsageError: if there is no such file or function, or it is not asynchronous.
+        UsageError: if the file or function is missing, or it is not asynchronous.
     """
     if place in _FUNCTIONS:
         return _FUNCTIONS[place]

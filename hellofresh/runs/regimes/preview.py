@@ -20,18 +20,21 @@ _FILLING = re.compile(r"(?:\bword\b ?){4,}")
 
 @dataclass(frozen=True, slots=True)
 class PaperWeb:
-    """A web on which every search finds the same, and every page has one title and text."""
+    """A web on which every search finds the same, and every page has one title and text; `steps` takes each call."""
 
     results: Sequence[SearchResult]
     title: str
     text: str
     parameters: Mapping[str, str | int | float | bool] = field(default_factory=dict)
     blocked: Sequence[str] = ()
+    steps: list[Question | OutsideCall] = field(default_factory=list)
 
     async def search(self, query: str, *, before: date | None = None) -> Found:
+        self.steps.append(OutsideCall("search", query if before is None else f"{query} (before {before})"))
         return Found(self.results)
 
     async def read(self, url: str) -> WebPage:
+        self.steps.append(OutsideCall("read", url))
         return WebPage(url, url, PageStatus.OK, title=self.title, text=self.text)
 
     def reason(self, url: str) -> str:
@@ -78,24 +81,9 @@ async def preview(regime: Regime, sample: Sample, prompt_set: PromptSet) -> list
         return Answer(answer, Finish.STOP)
 
     found = [SearchResult("https://example.org/", "(title)", "(snippet)", None, 1)]
-    web = _WatchedPaper(found, "(title of a page)", "(first words of the page)", steps=steps)
+    web = PaperWeb(found, "(title of a page)", "(first words of the page)", steps=steps)
     slots = get_task(sample.task).slots(sample)
     await regime.solve(
         Case(sample, prompt_set.choose(""), prompt_set, slots, ask, web if Need.WEB in regime.needs else None)
     )
     return steps
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _WatchedPaper(PaperWeb):
-    """Keeps what was looked for."""
-
-    steps: list[Question | OutsideCall]
-
-    async def search(self, query: str, *, before: date | None = None) -> Found:
-        self.steps.append(OutsideCall("search", query if before is None else f"{query} (before {before})"))
-        return Found(self.results)
-
-    async def read(self, url: str) -> WebPage:
-        self.steps.append(OutsideCall("read", url))
-        return WebPage(url, url, PageStatus.OK, title=self.title, text=self.text)

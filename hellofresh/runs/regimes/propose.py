@@ -54,7 +54,6 @@ class Propose(BaseRegime):
         return "word " * (self.settings.words // 4)
 
     async def solve(self, case: Case) -> Outcome:
-        """Ask every prompt."""
         return Outcome(await asyncio.gather(*(self._propose(case, prompt) for prompt in case.prompts)))
 
     async def _propose(self, case: Case, prompt: Prompt) -> Response:

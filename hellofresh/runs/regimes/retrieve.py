@@ -38,7 +38,7 @@ class Retrieve(BaseRegime):
 
 
 def read_ranking(prompt: str, answer: Answer) -> Ranking:
-    """The ranking in an answer: `{"documents": [...], "scores": [...]}`; anything else is none."""
+    """The ranking in an answer: `{"documents": [...], "scores": [...]}`; anything else has the status `none`."""
     nothing = Ranking(prompt=prompt, status=Status.NONE, documents=(), scores=())
     try:
         value = strict_json(answer.text.encode())

@@ -18,7 +18,7 @@ from pydantic import Field, model_validator
 
 from hellofresh.core.errors import RunError
 from hellofresh.core.texts import clean, fence, one_line
-from hellofresh.evidence.web import canary
+from hellofresh.evidence.web.text import canary
 from hellofresh.models import Answer, Finish, Message, Request, Tool, ToolCall
 from hellofresh.runs.prompts import Prompt
 from hellofresh.runs.regimes._base import BaseRegime, Case, ChoiceSettings, Need, Outcome
@@ -61,7 +61,7 @@ class Turn:
 
 
 def read_turn(text: str) -> Turn:
-    """The turn in an answer; a search line without a word in it is none."""
+    """The turn in an answer; a search line needs a word in it."""
     for match in _SEARCH.finditer(text):
         line = _INVENTED.sub("", match["query"])
         query = one_line(line.strip(_AROUND), _QUERY_CHARACTERS).strip(_AROUND)
@@ -73,7 +73,7 @@ def read_turn(text: str) -> Turn:
 def read_call(answer: Answer) -> Turn:
     """The turn of a model that calls tools; one that writes a line that searches instead is understood too.
 
-    A call without a word in it is none.
+    A call needs a word in it.
     """
     call = answer.call
     query = one_line(call.argument, _QUERY_CHARACTERS) if call is not None else ""
@@ -94,7 +94,7 @@ _RATIONALE_CHARACTERS = 2000
 _WHOLE_CHARACTERS = 400
 _SUMMARY = re.compile(r"\bsummary\W{0,4}:\W*", re.IGNORECASE)
 REHEARSED = "(any)"
-"""What a dry run decides on: it is no label, and it is not asked again."""
+"""What a dry run decides on: not a label, and not asked again."""
 _TOOL = Tool("search", "Searches the web and reports what it finds, with sources.", "query")
 _SILENT = "(nothing)"
 """Stands for an empty answer: providers refuse an empty turn."""
@@ -363,15 +363,15 @@ class _Conversation:
         return answer
 
     async def _follow(self, query: str, left: int) -> tuple[str, int]:
-        """What the model is told after a query, and how many searches are left."""
+        """What the model reads after a query, and how many searches are left."""
         if normalised(query) in self.queries:
             values = {"query": one_line(query, _QUERY_CHARACTERS)}
             self.events.append(NotedEvent(prompt=self.prompt.id, name="repeated-query", values=values))
             return self._text("repeated"), 0
         finding = await self._look_up(query)
         block = fence([finding.text])
-        told = self._text("result", result=block.text, mark=block.mark)
-        return f"{told}\n\n{self._text('more' if left > 1 else 'last')}", left - 1
+        shown = self._text("result", result=block.text, mark=block.mark)
+        return f"{shown}\n\n{self._text('more' if left > 1 else 'last')}", left - 1
 
     async def _look_up(self, query: str) -> Finding:
         self.queries.add(normalised(query))

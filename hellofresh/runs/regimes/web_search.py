@@ -146,7 +146,7 @@ class WebSearch(BaseRegime):
 
 
 def _query_line(answer: Answer) -> tuple[str, str]:
-    """The first line of an answer that says anything, without labels and quotes around it; or why there is none.
+    """The first line of an answer that says anything, without labels and quotes around it; or why it has none.
 
     A line that ends with a colon only announces the next one.
     """

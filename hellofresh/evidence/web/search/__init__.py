@@ -1,6 +1,73 @@
-"""Search providers, one file each."""
+"""What a search provider is."""
 
-from hellofresh.evidence.web.search._base import ProviderAnswer, SearchProvider
-from hellofresh.evidence.web.search.providers import open_provider, provider_with_key
+from __future__ import annotations
 
-__all__ = ["ProviderAnswer", "SearchProvider", "open_provider", "provider_with_key"]
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date
+from typing import Protocol
+
+from pydantic import BaseModel, ConfigDict
+
+from hellofresh.evidence.web import Found, SearchResult
+from hellofresh.evidence.web.dates import read_date
+
+
+@dataclass(frozen=True, slots=True)
+class ProviderAnswer:
+    """What a provider answered.
+
+    Attributes:
+        found: the results, or why there are none.
+        raw: the answer as it came, empty where there was none.
+    """
+
+    found: Found
+    raw: bytes = b""
+
+
+class SearchProvider(Protocol):
+    """A way to search for at most `count` results.
+
+    With `before`, only for what was there before that day if `dated`. What goes wrong is in what it gives; a RunError
+    says that no search at all would be answered: nothing of it is kept, so that a run can go on later.
+
+    `name` is as in the settings. `parameters` are all that decides what is found; `dated` says whether it can search as
+    of a day. A key is never among them.
+    """
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def parameters(self) -> Mapping[str, str | int | float | bool]: ...
+    async def search(self, query: str, count: int, before: date | None) -> ProviderAnswer: ...
+    async def close(self) -> None: ...
+
+
+class ProviderReply(BaseModel):
+    """Base of what providers answer: types as documented, fields beyond them ignored."""
+
+    model_config = ConfigDict(extra="ignore", strict=True, frozen=True)
+
+
+class Hit(ProviderReply):
+    """A result before it has its rank; `date` is what the provider wrote, such as `2 days ago`, which names no day."""
+
+    url: str = ""
+    title: str = ""
+    snippet: str | None = ""
+    date: str | None = None
+
+
+def ranked(hits: Sequence[Hit], count: int, before: date | None) -> Found:
+    """The first `count` hits with an address on the web, without those known to be from `before` or later.
+
+    Providers' own filters let later pages through, so that what they say of a page's day is looked at again.
+    """
+    results: list[SearchResult] = []
+    for hit in hits:
+        day = read_date(hit.date or "")[:10] or None
+        late = before is not None and day is not None and day >= before.isoformat()
+        if not late and hit.url.lower().startswith(("http://", "https://")) and len(results) < count:
+            results.append(SearchResult(hit.url, hit.title, hit.snippet or "", day, len(results) + 1))
+    return Found(tuple(results))

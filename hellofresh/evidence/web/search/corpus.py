@@ -14,9 +14,9 @@ from hellofresh.core.net.addresses import AddressError, PageAddress
 from hellofresh.core.texts import visible as clean
 from hellofresh.evidence.retrieval.base import Retriever
 from hellofresh.evidence.retrieval.corpora import ADDRESS_ENDING, RetrievalCorpus, document_address
-from hellofresh.evidence.web._base import PageStatus
+from hellofresh.evidence.web import PageStatus
 from hellofresh.evidence.web.fetch import FetchResult
-from hellofresh.evidence.web.search._base import Hit, ProviderAnswer, ranked
+from hellofresh.evidence.web.search import Hit, ProviderAnswer, ranked
 from hellofresh.evidence.web.text import MainText, first_words
 
 _SNIPPET_WORDS = 30
@@ -53,7 +53,7 @@ class CorpusSearch:
         return ProviderAnswer(ranked(hits, count, before), raw)
 
     async def fetch(self, url: str) -> FetchResult:
-        """The document with that address as if it had been fetched, `dead` where there is none."""
+        """The document with that address as if it had been fetched, else `dead`."""
         try:
             address = PageAddress.parse(url)
         except AddressError as error:

@@ -12,8 +12,8 @@ from typing import Any
 from pydantic import TypeAdapter, ValidationError
 
 from hellofresh.core.errors import UsageError
-from hellofresh.evidence.web._base import Found
-from hellofresh.evidence.web.search._base import Hit, ProviderAnswer, ProviderReply, ranked
+from hellofresh.evidence.web import Found
+from hellofresh.evidence.web.search import Hit, ProviderAnswer, ProviderReply, ranked
 
 _DEADLINE_S = 30.0
 _ENGINE = "duckduckgo"

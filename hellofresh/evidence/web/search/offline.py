@@ -20,9 +20,9 @@ from hellofresh.core.files import canonical_json, model_fault, parse_toml, sha25
 from hellofresh.core.net.addresses import AddressError, PageAddress
 from hellofresh.core.strict import Strict
 from hellofresh.core.texts import visible as clean
-from hellofresh.evidence.web._base import PageStatus
+from hellofresh.evidence.web import PageStatus
 from hellofresh.evidence.web.fetch import FetchResult
-from hellofresh.evidence.web.search._base import Hit, ProviderAnswer, ranked
+from hellofresh.evidence.web.search import Hit, ProviderAnswer, ranked
 from hellofresh.evidence.web.text import MainText, first_words
 
 _SNIPPET_WORDS = 30
@@ -81,7 +81,7 @@ class Corpus:
         """Read a folder.
 
         Raises:
-            WorkspaceError: if there is no such folder or no page in it.
+            WorkspaceError: if the folder is missing or has no page.
             SourceError: if a page is malformed, or two have the same URL.
         """
         paths = sorted(folder.glob("*/*.md"), key=lambda path: (path.parent.name, path.name))
@@ -108,7 +108,6 @@ class Corpus:
 
     @property
     def sha256(self) -> str:
-        """Hash of all pages."""
         return sha256_text(canonical_json([[d.url, d.title, d.date.isoformat(), d.text] for d in self.documents]))
 
 
@@ -187,7 +186,7 @@ class Offline:
         return ProviderAnswer(ranked(hits, count, before), raw)
 
     async def fetch(self, url: str) -> FetchResult:
-        """The page with that address as if it had been fetched, `dead` where there is none."""
+        """The page with that address as if it had been fetched, else `dead`."""
         try:
             address = PageAddress.parse(url).url
         except AddressError as error:

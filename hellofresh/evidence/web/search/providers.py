@@ -11,7 +11,7 @@ from hellofresh.core.net.retry import RetryPolicy
 from hellofresh.core.plugins import plugins
 from hellofresh.core.workspace import Workspace
 from hellofresh.evidence.settings import PLUGINS, WebProviderSettings, WebSettings
-from hellofresh.evidence.web.search._base import SearchProvider
+from hellofresh.evidence.web.search import SearchProvider
 from hellofresh.evidence.web.search.ddgs import Ddgs
 from hellofresh.evidence.web.search.offline import BUNDLED, Corpus, Offline
 from hellofresh.evidence.web.search.services import (
@@ -26,7 +26,7 @@ from hellofresh.evidence.web.search.services import (
 
 
 def provider_with_key() -> str:
-    """The first provider whose key stands in its usual environment variable, empty if there is none."""
+    """The first provider whose key stands in its usual environment variable, empty without one."""
     keyed = (name for name in SERVICES if name != "searxng")
     return next((name for name in keyed if os.environ.get(SERVICES[name].key_variable, "").strip()), "")
 

@@ -28,8 +28,8 @@ from hellofresh.core.errors import RunError
 from hellofresh.core.files import model_fault
 from hellofresh.core.net.http import HttpClient, UnusableReplyError
 from hellofresh.core.net.retry import RetryPolicy, TryAgain
-from hellofresh.evidence.web._base import Found, SearchResult
-from hellofresh.evidence.web.search._base import Hit, ProviderAnswer, SearchProvider, ranked
+from hellofresh.evidence.web import Found, SearchResult
+from hellofresh.evidence.web.search import Hit, ProviderAnswer, SearchProvider, ranked
 
 MOST_LINKS = 50
 """Links of one picture, before publishers are looked at."""

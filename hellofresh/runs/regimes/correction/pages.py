@@ -23,7 +23,8 @@ from hellofresh.core.texts import clean, fence, one_line
 from hellofresh.evidence.publishers import PRIORITIES, Priority, Publishers
 from hellofresh.evidence.retrieval.encoders import Encoder, open_encoder
 from hellofresh.evidence.sentences import whole_sentences, word_count
-from hellofresh.evidence.web import Found, PageStatus, Web, WebPage, end_of
+from hellofresh.evidence.web import Found, PageStatus, Web, WebPage
+from hellofresh.evidence.web.dates import end_of
 from hellofresh.models import Request
 from hellofresh.runs.regimes._base import Case
 from hellofresh.runs.regimes._outside import Visit, address, host_of, read_safely, search_safely
@@ -47,13 +48,13 @@ def bound_of(case: Case, settings: CorrectionSettings) -> datetime:
 
     Raises:
         RunError: if it hangs on a note whose time is not known: the time of the helpful note tells which one that is,
-            so that nobody has it before labels are public.
+            so that it is unknown before labels are public.
     """
     sample = case.sample
     if settings.bound == "post":
         return sample.date
     field, fact = _NOTES[settings.bound]
-    # Of a fact that is only a day, nobody knows the moment.
+    # Of a fact that is only a day, the moment is unknown.
     said = case.facts.get(fact)
     written = getattr(sample, field, None) or (end_of(said) if isinstance(said, str) and len(said) > _DAY else None)
     if not isinstance(written, datetime):
@@ -232,7 +233,7 @@ class PageSearch:
         return [f"{query[:_LIMITED_CHARACTERS]} ({group})" for query in queries for group in groups] or queries
 
     def _choose(self, links: Sequence[Link]) -> list[Link]:
-        """The first links of each priority; what is left out is told why."""
+        """The first links of each priority; what is left out says why."""
         seen: set[str] = set()
         count = Counter[Priority]()
         for link in links:

@@ -178,7 +178,7 @@ def without_links(text: str, *, instead: str = "", spare: Callable[[str], bool] 
 
 
 def same_address(url: str) -> str:
-    """A spelling that equal addresses share, empty for what is none."""
+    """A spelling that equal addresses share, empty for anything else."""
     try:
         return PageAddress.parse(url if "://" in url else f"https://{url}").url.split("://", 1)[1].rstrip("/")
     except AddressError:

@@ -53,7 +53,6 @@ async def _run(path: str, port: int, command: list[str]) -> int:
 
 
 def main(arguments: list[str]) -> int:
-    """Confine and run; returns the command's exit status."""
     at = arguments.index("--")
     path, port, *hidden = arguments[:at]
     _raise_loopback()

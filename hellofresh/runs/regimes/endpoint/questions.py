@@ -309,7 +309,7 @@ def _conversation(turns: Sequence[_Turn]) -> Iterator[Message]:
 
 
 def _object(called: _Called) -> str:
-    """Arguments as an object: a model may have written anything, and providers refuse what is none."""
+    """Arguments as an object: a model may have written anything, and providers refuse anything else."""
     said = called.function.arguments
     try:
         value = strict_json(said.encode("utf-8", "replace"), most_depth=_MOST_DEPTH)

@@ -68,10 +68,10 @@ class Reply:
         return "tool_calls" if self._calls else _CHAT_FINISHES[self.answer.finish]
 
     def _chat_usage(self) -> JsonValue:
-        told = self._tokens()
-        if told is None:
+        tokens = self._tokens()
+        if tokens is None:
             return None
-        return {"prompt_tokens": told[0], "completion_tokens": told[1], "total_tokens": sum(told)}
+        return {"prompt_tokens": tokens[0], "completion_tokens": tokens[1], "total_tokens": sum(tokens)}
 
     def _tokens(self) -> tuple[int, int] | None:
         if self.answer.tokens_in is None or self.answer.tokens_out is None:
@@ -142,13 +142,13 @@ class Reply:
         }  # fmt: skip
 
     def _response_usage(self) -> JsonValue:
-        told = self._tokens()
-        if told is None:
+        tokens = self._tokens()
+        if tokens is None:
             return None
         return {
-            "input_tokens": told[0],
-            "output_tokens": told[1],
-            "total_tokens": sum(told),
+            "input_tokens": tokens[0],
+            "output_tokens": tokens[1],
+            "total_tokens": sum(tokens),
             "input_tokens_details": {"cached_tokens": 0, "cache_write_tokens": 0},
             "output_tokens_details": {"reasoning_tokens": 0},
         }

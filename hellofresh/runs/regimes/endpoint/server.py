@@ -124,7 +124,7 @@ class EndpointServer:
             response = _failed(error.status, "bad-request", error.reason)
         except web.RequestPayloadError:
             response = _failed(400, "bad-request", "the body is not in the encoding that it names")
-        response.force_close()  # so that clients that nobody closes hold no connection when the run ends
+        response.force_close()  # so that clients that are never closed hold no connection when the run ends
         return response
 
     def _check(self, request: web.Request) -> None:
