@@ -124,7 +124,7 @@ class Task:
     decides_after: timedelta | None = None
     dated: bool = False
     blocked_sources: tuple[str, ...] = ()
-    instants: Mapping[str, str] = field(default_factory=lambda: INSTANTS)
+    instants: Mapping[str, str] = field(default_factory=lambda: INSTANTS, hash=False)
     rules: str = ""
     first_shown: str = ""
     track: Track = "decisions"
