@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import date, timedelta
 from functools import cache, cached_property
 from importlib.resources import files
@@ -63,6 +63,10 @@ def _collected_cost(label: Label) -> int | None:
     return cost if isinstance(cost, int) else None
 
 
+INSTANTS: Mapping[str, str] = {"sample": "date", "post": "post.date", "note": "note.date"}
+"""Where the times of a task's instants usually are."""
+
+
 @dataclass(frozen=True)
 class Task:
     """A kind of human decision that models are asked to predict.
@@ -85,7 +89,8 @@ class Task:
         blocked_sources: groups of `hellofresh/evidence/web/excluded.toml` that hold its answers; no regime reads them.
         dated: whether an agent may find only what was there before a sample's date, since later pages tell its answer.
         decides_after: least time from a sample's date to its decision; None where it can come at any time.
-        decided_at: the label's fact with the time of its decision (ISO 8601), if any.
+        instants: by the name of an instant (`--set before=`), the field of a sample, or the fact of its label, with its
+            time (ISO 8601).
         rules: the file beside this one with the days on which what decides labels changed, if any.
         first_shown: the extra column with the time at which anybody could first see a decision, if any.
         track: under which heading the site shows it.
@@ -126,7 +131,7 @@ class Task:
     decides_after: timedelta | None = None
     dated: bool = False
     blocked_sources: tuple[str, ...] = ()
-    decided_at: str = ""
+    instants: Mapping[str, str] = field(default_factory=lambda: INSTANTS, hash=False)
     rules: str = ""
     first_shown: str = ""
     track: Track = "decisions"

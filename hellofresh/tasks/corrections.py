@@ -60,6 +60,7 @@ TASK = Task(
     prompts="corrections",
     subgroups=("domain", "modality"),
     output=Response,
+    instants={"sample": "date", "post": "date", "note": "note_high", "note-average": "note_average"},
     is_living=False,
     metrics=(mean("overall", (0.0, 10.0), title="Overall quality"),),
 )

@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 from hellofresh.core.files import sha256_text
 from hellofresh.core.quarters import PeriodKind
 from hellofresh.stats.metrics import rank_correlation
-from hellofresh.tasks._base import SamplePage, Task, TextPart
+from hellofresh.tasks._base import INSTANTS, SamplePage, Task, TextPart
 from hellofresh.tasks.samples import Sample, common_fields
 
 LICENSE = "LicenseRef-X-content"
@@ -124,7 +124,7 @@ TASK = Task(
     blocked_sources=("x", "x-mirrors"),
     subgroups=("ai_writer", "collaborative"),
     decides_after=timedelta(days=14),  # a status locks when the note is two weeks old
-    decided_at="status_locked_at",
+    instants={**INSTANTS, "decision": "status_locked_at"},
     rules="x_notes_rules.toml",
     extra_columns=("first_shown_at",),
     first_shown="first_shown_at",  # a status that says yes or no shows as soon as there is one, weeks before it locks

@@ -94,6 +94,7 @@ TASK = Task(
     track="responses",
     prompts="corrections",
     output=Response,
+    instants={"sample": "date", "post": "date", "note": "high_note_at", "note-average": "second_note_at"},
     metrics=corrections.TASK.metrics,
     extra_columns=("high_text", "second_text"),
     subgroups=("modality",),

@@ -48,6 +48,7 @@ __all__ = [
     "proxy_regime",
     "read_choice",
     "regimes_for",
+    "renamed_setting",
     "usual_regime",
 ]
 
@@ -116,6 +117,14 @@ def _from_outside(name: str) -> Regime | None:
     return None
 
 
+_RENAMED = {"bound=post": "before=post", "bound=note-high": "before=note", "bound=note-average": "before=note-average"}
+
+
+def renamed_setting(setting: str) -> str:
+    """A setting, NAME=VALUE, as it is called now; runs of earlier versions have other names."""
+    return _RENAMED.get(setting, setting)
+
+
 def configure(regime: Regime, settings: Sequence[str]) -> Regime:
     """A regime with other settings, each as NAME=VALUE.
 
@@ -125,7 +134,7 @@ def configure(regime: Regime, settings: Sequence[str]) -> Regime:
     """
     chosen: dict[str, str] = {}
     known = type(regime.settings).model_fields
-    for setting in settings:
+    for setting in map(renamed_setting, settings):
         name, equals, value = setting.partition("=")
         if not equals:
             raise UsageError(f"the setting {setting!r} has no value", expected="NAME=VALUE", code="bad-setting")

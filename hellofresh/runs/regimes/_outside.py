@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from collections.abc import Awaitable, Callable, Container, Coroutine, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
-from datetime import date, datetime
+from datetime import UTC, date, datetime
 from typing import Any, Literal, TypeVar
 
 from hellofresh.core.errors import HelloFreshError, RunError
@@ -59,13 +60,41 @@ def web_of(case: Case) -> Web:
     return case.web
 
 
-Instant = Literal["", "sample", "post", "note", "decision"]
-"""When a search ends: nowhere, or at the time of the sample, of its post or note, or of the decision on it."""
+Instant = Literal["", "sample", "post", "note", "note-average", "decision"]
+"""When a search ends: nowhere, or at the time of the sample, of its post or note, or of the decision on it. Of notes of
+high and of average quality, `note` is the first."""
 
 
-def needs_of_search(instant: Instant) -> frozenset[Need]:
-    """What a regime that searches up to an instant needs."""
-    return frozenset({Need.WEB, Need.FACTS} if instant == "decision" else {Need.WEB})
+def needs_of_search(instant: Instant, facts: Container[Instant] = ("decision",)) -> frozenset[Need]:
+    """What a regime that searches up to an instant needs; the times of some are `facts` of labels."""
+    return frozenset({Need.WEB, Need.FACTS} if instant in facts else {Need.WEB})
+
+
+def instant_of(case: Case, instant: Instant) -> datetime:
+    """The time of an instant, by `Task.instants`; of a fact that is only a day, its beginning (UTC).
+
+    Raises:
+        RunError: if the sample has no such time. That of a decision is known once labels are public, to a regime that
+            needs facts.
+    """
+    name = get_task(case.sample.task).instants.get(instant, "")
+    found: object = case.facts.get(name)
+    if isinstance(found, str):
+        with suppress(ValueError):
+            found = datetime.fromisoformat(found)
+    elif name:
+        found = case.sample
+        for part in name.split("."):
+            found = getattr(found, part, None)
+    if not isinstance(found, datetime):
+        raise RunError(
+            f"the sample has no time for before={instant}",
+            where=case.sample.id,
+            fix="Choose another instant; that of a decision, or of a note of high or of average quality, may need an "
+            "edition whose labels are public.",
+            code="no-instant",
+        )
+    return found if found.tzinfo else found.replace(tzinfo=UTC)
 
 
 def searched_until(case: Case, instant: Instant) -> date | None:
@@ -73,23 +102,12 @@ def searched_until(case: Case, instant: Instant) -> date | None:
     answer (`Task.dated`).
 
     Raises:
-        RunError: if the sample has no such time. That of a decision is known once labels are public, to a regime that
-            needs facts.
+        RunError: if the sample has no such time, see `instant_of`.
     """
-    sample, task = case.sample, get_task(case.sample.task)
-    found: object = sample.date if instant == "sample" else getattr(getattr(sample, instant, None), "date", None)
-    if instant == "decision":
-        said = case.facts.get(task.decided_at)
-        found = datetime.fromisoformat(said) if isinstance(said, str) else None
-    if instant and not isinstance(found, datetime):
-        raise RunError(
-            f"the sample has no time for before={instant}",
-            where=sample.id,
-            fix="Choose another instant; that of a decision needs an edition whose labels are public.",
-            code="no-instant",
-        )
-    bounds = [one.date() for one in (found, sample.date if task.dated else None) if isinstance(one, datetime)]
-    return min(bounds, default=None)
+    sample = case.sample
+    ends = [instant_of(case, instant)] if instant else []
+    ends += [sample.date] if get_task(sample.task).dated else []
+    return min((end.date() for end in ends), default=None)
 
 
 async def _safely(call: Awaitable[_T], instead: Callable[[str], _T]) -> _T:

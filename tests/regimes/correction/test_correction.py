@@ -111,18 +111,18 @@ def test_a_note_bounds_the_search_half_an_hour_before_it_or_as_set(desk) -> None
     sample = desk.post(note_high=high, note_average=high + timedelta(days=2))
     for settings, until in (
         ((), "2023-05-10T12:00:00Z"),
-        (("bound=note-high",), "2023-05-10T16:30:00Z"),
-        (("bound=note-average", "note_minutes=60"), "2023-05-12T16:00:00Z"),
+        (("before=note",), "2023-05-10T16:30:00Z"),
+        (("before=note-average", "note_minutes=60"), "2023-05-12T16:00:00Z"),
     ):
         outcome = desk.solved(desk.World(answers={"queries": "q"}), sample, *settings)
         assert noted(outcome, "settings")["until"] == until
-    known = {"facts": {"high_note_at": "2023-05-10T20:00:00Z", "second_note_at": None}}
-    outcome = desk.solved(desk.World(answers={"queries": "q"}), desk.post(), "bound=note-high", **known)
+    known = {"facts": {"note_high": "2023-05-10T20:00:00Z", "note_average": None}}
+    outcome = desk.solved(desk.World(answers={"queries": "q"}), desk.post(), "before=note", **known)
     assert noted(outcome, "settings")["until"] == "2023-05-10T19:30:00Z"
-    with pytest.raises(RunError, match="no time of a note"):
-        desk.solved(desk.World(), desk.post(), "bound=note-average", **known)
-    with pytest.raises(RunError, match="no time of a note"):
-        desk.solved(desk.World(), desk.post(), "bound=note-high")
+    with pytest.raises(RunError, match="no time for before=note"):
+        desk.solved(desk.World(), desk.post(), "before=note-average", **known)
+    with pytest.raises(RunError, match="no time for before=note"):
+        desk.solved(desk.World(), desk.post(), "before=note")
 
 
 def test_a_quote_is_the_pages_own_whole_sentence_or_nothing(desk) -> None:

@@ -41,12 +41,12 @@ def posts(shared_data: Path, desk) -> list:
 
 def written_by_hand(desk, sample, bound: str) -> list:
     """What happens with a post: one query, two pages, the first of the higher priority, one link of the two given."""
-    until = {"post": sample.date, "note-high": sample.note_high, "note-average": sample.note_average}[bound]
+    until = {"post": sample.date, "note": sample.note_high, "note-average": sample.note_average}[bound]
     if bound != "post":
         until = datetime.fromtimestamp(until.timestamp() - 30 * 60, UTC)
     following = datetime.fromtimestamp(until.timestamp() + 24 * 3600, UTC)
     pictures = len(sample.media)
-    settings = REGIMES["correction"].settings.model_dump() | {"bound": bound}
+    settings = REGIMES["correction"].settings.model_dump() | {"before": bound}
     common = {
         "title": "A title",
         "status": "ok",
@@ -79,7 +79,7 @@ def written_by_hand(desk, sample, bound: str) -> list:
 
 
 @pytest.mark.integration
-@pytest.mark.parametrize("bound", ["post", "note-high", "note-average"])
+@pytest.mark.parametrize("bound", ["post", "note", "note-average"])
 def test_every_transcript_of_the_shared_posts_is_the_hand_written_one(desk, posts, bound: str) -> None:
     assert len(posts) == 148 and sum(bool(post.media) for post in posts) == 55
     pages = {url: desk.page(url, QUOTE, "2018-01-01") for url in URLS}
@@ -89,10 +89,10 @@ def test_every_transcript_of_the_shared_posts_is_the_hand_written_one(desk, post
         "respond": f"{OPENINGS[0]}: it is made up.\n{URLS[1]}\nhttps://elsewhere.example",
     }
     for sample in posts:
-        if bound != "post" and getattr(sample, bound.replace("-", "_")) is None:
+        if bound != "post" and getattr(sample, {"note": "note_high"}.get(bound, "note_average")) is None:
             continue
         world = desk.World(pages, URLS, answers)
-        outcome = desk.solved(world, sample, f"bound={bound}")
+        outcome = desk.solved(world, sample, f"before={bound}")
         assert list(outcome.events) == written_by_hand(desk, sample, bound)
         told = [request.messages[0].text for *_, request in world.asked]
         assert all(clean(sample.text) in text for text in told)

@@ -60,16 +60,16 @@ def _world(desk, chance: random.Random, bound: datetime):
 
 def _judged(desk, seed: int):
     chance = random.Random(seed)
-    kind = chance.choice(["post", "note-high", "note-average"])
+    kind = chance.choice(["post", "note", "note-average"])
     numbers = {
         "links": chance.randrange(1, 6),
         "pages": chance.randrange(1, 4),
         "refuting_pages": chance.randrange(1, 4),
     }
-    settings = [f"bound={kind}", *(f"{name}={value}" for name, value in numbers.items())]
+    settings = [f"before={kind}", *(f"{name}={value}" for name, value in numbers.items())]
     later = desk.posted + timedelta(minutes=chance.randrange(31, 5000))
     sample = desk.post(note_high=later, note_average=later + timedelta(hours=3))
-    bound = {"post": desk.posted, "note-high": later, "note-average": sample.note_average}[kind]
+    bound = {"post": desk.posted, "note": later, "note-average": sample.note_average}[kind]
     bound -= timedelta(minutes=0 if kind == "post" else 30)
     world, encoder = _world(desk, chance, bound)
     regime = configure(Correction(publishers=desk.ratings(), encoder=_Inline(encoder)), settings)

@@ -25,7 +25,15 @@ from hellofresh.evidence.web import Found, ImageSearch, Web
 from hellofresh.models import Answer, Finish, Request
 from hellofresh.runs.prompts import Prompt
 from hellofresh.runs.regimes._base import BaseRegime, Case, Need, Outcome, Parameters
-from hellofresh.runs.regimes._outside import address, cut_words, has_word, host_of, search_image_safely, web_of
+from hellofresh.runs.regimes._outside import (
+    address,
+    cut_words,
+    has_word,
+    host_of,
+    needs_of_search,
+    search_image_safely,
+    web_of,
+)
 from hellofresh.runs.regimes._reading import is_refusal
 from hellofresh.runs.regimes.correction.pages import (
     EXTRACTOR,
@@ -238,7 +246,7 @@ class Correction(BaseRegime):
         tools: look at pictures; None for those that the settings name.
     """
 
-    version: ClassVar[int] = 3
+    version: ClassVar[int] = 4
     gives: ClassVar[type[Output]] = Response
     roles: ClassVar[Mapping[str, str]] = {
         DESCRIBER: "describes pictures",
@@ -254,10 +262,10 @@ class Correction(BaseRegime):
 
     @property
     def needs(self) -> frozenset[Need]:
-        """The web for retrieval, pictures for vision, times of notes where they are the bound."""
-        by_note = self.settings.retrieval and self.settings.bound != "post"
-        chosen = {Need.WEB: self.settings.retrieval, Need.IMAGES: self.settings.vision, Need.FACTS: by_note}
-        return frozenset(need for need, wanted in chosen.items() if wanted)
+        """The web for retrieval, pictures for vision, times of notes where searches end there."""
+        searching = needs_of_search(self.settings.before, ("note", "note-average", "decision"))
+        pictures = frozenset({Need.IMAGES} if self.settings.vision else ())
+        return pictures | (searching if self.settings.retrieval else frozenset())
 
     @property
     def parameters(self) -> Parameters:

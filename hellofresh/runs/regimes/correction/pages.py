@@ -27,7 +27,7 @@ from hellofresh.evidence.web import Found, PageStatus, Web, WebPage
 from hellofresh.evidence.web.dates import end_of
 from hellofresh.models import Request
 from hellofresh.runs.regimes._base import Case
-from hellofresh.runs.regimes._outside import Visit, address, host_of, read_safely, search_safely
+from hellofresh.runs.regimes._outside import Visit, address, host_of, instant_of, read_safely, search_safely
 from hellofresh.runs.regimes._reading import is_refusal
 from hellofresh.runs.regimes.correction.post import (
     CorrectionSettings,
@@ -38,33 +38,15 @@ from hellofresh.runs.regimes.correction.post import (
 )
 from hellofresh.tasks.transcripts import AskedEvent, Event, NotedEvent, QuotedEvent, ReadEvent, SearchedEvent
 
-_DAY = len("2023-04-01")
-_NOTES = {"note-high": ("note_high", "high_note_at"), "note-average": ("note_average", "second_note_at")}
-"""The field of a sample with the time of each note, and the fact of its label."""
-
 
 def bound_of(case: Case, settings: CorrectionSettings) -> datetime:
-    """The last moment that a page may be from.
+    """The last moment that a page may be from, `note_minutes` before a note.
 
     Raises:
-        RunError: if it hangs on a note whose time is not known: the time of the helpful note tells which one that is,
-            so that it is unknown before labels are public.
+        RunError: if it hangs on a time that is not known, see `instant_of`.
     """
-    sample = case.sample
-    if settings.bound == "post":
-        return sample.date
-    field, fact = _NOTES[settings.bound]
-    # Of a fact that is only a day, the moment is unknown.
-    said = case.facts.get(fact)
-    written = getattr(sample, field, None) or (end_of(said) if isinstance(said, str) and len(said) > _DAY else None)
-    if not isinstance(written, datetime):
-        raise RunError(
-            f"the sample has no time of a note for bound={settings.bound}",
-            where=sample.id,
-            fix="Leave out --set bound, or choose an edition whose labels are public.",
-            code="no-note-time",
-        )
-    return written - timedelta(minutes=settings.note_minutes)
+    end = instant_of(case, settings.before)
+    return end - timedelta(minutes=settings.note_minutes) if settings.before.startswith("note") else end
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,9 +30,6 @@ from hellofresh.runs.regimes._reading import is_refusal
 from hellofresh.tasks.images import Image, Media, media_of
 from hellofresh.tasks.transcripts import AskedEvent, Event, NotedEvent
 
-Bound = Literal["post", "note-high", "note-average"]
-"""What nothing that is used may be younger than: the post, or a note of high or of average quality under it."""
-
 
 class CorrectionSettings(RegimeSettings):
     """How a post is corrected.
@@ -50,8 +47,8 @@ class CorrectionSettings(RegimeSettings):
         ocr_lines: most lines of a picture.
         people: known people in pictures: empty for none (it is biometric), else a file of one's own, or the address of
             a service; see docs/correction.md.
-        bound: up to when pages may be from.
-        note_minutes: so long before a note the search ends, where the bound is a note.
+        before: up to when pages may be from: the post, or a note of high (`note`) or of average quality under it.
+        note_minutes: so long before a note the search ends, where it ends at a note.
         queries, queries_images: most queries for a post of text alone, and for one with pictures.
         query_words: most words of a query.
         results: results that are asked for with each query, before publishers are looked at.
@@ -83,7 +80,7 @@ class CorrectionSettings(RegimeSettings):
     ocr_confidence: float = Field(default=80.0, ge=0, le=100)
     ocr_lines: int = Field(default=100, ge=1, le=1000)
     people: str = Field(default="", max_length=500)
-    bound: Bound = "post"
+    before: Literal["sample", "post", "note", "note-average", "decision"] = "post"
     note_minutes: int = Field(default=30, ge=0, le=100_000)
     queries: int = Field(default=3, ge=1, le=20)
     queries_images: int = Field(default=5, ge=1, le=20)
