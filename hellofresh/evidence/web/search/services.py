@@ -211,7 +211,6 @@ class HttpProvider:
         return None if status == 200 else f"HTTP {status}"
 
     async def close(self) -> None:
-        """Close all connections."""
         await self._client.close()
 
 
@@ -220,7 +219,7 @@ def _until(before: date | None, name: str, form: str) -> dict[str, str]:
     return {} if before is None else {name: form.format(before - timedelta(days=1))}
 
 
-def _google_date(item: Mapping[str, Any]) -> object:
+def _google_date(item: Mapping[str, object]) -> object:
     pagemap = item.get("pagemap")
     tags = pagemap.get("metatags") if isinstance(pagemap, dict) else None
     first = tags[0] if isinstance(tags, list) and tags and isinstance(tags[0], dict) else {}
@@ -370,7 +369,6 @@ class PagedImageSearch:
         return ProviderAnswer(Found(tuple(results), "" if results else problem), json.dumps(raw).encode())
 
     async def close(self) -> None:
-        """Close all connections."""
         for page in self.pages:
             await page.close()
 
