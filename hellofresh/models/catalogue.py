@@ -36,6 +36,7 @@ from hellofresh.models.baselines import (
 )
 from hellofresh.models.batches import Batches
 from hellofresh.models.local import LOCAL_FOLDER
+from hellofresh.models.local.folders import FolderModel
 from hellofresh.models.scripted import PREFIX, ScriptedModel
 from hellofresh.models.tables import (
     Abilities,
@@ -106,24 +107,20 @@ class HostedModel:
 
     @property
     def kind(self) -> ProviderKind:
-        """What the provider speaks."""
         return self.service.kind
 
     @property
     def free(self) -> bool:
-        """Whether asking costs nothing."""
         if self.table.free is not None:
             return self.table.free
         return self.service.free and self.table.price is None
 
     @property
     def about(self) -> str:
-        """A sentence for the list and the board."""
         return self.table.about or f"{self.table.model}, asked at {self.provider}."
 
     @property
     def abilities(self) -> Abilities:
-        """What the model takes and gives."""
         return self.table.abilities.abilities(self.kind)
 
     @property
@@ -147,7 +144,6 @@ class HostedModel:
 
     @property
     def knowledge_cutoff(self) -> str:
-        """As in `ModelSpec`."""
         return self.table.cutoff
 
     @property
@@ -430,8 +426,6 @@ def open_model(name: str, context: ModelContext) -> Model:
     if name.startswith(ENDPOINT):
         return endpoint_model(name).open(context)
     if name.startswith(LOCAL_FOLDER):
-        from hellofresh.models.local.folders import FolderModel
-
         return FolderModel(Path(name.removeprefix(LOCAL_FOLDER)))
     check_model_name(name)
     known = known_models()

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import base64
 import json
-from typing import Any, Literal
+from typing import Literal
 
 from pydantic import ValidationError
 
@@ -67,7 +67,7 @@ class _Block(Shape):
     text: str | None = None
     id: str | None = None
     name: str | None = None
-    input: dict[str, Any] | None = None
+    input: dict[str, object] | None = None
     citations: list[_Cited] | None = None
 
 
@@ -109,7 +109,7 @@ class AnthropicModel(HttpModel):
     def body(self, request: Request) -> bytes:
         """A message without system messages, whose texts go before it."""
         rules = "\n\n".join(message.text for message in request.messages if message.role == "system")
-        body: dict[str, Any] = {
+        body: dict[str, object] = {
             "model": self._model,
             "max_tokens": request.max_tokens + self._abilities.hidden_tokens,
             "messages": [_turn(message) for message in request.messages if message.role != "system"],
@@ -118,7 +118,7 @@ class AnthropicModel(HttpModel):
             body["system"] = rules
         if self._abilities.temperature:
             body["temperature"] = request.temperature
-        tools: list[dict[str, Any]] = [
+        tools: list[dict[str, object]] = [
             {"name": tool.name, "description": tool.about, "input_schema": tool_schema(tool)} for tool in request.tools
         ]
         if request.searches:
@@ -129,11 +129,6 @@ class AnthropicModel(HttpModel):
         return encoded(body)
 
     def read(self, reply: HttpReply, request: Request) -> Answer:
-        """The answer in a message.
-
-        Raises:
-            CallError: if it is something else.
-        """
         try:
             error = _Failure.model_validate_json(reply.body).error
         except ValidationError:
@@ -172,7 +167,7 @@ class AnthropicModel(HttpModel):
         )
 
 
-def _turn(message: Message) -> dict[str, Any]:
+def _turn(message: Message) -> dict[str, object]:
     call = message.call
     if call is None:
         return {"role": message.role, "content": content_of(message, _picture)}
@@ -186,6 +181,6 @@ def _turn(message: Message) -> dict[str, Any]:
     return {"role": "assistant", "content": [*said, *used]}
 
 
-def _picture(image: Image) -> dict[str, Any]:
+def _picture(image: Image) -> dict[str, object]:
     data = base64.b64encode(image.content).decode()
     return {"type": "image", "source": {"type": "base64", "media_type": image.type, "data": data}}

@@ -101,11 +101,9 @@ class ChatModel(HttpModel):
         super().__init__(spec, endpoint, abilities, where=f"{spec.name} at {URL(endpoint.base_url).host}")
 
     def body(self, request: Request) -> bytes:
-        """As `payload`."""
         return payload(request, self._model, self._abilities)
 
     def read(self, reply: HttpReply, request: Request) -> Answer:
-        """As `read_reply`."""
         if reply.status == 200:
             return read_reply(reply.body, self.where, whole=whole_calls(request))
         return failure(reply.status, reply.body, self.where, reply.wait_s)
@@ -116,7 +114,7 @@ def payload(request: Request, model: str, abilities: Abilities) -> bytes:
     messages: Sequence[Message] = request.messages
     if not abilities.system_messages:
         messages = _without_system(messages)
-    body: dict[str, Any] = {
+    body: dict[str, object] = {
         "model": model,
         "messages": [_message(message) for message in messages],
         abilities.token_parameter: request.max_tokens + abilities.hidden_tokens,
@@ -137,7 +135,7 @@ def payload(request: Request, model: str, abilities: Abilities) -> bytes:
     return encoded(body)
 
 
-def _message(message: Message) -> dict[str, Any]:
+def _message(message: Message) -> dict[str, object]:
     call = message.call
     if call is None:
         shown = content_of(message, lambda image: {"type": "image_url", "image_url": {"url": data_url(image)}})
@@ -212,7 +210,7 @@ def _answer(reply: _Reply, whole: bool) -> Answer:
     )
 
 
-def _text(content: str | list[dict[str, Any]] | None) -> str:
+def _text(content: str | list[dict[str, object]] | None) -> str:
     """The visible text, which may be missing: a call of a tool only, or hidden reasoning used up the cap."""
     if not isinstance(content, list):
         return content or ""
@@ -222,7 +220,7 @@ def _text(content: str | list[dict[str, Any]] | None) -> str:
     return "".join(map(str, texts))
 
 
-def _calls(items: Any, whole: bool) -> tuple[ToolCall, ...]:
+def _calls(items: object, whole: bool) -> tuple[ToolCall, ...]:
     """The calls of functions; an entry of another form ends them."""
     calls = []
     for number, item in enumerate(_dicts(items), start=1):
@@ -234,14 +232,14 @@ def _calls(items: Any, whole: bool) -> tuple[ToolCall, ...]:
     return tuple(calls)
 
 
-def _sources(reply: _Reply, annotations: Any) -> tuple[str, ...]:
+def _sources(reply: _Reply, annotations: object) -> tuple[str, ...]:
     """Addresses that an answer cites, in any of the ways that endpoints have; others are not citations."""
     cited = _dicts([item.get("url_citation", item) for item in _dicts(annotations)]) + _dicts(reply.search_results)
     listed = reply.citations if isinstance(reply.citations, list) else []
     return addresses_in([*(item.get("url") for item in cited), *listed])
 
 
-def _dicts(items: Any) -> list[dict[str, Any]]:
+def _dicts(items: object) -> list[dict[str, object]]:
     return [item for item in items if isinstance(item, dict)] if isinstance(items, list) else []
 
 
@@ -317,14 +315,7 @@ class _Line(Shape):
 
 
 class ChatBatches:
-    """Batches of a model behind `<base_url>/batches`.
-
-    Args:
-        spec: what is known of the model.
-        endpoint: where it is.
-        abilities: what it takes.
-        most: most questions of one batch.
-    """
+    """Batches of a model behind `<base_url>/batches`, of at most `most` questions."""
 
     def __init__(self, spec: ModelSpec, endpoint: Endpoint, abilities: Abilities, *, most: int = _MOST) -> None:
         self.spec, self.most = spec, most
@@ -360,7 +351,6 @@ class ChatBatches:
         return None
 
     async def status(self, batch: str) -> BatchStatus:
-        """How a batch stands."""
         found = await self._take(_Batch, "GET", f"/batches/{_safe(batch, self.spec.name)}")
         state = _STATES.get(found.status)
         if state is None:
@@ -382,7 +372,6 @@ class ChatBatches:
         return results
 
     async def close(self) -> None:
-        """Close all connections."""
         await self._http.close()
 
     def _line(self, question: BatchQuestion) -> bytes:

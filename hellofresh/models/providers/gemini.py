@@ -11,7 +11,7 @@ import re
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import aiohttp
 from pydantic import ValidationError
@@ -37,11 +37,13 @@ if TYPE_CHECKING:
     from google.genai import Client
     from google.genai.errors import APIError
     from google.genai.types import (
+        BatchJob,
         Candidate,
         Content,
         GenerateContentConfig,
         GenerateContentResponse,
         InlinedResponse,
+        LogprobsResult,
         Part,
     )
 
@@ -54,11 +56,6 @@ _DELAY = re.compile(r"(\d+(?:\.\d+)?)s")
 
 class GeminiClient:
     """The SDK's client for a model, over a session of our own: it asks once, and nowhere else.
-
-    Args:
-        spec: what is known of the model.
-        endpoint: where it is.
-        abilities: what it takes.
 
     Raises:
         UsageError: if google-genai is not installed.
@@ -100,7 +97,6 @@ class GeminiClient:
         return Client(vertexai=False, api_key=endpoint.key or "none", http_options=options)
 
     async def close(self) -> None:
-        """Close all connections; a later question opens new ones."""
         session, self._session = self._session, None
         if session is not None:
             client = self.__dict__.pop("_client", None)
@@ -145,11 +141,6 @@ class GeminiModel(GeminiClient):
     """A model of Google's Gemini API."""
 
     async def ask(self, request: Request) -> Answer:
-        """Ask once.
-
-        Raises:
-            CallError: if no answer came; `retryable` says whether another attempt makes sense.
-        """
         async with self._named_errors():
             response = await self._client.aio.models.generate_content(
                 model=self._endpoint.model,
@@ -289,7 +280,7 @@ def _usage(response: GenerateContentResponse) -> tuple[int | None, int | None, i
     return usage.prompt_token_count, visible + hidden, cached
 
 
-def _logprobs(result: Any) -> dict[str, float] | None:
+def _logprobs(result: LogprobsResult | None) -> dict[str, float] | None:
     tops = result.top_candidates if result is not None else None
     if not tops or not tops[0].candidates:
         return None
@@ -341,7 +332,6 @@ class GeminiBatches(GeminiClient):
     most = 2_000  # a wish may have 20 MB, and a question takes up to 8 KB
 
     async def submit(self, questions: Sequence[BatchQuestion], label: str) -> str:
-        """Hand the questions in."""
         from google.genai.types import InlinedRequest
 
         wishes = [
@@ -369,7 +359,6 @@ class GeminiBatches(GeminiClient):
         return None
 
     async def status(self, batch: str) -> BatchStatus:
-        """How a batch stands."""
         job = await self._job(batch)
         state = _STATES.get("" if job.state is None else str(job.state.value).removeprefix("JOB_STATE_"))
         if state is None:
@@ -383,7 +372,7 @@ class GeminiBatches(GeminiClient):
         responses = job.dest.inlined_responses if job.dest is not None else None
         return [self._result(item) for item in responses or [] if item.metadata and item.metadata.get("key")]
 
-    async def _job(self, batch: str) -> Any:
+    async def _job(self, batch: str) -> BatchJob:
         async with self._named_errors():
             return await self._client.aio.batches.get(name=batch)
 

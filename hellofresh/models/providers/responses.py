@@ -81,7 +81,7 @@ class ResponsesModel(HttpModel):
 
     def body(self, request: Request) -> bytes:
         """The conversation as items, and functions and search as tools."""
-        body: dict[str, Any] = {
+        body: dict[str, object] = {
             "model": self._model,
             "input": [item for message in request.messages for item in _items(message)],
             "max_output_tokens": request.max_tokens + self._abilities.hidden_tokens,
@@ -89,7 +89,7 @@ class ResponsesModel(HttpModel):
         }
         if self._abilities.temperature:
             body["temperature"] = request.temperature
-        tools: list[dict[str, Any]] = [
+        tools: list[dict[str, object]] = [
             {"type": "function", "name": tool.name, "description": tool.about, "parameters": tool_schema(tool)}
             for tool in request.tools
         ]
@@ -100,11 +100,6 @@ class ResponsesModel(HttpModel):
         return encoded(body)
 
     def read(self, reply: HttpReply, request: Request) -> Answer:
-        """The answer in a response.
-
-        Raises:
-            CallError: if it is something else.
-        """
         try:
             if reply.status == 200:
                 return self._answer(_Response.model_validate_json(reply.body), whole_calls(request))
@@ -148,15 +143,15 @@ class ResponsesModel(HttpModel):
         raise bad_reply(self.where, f"status {response.status[:40]!r}")
 
 
-def _items(message: Message) -> list[dict[str, Any]]:
+def _items(message: Message) -> list[dict[str, object]]:
     call = message.call
     if call is None:
         said = content_of(message, lambda one: {"type": "input_image", "image_url": data_url(one)}, "input_text")
         return [{"role": message.role, "content": said}]
     if message.role == "user":
         return [{"type": "function_call_output", "call_id": call.id, "output": message.text}]
-    called = [
+    called: list[dict[str, object]] = [
         {"type": "function_call", "call_id": item.id, "name": item.name, "arguments": call_arguments(item)}
         for item in (call, *message.more_calls)
     ]
-    return [*([{"role": "assistant", "content": message.text}] if message.text.strip() else []), *called]
+    return [{"role": "assistant", "content": message.text}, *called] if message.text.strip() else called

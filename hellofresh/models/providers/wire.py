@@ -7,7 +7,7 @@ import json
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping
-from typing import Annotated, Any, ClassVar, NoReturn
+from typing import Annotated, ClassVar, NoReturn
 
 import aiohttp
 from pydantic import BaseModel, ConfigDict, Field
@@ -101,7 +101,6 @@ class ModelHttp:
         return reply
 
     async def close(self) -> None:
-        """Close all connections; a later request opens new ones."""
         await self._client.close()
 
 
@@ -160,14 +159,14 @@ class HttpModel(ABC):
         """
 
 
-def encoded(body: Mapping[str, Any]) -> bytes:
+def encoded(body: Mapping[str, object]) -> bytes:
     """A body of a request as JSON; halves of surrogate pairs become question marks."""
     return json.dumps(body, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")
 
 
 def content_of(
-    message: Message, shown: Callable[[Image], dict[str, Any]], kind: str = "text"
-) -> str | list[dict[str, Any]]:
+    message: Message, shown: Callable[[Image], dict[str, object]], kind: str = "text"
+) -> str | list[dict[str, object]]:
     """What a message says: its text, or its pictures and its text as parts.
 
     Args:
@@ -185,10 +184,10 @@ def data_url(image: Image) -> str:
     return f"data:{image.type};base64,{base64.b64encode(image.content).decode()}"
 
 
-def tool_schema(tool: Tool) -> dict[str, Any]:
+def tool_schema(tool: Tool) -> dict[str, object]:
     """What a tool takes as a JSON schema."""
     if tool.schema:
-        given: dict[str, Any] = json.loads(tool.schema)
+        given: dict[str, object] = json.loads(tool.schema)
         return given
     properties = {tool.argument: {"type": "string"}}
     return {"type": "object", "properties": properties, "required": [tool.argument]}
@@ -204,7 +203,7 @@ def call_arguments(call: ToolCall) -> str:
     return call.arguments or json.dumps({call.parameter: call.argument}, ensure_ascii=False)
 
 
-def read_call(key: str, name: str, arguments: Any, token: str = "", *, whole: bool = False) -> ToolCall:
+def read_call(key: str, name: str, arguments: object, token: str = "", *, whole: bool = False) -> ToolCall:
     """A call of a tool as it came; its arguments as JSON, or as an object.
 
     Unless `whole`, it is called with the first text among the arguments, or with nothing.
@@ -213,11 +212,12 @@ def read_call(key: str, name: str, arguments: Any, token: str = "", *, whole: bo
         text = arguments if isinstance(arguments, str) else json.dumps(arguments or {}, ensure_ascii=False)
         return ToolCall(key, name, "", token=token, arguments=whole_text(text) or "{}")
     if isinstance(arguments, str):
+        said = arguments
         try:
-            arguments = json.loads(arguments, parse_constant=_no_constant)
+            arguments = json.loads(said, parse_constant=_no_constant)
         except (ValueError, RecursionError):
-            return ToolCall(key, name, whole_text(arguments), token=token)
-    values = arguments.values() if isinstance(arguments, dict) else [arguments]
+            return ToolCall(key, name, whole_text(said), token=token)
+    values: Iterable[object] = arguments.values() if isinstance(arguments, dict) else [arguments]
     text = next((value for value in values if isinstance(value, str)), "")
     return ToolCall(key, name, whole_text(text), token=token)
 
@@ -227,7 +227,7 @@ def whole_text(text: str) -> str:
     return text if text.isascii() else text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
-def addresses_in(items: Iterable[Any]) -> tuple[str, ...]:
+def addresses_in(items: Iterable[object]) -> tuple[str, ...]:
     """The web addresses among what may be anything, each once, in their order."""
     texts = (whole_text(item).strip() for item in items if isinstance(item, str))
     return tuple(dict.fromkeys(text for text in texts if text.lower().startswith(("http://", "https://"))))
@@ -313,14 +313,15 @@ def failure(status: int, body: bytes, where: str, wait_s: float | None) -> Answe
     raise refusal(402 if name in _SPENT_CODES else status, f"{what}: {said}" if said else what, where, wait_s)
 
 
-def parsed(body: bytes) -> Any:
+def parsed(body: bytes) -> object:
     """A body as JSON, without NaN and without halves of surrogate pairs.
 
     Raises:
         ValueError, RecursionError: if it is something else, or nested too deeply.
     """
     reply = json.loads(body, parse_constant=_no_constant)
-    return json.loads(whole_text(json.dumps(reply, ensure_ascii=False)))
+    whole: object = json.loads(whole_text(json.dumps(reply, ensure_ascii=False)))
+    return whole
 
 
 def _no_constant(name: str) -> NoReturn:

@@ -7,7 +7,6 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from datetime import date
 from importlib.metadata import version
-from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
@@ -26,7 +25,7 @@ class _Result(ProviderReply):
 
 
 _RESULTS = TypeAdapter(list[_Result])
-Engine = Callable[[str, int], Sequence[Mapping[str, Any]]]
+Engine = Callable[[str, int], Sequence[Mapping[str, object]]]
 
 
 class Ddgs:
@@ -82,8 +81,8 @@ def _package() -> Engine:
             code="missing-extra",
         ) from None
 
-    def ask(query: str, count: int) -> Sequence[Mapping[str, Any]]:
-        found: list[dict[str, Any]] = DDGS(timeout=10).text(query, max_results=count, backend=_ENGINE)
+    def ask(query: str, count: int) -> Sequence[Mapping[str, object]]:
+        found: list[dict[str, object]] = DDGS(timeout=10).text(query, max_results=count, backend=_ENGINE)
         return found
 
     return ask

@@ -185,7 +185,6 @@ class HttpProvider:
         return None if status == 200 else f"HTTP {status}"
 
     async def close(self) -> None:
-        """Close all connections."""
         await self._client.close()
 
 
@@ -302,7 +301,6 @@ class PagedImageSearch:
         return ProviderAnswer(Found(tuple(results), "" if results else problem), json.dumps(raw).encode())
 
     async def close(self) -> None:
-        """Close all connections."""
         for page in self.pages:
             await page.close()
 
