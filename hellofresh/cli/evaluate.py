@@ -247,8 +247,10 @@ def _fill_in(options: argparse.Namespace, workspace: Workspace, output: CommandO
     if named is not None:
         get_task(named)  # a mistyped name is reported as such
     chosen = _at_hand(workspace, options.edition, named)
-    where = f"the newest in {workspace.root}"
-    if chosen is None:
+    if chosen is not None:
+        public = " with public labels" if labels_are_public(workspace, *chosen) else ""
+        where = f"the newest{public} in {workspace.root}"
+    else:
         if options.edition is not None or (named is not None and named in TASKS and workspace.released()):
             which = f"of {options.edition}" if options.edition is not None else f"of {named}"
             raise UsageError(

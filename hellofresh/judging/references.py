@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from hellofresh.core.editions import Edition
 from hellofresh.core.errors import ReleaseError
+from hellofresh.core.net.addresses import links_in
 from hellofresh.core.quarters import utc_text
 from hellofresh.core.workspace import Workspace
 from hellofresh.judging.people import SystemResponse
@@ -23,8 +23,6 @@ from hellofresh.submissions.format import Prediction
 from hellofresh.tasks import Task, get_task
 from hellofresh.tasks.outputs import Response
 
-_LINK = re.compile(r"https?://[^\s<>\"'()]+")
-
 
 def reference_responses(workspace: Workspace, edition: Edition, task: Task) -> list[SystemResponse]:
     """What people wrote for the released samples, as responses of systems such as `human-high`.
@@ -39,9 +37,7 @@ def reference_responses(workspace: Workspace, edition: Edition, task: Task) -> l
         return []
     released = {sample.id for sample in load_release(workspace, edition, task).samples}
     return [
-        SystemResponse(
-            item.sample.id, system, text, tuple(dict.fromkeys(link.rstrip(".,;:!?") for link in _LINK.findall(text)))
-        )
+        SystemResponse(item.sample.id, system, text, links_in(text))
         for item in read_candidates(candidates, task)
         if item.sample.id in released
         for system, text in task.references(item).items()

@@ -275,7 +275,13 @@ def study_rubric(files: StudyFiles) -> Rubric:
     """The rubric of a closed study; raises DataError if it is missing or damaged."""
     path = _beside(files, "rubric.toml")
     if not path.is_file():
-        raise DataError("no rubric of this study", where=str(path), code="missing-file")
+        raise DataError(
+            f"no closed study of {files.task} {files.edition}",
+            where=str(path),
+            expected="its rubric",
+            fix="Close it first: hellofresh rate close.",
+            code="missing-file",
+        )
     return parse_rubric(path.read_bytes(), where=str(path))
 
 

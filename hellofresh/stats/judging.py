@@ -82,12 +82,15 @@ class OrderedPairs:
 def rank_correlation(
     judge: NDArray[np.float64], people: NDArray[np.float64], groups: NDArray[np.int64]
 ) -> tuple[float, float, float]:
-    """Spearman's coefficient over all responses, with limits by leaving out one group at a time."""
+    """Spearman's coefficient over all responses, with limits by leaving out one group at a time.
+
+    The limits are the whole scale for a single group, and where the judge or people always say the same.
+    """
     value = float(spearman(judge, people))
     names = np.unique(groups)
-    without = np.array([spearman(judge[groups != name], people[groups != name]) for name in names.tolist()])
-    if names.size < 2:
+    if names.size < 2 or np.ptp(judge) == 0 or np.ptp(people) == 0:
         return value, -1.0, 1.0
+    without = np.array([spearman(judge[groups != name], people[groups != name]) for name in names.tolist()])
     error = float(np.sqrt((names.size - 1) / names.size * ((without - without.mean()) ** 2).sum()))
     half = t_quantile(0.975, names.size - 1) * error
     return value, max(-1.0, value - half), min(1.0, value + half)

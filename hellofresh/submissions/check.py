@@ -20,6 +20,7 @@ from hellofresh.core.clock import now
 from hellofresh.core.editions import Edition
 from hellofresh.core.errors import SubmissionError
 from hellofresh.core.files import canonical_json, sha256_text
+from hellofresh.core.net.addresses import links_in
 from hellofresh.core.quarters import utc_text
 from hellofresh.submissions.format import (
     ANSWERS,
@@ -337,7 +338,7 @@ def _each(code: str, path: Path, places: Mapping[str, Sequence[int]], what: str)
 _INTENDED = "If this is intended, change nothing."
 _SHORT, _LONG = 8, 400
 """Words; the responses of the released study have 10 to 250."""
-_LINK = re.compile(r"https?://[^\s<>\"')\]]+")
+_LINK = re.compile(r"https?://\S+")
 _ENGLISH = frozenset({
     "the", "a", "an", "and", "or", "of", "to", "in", "is", "are", "was", "were", "be", "been", "that", "this", "it",
     "for", "on", "with", "as", "at", "by", "from", "not", "no", "has", "have",
@@ -351,8 +352,8 @@ def about_responses(path: Path, predictions: Sequence[Prediction]) -> Iterator[F
     """A line for each kind of oddity, with how many texts have it and the first of them."""
     texts = {item.id: item for item in predictions if item.text is not None and item.repetition == 1}
     words = {name: (item.text or "").split() for name, item in texts.items()}
-    cited = {name: {address.rstrip("/.,;") for address in item.sources} for name, item in texts.items()}
-    links = {name: {link.rstrip("/.,;") for link in _LINK.findall(item.text or "")} for name, item in texts.items()}
+    cited = {name: {address.rstrip("/") for address in item.sources} for name, item in texts.items()}
+    links = {name: {link.rstrip("/") for link in links_in(item.text or "")} for name, item in texts.items()}
     kinds = {
         ("short-response", f"fewer than {_SHORT} words"): [name for name in texts if len(words[name]) < _SHORT],
         ("long-response", f"more than {_LONG} words"): [name for name in texts if len(words[name]) > _LONG],

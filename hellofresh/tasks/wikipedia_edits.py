@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from hellofresh.core.net.addresses import links_in
 from hellofresh.core.quarters import PeriodKind
 from hellofresh.tasks._base import SamplePage, Task, TextPart
 from hellofresh.tasks.samples import Candidate, Label, Sample
 
 LICENSE = "CC-BY-SA-4.0"
-_LINK = re.compile(r"https?://[^\s|{}<>\[\]\"']+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +73,7 @@ def proposed(paragraph: str, sources: Sequence[str]) -> str:
 def _references(item: Candidate) -> Mapping[str, str]:
     """The paragraph as the edit left it; nothing where it was taken out whole, or collected by an earlier version."""
     after, before = (str(item.extras.get(name, "")) for name in ("paragraph_after", "wikitext_before"))
-    added = [link for link in _LINK.findall(str(item.extras.get("wikitext_after", ""))) if link not in before]
+    added = [link for link in links_in(str(item.extras.get("wikitext_after", ""))) if link not in before]
     return {"edit-stayed" if item.label.label else "edit-reverted": proposed(after, added)} if after else {}
 
 

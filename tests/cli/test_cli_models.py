@@ -186,7 +186,7 @@ def test_one_command_in_an_empty_folder_gives_a_first_result(
     assert sorted(lines[-5:-3]) == ["right", "wrong"] and lines[-3:] == ["next"] * 3
     asked = len(chat.bodies)
     again = shown(capsys, *command)  # the same run goes on, on the edition that is there now
-    assert "x-notes 2026Q2: the newest in" in again and len(chat.bodies) == asked
+    assert "x-notes 2026Q2: the newest with public labels in" in again and len(chat.bodies) == asked
     assert result(capsys, "models", "openai:qwen3", "--check", "--base-url", chat.base_url)["answer"] == "Yes."
     assert "no-release" in shown(capsys, *command, "--task", "liar-new", code=2)
     monkeypatch.setenv("OPENAI_BASE_URL", chat.base_url)

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hellofresh.core.net.addresses import AddressError, PageAddress, is_public
+from hellofresh.core.net.addresses import AddressError, PageAddress, is_public, links_in
 from hellofresh.evidence.web import PageStatus
 
 PRIVATE = [
@@ -188,3 +188,8 @@ def test_spellings_of_one_address_are_one() -> None:
         PageAddress.parse(spellings[0])
     assert PageAddress.parse("HTTPS://B\u00dccher.Example./a%20b").url == "https://xn--bcher-kva.example/a%20b"
     assert PageAddress.parse(spellings[1]).url == "https://xn--bcher-kva.example/a%20b"
+
+
+def test_links_of_a_text_keep_their_own_brackets_and_no_punctuation_around_them() -> None:
+    said = "(https://en.example/wiki/Mill_(river)), https://a.example/x?y=1. [https://b.example/z] https://b.example/z!"
+    assert links_in(said) == ("https://en.example/wiki/Mill_(river)", "https://a.example/x?y=1", "https://b.example/z")

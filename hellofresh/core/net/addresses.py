@@ -36,12 +36,21 @@ _V6_CLOSED = tuple(
 _ISATAP = frozenset({0x0000_5EFE, 0x0200_5EFE, 0x0100_5EFE, 0x0300_5EFE})
 _FORBIDDEN = re.compile(r"[\x00-\x20\x7f-\xa0\\<>\"^`{|}]")
 _SCHEME = re.compile(r"(?i)https?://[^/]")
+_LINK = re.compile(r"https?://(?:[^\s<>{}|\[\]\"'()]|\([^\s<>{}|\[\]\"'()]*\))+")
 _NUMBER = re.compile(r"(?:[0-9]+|0[xX][0-9a-fA-F]*)\Z")
 _PATH_SAFE = "/%:@!$&'()*+,;=-._~[]"
 
 
 class AddressError(ValueError):
     """An address that is not fetched; says why."""
+
+
+def links_in(text: str) -> tuple[str, ...]:
+    """The addresses of pages in a text, each once, without the punctuation that ends a sentence or a bracket.
+
+    Brackets that open within an address belong to it, as in those of Wikipedia.
+    """
+    return tuple(dict.fromkeys(link.rstrip(".,;:!?") for link in _LINK.findall(text)))
 
 
 def is_public(address: str) -> bool:

@@ -13,6 +13,7 @@ from typing import ClassVar
 
 from pydantic import Field
 
+from hellofresh.core.net.addresses import links_in
 from hellofresh.core.texts import clean
 from hellofresh.models import Request
 from hellofresh.runs.prompts import Prompt
@@ -23,7 +24,6 @@ from hellofresh.tasks.wikipedia_edits import proposed
 
 _TOKENS_A_WORD = 2
 _SOURCES = re.compile(r"^\W*sources?\W*:", re.IGNORECASE | re.MULTILINE)
-_LINK = re.compile(r"https?://[^\s|{}<>\[\]\"'()]+")
 _LABEL = re.compile(r"^\W*(?:new |revised |improved )?paragraph\W*:\s*", re.IGNORECASE)
 
 
@@ -69,7 +69,7 @@ def read_proposal(prompt: str, said: str) -> Response:
     text = without_marks(clean(said)).strip().strip('`"').strip()
     last = max((match.start() for match in _SOURCES.finditer(text)), default=len(text))
     paragraph = _LABEL.sub("", text[:last]).strip()
-    sources = tuple(dict.fromkeys(link.rstrip(".,;:!?") for link in _LINK.findall(text[last:])))
+    sources = links_in(text[last:])
     if not paragraph:
         return Response(prompt=prompt, status=Status.NONE, text="")
     return Response(prompt=prompt, text=proposed(paragraph, sources), sources=sources)
