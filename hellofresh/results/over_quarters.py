@@ -4,6 +4,9 @@ Baselines, controls and smoke tests take no part: a rule that always gives one a
 quarter as in a hard one, and would hide that they differ. A system's adjusted score is given only where the data
 identify it and its error: it took part in two quarters at least, and a chain of shared quarters links it to the other
 systems. Limits are made on the logit, so that they stay between those of the metric.
+
+A sample is of one quarter, and the systems of a quarter judge the same ones: an effect for each sample in place of each
+quarter gives the same differences of systems in a mean over samples (a test holds it), and quarters count alike.
 """
 
 from __future__ import annotations

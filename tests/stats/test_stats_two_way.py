@@ -129,3 +129,17 @@ def test_what_is_no_panel_is_refused(scores: list, systems: list, quarters: list
     whole = [np.array(part, dtype=np.int64) for part in (systems, quarters)]
     with pytest.raises(ValueError, match="must"):
         two_way(np.array(scores), *whole, variances=None if variances is None else np.array(variances))
+
+
+def test_an_effect_for_each_sample_gives_the_same_systems_as_one_for_each_quarter() -> None:
+    generator = np.random.default_rng(3)
+    took_part = [(0, 0), (1, 0), (0, 1), (1, 1), (2, 1), (1, 2), (2, 2)]  # system, quarter
+    each, samples = {pair: generator.random(40) for pair in took_part}, 40
+    systems, quarters = (np.array(numbers) for numbers in zip(*took_part, strict=True))
+    found = two_way(np.array([values.mean() for values in each.values()]), systems, quarters)
+    rows = [(system, quarter * samples + number) for system, quarter in took_part for number in range(samples)]
+    design = np.zeros((len(rows), 3 + 3 * samples))
+    for row, (system, sample) in enumerate(rows):
+        design[row, system] = design[row, 3 + sample] = 1.0
+    effects = np.linalg.lstsq(design, np.concatenate(list(each.values())), rcond=None)[0][:3]
+    assert np.diff(found.system) == pytest.approx(np.diff(effects), abs=1e-9)
