@@ -1,7 +1,7 @@
 """The board's tables on what was asked and answered: wordings, questions, and the steps to each answer.
 
-Before the reveal there is nothing. Where a release withholds texts, steps are there without words, which may quote
-them.
+Before the reveal there is nothing. Where a release withholds texts, steps are there without words, titles and all of
+an address but its host: a search's result may be the post itself, and an agent may put its text into an address.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from hellofresh.core.files import canonical_json
+from hellofresh.evidence.publishers import site_of
 from hellofresh.results.board.schema import PromptRow, QuestionRow, TranscriptStep
 from hellofresh.results.board.splits import BoardSplit
 from hellofresh.runs.prompts import SLOT, Prompt, PromptSet
@@ -80,10 +81,16 @@ def _steps(split: BoardSplit, origin: str, known: set[str]) -> Iterator[Transcri
         if transcript.repetition == 1 and transcript.id in known:
             for place, event in enumerate(transcript.events):
                 step = _step(transcript.id, origin, place, event)
-                yield replace(step, text="") if split.withheld else step
+                yield _without_words(step) if split.withheld else step
     for place, said in enumerate(() if found or split.withheld else read_responses(folder)):
         if said.repetition == 1 and said.sample in known:
             yield TranscriptStep(said.sample, origin, place, "asked", said.prompt, text=said.text)
+
+
+def _without_words(step: TranscriptStep) -> TranscriptStep:
+    """A step without all that may quote the sample; what became of a result is one of the project's own words."""
+    problem = step.problem if step.kind == "read" else ""
+    return replace(step, text="", title="", url=site_of(step.url), problem=problem)
 
 
 def _step(sample: str, origin: str, place: int, event: Event) -> TranscriptStep:
