@@ -12,11 +12,12 @@ from dataclasses import replace
 
 from hellofresh.core.files import canonical_json
 from hellofresh.evidence.publishers import site_of
+from hellofresh.releases.publish import searched_corpus
 from hellofresh.results.board.schema import PromptRow, QuestionRow, TranscriptStep
 from hellofresh.results.board.splits import BoardSplit
 from hellofresh.runs.prompts import SLOT, Prompt, PromptSet
 from hellofresh.runs.record import read_prompts, read_responses
-from hellofresh.tasks import get_task
+from hellofresh.tasks import EvidenceQuery, get_task
 from hellofresh.tasks.transcripts import (
     AskedEvent,
     Event,
@@ -68,10 +69,15 @@ def questions(split: BoardSplit) -> Iterator[QuestionRow]:
 
 
 def transcripts(split: BoardSplit) -> Iterator[Iterable[TranscriptStep]]:
-    """What happened on the way to each answer, in order, run by run."""
+    """What happened on the way to each answer, in order, run by run; titles of documents only where these may be passed
+    on.
+    """
     known = {sample.id for sample in split.samples}
+    named = {(query.corpus, query.corpus_sha256) for query in split.samples if isinstance(query, EvidenceQuery)}
+    titled = all(searched_corpus(split.workspace, *one).is_published for one in named)
     for origin in _runs(split):
-        yield _steps(split, origin, known)
+        steps = _steps(split, origin, known)
+        yield steps if titled else (replace(step, title="") for step in steps)
 
 
 def _steps(split: BoardSplit, origin: str, known: set[str]) -> Iterator[TranscriptStep]:
