@@ -65,9 +65,9 @@ class ServedCopy:
         Raises:
             DataError: if there is no board (`no-board`) or it is damaged (`damaged-board`).
         """
-        root = Workspace.from_environment().root
-        folder = root / "private" / "site" if read_board_manifest(board).private else root / "site"
-        if not os.access(root, os.W_OK):
+        workspace = Workspace.from_environment()
+        folder = workspace.site(private=read_board_manifest(board).private)
+        if not os.access(workspace.root, os.W_OK):
             folder = Path(tempfile.mkdtemp(prefix="hellofresh-site-")) / "site"
         copy = cls(folder, board)
         copy.refresh()

@@ -62,6 +62,10 @@ class Workspace:
         """Those that are there."""
         return sorted((self.root / "bridging").glob("*.parquet"))
 
+    def site(self, *, private: bool) -> Path:
+        """Folder of the site that is served, made anew whenever its board changes."""
+        return self.side(private=private) / "site"
+
     def release(self, edition: Edition, task: str, split: str = MAIN) -> Path:
         """Folder of what is public of an edition and task; the prospective split's lies in that of the main one."""
         return _of_split(self.root / "releases" / str(edition) / task, split)

@@ -158,6 +158,7 @@ class Everywhere:
         """Make the workspace's boards and publication anew, where they are there.
 
         What cannot be made anew is removed if it has the samples: that must not wait until scores are sound again.
+        Copies of the site that hold a text are removed too.
 
         Returns:
             The folders that were removed, each with the reason.
@@ -176,6 +177,10 @@ class Everywhere:
                 if any(self.erasure.has_rows_in(path) for path in find_files([folder])):
                     shutil.rmtree(folder)
                     removed.append((folder, error))
+        for private in (False, True):  # 'board serve' makes them anew, of what is left
+            site = self.workspace.site(private=private)
+            if any(self.erasure.is_held_by(path) for path in find_files([site])):
+                shutil.rmtree(site)
         return removed
 
     def holders(self) -> Holders:

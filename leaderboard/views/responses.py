@@ -80,7 +80,7 @@ def side_by_side(responses: Sequence[RatedResponse]) -> Html:
             el(
                 "section",
                 el("h3", named(item.system)),
-                el("p", *text, class_="hf-response", dir_="auto"),
+                el("p", *(text or ["text withheld"]), class_="hf-response", dir_="auto"),
                 el("ul", *cited) if cited else el("p", "It cites nothing."),
                 el("dl", el("dt", "People"), el("dd", people), el("dt", "Other judges"), el("dd", others)),
             )

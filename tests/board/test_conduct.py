@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from pathlib import Path
 from typing import ClassVar
+from urllib.parse import unquote
 
 import polars as pl
 import pytest
@@ -31,9 +32,12 @@ NOWHERE = CopyLinks(Site(Board(), {}, SplitKey("", ""), ""), "index.html")
 QUARTER = Quarter(2023, 2)
 BLOCKED = "https://twitter.com/i/birdwatch/n/1"
 AGENT = """
+from urllib.parse import quote
+
 import hellofresh as hf
 
 async def solve(sample, tools):
+    await tools.read("https://twitter.com/search/" + quote(sample.note.text) + "?q=" + quote(sample.post.text))
     found = await tools.search("rivers")
     for hit in found.results:
         await tools.read(hit.url)
@@ -70,8 +74,8 @@ class Outside:
         return Found([SearchResult(url, "A title", "", None, n) for n, url in enumerate(urls, 1)], "")
 
     async def read(self, url: str) -> WebPage:
-        if url == BLOCKED:
-            return WebPage(url, url, PageStatus.EXCLUDED, "holds the answers")
+        if url.startswith("https://twitter.com"):
+            return WebPage(url, url, PageStatus.EXCLUDED, "holds the answers", title=f"Somebody on X: {unquote(url)}")
         day = "2023-03-01" if "fine" in url else "2024-01-01T10:00:00Z"
         return WebPage(url, url, PageStatus.OK, text="A text.", sha256="0" * 64, date=day)
 
@@ -115,13 +119,22 @@ def test_each_act_is_listed_with_its_samples_and_an_honest_system_is_not(listed)
     assert {row.origin.split("_")[2] for row in rows.values()} == {"agent"}
     counts = {kind: (row.samples, row.of, row.times) for kind, row in rows.items()}
     assert counts == {
-        "blocked-page": (18, 18, 18),
+        "blocked-page": (18, 18, 36),
         "later-page": (18, 18, 18),
         "cited-blocked": (18, 18, 18),
         "copied-labels": (12, 12, 12),
     }
-    assert set(rows["blocked-page"].urls) == {BLOCKED} and len(rows["blocked-page"].examples) == 5
-    assert set(rows["later-page"].urls) == {"https://later.example/b"}
+    assert len(rows["blocked-page"].examples) == 5
+    # The release withholds its texts, and an agent may look a text up by an address that holds it.
+    assert set(rows["blocked-page"].urls) == {"twitter.com"} and set(rows["later-page"].urls) == {"later.example"}
+
+
+def test_where_texts_are_withheld_no_title_and_address_of_a_transcript_holds_one(listed, make) -> None:
+    listed(private=True)
+    steps = pl.read_parquet(make.workspace().private_board / "transcripts.parquet")
+    assert set(steps["url"]) == {"", "twitter.com", "fine.example", "later.example"}
+    said = unquote("".join(steps.select(pl.concat_str(pl.all().fill_null("").cast(pl.String))).to_series()))
+    assert "says something about" not in said and "a source says otherwise" not in said and "on X" not in said
 
 
 def test_the_system_page_lists_them_and_nothing_of_a_page_is_markup() -> None:

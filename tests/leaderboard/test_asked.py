@@ -10,13 +10,17 @@ from typing import Any
 import polars as pl
 import pytest
 
+from hellofresh.cli import main
 from hellofresh.core.quarters import Quarter, parse_utc
 from hellofresh.core.workspace import Workspace
 from hellofresh.leaderboard.export import export_board
+from hellofresh.leaderboard.serving import ServedCopy
 from hellofresh.models import Answer, Finish, ModelSpec, Request
 from hellofresh.models.catalogue import CATALOGUE, CatalogueEntry
 from hellofresh.releases.candidates.collection import collect_quarter
 from hellofresh.releases.draw.release import build_release
+from hellofresh.releases.erasure import Erasure, find_files
+from hellofresh.releases.life.load import load_release
 from hellofresh.releases.life.state import reveal
 from hellofresh.releases.life.takedown import take_down
 from hellofresh.results.board.build import build_board
@@ -97,6 +101,19 @@ def test_a_takedown_removes_both(workspace: Workspace) -> None:
     after = exported(workspace)
     assert plain(frame) in before and answer in before
     assert plain(frame) not in after and answer not in after and plain(instruction) in after
+
+
+def test_a_takedown_everywhere_leaves_no_text_in_the_site_that_is_served(
+    workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HELLOFRESH_DATA", str(workspace.root))
+    exported(workspace)
+    copy, (sample, *_) = ServedCopy.of_board(workspace.board), load_release(workspace, QUARTER, TASK).samples
+    erasure = Erasure(TASK.own_texts(sample))
+    assert any(map(erasure.is_held_by, find_files([copy.folder])))
+    assert main(["release", "takedown", sample.id, "--reason", "asked for", "--everywhere"]) == 0
+    assert not any(map(erasure.is_held_by, find_files([workspace.root])))
+    assert copy.find("about.html")[1].is_file()
 
 
 def test_an_open_quarter_shows_neither(workspace: Workspace) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -11,6 +12,7 @@ import pytest
 from hostile_responses import HOSTILE_RESPONSES
 from visiting import data_of, html, opened, paths
 
+from hellofresh.core.clock import now
 from hellofresh.core.workspace import Workspace
 from hellofresh.judging.model_judge import keep_ratings
 from hellofresh.judging.muse import MUSE_EDITION, import_muse, read_muse
@@ -19,6 +21,8 @@ from hellofresh.leaderboard.data.board import SplitKey, load_board
 from hellofresh.leaderboard.views.responses import side_by_side
 from hellofresh.results.board.build import build_board
 from hellofresh.results.board.schema import JudgeRow, RatedResponse, RatedRow
+from hellofresh.results.board.splits import open_split, places, scan_scores
+from hellofresh.results.board.tables.ratings import responses
 from hellofresh.results.scores import score_quarter
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "ratings"))
@@ -93,6 +97,14 @@ def test_the_responses_to_a_post_stand_side_by_side_where_the_post_is_opened(
     shown = next(iter(data_of(samples, "samples/0").values()))["html"]
     assert "muse answers" in shown and "overall (1 of them)" in shown
     assert shown.index(">gpt-4<") < shown.index(">muse<")
+
+
+def test_responses_to_posts_that_are_withheld_are_shown_without_their_texts(rated_board: Workspace) -> None:
+    (place,) = places(rated_board)
+    split = open_split(rated_board, place, scan_scores(rated_board, [place]), now())
+    kept, withheld = list(responses(split)), list(responses(replace(split, withheld=True)))
+    assert all(item.text for item in kept) and withheld == [replace(item, text="") for item in kept]
+    assert "text withheld" in str(side_by_side(withheld)) and "text withheld" not in str(side_by_side(kept))
 
 
 def test_the_page_of_judges_shows_each_beside_people(rated_board: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from datetime import date
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from visiting import data_of, opened, text
 
 from hellofresh.core.clock import now
 from hellofresh.core.editions import Frozen
+from hellofresh.core.files import write_bytes
 from hellofresh.core.workspace import Workspace
 from hellofresh.evidence.retrieval.corpora import RetrievalCorpus
 from hellofresh.leaderboard.data.board import SplitKey, load_board
@@ -21,11 +23,14 @@ from hellofresh.releases.candidates.evidence import evidence_candidates
 from hellofresh.releases.draw.frozen import DatasetSource, freeze
 from hellofresh.results.board.build import build_board
 from hellofresh.results.board.schema import FoundDocument, SampleRow
+from hellofresh.results.board.splits import open_split, places, scan_scores
+from hellofresh.results.board.tables.asked import transcripts
 from hellofresh.results.scores import score_quarter
 from hellofresh.results.tables import AnswerRow
 from hellofresh.runs.evaluate import evaluate
 from hellofresh.runs.evaluation import Evaluation
 from hellofresh.tasks import get_task, relevance_of
+from hellofresh.tasks.transcripts import TRANSCRIPTS, ReadEvent, Transcript
 from tests.retrieval.conftest import small, workspace
 
 __all__ = ["small", "workspace"]
@@ -88,3 +93,16 @@ def test_documents_are_text_and_the_words_of_the_query_are_marked(board: Workspa
     assert f"<mark>{word}</mark>" in shown and f"<mark>{word.upper()}</mark>" in shown
     assert "<script" not in shown and "<img" not in shown and "<b>" not in shown
     assert "Its text may not be shown here" in text(shown)
+
+
+def test_titles_of_documents_that_may_not_be_passed_on_stand_in_no_transcript(board: Workspace) -> None:
+    (place,) = places(board)
+    split = open_split(board, place, scan_scores(board, [place]), now())
+    transcript = Transcript(
+        id=split.samples[0].id, repetition=1, events=(ReadEvent(place=1, url="https://a.example", title="A title"),)
+    )
+    for row in split.systems:
+        write_bytes(board.runs / row["origin"] / TRANSCRIPTS, transcript.model_dump_json().encode())
+    assert {step.title for steps in transcripts(split) for step in steps} == {"A title"}
+    withheld = replace(split, samples=[replace(sample, corpus="another") for sample in split.samples])
+    assert {step.title for steps in transcripts(withheld) for step in steps} == {""}

@@ -14,7 +14,7 @@ from unicodedata import normalize
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Browser, BrowserContext, Page, Request, expect
+from playwright.sync_api import Browser, BrowserContext, Page, Request, Route, expect
 
 from hellofresh.core.workspace import Workspace
 from hellofresh.leaderboard.data.analyses import ORDER
@@ -388,6 +388,27 @@ def test_hostile_names_are_shown_as_text_and_do_nothing(
         seen.go(path.relative_to(hostile_copy).as_posix())
         assert page.locator("main :is(script, img, iframe, a[href^=javascript])").count() == 0
         assert page.evaluate("window.pwned") is None
+    assert seen.strangers == seen.errors == []
+
+
+def test_what_models_said_is_shown_as_text_and_does_nothing(
+    visit: Callable[..., Visit], hostile_copy: Path, hostile: Sequence[str]
+) -> None:
+    said = hostile[:7]  # without what heaps marks, which are thinned where the copy is made
+    seen, whole = visit(from_server=True), (hostile_copy / "x-notes/2024Q1/samples/0.js").read_text(encoding="utf-8")
+
+    def say(route: Route) -> None:
+        """Puts words into the mouth of the first system: of its answer, and of that by a further prompt."""
+        content = json.loads(whole.removeprefix("hfLoaded=").removesuffix(";\n"))
+        for opened in content.values():
+            opened["said"] = [[0, 1, None, [[0, 1, None, word] for word in said], word] for word in said]
+        route.fulfill(body=f"hfLoaded={json.dumps(content)};", content_type="text/javascript")
+
+    seen.page.route("**/samples/0.js", say)
+    page = seen.go("x-notes/2024Q1/samples.html#sample=xn-100")
+    expect(page.locator(".hf-answers")).to_contain_text(said[0])
+    assert page.locator("main :is(script, img, iframe, a[href^=javascript])").count() == 0
+    assert page.evaluate("window.pwned") is None
     assert seen.strangers == seen.errors == []
 
 

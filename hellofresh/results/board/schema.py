@@ -599,7 +599,7 @@ class RatedResponse:
     Attributes:
         id: of the sample.
         address: where the post can be seen.
-        system, text, sources: the response.
+        system, text, sources: the response; its text is empty where the release withholds texts.
         people, judged: mean overall rating by people, and by models and classifiers; None if absent.
         raters: people who rated it.
     """

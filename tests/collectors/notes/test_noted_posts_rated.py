@@ -101,6 +101,12 @@ def test_people_and_runs_are_rated_side_by_side_and_scored_at_the_reveal(scored:
     overall = {row["system"]: row["value"] for row in scores if (row["metric"], row["period"]) == ("overall", "all")}
     assert main(["release", "verify", str(released.release(QUARTER, "x-posts").parent)]) == 0
     assert overall == {"human-high": 9.0, "scripted": 5.0, "human-low": 2.0}
+    # The release withholds texts: no response is published, the notes least of all.
+    assert main(["board", "build"]) == main(["release", "publish"]) == main(["board", "export", "site"]) == 0
+    said = Erasure(tuple(str(row["text"]) for row in read_jsonl(StudyFiles(released, QUARTER, "x-posts").responses)))
+    assert [
+        path for path in find_files([released.board, released.published, Path("site")]) if said.is_held_by(path)
+    ] == []
 
 
 @pytest.mark.parametrize("everywhere", [False, True])

@@ -1,7 +1,7 @@
 """The board's tables on what was asked and answered: wordings, questions, and the steps to each answer.
 
-Before the reveal there is nothing. Where a release withholds texts, steps are there without words, which may quote
-them.
+Before the reveal there is nothing. Where a release withholds texts, steps are there without words, titles and all of
+an address but its host: a search's result may be the post itself, and an agent may put its text into an address.
 """
 
 from __future__ import annotations
@@ -11,11 +11,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from hellofresh.core.files import canonical_json
+from hellofresh.evidence.publishers import site_of
+from hellofresh.releases.publish import searched_corpus
 from hellofresh.results.board.schema import PromptRow, QuestionRow, TranscriptStep
 from hellofresh.results.board.splits import BoardSplit
 from hellofresh.runs.prompts import SLOT, Prompt, PromptSet
 from hellofresh.runs.record import read_prompts, read_responses
-from hellofresh.tasks import get_task
+from hellofresh.tasks import EvidenceQuery, get_task
 from hellofresh.tasks.transcripts import (
     AskedEvent,
     Event,
@@ -67,10 +69,15 @@ def questions(split: BoardSplit) -> Iterator[QuestionRow]:
 
 
 def transcripts(split: BoardSplit) -> Iterator[Iterable[TranscriptStep]]:
-    """What happened on the way to each answer, in order, run by run."""
+    """What happened on the way to each answer, in order, run by run; titles of documents only where these may be passed
+    on.
+    """
     known = {sample.id for sample in split.samples}
+    named = {(query.corpus, query.corpus_sha256) for query in split.samples if isinstance(query, EvidenceQuery)}
+    titled = all(searched_corpus(split.workspace, *one).is_published for one in named)
     for origin in _runs(split):
-        yield _steps(split, origin, known)
+        steps = _steps(split, origin, known)
+        yield steps if titled else (replace(step, title="") for step in steps)
 
 
 def _steps(split: BoardSplit, origin: str, known: set[str]) -> Iterator[TranscriptStep]:
@@ -80,10 +87,16 @@ def _steps(split: BoardSplit, origin: str, known: set[str]) -> Iterator[Transcri
         if transcript.repetition == 1 and transcript.id in known:
             for place, event in enumerate(transcript.events):
                 step = _step(transcript.id, origin, place, event)
-                yield replace(step, text="") if split.withheld else step
+                yield _without_words(step) if split.withheld else step
     for place, said in enumerate(() if found or split.withheld else read_responses(folder)):
         if said.repetition == 1 and said.sample in known:
             yield TranscriptStep(said.sample, origin, place, "asked", said.prompt, text=said.text)
+
+
+def _without_words(step: TranscriptStep) -> TranscriptStep:
+    """A step without all that may quote the sample; what became of a result is one of the project's own words."""
+    problem = step.problem if step.kind == "read" else ""
+    return replace(step, text="", title="", url=site_of(step.url), problem=problem)
 
 
 def _step(sample: str, origin: str, place: int, event: Event) -> TranscriptStep:

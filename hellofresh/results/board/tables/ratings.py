@@ -108,7 +108,6 @@ def responses(split: BoardSplit) -> Iterator[RatedResponse]:
         if name in texts:
             mean, raters = people.get(name, (None, 0))
             by_judges, _ = judged.get(name, (None, 0))
-            item = texts[name]
-            yield RatedResponse(
-                sample, addresses.get(sample, ""), system, item.text, item.sources, mean, by_judges, raters
-            )
+            item, address = texts[name], addresses.get(sample, "")
+            text = "" if split.withheld else item.text  # it may quote the post, and people's own are notes on it
+            yield RatedResponse(sample, address, system, text, item.sources, mean, by_judges, raters)

@@ -14,7 +14,7 @@ from __future__ import annotations
 import importlib.util
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import combinations
 from typing import Any
 
@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 
 from hellofresh.core.files import canonical_json
 from hellofresh.core.systems import IDENTITY, Provenance
+from hellofresh.evidence.publishers import site_of
 from hellofresh.evidence.web.excluded import ExcludedSources
 from hellofresh.results.board import schema
 from hellofresh.results.board.splits import BoardSplit
@@ -271,7 +272,9 @@ def _by_agent(
         seen[CITED].add(sample, url)
     for kind in (BLOCKED_PAGE, LATER_PAGE, CITED):
         if kind in seen:
-            yield seen[kind].row(origin, kind, int(row["n"]))
+            found = seen[kind].row(origin, kind, int(row["n"]))
+            # An agent may look a text up by an address that holds it.
+            yield replace(found, urls=tuple(map(site_of, found.urls))) if split.withheld else found
 
 
 def _cited(split: BoardSplit, origins: Sequence[str]) -> Mapping[str, list[tuple[str, str]]]:
