@@ -20,6 +20,27 @@ _TRACKS: Mapping[Track, str] = {
     "retrieval": "Retrieval",
 }
 _UNITS = (("day", 86_400), ("hour", 3600), ("minute", 60), ("second", 1))
+FACTS: Mapping[str, str] = {
+    "ratings": "Ratings of the note",
+    "sampled_ratings": "Ratings among those sampled",
+    "decided_by": "Decided by X's model",
+    "ai_writer": "Written by",
+    "collaborative": "Collaborative note",
+    "status_locked_at": "Status locked on",
+    "intercept": "Intercept of the note",
+    "intercept_low": "Lower limit of the intercept",
+    "intercept_high": "Upper limit of the intercept",
+    "voters": "Ratings behind the intercept",
+    "smaller_camp": "Share of the smaller camp",
+    "revert_delay_s": "Time until reverted",
+    "survived_edits": "Later revisions survived",
+    "required_edits": "Revisions to survive",
+    "distinct_users": "Different later editors",
+    "page_hash_reverted": "Whole page restored",
+    "paragraph_kind": "Kind of paragraph",
+    "flip_cost": "Accounts or editors who could flip the label",
+}
+"""What readers call the facts that come with labels, in the order in which they stand."""
 EVERY = "all"
 """Where no choice narrows what is shown, and the quarter that stands for all of them."""
 
@@ -82,6 +103,21 @@ def duration(seconds: float) -> str:
     unit, size = next((named for named in _UNITS if seconds >= 2 * named[1]), _UNITS[-1])
     number = int(seconds // size)
     return f"{number:,} {unit}{'' if number == 1 else 's'}"
+
+
+def fact_name(name: str) -> str:
+    """The fact as readers call it; one that this version does not know by its own name."""
+    return FACTS.get(name) or visible(name.replace("_", " ").capitalize(), 60)
+
+
+def fact_text(name: str, value: str | float | bool) -> str:
+    """The value of a fact in words: lengths of time with their unit, days without the hour."""
+    if isinstance(value, bool):
+        yes, no = ("a machine", "a person") if name == "ai_writer" else ("yes", "no")
+        return yes if value else no
+    if isinstance(value, str):
+        return visible(value[:10] if name.endswith("_at") else value, 200)
+    return duration(value) if name.endswith("_s") else f"{round(value, 3):,}"
 
 
 def money(dollars: float) -> str:

@@ -185,5 +185,5 @@ def _prompts(found: Sequence[CalibrationRow]) -> Html:
             brier = f"{one.brier:.3f}", f"{one.brier_low:.2f}{DASH}{one.brier_high:.2f}"
         rows.append([(named(one.prompt, 60), _subject(one.subject)), brier, _error(one), f"{one.n:,}"])
     columns = [("name", "Prompt"), ("number", "Brier score"), ("number", "ECE"), ("number", "Samples")]
-    listed = table("Calibration by prompt", columns, rows, "hf-prompts")
+    listed = scrolled(table("Calibration by prompt", columns, rows, "hf-prompts"))
     return el("details", el("summary", "Every prompt and class"), listed)

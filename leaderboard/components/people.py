@@ -11,7 +11,7 @@ from hellofresh.leaderboard.components.markup import Html, el, inner_link, join,
 from hellofresh.leaderboard.components.pieces import heading
 from hellofresh.leaderboard.components.scale import Scale, figure
 from hellofresh.leaderboard.components.standings import headline_columns
-from hellofresh.leaderboard.components.tables import Cell, Column, Marked, score, table
+from hellofresh.leaderboard.components.tables import Cell, Column, Marked, score, scrolled, table
 from hellofresh.leaderboard.data.board import Board, MetricValue, SplitKey
 from hellofresh.results.tables import PEOPLE_NAMES, PeopleRow
 
@@ -83,9 +83,8 @@ def _beside(board: Board, split: SplitKey, scale: Scale, links: Links, rows: Seq
     )
     columns: list[Column] = [("name", "Who"), *headline_columns(line)]
     cells = (Marked(f"hf-{row.section}", _cells(row, board, split, line, links)) for row in shown)
-    return join(
-        [table(f"People and systems by {scale.title}", columns, cells, "hf-prompts"), el("p", el("small", said))]
-    )
+    listed = scrolled(table(f"People and systems by {scale.title}", columns, cells, "hf-prompts"))
+    return join([listed, el("p", el("small", said))])
 
 
 def _cells(row: PeopleRow, board: Board, split: SplitKey, scale: Scale, links: Links) -> tuple[Cell, ...]:

@@ -19,6 +19,7 @@ from hellofresh.leaderboard.components.tables import (
     definitions,
     grouped_table,
     score,
+    scrolled,
     table,
 )
 from hellofresh.leaderboard.data.board import Board, BoardEntry, ScoreCell, SplitKey
@@ -336,7 +337,7 @@ def period_figures(
         by_period = {result.period: result.headline for result in theirs}
         rows.append([(named(entry.name), named(entry.team, 60)), *(score(by_period.get(period)) for period in periods)])
     columns: list[Column] = [("name", "System"), *(("number", period_tick(period)) for period in periods)]
-    listed = el("div", table(f"{scale.title} by period", columns, rows, "hf-wide"), class_="hf-scroll", tabindex=0)
+    listed = scrolled(table(f"{scale.title} by period", columns, rows, "hf-wide"))
     return join([el("div", *panels, class_="hf-panels"), el("details", el("summary", "The numbers"), listed)])
 
 
@@ -348,4 +349,4 @@ def score_table(title: str, results: Sequence[ScoreCell], scale: Scale) -> Html:
     rows = (
         [named(str(getattr(one, name)), 60), *headline_cells(one, scale), *result_cells(one, scale)] for one in results
     )
-    return table(f"Scores by {name}", columns, rows, "hf-prompts")
+    return scrolled(table(f"Scores by {name}", columns, rows, "hf-prompts"))

@@ -76,8 +76,8 @@ def grouped_table(caption: str, columns: Iterable[Column], bodies: Iterable[Html
 
 
 def scrolled(shown: Html) -> Html:
-    """A table that may be wider than the page."""
-    return el("div", shown, class_="hf-scroll")
+    """A table that may be wider than the page; keys scroll it too."""
+    return el("div", shown, class_="hf-scroll", tabindex=0)
 
 
 def definitions(lines: Iterable[tuple[Text, Text | None]], kind: str | None = None) -> Html:

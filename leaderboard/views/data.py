@@ -9,7 +9,7 @@ from datetime import datetime
 from hellofresh.core.editions import split_name
 from hellofresh.core.quarters import parse_utc
 from hellofresh.leaderboard.components.charts import balance_bars, funnel_bar, spread_bar
-from hellofresh.leaderboard.components.labels import day
+from hellofresh.leaderboard.components.labels import FACTS, day, fact_name
 from hellofresh.leaderboard.components.markup import DASH, Html, el, inner_link, join, link, named, visible
 from hellofresh.leaderboard.components.pieces import bundled_notice, heading
 from hellofresh.leaderboard.components.quarters import dataset_section, outcomes, prospect_of
@@ -30,21 +30,13 @@ from hellofresh.tasks import TASKS
 from hellofresh.tasks.samples import MAIN, PROSPECTIVE
 
 _LEDE = "Where the samples come from, how they are spread, what is released, and how to verify it."
-_NAMES = {
-    ("words", "post"): "Words of the post",
-    ("words", "note"): "Words of the note",
-    ("words", "paragraph"): "Words of the paragraph",
-    ("words", "deleted"): "Words taken out",
-    ("words", "added"): "Words put in",
-    ("fact", "ratings"): "Ratings of the note",
-    ("fact", "intercept"): "Intercept of the note",
-    ("fact", "voters"): "Ratings behind the intercept",
-    ("fact", "revert_delay_s"): "Hours until reverted",
-    ("fact", "survived_edits"): "Later revisions survived",
-    ("fact", "required_edits"): "Revisions to survive",
-    ("fact", "distinct_users"): "Different later editors",
+_WORDS = {
+    "post": "Words of the post",
+    "note": "Words of the note",
+    "paragraph": "Words of the paragraph",
+    "deleted": "Words taken out",
+    "added": "Words put in",
 }
-_HOURS = {"revert_delay_s"}
 _LICENSES = {
     "CC-BY-SA-4.0": ("https://creativecommons.org/licenses/by-sa/4.0/", "free to share with attribution, alike"),
     "LicenseRef-X-content": ("https://x.com/en/tos", "X's terms: ids may be shared, texts may not"),
@@ -220,9 +212,9 @@ def _spreads(title: str, said: str, found: Sequence[Distribution], kind: str, sp
         return join([heading(title), el("p", known[kind])])
     lines = []
     for row in rows:
-        unit = 3600 if row.name in _HOURS else 1
-        usual = f"Words of the {row.name}" if kind == "words" else row.name.replace("_", " ")
-        name = _NAMES.get((kind, row.name), visible(usual[:1].upper() + usual[1:], 60))
+        unit, end = (3600, ", in hours") if row.name.endswith("_s") and kind == "fact" else (1, "")
+        words = _WORDS.get(row.name) or visible(f"Words of the {row.name}", 60)
+        name = words if kind == "words" else f"{fact_name(row.name)}{end}"
         lines.append(_spread(name, row, split, max(other.p90 for other in rows if other.name == row.name), unit))
     return el("section", heading(title, said), table(title, _spread_columns("What"), lines, "hf-spreads"))
 
@@ -263,8 +255,8 @@ def _flip_costs(board: Board, split: SplitKey) -> Html | None:
 
 def _place(row: Distribution) -> tuple[int, str, int]:
     """Known names in the order above, then others; all samples first, then the classes from the last."""
-    known = list(_NAMES)
-    place = known.index((row.kind, row.name)) if (row.kind, row.name) in _NAMES else len(known)
+    known = [*_WORDS, *FACTS]
+    place = known.index(row.name) if row.name in known else len(known)
     return place, row.name, -1_000 if row.label is None else -row.label
 
 

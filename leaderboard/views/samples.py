@@ -12,11 +12,11 @@ from itertools import groupby
 import polars as pl
 
 from hellofresh.core.parquet import Row
-from hellofresh.leaderboard.components.labels import Links, day, duration, entry_label, money
+from hellofresh.leaderboard.components.labels import FACTS, Links, day, entry_label, fact_name, fact_text, money
 from hellofresh.leaderboard.components.markup import DASH, Html, el, inner_link, join, link, named, visible
 from hellofresh.leaderboard.components.pieces import heading, notice
 from hellofresh.leaderboard.components.scale import class_name, class_names
-from hellofresh.leaderboard.components.tables import Cell, Column, table
+from hellofresh.leaderboard.components.tables import Cell, Column, definitions, table
 from hellofresh.leaderboard.data.board import Board, BoardEntry, SplitKey, table_of
 from hellofresh.leaderboard.views.responses import side_by_side
 from hellofresh.leaderboard.views.retrieval import DEPTH, documents_of, has_found
@@ -44,21 +44,6 @@ _MOST_SOURCES = 20
 _SHORT = 300
 """A text of so many characters is shown at once; a longer one behind a fold."""
 _OWN_WORDS = "Texts that systems gave with their answers. Neither they nor the pages behind the links were checked."
-_FACTS = {
-    "revert_delay_s": "time until reverted",
-    "survived_edits": "edits survived",
-    "required_edits": "edits to survive",
-    "distinct_users": "later editors",
-    "page_hash_reverted": "whole page restored",
-    "paragraph_kind": "kind of paragraph",
-    "status_locked_at": "status locked",
-    "intercept": "intercept",
-    "intercept_low": "its lower limit",
-    "intercept_high": "its upper limit",
-    "voters": "ratings behind it",
-    "smaller_camp": "share of the smaller camp",
-    "flip_cost": "accounts or editors who could flip the label",
-}
 
 
 def _compose(visit: Visit) -> None:
@@ -264,7 +249,9 @@ def _opened(sample: SampleRow, task: str) -> Html:
     known, facts = TASKS.get(task), json.loads(sample.facts)
     cost = known.flip_cost(Label(sample.id, sample.label, facts)) if known and sample.label is not None else None
     facts |= {} if cost is None else {"flip_cost": cost}
-    said = "; ".join(_fact(name, value) for name, value in sorted(facts.items()))
+    order = {name: place for place, name in enumerate(FACTS)}
+    given = sorted((name for name in facts if facts[name] is not None), key=lambda name: order.get(name, len(order)))
+    said = [(fact_name(name), fact_text(name, facts[name])) for name in given]
     truth = "People decided" if known is not None and known.track == "decisions" else "Label"
     label = el("strong", _label_name(sample.label, task))
     return join(
@@ -273,17 +260,9 @@ def _opened(sample: SampleRow, task: str) -> Html:
                 "The sample", el("small", f"{sample.id}, {sample.date[:10]}, {visible(sample.license, 40)}. ", source)
             ),
             _body(sample),
-            el("p", f"{truth}: ", label, f". {visible(said, 400)}") if sample.label is not None else None,
+            definitions([(truth, label), *said], "hf-truth") if sample.label is not None else None,
         ]
     )
-
-
-def _fact(name: str, value: str | float | bool) -> str:
-    """A fact in words: lengths of time with their unit."""
-    if name == "ai_writer":
-        return "written by a machine" if value else "written by a person"
-    said = duration(value) if name.endswith("_s") and isinstance(value, int | float) else str(value)
-    return f"{_FACTS.get(name, name)}: {said}"
 
 
 def _body(sample: SampleRow) -> Html:

@@ -187,7 +187,7 @@ def test_the_day_of_entry_is_a_column() -> None:
 
 def test_the_data_page_says_how_long_when_under_which_licence_and_how_to_verify(revealed_board: Any) -> None:
     said = text(opened("data", **EDITS))
-    for part in ("Words put in", "Hours until reverted", "CC-BY-SA-4.0", "2024-W02", "22 July 2024", "samples.jsonl"):
+    for part in ("Words put in", "Time until reverted", "CC-BY-SA-4.0", "2024-W02", "22 July 2024", "samples.jsonl"):
         assert part in said
     assert "2024Q1 all" in said.partition("How few could flip a label")[2]
     command = re.search(r"hellofresh release verify data/releases/2024Q1/wikipedia-edits --known ([0-9a-f]{64})", said)

@@ -316,12 +316,12 @@ def test_samples_are_searched_filtered_and_opened_and_the_link_keeps_it(
     expect(status).to_have_text(found)
     page.locator(".hf-samples tbody a").nth(2).click()
     opened = page.locator("[data-opened]")
-    expect(opened).to_contain_text("People decided: accepted")
+    expect(opened).to_contain_text("People decidedaccepted")
     expect(opened.locator(".hf-answers tbody tr")).to_have_count(4)
     expect(opened.locator(".hf-answers tr", has_text="poor")).to_contain_text("wrong")
     there = visit(from_server=from_server)
     again = there.go(f"wikipedia-edits/2024Q1/samples.html#{seen.fragment}")
-    expect(again.locator("[data-opened]")).to_contain_text("People decided: accepted")
+    expect(again.locator("[data-opened]")).to_contain_text("People decidedaccepted")
     expect(again.get_by_role("status")).to_have_text(found)
     assert seen.errors == there.errors == seen.strangers == []
 
@@ -456,6 +456,8 @@ def test_nothing_overflows_with_sixty_systems_and_eleven_metrics(
         path for folder in (wide_copy, hostile_copy) for path in folder.rglob("*.html") if "/systems/" not in str(path)
     ]
     found += sorted((hostile_copy / "x-notes/2024Q1/systems").glob("*.html"))
+    for folder in wide_copy.glob("*/*/systems"):  # all have the same columns; the first has a long name
+        found += sorted(folder.glob("*.html"))[:3]
     for path in found:
         page.goto(path.as_uri())
         assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), path
