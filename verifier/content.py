@@ -88,7 +88,7 @@ class Documented(NamedTuple):
 _HELPFUL, _OF_TWO = ("not helpful", "helpful"), (*OF_ONE, "accuracy")
 _PREFIXES = (
     "liar li, liar-new ln, liar-binary lib, fever fe, fever-binary feb, fever-v2 fa, fever-v2-binary fab, x-fact xf, "
-    "x-fact-binary xfb, faviq fq, averitec av, check-covid cc, healthver hv, covid-fact cf"
+    "x-fact-binary xfb, faviq fq, averitec av, check-covid cc, healthver hv, covid-fact cf, post-domains pd"
 )
 TASKS = {
     "x-notes": Documented("xn-", _HELPFUL, _OF_TWO, fact="intercept"),

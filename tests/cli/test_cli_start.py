@@ -64,7 +64,8 @@ def test_help_and_wrong_use_load_nothing_of_what_carries_commands_out(arguments:
     assert [name for name in HEAVY if name in modules] == []
     own = of(modules, "hellofresh") - of(modules, "hellofresh.cli")
     core = {f"hellofresh.core{name}" for name in ("", ".editions", ".errors", ".quarters")}
-    assert own <= core | {"hellofresh", "hellofresh.runs", "hellofresh.runs.evaluation"}
+    options = {"hellofresh.collectors", "hellofresh.collectors.options"}
+    assert own <= core | options | {"hellofresh", "hellofresh.runs", "hellofresh.runs.evaluation"}
     assert len(modules) < 150
 
 

@@ -122,4 +122,4 @@ def test_limits_stand_under_the_value_that_they_are_of() -> None:
 def test_long_tables_are_cut_and_say_so() -> None:
     source = str(findings(pl.DataFrame({"system": [f"s{k}" for k in range(300)]})))
     assert source.count("<tr") == 101
-    assert "The first 100 of 300 rows; the files have all." in source
+    assert "The first 100 of 300 rows; the files hold all of them." in source

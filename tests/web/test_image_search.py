@@ -123,11 +123,11 @@ def test_a_key_is_needed_and_goes_over_encrypted_connections_only(monkeypatch: p
     assert open_image_provider(WebSettings()) is None
     with pytest.raises(ConfigError, match="unencrypted"):
         open_image_provider(settings("serpapi", "http://search.example/x"))
+    assert KEY not in str(opened("serpapi", "https://search.example/x").parameters)
     monkeypatch.delenv("SERPAPI_API_KEY")
     with pytest.raises(ConfigError, match="needs a key"):
         open_image_provider(settings("serpapi"))
     assert open_image_provider(settings("serpapi"), replay=True) is not None
-    assert KEY not in str(opened("serpapi", "https://search.example/x").parameters)
 
 
 def test_a_picture_is_searched_for_once_and_replayed_without_a_network(net: SimpleNamespace, tmp_path: Path) -> None:
