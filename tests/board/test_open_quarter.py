@@ -359,6 +359,24 @@ def test_the_open_quarter_is_on_the_board_all_the_same(made: Made) -> None:
     assert "fake-a" in made.said["score --quarter 2026Q3"]
 
 
+def test_before_it_opens_no_sample_is_on_the_board_although_a_system_was_asked(
+    make: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HELLOFRESH_DATA", "data")
+    monkeypatch.setenv("HELLOFRESH_NOW", "2026-10-05T12:00:00Z")
+    monkeypatch.setitem(CATALOGUE, "fake-a", CatalogueEntry("A fake.", lambda _: Hashed("fake-a")))
+    workspace, found = Workspace(Path("data")), candidates(make, OPEN)
+    collect_quarter(workspace, make.job(found, quarter=OPEN), progress=lambda _: None)
+    build_release(workspace, OPEN, TASK, seed="s", cap=PER_CLASS, texts=True, moment=OPEN.start)
+    printed("evaluate", "--quarter", "2026Q3", "--task", TASK.name, "--model", "fake-a")
+    for command in (("score", "--quarter", "2026Q3"), ("board", "build"), ("board", "export", "data/export")):
+        printed(*command)
+    ids = {item.sample.id.encode() for item in found}
+    files = [*read_bytes(workspace.board).values(), *read_bytes(Path("data/export")).values()]
+    assert files and not any(key in content for key in ids for content in files)
+
+
 def test_all_that_holds_figures_of_it_is_for_the_owner_alone(made: Made) -> None:
     printed("analyse", "cost", "--quarter", "2026Q3", "--private")
     build_board(made.workspace, private=True)

@@ -272,7 +272,7 @@ def _funnel(manifest: Manifest) -> Iterator[FunnelStep]:
 
 _LARGE = 50_000
 _PART = 100_000
-VERSION = 10
+VERSION = 11
 """Raised whenever the same inputs would give other tables."""
 
 

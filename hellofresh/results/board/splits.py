@@ -161,7 +161,7 @@ def open_split(
     samples: Sequence[Sample]
     full: Sequence[Sample]
     if place.split == MAIN:
-        if not _any(bare.said) and not place.has_opened(moment):
+        if not private and not place.has_opened(moment):
             return bare
         labels = load_labels(workspace, edition, task) if shown else {}
         samples, withheld = load_public(workspace, edition, task)
