@@ -150,8 +150,8 @@ def streamlit(script: Path) -> list[str]:
     ]
 
 
-def sites(workspace: Path, folder: Path) -> dict[str, Site]:
-    """All that can be measured here, by name."""
+def sites(workspace: Path, folder: Path, page: str) -> dict[str, Site]:
+    """All that can be measured here, by name; `page` is that with the table."""
     scores = pl.read_parquet(workspace / "board" / "scores.parquet")
     whole = scores.filter("headline", pl.col("period") == "all").drop("repetitions", "mean", "mean_low", "mean_high")
     wide = whole.pivot(on="metric", values=["value", "low", "high"], separator="_of_")
@@ -171,31 +171,19 @@ def sites(workspace: Path, folder: Path) -> dict[str, Site]:
     static = "[...document.querySelectorAll('tbody tr')].filter(row => !row.hidden).length"
     found = {
         "site": Site("site", [sys.executable, "-c", HELLOFRESH, "board", "serve", "--port", "PORT"],
-                     {"HELLOFRESH_DATA": str(workspace)}, f"/{TASK.name}/{QUARTER}/index.html", shown, ".hf-panel",
+                     {"HELLOFRESH_DATA": str(workspace)}, page, shown, ".hf-panel",
                      fill_here, pick_here, to_compare),
         "streamlit": Site("streamlit", streamlit(plain), files, "/", grid,
                           "[data-testid=stVegaLiteChart] :is(canvas, svg)", fill("Find a system or team"),
                           pick_from_list),
         "page": Site("page", [*served, str(folder / "page")], {}, "/", static, None, fill("Find a system or team"),
                      lambda page: page.get_by_label("Regime").select_option(REGIME) and None),
+        "export": Site("export", [*served, str(folder / "copy")], {}, page, shown, ".hf-panel", fill_here, pick_here),
     }  # fmt: skip
-    if copy := exported(workspace, folder / "copy"):
-        found["export"] = Site("export", [*served, str(folder / "copy")], {}, f"/{copy}", shown, ".hf-panel",
-                               fill_here, pick_here)  # fmt: skip
     if importlib.util.find_spec("gradio"):
         found["gradio"] = Site("gradio", [sys.executable, str(gradio)], {**files, "PORT": "PORT"}, "/", static, None,
                                fill("Find a system or team"), pick_from_list)  # fmt: skip
     return found
-
-
-def exported(workspace: Path, folder: Path) -> str | None:
-    """The site's static copy, if the command is there: the address of the page with the table."""
-    environment = {**os.environ, "HELLOFRESH_DATA": str(workspace), "PYTHONPATH": str(ROOT)}
-    command = [sys.executable, "-c", HELLOFRESH, "board", "export", str(folder)]
-    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, check=False)
-    pages = sorted(path.relative_to(folder).as_posix() for path in folder.glob("**/index.html"))
-    fitting = [page for page in pages if TASK.name in page and str(QUARTER) in page]
-    return fitting[0] if done.returncode == 0 and fitting else None
 
 
 # Measuring
@@ -375,14 +363,19 @@ def build(workspace: Path, systems: int, samples: int) -> dict[str, float]:
     from hellofresh.core.workspace import Workspace
 
     make_workspace(Workspace(workspace), systems=systems, samples=samples, prompts=5)
+    return timed(workspace, workspace / "board", "build")
+
+
+def timed(workspace: Path, folder: Path, *words: str) -> dict[str, float]:
+    """What a command of the board takes, and how much then lies in the folder."""
     begin = time.perf_counter()
     environment = {**os.environ, "HELLOFRESH_DATA": str(workspace), "PYTHONPATH": str(ROOT)}
-    process = subprocess.Popen([sys.executable, "-c", HELLOFRESH, "board", "build"], env=environment, cwd=ROOT,
+    process = subprocess.Popen([sys.executable, "-c", HELLOFRESH, "board", *words], env=environment, cwd=ROOT,
                                stdout=subprocess.DEVNULL)  # fmt: skip
     _, status, usage = os.wait4(process.pid, 0)
     process.returncode = os.waitstatus_to_exitcode(status)
-    assert process.returncode == 0, "hellofresh board build failed"
-    size = sum(path.stat().st_size for path in (workspace / "board").iterdir() if path.is_file())
+    assert process.returncode == 0, f"hellofresh board {words[0]} failed"
+    size = sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
     return {
         "wall_s": round(time.perf_counter() - begin, 1), "cpu_s": round(usage.ru_utime + usage.ru_stime, 1),
         "peak_mib": round(usage.ru_maxrss / 1024), "size_mib": round(size / 2**20, 1),
@@ -408,26 +401,33 @@ def main() -> int:
         (folder / "page").mkdir()
         workspace = options.data or folder / "data"
         built = None if options.data else build(workspace, options.systems, options.samples)
-        known = sites(workspace, folder)
+        copied = timed(workspace, folder / "copy", "export", str(folder / "copy"))
+        known = sites(workspace, folder, f"/{TASK.name}/{QUARTER}/index.html#provenance=all")
         rows = pl.read_parquet(folder / "rows.parquet").height
         with sync_playwright() as playwright:
             browser = playwright.chromium.launch(executable_path=chromium, args=ARGUMENTS)
             chosen = [site for name, site in known.items() if not options.only or name in options.only]
             found = measure(chosen, browser, rows, options.visits, options.sessions)
             browser.close()
-    report(found, built, rows, options.sessions, as_json=options.json)
+    report(found, {"build": built, "export": copied}, rows, options.sessions, as_json=options.json)
     return 0
 
 
 def report(
-    found: Sequence[Measured], built: Mapping[str, float] | None, rows: int, sessions: int, *, as_json: bool
+    found: Sequence[Measured],
+    took: Mapping[str, Mapping[str, float] | None],
+    rows: int,
+    sessions: int,
+    *,
+    as_json: bool,
 ) -> None:
     if as_json:
-        print(json.dumps({"systems": rows, "build": built, "rows": [asdict(item) for item in found]}, indent=2))
+        print(json.dumps({"systems": rows, **took, "rows": [asdict(item) for item in found]}, indent=2))
         return
-    if built:
-        print(f"board build, {rows} systems: {built['wall_s']} s, {built['cpu_s']} s CPU, "
-              f"{built['peak_mib']} MiB at most, {built['size_mib']} MiB written")  # fmt: skip
+    for what, one in took.items():
+        if one:
+            print(f"board {what}, {rows} systems: {one['wall_s']} s, {one['cpu_s']} s CPU, {one['peak_mib']} MiB, "
+                  f"{one['size_mib']} MiB written")  # fmt: skip
     print(f"{'site':10} {'start':>6} {'first':>6} {'warm':>6} {'chart':>6} {'search':>6} {'regime':>6} {'page':>6} "
           f"{'server':>6} {'browser':>7} {'KiB':>6} {'MiB':>5} {f'MiB {sessions}':>6} {'load':>5}")  # fmt: skip
     for item in found:

@@ -32,7 +32,12 @@ def score(metric: MetricValue | None) -> Cell:
     if metric is None:
         return DASH
     low, high = (figure(limit, metric.name, 2) for limit in (metric.low, metric.high))
-    return figure(metric.value, metric.name), f"{low}{DASH}{high}"
+    return figure(metric.value, metric.name), span(low, high)
+
+
+def span(low: str, high: str) -> str:
+    """An interval; a dash would look like a second minus before a negative limit."""
+    return f"{low} to {high}" if "-" in low + high else f"{low}{DASH}{high}"
 
 
 def cell(kind: str, label: Text, content: Cell) -> Html:

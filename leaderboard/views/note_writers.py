@@ -104,7 +104,7 @@ def _compose(visit: Visit) -> None:
     visit.offer(lambda: _rows(writers), "note-writers")
     visit.show(heading("Not comparable: what they wrote", _RAW), scrolled(_counts(writers)))
     pairs = visit.board.rows(WriterPair, split)
-    visit.show(el("details", el("summary", f"All {len(pairs):,} pairs"), el("p", _PAIRS), scrolled(_pairs(pairs))))
+    visit.show(el("details", el("summary", f"{len(pairs):,} pairs compared"), el("p", _PAIRS), scrolled(_pairs(pairs))))
     visit.show(heading("Who is who"), definitions(_WHO))
 
 

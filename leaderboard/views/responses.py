@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from hellofresh.judging.study import SMOKE_TEST
 from hellofresh.leaderboard.components.markup import DASH, Html, el, inner_link, join, link, named, visible
 from hellofresh.leaderboard.components.pieces import heading, notice
-from hellofresh.leaderboard.components.tables import Cell, table
+from hellofresh.leaderboard.components.tables import Cell, scrolled, span, table
 from hellofresh.leaderboard.data.board import Board, SplitKey
 from hellofresh.leaderboard.views.visit import Choices, Page, Visit
 from hellofresh.results.board.schema import JudgeRow, RatedResponse, RatedRow
@@ -109,9 +109,9 @@ def _judge_table(judge: str, rows: Sequence[JudgeRow]) -> Html:
             [
                 visible(row.title),
                 (accuracy, limits),
-                (f"{row.kappa:.2f}", f"{row.kappa_low:.2f}{DASH}{row.kappa_high:.2f}"),
+                (f"{row.kappa:.2f}", span(f"{row.kappa_low:.2f}", f"{row.kappa_high:.2f}")),
                 DASH if row.people_kappa is None else f"{row.people_kappa:.2f}",
-                (f"{row.correlation:.2f}", f"{row.correlation_low:.2f}{DASH}{row.correlation_high:.2f}"),
+                (f"{row.correlation:.2f}", span(f"{row.correlation_low:.2f}", f"{row.correlation_high:.2f}")),
                 f"{row.responses:,}",
                 "yes" if row.ranks else "not validated",
             ]
@@ -120,7 +120,7 @@ def _judge_table(judge: str, rows: Sequence[JudgeRow]) -> Html:
         notice("A smoke test.", "It shows that judging works; it never ranks systems.") if judge == SMOKE_TEST else None
     )
     title = heading(visible(judge), _KINDS.get(rows[0].kind, visible(rows[0].kind)))
-    return join([title, smoke, table(f"{visible(judge)} beside people", columns, lines, "hf-judges")])
+    return join([title, smoke, scrolled(table(f"{visible(judge)} beside people", columns, lines, "hf-judges"))])
 
 
 def _copies(board: Board, split: SplitKey) -> Iterable[Choices]:

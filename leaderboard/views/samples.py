@@ -6,6 +6,7 @@ What systems said in their own words stands here too: texts and addresses that d
 from __future__ import annotations
 
 import json
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import groupby
 
@@ -168,9 +169,12 @@ class _Reader:
         steps = sorted(_rows(TranscriptStep, self._steps, row.id), key=lambda step: (step.origin, step.place))
         by_origin = {origin: list(group) for origin, group in groupby(steps, key=lambda step: step.origin)}
         responses = sorted(_rows(RatedResponse, self._responses, row.id), key=lambda item: item.system)
+        by_system: defaultdict[str, list[AnswerRow]] = defaultdict(list)
+        for answer in answers:
+            by_system[answer.origin].append(answer)
         given, words, ways = [], [], []
         for origin, number in self._numbers.items():
-            said = [answer for answer in answers if answer.origin == origin]
+            said = by_system[origin]
             if said and not responses:
                 stands = next((answer for answer in said if answer.headline), said[0])
                 raw = _raw(by_origin.get(origin, ()))
