@@ -171,6 +171,7 @@ def draw_liked(
 
 
 _FIRST_NOTE, _START_MS, _HOUR_MS = 2_000_000_000_000_000_000, 1_775_001_600_000, 3_600_000  # from 2026-04-01 on
+_YEAR_MS = 365 * 24 * _HOUR_MS
 _LEVELS = np.array(["NOT_HELPFUL", "SOMEWHAT_HELPFUL", "HELPFUL"])
 
 
@@ -180,7 +181,8 @@ def participant(number: int) -> str:
 
 
 def write_dump(folder: Path, voters: Voters, *, shards: int = 1) -> Path:
-    """Write a dump in the real columns: notes an hour apart, valid ratings within two days, the others later.
+    """Write a dump in the real columns: notes an hour apart, or closer so that all are of a year, valid
+    ratings within two days, the others later.
 
     Writers rate nothing and are participants of numbers above the raters'; every tenth one writes by the API.
     """
@@ -188,7 +190,7 @@ def write_dump(folder: Path, voters: Voters, *, shards: int = 1) -> Path:
     ratings, count, raters = voters.ratings, voters.notes.misleading.size, voters.raters.core.size
     names = np.array([participant(number) for number in range(raters + count // 5 + 1)])
     ids = np.arange(count) + _FIRST_NOTE
-    created = _START_MS + np.arange(count) * _HOUR_MS
+    created = _START_MS + np.arange(count) * min(_HOUR_MS, _YEAR_MS // count)
     writers = names[raters + np.arange(count) // 5]
     statement = np.where(voters.notes.misleading, "MISINFORMED_OR_POTENTIALLY_MISLEADING", "NOT_MISLEADING")
     of_notes = {"noteId": ids, "noteAuthorParticipantId": writers, "createdAtMillis": created}

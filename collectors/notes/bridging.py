@@ -440,11 +440,12 @@ def _busiest(ratings: DumpRatings, newest_note: int) -> NDArray[np.bool_]:
     """
     found = np.zeros(ratings.raters.size, np.bool_)
     credible = ratings.second[ratings.second <= newest_note + max(_BUSY_DAYS) * DAY_MS // 1000]
-    newest = int(credible.max(initial=newest_note))
+    newest = max(newest_note, int(credible.max(initial=0)))
     for days in _BUSY_DAYS:
         recent = ratings.second > newest - days * DAY_MS // 1000
-        count = np.bincount(ratings.rater[recent], minlength=found.size)
-        found |= count > np.quantile(count[count > 0], _BUSIEST)
+        if recent.any():  # else a note's clock is ahead of all ratings
+            count = np.bincount(ratings.rater[recent], minlength=found.size)
+            found |= count > np.quantile(count[count > 0], _BUSIEST)
     return found
 
 

@@ -398,14 +398,15 @@ def test_a_rating_of_a_clock_that_is_ahead_does_not_change_who_rates_most() -> N
     raters, day = np.repeat(np.arange(50), np.r_[np.ones(49, int), 20]), 86_400
     second = 1_700_000_000 + np.arange(raters.size)
 
-    def busiest(second: Any, rater: Any) -> list[bool]:
+    def busiest(second: Any, rater: Any, newest_note: int = 1_700_000_000 + day) -> list[bool]:
         empty = np.zeros(rater.size, np.int32)
         found = DumpRatings(empty, rater.astype(np.int32), empty.astype(np.int8), second.astype(np.int32),
                             empty.astype(bool), np.arange(50, dtype=np.uint64), {}, (), ())  # fmt: skip
-        return _busiest(found, 1_700_000_000 + day).tolist()
+        return _busiest(found, newest_note).tolist()
 
     assert busiest(second, raters) == [False] * 49 + [True]
     assert busiest(np.append(second, 2**31 - 1), np.append(raters, 3)) == [False] * 49 + [True]
+    assert busiest(second, raters, 2**32) == [False] * 50  # a note's clock is ahead
 
 
 def bridged(**changes: Any) -> BridgedNote:
