@@ -27,8 +27,8 @@ ALLOWED = {
     "hellofresh/cli/_output.py": {"yes", "no"},
     "hellofresh/cli/dataset.py": {"yes", "no"},
     "hellofresh/cli/runs.py": {"yes", "no"},
-    "hellofresh/cli/rate/report.py": {"yes"},
-    "hellofresh/cli/submission/new.py": {"yes"},
+    "hellofresh/cli/rate_report.py": {"yes"},
+    "hellofresh/cli/submission_new.py": {"yes"},
 }
 """The only other places, by file."""
 

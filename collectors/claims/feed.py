@@ -27,8 +27,8 @@ from pydantic import Field, ValidationError
 from hellofresh.core.clock import now
 from hellofresh.core.errors import SourceError, UsageError
 from hellofresh.core.files import sha256_text, write_jsonl
+from hellofresh.core.net import may_carry_key
 from hellofresh.core.net.http import HttpClient, UnusableReplyError, brief
-from hellofresh.core.net.keys import may_carry_key
 from hellofresh.core.net.lock import locked
 from hellofresh.core.net.retry import PASSING, RetryPolicy
 from hellofresh.core.net.transfer import DownloadPolicy, Transfer, download_session

@@ -13,8 +13,7 @@ leaderboard: the same metrics, the same intervals, beside the answers that alway
 from hellofresh.api._loading import LoadedEdition, load
 from hellofresh.api._predictions import Predictions, save
 from hellofresh.api._running import EvaluatedRun, evaluate
-from hellofresh.api._scoring import compare, score
-from hellofresh.api._tables import ComparisonTable, ScoreChart, ScoreTable
+from hellofresh.api._scoring import ComparisonTable, ScoreChart, ScoreTable, compare, score
 
 __all__ = [
     "ComparisonTable",

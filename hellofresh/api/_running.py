@@ -16,8 +16,7 @@ from rich.console import Console
 from rich.progress import Progress
 
 from hellofresh.api._loading import LoadedEdition, workspace_for_runs
-from hellofresh.api._scoring import scored
-from hellofresh.api._tables import ScoreTable
+from hellofresh.api._scoring import ScoreTable, scored
 from hellofresh.core.errors import RunError, UsageError
 from hellofresh.results.entries import entry_of_run
 from hellofresh.runs.evaluate import evaluate as _evaluate

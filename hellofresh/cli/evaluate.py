@@ -297,7 +297,7 @@ def _at_hand(workspace: Workspace, edition: Edition | None, task: str | None) ->
 def _bundled(workspace: Workspace, output: CommandOutput, name: str) -> tuple[Edition, str]:
     """Build the first quarter of the bundled sample of a task, and have two baselines answer it."""
     # Only an empty workspace needs what collects and builds.
-    from hellofresh.cli.release.steps import ShownSteps
+    from hellofresh.cli.release import ShownSteps
     from hellofresh.collectors.jobs import bundled_jobs
     from hellofresh.pipeline.release import collect_and_build
 

@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 
 from hellofresh.cli._output import CommandOutput, known
-from hellofresh.cli.release.steps import ShownSteps
+from hellofresh.cli.release import ShownSteps
 from hellofresh.config import Settings
 from hellofresh.core.clock import now
 from hellofresh.core.errors import HelloFreshError

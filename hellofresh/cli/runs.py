@@ -15,7 +15,7 @@ import polars as pl
 from hellofresh.api.harnesses.inspect_logs import write_log
 from hellofresh.cli._output import CommandOutput, known
 from hellofresh.cli.evaluate import carry_out
-from hellofresh.cli.submission.new import need_inspect
+from hellofresh.cli.submission_new import need_inspect
 from hellofresh.core.errors import DataError, UsageError
 from hellofresh.core.files import write_bytes, write_jsonl
 from hellofresh.core.parquet import write_parquet

@@ -28,9 +28,9 @@ from pydantic import BaseModel, Field, ValidationError
 
 from hellofresh.core.errors import ConfigError, DataError, RunError
 from hellofresh.core.files import read_models, sha256_file
+from hellofresh.core.net import may_carry_key
 from hellofresh.core.net.database import open_database
 from hellofresh.core.net.http import HttpClient, UnusableReplyError
-from hellofresh.core.net.keys import may_carry_key
 from hellofresh.core.strict import Strict
 from hellofresh.evidence.retrieval.base import Parameters, missing_extra, packaged_file
 from hellofresh.tasks.images import Image, Media

@@ -21,7 +21,7 @@ from yarl import URL
 
 from hellofresh.core.errors import ConfigError, UnknownNameError, UsageError
 from hellofresh.core.files import as_model, model_fault, parse_toml
-from hellofresh.core.net.keys import may_carry_key
+from hellofresh.core.net import may_carry_key
 from hellofresh.core.strict import Strict, read_settings
 from hellofresh.core.workspace import Workspace
 from hellofresh.models import Limits, Model, ModelSpec, Price

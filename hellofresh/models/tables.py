@@ -16,7 +16,7 @@ from pydantic import Field, PositiveInt, StringConstraints, model_validator
 from yarl import URL
 
 from hellofresh.core.clock import now
-from hellofresh.core.net.keys import may_carry_key
+from hellofresh.core.net import may_carry_key
 from hellofresh.core.strict import Strict
 from hellofresh.models import Limits, Price, Sampling
 

@@ -31,8 +31,8 @@ from hellofresh.core.clock import now
 from hellofresh.core.editions import Edition
 from hellofresh.core.errors import ConfigError, HelloFreshError, RunError, SourceError
 from hellofresh.core.files import read_model, write_json
+from hellofresh.core.net import may_carry_key
 from hellofresh.core.net.http import HttpClient, UnusableReplyError
-from hellofresh.core.net.keys import may_carry_key
 from hellofresh.core.quarters import Quarter, parse_utc, utc_text
 from hellofresh.core.workspace import Workspace
 from hellofresh.pipeline.release import (

@@ -10,8 +10,7 @@ import heapq
 from dataclasses import dataclass, field
 from typing import Any
 
-from hellofresh.core.net.rate import RateLimit
-from hellofresh.core.net.retry import RetryPolicy
+from hellofresh.core.net.retry import RateLimit, RetryPolicy
 from hellofresh.models import Limits, Request
 
 _CHARACTERS_A_TOKEN = 4

@@ -15,7 +15,7 @@ import pytest
 
 from hellofresh.cli import main
 from hellofresh.cli._output import CommandOutput
-from hellofresh.cli.release.steps import analyse_scored
+from hellofresh.cli.release import analyse_scored
 from hellofresh.core.clock import now
 from hellofresh.core.files import read_json
 from hellofresh.core.quarters import Quarter

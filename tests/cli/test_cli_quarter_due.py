@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from hellofresh.cli import main
 from hellofresh.cli._output import CommandOutput
-from hellofresh.cli.release.steps import ShownSteps
+from hellofresh.cli.release import ShownSteps
 from hellofresh.config import (
     DailySettings,
     NotesSourceSettings,

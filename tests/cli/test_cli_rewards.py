@@ -8,8 +8,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from hellofresh.cli import main
-from hellofresh.cli.train import reward as train_reward
+from hellofresh.cli import main, train
 from hellofresh.core.editions import parse_edition
 from hellofresh.core.workspace import Workspace
 from hellofresh.evidence.retrieval import retrievers as evidence
@@ -34,9 +33,9 @@ def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     def letters(_: str) -> Encoder:
         return LetterEncoder()
 
-    for module in (train_reward, models):
+    for module in (train, models):
         monkeypatch.setattr(module, "open_encoder", letters)
-    monkeypatch.setattr(train_reward, "MINILM", "minilm")
+    monkeypatch.setattr(train, "MINILM", "minilm")
     write_small(Workspace(root))
     return root
 
@@ -47,7 +46,7 @@ def run(capsys: pytest.CaptureFixture[str], *arguments: str | Path, code: int = 
     return said.out, said.err
 
 
-def train(capsys: pytest.CaptureFixture[str], folder: Path, criterion: str, *more: str) -> dict[str, object]:
+def trained(capsys: pytest.CaptureFixture[str], folder: Path, criterion: str, *more: str) -> dict[str, object]:
     path = folder / "labels.jsonl"
     rows = [
         {"claim": item.case.claim, "reply": item.case.response, "label": item.label, "group": item.group}
@@ -74,12 +73,12 @@ def train(capsys: pytest.CaptureFixture[str], folder: Path, criterion: str, *mor
 def test_a_reward_model_is_trained_from_a_table_and_compared_with_the_usual_class(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    found = train(capsys, tmp_path, "politeness")
+    found = trained(capsys, tmp_path, "politeness")
     assert Path(str(found["folder"])).name == "reward-politeness-table-minilm-s1"
     assert {item["metric"] for item in found["measures"]} == {  # type: ignore[attr-defined]
         "balanced_accuracy", "accuracy", "f1", "precision", "recall",
     }  # fmt: skip
-    other = train(capsys, tmp_path, "refutation", "--set", "seed=4", "--name", "own")
+    other = trained(capsys, tmp_path, "refutation", "--set", "seed=4", "--name", "own")
     assert (other["beside"], found["beside"]) == ("claim", "nothing")
     assert other["training"]["seed"] == 4  # type: ignore[index]
 
@@ -118,7 +117,7 @@ say = "Nonsense, you liar, nonsense, you liar, nonsense, you liar!"
 def test_systems_that_respond_to_claims_are_judged_and_the_ratings_kept(
     workspace: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    folders = [str(train(capsys, tmp_path, name)["folder"]) for name in ("politeness", "refutation")]
+    folders = [str(trained(capsys, tmp_path, name)["folder"]) for name in ("politeness", "refutation")]
     command = ("corpus", "freeze", "small", "--task", "claim-responses", "--split", "dev", "--published", "2020-01-01")
     edition = json.loads(run(capsys, *command, "--json")[0])["edition"]
     (tmp_path / "script.toml").write_text(SCRIPT)

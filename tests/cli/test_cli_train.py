@@ -106,5 +106,5 @@ def test_a_method_fills_in_its_own_defaults() -> None:
         return vars(command_line("train").parse_args(["train", *words]))
 
     one, two = parsed("reranker", "--corpus", "c"), parsed("rloo", "--data", "a", "--model", "b")
-    assert (one["run"], one["recipe"], one["model"], one["judge"]) == ("train.reranker:run", "rarg", "minilm", None)
-    assert (two["run"], two["recipe"], two["judge"], two["corpus"]) == ("train.tuning:run", "rarg", "rules", None)
+    assert (one["run"], one["recipe"], one["model"], one["judge"]) == ("train:train_reranker", "rarg", "minilm", None)
+    assert (two["run"], two["recipe"], two["judge"], two["corpus"]) == ("train:tune_by", "rarg", "rules", None)

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from hellofresh.api.harnesses import lm_eval_folder
+from hellofresh.api.harnesses import lm_eval_scores
 from hellofresh.cli import main
 from hellofresh.core.files import read_jsonl
 from hellofresh.runs.record import read_outputs
@@ -22,7 +22,7 @@ def place(make, chat, loopback, monkeypatch, tmp_path: Path):
     monkeypatch.chdir(tmp_path)
     words = ("Yes.", "no", "Yes, it is.", "No.", "I can't help with that.", "Hard to say.", "YES")
     chat.behave = lambda number, body: loopback.said(words[sum(map(ord, body["messages"][-1]["content"])) % len(words)])
-    monkeypatch.setattr(lm_eval_folder, "labels_are_public", lambda *_: True)
+    monkeypatch.setattr(lm_eval_scores, "labels_are_public", lambda *_: True)
     make.release(make.notes(2, 2))
     return tmp_path
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from hellofresh.core.net.keys import may_carry_key
+from hellofresh.core.net import may_carry_key
 
 SAFE = (
     "https://api.example/v1",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hellofresh.core.net.rate import RateLimit
+from hellofresh.core.net.retry import RateLimit
 
 
 @given(st.integers(1, 600), st.integers(1, 30), st.lists(st.floats(0, 20), max_size=300))

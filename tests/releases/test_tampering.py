@@ -24,7 +24,7 @@ import polars as pl
 import pytest
 
 import verifier
-from hellofresh.api.harnesses.lm_eval_folder import write_folder
+from hellofresh.api.harnesses.lm_eval_scores import write_folder
 from hellofresh.core.calendar import CalendarRule
 from hellofresh.core.editions import Frozen
 from hellofresh.core.files import canonical_json, sha256_file, write_json

@@ -28,11 +28,10 @@ from hellofresh import __version__
 from hellofresh.collectors.notes.posts.base import BadReply, FoundPost, PostAnswer, PostStatus, Service, ServiceReply
 from hellofresh.collectors.notes.posts.local import LocalPosts
 from hellofresh.core.errors import ConfigError, SourceError, WorkspaceError
+from hellofresh.core.net import may_carry_key
 from hellofresh.core.net.database import open_database
 from hellofresh.core.net.http import HttpClient, HttpReply, LongReplyError, UnusableReplyError
-from hellofresh.core.net.keys import may_carry_key
-from hellofresh.core.net.rate import RateLimit
-from hellofresh.core.net.retry import TryAgain
+from hellofresh.core.net.retry import RateLimit, TryAgain
 from hellofresh.core.quarters import parse_utc, utc_text
 
 _FINAL = frozenset({PostStatus.DELETED, PostStatus.SUSPENDED, PostStatus.PROTECTED, PostStatus.AGE_RESTRICTED})

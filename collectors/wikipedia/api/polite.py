@@ -24,8 +24,7 @@ import requests
 from hellofresh import __version__
 from hellofresh.collectors.wikipedia.api.source import check_contact
 from hellofresh.core.errors import ConfigError, SourceError
-from hellofresh.core.net.rate import RateLimit
-from hellofresh.core.net.retry import PASSING, RetryPolicy, retry_after_s
+from hellofresh.core.net.retry import PASSING, RateLimit, RetryPolicy, retry_after_s
 
 _CHUNK = 1 << 16
 _LARGEST_ANSWER = 1 << 27  # bytes; MediaWiki itself stops at 8 MiB of content unless configured otherwise

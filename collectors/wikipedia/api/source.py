@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 
 from hellofresh.collectors.wikipedia.rules.wikitext import refuse_small
 from hellofresh.core.errors import UsageError
-from hellofresh.core.net.keys import may_carry_key
+from hellofresh.core.net import may_carry_key
 from hellofresh.core.quarters import Quarter, utc_text
 
 _LONGEST_TITLE = 255  # bytes, MediaWiki's own limit

@@ -1,23 +1,127 @@
-"""What the tasks of a folder for lm-eval-harness import: samples, the reading of answers, and our metrics."""
+"""Tasks for lm-eval-harness: a folder with one for each zero-shot prompt and a group of them, and what they import.
+
+Source of the format: https://github.com/EleutherAI/lm-evaluation-harness/blob/main/docs/task_guide.md. The folder holds
+the questions as the evaluator asks them; answers are read, and scored, by this package, which must be installed.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from hellofresh.core.files import read_jsonl
+from hellofresh.core.editions import Edition
+from hellofresh.core.errors import ReleaseError, UsageError
+from hellofresh.core.files import read_jsonl, write_bytes, write_jsonl
+from hellofresh.core.workspace import Workspace
 from hellofresh.models import Answer, Finish
-from hellofresh.runs.prompts import load_prompt_set
+from hellofresh.releases.life.load import load_labels, load_release
+from hellofresh.releases.life.state import labels_are_public
+from hellofresh.runs.prompts import Prompt, load_prompt_set
 from hellofresh.runs.regimes import read_choice
+from hellofresh.runs.regimes.zero_shot import VISIBLE_TOKENS, ZeroShot
 from hellofresh.stats import cluster_tables, metric_interval
 from hellofresh.stats.metrics import NO_ANSWER
-from hellofresh.tasks import get_task
+from hellofresh.tasks import Task, get_task
+from hellofresh.tasks.outputs import Choice
 
 if TYPE_CHECKING:
     from datasets import Dataset
+
+
+_CODE = '''"""Made by `hellofresh release export`: samples, the reading of answers, and metrics of the task."""
+
+from pathlib import Path
+
+from hellofresh.api.harnesses.lm_eval_scores import aggregation, loader, processor
+
+load = loader(Path(__file__).parent)
+process = processor({task!r})
+{aggregations}
+'''
+
+
+def write_folder(workspace: Workspace, edition: Edition, task: Task, folder: Path) -> Sequence[str]:
+    """Write the folder; returns the names of its tasks, the group first.
+
+    Raises:
+        UsageError: if the task asks for no choice.
+        ReleaseError: if the release does not exist, or its labels are not public.
+    """
+    if task.output is not Choice:
+        raise UsageError(f"{task.name} asks for no choice", expected="a task with classes", code="other-output")
+    if not labels_are_public(workspace, edition, task.name):
+        raise ReleaseError(
+            f"the labels of {task.name} {edition} are not public",
+            expected="a quarter that is revealed, or a frozen data set",
+            fix="See when it is revealed: hellofresh quarter status",
+            code="not-revealed",
+        )
+    release, labels = load_release(workspace, edition, task), load_labels(workspace, edition, task)
+    prompt_set = load_prompt_set(task.name, "zero-shot", None)
+    with_texts = {sample.id for sample in release.with_texts()}
+    rows = [
+        {
+            "id": sample.id,
+            "group": sample.group,
+            "label": labels[sample.id].label,
+            "target": task.classes[labels[sample.id].label],
+            **{_column(prompt): prompt_set.message(prompt, task.slots(sample)).text for prompt in prompt_set.prompts},
+        }
+        for sample in release.first(None)
+        if sample.id in with_texts and sample.id in labels
+    ]
+    group = _spelled(f"hellofresh_{task.name}_{edition}")
+    names = {prompt: f"{group}_{_spelled(prompt.id)}" for prompt in prompt_set.prompts}
+    write_jsonl(folder / "samples.jsonl", rows)
+    aggregations = [
+        f"{_spelled(figure)} = aggregation({task.name!r}, {metric!r}, {part!r})"
+        for figure, metric, part in _functions(task)
+    ]
+    write_bytes(folder / "utils.py", _CODE.format(task=task.name, aggregations="\n".join(aggregations)).encode())
+    for prompt, name in names.items():
+        write_bytes(folder / f"{name}.yaml", "\n".join(_task_lines(task, prompt, name)).encode())
+    lines = [f"group: {group}", "task:", *(f"  - {name}" for name in names.values()), ""]
+    write_bytes(folder / f"_{group}.yaml", "\n".join(lines).encode())
+    return [group, *names.values()]
+
+
+def _column(prompt: Prompt) -> str:
+    return f"asked_{_spelled(prompt.id)}"
+
+
+def _spelled(name: str) -> str:
+    return "".join(c if c.isalnum() else "_" for c in name)
+
+
+def _functions(task: Task) -> Iterator[tuple[str, str, str]]:
+    """Name of each figure, its metric, and which part of the interval it is."""
+    for metric in task.metrics:
+        for part, end in (("value", ""), ("low", "_low"), ("high", "_high")):
+            yield f"{metric.name}{end}", metric.name, part
+
+
+def _task_lines(task: Task, prompt: Prompt, name: str) -> Iterator[str]:
+    yield f"task: {name}"
+    yield "custom_dataset: !function utils.load"
+    yield "test_split: test"
+    yield "output_type: generate_until"
+    yield f"doc_to_text: {_column(prompt)}"
+    yield "doc_to_target: target"
+    yield "process_results: !function utils.process"
+    options = {"until": [], "do_sample": False, "temperature": 0.0, "max_gen_toks": VISIBLE_TOKENS}
+    yield f"generation_kwargs: {json.dumps(options)}"
+    yield "metric_list:"
+    for figure, _, _ in _functions(task):
+        yield f"  - metric: {figure}"
+        yield f"    aggregation: !function utils.{_spelled(figure)}"
+        yield "    higher_is_better: true"
+    yield "metadata:"
+    yield f"  version: {ZeroShot.version}"
+    yield ""
 
 
 Part = Literal["value", "low", "high"]

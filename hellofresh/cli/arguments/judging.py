@@ -42,7 +42,7 @@ COMMANDS = (
     command(
         "rate report",
         "Show or export a study's results: systems compared, their standings, agreement, or the judges.",
-        "rate.report:run_report",
+        "rate_report:run_report",
         option("--edition E", f"edition of the study (default: {MUSE})", default=to_edition(MUSE)),
         _TASK,
         option(
@@ -69,7 +69,7 @@ COMMANDS = (
         "rate assign",
         "Assign responses to raters in pairs: blinded, at random, a share of them to both of a pair. Or, for a task of "
         "classes such as x-notes, ask people to predict the labels of an open quarter.",
-        "rate.people:run_assign",
+        "rate_people:run_assign",
         *_NEW_STUDY,
         option(
             "--prepare DIR",
@@ -96,7 +96,7 @@ COMMANDS = (
     command(
         "rate serve",
         "Serve the pages of assigned raters, which then hand over their ratings by themselves.",
-        "rate.people:run_serve",
+        "rate_people:run_serve",
         *_NEW_STUDY,
         option("--port N", "port (default: 8502)", default=8502),
         option("--origin URL", "where raters reach it through a proxy, such as https://rate.example.org", many=True),
@@ -104,7 +104,7 @@ COMMANDS = (
     command(
         "rate close",
         "Close a study: nothing more is taken, and its ratings and key become tables.",
-        "rate.people:run_close",
+        "rate_people:run_close",
         *_NEW_STUDY,
         option("--file FILE", "first take what a rater's page gave as a file", many=True),
         option("--incomplete", "close although responses are not rated"),

@@ -108,7 +108,7 @@ COMMANDS = (
     command(
         "release build",
         "Build the releases of a quarter from its candidates.",
-        "release.commands:build",
+        "release:build",
         QUARTER,
         option("--task T", "only this task (default: all that have candidates)"),
         timed=True,
@@ -116,7 +116,7 @@ COMMANDS = (
     command(
         "release publish",
         "Publish the opened quarters as a Hugging Face dataset.",
-        "release.commands:publish",
+        "release:publish",
         option("--to DIR|hub:OWNER/NAME", "a folder (default: data/published), or a repository, with HF_TOKEN"),
         edition("only these (default: all that have opened)", nargs="+"),
         timed=True,
@@ -124,7 +124,7 @@ COMMANDS = (
     command(
         "release prospective",
         "Publish samples that are still undecided, predictions are due within days; or label them later.",
-        "release.commands:prospective",
+        "release:prospective",
         QUARTER,
         option("--task T", "only this task (default: all that have any)"),
         option(
@@ -139,7 +139,7 @@ COMMANDS = (
     command(
         "release run",
         "Run the whole pipeline: collect, build, evaluate, score, analyse, board.",
-        "release.commands:run",
+        "release:run",
         option("--quarter Q", "default: this quarter and the last one", nargs="+"),
         option("--notes-dump DIR", "folder of a Community Notes dump"),
         option("--wiki-dump FILE", "full-history XML dumps", nargs="+"),
@@ -155,7 +155,7 @@ COMMANDS = (
     command(
         "release verify",
         "Check released files: hashes, history, commitments, labels, scores; and recompute figures of the board.",
-        "release.verify:verify",
+        "release_verify:verify",
         option(
             "where PATH|URL", "a release's folder, one above it, or its address (default: data/releases)", nargs="?"
         ),
@@ -171,7 +171,7 @@ COMMANDS = (
     command(
         "release takedown",
         "Take samples out of a release: a tombstone stays, and the quarter is scored again.",
-        "release.takedown:takedown",
+        "release:takedown",
         option("ids ID", "ids of samples", nargs="*"),
         option("--reason TEXT", "the reason; it is public, so do not name anybody"),
         edition("only in this edition"),
@@ -184,7 +184,7 @@ COMMANDS = (
     command(
         "release export",
         "Write a revealed edition as a folder of tasks for another harness: zero-shot, with every prompt.",
-        "release.commands:export",
+        "release:export",
         EDITION,
         option("--task T", "a task with classes", required=True),
         option("--lm-eval DIR", "the folder, for lm_eval --include_path DIR", required=True),

@@ -26,7 +26,7 @@ COMMANDS = (
     command(
         "submission new",
         "Start a submission: write its two files, with every sample to predict.",
-        "submission.new:new",
+        "submission_new:new",
         edition(),
         option("--task T", "only this task", many=True),
         option(
@@ -51,7 +51,7 @@ COMMANDS = (
     command(
         "submission check",
         "Check a submission, a file of predictions, or all that has changed in a folder of submissions.",
-        "submission.commands:check",
+        "submission:check",
         option("path FILE|DIR", "a submission's folder, a file of predictions, or all submissions"),
         option("--against DIR", "path is all submissions: check what has changed since this earlier copy of them"),
         option("--author A", "with --against: account that made the change, see TEAMS.toml", default=""),
@@ -65,7 +65,7 @@ COMMANDS = (
     command(
         "submission add",
         "Accept a submission, or what was uploaded on the site: check it, copy it, and write its receipt.",
-        "submission.commands:add",
+        "submission:add",
         option("folder TEAM/SYSTEM", "folder with predictions and system.toml", Path, nargs="?"),
         option("--from-git", "for a folder already in place: use the time of the merge as its time of receipt"),
         option(
@@ -85,7 +85,7 @@ COMMANDS = (
     command(
         "submission list",
         "List the submissions of an edition: receipts, flags, and which ones count.",
-        "submission.commands:list_entries",
+        "submission:list_entries",
         edition(),
         option(
             "--folder DIR",
@@ -100,7 +100,7 @@ COMMANDS = (
     command(
         "submission withdraw",
         "Withdraw a submission before the deadline.",
-        "submission.commands:withdraw",
+        "submission:withdraw",
         option("team TEAM", "the team's folder"),
         option("system SYSTEM", "the system's folder"),
         EDITION,

@@ -16,11 +16,11 @@ CRITERIA = ("refutation", "factuality", "politeness")
 JUDGED = ("misinfocorrect", "politeness", "healthver", "check-covid", "covid-fact")
 """As in `hellofresh.rewards.base` and `hellofresh.collectors.labelled`; a test compares them."""
 METHODS = {
-    "reranker": "train.reranker:run",
-    "reward": "train.reward:run",
-    "relevance": "train.relevance:run",
-    **dict.fromkeys(("sft", "rloo", "grpo", "ppo", "dpo"), "train.tuning:run"),
-    "rarg": "train.tuning:rarg",
+    "reranker": "train:train_reranker",
+    "reward": "train:train_reward",
+    "relevance": "train:train_relevance",
+    **dict.fromkeys(("sft", "rloo", "grpo", "ppo", "dpo"), "train:tune_by"),
+    "rarg": "train:tune_rarg",
 }
 REWARDED = ("rloo", "grpo", "ppo", "dpo", "rarg")
 TUNED = ("sft", *REWARDED)

@@ -26,7 +26,7 @@ from hellofresh import __version__
 from hellofresh.core.editions import Edition
 from hellofresh.core.errors import HelloFreshError, ReleaseError, UsageError
 from hellofresh.core.files import sha256_file
-from hellofresh.core.net.keys import may_carry_key
+from hellofresh.core.net import may_carry_key
 from hellofresh.core.workspace import Workspace
 from hellofresh.releases.publish._parts import PublishedPart, opened_parts, searched_corpora
 from hellofresh.releases.publish.folder import Publication, build, outcome, refuse_to_lose

@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 
 from hellofresh.core.errors import ConfigError
-from hellofresh.core.net.keys import may_carry_key
+from hellofresh.core.net import may_carry_key
 from hellofresh.core.net.retry import RetryPolicy
 from hellofresh.core.plugins import plugins
 from hellofresh.core.workspace import Workspace

@@ -13,7 +13,7 @@ from pydantic import ValidationError
 
 from hellofresh.api.harnesses.inspect_logs import read_log
 from hellofresh.cli._output import CommandOutput
-from hellofresh.cli.submission.commands import find_due
+from hellofresh.cli.submission import find_due
 from hellofresh.core.clock import now
 from hellofresh.core.editions import parse_edition
 from hellofresh.core.errors import SubmissionError, UnknownNameError, UsageError

@@ -1,0 +1,412 @@
+"""`hellofresh train`: rerankers, the threshold of relevance, reward models, and language models that respond."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from hellofresh.cli._output import CommandOutput, duration
+from hellofresh.collectors.labelled import IMPORTERS, JudgedFile, read_judged
+from hellofresh.core.errors import UnknownNameError, UsageError
+from hellofresh.core.files import write_bytes, write_json
+from hellofresh.core.net.lock import locked
+from hellofresh.core.workspace import Workspace
+from hellofresh.evidence.retrieval.base import Retriever
+from hellofresh.evidence.retrieval.comparison import RetrieverComparison, compare_retrievers
+from hellofresh.evidence.retrieval.corpora import RetrievalCorpus, open_corpus
+from hellofresh.evidence.retrieval.encoders import HUB, MINILM, open_encoder
+from hellofresh.evidence.retrieval.retrievers import Opening, dense_scorer, open_retriever
+from hellofresh.evidence.retrieval.sparse import Bm25, SparseRetriever
+from hellofresh.evidence.retrieval.thresholds import (
+    LabelledPair,
+    Rates,
+    calibrate_threshold,
+    corpus_pairs,
+    joined,
+    parse_rule,
+    read_pairs,
+    score_pairs,
+)
+from hellofresh.models.local import LOCAL_FOLDER
+from hellofresh.results.figures.charts import Axis, Chart, Figure, Mark, Series
+from hellofresh.results.figures.image import need_converter, render
+from hellofresh.rewards.base import Beside
+from hellofresh.runs.regimes.correction.pages import TextRelevance, opened_encoder
+from hellofresh.runs.regimes.correction.post import plain
+from hellofresh.tasks.samples import to_json
+from hellofresh.training import tuning_rewards
+from hellofresh.training.libraries import chosen_device, find_base, need_libraries
+from hellofresh.training.log import LogRow, known_values
+from hellofresh.training.recipe import (
+    PpoRecipe,
+    PreferenceRecipe,
+    Recipe,
+    RewardedRecipe,
+    RewardRecipe,
+    SampledRecipe,
+    SftRecipe,
+    TuningRecipe,
+    changed_recipe,
+    changed_recipes,
+    load_recipe,
+)
+from hellofresh.training.reward_models import RewardTraining, TrainedReward, train_head
+
+if TYPE_CHECKING:
+    from hellofresh.training.card import TuningCard
+    from hellofresh.training.rerankers import TrainedReranker
+
+
+_METRIC = "ndcg@10"
+
+
+@dataclass(frozen=True, slots=True)
+class _Trained:
+    """One training of several, and how it does on held-out queries, where they are asked for."""
+
+    recipe: Recipe
+    found: TrainedReranker
+    tested: RetrieverComparison | None
+
+    @property
+    def row(self) -> tuple[object, ...]:
+        """As a line of a table."""
+        chosen = (self.recipe.weight, self.recipe.tau, self.found.epoch, self.found.scores[0], max(self.found.scores))
+        if self.tested is None:
+            return chosen
+        before, after = self.tested.retrievers
+        step = self.tested.steps[_METRIC][0]
+        limits = f"[{step.interval.low:.3f}, {step.interval.high:.3f}]"
+        return (*chosen, before.mean(_METRIC), after.mean(_METRIC), step.difference, limits)
+
+
+def train_reranker(options: argparse.Namespace, output: CommandOutput) -> int:
+    workspace = Workspace.from_environment()
+    if len(options.corpus) != 1:
+        raise UsageError("several --corpus", expected="one with 'train reranker'", code="many-corpora")
+    corpus = open_corpus(workspace, options.corpus[0])
+    for split in filter(None, (options.split, options.test)):
+        corpus.queries(split)
+    if options.test == options.split:
+        raise UsageError("the queries to learn from are no test", where=options.split, code="same-split")
+    recipes = changed_recipes(load_recipe(options.recipe, Recipe), options.set)
+    trained = []
+    with output.progress(f"train on {corpus.name}") as bar:
+        for recipe in recipes:
+            chosen = f"{recipe.name}-l{recipe.weight:g}-t{recipe.tau:g}-s{recipe.seed}"
+            folder = workspace.root / "training" / f"{corpus.name}-{_model_name(options.model)}-{chosen}"
+            found = _train_one(options, corpus, recipe, folder, bar.line)
+            tested = _tested(options, corpus, found) if options.test else None
+            trained.append(_Trained(recipe, found, tested))
+    _print_rerankers(trained, corpus, output)
+    if len(trained) > 1:
+        _draw(trained, workspace.root / "training" / f"{corpus.name}-{_model_name(options.model)}-sweep", output)
+    return 0
+
+
+def _model_name(model: str) -> str:
+    return Path(model).name.lower()
+
+
+def _train_one(
+    options: argparse.Namespace,
+    corpus: RetrievalCorpus,
+    recipe: Recipe,
+    folder: Path,
+    line: Callable[[str], None],
+) -> TrainedReranker:
+    need_libraries("train reranker", online=options.model.startswith(HUB), encoders=True)
+    from hellofresh.training.rerankers import RerankerTraining, train_encoder, train_head
+
+    def on_row(row: LogRow, steps: int) -> None:
+        known = ", ".join(f"{name} {value:.4f}" for name, value in (("loss", row.loss), ("NDCG@10", row.ndcg)) if value)
+        line(f"lambda {recipe.weight:g}, tau {recipe.tau:g}: step {row.step:,} of {steps:,}, {known}")
+
+    training = RerankerTraining(corpus, options.split, SparseRetriever.open(corpus, Bm25(), progress=line), recipe)
+    if options.model != MINILM:
+        return train_encoder(training, options.model, chosen_device("auto"), folder, on_row)
+    return train_head(training, dense_scorer(MINILM, corpus, Opening(progress=line)), folder, on_row)
+
+
+def _tested(options: argparse.Namespace, corpus: RetrievalCorpus, found: TrainedReranker) -> RetrieverComparison:
+    """Two stages without and with what was trained, on held-out queries."""
+    second = f"trained:{found.folder}" if options.model == MINILM else str(found.folder)
+    names: Sequence[str] = (f"bm25+{options.model}", f"bm25+{second}")
+    retrievers: list[Retriever] = [open_retriever(name, corpus) for name in names]
+    return compare_retrievers(corpus, options.test, retrievers)
+
+
+def _print_rerankers(trained: Sequence[_Trained], corpus: RetrievalCorpus, output: CommandOutput) -> None:
+    columns: tuple[str, ...] = ("lambda", "tau", "epoch", "selection untrained", "selection trained")
+    if trained[0].tested is not None:
+        columns += ("test untrained", "test trained", "difference", "95% interval")
+    output.table(f"{corpus.name}: {_METRIC} after two stages", columns, [one.row for one in trained])
+    for one in trained:
+        output.text(f"lambda {one.recipe.weight:g}, tau {one.recipe.tau:g}: {one.found.folder}")
+    output.result(
+        [
+            {
+                **dict(zip(columns, one.row, strict=True)),
+                "folder": str(one.found.folder),
+                "losses": list(one.found.losses),
+                "scores": list(one.found.scores),
+            }
+            for one in trained
+        ]
+    )
+
+
+def _draw(trained: Sequence[_Trained], folder: Path, output: CommandOutput) -> None:
+    """The metric over lambda, a curve for each tau: figure 4 of the paper."""
+    rows = [
+        {"lambda": one.recipe.weight, "tau": one.recipe.tau, "selection": max(one.found.scores), **_test_row(one)}
+        for one in trained
+    ]
+    write_json(folder / "sweep.json", {"metric": _METRIC, "rows": rows})
+    places = tuple(dict.fromkeys(f"{one.recipe.weight:g}" for one in trained))
+    marks = [_mark(one) for one in trained]
+    chart = Chart("curves", Axis("lambda"), Axis.share("NDCG@10", marks), series=Series("tau"), places=places)
+    try:
+        need_converter()
+    except UsageError as error:
+        output.say(f"note: no figure is drawn, since {error}")
+        return
+    who = tuple(dict.fromkeys(mark.who for mark in marks))
+    image = render(Figure((chart,), who), marks, "What is lambda worth?", png=False)
+    write_bytes(folder / "sweep.svg", image.svg)
+    output.text(f"figure: {folder / 'sweep.svg'}")
+
+
+def _test_row(one: _Trained) -> dict[str, float]:
+    if one.tested is None:
+        return {}
+    interval = one.tested.retrievers[1].intervals[_METRIC]
+    return {"test": one.tested.retrievers[1].mean(_METRIC), "low": interval.low, "high": interval.high}
+
+
+def _mark(one: _Trained) -> Mark:
+    row = _test_row(one)
+    tau = f"{one.recipe.tau:g}"
+    value = row.get("test", max(one.found.scores))
+    limits = (row["low"], row["high"]) if row else (float("nan"), float("nan"))
+    return Mark(f"tau {tau}", tau, value, *limits, at=f"{one.recipe.weight:g}", row=f"tau {tau}")
+
+
+_OTHERS = 10
+"""Pages of a query of a corpus that are not relevant."""
+_COLUMNS = ("threshold", "precision", "95%", "recall", "95%", "false positive rate", "95%")
+
+
+def train_relevance(options: argparse.Namespace, output: CommandOutput) -> int:
+    """Choose a threshold, and show what it does."""
+    rule, encoder, scored = parse_rule(options.rule), opened_encoder(options.model), []
+    relevance = TextRelevance(encoder)
+    with output.progress("calibrate relevance") as bar:
+        for name, labelled in _pairs_of(options):
+            bar.line(f"scoring {len(labelled):,} pairs of {name}")
+            plainly = [
+                pair.model_copy(update={"text": plain(pair.text)}) for pair in labelled
+            ]  # as the regime compares
+            scored.append(score_pairs(relevance.of_pairs, plainly))
+    pairs = joined(scored)
+    found = calibrate_threshold(pairs, rule)
+    counts = {"pairs": pairs.scores.size, "relevant": int(pairs.relevant.sum())}
+    output.result({**counts, "parameters": dict(encoder.parameters), **to_json(found)})
+    output.table(
+        "Rates on all pairs, by threshold", _COLUMNS, [_rates_row(value, at) for value, at in found.curve.items()]
+    )
+    output.table("Rates on held-out pairs", _COLUMNS, [_rates_row(found.threshold, found.rates)])
+    output.text(
+        f"threshold {found.threshold:.2f} ({found.halves[0]:.2f} and {found.halves[1]:.2f} on halves of the texts), "
+        f"by {options.rule}; {int(pairs.relevant.sum()):,} of {pairs.scores.size:,} pairs are relevant; "
+        f"area under the curve {found.auc:.3f}"
+    )
+    return 0
+
+
+def _pairs_of(options: argparse.Namespace) -> Iterator[tuple[str, list[LabelledPair]]]:
+    if not options.data and not options.corpus:
+        raise UsageError("nothing to calibrate on", expected="--data FILE or --corpus NAME", code="no-pairs")
+    for path in options.data:
+        yield path.name, read_pairs(path)
+    for said in options.corpus:
+        name, _, split = said.partition(":")
+        corpus = open_corpus(Workspace.from_environment(), name)
+        first = open_retriever("bm25", corpus)
+        pairs = corpus_pairs(corpus, split or None, first, others=_OTHERS)
+        yield said, asyncio.run(pairs)
+
+
+def _rates_row(threshold: float, rates: Rates) -> tuple[object, ...]:
+    cells = [f"{threshold:.2f}"]
+    for rate in (rates.precision, rates.recall, rates.false_positive):
+        if rate.value is None or rate.interval is None:
+            cells += ["-", "-"]
+        else:
+            cells += [f"{rate.value:.3f}", f"[{rate.interval.low:.3f}, {rate.interval.high:.3f}]"]
+    return tuple(cells)
+
+
+_NAME = re.compile(r"[a-z0-9]+(?:[.-][a-z0-9]+)*")
+
+
+def train_reward(options: argparse.Namespace, output: CommandOutput) -> int:
+    files = _judged_files(options)
+    recipe = load_recipe(options.recipe or ("head" if options.model == MINILM else "encoder"), RewardRecipe)
+    recipe = changed_recipe(recipe, options.set)
+    training = RewardTraining(
+        options.criterion,
+        _beside(options.criterion, files),
+        [item for file in files for item in file.examples],
+        tuple(file.data for file in files),
+        recipe,
+    )
+    root = Workspace.from_environment().root / "training"
+    folder = root / _reward_name(options, files, recipe)
+    with output.progress(f"train a reward model for {options.criterion}") as bar:
+        if options.model == MINILM:
+            found = train_head(training, open_encoder(MINILM), folder, vectors=root / "vectors", line=bar.line)
+        else:
+            need_libraries("train reward", online=options.model.startswith(HUB), encoders=True)
+            from hellofresh.training.reward_encoders import train_reward_encoder
+
+            def on_row(row: LogRow, steps: int) -> None:
+                loss = f"loss {row.loss:.4f}" if row.loss is not None else f"held-out loss {row.held_out_loss:.4f}"
+                bar.line(f"step {row.step:,} of {steps:,}, {loss}")
+
+            found = train_reward_encoder(training, options.model, chosen_device("auto"), folder, on_row)
+    _print_reward(found, output)
+    return 0
+
+
+def _judged_files(options: argparse.Namespace) -> list[JudgedFile]:
+    sources = []
+    for text in options.sources:
+        name, _, path = text.partition("=")
+        if not name or not path:
+            raise UsageError(f"--from {text}", expected="IMPORTER=FILE", code="bad-pair")
+        if name not in IMPORTERS:
+            raise UnknownNameError("importer", name, IMPORTERS)
+        sources.append((name, path))
+    if not sources and not options.data:
+        raise UsageError("nothing to learn from", expected="--data FILE or --from IMPORTER=FILE", code="no-data")
+    tables = [read_judged("table", path, options.criterion, options.columns) for path in options.data]
+    return [*tables, *(read_judged(name, Path(path), options.criterion) for name, path in sources)]
+
+
+def _beside(criterion: str, files: Sequence[JudgedFile]) -> Beside:
+    """Politeness is a matter of the response alone; factuality one of the evidence, where there is some everywhere."""
+    if criterion == "politeness":
+        return Beside.NOTHING
+    cases = [example.case for file in files for example in file.examples]
+    if criterion == "factuality" and all(case.evidence for case in cases):
+        return Beside.EVIDENCE
+    return Beside.CLAIM
+
+
+def _reward_name(options: argparse.Namespace, files: Sequence[JudgedFile], recipe: RewardRecipe) -> str:
+    importers = "-".join(dict.fromkeys(file.data.importer for file in files))
+    model = Path(options.model).name.lower()
+    name: str = options.name or f"reward-{options.criterion}-{importers}-{model}-s{recipe.seed}"
+    if not _NAME.fullmatch(name):
+        raise UsageError(f"--name {name}", expected="small letters, digits, - and .", code="bad-name")
+    return name
+
+
+def _print_reward(found: TrainedReward, output: CommandOutput) -> None:
+    card = found.card
+    for data in card.data:
+        share = f"{data.positives:,} of {data.rows:,} responses meet {card.criterion}"
+        output.text(f"{data.name}: {share}" + (f"; {data.note}" if data.note else ""))
+    rows = [
+        (
+            item.metric,
+            item.value,
+            f"[{item.low:.3f}, {item.high:.3f}]",
+            item.usual,
+            item.difference,
+            f"[{item.difference_low:.3f}, {item.difference_high:.3f}]",
+        )
+        for item in card.measures
+    ]
+    columns = ("metric", "value", "95% interval", "usual class", "difference", "95% interval, paired")
+    output.table(f"{card.criterion}: {card.rows['test']:,} held-out responses", columns, rows)
+    if not card.epoch:
+        output.say("note: the untrained model was the best on the part for selection: do not use this one")
+    kept = "strength" if card.form == "head" else "epoch"
+    output.text(f"{kept} {card.epoch} of {len(found.losses) - 1}: {found.folder}")
+    output.result({**card.model_dump(mode="json"), "folder": str(found.folder)})
+
+
+_RECIPES: dict[str, type[TuningRecipe]] = {
+    "sft": SftRecipe,
+    "rloo": RewardedRecipe,
+    "grpo": RewardedRecipe,
+    "ppo": PpoRecipe,
+    "dpo": PreferenceRecipe,
+}
+
+
+def tune_by(options: argparse.Namespace, output: CommandOutput) -> int:
+    """Tune by one method."""
+    _print_tuned(*_tuned(options, options.method, output), output)
+    return 0
+
+
+def tune_rarg(options: argparse.Namespace, output: CommandOutput) -> int:
+    """Tune by written responses, then by rewards with PPO from there."""
+    # Whatever PPO would refuse after hours is refused now.
+    tuning_rewards.open_rewards(options.rewards, options.judge, load_recipe(options.recipe, PpoRecipe))
+    name = options.name
+    for method in ("sft", "ppo"):
+        options.name = f"{name}-{method}" if name else ""
+        folder, card = _tuned(options, method, output)
+        _print_tuned(folder, card, output)
+        options.model = str(folder / "model")
+    return 0
+
+
+def _tuned(options: argparse.Namespace, method: str, output: CommandOutput) -> tuple[Path, TuningCard]:
+    if len(options.data) != 1:
+        raise UsageError("several --data", expected=f"one file with 'train {method}'", code="many-files")
+    (data,) = options.data
+    recipe = changed_recipe(load_recipe(options.recipe, _RECIPES[method]), options.set)
+    need_libraries(f"train {method}", online=options.model.startswith(HUB))
+    from hellofresh.training.run import Run
+    from hellofresh.training.tuning import tune
+
+    workspace = Workspace.from_environment()
+    base = find_base(options.model, workspace)
+    begun = base.name if base.name == "smollm2-135m" else Path(base.place).name.lower()
+    name = options.name or f"{method}-{data.stem}-{begun}-{recipe.name}-s{recipe.seed}"
+    folder = workspace.root / "training" / re.sub(r"[^a-z0-9.@-]+", "-", name.lower()).strip("-.")[:120]
+    rewards = None
+    if isinstance(recipe, SampledRecipe):
+        rewards = tuning_rewards.open_rewards(options.rewards, options.judge or tuning_rewards.RULES, recipe)
+
+    def on_row(row: LogRow, steps: int) -> None:
+        known = [(key, value) for key, value in asdict(row).items() if key != "step" and value is not None]
+        output.say(f"step {row.step}: " + ", ".join(f"{key.replace('_', ' ')} {value:.4g}" for key, value in known))
+
+    with locked(folder / ".lock", what=f"tuning {folder.name}"):
+        run = Run(method, recipe, {}, chosen_device(options.device), folder, on_row)
+        return folder, tune(run, base, data, rewards)
+
+
+def _print_tuned(folder: Path, card: TuningCard, output: CommandOutput) -> None:
+    rows = [
+        (name.replace("_", " "), values[0][1], values[-1][1])
+        for name in ("held_out_loss", "reward", "judge", "kl", "length", "entropy")
+        if (values := known_values(card.log, name))
+    ]
+    output.table(f"{card.method}: {card.steps} steps, {duration(card.seconds)}", ("", "first", "last"), rows)
+    for flag in card.flags:
+        output.text(f"note: {flag}")
+    output.text(f"model: {LOCAL_FOLDER}{folder / 'model'}")
+    output.text(f"card: {folder / 'card.md'}")
+    output.result({"folder": str(folder), **asdict(card)})
