@@ -251,7 +251,7 @@ def built_once(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str, Calla
 
 @pytest.fixture(scope="session")
 def sample_sources(built_once: Callable[[str, Callable[[Path], None]], Path]) -> Path:
-    """What `hellofresh sample write` writes; nobody changes it."""
+    """What `hellofresh archive sample` writes; nobody changes it."""
 
     def write(folder: Path) -> None:
         sample.write_notes_dump(folder / "x-notes")

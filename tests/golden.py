@@ -52,7 +52,7 @@ RENAMED: dict[str, str] = {
     "agents analyse": "analyse agents",
     "corpus build pool --base small --add others": "corpus import pool small others --name pool",
     "corpus check small": "corpus show small --check",
-    "corpus search small": "corpus show small --search",
+    "corpus search small 'otters of the hill' --retriever bm25": "corpus show small --search 'otters of the hill'",
     "dataset list": "dataset show",
     "rate agreement": "rate report --kind agreement",
     "rate export": "rate report --export",
@@ -62,6 +62,7 @@ RENAMED: dict[str, str] = {
     "rate standings": "rate report --kind standings",
     "report": "analyse all --html",
     "runs list": "runs show",
+    "sample write": "archive sample --to",
 }
 """How commands are spelled today: the beginning of a command of STEPS or REREAD (or all of it), and what replaces it.
 
@@ -243,7 +244,7 @@ def write_sources(folder: Path, code: Path) -> None:
     environ = environment(code, folder, OPEN)
     folder.mkdir(parents=True)
     subprocess.run(
-        [sys.executable, "-m", "hellofresh", "sample", "write", "sample"], cwd=folder, env=environ, check=True
+        [sys.executable, "-m", "hellofresh", "archive", "sample", "--to", "sample"], cwd=folder, env=environ, check=True
     )
     posts = folder / "sample/x-notes/posts.jsonl"
     rows = [json.loads(line) for line in posts.read_text().splitlines()]

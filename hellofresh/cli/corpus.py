@@ -34,7 +34,7 @@ from hellofresh.evidence.retrieval.corpora import (
     pool_documents,
     write_corpus,
 )
-from hellofresh.evidence.retrieval.documents import CorpusDocument, read_qrels
+from hellofresh.evidence.retrieval.documents import read_qrels
 from hellofresh.evidence.retrieval.rerank import FIRST_STAGE
 from hellofresh.evidence.retrieval.retrievers import Opening, open_retriever
 from hellofresh.evidence.retrieval.sources import open_source, write_beir
@@ -130,23 +130,16 @@ def show(options: argparse.Namespace, output: CommandOutput) -> int:
         output.result({"corpus": corpus.name, "folder": str(options.export)})
         output.text(f"{corpus.name}: {options.export}")
     elif options.search is not None:
-        _print_found(corpus, options, output)
-    elif options.document is not None:
-        _print_documents([_document(corpus, options.document)], output)
-    elif options.query is not None:
-        _print_query(corpus, options.query, output)
+        found = asyncio.run(_open(corpus, ["bm25"], output)[0].retrieve(options.search, _FOUND))
+        columns = ("rank", "document", "score", "title")
+        rows = [(rank, name, at, corpus.document(name).title) for rank, (name, at) in enumerate(_pairs(found), start=1)]
+        output.result([dict(zip(columns, row, strict=True)) for row in rows])
+        output.table(f"{corpus.name} by bm25", columns, rows)
+    elif options.id is not None:
+        _print_one(corpus, options.id, output)
     else:
         _print_manifest(corpus.manifest, corpus.folder, output)
     return 0
-
-
-def _print_found(corpus: RetrievalCorpus, options: argparse.Namespace, output: CommandOutput) -> None:
-    retriever = _open(corpus, [options.retriever], output)[0]
-    found = asyncio.run(retriever.retrieve(options.search, _FOUND))
-    titles = {name: _document(corpus, name).title for name in found.documents}
-    rows = [(rank, name, score, titles[name]) for rank, (name, score) in enumerate(_pairs(found), start=1)]
-    output.result([dict(zip(("rank", "document", "score", "title"), row, strict=True)) for row in rows])
-    output.table(f"{corpus.name} by {retriever.name}", ("rank", "document", "score", "title"), rows)
 
 
 def compare(options: argparse.Namespace, output: CommandOutput) -> int:
@@ -252,27 +245,19 @@ def _print_manifest(manifest: CorpusManifest, folder: Path, output: CommandOutpu
     output.text(f"files: {folder}")
 
 
-def _document(corpus: RetrievalCorpus, name: str) -> CorpusDocument:
-    if name not in corpus.rows:
-        raise UsageError(f"no document {name!r}", where=f"corpus {corpus.name}", code="unknown-document")
-    return corpus.document(name)
-
-
-def _print_documents(documents: Sequence[CorpusDocument], output: CommandOutput) -> None:
-    for document in documents:
+def _print_one(corpus: RetrievalCorpus, name: str, output: CommandOutput) -> None:
+    """A document; or a query, and the documents that are relevant to it."""
+    query = next((query for query in corpus.queries() if query.id == name), None)
+    shown = [name] if query is None else [key for key, value in corpus.qrels()[name].items() if value > 0]
+    if query is not None:
+        output.result({"query": query.model_dump(), "relevant": dict(corpus.qrels()[name])})
+        output.text(f"{query.id} ({query.split}): {query.text}\n")
+    elif name not in corpus.rows:
+        raise UsageError(f"no document and no query {name!r}", where=f"corpus {corpus.name}", code="unknown-document")
+    for document in map(corpus.document, shown):
         day = None if document.date is None else document.date.isoformat()
         output.result({"id": document.id, "title": document.title, "text": document.text, "date": day})
         output.text(f"{document.id}  {day or ''}\n{document.content}\n")
-
-
-def _print_query(corpus: RetrievalCorpus, name: str, output: CommandOutput) -> None:
-    found = next((query for query in corpus.queries() if query.id == name), None)
-    if found is None:
-        raise UsageError(f"no query {name!r}", where=f"corpus {corpus.name}", code="unknown-query")
-    output.result({"query": found.model_dump(), "relevant": dict(corpus.qrels()[name])})
-    output.text(f"{found.id} ({found.split}): {found.text}\n")
-    relevant = [document for document, value in corpus.qrels()[name].items() if value > 0]
-    _print_documents([_document(corpus, document) for document in relevant], output)
 
 
 def _ir_metadata(corpus: RetrievalCorpus, more: Mapping[str, object], split: str = "") -> dict[str, object]:

@@ -79,15 +79,15 @@ def run(options: argparse.Namespace, output: CommandOutput) -> int:
         SourceSettings.model_validate(named) if named else None,
         sample=options.sample or not options.datasets,
     )
-    request = pipeline.ReleaseRequest(
-        sources=sources,
-        models=tuple(options.models or ()),
+    pipeline.run_release(
+        ShownSteps(Workspace.from_environment(), options.submissions, output),
+        Settings.load(),
+        sources,
+        models=options.models or (),
         limit=options.limit,
         analyses=not options.no_analyses,
-        datasets=tuple(options.datasets or ()),
+        datasets=options.datasets or (),
     )
-    steps = ShownSteps(Workspace.from_environment(), options.submissions, output)
-    pipeline.run_release(steps, Settings.load(), request)
     return 0
 
 

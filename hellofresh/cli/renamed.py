@@ -32,6 +32,7 @@ RENAMED: Mapping[str, str] = {
     "report": "analyse all --html",
     "resume": "runs resume RUN",
     "runs list": "runs show",
+    "sample write": "archive sample --to DIR",
     "submission collect": "submission add --inbox",
     "submission folder": "submission list --folder",
     "submission from-inspect": "submission new --from-inspect LOG",
@@ -47,6 +48,10 @@ DROPPED: Mapping[str, Mapping[str, str]] = {
         f"--{key.replace('_', '-')}": f"write {key} under [sources.wikipedia-edits] in hellofresh.toml"
         for key in ("window_minutes", "per_window", "lookback", "draw_seed", "per_minute", "deadline_hours")
     },
+    "corpus": {
+        **dict.fromkeys(("--document", "--query"), "write the id after the corpus"),
+        "--retriever": "the search is by bm25; to compare others: hellofresh corpus compare",
+    },
     "dataset": {
         **{f"--{name}": f"use --priority {name}=FILE" for name in ("high", "medium", "low")},
         **{f"--{name}": f"use --set {name}=VALUE" for name in ("language", "seed")},
@@ -60,7 +65,8 @@ DROPPED: Mapping[str, Mapping[str, str]] = {
     },
     "prompts": {"--each": "name a model several times after --rephrase"},
     "submission": {
-        **dict.fromkeys(("--notes", "--url"), "write it into system.toml"),
+        **dict.fromkeys(("--notes", "--url", "--knowledge-cutoff"), "write it into system.toml"),
+        "--yes": "leave it out, nothing is prompted for",
         **dict.fromkeys(("--team-folder", "--system-folder"), "use --folder TEAM/SYSTEM"),
     },
 }

@@ -1,4 +1,4 @@
-"""`hellofresh collect`, `archive`, `hydrate` and `sample`: from what a source keeps to candidates and texts."""
+"""`hellofresh collect`, `archive` and `hydrate`: from what a source keeps to candidates and texts."""
 
 from __future__ import annotations
 
@@ -181,9 +181,9 @@ def hydrate_release(options: argparse.Namespace, output: CommandOutput) -> int:
 
 
 def write_sample(options: argparse.Namespace, output: CommandOutput) -> int:
-    dump, history = options.folder / "x-notes", options.folder / "wikipedia-edits" / "history.xml.bz2"
+    dump, history = options.to / "x-notes", options.to / "wikipedia-edits" / "history.xml.bz2"
     sample.write_notes_dump(dump)
-    feed = options.folder / "claims" / "feed.json"
+    feed = options.to / "claims" / "feed.json"
     sample.write_history(history)
     sample.write_claims_feed(feed)
     quarters = [str(quarter) for quarter in sample.QUARTERS]

@@ -1,12 +1,10 @@
-"""`hellofresh submission new`: asks for what a submission says of itself, and writes its two files."""
+"""`hellofresh submission new`: writes the two files of a submission."""
 
 from __future__ import annotations
 
 import argparse
 import importlib.util
-import signal
-import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from pydantic import ValidationError
@@ -35,7 +33,7 @@ def new(options: argparse.Namespace, output: CommandOutput) -> int:
     """Write the two files of a new submission, with the answers of a log of inspect_ai or a TREC run if one is named.
 
     Raises:
-        UsageError: if something that is needed was not said and cannot be asked for, or inspect_ai is not installed.
+        UsageError: if something that is needed was not said, or inspect_ai is not installed.
         SubmissionError: if what was said is not taken, the folder is there already, or the log is of other samples.
     """
     if options.from_inspect is not None:
@@ -115,7 +113,7 @@ def _write(
     for task in tasks:
         if task not in due.ids:
             raise UnknownNameError(f"task of {due.edition}", task, due.ids)
-    info = _info(options, _asker(options, output))
+    info = _info(options)
     team, _, system = (options.folder or f"{slug(info.team)}/{slug(info.name)}").partition("/")
     for name in (team, system):
         if not FOLDER_NAME.fullmatch(name):
@@ -155,50 +153,24 @@ def _write(
     return 0
 
 
-Ask = Callable[[str, str, str | None], str]
-"""Gives the answer to a question, its default, and what was said by an option."""
-
-
-def _asker(options: argparse.Namespace, output: CommandOutput) -> Ask:
-    asks = not options.yes and sys.stdin.isatty()
-    if asks and hasattr(signal, "siginterrupt"):  # Windows has no such call
-        # Polars puts a handler of its own before Python's, with which a read goes on after Ctrl-C.
-        signal.siginterrupt(signal.SIGINT, True)
-
-    def ask(question: str, default: str, said: str | None) -> str:
-        if said is not None or not asks:
-            return said if said is not None else default
-        output.say(f"{question}{f' [{default}]' if default else ''}:")
-        return sys.stdin.readline().strip() or default
-
-    return ask
-
-
-def _info(options: argparse.Namespace, ask: Ask) -> SystemInfo:
-    values = {
-        "name": ask("Name of the system", "", options.name),
-        "team": ask("Name of the team", "", options.team),
-        "contact": ask("Where the maintainers can reach you", "", options.contact),
-        "regime": ask(f"How models are asked ({', '.join(REGIMES)})", "other", options.regime),
-        "url": ask("Web page about it (optional)", "", None),
-        "notes": ask("Note for the board (optional)", "", None),
-    }
-    models = options.model or ask(
-        "Models that the system uses, separated by commas (nothing for rules)", "", None
-    ).split(",")
-    cutoff = ask("Knowledge cutoff (a date such as 2026-01-31, or unknown)", "unknown", options.knowledge_cutoff)
-    missing = [name for name in ("name", "team", "contact") if not values[name]]
+def _info(options: argparse.Namespace) -> SystemInfo:
+    missing = [name for name in ("name", "team", "contact") if not getattr(options, name)]
     if missing:
         raise UsageError(
             f"missing: {', '.join(missing)}",
-            fix=f"Add {' '.join(f'--{name} ...' for name in missing)}, or run this in a terminal to be prompted.",
+            fix=f"Add {' '.join(f'--{name} ...' for name in missing)}",
             code="not-said",
         )
     try:
         value: object = {
-            **values,
-            "models": [name for name in map(str.strip, models) if name],
-            "knowledge_cutoff": cutoff_of(cutoff),
+            "name": options.name,
+            "team": options.team,
+            "contact": options.contact,
+            "regime": options.regime or "other",
+            "url": "",
+            "notes": "",
+            "models": [name for name in map(str.strip, options.model) if name],
+            "knowledge_cutoff": cutoff_of("unknown"),
         }
         return SystemInfo.model_validate(value, context={"today": now().date()})
     except ValidationError as error:

@@ -28,7 +28,6 @@ from hellofresh.collectors.jobs import configured_notes_source
 from hellofresh.collectors.notes.dump.snapshot import PUBLIC_URL, DumpRequest, download, newest_snapshot
 from hellofresh.config import Settings
 from hellofresh.core.clock import now
-from hellofresh.core.editions import Edition
 from hellofresh.core.errors import ConfigError, HelloFreshError, RunError, SourceError
 from hellofresh.core.files import read_model, write_json
 from hellofresh.core.net import may_carry_key
@@ -42,6 +41,7 @@ from hellofresh.pipeline.release import (
     drop_gone,
     publish_opened,
     run_lane,
+    score_if_any,
     within_budget,
 )
 from hellofresh.pipeline.sources import (
@@ -59,8 +59,6 @@ from hellofresh.releases.life.manifest import read_manifest
 from hellofresh.releases.life.state import Phase, phase_of, reveal, state_of
 from hellofresh.releases.publish import Hub, publish_to_hub
 from hellofresh.results.board.build import build_board
-from hellofresh.results.reveal import publish_results
-from hellofresh.results.scores import score_quarter
 from hellofresh.runs.evaluate import is_finished
 from hellofresh.runs.evaluation import Evaluation
 from hellofresh.runs.regimes import REGIMES, regimes_for
@@ -166,7 +164,7 @@ class Day:
             self.attempt(named(evaluation), partial(self._evaluate, evaluation))
         editions = sorted({edition for edition, _ in self.workspace.released()})
         for edition in editions:
-            self.attempt(f"score {edition}", partial(self._score, edition))
+            self.attempt(f"score {edition}", partial(score_if_any, self.steps, edition))
         asked = self.settings.evaluate
         self.attempt("prospective splits", lambda: run_lane(self.steps, asked, asked.models))
         if daily.analyses:
@@ -249,16 +247,6 @@ class Day:
             if error.code not in LEAVES_OUT:
                 raise
             self.steps.say(f"note: {evaluation.model} is left out on {evaluation.task.name}: {error.what}")
-
-    def _score(self, edition: Edition) -> None:
-        try:
-            scored = score_quarter(self.workspace, edition, self.steps.submissions)
-            for note in scored.notes:
-                self.steps.say(f"note: {note}")
-            publish_results(self.workspace, scored)
-        except HelloFreshError as error:
-            if error.code != "nothing-to-score":
-                raise
 
     def _export(self, folder: Path) -> None:
         # Only this step needs the site's parts.
@@ -384,18 +372,16 @@ def post_summary(variable: str, summary: str) -> None:
             expected="an https address in this environment variable",
             code="bad-hook",
         )
-    problem = asyncio.run(_post(address, json.dumps({"text": summary}).encode()))
-    if problem:
+
+    async def post() -> str:
+        client = HttpClient("hook", {"Content-Type": "application/json"}, timeout_s=_HOOK_TIMEOUT_S)
+        try:
+            reply = await client.send("POST", address, json.dumps({"text": summary}).encode())
+        except (UnusableReplyError, aiohttp.ClientError, TimeoutError, OSError) as error:
+            return type(error).__name__  # its words may hold the address
+        finally:
+            await client.close()
+        return "" if reply.status < 300 else f"HTTP {reply.status}"
+
+    if problem := asyncio.run(post()):
         raise SourceError(f"the hook did not take the summary ({problem})", where=variable, code="hook-failed")
-
-
-async def _post(address: str, body: bytes) -> str:
-    """Why it failed, empty if it did not."""
-    client = HttpClient("hook", {"Content-Type": "application/json"}, timeout_s=_HOOK_TIMEOUT_S)
-    try:
-        reply = await client.send("POST", address, body)
-    except (UnusableReplyError, aiohttp.ClientError, TimeoutError, OSError) as error:
-        return type(error).__name__  # its words may hold the address
-    finally:
-        await client.close()
-    return "" if reply.status < 300 else f"HTTP {reply.status}"

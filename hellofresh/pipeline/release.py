@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Callable, Sequence
 from collections.abc import Set as AbstractSet
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import product
 from pathlib import Path
 from typing import Protocol
@@ -69,43 +69,41 @@ class Steps(Protocol):
     def published(self, publication: Publication) -> None: ...
 
 
-@dataclass(frozen=True, slots=True)
-class ReleaseRequest:
-    """What was asked for on the command line; empty parts are taken from the settings.
+def run_release(
+    steps: Steps,
+    settings: Settings,
+    sources: SourceRequest,
+    *,
+    models: Sequence[str] = (),
+    limit: int | None = None,
+    analyses: bool = True,
+    datasets: Sequence[str] = (),
+) -> None:
+    """Collect, build, evaluate, score, analyse, build the board and publish.
 
-    Attributes:
+    Args:
+        steps, settings: how.
         sources: where samples come from.
         models: empty for the configured ones.
-        limit: samples a task and quarter.
+        limit: samples a task and quarter; None for the configured number.
         analyses: whether to make the analyses of scored quarters.
         datasets: imported data sets to evaluate and score too, by name or by edition.
-    """
-
-    sources: SourceRequest
-    models: tuple[str, ...] = ()
-    limit: int | None = None
-    analyses: bool = True
-    datasets: tuple[str, ...] = ()
-
-
-def run_release(steps: Steps, settings: Settings, request: ReleaseRequest) -> None:
-    """Collect, build, evaluate, score, analyse, build the board and publish.
 
     Raises:
         HelloFreshError: from the first step that fails; the finished ones need not be repeated.
     """
     start, workspace = time.monotonic(), steps.workspace
-    datasets = _named_datasets(workspace, request.datasets)
-    releases = _collect_and_build(steps, settings, request.sources)
+    named = _named_datasets(workspace, datasets)
+    releases = _collect_and_build(steps, settings, sources)
     steps.built(releases)
     for quarter, name in living(workspace):
         if reveal(workspace, quarter, get_task(name), now()):
             steps.say(f"{name} {quarter}: labels and salts are public now.")
     drop_gone(steps)
-    models = request.models or tuple(settings.evaluate.models)
-    limit = settings.evaluate.limit if request.limit is None else request.limit
+    models = models or settings.evaluate.models
+    limit = settings.evaluate.limit if limit is None else limit
     by_edition: dict[Edition, list[Task]] = defaultdict(list)
-    for edition, name in [*((built.quarter, built.task) for built in releases), *datasets]:
+    for edition, name in [*((built.quarter, built.task) for built in releases), *named]:
         by_edition[edition].append(get_task(name))
     for edition in sorted(by_edition):
         for task in by_edition[edition]:
@@ -115,7 +113,7 @@ def run_release(steps: Steps, settings: Settings, request: ReleaseRequest) -> No
         steps.score(edition)
     _score_others(steps, set(by_edition))
     run_lane(steps, settings.evaluate, models)
-    if request.analyses:
+    if analyses:
         steps.analyse()
     board = build_board(workspace)
     state = "unchanged, skipped" if board.skipped else "written"
@@ -156,13 +154,19 @@ def _score_others(steps: Steps, done: AbstractSet[Edition]) -> None:
     released = workspace.released()
     for edition in sorted({found for found, _ in released} - done):
         revealed = all(labels_are_public(workspace, edition, name) for found, name in released if found == edition)
-        if revealed or workspace.is_scored(edition):
-            try:
-                steps.score(edition)
-            except DataError as error:
-                if error.code != "nothing-to-score":
-                    raise
-                steps.say(f"note: {edition} has no scores: no model was evaluated on it.")
+        if (revealed or workspace.is_scored(edition)) and not score_if_any(steps, edition):
+            steps.say(f"note: {edition} has no scores: no model was evaluated on it.")
+
+
+def score_if_any(steps: Steps, edition: Edition, split: str = MAIN) -> bool:
+    """Score a split; False where nobody has answered it."""
+    try:
+        steps.score(edition, split)
+    except DataError as error:
+        if error.code != "nothing-to-score":
+            raise
+        return False
+    return True
 
 
 def publish_opened(steps: Steps) -> None:
@@ -282,11 +286,7 @@ def run_lane(steps: Steps, settings: EvaluateSettings, models: Sequence[str]) ->
         else:
             resolve_split(workspace, quarter, task, steps.say)
     for quarter in sorted({quarter for quarter, _ in prospective_splits(workspace)}):
-        try:
-            steps.score(quarter, PROSPECTIVE)
-        except HelloFreshError as error:
-            if error.code != "nothing-to-score":
-                raise
+        score_if_any(steps, quarter, PROSPECTIVE)
 
 
 def within_budget(workspace: Workspace, evaluation: Evaluation, budget_usd: float | None) -> Evaluation:

@@ -79,7 +79,11 @@ def test_bash_completes_commands_options_quarters_tasks_models_regimes_and_runs(
 
 def test_completing_a_whole_command_carries_nothing_out(workspace: Path) -> None:
     before = contents(workspace)
-    for line in ("hellofresh sample write there ", "hellofresh release run --limit 1 ", "hellofresh board build "):
+    for line in (
+        "hellofresh archive sample --to there ",
+        "hellofresh release run --limit 1 ",
+        "hellofresh board build ",
+    ):
         assert set(completed(line, workspace)) <= {word for word in completed(line, workspace) if word.startswith("-")}
     assert contents(workspace) == before
 

@@ -40,8 +40,8 @@ def test_a_corpus_goes_from_its_source_to_figures(source: Path, capsys: pytest.C
     assert json.loads(out)["documents"] == 48
     assert "unchanged" in run(capsys, "corpus", "show", "small", "--check")[0]
     assert "small" in run(capsys, "corpus", "show")[0]
-    assert "otters of the river" in run(capsys, "corpus", "show", "small", "--document", "otters-river")[0]
-    assert "Do otters come" in run(capsys, "corpus", "show", "small", "--query", "q0")[0]
+    assert "otters of the river" in run(capsys, "corpus", "show", "small", "otters-river")[0]
+    assert "Do otters come" in run(capsys, "corpus", "show", "small", "q0")[0]
     compare = ("corpus", "compare", "small", "--retrievers", "bm25,tf-idf")
     assert "no-shards" in run(capsys, *compare, "--merge", code=2)[1]
     run(capsys, *compare, "--shard", "2/2", "--executor", "concurrent.futures:ThreadPoolExecutor")
@@ -83,10 +83,9 @@ def test_a_pool_is_built_from_corpora(source: Path, capsys: pytest.CaptureFixtur
     ("arguments", "code", "message"),
     [
         (("show", "nowhere", "--check"), 2, "no-corpus"),
-        (("show", "small", "--document", "nowhere"), 2, "unknown-document"),
-        (("show", "small", "--query", "nowhere"), 2, "unknown-query"),
+        (("show", "small", "nowhere"), 2, "unknown-document"),
         (("compare", "small", "--split", "test"), 2, "unknown-split"),
-        (("show", "small", "--search", "x", "--retriever", "bm26"), 2, "unknown-name"),
+        (("compare", "small", "--split", "dev", "--retrievers", "bm26"), 2, "unknown-name"),
         (("import", "pool", "small", "--name", "small"), 2, "same-corpus"),
         (("import", "beir", "."), 1, "missing-file"),
     ],

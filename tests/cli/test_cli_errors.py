@@ -132,7 +132,7 @@ def test_a_data_folder_that_is_a_file_is_named(capsys: pytest.CaptureFixture[str
 
 
 def test_a_quarter_that_a_source_does_not_cover_leaves_nothing(capsys: pytest.CaptureFixture[str], empty: Path) -> None:
-    assert main(["sample", "write", str(empty / "source")]) == 0
+    assert main(["archive", "sample", "--to", str(empty / "source")]) == 0
     dump = str(empty / "source" / "x-notes")
     code, message = failing(capsys, "collect", "x-notes", "--quarter", "2019Q1", "--dump", dump)
     assert code == 1

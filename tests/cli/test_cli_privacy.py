@@ -134,7 +134,7 @@ def test_nothing_planted_comes_out_when_open_nor_when_revealed_nor_after_a_taked
     monkeypatch.delenv("HELLOFRESH_CONFIG", raising=False)
     monkeypatch.setenv("HELLOFRESH_DATA", str(data))
     monkeypatch.setenv("HELLOFRESH_NOW", "2026-07-22T00:00:00Z")
-    assert main(["sample", "write", str(source)]) == 0
+    assert main(["archive", "sample", "--to", str(source)]) == 0
     history = source / "wikipedia-edits" / "history.xml.bz2"
     plant_notes(source / "x-notes", planted)
     plant_history(history, planted)

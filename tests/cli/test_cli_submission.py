@@ -2,13 +2,7 @@
 
 from __future__ import annotations
 
-import io
 import json
-import os
-import pty
-import signal
-import subprocess
-import sys
 from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
@@ -20,7 +14,6 @@ from hellofresh.core.files import read_jsonl, write_jsonl
 from hellofresh.core.quarters import Quarter
 from hellofresh.runs.evaluate import evaluate
 from hellofresh.runs.evaluation import Evaluation
-from hellofresh.submissions.format import read_info
 
 OPEN, CLOSED = "2023-08-01T12:00:00Z", "2023-10-15T00:00:00Z"
 SAID = ["--name", "My System", "--team", "Acme", "--contact", "me", "--model", "m-1", "--model", "NA"]
@@ -65,7 +58,7 @@ def answer(folder: Path) -> None:
 
 
 def test_the_whole_way_from_new_to_scored(run, at) -> None:
-    made = run("new", "--quarter", "2023Q2", *SAID, "--yes", "--submissions", "drafts")
+    made = run("new", "--quarter", "2023Q2", *SAID, "--submissions", "drafts")
     folder = Path(made["folder"])
     assert (folder, made["samples"]) == (Path("drafts/2023Q2/acme/my-system"), 24)
     checked = run("check", str(folder))
@@ -89,23 +82,10 @@ def test_the_whole_way_from_new_to_scored(run, at) -> None:
 
 
 def test_what_was_withdrawn_in_time_is_not_listed(run) -> None:
-    run("new", "--quarter", "2023Q2", *SAID, "--yes")
+    run("new", "--quarter", "2023Q2", *SAID)
     run("add", "submissions/2023Q2/acme/my-system")
     run("withdraw", "acme", "my-system", "--quarter", "2023Q2")
     assert run("list", "--quarter", "2023Q2") == {"entries": [], "passed_over": []}
-
-
-def test_new_asks_on_a_terminal_for_what_was_not_said(run, monkeypatch) -> None:
-    class Terminal(io.StringIO):
-        def isatty(self) -> bool:
-            return True
-
-    monkeypatch.setattr("sys.stdin", Terminal("Thing\nAcme\nme\nagent\n\nA note.\nm-1, m-2\n2023-01-31\n"))
-    folder = Path(run("new", "--quarter", "2023Q2")["folder"])
-    info = read_info(folder / "system.toml", datetime(2023, 8, 1, tzinfo=UTC).date(), [])
-    assert info is not None
-    assert (info.name, info.team, info.regime, info.models) == ("Thing", "Acme", "agent", ["m-1", "m-2"])
-    assert (str(info.knowledge_cutoff), info.notes, info.url) == ("2023-01-31", "A note.", "")
 
 
 @pytest.mark.parametrize(
@@ -115,7 +95,6 @@ def test_new_asks_on_a_terminal_for_what_was_not_said(run, monkeypatch) -> None:
         ([*SAID, "--team", "HеlloFresh", "--folder", "hf/one"], "look-alike"),  # noqa: RUF001 - Cyrillic
         ([*SAID, "--name", "<b>"], "bad-field"),
         ([*SAID, "--regime", "magic"], "bad-field"),
-        ([*SAID, "--knowledge-cutoff", "2024-01-01"], "bad-field"),
         ([*SAID, "--name", "Модель"], "bad-folder"),
         ([*SAID, "--folder", "acme/../x"], "bad-folder"),
         ([*SAID, "--folder", "/etc"], "bad-folder"),
@@ -123,20 +102,20 @@ def test_new_asks_on_a_terminal_for_what_was_not_said(run, monkeypatch) -> None:
     ],
 )
 def test_new_writes_nothing_that_the_check_would_refuse(run, said: list[str], code: str, tmp_path) -> None:
-    assert main(["submission", "new", "--quarter", "2023Q2", *said, "--yes"]) in {1, 2}
+    assert main(["submission", "new", "--quarter", "2023Q2", *said]) in {1, 2}
     assert f"[{code}]" in run(
-        "new", "--quarter", "2023Q2", *said, "--yes", code=2 if code in {"not-said", "unknown-name"} else 1, text=True
+        "new", "--quarter", "2023Q2", *said, code=2 if code in {"not-said", "unknown-name"} else 1, text=True
     )
     assert not (tmp_path / "submissions").exists()
 
 
 def test_new_overwrites_nothing(run) -> None:
-    run("new", "--quarter", "2023Q2", *SAID, "--yes")
-    assert "[exists]" in run("new", "--quarter", "2023Q2", *SAID, "--yes", code=1, text=True)
+    run("new", "--quarter", "2023Q2", *SAID)
+    assert "[exists]" in run("new", "--quarter", "2023Q2", *SAID, code=1, text=True)
 
 
 def test_all_faults_are_shown_and_nothing_is_added(run, tmp_path) -> None:
-    folder = Path(run("new", "--quarter", "2023Q2", *SAID, "--yes", "--submissions", "drafts")["folder"])
+    folder = Path(run("new", "--quarter", "2023Q2", *SAID, "--submissions", "drafts")["folder"])
     (folder / "predictions.jsonl").write_text('{"id":"xn-0","label":3}\nnope\n')
     (folder / "system.toml").write_text("name = 1\n")
     for verb in ("check", "add"):
@@ -152,7 +131,7 @@ def test_a_folder_that_says_no_quarter_needs_one_named(run, tmp_path) -> None:
 
 
 def test_the_ids_tell_the_quarter(run, tmp_path, make) -> None:
-    folder = Path(run("new", "--quarter", "2023Q2", *SAID, "--yes")["folder"])
+    folder = Path(run("new", "--quarter", "2023Q2", *SAID)["folder"])
     answer(folder)
     alone = tmp_path / "mine.jsonl"
     alone.write_bytes((folder / "predictions.jsonl").read_bytes())
@@ -164,25 +143,6 @@ def test_the_ids_tell_the_quarter(run, tmp_path, make) -> None:
     assert said.count("\n") == 1
 
 
-def test_ctrl_c_ends_a_prompt(at) -> None:
-    # Whoever runs the tests may ignore the signal, and a child would inherit that.
-    code = (
-        "import signal, sys; signal.signal(signal.SIGINT, signal.default_int_handler); "
-        "from hellofresh.cli import main; sys.exit(main(['submission', 'new', '--quarter', '2023Q2']))"
-    )
-    terminal, other = pty.openpty()
-    with subprocess.Popen([sys.executable, "-c", code], stdin=other, stderr=subprocess.PIPE, text=True) as process:
-        assert process.stderr is not None
-        assert process.stderr.readline().startswith("Name of the system")
-        process.send_signal(signal.SIGINT)
-        try:
-            assert process.wait(timeout=120) == 130
-        finally:
-            process.kill()
-    os.close(terminal)
-    os.close(other)
-
-
 @pytest.fixture
 def served(at, tmp_path, serve) -> str:
     """The address of the released samples."""
@@ -190,7 +150,7 @@ def served(at, tmp_path, serve) -> str:
 
 
 def test_public_samples_are_enough_by_folder_or_by_address(run, served, tmp_path, monkeypatch) -> None:
-    folder = run("new", "--quarter", "2023Q2", *SAID, "--yes", "--submissions", "drafts")["folder"]
+    folder = run("new", "--quarter", "2023Q2", *SAID, "--submissions", "drafts")["folder"]
     monkeypatch.setenv("HELLOFRESH_DATA", str(tmp_path / "empty"))
     assert "[no-release]" in run("check", folder, code=1, text=True)
     for samples in (str(tmp_path / "data"), str(tmp_path / "data/releases"), served, f"{served}/"):
@@ -205,7 +165,7 @@ def test_public_samples_are_enough_by_folder_or_by_address(run, served, tmp_path
 
 def test_what_has_changed_is_checked_against_the_folder_before(run, tmp_path) -> None:
     (tmp_path / "base").mkdir()
-    answer(Path(run("new", "--quarter", "2023Q2", *SAID, "--yes")["folder"]))
+    answer(Path(run("new", "--quarter", "2023Q2", *SAID)["folder"]))
     against = ("check", "submissions", "--against", "base")
     found = run(*against)
     assert (found["ok"], found["entries"][0]["entry"]) == (True, "2023Q2/acme/my-system")

@@ -114,7 +114,7 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, chat: Any, loopback: 
 def hand_in(place: Place) -> None:
     """A submission that knows every label, as everybody may of a frozen data set."""
     said = ("--name", "Reader", "--team", "Readers", "--contact", "a@b.example", "--regime", "other")
-    place.run("submission", "new", *HERE, *said, "--model", "m", "--knowledge-cutoff", "2026-01-31", "--yes")
+    place.run("submission", "new", *HERE, *said, "--model", "m")
     folder = Path("submissions/rumours@50/readers/reader")
     labels = {
         row["id"]: row["label"] for row in read_jsonl(place.workspace.release(EDITION, "rumours") / "labels.jsonl")

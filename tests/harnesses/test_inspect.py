@@ -131,7 +131,7 @@ def test_a_log_becomes_a_submission_and_a_run_becomes_a_log(chat, place: Path, c
         assert sample.messages[-1].role == "assistant"
     made = []
     for number, path in enumerate((log.location, "run.eval")):
-        where = ["--team", f"Team {number}", "--name", "A model", "--contact", "a@b.example", "--yes"]
+        where = ["--team", f"Team {number}", "--name", "A model", "--contact", "a@b.example"]
         capsys.readouterr()
         assert (
             main(["submission", "new", "--from-inspect", str(path), *where, "--json", "--submissions", str(place)]) == 0
@@ -167,7 +167,6 @@ def test_what_is_no_log_of_ours_is_refused(place: Path, capsys) -> None:
         "N",
         "--contact",
         "c@d.example",
-        "--yes",
     ]
     assert main(arguments) == 1
     assert "bad-log" in capsys.readouterr().err

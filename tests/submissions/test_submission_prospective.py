@@ -281,7 +281,7 @@ def test_a_new_submission_of_forecasts_has_room_for_probabilities_and_is_taken_o
 ) -> None:
     monkeypatch.chdir(lane.root.parent)
     monkeypatch.setenv("HELLOFRESH_DATA", str(lane.workspace.root))
-    said = ["--name", "New", "--team", "Acme", "--contact", "a@b.org", "--model", "m", "--yes"]
+    said = ["--name", "New", "--team", "Acme", "--contact", "a@b.org", "--model", "m"]
     command = ["submission", "new", "--edition", "2026Q4", *said]
     assert main(command) == 0
     folder = lane.root / "2026Q4" / "acme" / "new"

@@ -87,7 +87,7 @@ def test_a_run_goes_from_the_comparison_to_the_board_like_predictions(
         *["corpus", "compare", "small", "--split", "dev", "--retrievers", "bm25", "--runs", "runs", "--json"]
     )
     path, team = tmp_path / "runs" / "small.dev.bm25.run", tmp_path / "submissions" / edition / "own"
-    new = (*f"submission new --edition {edition} --team Own --contact own@example.org --yes".split(), "--name")
+    new = (*f"submission new --edition {edition} --team Own --contact own@example.org".split(), "--name")
     run(*new, "Run", "--from-run", path)
     run(*new, "By hand")
     ranked: dict[str, list[str]] = {}
@@ -119,7 +119,7 @@ def test_a_run_is_taken_for_rankings_of_the_corpus_at_hand_only(
 ) -> None:
     path = tmp_path / "own.run"
     path.write_text(GOOD)
-    new = f"submission new --edition {edition} --from-run {path} --team Own --contact own@example.org --yes"
+    new = f"submission new --edition {edition} --from-run {path} --team Own --contact own@example.org"
     assert main([*new.split(), "--task", "x-notes"]) == 2
     assert "other-output" in capsys.readouterr().err
     write_small(Workspace(tmp_path / "data"), small_documents()[:40])

@@ -47,11 +47,10 @@ NOUNS = {
     "corpus": Noun("retrieve and train", "import, show and compare corpora for retrieval", "training"),
     "train": Noun("retrieve and train", "train rerankers, reward models and responders", "training"),
     "collect": Noun("maintain", "collect a quarter's candidates from a source", "maintaining"),
-    "archive": Noun("maintain", "download what a source publishes as files", "maintaining"),
+    "archive": Noun("maintain", "download what a source publishes, or write the sample", "maintaining"),
     "dataset": Noun("maintain", "show and import frozen data sets", "maintaining"),
     "release": Noun("maintain", "build, publish, verify and correct releases", "maintaining"),
     "quarter": Noun("maintain", "show the state of quarters, do what is due", "maintaining"),
-    "sample": Noun("maintain", "write the bundled sample sources", "maintaining"),
     "completion": Noun("maintain", "print the completion script of a shell", "maintaining"),
 }
 """Every noun, by name. The order is that of the help."""

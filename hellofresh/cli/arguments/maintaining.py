@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 from functools import partial
+from pathlib import Path
 
 from hellofresh.cli.arguments.declare import EDITION, QUARTER, command, edition, option, to_day
 from hellofresh.cli.arguments.parser import REQUIRED, Variants
@@ -33,12 +34,15 @@ def _add_collect(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_archive(parser: argparse.ArgumentParser) -> None:
-    """Add the task whose source publishes dumps, and what each accepts."""
-    handlers = {"x-notes": "sources:archive_notes", "wikipedia-edits": "sources:archive_edits"}
+    """Add the task whose source publishes dumps, or the bundled sample, and what each accepts."""
+    dumps = {"x-notes": "sources:archive_notes", "wikipedia-edits": "sources:archive_edits"}
+    handlers = dumps | {"sample": "sources:write_sample"}
     add = Variants(parser, "task", handlers, f"whose source: {', '.join(handlers)}").add
     about = f"{_DAY} of the last 14 days; of a wiki, the newest that is finished)"
-    add("--date", dict.fromkeys(handlers), type=to_day, metavar="D", help=about)
+    add("--date", dict.fromkeys(dumps), type=to_day, metavar="D", help=about)
     add("--ratings", {"x-notes": False}, action="store_true", help=f"x-notes: {_RATINGS}")
+    about = "sample: where to write x-notes/, wikipedia-edits/ and claims/"
+    add("--to", {"sample": REQUIRED}, type=Path, metavar="DIR", help=about)
     wiki = "wikipedia-edits"
     about = "name of the wiki, such as simplewiki or enwiki"
     add("--wiki", {wiki: REQUIRED}, group=wiki, metavar="NAME", help=about)
@@ -64,7 +68,8 @@ COMMANDS = (
     ),
     command(
         "archive",
-        "Download a dump of Community Notes, which the source keeps for only days, or the history of a wiki.",
+        "Download a dump of Community Notes, which the source keeps for only days, or the history of a wiki; or write "
+        "the bundled sample in the same formats (TSV shards and XML), which demonstrates the pipeline.",
         "",
         more=_add_archive,
     ),
@@ -204,12 +209,6 @@ COMMANDS = (
         option("--summary FILE", "write the summary to this file too"),
         timed=True,
         submissions="own",
-    ),
-    command(
-        "sample write",
-        "Write the bundled sample sources in the real formats, TSV shards and XML; they demonstrate the pipeline.",
-        "sources:write_sample",
-        option("folder DIR", "where to write x-notes/ and wikipedia-edits/"),
     ),
     command(
         "completion",

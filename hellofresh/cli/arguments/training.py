@@ -130,12 +130,10 @@ COMMANDS = (
         "Show the corpora; or one of them, a document or a query of it, or what a search in it finds.",
         "corpus:show",
         option("name NAME", "a corpus (default: all)", nargs="?"),
-        option("--document ID", "show this document", one_of="what"),
-        option("--query ID", "show this query and its relevant documents", one_of="what"),
+        option("id ID", "a document, or a query with its relevant documents", nargs="?", one_of="what"),
         option("--search TEXT", "show the ten documents that fit this text best", one_of="what"),
         option("--export DIR", "write it in BEIR's layout, with an ir-metadata file", one_of="what"),
         option("--check", "read all of it again: hashes, texts, ids, known queries and documents", one_of="what"),
-        option("--retriever R", "with --search: such as bm25, minilm or bm25+minilm", default="bm25"),
     ),
     command(
         "corpus compare",

@@ -35,7 +35,7 @@ def test_the_newest_text_is_there_without_markup_and_redirects_are_not(capsys, m
     for chunk, count in ((0, 1), (8, 2)):
         assert main(["corpus", "import", "wiki", str(dump), "--name", "wiki", "--chunk", str(chunk), "--json"]) == 0
         assert json.loads(capsys.readouterr().out)["documents"] == count
-    assert main(["corpus", "show", "wiki", "--document", "1-1", "--json"]) == 0
+    assert main(["corpus", "show", "wiki", "1-1", "--json"]) == 0
     shown = json.loads(capsys.readouterr().out)
     assert (shown["text"], shown["date"]) == ("The kite is a bird of the hill.", "2024-02-03")
     assert main(["corpus", "import", "wiki", str(dump), "--name", "wiki", "--chunk", "-1"]) == 2
